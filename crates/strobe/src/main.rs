@@ -1,0 +1,2 @@
+//! The `strobe` command.
+fn main() {}
