@@ -19,10 +19,14 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// Every workspace of firmware, each with its own lock file because their dependencies exclude each other.
-const WORKSPACES: &[&str] = &["firmware/subjects"];
-/// The package of `firmware/subjects` that runs the subjects on the host.
-const HOST_PACKAGE: &str = "subjects-host";
+/// The firmware packages and their workspaces, each with its own lock file because their dependencies exclude each
+/// other.
+const FIRMWARE: &[(&str, &str)] = &[
+    (SUBJECTS, "subjects-fw"),
+    ("firmware/ecosystem/embassy", "ecosystem-embassy"),
+    ("firmware/ecosystem/hal", "ecosystem-hal"),
+];
+const SUBJECTS: &str = "firmware/subjects";
 const TARGET: &str = "thumbv6m-none-eabi";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -31,16 +35,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
 
     let mut names = BTreeSet::new();
-    for workspace in WORKSPACES {
-        let firmware = ["--release", "--target", TARGET, "--workspace", "--exclude", HOST_PACKAGE];
-        for image in build(root, workspace, &firmware)? {
+    for (workspace, package) in FIRMWARE {
+        for image in build(root, workspace, package, &["--release", "--target", TARGET])? {
             let name = image.file_stem().context("an executable has a name")?.to_owned();
             copy_if_changed(&image, &output.join(&name).with_extension("elf"))?;
             names.insert(name);
         }
     }
-    let host = build(root, WORKSPACES[0], &["--package", HOST_PACKAGE])?;
-    let host = host.first().with_context(|| format!("{HOST_PACKAGE} built no program"))?;
+    let host = build(root, SUBJECTS, "subjects-host", &[])?;
+    let host = host.first().context("subjects-host built no program")?;
     succeed(Command::new(host).arg(&output))?;
 
     for entry in fs::read_dir(&output)? {
@@ -59,12 +62,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check { check(&output) } else { Ok(()) }
 }
 
-/// Runs cargo in one workspace and returns the executables that it made or found up to date.
-fn build(root: &Path, workspace: &str, arguments: &[&str]) -> Result<Vec<PathBuf>> {
+/// Builds one package and returns the executables that cargo made or found up to date.
+fn build(root: &Path, workspace: &str, package: &str, options: &[&str]) -> Result<Vec<PathBuf>> {
     let directory = root.join(workspace);
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["build", "--locked", "--message-format", "json-render-diagnostics"])
-        .args(arguments)
+        .args(["--package", package])
+        .args(options)
         .arg("--target-dir")
         .arg(root.join("target").join(workspace))
         .current_dir(&directory)

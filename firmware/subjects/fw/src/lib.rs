@@ -71,7 +71,9 @@ fn exit(code: usize) -> ! {
     unsafe {
         cortex_m_semihosting::syscall(SYS_EXIT_EXTENDED, &[ADP_STOPPED_APPLICATION_EXIT, code]);
     }
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }
 
 #[panic_handler]
