@@ -1,8 +1,8 @@
 //! `cargo xtask subjects`: builds the programs that nobody here wrote, and what they must print.
 //!
-//! The images hold other people's code, so they are not kept in the repository: every machine builds them from the
-//! pinned crates into `target/subjects`. The names of the programs are those of the Cargo targets; this file must not
-//! list them.
+//! The images hold other people's code, so they are not kept in the repository: every machine
+//! builds them from the pinned crates into `target/subjects`. The names of the programs are those
+//! of the Cargo targets; this file must not list them.
 
 use anyhow::{Context, Result, bail, ensure};
 use object::{Object, ObjectSection, SectionFlags, elf};
@@ -11,7 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Builds the third-party programs into target/subjects: NAME.elf, and NAME.expected where the host can compute it.
+/// Builds the third-party programs into target/subjects: NAME.elf, and NAME.expected where the host
+/// can compute it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Also run every program that has an expected output in QEMU and compare.
@@ -19,8 +20,8 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// The firmware packages and their workspaces, each with its own lock file because their dependencies exclude each
-/// other.
+/// The firmware packages and their workspaces, each with its own lock file because their
+/// dependencies exclude each other.
 const FIRMWARE: &[(&str, &str)] = &[
     (SUBJECTS, "subjects-fw"),
     ("firmware/ecosystem/embassy", "ecosystem-embassy"),

@@ -1,4 +1,5 @@
-//! Gives the linker the memory map, so that a plain `cargo build --target thumbv6m-none-eabi` is enough.
+//! Gives the linker the memory map, so that a plain `cargo build --target thumbv6m-none-eabi` is
+//! enough.
 
 fn main() {
     println!("cargo::rustc-link-search={}/..", env!("CARGO_MANIFEST_DIR"));

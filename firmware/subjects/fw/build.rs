@@ -1,4 +1,5 @@
-//! Gives the linker the memory map, so that a plain `cargo build --target thumbv6m-none-eabi` is enough.
+//! Gives the linker the memory map, so that a plain `cargo build --target thumbv6m-none-eabi` is
+//! enough.
 
 fn main() {
     let here = env!("CARGO_MANIFEST_DIR");

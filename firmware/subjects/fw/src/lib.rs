@@ -35,7 +35,8 @@ pub fn run(work: Work) -> ! {
     exit(if done.is_ok() { 0 } else { 2 })
 }
 
-/// A line buffer before the host: one semihosting call per line instead of one per piece of a format string.
+/// A line buffer before the host: one semihosting call per line instead of one per piece of a
+/// format string.
 struct Console {
     host: HostStream,
     line: [u8; 128],
@@ -63,7 +64,8 @@ impl Write for Console {
     }
 }
 
-/// Ends the simulation with SYS_EXIT_EXTENDED, the only semihosting exit that carries a code on 32-bit cores.
+/// Ends the simulation with SYS_EXIT_EXTENDED, the only semihosting exit that carries a code on
+/// 32-bit cores.
 fn exit(code: usize) -> ! {
     const SYS_EXIT_EXTENDED: usize = 0x20;
     const ADP_STOPPED_APPLICATION_EXIT: usize = 0x2_0026;

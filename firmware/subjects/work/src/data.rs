@@ -2,7 +2,8 @@
 
 use core::fmt::{self, Write};
 
-/// Marsaglia's xorshift32: the same stream everywhere, without a dependency that would be a subject itself.
+/// Marsaglia's xorshift32: the same stream everywhere, without a dependency that would be a subject
+/// itself.
 pub(crate) struct Stream(u32);
 
 impl Stream {

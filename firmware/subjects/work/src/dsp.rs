@@ -1,4 +1,5 @@
-//! Fixed-point signal processing: `idsp`, 32 by 32 to 64-bit multiply-accumulate on a core that has none.
+//! Fixed-point signal processing: `idsp`, 32 by 32 to 64-bit multiply-accumulate on a core that has
+//! none.
 
 use crate::data::Stream;
 use core::fmt::{self, Write};
@@ -11,7 +12,8 @@ use idsp::{Accu, Complex, Lockin, Lowpass, LowpassState, atan2, cossin};
 const SAMPLES: u32 = 4096;
 /// Turn per sample of the signal to find, as a part of 2^32.
 const STEP: i32 = 0x0312_3457;
-/// Second-order low-pass at a hundredth of the sample rate: k^2 / 2^32 and -k * sqrt(2), with k = 2^26.
+/// Second-order low-pass at a hundredth of the sample rate: k^2 / 2^32 and -k * sqrt(2), with k =
+/// 2^26.
 const BUTTERWORTH: [i32; 2] = [1 << 20, -94_906_266];
 
 /// Finds a tone in noise with a lock-in amplifier, and removes it with a notch filter.

@@ -1,9 +1,11 @@
-//! Formatting: `ryu` beside the standard library's own decimal conversion, which must agree on every value.
+//! Formatting: `ryu` beside the standard library's own decimal conversion, which must agree on
+//! every value.
 
 use crate::data::Stream;
 use core::fmt::{self, Write};
 
-/// The edges of the double format, then random bit patterns; both printers, and reading back what they printed.
+/// The edges of the double format, then random bit patterns; both printers, and reading back what
+/// they printed.
 pub fn work(out: &mut dyn Write) -> fmt::Result {
     let mut buffer = ryu::Buffer::new();
     for value in [0.0, -0.0, 1.0, 0.1, 1e21, 5e-324, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY] {

@@ -12,7 +12,8 @@ enum Message<'a> {
     Fault { code: u32, at: u64, context: Option<f32> },
 }
 
-/// The check values of three catalogue entries, then 150 frames of which every seventh arrives damaged.
+/// The check values of three catalogue entries, then 150 frames of which every seventh arrives
+/// damaged.
 pub fn work(out: &mut dyn Write) -> fmt::Result {
     let crc = Crc::<u32>::new(&CRC_32_ISCSI);
     writeln!(out, "crc-16 {:04x}", Crc::<u16>::new(&CRC_16_IBM_SDLC).checksum(b"123456789"))?;

@@ -24,7 +24,8 @@ type Screen = Framebuffer<
     { buffer_size::<BinaryColor>(WIDTH, HEIGHT) },
 >;
 
-/// Draws the gauge eight times with a moving needle and shows the last picture as text, two rows in one.
+/// Draws the gauge eight times with a moving needle and shows the last picture as text, two rows in
+/// one.
 pub fn work(out: &mut dyn Write) -> fmt::Result {
     let mut screen = Screen::new();
     for turn in 0..8 {

@@ -33,7 +33,8 @@ const DOCUMENT: &str = r#"{
     "mode": "Automatic", "address": null
 }"#;
 
-/// Reads the document and writes it back, a hundred times with a changing field, then three broken ones.
+/// Reads the document and writes it back, a hundred times with a changing field, then three broken
+/// ones.
 pub fn work(out: &mut dyn Write) -> fmt::Result {
     let mut buffer = [0; 256];
     let mut length = 0;

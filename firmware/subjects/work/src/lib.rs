@@ -1,8 +1,10 @@
-//! What each subject computes: one module per crate from crates.io, each a single function that writes its result.
+//! What each subject computes: one module per crate from crates.io, each a single function that
+//! writes its result.
 //!
-//! The same code runs on the simulated Cortex-M0 and on the host, and the two outputs must be equal byte for byte: that
-//! is what makes these programs a proof of the simulated core. Nothing here may know where it runs, hold a pointer-sized
-//! value in its output, or depend on time or on random numbers of the host.
+//! The same code runs on the simulated Cortex-M0 and on the host, and the two outputs must be equal
+//! byte for byte: that is what makes these programs a proof of the simulated core. Nothing here may
+//! know where it runs, hold a pointer-sized value in its output, or depend on time or on random
+//! numbers of the host.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -25,7 +25,8 @@ struct Fix {
     satellites: u32,
 }
 
-/// Parses each sentence a hundred times, as one would come in every second, and prints what was understood.
+/// Parses each sentence a hundred times, as one would come in every second, and prints what was
+/// understood.
 pub fn work(out: &mut dyn Write) -> fmt::Result {
     for sentence in SENTENCES {
         let understood = (0..100).filter(|_| parse(sentence).is_some()).count();

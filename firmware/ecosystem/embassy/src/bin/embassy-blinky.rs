@@ -1,4 +1,5 @@
-//! A light on PA5 that changes every 250 ms, and a second task that counts on PB0 and PB1, on one timer.
+//! A light on PA5 that changes every 250 ms, and a second task that counts on PB0 and PB1, on one
+//! timer.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,5 @@
-//! USART2 at 115200 baud on PA2, blocking, at the 8 MHz of reset; the button on PC13 wakes it by EXTI.
+//! USART2 at 115200 baud on PA2, blocking, at the 8 MHz of reset; the button on PC13 wakes it by
+//! EXTI.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,5 @@
-//! USART1 at 115200 baud on PA9 and PA10, both ways by DMA, at 48 MHz: prints a line every 100 ms and echoes what comes in.
+//! USART1 at 115200 baud on PA9 and PA10, both ways by DMA, at 48 MHz: prints a line every 100 ms
+//! and echoes what comes in.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,5 @@
-//! USART1 at 115200 baud on PA9 and PA10 at 48 MHz: prints three lines, then echoes what comes in, both by polling.
+//! USART1 at 115200 baud on PA9 and PA10 at 48 MHz: prints three lines, then echoes what comes in,
+//! both by polling.
 
 #![no_std]
 #![no_main]

@@ -1,5 +1,5 @@
-//! TIM14's update interrupt toggles PA5 a thousand times a second, PWM of TIM3 dims PA6, the watchdog is fed, and the
-//! core sleeps in between: at 48 MHz.
+//! TIM14's update interrupt toggles PA5 a thousand times a second, PWM of TIM3 dims PA6, the
+//! watchdog is fed, and the core sleeps in between: at 48 MHz.
 
 #![no_std]
 #![no_main]
