@@ -2,12 +2,18 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod subjects;
+
 use clap::Parser;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Stroboscope's maintenance tasks")]
-enum Task {}
+enum Task {
+    Subjects(subjects::Args),
+}
 
 fn main() -> anyhow::Result<()> {
-    match Task::parse() {}
+    match Task::parse() {
+        Task::Subjects(args) => subjects::run(&args),
+    }
 }
