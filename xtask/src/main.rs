@@ -2,12 +2,18 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod firmware;
+
 use clap::Parser;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Stroboscope's maintenance tasks")]
-enum Task {}
+enum Task {
+    Firmware(firmware::Arguments),
+}
 
 fn main() -> anyhow::Result<()> {
-    match Task::parse() {}
+    match Task::parse() {
+        Task::Firmware(arguments) => firmware::run(&arguments),
+    }
 }

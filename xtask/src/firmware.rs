@@ -1,0 +1,207 @@
+//! `cargo xtask firmware`: rebuilds the demo firmware and compares it with what is checked in.
+//!
+//! Everyone else reads `firmware/prebuilt`, so nobody needs a cross compiler to profile something; this
+//! task keeps those files honest.
+
+mod build;
+mod compare;
+mod founding_loop;
+mod manifest;
+mod provenance;
+mod qemu;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use self::build::Places;
+use self::compare::{Comparison, compare};
+use self::manifest::{Manifest, Program, Recipe};
+use self::provenance::{Provenance, Record, Toolchain};
+
+/// Rebuild the demo firmware and compare it with firmware/prebuilt.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Replace the prebuilt ELFs and their provenance by what was built.
+    #[arg(long)]
+    bless: bool,
+    /// Also run the programs that QEMU's microbit can run, and check what they do.
+    #[arg(long)]
+    qemu: bool,
+    /// Where to build.
+    #[arg(long, value_name = "DIR", default_value = "firmware/build")]
+    build_dir: PathBuf,
+    /// Only these programs, by their name in firmware/firmware.toml.
+    programs: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no repository")?;
+    let manifest = Manifest::read(root)?;
+    let places = Places::new(root.to_owned(), root.join(&arguments.build_dir))?;
+    let programs = manifest.select(&arguments.programs)?;
+    let installed = BTreeMap::from([
+        ("c".to_owned(), provenance::c_toolchain(&manifest)?),
+        ("rust".to_owned(), provenance::rust_toolchain(&manifest, root)?),
+    ]);
+
+    let mut built = Vec::new();
+    for program in programs {
+        eprintln!("building {}", program.name);
+        let path = build::build(&manifest, program, &places)?;
+        check_program(program, &path, root, arguments.qemu)
+            .with_context(|| program.name.clone())?;
+        built.push((program, std::fs::read(&path)?));
+    }
+    if arguments.bless {
+        bless(&manifest, &places, installed, &built)
+    } else {
+        check(&manifest, &places, &installed, &built, arguments.programs.is_empty())
+    }
+}
+
+/// What a program must satisfy whatever was built before.
+fn check_program(program: &Program, elf: &Path, root: &Path, with_qemu: bool) -> Result<()> {
+    if let Some(placement) = program.test_loop {
+        founding_loop::check(&std::fs::read(elf)?, placement)?;
+    }
+    match &program.qemu {
+        Some(expected) if with_qemu => qemu::check(elf, expected, &root.join("firmware")),
+        _ => Ok(()),
+    }
+}
+
+fn bless(
+    manifest: &Manifest,
+    places: &Places,
+    installed: BTreeMap<String, Toolchain>,
+    built: &[(&Program, Vec<u8>)],
+) -> Result<()> {
+    let prebuilt = places.prebuilt();
+    std::fs::create_dir_all(&prebuilt)?;
+    let path = prebuilt.join("PROVENANCE.toml");
+    let mut provenance =
+        if path.exists() { Provenance::read(&path)? } else { Provenance::default() };
+    let all = built.len() == manifest.programs().len();
+    if !all && provenance.toolchain != installed {
+        bail!("another compiler than recorded is installed, so bless all programs or none");
+    }
+    provenance.toolchain = installed;
+    provenance
+        .program
+        .retain(|name, _| manifest.programs().iter().any(|known| known.name == *name));
+    for (program, elf) in built {
+        let record = Record::of(manifest, program, places, elf)?;
+        std::fs::write(prebuilt.join(program.elf_name()), elf)?;
+        provenance.program.insert(program.name.clone(), record);
+    }
+    for stale in strangers(manifest, &prebuilt)? {
+        std::fs::remove_file(prebuilt.join(stale))?;
+    }
+    provenance.write(&path)?;
+    println!("{} programs blessed", built.len());
+    Ok(())
+}
+
+fn check(
+    manifest: &Manifest,
+    places: &Places,
+    installed: &BTreeMap<String, Toolchain>,
+    built: &[(&Program, Vec<u8>)],
+    all: bool,
+) -> Result<()> {
+    let provenance = Provenance::read(&places.prebuilt().join("PROVENANCE.toml"))?;
+    let mut failures = Vec::new();
+    let mut same = 0;
+    for (language, toolchain) in installed {
+        let recorded = provenance.toolchain.get(language).cloned().unwrap_or_default();
+        for difference in differences(&recorded, toolchain) {
+            eprintln!(
+                "note: the {language} tool chain is not the recorded one, so its programs are built \
+                 and their hashes checked, but bytes are not compared: {difference}"
+            );
+        }
+    }
+    for (program, rebuilt) in built {
+        let language = match manifest.recipe(program)? {
+            Recipe::C(_) => "c",
+            Recipe::Cargo(_) => "rust",
+        };
+        let comparable = provenance.toolchain.get(language) == installed.get(language);
+        let found = verdicts(manifest, places, &provenance, program, rebuilt, comparable)?;
+        same += usize::from(comparable && found.is_empty());
+        failures.extend(found.into_iter().map(|failure| format!("{}: {failure}", program.name)));
+    }
+    if all {
+        for stranger in strangers(manifest, &places.prebuilt())? {
+            failures.push(format!("firmware/prebuilt/{stranger} belongs to no program"));
+        }
+    }
+    for failure in &failures {
+        eprintln!("{failure}");
+    }
+    println!("{} programs built, {same} the same as prebuilt", built.len());
+    if !failures.is_empty() {
+        bail!(
+            "firmware/prebuilt does not agree ({} findings); if the change is meant, \
+             `cargo xtask firmware --bless`",
+            failures.len()
+        );
+    }
+    Ok(())
+}
+
+/// What is wrong with one program's prebuilt ELF.
+fn verdicts(
+    manifest: &Manifest,
+    places: &Places,
+    provenance: &Provenance,
+    program: &Program,
+    rebuilt: &[u8],
+    comparable: bool,
+) -> Result<Vec<String>> {
+    let Ok(prebuilt) = std::fs::read(places.prebuilt().join(program.elf_name())) else {
+        return Ok(vec!["there is no prebuilt ELF".into()]);
+    };
+    let Some(record) = provenance.program.get(&program.name) else {
+        return Ok(vec!["there is no provenance".into()]);
+    };
+    let command = build::command(manifest, program)?.to_string();
+    let mut found = record.disagreements(&places.root, &command, &prebuilt);
+    if let Some(placement) = program.test_loop {
+        found.extend(founding_loop::check(&prebuilt, placement).err().map(|e| e.to_string()));
+    }
+    if comparable {
+        match compare(&prebuilt, rebuilt)? {
+            Comparison::Same => {}
+            difference => found.push(difference.to_string()),
+        }
+    }
+    Ok(found)
+}
+
+/// A line per part that is not as recorded.
+fn differences(recorded: &Toolchain, installed: &Toolchain) -> Vec<String> {
+    let parts = installed.iter().filter(|(part, now)| recorded.get(*part) != Some(now));
+    parts
+        .map(|(part, now)| match recorded.get(part) {
+            Some(then) => format!("{part} is `{now}`, recorded is `{then}`"),
+            None => format!("{part} is `{now}`, none is recorded"),
+        })
+        .collect()
+}
+
+/// ELFs in the prebuilt directory that no program in the manifest makes.
+fn strangers(manifest: &Manifest, prebuilt: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(prebuilt).context("reading firmware/prebuilt")? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let known = manifest.programs().iter().any(|program| program.elf_name() == name);
+        if name.ends_with(".elf") && !known {
+            found.push(name);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
