@@ -5,7 +5,7 @@
  * 0x080000ca, in the upper half of a flash word. ALIGN_TARGET moves everything by one halfword, so
  * that the branch target is the first half of a word; nothing else changes but the two literal
  * offsets. `cargo xtask firmware` compares the bytes with the listing. */
-    .file "test_loop.S" /* otherwise the symbol table gets the name of a temporary file */
+    .file "firmware/loop/test_loop.S" /* otherwise the symbol table gets the name of a temporary file */
     .syntax unified
     .cpu cortex-m0
     .thumb
