@@ -26,7 +26,7 @@ static void sleep_until(uint32_t deadline_ms)
 }
 
 /* Length of the Collatz sequence from `start`: something to print that takes a while. */
-__attribute__((noinline)) static unsigned collatz_length(uint32_t start)
+__attribute__((noipa)) static unsigned collatz_length(uint32_t start)
 {
     unsigned length = 1;
     for (uint32_t n = start; n != 1; length++) {

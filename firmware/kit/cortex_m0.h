@@ -32,7 +32,8 @@ struct systick_regs {
 static inline void nvic_enable(unsigned irq) { NVIC_ISER = 1u << irq; }
 
 static inline void interrupts_off(void) { __asm__ volatile("cpsid i" ::: "memory"); }
-static inline void interrupts_on(void) { __asm__ volatile("cpsie i" ::: "memory"); }
+/* The barrier gives a pending interrupt the chance to come before the next instruction. */
+static inline void interrupts_on(void) { __asm__ volatile("cpsie i\n isb" ::: "memory"); }
 static inline void wait_for_interrupt(void) { __asm__ volatile("wfi" ::: "memory"); }
 
 /* Interrupts every `cycles` processor cycles (2 to 2^24) from now on. */

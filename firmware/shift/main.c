@@ -46,7 +46,7 @@ static void spi2_drain(void)
     }
 }
 
-__attribute__((noinline)) static void send_by_cpu(const uint8_t *bytes, unsigned count)
+__attribute__((noipa)) static void send_by_cpu(const uint8_t *bytes, unsigned count)
 {
     latch_low();
     for (unsigned i = 0; i < count; i++) {
@@ -59,7 +59,7 @@ __attribute__((noinline)) static void send_by_cpu(const uint8_t *bytes, unsigned
 }
 
 /* Returns at once; the interrupt handler below ends the transfer. */
-__attribute__((noinline)) static void send_by_dma(const uint8_t *bytes, unsigned count)
+__attribute__((noipa)) static void send_by_dma(const uint8_t *bytes, unsigned count)
 {
     struct dma_channel_regs *channel = &DMA1->channel[SPI2_TX_CHANNEL - 1];
     dma_busy = 1;
@@ -84,7 +84,7 @@ void DMA1_Channel4_5_IRQHandler(void)
 }
 
 /* WFI with interrupts masked wakes all the same, and cannot miss one that comes just before it. */
-__attribute__((noinline)) static void wait_for_dma(void)
+__attribute__((noipa)) static void wait_for_dma(void)
 {
     interrupts_off();
     while (dma_busy) {
@@ -95,7 +95,7 @@ __attribute__((noinline)) static void wait_for_dma(void)
     interrupts_on();
 }
 
-__attribute__((noinline)) static uint32_t fletcher16(const uint8_t *bytes, unsigned count)
+__attribute__((noipa)) static uint32_t fletcher16(const uint8_t *bytes, unsigned count)
 {
     uint32_t low = 0, high = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -105,18 +105,18 @@ __attribute__((noinline)) static uint32_t fletcher16(const uint8_t *bytes, unsig
     return (high % 255) << 8 | low % 255; /* count * count * 255 / 2 fits 32 bits */
 }
 
-__attribute__((noinline)) static void print_checksum(const char *sender, uint32_t checksum)
+__attribute__((noipa)) static void print_checksum(const char *sender, uint32_t checksum)
 {
     printf("sent by %s: %04lx\n", sender, (unsigned long)checksum);
 }
 
-__attribute__((noinline)) static void phase_cpu(void)
+__attribute__((noipa)) static void phase_cpu(void)
 {
     send_by_cpu(frame, sizeof frame);
     print_checksum("CPU", fletcher16(frame, sizeof frame));
 }
 
-__attribute__((noinline)) static void phase_dma(void)
+__attribute__((noipa)) static void phase_dma(void)
 {
     send_by_dma(frame, sizeof frame);
     print_checksum("DMA", fletcher16(frame, sizeof frame));

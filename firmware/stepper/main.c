@@ -45,7 +45,7 @@ static void tick_start(void)
 }
 
 /* WFI with interrupts masked wakes all the same, and cannot miss one that comes just before it. */
-__attribute__((noinline)) static void wait_for_tick(void)
+__attribute__((noipa)) static void wait_for_tick(void)
 {
     interrupts_off();
     while (ticks_due == 0) {
@@ -67,7 +67,7 @@ static uint32_t spread(unsigned axes)
 /* The step pins rise at once and fall after the computation, which is long enough for a driver
  * that asks for a microsecond. So a step goes out one tick after it was decided, without jitter
  * from the arithmetic. */
-__attribute__((noinline)) static void on_tick(void)
+__attribute__((noipa)) static void on_tick(void)
 {
     static unsigned stepping;
     GPIOA->bsrr = spread(stepping);

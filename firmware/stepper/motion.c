@@ -10,7 +10,7 @@ static uint32_t magnitude(int16_t steps)
 }
 
 /* Integer square root, a bit at a time. */
-__attribute__((noinline)) static uint32_t square_root(uint32_t square)
+__attribute__((noipa)) static uint32_t square_root(uint32_t square)
 {
     uint32_t root = 0;
     for (uint32_t bit = 1u << 15; bit != 0; bit >>= 1) {
@@ -22,7 +22,7 @@ __attribute__((noinline)) static uint32_t square_root(uint32_t square)
 }
 
 /* The tool goes at FULL_SPEED along the line, so the leading axis alone is slower than that. */
-__attribute__((noinline)) static uint32_t cruise_speed(const struct motion *motion)
+__attribute__((noipa)) static uint32_t cruise_speed(const struct motion *motion)
 {
     uint32_t square = 0;
     for (int axis = 0; axis < AXES; axis++) {
@@ -32,7 +32,7 @@ __attribute__((noinline)) static uint32_t cruise_speed(const struct motion *moti
 }
 
 /* The expensive tick: square root and division, once per line, and it must fit as well. */
-__attribute__((noinline)) static void begin_line(struct motion *motion)
+__attribute__((noipa)) static void begin_line(struct motion *motion)
 {
     const struct line *line = motion->next++;
     motion->lines_left--;
@@ -56,7 +56,7 @@ __attribute__((noinline)) static void begin_line(struct motion *motion)
 }
 
 /* A trapezoid without division: slow down when as many steps are left as speeding up took. */
-__attribute__((noinline)) static void update_speed(struct motion *motion)
+__attribute__((noipa)) static void update_speed(struct motion *motion)
 {
     uint32_t left = motion->leading - motion->done;
     if (left <= motion->ramp_up_steps) {
@@ -69,7 +69,7 @@ __attribute__((noinline)) static void update_speed(struct motion *motion)
 }
 
 /* One step along the leading axis; the others follow as Bresenham's line does. */
-__attribute__((noinline)) static unsigned step_line(struct motion *motion)
+__attribute__((noipa)) static unsigned step_line(struct motion *motion)
 {
     unsigned stepping = 0;
     for (int axis = 0; axis < AXES; axis++) {

@@ -52,7 +52,7 @@ static void ladder_step(struct projective *low, struct projective *high, const s
     field_multiply(&low->z, &low->z, &e);
 }
 
-__attribute__((noinline)) static void x25519(uint8_t out[32], const uint8_t k[32], const uint8_t u[32])
+__attribute__((noipa)) static void x25519(uint8_t out[32], const uint8_t k[32], const uint8_t u[32])
 {
     uint8_t clamped[32];
     memcpy(clamped, k, sizeof clamped);
