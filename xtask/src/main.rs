@@ -2,6 +2,7 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod firmware;
 mod subjects;
 
 use clap::Parser;
@@ -9,11 +10,13 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "xtask", about = "Stroboscope's maintenance tasks")]
 enum Task {
+    Firmware(firmware::Arguments),
     Subjects(subjects::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
+        Task::Firmware(arguments) => firmware::run(&arguments),
         Task::Subjects(args) => subjects::run(&args),
     }
 }
