@@ -87,6 +87,11 @@ pub struct Bus {
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
+    /// Data reads from flash cost waits at the present setting.
+    pub(crate) flash_reads_wait: bool,
+    /// Code was decoded from RAM: stores must be looked at.
+    pub(crate) code_in_ram: bool,
+    code_range: std::ops::Range<u32>,
     busy_until: [u64; 4],
     pub(crate) contended_until: u64,
     /// What nobody modelled.
@@ -100,6 +105,8 @@ pub struct Bus {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
+    /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
+    pub expects_input: bool,
 }
 
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
@@ -130,6 +137,9 @@ impl Bus {
             flash_state: (0, false),
             generation: 0,
             apb_wait: Bounds::exact(0),
+            flash_reads_wait: false,
+            code_in_ram: false,
+            code_range: 0..0,
             busy_until: [0; 4],
             contended_until: 0,
             unmodelled: Unmodelled::default(),
@@ -139,6 +149,7 @@ impl Bus {
             frames: Vec::new(),
             edges: Vec::new(),
             record_edges: false,
+            expects_input: false,
         }
     }
 
@@ -406,6 +417,7 @@ impl Bus {
         let timing = found.unwrap_or_default();
         if timing != self.flash_timing {
             self.flash_timing = timing;
+            self.flash_reads_wait = timing.data_read.high > 0;
             self.generation += 1;
             self.attention = true;
         }
@@ -445,6 +457,22 @@ impl Bus {
             };
             (Cause::DataWait, wait)
         })
+    }
+
+    /// A store may have changed decoded code.
+    pub(crate) fn code_written(&mut self, address: u32, size: Size) {
+        let end = address.wrapping_add(size.bytes());
+        if self.code_in_ram && self.code_range.start < end && address < self.code_range.end {
+            self.generation += 1;
+            self.attention = true;
+        }
+    }
+
+    /// Code was decoded from RAM.
+    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) {
+        let old = if self.code_in_ram { self.code_range.clone() } else { from..to };
+        self.code_range = old.start.min(from)..old.end.max(to);
+        self.code_in_ram = true;
     }
 
     /// A device's name on the board.
