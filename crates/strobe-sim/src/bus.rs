@@ -76,6 +76,8 @@ pub struct Bus {
     pub pc: u32,
     pub(crate) next_due: u64,
     pub(crate) irq_levels: [u32; IRQ_WORDS],
+    /// Cycle of each line's last rising edge.
+    pub(crate) irq_since: [u64; 32],
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
     pub(crate) reset_request: Option<&'static str>,
@@ -128,6 +130,7 @@ impl Bus {
             pc: 0,
             next_due: u64::MAX,
             irq_levels: [0; IRQ_WORDS],
+            irq_since: [0; 32],
             attention: false,
             clocks_dirty: false,
             reset_request: None,
@@ -381,6 +384,9 @@ impl Bus {
         let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
         if word < IRQ_WORDS {
+            if high && self.irq_levels[word] & bit == 0 && word == 0 {
+                self.irq_since[usize::from(number)] = self.now;
+            }
             if high {
                 self.irq_levels[word] |= bit;
             } else {

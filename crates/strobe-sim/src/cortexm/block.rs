@@ -9,8 +9,8 @@ use super::timing::{Cost, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
-use strobe_model::Bounds;
 use crate::memory::MemoryKind;
+use strobe_model::Bounds;
 
 /// A decoded block, by index.
 pub type BlockId = u32;
@@ -59,6 +59,8 @@ pub struct Block {
     pub(crate) leaves_function: bool,
     /// Going on at `end` enters another function.
     pub(crate) falls_into_function: bool,
+    /// See [`Block::is_idle_loop`].
+    pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
 }
@@ -78,9 +80,20 @@ impl Meta {
 impl Block {
     /// How much lower and higher the literals before `at` could be.
     pub(crate) fn literal_slack(&self, at: usize) -> (u64, u64) {
-        self.meta[..at].iter().map(Meta::literal_bounds).fold((0, 0), |(low, high), b| {
-            (low + b.likely - b.low, high + b.high - b.likely)
-        })
+        self.meta[..at]
+            .iter()
+            .map(Meta::literal_bounds)
+            .fold((0, 0), |(low, high), b| (low + b.likely - b.low, high + b.high - b.likely))
+    }
+
+    /// Whether the block does nothing but jump to itself: only an interrupt leads out of it.
+    pub fn is_idle_loop(&self) -> bool {
+        let (last, body) = match self.insns.split_last() {
+            Some((last, body)) => (*last, body),
+            None => return false,
+        };
+        matches!(last, Insn::B { target } if target == self.start)
+            && body.iter().all(|i| *i == Insn::Nop)
     }
 
     /// The address of instruction `at`.
@@ -198,7 +211,8 @@ impl Blocks {
             meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
             insns.push(insn);
             at = at.wrapping_add(size);
-            let boundary = self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
+            let boundary =
+                self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
             if insn.ends_block() || insns.len() == MAX_INSTRUCTIONS || boundary {
                 break;
             }
@@ -223,8 +237,10 @@ impl Blocks {
             falls_into_function: self.function(at) != here,
             insns: insns.into(),
             meta: meta.into(),
+            idle: false,
             stop_here,
         };
+        block.idle = block.is_idle_loop();
         let (low, high) = block.literal_slack(block.meta.len());
         block.slack = (low as u32, high as u32);
         Some(block)

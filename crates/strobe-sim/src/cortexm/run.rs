@@ -115,6 +115,14 @@ impl<O: Observer> Machine<O> {
                 return Stop::Address(block.start);
             }
             skip_stop = None;
+            if block.idle && block.target_wait == HalfCycles::default() {
+                match self.spin(id) {
+                    Ok(true) => continue,
+                    Ok(false) => {}
+                    Err(stop) => return stop,
+                }
+            }
+            let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let result = if O::EACH || O::ACCESSES || !fits || self.now < self.bus.contended_until {
                 self.run_carefully(id, 0)
@@ -140,7 +148,7 @@ impl<O: Observer> Machine<O> {
             self.system_reset();
         }
         self.system.tick(self.now);
-        self.system.update_lines(&self.bus.irq_levels);
+        self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
             self.bus.code_in_ram = false;
             self.blocks.refresh(&self.bus);
@@ -208,9 +216,30 @@ impl<O: Observer> Machine<O> {
         let until = due.min(limit).min(self.now + STRETCH).max(self.now);
         let cycles = (until - self.now) as i64;
         let from = self.cpu.pc.wrapping_sub(2);
-        self.add_wait(from, Wait { cause: Cause::Asleep, low: cycles, likely: cycles, high: cycles });
+        self.add_wait(
+            from,
+            Wait { cause: Cause::Asleep, low: cycles, likely: cycles, high: cycles },
+        );
         self.check = true;
         Ok(())
+    }
+
+    /// An empty loop: goes round it as often as fits before the next event, at once. Returns false when
+    /// not even once fits.
+    fn spin(&mut self, id: BlockId) -> Result<bool, Stop> {
+        let block = &self.blocks.all[id as usize];
+        let due = self.bus.next_due.min(self.system.systick.due());
+        if due == u64::MAX && !self.bus.expects_input && self.system.best_pending().is_none() {
+            return Err(Stop::SleepsForever);
+        }
+        let round = u64::from(block.cycles + block.refill);
+        let times = self.horizon.saturating_sub(self.now) / round;
+        self.now += times * round;
+        self.instructions += times * block.insns.len() as u64;
+        if O::COUNTS && times > 0 {
+            self.observer.idle_block(id, times);
+        }
+        Ok(times > 0)
     }
 
     fn block_at_pc(&mut self) -> Result<BlockId, Stop> {
@@ -482,7 +511,10 @@ impl<O: Observer> Machine<O> {
         if contention > 0 {
             let cycles = contention as i64;
             // Which master wins each slot is modelled: at best the core is never held up.
-            self.add_wait(pc, Wait { cause: Cause::Contention, low: 0, likely: cycles, high: 2 * cycles });
+            self.add_wait(
+                pc,
+                Wait { cause: Cause::Contention, low: 0, likely: cycles, high: 2 * cycles },
+            );
         }
         if saved > 0 {
             let cycles = -i64::from(saved);
@@ -500,6 +532,7 @@ impl<O: Observer> Machine<O> {
                     return self.fault(Fault::SvcMasked, pc).map(|()| true);
                 }
                 self.cpu.pc = next;
+                self.system.note_pended(number::SVCALL, self.now);
                 self.enter(number::SVCALL, next)?;
             }
             Insn::Bkpt { imm: 0xab } => {
@@ -532,15 +565,14 @@ impl<O: Observer> Machine<O> {
 
 /// Executes a branch of the fast path; `None` leaves it to the careful one.
 #[inline(always)]
-fn jump(
-    cpu: &mut super::cpu::Cpu,
-    port: &mut FastPort,
-    insn: Insn,
-    next: u32,
-) -> Option<End> {
+fn jump(cpu: &mut super::cpu::Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
     Some(match insn {
         Insn::BCond { condition, .. } => {
-            if cpu.passes(condition) { End::Direct } else { End::Next }
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
         }
         Insn::B { .. } => End::Direct,
         Insn::Bl { .. } => {
@@ -576,7 +608,11 @@ fn branch(
     let r = |i: u8| (i & 15) as usize;
     Ok(Some(match insn {
         Insn::BCond { condition, .. } => {
-            if cpu.passes(condition) { End::Direct } else { End::Next }
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
         }
         Insn::B { .. } => End::Direct,
         Insn::Bl { .. } => {
