@@ -7,12 +7,13 @@ use sha2::{Digest, Sha256};
 
 use crate::code::{CodeKind, CodeMap};
 use crate::detail::{self, Detail, Obstacle};
+use crate::dwarf::{self, Debug, FunctionRange};
 use crate::elf::Elf;
 use crate::error::{Error, Warning, Warnings};
 use crate::frames::{
     DebugTables, Frame, Frames, FramesBatch, Missing, Place, Spot, StringId, join,
 };
-use crate::functions::{DataSymbol, Function, FunctionId, Functions, data_symbols};
+use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Functions, data_symbols};
 use crate::image::{Machine, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 use crate::lookup::{self, SymbolError, SymbolMatch};
@@ -47,18 +48,20 @@ impl Firmware {
         let mut warnings = Warnings::default();
         let mut table = SymbolTable::parse(&elf, &mut warnings);
         let code = CodeMap::new(&elf, &segments, std::mem::take(&mut table.mapping));
-        let debug = DebugTables::default();
-        let functions = Functions::new(&table, &code, &[]);
+        let Debug { tables: debug, functions, producers, obstacle } =
+            dwarf::read(&elf, &code, &mut warnings);
+        let functions = Functions::new(&table, &code, &dwarf_functions(&debug, &functions));
         let spots = join(&functions.pieces, &debug);
         let data_symbols = data_symbols(&table);
-        let (detail, obstacle) = match functions.list.is_empty() {
-            true => (Detail::Addresses, Some(Obstacle::NoDebugInfo)),
-            false => (Detail::Functions, Some(Obstacle::NoDebugInfo)),
+        let detail = match (debug.line_pieces.is_empty(), functions.list.is_empty()) {
+            (false, _) => Detail::Lines,
+            (true, false) => Detail::Functions,
+            (true, true) => Detail::Addresses,
         };
         Ok(Firmware {
             entry: elf.header.e_entry.get(LE),
             build_id: notes::build_id(&elf),
-            producers: Vec::new(),
+            producers,
             segments,
             detail,
             obstacle,
@@ -273,6 +276,20 @@ impl Firmware {
             inlined: false,
         }
     }
+}
+
+/// The debug information's functions with their names.
+fn dwarf_functions<'a>(debug: &'a DebugTables, ranges: &[FunctionRange]) -> Vec<DwarfFunction<'a>> {
+    let function = |range: &FunctionRange| {
+        let scope = &debug.scopes[range.scope.0 as usize];
+        Some(DwarfFunction {
+            start: range.start,
+            end: range.end,
+            linkage_name: debug.string(scope.linkage_name?),
+            display_name: debug.string(scope.display_name?),
+        })
+    };
+    ranges.iter().filter_map(function).collect()
 }
 
 fn data_pieces(symbols: &[DataSymbol]) -> Vec<Piece<u32>> {

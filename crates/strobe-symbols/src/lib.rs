@@ -19,6 +19,7 @@
 
 mod code;
 mod detail;
+mod dwarf;
 mod elf;
 mod error;
 mod firmware;
