@@ -272,7 +272,7 @@ impl Firmware {
             function: None,
             file: place.file.map(|id| self.debug.string(id)),
             line: (place.line != 0).then_some(place.line),
-            column: (place.line != 0 && place.column != 0).then_some(place.column),
+            column: (place.column != 0).then_some(place.column),
             inlined: false,
         }
     }

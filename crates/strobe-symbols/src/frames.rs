@@ -69,7 +69,7 @@ pub struct Frame<'a> {
     pub file: Option<&'a str>,
     /// Line, counted from 1; none when the compiler gave none (code it made up).
     pub line: Option<u32>,
-    /// Column, counted from 1; none when not recorded.
+    /// Column, counted from 1; none when not recorded. Some compilers give one for code without a line.
     pub column: Option<u32>,
     /// Whether the function was inlined into the next frame.
     pub inlined: bool,
