@@ -4,7 +4,7 @@
 //! else has to know of them. This module must not know debug information.
 
 use object::LittleEndian as LE;
-use object::elf::{self, Sym32, SymbolBind, SymbolType};
+use object::elf::{self, Sym32, SymbolBind, SymbolSection, SymbolType};
 use object::read::elf::Sym as _;
 
 use crate::code::MappingSymbol;
@@ -77,7 +77,7 @@ impl SymbolTable {
         let mut unnamed = 0_usize;
         for entry in entries.iter().skip(1) {
             match string_at(strings, entry.st_name.get(LE), LONGEST_NAME) {
-                Some(name) => table.add(entry, name),
+                Some(name) => table.add(elf, entry, name),
                 None => unnamed += 1,
             }
         }
@@ -91,14 +91,14 @@ impl SymbolTable {
         table
     }
 
-    fn add(&mut self, entry: &Sym32<LE>, name: String) {
+    fn add(&mut self, elf: &Elf<'_>, entry: &Sym32<LE>, name: String) {
         let kind = entry.st_type();
         if kind == elf::STT_FILE {
             self.files.push(name);
             return;
         }
         let section = entry.st_shndx(LE);
-        if name.is_empty() || section == elf::SHN_UNDEF || section == elf::SHN_COMMON {
+        if name.is_empty() || !is_in_memory(elf, section) {
             return;
         }
         let value = entry.st_value.get(LE);
@@ -123,6 +123,17 @@ impl SymbolTable {
             binding,
             file,
         });
+    }
+}
+
+/// Whether a symbol's value is an address. It is not for symbols of other modules, and not in sections that are never loaded:
+/// GNU as puts `$d` into `.debug_frame`, at offsets that look like addresses where code is linked near 0.
+fn is_in_memory(elf: &Elf<'_>, section: SymbolSection) -> bool {
+    match section.index() {
+        None => section == elf::SHN_ABS || section == elf::SHN_XINDEX,
+        Some(index) => {
+            elf.sections.get(usize::from(index)).is_some_and(|section| section.has(elf::SHF_ALLOC))
+        }
     }
 }
 

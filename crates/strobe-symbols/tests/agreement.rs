@@ -91,3 +91,27 @@ fn rustc_all_profiles() {
     );
     agree(&workshop.rustc("rustc-lines.elf", &["-Cdebuginfo=line-tables-only", "-Copt-level=3"]));
 }
+
+/// A C library, with assembly routines, files built elsewhere and functions that only the symbol table knows.
+#[test]
+fn newlib_and_libgcc() {
+    let workshop = Workshop::new();
+    let elf = workshop.newlib("newlib.elf", &["-g", "-O2"]);
+    agree(&elf);
+}
+
+/// Every bundled firmware. What the repository ships must be explained as well as what the tests build.
+#[test]
+fn bundled_firmware() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/prebuilt");
+    let Ok(entries) = std::fs::read_dir(&directory) else { return };
+    let mut compared = 0;
+    for entry in entries {
+        let path = entry.expect("a directory entry").path();
+        if path.extension().is_some_and(|extension| extension == "elf") {
+            eprintln!("{}: {:?}", path.display(), compare(&path));
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "no firmware in {}", directory.display());
+}

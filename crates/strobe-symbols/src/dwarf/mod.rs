@@ -91,7 +91,10 @@ impl Live<'_> {
     ///
     /// Linkers give the records of discarded functions the address 0 or -1. Where code is linked at 0, the vector table's
     /// data is there, as mapping symbols show; without mapping symbols nothing at 0 is believed.
+    ///
+    /// The GNU assembler leaves the Thumb bit in the bounds of functions (seen in libgcc with GNU as 2.39); it is cleared.
     pub(crate) fn clip(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let (start, end) = (start & !1, end.saturating_sub(start & 1));
         let address = u32::try_from(start).ok()?;
         let is_code = matches!(self.code.kind(address), Some(CodeKind::Thumb | CodeKind::Arm));
         if !is_code || (address == 0 && !self.code.has_mapping_symbols) {

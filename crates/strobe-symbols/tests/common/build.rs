@@ -26,47 +26,35 @@ impl Workshop {
 
     /// Compiles the C, C++ and assembly sources with GCC and links them.
     pub(crate) fn gcc(&self, name: &str, flags: &[&str]) -> PathBuf {
-        let tools = Tools {
-            cc: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
-            cxx: &[
-                "arm-none-eabi-g++",
-                "-mcpu=cortex-m0",
-                "-mthumb",
-                "-fno-exceptions",
-                "-fno-rtti",
-            ],
-            link: &[
-                "arm-none-eabi-gcc",
-                "-mcpu=cortex-m0",
-                "-mthumb",
-                "-nostartfiles",
-                "-Wl,--build-id",
-                "-Wl,--gc-sections",
-            ],
-        };
-        self.build(name, &tools, flags, FLASH)
+        self.gcc_at(name, flags, FLASH)
     }
 
     /// As [`Workshop::gcc`], with the code at another address.
     pub(crate) fn gcc_at(&self, name: &str, flags: &[&str], origin: u32) -> PathBuf {
+        const CPU: [&str; 2] = ["-mcpu=cortex-m0", "-mthumb"];
         let tools = Tools {
-            cc: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
-            cxx: &[
-                "arm-none-eabi-g++",
-                "-mcpu=cortex-m0",
-                "-mthumb",
-                "-fno-exceptions",
-                "-fno-rtti",
-            ],
+            cc: &["arm-none-eabi-gcc", CPU[0], CPU[1]],
+            cxx: &["arm-none-eabi-g++", CPU[0], CPU[1], "-fno-exceptions", "-fno-rtti"],
             link: &[
                 "arm-none-eabi-gcc",
-                "-mcpu=cortex-m0",
-                "-mthumb",
+                CPU[0],
+                CPU[1],
                 "-nostartfiles",
                 "-Wl,--gc-sections",
+                "-Wl,--build-id",
             ],
         };
         self.build(name, &tools, flags, origin)
+    }
+
+    /// A program with the C library that GCC's packages bring, at the linker's default address near 0.
+    pub(crate) fn newlib(&self, name: &str, flags: &[&str]) -> PathBuf {
+        let elf = self.path(name);
+        let mut command = Command::new("arm-none-eabi-gcc");
+        command.args(["-mcpu=cortex-m0", "-mthumb", "-specs=rdimon.specs"]).args(flags);
+        command.arg(fixture("library.c")).arg("-o").arg(&elf).arg("-lm");
+        run(&mut command);
+        elf
     }
 
     /// Compiles with Clang and links with LLD.

@@ -9,9 +9,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use strobe_symbols::{Firmware, Frame};
+use strobe_symbols::{CodeKind, Firmware, Frame};
 
-use super::build::run;
+use super::build::{Workshop, run};
+use super::discarded;
 
 /// A frame in the judge's terms: `??` and 0 stand for what is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,9 @@ pub(crate) enum Exception {
     Alias,
     /// An assembly label inside a function of known size: the judge takes the label for a function.
     LabelInFunction,
+    /// Padding after an assembly function: GNU as writes the function's bounds with the Thumb bit, so that they end one byte
+    /// late, and the judge takes them as they are.
+    PaddingAfterFunction,
 }
 
 /// What a comparison found.
@@ -58,7 +62,12 @@ pub(crate) fn compare(path: &Path) -> Verdict {
         Firmware::parse(std::fs::read(path).expect("the ELF file")).expect("a firmware image");
     let addresses = instruction_addresses(&firmware, path);
     assert!(!addresses.is_empty(), "{}: no code to compare on", path.display());
-    let judged = ask(path, &addresses);
+    let workshop = Workshop::new();
+    // Code at 0 cannot be told from discarded functions by the judge; the entry at 0 is a vector table otherwise.
+    let judged = match firmware.code_kind(0) {
+        Some(CodeKind::Data) => ask(&discarded::hide(path, &workshop), &addresses),
+        _ => ask(path, &addresses),
+    };
     let batch = firmware.frames_batch(&addresses);
     let mut verdict = Verdict { addresses: addresses.len(), ..Verdict::default() };
     let mut differences = String::new();
@@ -115,7 +124,13 @@ fn exception(
     if our_rest != their_rest || !same_place {
         return None;
     }
-    let function = firmware.function(firmware.function_at(address)?);
+    let Some(function) = firmware.function_at(address) else {
+        let before = firmware.symbol(&their_outer.name).ok()?.function?;
+        let is_padding =
+            our_outer.name == "??" && firmware.function(before).end() == u64::from(address);
+        return is_padding.then_some(Exception::PaddingAfterFunction);
+    };
+    let function = firmware.function(function);
     if function.aliases.contains(&their_outer.name) {
         return Some(Exception::Alias);
     }

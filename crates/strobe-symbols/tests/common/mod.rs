@@ -4,4 +4,5 @@
 #![allow(dead_code)]
 
 pub(crate) mod build;
+pub(crate) mod discarded;
 pub(crate) mod judge;
