@@ -5,6 +5,7 @@ use std::sync::Arc;
 use object::LittleEndian as LE;
 use sha2::{Digest, Sha256};
 
+use crate::cfi::CallFrameIndex;
 use crate::code::{CodeKind, CodeMap};
 use crate::detail::{self, Detail, Obstacle};
 use crate::dwarf::{self, Debug, FunctionRange};
@@ -22,7 +23,7 @@ use crate::{notes, segments};
 
 /// A parsed firmware image. It owns all it needs, is never changed and can be shared between threads.
 pub struct Firmware {
-    bytes: Arc<[u8]>,
+    pub(crate) bytes: Arc<[u8]>,
     entry: u32,
     segments: Vec<Segment>,
     build_id: Option<Vec<u8>>,
@@ -30,6 +31,7 @@ pub struct Firmware {
     detail: Detail,
     obstacle: Option<Obstacle>,
     pub(crate) code: CodeMap,
+    pub(crate) cfi: CallFrameIndex,
     functions: Vec<Function>,
     symbols: Vec<Symbol>,
     data_symbols: Vec<DataSymbol>,
@@ -65,6 +67,7 @@ impl Firmware {
             segments,
             detail,
             obstacle,
+            cfi: CallFrameIndex::new(&elf, &code, &mut warnings),
             code,
             functions: functions.list,
             symbols: table.symbols,
@@ -154,6 +157,42 @@ impl Firmware {
     pub fn data_symbol_at(&self, address: u32) -> Option<&DataSymbol> {
         let piece = find(&self.data_pieces, u64::from(address))?;
         Some(&self.data_symbols[piece.value as usize])
+    }
+
+    /// Name and offset of what is at an address, such as `main+0x4`: a function or a variable.
+    pub fn describe(&self, address: u32) -> Option<String> {
+        let (name, offset) = match self.function_at(address).map(|id| self.function(id)) {
+            Some(function) => (&function.name, (address & !1) - function.start),
+            None => {
+                let symbol = self.data_symbol_at(address)?;
+                (&symbol.name, address - symbol.address)
+            }
+        };
+        Some(if offset == 0 { name.clone() } else { format!("{name}+{offset:#x}") })
+    }
+
+    /// What a constant points to, if it looks like a pointer: a function's address with the Thumb bit, or a variable. Other
+    /// numbers are not explained, however many of them are also addresses of code linked near 0.
+    pub fn pointee(&self, value: u32) -> Option<String> {
+        let starts_function = |id| self.function(id).start == value & !1;
+        match value & 1 == 1 && self.function_at(value).is_some_and(starts_function) {
+            true => self.describe(value),
+            false => self.data_symbol_at(value).and_then(|_| self.describe(value)),
+        }
+    }
+
+    /// The bytes that the file has for addresses at run time; none if it lacks some of them.
+    pub fn bytes_at(&self, address: u32, size: usize) -> Option<&[u8]> {
+        self.segments.iter().find_map(|segment| {
+            let start = address.checked_sub(segment.run_address)? as usize;
+            segment.data().get(start..start.checked_add(size)?)
+        })
+    }
+
+    /// The word that the file has at an address at run time.
+    pub fn word_at(&self, address: u32) -> Option<u32> {
+        let bytes = self.bytes_at(address, 4)?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
     /// What the bytes at an address are; none outside the image.

@@ -17,8 +17,10 @@
 //! # }
 //! ```
 
+mod cfi;
 mod code;
 mod detail;
+mod disasm;
 mod dwarf;
 mod elf;
 mod error;
@@ -32,9 +34,11 @@ mod names;
 mod notes;
 mod segments;
 mod symtab;
+mod unwind;
 
 pub use code::CodeKind;
 pub use detail::Detail;
+pub use disasm::{DataItem, Instruction, Item, Listing, Literal, Reference};
 pub use error::{Error, Warning};
 pub use firmware::Firmware;
 pub use frames::{Frame, Frames, FramesBatch, Missing};
@@ -42,3 +46,4 @@ pub use functions::{DataSymbol, Function, FunctionId, FunctionSource};
 pub use image::{LoadAddress, Machine, Permissions, ReturnAddress, Segment, TOTAL_SIZE_LIMIT};
 pub use lookup::{SymbolError, SymbolMatch};
 pub use names::{demangle, plain_name};
+pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};

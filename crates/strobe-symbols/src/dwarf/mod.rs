@@ -86,7 +86,11 @@ pub(crate) struct Live<'a> {
     code: &'a CodeMap,
 }
 
-impl Live<'_> {
+impl<'a> Live<'a> {
+    pub(crate) fn new(code: &'a CodeMap) -> Self {
+        Live { code }
+    }
+
     /// The range cut to the code it starts in, or none if no code is there.
     ///
     /// Linkers give the records of discarded functions the address 0 or -1. Where code is linked at 0, the vector table's
@@ -115,7 +119,7 @@ pub(crate) fn read(elf: &Elf<'_>, code: &CodeMap, warnings: &mut Warnings) -> De
         elf.sections.iter().filter(|s| s.name.starts_with(".debug_")).map(|s| s.data.len()).sum();
     let dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(section(elf, id)));
     let Ok(dwarf) = dwarf else { return Debug { obstacle, ..Debug::default() } };
-    let live = Live { code };
+    let live = Live::new(code);
     let mut builder = scopes::Builder::new(&dwarf, &live, Budget::for_size(size));
     let stopped = unit::read_units(&dwarf, &mut builder);
     let info_at = elf.section(".debug_info").map_or(0, |section| section.file_offset);
