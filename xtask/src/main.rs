@@ -2,12 +2,21 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod firmware;
+mod subjects;
+
 use clap::Parser;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Stroboscope's maintenance tasks")]
-enum Task {}
+enum Task {
+    Firmware(firmware::Arguments),
+    Subjects(subjects::Args),
+}
 
 fn main() -> anyhow::Result<()> {
-    match Task::parse() {}
+    match Task::parse() {
+        Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Subjects(args) => subjects::run(&args),
+    }
 }
