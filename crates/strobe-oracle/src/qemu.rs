@@ -42,8 +42,8 @@ pub enum TraceError {
         /// The time it was given.
         deadline: Duration,
     },
-    /// QEMU failed, or the program ended as failed.
-    #[error("QEMU ended with {status}: {stderr}")]
+    /// QEMU executed nothing, or did not end by itself.
+    #[error("QEMU failed, {status}: {stderr}")]
     Failed {
         /// How it ended.
         status: ExitStatus,
@@ -64,7 +64,9 @@ pub struct Trace {
     run: Run,
     elf: PathBuf,
     deadline: Duration,
+    started: bool,
     ended: bool,
+    exit_code: Option<i32>,
 }
 
 impl Trace {
@@ -76,12 +78,18 @@ impl Trace {
         command.args(["-singlestep", "-d", "cpu,nochain", "-D", "/dev/fd/1"]);
         let (run, log) = Run::start(command, deadline).map_err(TraceError::Start)?;
         let dumps = DumpReader::new(log);
-        Ok(Self { dumps, run, elf: elf.to_owned(), deadline, ended: false })
+        let elf = elf.to_owned();
+        Ok(Self { dumps, run, elf, deadline, started: false, ended: false, exit_code: None })
     }
 
     /// How many dumps were skipped because they repeated the one before.
     pub fn repeats(&self) -> u64 {
         self.dumps.repeats()
+    }
+
+    /// The program's exit code, once the trace has come to its end.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.exit_code
     }
 
     /// The log has ended, so QEMU has or is about to.
@@ -90,10 +98,12 @@ impl Trace {
         if killed {
             return Err(TraceError::Deadline { elf: self.elf.clone(), deadline: self.deadline });
         }
-        match status.map_err(DumpError::Io)? {
-            status if status.success() => Ok(()),
-            status => Err(TraceError::Failed { status, stderr }),
+        let status = status.map_err(DumpError::Io)?;
+        self.exit_code = status.code();
+        if !self.started || self.exit_code.is_none() {
+            return Err(TraceError::Failed { status, stderr });
         }
+        Ok(())
     }
 }
 
@@ -105,7 +115,10 @@ impl Iterator for Trace {
             return None;
         }
         match self.dumps.next() {
-            Some(Ok(state)) => Some(Ok(state)),
+            Some(Ok(state)) => {
+                self.started = true;
+                Some(Ok(state))
+            }
             Some(Err(DumpError::Truncated { .. })) | None => {
                 self.ended = true;
                 self.end().err().map(Err)

@@ -42,7 +42,8 @@ fn traces_are_without_gaps_and_run_every_form() {
         let sequence = Sequence::generate(seed, &options);
         let elf = write(&sequence.elf());
         let mut before: Option<CpuState> = None;
-        for state in trace(&elf) {
+        let mut trace = trace(&elf);
+        for state in &mut trace {
             let state = state.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             let insn = sequence.at(state.pc()).expect("only generated code runs");
             missing.remove(insn.form());
@@ -59,10 +60,34 @@ fn traces_are_without_gaps_and_run_every_form() {
             }
             before = Some(state);
         }
+        assert_eq!(trace.exit_code(), Some(0), "seed {seed} met an exception it did not expect");
         let last = before.expect("a trace has states");
         assert!(matches!(sequence.at(last.pc()), Some(Insn::Bkpt { imm8: 0xab })));
     }
     assert!(missing.is_empty(), "never executed: {missing:?}");
+}
+
+/// What they contain is proved where they are made; here, that it also runs.
+#[test]
+fn exhaustive_programs_execute_every_encoding_they_contain() {
+    let (mut contained, mut executed) = (BTreeSet::new(), BTreeSet::new());
+    for sequence in Sequence::exhaustive(1) {
+        let elf = write(&sequence.elf());
+        let mut trace = trace(&elf);
+        for state in &mut trace {
+            let insn = sequence.at(state.expect("a whole trace").pc());
+            executed.insert(insn.expect("only generated code runs").encode());
+        }
+        assert_eq!(trace.exit_code(), Some(0));
+        // The endless loop behind the exit never runs, nor the returns of subroutines that nothing calls.
+        let narrow = sequence.listing().iter().map(|(_, insn)| *insn).filter(|i| i.size() == 2);
+        contained.extend(
+            narrow.filter(|i| !matches!(i, Insn::B { .. } | Insn::Bx { .. })).map(|i| i.encode()),
+        );
+    }
+    let skipped: Vec<_> = contained.difference(&executed).collect();
+    assert!(skipped.is_empty(), "{} encodings never ran: {skipped:04x?}", skipped.len());
+    assert!(executed.len() > 40_000, "only {} encodings ran", executed.len());
 }
 
 #[test]
@@ -95,7 +120,7 @@ fn an_endless_program_ends_at_the_deadline() {
 }
 
 #[test]
-fn a_failed_program_is_an_error_with_its_status() {
+fn what_qemu_cannot_run_is_an_error_with_its_status() {
     let elf = write(b"no program at all, but long enough to be looked at");
     let last = trace(&elf).last();
     let Some(Err(TraceError::Failed { status, .. })) = &last else { panic!("{last:?}") };

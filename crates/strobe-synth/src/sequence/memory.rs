@@ -4,7 +4,7 @@ use super::{Gen, bit, layout};
 use crate::insn::{AddSub, Insn, LoadStore, Reg};
 
 /// The size of the access and of the unit that an immediate offset counts.
-fn size(op: LoadStore) -> u32 {
+pub(super) fn size(op: LoadStore) -> u32 {
     match op {
         LoadStore::Str | LoadStore::Ldr => 4,
         LoadStore::Strh | LoadStore::Ldrh | LoadStore::Ldrsh => 2,
@@ -29,7 +29,7 @@ impl Gen {
     }
 
     /// An address in the scratch window with room for `bytes`, aligned to `align`.
-    fn scratch(&mut self, bytes: u32, align: u32) -> u32 {
+    pub(super) fn scratch(&mut self, bytes: u32, align: u32) -> u32 {
         let offset = self.rng.below(layout::SCRATCH_BYTES - bytes + 1);
         layout::SCRATCH + (offset & !(align - 1))
     }

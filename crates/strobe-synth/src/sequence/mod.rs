@@ -6,6 +6,7 @@
 
 mod arith;
 mod control;
+mod exhaustive;
 mod fault;
 mod handlers;
 mod memory;
@@ -62,22 +63,28 @@ pub struct Sequence {
 impl Sequence {
     /// Generates the program of a seed; equal seeds and options give equal programs.
     pub fn generate(seed: u64, options: &Options) -> Self {
-        let mut rng = Rng::new(seed);
+        Self::of(Rng::new(seed), options, |generator| {
+            for _ in 0..options.snippets {
+                generator.top_level();
+                if generator.asm.pool_due() {
+                    generator.asm.pool_behind_branch();
+                }
+            }
+        })
+    }
+
+    /// A program around a body: set-up before, checksum and exit behind, then the handlers and the vector table.
+    fn of(mut rng: Rng, options: &Options, body: impl Fn(&mut Gen)) -> Self {
         let (far, far_code, mut listing) = control::far_subroutines(&mut rng);
         let mut generator = Gen::new(rng, options.clone(), far);
         let reset = generator.asm.here();
         generator.prologue();
-        for _ in 0..options.snippets {
-            generator.top_level();
-            if generator.asm.pool_due() {
-                generator.asm.pool_behind_branch();
-            }
-        }
+        body(&mut generator);
         generator.checksum_and_exit();
         generator.asm.pool();
         let vectors = generator.handlers(reset);
         let (code, near) = generator.asm.finish();
-        assert!(layout::CODE + (code.len() as u32) < layout::FAR_CODE, "too many snippets");
+        assert!(layout::CODE + (code.len() as u32) < layout::FAR_CODE, "the program is too long");
         listing.extend(near);
         listing.sort_by_key(|(address, _)| *address);
         let mut low = vectors;
