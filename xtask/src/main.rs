@@ -4,6 +4,8 @@
 
 mod bench;
 mod count;
+mod firmware;
+mod subjects;
 
 use clap::Parser;
 
@@ -12,11 +14,15 @@ use clap::Parser;
 enum Task {
     Bench(bench::Args),
     Count(count::Args),
+    Firmware(firmware::Arguments),
+    Subjects(subjects::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Bench(args) => bench::run(&args),
         Task::Count(args) => count::run(&args),
+        Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Subjects(args) => subjects::run(&args),
     }
 }

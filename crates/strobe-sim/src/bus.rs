@@ -1,0 +1,499 @@
+//! The bus: which memory or device answers an address, and everything devices share.
+//!
+//! Memories are on the fast path and know nothing of time. Devices are on the slow path: each access
+//! happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash settings)
+//! raises `attention` so that the core leaves its block of decoded instructions at once.
+
+use strobe_model::{Bounds, Cause};
+
+use crate::clock::{Clocks, Gate};
+use crate::device::{Context, Device, DeviceId, SerialFrame, Size};
+use crate::flash::FlashTiming;
+use crate::memory::{BusFault, Memory, MemoryKind};
+use crate::signal::{PinEdge, SignalId, Signals};
+use crate::unmodelled::Unmodelled;
+use crate::warnings::Warnings;
+
+/// A bus slave, as far as waiting for it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slave {
+    /// Flash memory.
+    Flash,
+    /// Static RAM.
+    Ram,
+    /// A device on the core's own bus (AHB): no wait states.
+    Ahb,
+    /// A device behind the peripheral bridge (APB).
+    Apb,
+}
+
+/// One device in its place on the bus.
+pub(crate) struct Slot {
+    pub(crate) name: String,
+    pub(crate) base: u32,
+    pub(crate) size: u32,
+    pub(crate) slave: Slave,
+    pub(crate) gate: Option<Gate>,
+    pub(crate) reset: Option<Gate>,
+    /// Interrupt numbers and their levels, in the board file's order.
+    pub(crate) irqs: Vec<(u16, bool)>,
+    /// The model; absent while it is being called.
+    pub(crate) device: Option<Box<dyn Device>>,
+    pub(crate) due: u64,
+    /// Accesses while the clock gate was closed.
+    pub(crate) unclocked: u64,
+}
+
+/// Interrupt request lines, as levels.
+pub(crate) const IRQ_WORDS: usize = 8;
+
+/// Flash behaviour at one setting of the flash controller.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlashSetting {
+    pub(crate) wait_states: u8,
+    pub(crate) prefetch: bool,
+    pub(crate) timing: FlashTiming,
+}
+
+/// The memories, devices and wires of a board.
+pub struct Bus {
+    /// Memory that holds the vector table at reset (flash on real parts).
+    pub flash: Memory,
+    /// The main RAM.
+    pub ram: Memory,
+    /// Further memories.
+    pub more: Vec<Memory>,
+    /// (alias base, size, target base): a window that shows another region, as boot memory at 0.
+    pub(crate) aliases: Vec<(u32, u32, u32)>,
+    pub(crate) slots: Vec<Slot>,
+    /// All wires.
+    pub signals: Signals,
+    /// The clock tree.
+    pub clocks: Clocks,
+    /// The cycle at which the current access or event happens.
+    pub now: u64,
+    /// Address of the instruction that makes the current access.
+    pub pc: u32,
+    pub(crate) next_due: u64,
+    pub(crate) irq_levels: [u32; IRQ_WORDS],
+    pub(crate) attention: bool,
+    pub(crate) clocks_dirty: bool,
+    pub(crate) reset_request: Option<&'static str>,
+    resets: Vec<(u16, u8)>,
+    pub(crate) flash_settings: Vec<FlashSetting>,
+    pub(crate) flash_timing: FlashTiming,
+    /// (wait states, prefetch on) as the firmware has set them.
+    pub flash_state: (u8, bool),
+    /// Counts changes of anything that decoded blocks depend on.
+    pub(crate) generation: u32,
+    pub(crate) apb_wait: Bounds,
+    /// Data reads from flash cost waits at the present setting.
+    pub(crate) flash_reads_wait: bool,
+    /// Code was decoded from RAM: stores must be looked at.
+    pub(crate) code_in_ram: bool,
+    code_range: std::ops::Range<u32>,
+    busy_until: [u64; 4],
+    pub(crate) contended_until: u64,
+    /// What nobody modelled.
+    pub unmodelled: Unmodelled,
+    /// Unmodelled registers are an error.
+    pub strict: bool,
+    /// First unmodelled access, when strict.
+    pub(crate) strict_hit: Option<(u32, u32)>,
+    /// What the user should know.
+    pub warnings: Warnings,
+    pub(crate) frames: Vec<SerialFrame>,
+    pub(crate) edges: Vec<PinEdge>,
+    pub(crate) record_edges: bool,
+    /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
+    pub expects_input: bool,
+}
+
+/// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
+/// registers, not faults.
+const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
+
+impl Bus {
+    /// A bus with two memories and no devices.
+    pub fn new(flash: Memory, ram: Memory, clock_hz: u32) -> Self {
+        Bus {
+            flash,
+            ram,
+            more: Vec::new(),
+            aliases: Vec::new(),
+            slots: Vec::new(),
+            signals: Signals::default(),
+            clocks: Clocks::new(clock_hz),
+            now: 0,
+            pc: 0,
+            next_due: u64::MAX,
+            irq_levels: [0; IRQ_WORDS],
+            attention: false,
+            clocks_dirty: false,
+            reset_request: None,
+            resets: Vec::new(),
+            flash_settings: Vec::new(),
+            flash_timing: FlashTiming::default(),
+            flash_state: (0, false),
+            generation: 0,
+            apb_wait: Bounds::exact(0),
+            flash_reads_wait: false,
+            code_in_ram: false,
+            code_range: 0..0,
+            busy_until: [0; 4],
+            contended_until: 0,
+            unmodelled: Unmodelled::default(),
+            strict: false,
+            strict_hit: None,
+            warnings: Warnings::default(),
+            frames: Vec::new(),
+            edges: Vec::new(),
+            record_edges: false,
+            expects_input: false,
+        }
+    }
+
+    pub(crate) fn unalias(&self, address: u32) -> u32 {
+        for &(base, size, target) in &self.aliases {
+            if address.wrapping_sub(base) < size {
+                return target + (address - base);
+            }
+        }
+        address
+    }
+
+    /// The memory that holds `address`, after aliases.
+    pub fn memory_at(&self, address: u32) -> Option<&Memory> {
+        let address = self.unalias(address);
+        [&self.flash, &self.ram].into_iter().chain(&self.more).find(|m| m.contains(address))
+    }
+
+    /// Puts bytes into memory, flash included, as a programmer does. Bytes outside any memory are an
+    /// error that names the first such address.
+    pub fn load(&mut self, address: u32, bytes: &[u8]) -> Result<(), BusFault> {
+        let address = self.unalias(address);
+        let fault = BusFault { address };
+        let memory = [&mut self.flash, &mut self.ram]
+            .into_iter()
+            .chain(&mut self.more)
+            .find(|m| m.contains(address))
+            .ok_or(fault)?;
+        let at = (address - memory.base) as usize;
+        let room = memory.data.len() - at;
+        let end = BusFault { address: address.wrapping_add(room as u32) };
+        memory.data.get_mut(at..at + bytes.len()).ok_or(end)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Reads memory without side effects; devices do not answer.
+    pub fn peek(&self, address: u32, size: Size) -> Option<u32> {
+        let address = self.unalias(address);
+        self.memory_at(address)?.read(address, size)
+    }
+
+    fn slot_at(&self, address: u32) -> Option<usize> {
+        self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
+    }
+
+    /// A naturally aligned read by a bus master at `self.now`.
+    pub fn read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        let address = self.unalias(address);
+        if let Some(value) = self.memory_at(address).and_then(|m| m.read(address, size)) {
+            return Ok(value);
+        }
+        let Some(at) = self.slot_at(address) else { return self.read_unmodelled(address, size) };
+        if !self.clocked(at) {
+            return Ok(0);
+        }
+        let offset = address - self.slots[at].base;
+        let answer = self.call(at, |device, cx| device.read(offset, size, cx)).flatten();
+        self.settle();
+        match answer {
+            Some(value) => Ok(value & size.mask()),
+            None => self.read_unmodelled(address, size),
+        }
+    }
+
+    /// A naturally aligned write by a bus master at `self.now`.
+    pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
+        let address = self.unalias(address);
+        let value = value & size.mask();
+        let memory =
+            [&mut self.ram].into_iter().chain(&mut self.more).find(|m| m.contains(address));
+        if let Some(memory) = memory.filter(|m| m.kind == MemoryKind::Ram) {
+            return memory.write(address, size, value).ok_or(BusFault { address });
+        }
+        if self.memory_at(address).is_some() {
+            self.warnings.add(format!(
+                "a write to flash at {address:#010x} was ignored (flash programming is not modelled)"
+            ));
+            return Ok(());
+        }
+        let Some(at) = self.slot_at(address) else {
+            return self.write_unmodelled(address, size, value);
+        };
+        if !self.clocked(at) {
+            return Ok(());
+        }
+        let offset = address - self.slots[at].base;
+        let answer = self.call(at, |device, cx| device.write(offset, size, value, cx)).flatten();
+        self.settle();
+        match answer {
+            Some(()) => Ok(()),
+            None => self.write_unmodelled(address, size, value),
+        }
+    }
+
+    fn clocked(&mut self, at: usize) -> bool {
+        let slot = &mut self.slots[at];
+        if slot.gate.is_none_or(|gate| self.clocks.gate_open(gate)) {
+            return true;
+        }
+        slot.unclocked += 1;
+        false
+    }
+
+    fn note_strict(&mut self, address: u32) {
+        if self.strict && self.strict_hit.is_none() {
+            self.strict_hit = Some((address, self.pc));
+            self.attention = true;
+        }
+    }
+
+    fn read_unmodelled(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        if !PERIPHERALS.contains(&address) {
+            return Err(BusFault { address });
+        }
+        self.note_strict(address);
+        let word = self.unmodelled.read(address & !3, self.pc);
+        Ok(word >> (8 * (address & 3)) & size.mask())
+    }
+
+    fn write_unmodelled(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
+        if !PERIPHERALS.contains(&address) {
+            return Err(BusFault { address });
+        }
+        self.note_strict(address);
+        let shift = 8 * (address & 3);
+        self.unmodelled.write(address & !3, size.mask() << shift, value << shift, self.pc);
+        Ok(())
+    }
+
+    /// Calls a device unless it is already being called (a master that reaches itself).
+    fn call<R>(
+        &mut self,
+        at: usize,
+        f: impl FnOnce(&mut dyn Device, &mut Context) -> R,
+    ) -> Option<R> {
+        let mut device = self.slots[at].device.take()?;
+        let mut cx = Context { bus: self, id: DeviceId(at as u8) };
+        let result = f(device.as_mut(), &mut cx);
+        self.slots[at].device = Some(device);
+        Some(result)
+    }
+
+    /// Tells listeners of changed signals and clocks until all is quiet.
+    pub(crate) fn settle(&mut self) {
+        // A board file can wire devices in a ring; real wires would oscillate, we stop and say so.
+        for _ in 0..1000 {
+            if std::mem::take(&mut self.clocks_dirty) {
+                self.attention = true;
+                (0..self.slots.len()).for_each(|at| {
+                    self.call(at, |device, cx| device.clock_changed(cx));
+                });
+            }
+            if let Some((register, bit)) = self.resets.pop() {
+                self.reset_slots(Gate { register, bit });
+                continue;
+            }
+            let Some(id) = self.signals.take_changed() else { return };
+            let level = self.signals.level(id);
+            for i in 0..self.signals.listeners(id).len() {
+                let at = self.signals.listeners(id)[i] as usize;
+                // A device that drives the wire itself while being called hears of it afterwards.
+                self.call(at, |device, cx| device.signal(id, level, cx));
+            }
+        }
+        self.signals.forget_changed();
+        self.warnings.add("signals did not settle: the board wires devices in a ring".to_owned());
+    }
+
+    fn reset_slots(&mut self, bit: Gate) {
+        let hit: Vec<usize> =
+            (0..self.slots.len()).filter(|&at| self.slots[at].reset == Some(bit)).collect();
+        for at in hit {
+            self.reset_slot(at);
+        }
+    }
+
+    fn reset_slot(&mut self, at: usize) {
+        let id = DeviceId(at as u8);
+        self.set_due(id, u64::MAX);
+        (0..self.slots[at].irqs.len()).for_each(|line| self.set_irq(id, line, false));
+        self.call(at, |device, cx| device.reset(cx));
+    }
+
+    /// System reset: every device back to its reset state; memories keep their contents.
+    pub(crate) fn reset(&mut self) {
+        self.reset_request = None;
+        (0..self.slots.len()).for_each(|at| self.reset_slot(at));
+        self.settle();
+    }
+
+    /// Runs every device event due at or before `now`.
+    pub(crate) fn run_events(&mut self, now: u64) {
+        self.now = now;
+        while self.next_due <= now {
+            let Some(at) = (0..self.slots.len()).min_by_key(|&at| self.slots[at].due) else {
+                return;
+            };
+            let due = self.slots[at].due;
+            if due > now {
+                self.next_due = due;
+                return;
+            }
+            // An event is handled at its own cycle, so that what it records is not late.
+            self.now = due;
+            self.slots[at].due = u64::MAX;
+            self.call(at, |device, cx| device.event(cx));
+            self.settle();
+            self.recompute_due();
+        }
+        self.now = now;
+    }
+
+    fn recompute_due(&mut self) {
+        self.next_due = self.slots.iter().map(|s| s.due).min().unwrap_or(u64::MAX);
+    }
+
+    pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64) {
+        // An event in the past would stop time; the earliest is now.
+        self.slots[id.0 as usize].due = cycle.max(self.now);
+        self.recompute_due();
+        self.attention = true;
+    }
+
+    pub(crate) fn set_irq(&mut self, id: DeviceId, line: usize, level: bool) {
+        let Some(entry) = self.slots[id.0 as usize].irqs.get_mut(line) else { return };
+        entry.1 = level;
+        let number = entry.0;
+        // Several devices may share a line: it is high while any of them asks.
+        let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
+        let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
+        if word < IRQ_WORDS {
+            if high {
+                self.irq_levels[word] |= bit;
+            } else {
+                self.irq_levels[word] &= !bit;
+            }
+            self.attention = true;
+        }
+    }
+
+    pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
+        let pin_changed = self.signals.set(id, level);
+        if pin_changed && self.record_edges {
+            self.edges.push(PinEdge { cycle: self.now, pin: id, level });
+        }
+    }
+
+    pub(crate) fn request_reset(&mut self, register: u16, bit: u8) {
+        self.resets.push((register, bit));
+    }
+
+    pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool) {
+        self.flash_state = (wait_states, prefetch);
+        let found = self
+            .flash_settings
+            .iter()
+            .find(|s| s.wait_states == wait_states && s.prefetch == prefetch)
+            .map(|s| s.timing);
+        if found.is_none() && !self.flash_settings.is_empty() {
+            self.warnings.add(format!(
+                "the board file gives no timing for {wait_states} wait states with prefetch {}: cycles are counted without flash waits",
+                if prefetch { "on" } else { "off" }
+            ));
+        }
+        let timing = found.unwrap_or_default();
+        if timing != self.flash_timing {
+            self.flash_timing = timing;
+            self.flash_reads_wait = timing.data_read.high > 0;
+            self.generation += 1;
+            self.attention = true;
+        }
+    }
+
+    pub(crate) fn slave_of(&self, address: u32) -> Slave {
+        let address = self.unalias(address);
+        match self.memory_at(address).map(|m| m.kind) {
+            Some(MemoryKind::Flash) => Slave::Flash,
+            Some(MemoryKind::Ram) => Slave::Ram,
+            None => self.slot_at(address).map_or(Slave::Apb, |at| self.slots[at].slave),
+        }
+    }
+
+    /// A bus master holds the slave behind `address` for `cycles` from now.
+    pub(crate) fn occupy(&mut self, address: u32, cycles: u32) {
+        let slave = self.slave_of(address) as usize;
+        let from = self.busy_until[slave].max(self.now);
+        self.busy_until[slave] = from + u64::from(cycles);
+        self.contended_until = self.contended_until.max(self.busy_until[slave]);
+        self.attention = true;
+    }
+
+    /// Cycles that a core access starting at `now` waits for another master of its slave.
+    pub(crate) fn contention(&self, address: u32, now: u64) -> u64 {
+        self.busy_until[self.slave_of(address) as usize].saturating_sub(now)
+    }
+
+    /// Cycles that a core data access to a device waits, and why. Memories: see [`FlashTiming`].
+    pub(crate) fn device_wait(&self, address: u32) -> Option<(Cause, Bounds)> {
+        (self.slave_of(address) == Slave::Apb && self.apb_wait.high > 0).then(|| {
+            let times = u64::from(self.clocks.apb_divider.max(1));
+            let wait = Bounds {
+                low: self.apb_wait.low * times,
+                likely: self.apb_wait.likely * times,
+                high: self.apb_wait.high * times,
+            };
+            (Cause::DataWait, wait)
+        })
+    }
+
+    /// A store may have changed decoded code.
+    pub(crate) fn code_written(&mut self, address: u32, size: Size) {
+        let end = address.wrapping_add(size.bytes());
+        if self.code_in_ram && self.code_range.start < end && address < self.code_range.end {
+            self.generation += 1;
+            self.attention = true;
+        }
+    }
+
+    /// Code was decoded from RAM.
+    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) {
+        let old = if self.code_in_ram { self.code_range.clone() } else { from..to };
+        self.code_range = old.start.min(from)..old.end.max(to);
+        self.code_in_ram = true;
+    }
+
+    /// A device's name on the board.
+    pub fn device_name(&self, id: DeviceId) -> &str {
+        &self.slots[id.0 as usize].name
+    }
+
+    /// The device of that name.
+    pub fn device_named(&self, name: &str) -> Option<DeviceId> {
+        let at = self.slots.iter().position(|s| s.name.eq_ignore_ascii_case(name))?;
+        Some(DeviceId(at as u8))
+    }
+
+    /// Devices that were accessed while their clock was off, with how often.
+    pub fn unclocked(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
+        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| (s.name.as_str(), s.unclocked))
+    }
+
+    /// Hands a byte from the host to a serial device.
+    pub fn host_byte(&mut self, id: DeviceId, byte: u8) {
+        self.call(id.0 as usize, |device, cx| device.host_byte(byte, cx));
+        self.settle();
+    }
+}

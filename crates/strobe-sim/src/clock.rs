@@ -1,0 +1,122 @@
+//! The core clock over time, and the gates that switch peripheral clocks.
+//!
+//! Simulated time is counted in core clock cycles; the clock's history turns them into seconds.
+
+/// From `cycle` on, the core runs at `hz`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockChange {
+    /// Core cycles since reset.
+    pub cycle: u64,
+    /// Core clock frequency from then on, in hertz.
+    pub hz: u32,
+}
+
+/// A peripheral clock's enable bit, as (register offset in the clock controller, bit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Gate {
+    /// Byte offset of the enable register in the clock controller.
+    pub register: u16,
+    /// Bit in it.
+    pub bit: u8,
+}
+
+/// The clock tree's state, as far as other parts need it.
+#[derive(Debug, Clone)]
+pub struct Clocks {
+    history: Vec<ClockChange>,
+    /// Oscillators and system clock before the AHB prescaler, in hertz.
+    pub sysclk_hz: u32,
+    /// Core cycles per peripheral bus (APB) cycle.
+    pub apb_divider: u32,
+    /// Core cycles per timer kernel clock cycle (the APB clock, doubled when it is divided).
+    pub timer_divider: u32,
+    open_gates: Vec<Gate>,
+}
+
+impl Clocks {
+    /// A clock tree that starts at `hz` with all buses undivided.
+    pub fn new(hz: u32) -> Self {
+        Clocks {
+            history: vec![ClockChange { cycle: 0, hz: hz.max(1) }],
+            sysclk_hz: hz.max(1),
+            apb_divider: 1,
+            timer_divider: 1,
+            open_gates: Vec::new(),
+        }
+    }
+
+    /// The core clock now, in hertz.
+    pub fn core_hz(&self) -> u32 {
+        self.history.last().expect("never empty").hz
+    }
+
+    /// Every change of the core clock, oldest first; the first is at cycle 0.
+    pub fn history(&self) -> &[ClockChange] {
+        &self.history
+    }
+
+    /// The core clock becomes `hz` at `cycle`.
+    pub fn set_core_hz(&mut self, cycle: u64, hz: u32) {
+        let hz = hz.max(1);
+        if hz == self.core_hz() {
+            return;
+        }
+        if self.history.last().is_some_and(|last| last.cycle == cycle) {
+            self.history.pop();
+        }
+        if self.history.last().is_none_or(|last| last.hz != hz) {
+            self.history.push(ClockChange { cycle, hz });
+        }
+    }
+
+    /// Simulated time at a cycle, in nanoseconds since reset (rounded down).
+    pub fn nanoseconds_at(&self, cycle: u64) -> u64 {
+        let mut total_ps: u128 = 0;
+        for (i, change) in self.history.iter().enumerate() {
+            let end = self.history.get(i + 1).map_or(cycle, |next| next.cycle.min(cycle));
+            if end <= change.cycle {
+                break;
+            }
+            total_ps += u128::from(end - change.cycle) * 1_000_000_000_000 / u128::from(change.hz);
+        }
+        (total_ps / 1000) as u64
+    }
+
+    /// The cycle at which simulated time reaches `ns`, if the clock stays as it is now.
+    pub fn cycle_at_nanoseconds(&self, ns: u64) -> u64 {
+        let last = self.history.last().expect("never empty");
+        let done = self.nanoseconds_at(last.cycle);
+        let left = u128::from(ns.saturating_sub(done)) * u128::from(last.hz);
+        last.cycle + left.div_ceil(1_000_000_000) as u64
+    }
+
+    /// Opens or closes a peripheral's clock gate.
+    pub fn set_gate(&mut self, gate: Gate, open: bool) {
+        match (self.open_gates.iter().position(|g| *g == gate), open) {
+            (None, true) => self.open_gates.push(gate),
+            (Some(at), false) => {
+                self.open_gates.swap_remove(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a peripheral behind `gate` is clocked.
+    pub fn gate_open(&self, gate: Gate) -> bool {
+        self.open_gates.contains(&gate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_follows_the_clock_history() {
+        let mut clocks = Clocks::new(8_000_000);
+        clocks.set_core_hz(8_000, 48_000_000);
+        assert_eq!(clocks.nanoseconds_at(8_000), 1_000_000);
+        assert_eq!(clocks.nanoseconds_at(8_000 + 48_000), 2_000_000);
+        assert_eq!(clocks.cycle_at_nanoseconds(2_000_000), 56_000);
+    }
+}

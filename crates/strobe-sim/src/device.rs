@@ -1,0 +1,206 @@
+//! What a peripheral model is to the bus, and what it may ask of the rest of the board.
+//!
+//! A device sees register accesses, its own timed events and changes of the signals it listens to.
+//! It speaks only through [`Context`], never to another device.
+
+use crate::bus::Bus;
+use crate::clock::{ClockChange, Clocks};
+use crate::memory::BusFault;
+use crate::signal::SignalId;
+
+pub mod stm32;
+
+/// Width of an access, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Size {
+    /// 8 bits.
+    Byte = 1,
+    /// 16 bits.
+    Half = 2,
+    /// 32 bits.
+    Word = 4,
+}
+
+impl Size {
+    /// Bytes.
+    pub fn bytes(self) -> u32 {
+        self as u32
+    }
+
+    /// All value bits set.
+    pub fn mask(self) -> u32 {
+        match self {
+            Size::Byte => 0xff,
+            Size::Half => 0xffff,
+            Size::Word => 0xffff_ffff,
+        }
+    }
+}
+
+/// Which device on the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeviceId(pub u8);
+
+/// Which way a byte crossed a serial interface, seen from the simulated chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Sent by the chip.
+    Transmit,
+    /// Received by the chip.
+    Receive,
+}
+
+/// A frame on a serial interface (UART, SPI): stamped when its last bit has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SerialFrame {
+    /// Core cycles since reset.
+    pub cycle: u64,
+    /// The interface.
+    pub device: DeviceId,
+    /// Sent or received.
+    pub direction: Direction,
+    /// Data bits, right aligned.
+    pub value: u16,
+}
+
+/// A peripheral model.
+///
+/// Registers are addressed by byte offset from the device's base. `read` and `write` get the access as
+/// the core made it (`offset` may be inside a word for narrow sizes); `None` says that no such register
+/// is modelled, and the bus then applies the rule for unmodelled registers (last value, counted, listed).
+pub trait Device: Send {
+    /// The register's value for this access, right aligned; may have side effects.
+    fn read(&mut self, offset: u32, size: Size, cx: &mut Context) -> Option<u32>;
+
+    /// Writes a register.
+    fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()>;
+
+    /// The cycle asked for with [`Context::wake_at`] has come.
+    fn event(&mut self, cx: &mut Context) {
+        let _ = cx;
+    }
+
+    /// A signal that the device listens to has changed to `level`.
+    fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
+        let _ = (id, level, cx);
+    }
+
+    /// A byte arrives from the host side of a serial interface (terminal, file, pseudo-terminal).
+    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
+        let _ = (byte, cx);
+    }
+
+    /// The core or a bus clock changed frequency.
+    fn clock_changed(&mut self, cx: &mut Context) {
+        let _ = cx;
+    }
+
+    /// Back to the reset state (system reset or the clock controller's reset bit).
+    fn reset(&mut self, cx: &mut Context);
+}
+
+/// What a device may ask of the board while it handles an access or an event.
+pub struct Context<'a> {
+    pub(crate) bus: &'a mut Bus,
+    pub(crate) id: DeviceId,
+}
+
+impl Context<'_> {
+    /// This device.
+    pub fn id(&self) -> DeviceId {
+        self.id
+    }
+
+    /// This device's name on the board, as `USART1`.
+    pub fn name(&self) -> &str {
+        self.bus.device_name(self.id)
+    }
+
+    /// The core cycle at which the access or event happens.
+    pub fn now(&self) -> u64 {
+        self.bus.now
+    }
+
+    /// Asks for [`Device::event`] at `cycle` (at once if past); replaces an earlier wish.
+    pub fn wake_at(&mut self, cycle: u64) {
+        self.bus.set_due(self.id, cycle);
+    }
+
+    /// Takes back a wish for an event.
+    pub fn sleep(&mut self) {
+        self.bus.set_due(self.id, u64::MAX);
+    }
+
+    /// Sets the level of the device's interrupt line `line` (index into the board file's `irq` list).
+    pub fn interrupt(&mut self, line: usize, level: bool) {
+        self.bus.set_irq(self.id, line, level);
+    }
+
+    /// Sets a signal's level; listeners are told after this call returns to the bus.
+    pub fn set_signal(&mut self, id: SignalId, level: bool) {
+        self.bus.set_signal(id, level);
+    }
+
+    /// A signal's level.
+    pub fn level(&self, id: SignalId) -> bool {
+        self.bus.signals.level(id)
+    }
+
+    /// The clock tree.
+    pub fn clocks(&self) -> &Clocks {
+        &self.bus.clocks
+    }
+
+    /// Every change of the core clock so far.
+    pub fn clock_history(&self) -> &[ClockChange] {
+        self.bus.clocks.history()
+    }
+
+    /// For a clock controller: changes the clock tree, then tells all devices.
+    pub fn change_clocks(&mut self, change: impl FnOnce(u64, &mut Clocks)) {
+        let now = self.bus.now;
+        change(now, &mut self.bus.clocks);
+        self.bus.clocks_dirty = true;
+    }
+
+    /// For a clock controller: resets the devices whose reset bit is (register, bit).
+    pub fn reset_devices(&mut self, register: u16, bit: u8) {
+        self.bus.request_reset(register, bit);
+    }
+
+    /// For a flash controller: wait states and prefetch as now programmed.
+    pub fn set_flash(&mut self, wait_states: u8, prefetch: bool) {
+        self.bus.set_flash(wait_states, prefetch);
+    }
+
+    /// For a bus master: reads memory or a register as the DMA controller does.
+    pub fn master_read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        self.bus.read(address, size)
+    }
+
+    /// For a bus master: writes memory or a register as the DMA controller does.
+    pub fn master_write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
+        self.bus.write(address, size, value)
+    }
+
+    /// For a bus master: the slave behind `address` is taken for `cycles` from now on.
+    pub fn occupy(&mut self, address: u32, cycles: u32) {
+        self.bus.occupy(address, cycles);
+    }
+
+    /// Reports a frame that has passed a serial interface; sent bytes go to the interface's host end.
+    pub fn serial_frame(&mut self, direction: Direction, value: u16) {
+        let frame = SerialFrame { cycle: self.bus.now, device: self.id, direction, value };
+        self.bus.frames.push(frame);
+    }
+
+    /// Asks for a system reset (watchdog, software).
+    pub fn system_reset(&mut self, why: &'static str) {
+        self.bus.reset_request = Some(why);
+    }
+
+    /// Tells the user something about their firmware, once per distinct text.
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.bus.warnings.add(text.into());
+    }
+}

@@ -1,0 +1,1 @@
+//! Peripherals of STMicroelectronics' STM32 parts, one file per block.

@@ -1,0 +1,91 @@
+//! The flash front end: what wait states and the prefetch buffer cost, as a model with bounds.
+//!
+//! A part's flash interface carries state that no manual documents fully, so each event that can
+//! cost cycles has a low, a likely and a high figure (board data, with its origin). The simulated time
+//! line uses the likely one; half cycles are carried from one event to the next.
+
+use serde::Deserialize;
+use strobe_model::Bounds;
+
+/// Extra cycles of one event, in half cycles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HalfCycles {
+    /// At least.
+    pub low: u32,
+    /// On average; the remainder is carried to the next event.
+    pub likely: u32,
+    /// At most.
+    pub high: u32,
+}
+
+/// Extra cycles of one event as a board file writes them: `{ low = 1, likely = 1.5, high = 3 }`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Penalty {
+    /// At least.
+    pub low: f32,
+    /// On average; a multiple of one half.
+    pub likely: f32,
+    /// At most.
+    pub high: f32,
+}
+
+impl Penalty {
+    /// The figure in half cycles; `None` unless 0 <= low <= likely <= high <= 100 in steps of a half.
+    pub fn half_cycles(self) -> Option<HalfCycles> {
+        let half = |x: f32| {
+            ((0.0..=100.0).contains(&x) && (x * 2.0).fract() == 0.0).then_some((x * 2.0) as u32)
+        };
+        let h =
+            HalfCycles { low: half(self.low)?, likely: half(self.likely)?, high: half(self.high)? };
+        (h.low <= h.likely && h.likely <= h.high).then_some(h)
+    }
+}
+
+/// Costs of the flash at one setting of wait states and prefetch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlashTiming {
+    /// A change of flow to a word-aligned target in flash.
+    pub aligned_target: HalfCycles,
+    /// A change of flow to a target in the upper half of a flash word.
+    pub unaligned_target: HalfCycles,
+    /// A data read (literal, constant table) from flash.
+    pub data_read: HalfCycles,
+}
+
+impl FlashTiming {
+    /// The cost of jumping to `target`, which lies in flash.
+    pub fn jump(&self, target: u32) -> HalfCycles {
+        if target & 2 == 0 { self.aligned_target } else { self.unaligned_target }
+    }
+
+    /// Whether nothing ever waits.
+    pub fn is_zero(&self) -> bool {
+        *self == FlashTiming::default()
+    }
+}
+
+/// Turns half-cycle costs into whole cycles, carrying the rest, and sums the bounds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HalfCycleCarry {
+    carry: u32,
+}
+
+impl HalfCycleCarry {
+    /// Whole cycles for this event on the likely time line.
+    #[inline]
+    pub fn take(&mut self, cost: HalfCycles) -> u32 {
+        let halves = cost.likely + self.carry;
+        self.carry = halves & 1;
+        halves >> 1
+    }
+}
+
+/// What an event with this cost adds to a figure, the likely part as already taken.
+pub fn bounds(cost: HalfCycles, likely: u32) -> Bounds {
+    Bounds {
+        low: u64::from(cost.low / 2).min(u64::from(likely)),
+        likely: u64::from(likely),
+        high: u64::from(cost.high.div_ceil(2)).max(u64::from(likely)),
+    }
+}

@@ -1,0 +1,109 @@
+//! Named wires between devices: alternate functions, pins, DMA requests, triggers.
+//!
+//! Everything that one device tells another is a level on a named signal (`USART1_TX`, `PB8`,
+//! `SPI2_TX_DMA`), so that a board file can join devices without either knowing the other.
+
+use std::collections::HashMap;
+
+/// A wire, as an index into [`Signals`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SignalId(pub u16);
+
+/// A change of level on a pin, at the core cycle it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PinEdge {
+    /// Core cycles since reset.
+    pub cycle: u64,
+    /// The pin's signal.
+    pub pin: SignalId,
+    /// The new level.
+    pub level: bool,
+}
+
+#[derive(Debug, Default)]
+struct Wire {
+    name: String,
+    level: bool,
+    is_pin: bool,
+    listeners: Vec<u8>,
+}
+
+/// All wires of a board.
+#[derive(Debug, Default)]
+pub struct Signals {
+    wires: Vec<Wire>,
+    by_name: HashMap<String, SignalId>,
+    changed: Vec<SignalId>,
+}
+
+impl Signals {
+    /// The wire of that name, made on first use.
+    pub fn intern(&mut self, name: &str) -> SignalId {
+        if let Some(&id) = self.by_name.get(name) {
+            return id;
+        }
+        let id =
+            SignalId(u16::try_from(self.wires.len()).expect("a board has under 65536 signals"));
+        self.wires.push(Wire { name: name.to_owned(), ..Wire::default() });
+        self.by_name.insert(name.to_owned(), id);
+        id
+    }
+
+    /// The wire of that name, if any device or board file speaks of it.
+    pub fn find(&self, name: &str) -> Option<SignalId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The wire's name.
+    pub fn name(&self, id: SignalId) -> &str {
+        &self.wires[id.0 as usize].name
+    }
+
+    /// The wire's level now.
+    pub fn level(&self, id: SignalId) -> bool {
+        self.wires[id.0 as usize].level
+    }
+
+    /// Marks the wire as a package pin: its edges are recorded.
+    pub fn mark_pin(&mut self, id: SignalId) {
+        self.wires[id.0 as usize].is_pin = true;
+    }
+
+    /// All pins, in the order they were declared.
+    pub fn pins(&self) -> impl Iterator<Item = SignalId> + '_ {
+        (0u16..).zip(&self.wires).filter(|(_, w)| w.is_pin).map(|(i, _)| SignalId(i))
+    }
+
+    /// Has `device` told of every change of level.
+    pub(crate) fn listen(&mut self, id: SignalId, device: u8) {
+        let listeners = &mut self.wires[id.0 as usize].listeners;
+        if !listeners.contains(&device) {
+            listeners.push(device);
+        }
+    }
+
+    /// Sets a level; returns whether a pin changed.
+    pub(crate) fn set(&mut self, id: SignalId, level: bool) -> bool {
+        let wire = &mut self.wires[id.0 as usize];
+        if wire.level == level {
+            return false;
+        }
+        wire.level = level;
+        if !wire.listeners.is_empty() {
+            self.changed.push(id);
+        }
+        wire.is_pin
+    }
+
+    pub(crate) fn take_changed(&mut self) -> Option<SignalId> {
+        if self.changed.is_empty() { None } else { Some(self.changed.remove(0)) }
+    }
+
+    pub(crate) fn forget_changed(&mut self) {
+        self.changed.clear();
+    }
+
+    pub(crate) fn listeners(&self, id: SignalId) -> &[u8] {
+        &self.wires[id.0 as usize].listeners
+    }
+}
