@@ -399,7 +399,7 @@ impl Bus {
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.record_edges {
-            self.edges.push(PinEdge { cycle: self.now, pin: id, level });
+            self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
         }
     }
 
@@ -484,6 +484,22 @@ impl Bus {
     /// A device's name on the board.
     pub fn device_name(&self, id: DeviceId) -> &str {
         &self.slots[id.0 as usize].name
+    }
+
+    /// Names of the devices that can raise an interrupt, joined with slashes.
+    pub fn irq_owners(&self, number: u16) -> Option<String> {
+        let owners: Vec<&str> = self
+            .slots
+            .iter()
+            .filter(|s| s.irqs.iter().any(|&(n, _)| n == number))
+            .map(|s| s.name.as_str())
+            .collect();
+        (!owners.is_empty()).then(|| owners.join("/"))
+    }
+
+    /// Name of the device at an address.
+    pub fn device_at(&self, address: u32) -> Option<&str> {
+        self.slot_at(address).map(|at| self.slots[at].name.as_str())
     }
 
     /// The device of that name.
