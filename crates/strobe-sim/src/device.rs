@@ -6,7 +6,7 @@
 use crate::bus::Bus;
 use crate::clock::{ClockChange, Clocks};
 use crate::memory::BusFault;
-use crate::signal::SignalId;
+use crate::signal::{SignalId, Signals};
 
 pub mod stm32;
 
@@ -97,6 +97,43 @@ pub trait Device: Send {
 
     /// Back to the reset state (system reset or the clock controller's reset bit).
     fn reset(&mut self, cx: &mut Context);
+}
+
+/// What a model is made from: its entry in the board file and the board's wires.
+pub struct Create<'a> {
+    /// The device's name on the board, as `USART1`.
+    pub name: &'a str,
+    /// The model's own keys, as the board file gives them.
+    pub options: &'a toml::Table,
+    /// All wires of the board.
+    pub signals: &'a mut Signals,
+    /// Which device this will be.
+    pub id: DeviceId,
+}
+
+impl Create<'_> {
+    /// The model's options as its own type; that type should deny unknown fields.
+    pub fn options<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
+        self.options.clone().try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+    }
+
+    /// The wire of that name, made on first use.
+    pub fn signal(&mut self, name: &str) -> SignalId {
+        self.signals.intern(name)
+    }
+
+    /// Has [`Device::signal`] called on every change of `signal`.
+    pub fn listen(&mut self, signal: SignalId) {
+        self.signals.listen(signal, self.id.0);
+    }
+}
+
+/// Makes one model, or says what is wrong with its options.
+pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, String>;
+
+/// Every model by the name that board files use. Models of one vendor are listed in its module.
+pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
+    stm32::MODELS.iter()
 }
 
 /// What a device may ask of the board while it handles an access or an event.

@@ -1,1 +1,8 @@
 //! Peripherals of STMicroelectronics' STM32 parts, one file per block.
+//!
+//! Register layouts follow RM0360 (STM32F030/F070); what a board may vary is in the board file.
+
+use super::Maker;
+
+/// Model names as board files write them.
+pub(super) const MODELS: &[(&str, Maker)] = &[];
