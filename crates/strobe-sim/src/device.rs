@@ -8,7 +8,12 @@ use crate::clock::{ClockChange, Clocks, Gate};
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
+mod registers;
 pub mod stm32;
+mod unmodelled;
+
+#[cfg(test)]
+pub(crate) mod rig;
 
 /// Width of an access, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -152,9 +157,13 @@ impl Create<'_> {
 /// Makes one model, or says what is wrong with its options.
 pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, String>;
 
+/// Models of no particular vendor.
+const GENERIC: &[(&str, Maker)] =
+    &[("registers", registers::create), ("unmodelled", unmodelled::create)];
+
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    stm32::MODELS.iter()
+    GENERIC.iter().chain(stm32::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
