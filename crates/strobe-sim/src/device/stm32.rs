@@ -2,7 +2,13 @@
 //!
 //! Register layouts follow RM0360 (STM32F030/F070); what a board may vary is in the board file.
 
+mod register;
+mod tim;
+
+#[cfg(test)]
+mod bench;
+
 use super::Maker;
 
 /// Model names as board files write them.
-pub(super) const MODELS: &[(&str, Maker)] = &[];
+pub(super) const MODELS: &[(&str, Maker)] = &[("stm32-tim", tim::create)];
