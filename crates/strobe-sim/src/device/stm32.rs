@@ -4,6 +4,7 @@
 
 mod register;
 mod tim;
+mod usart;
 
 #[cfg(test)]
 mod bench;
@@ -11,4 +12,5 @@ mod bench;
 use super::Maker;
 
 /// Model names as board files write them.
-pub(super) const MODELS: &[(&str, Maker)] = &[("stm32-tim", tim::create)];
+pub(super) const MODELS: &[(&str, Maker)] =
+    &[("stm32-tim", tim::create), ("stm32-usart", usart::create)];
