@@ -13,6 +13,11 @@ mod pwr;
 mod rcc;
 pub(super) mod register;
 mod syscfg;
+mod tim;
+mod usart;
+
+#[cfg(test)]
+mod bench;
 
 /// The wire by which power control lets the backup domain be written (PWR_CR.DBP).
 const BACKUP_WRITABLE: &str = "PWR_DBP";
@@ -27,4 +32,6 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-pwr", pwr::create),
     ("stm32-rcc", rcc::create),
     ("stm32-syscfg", syscfg::create),
+    ("stm32-tim", tim::create),
+    ("stm32-usart", usart::create),
 ];
