@@ -92,6 +92,8 @@ pub struct Bus {
     pub pc: u32,
     pub(crate) next_due: u64,
     pub(crate) irq_levels: [u32; IRQ_WORDS],
+    /// Cycle of each line's last rising edge.
+    pub(crate) irq_since: [u64; 32],
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
     pub(crate) reset_request: Option<ResetCause>,
@@ -107,6 +109,11 @@ pub struct Bus {
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
+    /// Data reads from flash cost waits at the present setting.
+    pub(crate) flash_reads_wait: bool,
+    /// Code was decoded from RAM: stores must be looked at.
+    pub(crate) code_in_ram: bool,
+    code_range: std::ops::Range<u32>,
     busy_until: [u64; 4],
     pub(crate) contended_until: u64,
     /// What nobody modelled.
@@ -120,6 +127,8 @@ pub struct Bus {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
+    /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
+    pub expects_input: bool,
 }
 
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
@@ -141,6 +150,7 @@ impl Bus {
             pc: 0,
             next_due: u64::MAX,
             irq_levels: [0; IRQ_WORDS],
+            irq_since: [0; 32],
             attention: false,
             clocks_dirty: false,
             reset_request: None,
@@ -152,6 +162,9 @@ impl Bus {
             flash_state: (0, false),
             generation: 0,
             apb_wait: Bounds::exact(0),
+            flash_reads_wait: false,
+            code_in_ram: false,
+            code_range: 0..0,
             busy_until: [0; 4],
             contended_until: 0,
             unmodelled: Unmodelled::default(),
@@ -161,6 +174,7 @@ impl Bus {
             frames: Vec::new(),
             edges: Vec::new(),
             record_edges: false,
+            expects_input: false,
         }
     }
 
@@ -410,6 +424,9 @@ impl Bus {
         let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
         if word < IRQ_WORDS {
+            if high && self.irq_levels[word] & bit == 0 && word == 0 {
+                self.irq_since[usize::from(number)] = self.now;
+            }
             if high {
                 self.irq_levels[word] |= bit;
             } else {
@@ -422,7 +439,7 @@ impl Bus {
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.record_edges {
-            self.edges.push(PinEdge { cycle: self.now, pin: id, level });
+            self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
         }
     }
 
@@ -446,6 +463,7 @@ impl Bus {
         let timing = found.unwrap_or_default();
         if timing != self.flash_timing {
             self.flash_timing = timing;
+            self.flash_reads_wait = timing.data_read.high > 0;
             self.generation += 1;
             self.attention = true;
         }
@@ -487,9 +505,41 @@ impl Bus {
         })
     }
 
+    /// A store may have changed decoded code.
+    pub(crate) fn code_written(&mut self, address: u32, size: Size) {
+        let end = address.wrapping_add(size.bytes());
+        if self.code_in_ram && self.code_range.start < end && address < self.code_range.end {
+            self.generation += 1;
+            self.attention = true;
+        }
+    }
+
+    /// Code was decoded from RAM.
+    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) {
+        let old = if self.code_in_ram { self.code_range.clone() } else { from..to };
+        self.code_range = old.start.min(from)..old.end.max(to);
+        self.code_in_ram = true;
+    }
+
     /// A device's name on the board.
     pub fn device_name(&self, id: DeviceId) -> &str {
         &self.slots[id.0 as usize].name
+    }
+
+    /// Names of the devices that can raise an interrupt, joined with slashes.
+    pub fn irq_owners(&self, number: u16) -> Option<String> {
+        let owners: Vec<&str> = self
+            .slots
+            .iter()
+            .filter(|s| s.irqs.iter().any(|&(n, _)| n == number))
+            .map(|s| s.name.as_str())
+            .collect();
+        (!owners.is_empty()).then(|| owners.join("/"))
+    }
+
+    /// Name of the device at an address.
+    pub fn device_at(&self, address: u32) -> Option<&str> {
+        self.slot_at(address).map(|at| self.slots[at].name.as_str())
     }
 
     /// The device of that name.

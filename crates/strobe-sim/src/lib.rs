@@ -6,9 +6,12 @@
 pub mod board;
 pub mod bus;
 pub mod clock;
+pub mod cortexm;
 pub mod device;
 pub mod flash;
 pub mod memory;
+pub mod observe;
+pub mod semihost;
 pub mod signal;
 pub mod unmodelled;
 pub mod warnings;

@@ -18,6 +18,8 @@ pub struct PinEdge {
     pub pin: SignalId,
     /// The new level.
     pub level: bool,
+    /// How much earlier and later than `cycle` it could be by the models' bounds, from reset on.
+    pub slack: (u64, u64),
 }
 
 #[derive(Debug, Default)]
