@@ -564,12 +564,6 @@ impl Bus {
         Some((&slot.name, address - slot.base))
     }
 
-    /// Names of the devices on an interrupt line, in the board file's order.
-    pub fn interrupt_users(&self, number: u16) -> impl Iterator<Item = &str> + '_ {
-        let users = self.slots.iter().filter(move |s| s.irqs.iter().any(|&(n, _)| n == number));
-        users.map(|s| s.name.as_str())
-    }
-
     /// The outside world drives a pin, or (`None`) lets go of it.
     pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);

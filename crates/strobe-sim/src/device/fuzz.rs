@@ -78,7 +78,7 @@ fn clocked() -> Rig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if 200))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn random_accesses_never_panic(steps in prop::collection::vec(step(), 1..200)) {
