@@ -118,7 +118,8 @@ fn priority_then_channel_number_decides() {
         bench.run_to(beat * 5);
         order.extend((1..=3).filter(|&c| left(&mut bench, c) != before[c as usize - 1]));
     }
-    assert_eq!(order, [3, 3, 1, 1, 2, 2]);
+    // The first channel was granted before the others were on; a grant holds for one beat.
+    assert_eq!(order, [1, 3, 3, 1, 2, 2]);
 }
 
 #[test]
