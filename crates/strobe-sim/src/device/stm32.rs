@@ -5,6 +5,7 @@
 use super::Maker;
 
 mod crc;
+mod dma;
 mod exti;
 mod flash_ctl;
 mod gpio;
@@ -25,6 +26,7 @@ const BACKUP_WRITABLE: &str = "PWR_DBP";
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-crc", crc::create),
+    ("stm32-dma", dma::create),
     ("stm32-exti", exti::create),
     ("stm32-flash", flash_ctl::create),
     ("stm32-gpio", gpio::create),
