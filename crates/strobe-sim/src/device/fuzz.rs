@@ -78,8 +78,6 @@ fn clocked() -> Rig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     #[test]
     fn random_accesses_never_panic(steps in prop::collection::vec(step(), 1..200)) {
         let mut rig = clocked();

@@ -63,15 +63,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         wires.push((bit.ok_or("wires: bits are 0 to 31")?, cx.signal(name)));
     }
     let lines = std::array::from_fn(|n| cx.signal(&format!("EXTI{n}")));
-    Ok(Box::new(Syscfg {
-        pins,
-        lines,
-        memory,
-        wires,
-        cfgr1: 0,
-        cfgr2: 0,
-        exticr: [0; 4],
-    }))
+    Ok(Box::new(Syscfg { pins, lines, memory, wires, cfgr1: 0, cfgr2: 0, exticr: [0; 4] }))
 }
 
 impl Syscfg {
