@@ -1,9 +1,9 @@
 //! Makes the record of a finished run.
 
 use strobe_model::{
-    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics, Fault,
-    Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Sizes, Subject, Totals,
-    TreeNode, Trust, UnmodelledRegister, Warning, Window,
+    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics,
+    Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Sizes, Subject,
+    Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
 };
 use strobe_sim::board::Board;
 use strobe_sim::bus::{Bus, Unclocked};
@@ -13,10 +13,10 @@ use strobe_sim::device::Size;
 use strobe_sim::observe::calls::{Node, NodeKind};
 use strobe_symbols::Firmware;
 
+use super::Error;
 use super::drive::Run;
 use super::names::{Names, outermost};
 use super::settings::Settings;
-use super::Error;
 
 pub(super) fn make(
     firmware: &Firmware,
@@ -31,12 +31,21 @@ pub(super) fn make(
     names.add_samples(&counts);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
-    let unnamed: u64 =
-        names.profile.addresses.iter().filter(|s| s.function.is_none()).map(|s| s.cycles.busy()).sum();
+    let unnamed: u64 = names
+        .profile
+        .addresses
+        .iter()
+        .filter(|s| s.function.is_none())
+        .map(|s| s.cycles.busy())
+        .sum();
     let balance = Balance::new(Parts {
         taken: run.cycles.likely,
         attributed: by_cause.busy() - unnamed,
-        unattributed: if unnamed > 0 { vec![("no symbol".to_owned(), unnamed)] } else { Vec::new() },
+        unattributed: if unnamed > 0 {
+            vec![("no symbol".to_owned(), unnamed)]
+        } else {
+            Vec::new()
+        },
         idle: by_cause[Cause::Asleep],
         lost: 0,
     })?;
@@ -113,7 +122,10 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
         Cause::FetchWait | Cause::DataWait => {
             let (wait_states, prefetch) = run.machine.bus.flash_state;
             board.flash_timing_at(wait_states, prefetch).map_or_else(
-                || "accesses through the peripheral bridge wait; no manual says how long".to_owned(),
+                || {
+                    "accesses through the peripheral bridge wait; no manual says how long"
+                        .to_owned()
+                },
                 |entry| entry.why.clone(),
             )
         }
@@ -314,7 +326,8 @@ fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault 
             }
             // A return address points behind its call, an interrupted program counter at itself.
             Some(at) => {
-                let look_up = if std::mem::take(&mut interrupted_pc) { at } else { at.wrapping_sub(2) };
+                let look_up =
+                    if std::mem::take(&mut interrupted_pc) { at } else { at.wrapping_sub(2) };
                 backtrace.extend(names.describe(look_up));
             }
         }
