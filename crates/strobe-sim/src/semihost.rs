@@ -73,7 +73,14 @@ const MAX_OPEN: usize = 64;
 
 impl Semihost {
     /// Handles the call `op` with its parameter; `ns` is simulated time, `cycles` the cycle count.
-    pub(crate) fn call(&mut self, op: u32, parameter: u32, bus: &mut Bus, ns: u64, cycles: u64) -> Outcome {
+    pub(crate) fn call(
+        &mut self,
+        op: u32,
+        parameter: u32,
+        bus: &mut Bus,
+        ns: u64,
+        cycles: u64,
+    ) -> Outcome {
         let arg = |i: u32| bus.peek(parameter.wrapping_add(4 * i), Size::Word).unwrap_or(0);
         Outcome::Return(match op {
             0x01 => self.open(bus, arg(0), arg(1), arg(2)),
@@ -106,7 +113,9 @@ impl Semihost {
             other => {
                 if !self.unsupported.contains(&other) && self.unsupported.len() < 64 {
                     self.unsupported.push(other);
-                    bus.warnings.add(format!("semihosting operation {other:#04x} is not supported; it failed"));
+                    bus.warnings.add(format!(
+                        "semihosting operation {other:#04x} is not supported; it failed"
+                    ));
                 }
                 FAILED
             }

@@ -9,8 +9,8 @@ use super::timing::{Cost, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
-use strobe_model::Bounds;
 use crate::memory::MemoryKind;
+use strobe_model::Bounds;
 
 /// A decoded block, by index.
 pub type BlockId = u32;
@@ -78,9 +78,10 @@ impl Meta {
 impl Block {
     /// How much lower and higher the literals before `at` could be.
     pub(crate) fn literal_slack(&self, at: usize) -> (u64, u64) {
-        self.meta[..at].iter().map(Meta::literal_bounds).fold((0, 0), |(low, high), b| {
-            (low + b.likely - b.low, high + b.high - b.likely)
-        })
+        self.meta[..at]
+            .iter()
+            .map(Meta::literal_bounds)
+            .fold((0, 0), |(low, high), b| (low + b.likely - b.low, high + b.high - b.likely))
     }
 
     /// The address of instruction `at`.
@@ -198,7 +199,8 @@ impl Blocks {
             meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
             insns.push(insn);
             at = at.wrapping_add(size);
-            let boundary = self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
+            let boundary =
+                self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
             if insn.ends_block() || insns.len() == MAX_INSTRUCTIONS || boundary {
                 break;
             }

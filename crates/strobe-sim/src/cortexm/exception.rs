@@ -164,7 +164,11 @@ impl<O: Observer> Machine<O> {
             return self.fault(Fault::BadReturn { value: return_address }, from);
         }
         let sp = frame.wrapping_add(FRAME_BYTES) | (xpsr >> 7 & 4);
-        if process { self.cpu.set_psp(sp) } else { self.cpu.set_msp(sp) }
+        if process {
+            self.cpu.set_psp(sp)
+        } else {
+            self.cpu.set_msp(sp)
+        }
         self.cpu.set_mode(ipsr, process);
         self.cpu.r[..4].copy_from_slice(&[r0, r1, r2, r3]);
         self.cpu.r[12] = r12;

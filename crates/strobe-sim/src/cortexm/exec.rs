@@ -17,7 +17,13 @@ pub(crate) trait Port {
     /// A literal: a word at a fixed address, whose wait is part of the instruction's own cost.
     fn literal(&mut self, address: u32) -> Result<u32, Self::Stop>;
     /// A store of the value's low bits.
-    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Self::Stop>;
+    fn store(
+        &mut self,
+        address: u32,
+        size: Size,
+        value: u32,
+        transfer: u32,
+    ) -> Result<(), Self::Stop>;
 }
 
 /// Executes an instruction that does not end a block.
@@ -165,12 +171,7 @@ pub(crate) fn load_multiple<P: Port>(
 }
 
 #[inline(always)]
-fn store_multiple<P: Port>(
-    cpu: &Cpu,
-    port: &mut P,
-    start: u32,
-    list: u16,
-) -> Result<u32, P::Stop> {
+fn store_multiple<P: Port>(cpu: &Cpu, port: &mut P, start: u32, list: u16) -> Result<u32, P::Stop> {
     let mut address = start;
     let mut rest = list;
     let mut transfer = 0;

@@ -91,6 +91,8 @@ impl<O: Observer> Machine<O> {
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         // A stop address under the core now has been reported already.
         let mut skip_stop = Some(self.cpu.pc);
+        // The horizon is that of an earlier call, whose limit may have been further away.
+        self.check = true;
         loop {
             if self.check || self.now >= self.horizon {
                 if interrupted.load(Ordering::Relaxed) {
@@ -208,7 +210,10 @@ impl<O: Observer> Machine<O> {
         let until = due.min(limit).min(self.now + STRETCH).max(self.now);
         let cycles = (until - self.now) as i64;
         let from = self.cpu.pc.wrapping_sub(2);
-        self.add_wait(from, Wait { cause: Cause::Asleep, low: cycles, likely: cycles, high: cycles });
+        self.add_wait(
+            from,
+            Wait { cause: Cause::Asleep, low: cycles, likely: cycles, high: cycles },
+        );
         self.check = true;
         Ok(())
     }
@@ -482,7 +487,10 @@ impl<O: Observer> Machine<O> {
         if contention > 0 {
             let cycles = contention as i64;
             // Which master wins each slot is modelled: at best the core is never held up.
-            self.add_wait(pc, Wait { cause: Cause::Contention, low: 0, likely: cycles, high: 2 * cycles });
+            self.add_wait(
+                pc,
+                Wait { cause: Cause::Contention, low: 0, likely: cycles, high: 2 * cycles },
+            );
         }
         if saved > 0 {
             let cycles = -i64::from(saved);
@@ -532,15 +540,14 @@ impl<O: Observer> Machine<O> {
 
 /// Executes a branch of the fast path; `None` leaves it to the careful one.
 #[inline(always)]
-fn jump(
-    cpu: &mut super::cpu::Cpu,
-    port: &mut FastPort,
-    insn: Insn,
-    next: u32,
-) -> Option<End> {
+fn jump(cpu: &mut super::cpu::Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
     Some(match insn {
         Insn::BCond { condition, .. } => {
-            if cpu.passes(condition) { End::Direct } else { End::Next }
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
         }
         Insn::B { .. } => End::Direct,
         Insn::Bl { .. } => {
@@ -576,7 +583,11 @@ fn branch(
     let r = |i: u8| (i & 15) as usize;
     Ok(Some(match insn {
         Insn::BCond { condition, .. } => {
-            if cpu.passes(condition) { End::Direct } else { End::Next }
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
         }
         Insn::B { .. } => End::Direct,
         Insn::Bl { .. } => {

@@ -327,9 +327,7 @@ impl System {
             // CCR: STKALIGN and UNALIGN_TRP are fixed at one.
             0xd14 => 0x208,
             0xd1c => u32::from(self.svcall_priority) << 24,
-            0xd20 => {
-                u32::from(self.systick_priority) << 24 | u32::from(self.pendsv_priority) << 16
-            }
+            0xd20 => u32::from(self.systick_priority) << 24 | u32::from(self.pendsv_priority) << 16,
             // SHCSR: SVCALLPENDED, for debuggers.
             0xd24 => u32::from(self.svcall_pending) << 15,
             _ => 0,
@@ -383,8 +381,7 @@ impl System {
     fn write_icsr(&mut self, value: u32) {
         self.nmi_pending |= value & 1 << 31 != 0;
         // Setting wins over clearing when both bits are written: the manual leaves it open.
-        self.pendsv_pending =
-            value & 1 << 28 != 0 || (self.pendsv_pending && value & 1 << 27 == 0);
+        self.pendsv_pending = value & 1 << 28 != 0 || (self.pendsv_pending && value & 1 << 27 == 0);
         self.systick_pending =
             value & 1 << 26 != 0 || (self.systick_pending && value & 1 << 25 == 0);
     }
