@@ -34,7 +34,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn load(elf: &[u8], stride: Stride) -> Self {
+    pub(crate) fn load(elf: &[u8], kind: CoreKind, stride: Stride) -> Self {
         let flash = Memory::new("flash", MemoryKind::Flash, 0, FLASH_BYTES);
         let ram = Memory::new("ram", MemoryKind::Ram, 0x2000_0000, 16 << 10);
         let mut bus = Bus::new(flash, ram, 16_000_000);
@@ -42,7 +42,7 @@ impl Core {
             bus.load(address, bytes).expect("the program fits the memories");
         }
         let options = CoreOptions {
-            timing: Timing::new(CoreKind::CortexM0),
+            timing: Timing::new(kind),
             irq_lines: 32,
             cpuid: 0x410c_c200,
             systick_reference_divider: 0,
@@ -57,6 +57,18 @@ impl Core {
         machine.reset().expect("the vector table can be read");
         let seed = if let Stride::Random { seed, .. } = stride { seed } else { 0 };
         Self { machine, stride, rng: Rng::new(seed), exit_code: None }
+    }
+
+    /// Cycles since reset.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.machine.cycles()
+    }
+
+    /// Runs to the program's end, with nobody to agree with.
+    pub(crate) fn run_to_exit(&mut self) {
+        self.machine.set_stops(Vec::new());
+        let why = self.machine.run(u64::MAX, &AtomicBool::new(false));
+        assert!(matches!(why, cortexm::Stop::Exit(_)), "{why:?}");
     }
 
     fn at_semihosting_call(&self) -> bool {
