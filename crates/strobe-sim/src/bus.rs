@@ -7,7 +7,7 @@
 use strobe_model::{Bounds, Cause};
 
 use crate::clock::{Clocks, Gate};
-use crate::device::{Context, Device, DeviceId, SerialFrame, Size};
+use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
 use crate::flash::FlashTiming;
 use crate::memory::{BusFault, Memory, MemoryKind};
 use crate::signal::{PinEdge, SignalId, Signals};
@@ -34,14 +34,30 @@ pub(crate) struct Slot {
     pub(crate) size: u32,
     pub(crate) slave: Slave,
     pub(crate) gate: Option<Gate>,
+    /// The gate's enable bit as the manual names it, for the warning.
+    pub(crate) gate_name: String,
     pub(crate) reset: Option<Gate>,
     /// Interrupt numbers and their levels, in the board file's order.
     pub(crate) irqs: Vec<(u16, bool)>,
     /// The model; absent while it is being called.
     pub(crate) device: Option<Box<dyn Device>>,
     pub(crate) due: u64,
-    /// Accesses while the clock gate was closed.
+    /// Accesses while the clock gate was closed, and the program counter of the first.
     pub(crate) unclocked: u64,
+    pub(crate) unclocked_pc: u32,
+}
+
+/// A device that firmware used while its clock was off, which reads as zero and ignores writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unclocked<'a> {
+    /// The device's name.
+    pub device: &'a str,
+    /// The enable bit that would have helped, as the manual names it; may be empty.
+    pub enable: &'a str,
+    /// Accesses.
+    pub accesses: u64,
+    /// Program counter of the first.
+    pub first_pc: u32,
 }
 
 /// Interrupt request lines, as levels.
@@ -80,7 +96,11 @@ pub struct Bus {
     pub(crate) irq_since: [u64; 32],
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
-    pub(crate) reset_request: Option<&'static str>,
+    pub(crate) reset_request: Option<ResetCause>,
+    /// Why the board was last reset.
+    pub(crate) last_reset: ResetCause,
+    /// A device has sent an event, which wakes a core from WFE. The core takes it.
+    pub(crate) event: bool,
     resets: Vec<(u16, u8)>,
     pub(crate) flash_settings: Vec<FlashSetting>,
     pub(crate) flash_timing: FlashTiming,
@@ -134,6 +154,8 @@ impl Bus {
             attention: false,
             clocks_dirty: false,
             reset_request: None,
+            last_reset: ResetCause::PowerOn,
+            event: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
@@ -252,6 +274,9 @@ impl Bus {
         if slot.gate.is_none_or(|gate| self.clocks.gate_open(gate)) {
             return true;
         }
+        if slot.unclocked == 0 {
+            slot.unclocked_pc = self.pc;
+        }
         slot.unclocked += 1;
         false
     }
@@ -336,9 +361,10 @@ impl Bus {
         self.call(at, |device, cx| device.reset(cx));
     }
 
-    /// System reset: every device back to its reset state; memories keep their contents.
+    /// Reset for the requested cause (power-on if nobody asked): every device back to its reset state;
+    /// memories keep their contents.
     pub(crate) fn reset(&mut self) {
-        self.reset_request = None;
+        self.last_reset = self.reset_request.take().unwrap_or(ResetCause::PowerOn);
         (0..self.slots.len()).for_each(|at| self.reset_slot(at));
         self.settle();
     }
@@ -399,7 +425,7 @@ impl Bus {
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.record_edges {
-            self.edges.push(PinEdge { cycle: self.now, pin: id, level });
+            self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
         }
     }
 
@@ -486,15 +512,65 @@ impl Bus {
         &self.slots[id.0 as usize].name
     }
 
+    /// Names of the devices that can raise an interrupt, joined with slashes.
+    pub fn irq_owners(&self, number: u16) -> Option<String> {
+        let owners: Vec<&str> = self
+            .slots
+            .iter()
+            .filter(|s| s.irqs.iter().any(|&(n, _)| n == number))
+            .map(|s| s.name.as_str())
+            .collect();
+        (!owners.is_empty()).then(|| owners.join("/"))
+    }
+
+    /// Name of the device at an address.
+    pub fn device_at(&self, address: u32) -> Option<&str> {
+        self.slot_at(address).map(|at| self.slots[at].name.as_str())
+    }
+
     /// The device of that name.
     pub fn device_named(&self, name: &str) -> Option<DeviceId> {
         let at = self.slots.iter().position(|s| s.name.eq_ignore_ascii_case(name))?;
         Some(DeviceId(at as u8))
     }
 
-    /// Devices that were accessed while their clock was off, with how often.
-    pub fn unclocked(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
-        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| (s.name.as_str(), s.unclocked))
+    /// Devices that were accessed while their clock was off.
+    pub fn unclocked(&self) -> impl Iterator<Item = Unclocked<'_>> + '_ {
+        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| Unclocked {
+            device: &s.name,
+            enable: &s.gate_name,
+            accesses: s.unclocked,
+            first_pc: s.unclocked_pc,
+        })
+    }
+
+    /// The device at `address` and the offset in it, for naming registers.
+    pub fn place_of(&self, address: u32) -> Option<(&str, u32)> {
+        let slot = &self.slots[self.slot_at(address)?];
+        Some((&slot.name, address - slot.base))
+    }
+
+    /// Names of the devices on an interrupt line, in the board file's order.
+    pub fn interrupt_users(&self, number: u16) -> impl Iterator<Item = &str> + '_ {
+        let users = self.slots.iter().filter(move |s| s.irqs.iter().any(|&(n, _)| n == number));
+        users.map(|s| s.name.as_str())
+    }
+
+    /// The outside world drives a pin, or (`None`) lets go of it.
+    pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
+        self.signals.drive(pin, level);
+        self.settle();
+    }
+
+    /// The alias window at `base` shows the memory at `target` from now on.
+    pub(crate) fn remap(&mut self, base: u32, target: u32) {
+        let size = self.memory_at(target).map_or(0, |m| m.data.len() as u32);
+        let Some(alias) = self.aliases.iter_mut().find(|a| a.0 == base) else { return };
+        if *alias != (base, size, target) {
+            *alias = (base, size, target);
+            self.generation += 1;
+            self.attention = true;
+        }
     }
 
     /// Hands a byte from the host to a serial device.

@@ -5,6 +5,7 @@
 
 pub mod calls;
 pub mod counts;
+pub mod pins;
 
 use strobe_model::Cause;
 

@@ -21,6 +21,7 @@ use crate::flash::{HalfCycles, bounds};
 use crate::memory::BusFault;
 use crate::observe::{Access, Observer, Retired, TransferKind, Wait};
 use crate::semihost::Outcome;
+use crate::signal::PinEdge;
 
 /// Why a run stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +179,7 @@ impl<O: Observer> Machine<O> {
     /// Hands what devices have recorded to whoever watches.
     fn drain(&mut self) {
         for edge in self.bus.edges.drain(..) {
-            self.observer.pin(&edge);
+            self.observer.pin(&PinEdge { slack: self.slack, ..edge });
         }
         for frame in self.bus.frames.drain(..) {
             self.observer.frame(&frame);
@@ -473,6 +474,9 @@ impl<O: Observer> Machine<O> {
         self.slack.0 += literal.likely - literal.low;
         self.slack.1 += literal.high - literal.likely;
         self.pay(pc, data_wait, contention, saved);
+        if !self.bus.edges.is_empty() {
+            self.drain();
+        }
         self.cpu.pc = next;
         let left = match end {
             End::Next => self.system_effect(insn, pc, next)?,

@@ -155,12 +155,23 @@ impl CallTree {
         (0u16..).zip(self.exceptions).filter(|(_, e)| e.count > 0)
     }
 
-    /// The chain of functions running now, innermost first, with the address each will go on at.
-    pub fn backtrace(&self) -> Vec<(NodeKind, Option<u32>)> {
-        let frames = self.running.frames.iter().rev().map(|f| Some(f.return_address));
-        let mut nodes = vec![self.nodes[self.running.current as usize].kind];
-        nodes.extend(self.running.frames.iter().rev().map(|f| self.nodes[f.node as usize].kind));
-        nodes.into_iter().zip(std::iter::once(None).chain(frames)).collect()
+    /// Return addresses of the calls that are open now, innermost first; with `interrupted`, of the code
+    /// that the running handler interrupted. Where that code was itself a handler, `None` stands for the
+    /// step from it to what it interrupted.
+    pub fn backtrace(&self, interrupted: bool) -> Vec<Option<u32>> {
+        let mut out = Vec::new();
+        let mut contexts = self.suspended.iter().rev();
+        let mut next = if interrupted { contexts.next() } else { Some(&self.running) };
+        while let Some(context) = next {
+            out.extend(context.frames.iter().rev().map(|f| Some(f.return_address)));
+            let is_handler =
+                matches!(self.nodes[context.root as usize].kind, NodeKind::Exception(_));
+            next = if is_handler { contexts.next() } else { None };
+            if let Some(context) = next {
+                out.extend([None, Some(context.resume.0)]);
+            }
+        }
+        out
     }
 
     #[inline]

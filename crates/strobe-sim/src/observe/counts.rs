@@ -90,13 +90,20 @@ struct Counted {
 pub struct Counts {
     blocks: Vec<Counted>,
     table: AddressTable<AddressCount>,
+    /// Cycles of each cause that models might have counted too many and too few.
+    slack: [(u64, u64); Cause::ALL.len()],
     active: bool,
 }
 
 impl Counts {
     /// Counts of nothing yet, for a board with these memories.
     pub fn new(bus: &Bus) -> Self {
-        Counts { blocks: Vec::new(), table: AddressTable::new(bus), active: true }
+        Counts {
+            blocks: Vec::new(),
+            table: AddressTable::new(bus),
+            slack: Default::default(),
+            active: true,
+        }
     }
 
     /// Switches counting on or off: a measuring window.
@@ -111,6 +118,12 @@ impl Counts {
             self.table.iter().filter(|(_, c)| !c.is_empty()).map(|(a, c)| (a, *c)).collect();
         all.sort_unstable_by_key(|(address, _)| *address);
         all
+    }
+
+    /// How many cycles of `cause` models might have counted too many, and too few. Call after
+    /// [`Counts::finish`].
+    pub fn slack(&self, cause: Cause) -> (u64, u64) {
+        self.slack[cause as usize]
     }
 
     /// Moves block counts to their addresses.
@@ -137,8 +150,11 @@ impl Counts {
                     cycles = CauseCycles::of(Cause::Asleep, cycles.total());
                 }
                 entry.cycles += cycles;
-                entry.slack_low += (wait.likely - wait.low) * count;
-                entry.slack_high += (wait.high - wait.likely) * count;
+                let slack = ((wait.likely - wait.low) * count, (wait.high - wait.likely) * count);
+                entry.slack_low += slack.0;
+                entry.slack_high += slack.1;
+                self.slack[Cause::DataWait as usize].0 += slack.0;
+                self.slack[Cause::DataWait as usize].1 += slack.1;
             }
         }
     }
@@ -197,8 +213,12 @@ impl Observer for Counts {
             // instruction's own count (folded in later) always covers.
             let sum = &mut entry.cycles[wait.cause];
             *sum = sum.wrapping_add_signed(wait.likely);
-            entry.slack_low += (wait.likely - wait.low) as u64;
-            entry.slack_high += (wait.high - wait.likely) as u64;
+            let slack = ((wait.likely - wait.low) as u64, (wait.high - wait.likely) as u64);
+            entry.slack_low += slack.0;
+            entry.slack_high += slack.1;
+            let sum = &mut self.slack[wait.cause as usize];
+            sum.0 += slack.0;
+            sum.1 += slack.1;
         }
     }
 }
