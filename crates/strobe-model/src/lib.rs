@@ -6,11 +6,14 @@
 mod balance;
 mod bounds;
 mod cause;
+mod cycles;
+mod form;
 mod profile;
 mod record;
 
 pub use balance::{Balance, Parts, Unbalanced};
 pub use bounds::Bounds;
 pub use cause::{Cause, CauseCycles};
+pub use cycles::*;
 pub use profile::{AddressSample, By, Frame, Function, Place, Profile, Row, TreeNode};
 pub use record::*;

@@ -39,6 +39,7 @@ pub struct Function {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressSample {
     /// Program counter.
+    #[serde(with = "crate::form::address")]
     pub address: u32,
     /// Times executed.
     pub count: u64,
