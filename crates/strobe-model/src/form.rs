@@ -24,7 +24,10 @@ macro_rules! schema {
         pub(crate) mod $module {
             use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-            pub(crate) fn serialize<S: Serializer>(version: &u32, to: S) -> Result<S::Ok, S::Error> {
+            pub(crate) fn serialize<S: Serializer>(
+                version: &u32,
+                to: S,
+            ) -> Result<S::Ok, S::Error> {
                 to.collect_str(&format_args!(concat!($name, "/{}"), version))
             }
 
