@@ -2,12 +2,27 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod bench;
+mod count;
+mod firmware;
+mod subjects;
+
 use clap::Parser;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Stroboscope's maintenance tasks")]
-enum Task {}
+enum Task {
+    Bench(bench::Args),
+    Count(count::Args),
+    Firmware(firmware::Arguments),
+    Subjects(subjects::Args),
+}
 
 fn main() -> anyhow::Result<()> {
-    match Task::parse() {}
+    match Task::parse() {
+        Task::Bench(args) => bench::run(&args),
+        Task::Count(args) => count::run(&args),
+        Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Subjects(args) => subjects::run(&args),
+    }
 }

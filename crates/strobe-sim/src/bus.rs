@@ -7,7 +7,7 @@
 use strobe_model::{Bounds, Cause};
 
 use crate::clock::{Clocks, Gate};
-use crate::device::{Context, Device, DeviceId, SerialFrame, Size};
+use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
 use crate::flash::FlashTiming;
 use crate::memory::{BusFault, Memory, MemoryKind};
 use crate::signal::{PinEdge, SignalId, Signals};
@@ -34,14 +34,30 @@ pub(crate) struct Slot {
     pub(crate) size: u32,
     pub(crate) slave: Slave,
     pub(crate) gate: Option<Gate>,
+    /// The gate's enable bit as the manual names it, for the warning.
+    pub(crate) gate_name: String,
     pub(crate) reset: Option<Gate>,
     /// Interrupt numbers and their levels, in the board file's order.
     pub(crate) irqs: Vec<(u16, bool)>,
     /// The model; absent while it is being called.
     pub(crate) device: Option<Box<dyn Device>>,
     pub(crate) due: u64,
-    /// Accesses while the clock gate was closed.
+    /// Accesses while the clock gate was closed, and the program counter of the first.
     pub(crate) unclocked: u64,
+    pub(crate) unclocked_pc: u32,
+}
+
+/// A device that firmware used while its clock was off, which reads as zero and ignores writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unclocked<'a> {
+    /// The device's name.
+    pub device: &'a str,
+    /// The enable bit that would have helped, as the manual names it; may be empty.
+    pub enable: &'a str,
+    /// Accesses.
+    pub accesses: u64,
+    /// Program counter of the first.
+    pub first_pc: u32,
 }
 
 /// Interrupt request lines, as levels.
@@ -76,9 +92,15 @@ pub struct Bus {
     pub pc: u32,
     pub(crate) next_due: u64,
     pub(crate) irq_levels: [u32; IRQ_WORDS],
+    /// Cycle of each line's last rising edge.
+    pub(crate) irq_since: [u64; 32],
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
-    pub(crate) reset_request: Option<&'static str>,
+    pub(crate) reset_request: Option<ResetCause>,
+    /// Why the board was last reset.
+    pub(crate) last_reset: ResetCause,
+    /// A device has sent an event, which wakes a core from WFE. The core takes it.
+    pub(crate) event: bool,
     resets: Vec<(u16, u8)>,
     pub(crate) flash_settings: Vec<FlashSetting>,
     pub(crate) flash_timing: FlashTiming,
@@ -87,6 +109,11 @@ pub struct Bus {
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
+    /// Data reads from flash cost waits at the present setting.
+    pub(crate) flash_reads_wait: bool,
+    /// Code was decoded from RAM: stores must be looked at.
+    pub(crate) code_in_ram: bool,
+    code_range: std::ops::Range<u32>,
     busy_until: [u64; 4],
     pub(crate) contended_until: u64,
     /// What nobody modelled.
@@ -100,6 +127,8 @@ pub struct Bus {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
+    /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
+    pub expects_input: bool,
 }
 
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
@@ -121,15 +150,21 @@ impl Bus {
             pc: 0,
             next_due: u64::MAX,
             irq_levels: [0; IRQ_WORDS],
+            irq_since: [0; 32],
             attention: false,
             clocks_dirty: false,
             reset_request: None,
+            last_reset: ResetCause::PowerOn,
+            event: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
             flash_state: (0, false),
             generation: 0,
             apb_wait: Bounds::exact(0),
+            flash_reads_wait: false,
+            code_in_ram: false,
+            code_range: 0..0,
             busy_until: [0; 4],
             contended_until: 0,
             unmodelled: Unmodelled::default(),
@@ -139,6 +174,7 @@ impl Bus {
             frames: Vec::new(),
             edges: Vec::new(),
             record_edges: false,
+            expects_input: false,
         }
     }
 
@@ -237,7 +273,11 @@ impl Bus {
 
     fn clocked(&mut self, at: usize) -> bool {
         let open = self.gate_open(DeviceId(at as u8));
-        self.slots[at].unclocked += u64::from(!open);
+        let slot = &mut self.slots[at];
+        if !open && slot.unclocked == 0 {
+            slot.unclocked_pc = self.pc;
+        }
+        slot.unclocked += u64::from(!open);
         open
     }
 
@@ -326,9 +366,10 @@ impl Bus {
         self.call(at, |device, cx| device.reset(cx));
     }
 
-    /// System reset: every device back to its reset state; memories keep their contents.
+    /// Reset for the requested cause (power-on if nobody asked): every device back to its reset state;
+    /// memories keep their contents.
     pub(crate) fn reset(&mut self) {
-        self.reset_request = None;
+        self.last_reset = self.reset_request.take().unwrap_or(ResetCause::PowerOn);
         (0..self.slots.len()).for_each(|at| self.reset_slot(at));
         self.settle();
     }
@@ -381,6 +422,9 @@ impl Bus {
         let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
         if word < IRQ_WORDS {
+            if high && self.irq_levels[word] & bit == 0 && word == 0 {
+                self.irq_since[usize::from(number)] = self.now;
+            }
             if high {
                 self.irq_levels[word] |= bit;
             } else {
@@ -393,7 +437,7 @@ impl Bus {
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.record_edges {
-            self.edges.push(PinEdge { cycle: self.now, pin: id, level });
+            self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
         }
     }
 
@@ -417,6 +461,7 @@ impl Bus {
         let timing = found.unwrap_or_default();
         if timing != self.flash_timing {
             self.flash_timing = timing;
+            self.flash_reads_wait = timing.data_read.high > 0;
             self.generation += 1;
             self.attention = true;
         }
@@ -458,9 +503,41 @@ impl Bus {
         })
     }
 
+    /// A store may have changed decoded code.
+    pub(crate) fn code_written(&mut self, address: u32, size: Size) {
+        let end = address.wrapping_add(size.bytes());
+        if self.code_in_ram && self.code_range.start < end && address < self.code_range.end {
+            self.generation += 1;
+            self.attention = true;
+        }
+    }
+
+    /// Code was decoded from RAM.
+    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) {
+        let old = if self.code_in_ram { self.code_range.clone() } else { from..to };
+        self.code_range = old.start.min(from)..old.end.max(to);
+        self.code_in_ram = true;
+    }
+
     /// A device's name on the board.
     pub fn device_name(&self, id: DeviceId) -> &str {
         &self.slots[id.0 as usize].name
+    }
+
+    /// Names of the devices that can raise an interrupt, joined with slashes.
+    pub fn irq_owners(&self, number: u16) -> Option<String> {
+        let owners: Vec<&str> = self
+            .slots
+            .iter()
+            .filter(|s| s.irqs.iter().any(|&(n, _)| n == number))
+            .map(|s| s.name.as_str())
+            .collect();
+        (!owners.is_empty()).then(|| owners.join("/"))
+    }
+
+    /// Name of the device at an address.
+    pub fn device_at(&self, address: u32) -> Option<&str> {
+        self.slot_at(address).map(|at| self.slots[at].name.as_str())
     }
 
     /// The device of that name.
@@ -469,9 +546,43 @@ impl Bus {
         Some(DeviceId(at as u8))
     }
 
-    /// Devices that were accessed while their clock was off, with how often.
-    pub fn unclocked(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
-        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| (s.name.as_str(), s.unclocked))
+    /// Devices that were accessed while their clock was off.
+    pub fn unclocked(&self) -> impl Iterator<Item = Unclocked<'_>> + '_ {
+        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| Unclocked {
+            device: &s.name,
+            enable: &s.gate_name,
+            accesses: s.unclocked,
+            first_pc: s.unclocked_pc,
+        })
+    }
+
+    /// The device at `address` and the offset in it, for naming registers.
+    pub fn place_of(&self, address: u32) -> Option<(&str, u32)> {
+        let slot = &self.slots[self.slot_at(address)?];
+        Some((&slot.name, address - slot.base))
+    }
+
+    /// Names of the devices on an interrupt line, in the board file's order.
+    pub fn interrupt_users(&self, number: u16) -> impl Iterator<Item = &str> + '_ {
+        let users = self.slots.iter().filter(move |s| s.irqs.iter().any(|&(n, _)| n == number));
+        users.map(|s| s.name.as_str())
+    }
+
+    /// The outside world drives a pin, or (`None`) lets go of it.
+    pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
+        self.signals.drive(pin, level);
+        self.settle();
+    }
+
+    /// The alias window at `base` shows the memory at `target` from now on.
+    pub(crate) fn remap(&mut self, base: u32, target: u32) {
+        let size = self.memory_at(target).map_or(0, |m| m.data.len() as u32);
+        let Some(alias) = self.aliases.iter_mut().find(|a| a.0 == base) else { return };
+        if *alias != (base, size, target) {
+            *alias = (base, size, target);
+            self.generation += 1;
+            self.attention = true;
+        }
     }
 
     /// How many bytes from the host a serial device can take now.

@@ -14,7 +14,8 @@ pub struct ClockChange {
 }
 
 /// A peripheral clock's enable bit, as (register offset in the clock controller, bit).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gate {
     /// Byte offset of the enable register in the clock controller.
     pub register: u16,

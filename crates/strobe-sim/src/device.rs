@@ -4,11 +4,16 @@
 //! It speaks only through [`Context`], never to another device.
 
 use crate::bus::{Bus, Slave};
-use crate::clock::{ClockChange, Clocks};
+use crate::clock::{ClockChange, Clocks, Gate};
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
+mod registers;
 pub mod stm32;
+mod unmodelled;
+
+#[cfg(test)]
+pub(crate) mod rig;
 
 /// Width of an access, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +45,27 @@ impl Size {
 /// Which device on the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub u8);
+
+/// Why a board was reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResetCause {
+    /// Power came up: the state at the start of a run.
+    PowerOn,
+    /// The firmware asked (SYSRESETREQ).
+    Software,
+    /// The independent watchdog ran out or was refreshed too early.
+    IndependentWatchdog,
+}
+
+impl std::fmt::Display for ResetCause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ResetCause::PowerOn => "power-on",
+            ResetCause::Software => "software (SYSRESETREQ)",
+            ResetCause::IndependentWatchdog => "independent watchdog",
+        })
+    }
+}
 
 /// Which way a byte crossed a serial interface, seen from the simulated chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -136,9 +162,13 @@ impl Create<'_> {
 /// Makes one model, or says what is wrong with its options.
 pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, String>;
 
+/// Models of no particular vendor.
+const GENERIC: &[(&str, Maker)] =
+    &[("registers", registers::create), ("unmodelled", unmodelled::create)];
+
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    stm32::MODELS.iter()
+    GENERIC.iter().chain(stm32::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
@@ -181,11 +211,6 @@ impl Context<'_> {
     /// How many interrupt lines the board file gives the device.
     pub fn interrupt_lines(&self) -> usize {
         self.bus.slots[self.id.0 as usize].irqs.len()
-    }
-
-    /// Whether the device's own clock runs.
-    pub fn clocked(&self) -> bool {
-        self.bus.gate_open(self.id)
     }
 
     /// Sets a signal's level; listeners are told after this call returns to the bus.
@@ -262,8 +287,40 @@ impl Context<'_> {
     }
 
     /// Asks for a system reset (watchdog, software).
-    pub fn system_reset(&mut self, why: &'static str) {
-        self.bus.reset_request = Some(why);
+    pub fn system_reset(&mut self, cause: ResetCause) {
+        self.bus.reset_request = Some(cause);
+        self.bus.attention = true;
+    }
+
+    /// Why the board was last reset.
+    pub fn reset_cause(&self) -> ResetCause {
+        self.bus.last_reset
+    }
+
+    /// Sends an event to the core, which wakes it from WFE.
+    pub fn send_event(&mut self) {
+        self.bus.event = true;
+        self.bus.attention = true;
+    }
+
+    /// What the world outside the chip does to a pin.
+    pub fn external(&self, pin: SignalId) -> Option<bool> {
+        self.bus.signals.external(pin)
+    }
+
+    /// Whether this device's own clock is on. A change is announced by [`Device::clock_changed`].
+    pub fn clocked(&self) -> bool {
+        self.bus.gate_open(self.id)
+    }
+
+    /// For a clock controller: opens or closes a peripheral's clock gate.
+    pub fn set_gate(&mut self, gate: Gate, open: bool) {
+        self.change_clocks(|_, clocks| clocks.set_gate(gate, open));
+    }
+
+    /// For a system controller: the alias window at `base` shows the memory at `target` from now on.
+    pub fn remap(&mut self, base: u32, target: u32) {
+        self.bus.remap(base, target);
     }
 
     /// Tells the user something about their firmware, once per distinct text.

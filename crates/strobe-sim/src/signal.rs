@@ -18,12 +18,15 @@ pub struct PinEdge {
     pub pin: SignalId,
     /// The new level.
     pub level: bool,
+    /// How much earlier and later than `cycle` it could be by the models' bounds, from reset on.
+    pub slack: (u64, u64),
 }
 
 #[derive(Debug, Default)]
 struct Wire {
     name: String,
     level: bool,
+    external: Option<bool>,
     is_pin: bool,
     listeners: Vec<u8>,
 }
@@ -86,6 +89,20 @@ impl Signals {
     pub fn is_observed(&self, id: SignalId) -> bool {
         let wire = &self.wires[id.0 as usize];
         wire.is_pin || !wire.listeners.is_empty()
+    }
+
+    /// What the world outside the chip does to a pin: drive it, or (`None`) leave it alone.
+    pub fn external(&self, id: SignalId) -> Option<bool> {
+        self.wires[id.0 as usize].external
+    }
+
+    /// Drives a pin from outside; the port that owns it hears of it and decides the level.
+    pub(crate) fn drive(&mut self, id: SignalId, level: Option<bool>) {
+        let wire = &mut self.wires[id.0 as usize];
+        if wire.external != level {
+            wire.external = level;
+            self.changed.push(id);
+        }
     }
 
     /// Sets a level; returns whether a pin changed.

@@ -1,1 +1,34 @@
-//! Part of Stroboscope.
+//! Builds test inputs: Thumb instructions, whole instruction sequences, and ELF files, sound or deliberately broken.
+//!
+//! A test that builds its input with the code under test proves nothing, so this crate shares no table and no layout with
+//! the simulator's decoder or the ELF reader, and depends on neither. It must not know either side's types.
+//!
+//! - [`Insn`] encodes every ARMv6-M instruction; [`Insn::form`] names the encoding, so that coverage can be asserted.
+//! - [`Assembler`] places instructions, labels and literal pools.
+//! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
+//! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
+//!
+//! ```
+//! use strobe_synth::{Options, Sequence};
+//!
+//! let sequence = Sequence::generate(7, &Options::default());
+//! assert_eq!(&sequence.elf()[..4], b"\x7fELF");
+//! ```
+
+mod asm;
+mod elf;
+mod forms;
+mod insn;
+mod rng;
+mod sequence;
+mod text;
+
+pub use asm::{Assembler, Label, Value};
+pub use elf::{ElfBuilder, Section, Segment, Symbol};
+pub use forms::FORMS;
+pub use insn::{
+    AddSub, Barrier, Cond, DataOp, Extend, Hint, Imm8Op, Insn, LoadStore, Reg, Reverse, Shift,
+    Special,
+};
+pub use rng::Rng;
+pub use sequence::{Options, Sequence};

@@ -6,19 +6,19 @@
 use crate::device::Size;
 
 /// The part of a register that an access at `offset` reads, right aligned.
-pub(super) fn part(register: u32, offset: u32, size: Size) -> u32 {
+pub(in crate::device) fn part(register: u32, offset: u32, size: Size) -> u32 {
     register >> (8 * (offset & 3)) & size.mask()
 }
 
 /// A register after a write of `value` at `offset`: lanes not written keep `old`.
-pub(super) fn merge(old: u32, offset: u32, size: Size, value: u32) -> u32 {
+pub(in crate::device) fn merge(old: u32, offset: u32, size: Size, value: u32) -> u32 {
     let shift = 8 * (offset & 3);
     let mask = size.mask() << shift;
     old & !mask | value << shift & mask
 }
 
 /// Whether bit `n` is set.
-pub(super) fn bit(register: u32, n: u32) -> bool {
+pub(in crate::device) fn bit(register: u32, n: u32) -> bool {
     register >> n & 1 != 0
 }
 

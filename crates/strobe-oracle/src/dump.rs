@@ -1,0 +1,228 @@
+//! Reads the register dumps that QEMU logs with `-d cpu`.
+//!
+//! Ten million dumps are three gigabytes of text, so this works on bytes at fixed columns and allocates nothing per dump.
+//! It knows the format of the log, not who wrote it.
+
+use std::io::{self, Read};
+
+use crate::state::CpuState;
+
+/// Why a log could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// The log could not be read at all.
+    #[error("cannot read the register dumps")]
+    Io(#[from] io::Error),
+    /// A dump does not look as QEMU 7.2 writes it.
+    #[error("register dump at byte {offset} is not as QEMU 7.2 writes it: {text:?}")]
+    Malformed {
+        /// Where in the log.
+        offset: u64,
+        /// Its first line.
+        text: String,
+    },
+    /// The log ends within a dump.
+    #[error("the register dump at byte {offset} is cut off")]
+    Truncated {
+        /// Where in the log.
+        offset: u64,
+    },
+}
+
+/// Four lines of four registers, each `R00=00000000` with a separator, then `XPSR=00000000`.
+const LINE: usize = 4 * 13;
+const DUMP: usize = 4 * LINE + 5 + 8;
+const START: &[u8] = b"R00=";
+
+/// Iterates over the dumps of a log, skipping other lines and dumps equal to the one before.
+///
+/// QEMU logs before it executes and may log again when something interrupts it in between, so a dump equal to its
+/// predecessor says nothing new: every instruction changes at least the PC, but for a branch to itself, which from the
+/// registers' point of view is no step at all.
+pub struct DumpReader<R> {
+    input: R,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    consumed: u64,
+    last: Option<CpuState>,
+    repeats: u64,
+}
+
+impl<R: Read> DumpReader<R> {
+    /// Reads a log.
+    pub fn new(input: R) -> Self {
+        let buffer = vec![0; 1 << 18];
+        Self { input, buffer, start: 0, end: 0, consumed: 0, last: None, repeats: 0 }
+    }
+
+    /// How many dumps were skipped as repetitions.
+    pub fn repeats(&self) -> u64 {
+        self.repeats
+    }
+
+    /// Moves what is left to the front and reads more; false at the end of the input.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let read = self.input.read(&mut self.buffer[self.end..])?;
+        self.end += read;
+        Ok(read > 0)
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        self.consumed += bytes as u64;
+    }
+
+    /// The next dump, repeated or not.
+    fn next_dump(&mut self) -> Result<Option<CpuState>, DumpError> {
+        loop {
+            while self.end - self.start < DUMP {
+                if !self.fill()? {
+                    let rest = &self.buffer[self.start..self.end];
+                    let partial =
+                        rest.starts_with(START) || rest.windows(5).any(|w| w == b"\nR00=");
+                    let offset = self.consumed;
+                    return if partial { Err(DumpError::Truncated { offset }) } else { Ok(None) };
+                }
+            }
+            let window = &self.buffer[self.start..self.end];
+            if window.starts_with(START) {
+                let state = parse(&window[..DUMP]).ok_or_else(|| DumpError::Malformed {
+                    offset: self.consumed,
+                    text: String::from_utf8_lossy(&window[..LINE]).into_owned(),
+                })?;
+                self.consume(DUMP);
+                return Ok(Some(state));
+            }
+            // The rest of the status line, or a line of something else; a line may span several reads.
+            let line = window.iter().position(|&b| b == b'\n').map_or(window.len(), |at| at + 1);
+            self.consume(line);
+        }
+    }
+}
+
+impl<R: Read> Iterator for DumpReader<R> {
+    type Item = Result<CpuState, DumpError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.next_dump() {
+                Ok(Some(state)) if self.last == Some(state) => self.repeats += 1,
+                Ok(Some(state)) => {
+                    self.last = Some(state);
+                    return Some(Ok(state));
+                }
+                Ok(None) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+fn parse(dump: &[u8]) -> Option<CpuState> {
+    let mut state = CpuState::default();
+    for (n, value) in state.r.iter_mut().enumerate() {
+        let at = n * 13;
+        if dump[at] != b'R' || dump[at + 3] != b'=' {
+            return None;
+        }
+        *value = hex(&dump[at + 4..at + 12])?;
+    }
+    let status = &dump[4 * LINE..];
+    if !status.starts_with(b"XPSR=") {
+        return None;
+    }
+    state.xpsr = hex(&status[5..])?;
+    Some(state)
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    let mut value = 0;
+    let mut bad = 0;
+    for &digit in digits {
+        let nibble = NIBBLE[usize::from(digit)];
+        bad |= nibble;
+        value = value << 4 | u32::from(nibble & 15);
+    }
+    (bad < 16).then_some(value)
+}
+
+/// The value of a hexadecimal digit, 255 for anything else.
+const NIBBLE: [u8; 256] = {
+    let mut table = [255; 256];
+    let mut n = 0;
+    while n < 16 {
+        table[b"0123456789abcdef"[n] as usize] = n as u8;
+        n += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "\
+R00=00000023 R01=00000007 R02=00000000 R03=00000000
+R04=e000ed04 R05=10000000 R06=00000000 R07=00000009
+R08=00000000 R09=00000000 R10=00000000 R11=00000000
+R12=00000000 R13=20004000 R14=ffffffff R15=0000004e
+XPSR=61000000 -ZC- T priv-thread
+";
+
+    fn states(text: &str) -> Vec<CpuState> {
+        DumpReader::new(text.as_bytes()).map(|s| s.expect("a sound log")).collect()
+    }
+
+    /// Hands out one byte at a time.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else { return Ok(0) };
+            out[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn registers_are_read() {
+        let [state] = states(ONE)[..] else { panic!("one dump") };
+        assert_eq!((state.r[0], state.r[4], state.pc()), (0x23, 0xe000_ed04, 0x4e));
+        assert_eq!(state.xpsr, 0x6100_0000);
+    }
+
+    #[test]
+    fn other_lines_are_skipped_and_repetitions_counted() {
+        let later = ONE.replace("0000004e", "00000050");
+        let text =
+            format!("Loaded reset SP\n{ONE}{ONE}Taking exception 5 [IRQ] on CPU 0\n{later}end");
+        let mut reader = DumpReader::new(text.as_bytes());
+        let pcs: Vec<u32> = reader.by_ref().map(|s| s.expect("a sound log").pc()).collect();
+        assert_eq!(pcs, [0x4e, 0x50]);
+        assert_eq!(reader.repeats(), 1);
+        let trickled: Vec<_> =
+            DumpReader::new(Trickle(text.as_bytes())).map(Result::unwrap).collect();
+        assert_eq!(trickled, states(&text));
+    }
+
+    #[test]
+    fn a_damaged_dump_is_an_error_with_its_place() {
+        let text = format!("note\n{}", ONE.replace("e000ed04", "e000zd04"));
+        let error = DumpReader::new(text.as_bytes()).next().expect("an item").expect_err("damaged");
+        assert!(matches!(error, DumpError::Malformed { offset: 5, .. }), "{error}");
+    }
+
+    #[test]
+    fn every_truncation_inside_a_dump_is_noticed() {
+        for length in START.len()..DUMP {
+            let mut reader = DumpReader::new(&ONE.as_bytes()[..length]);
+            let error = reader.next().expect("an item").expect_err("cut off");
+            assert!(matches!(error, DumpError::Truncated { offset: 0 }), "{length}: {error}");
+        }
+    }
+}

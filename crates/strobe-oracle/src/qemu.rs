@@ -1,0 +1,200 @@
+//! Runs a program on QEMU's only Cortex-M0, the one of the `microbit` machine: 256 KiB flash at 0, 16 KiB RAM at 0x20000000.
+//!
+//! Knows QEMU's options and how to end it; what a log line means is [`DumpReader`]'s business.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::dump::{DumpError, DumpReader};
+use crate::state::CpuState;
+
+/// QEMU's name on Debian and Fedora.
+pub const PROGRAM: &str = "qemu-system-arm";
+
+/// The command that runs a program headless with semihosting; the exit code is the program's.
+pub fn command(elf: &Path) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(["-M", "microbit", "-display", "none", "-serial", "none", "-monitor", "none"]);
+    command.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(elf);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Why there is no trace, or no more of it.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// QEMU could not be started.
+    #[error("cannot start {PROGRAM}; it comes with the package qemu-system-arm")]
+    Start(#[source] io::Error),
+    /// The log could not be understood.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    /// The program was still running at the deadline.
+    #[error("{elf:?} did not end in QEMU within {deadline:?}")]
+    Deadline {
+        /// The program.
+        elf: PathBuf,
+        /// The time it was given.
+        deadline: Duration,
+    },
+    /// QEMU executed nothing, or did not end by itself.
+    #[error("QEMU failed, {status}: {stderr}")]
+    Failed {
+        /// How it ended.
+        status: ExitStatus,
+        /// The beginning of what it wrote to standard error.
+        stderr: String,
+    },
+}
+
+/// The registers before each instruction that QEMU executes.
+///
+/// One item is one step: from one instruction boundary to the next, including the entry of an exception taken at that
+/// boundary. So the item behind SVC is the first instruction of its handler, as is the item behind whatever instruction a
+/// pended interrupt follows, and the item behind an exception return is the interrupted code or the next handler chained.
+///
+/// Programs whose control flow depends on time (SysTick, a polled UART) have no meaningful trace.
+pub struct Trace {
+    dumps: DumpReader<ChildStdout>,
+    run: Run,
+    elf: PathBuf,
+    deadline: Duration,
+    started: bool,
+    ended: bool,
+    exit_code: Option<i32>,
+}
+
+impl Trace {
+    /// Starts QEMU; it is killed when the trace is dropped or the deadline passes.
+    pub fn start(elf: &Path, deadline: Duration) -> Result<Self, TraceError> {
+        let mut command = command(elf);
+        // One instruction per translation block, a dump before each block, and no jumping from block to block unseen.
+        // QEMU buffers the log by line if it is named and not at all if it goes to standard error.
+        command.args(["-singlestep", "-d", "cpu,nochain", "-D", "/dev/fd/1"]);
+        let (run, log) = Run::start(command, deadline).map_err(TraceError::Start)?;
+        let dumps = DumpReader::new(log);
+        let elf = elf.to_owned();
+        Ok(Self { dumps, run, elf, deadline, started: false, ended: false, exit_code: None })
+    }
+
+    /// How many dumps were skipped because they repeated the one before.
+    pub fn repeats(&self) -> u64 {
+        self.dumps.repeats()
+    }
+
+    /// The program's exit code, once the trace has come to its end.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    /// The log has ended, so QEMU has or is about to.
+    fn end(&mut self) -> Result<(), TraceError> {
+        let (status, stderr, killed) = self.run.end();
+        if killed {
+            return Err(TraceError::Deadline { elf: self.elf.clone(), deadline: self.deadline });
+        }
+        let status = status.map_err(DumpError::Io)?;
+        self.exit_code = status.code();
+        if !self.started || self.exit_code.is_none() {
+            return Err(TraceError::Failed { status, stderr });
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Trace {
+    type Item = Result<CpuState, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        match self.dumps.next() {
+            Some(Ok(state)) => {
+                self.started = true;
+                Some(Ok(state))
+            }
+            Some(Err(DumpError::Truncated { .. })) | None => {
+                self.ended = true;
+                self.end().err().map(Err)
+            }
+            Some(Err(error)) => {
+                self.ended = true;
+                Some(Err(error.into()))
+            }
+        }
+    }
+}
+
+/// A running QEMU, its watchdog, and the reader of its complaints.
+struct Run {
+    child: Arc<Mutex<Child>>,
+    /// Dropped to tell the watchdog that it is no longer needed.
+    alive: Option<Sender<()>>,
+    watchdog: Option<JoinHandle<bool>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Run {
+    fn start(mut command: Command, deadline: Duration) -> io::Result<(Self, ChildStdout)> {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let log = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let complaints = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let child = Arc::new(Mutex::new(child));
+        let (alive, gone) = mpsc::channel::<()>();
+        let victim = Arc::clone(&child);
+        let watchdog = std::thread::spawn(move || {
+            let late = gone.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout);
+            if late {
+                kill(&victim);
+            }
+            late
+        });
+        let stderr = std::thread::spawn(move || beginning_of(complaints));
+        let (watchdog, stderr) = (Some(watchdog), Some(stderr));
+        Ok((Self { child, alive: Some(alive), watchdog, stderr }, log))
+    }
+
+    /// Waits for QEMU's end: how, what it said, and whether the watchdog killed it.
+    fn end(&mut self) -> (io::Result<ExitStatus>, String, bool) {
+        let stderr = self.stderr.take().and_then(|t| t.join().ok()).unwrap_or_default();
+        let status = lock(&self.child).wait();
+        self.alive = None;
+        let killed = self.watchdog.take().and_then(|t| t.join().ok()).unwrap_or(false);
+        (status, stderr, killed)
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if self.watchdog.is_some() {
+            kill(&self.child);
+            let _ = self.end();
+        }
+    }
+}
+
+fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kill(child: &Mutex<Child>) {
+    // An error means that it has already ended.
+    let _ = lock(child).kill();
+}
+
+/// The first few kilobytes; the rest is read and forgotten, so that the writer never blocks.
+fn beginning_of(mut stream: impl Read) -> String {
+    let mut text = Vec::new();
+    let mut chunk = [0; 1024];
+    while let Ok(read @ 1..) = stream.read(&mut chunk) {
+        let room = 4096usize.saturating_sub(text.len());
+        text.extend_from_slice(&chunk[..read.min(room)]);
+    }
+    String::from_utf8_lossy(&text).trim().to_owned()
+}

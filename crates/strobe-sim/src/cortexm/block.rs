@@ -1,0 +1,278 @@
+//! Runs of instructions, decoded once: straight-line code up to the first change of flow.
+//!
+//! Everything about a block that does not depend on data is worked out when it is decoded, above all its
+//! cycles, so that running it costs one addition and, if anybody counts, one increment.
+
+use super::decode::decode;
+use super::insn::Insn;
+use super::timing::{Cost, Timing};
+use crate::bus::Bus;
+use crate::device::Size;
+use crate::flash::{HalfCycles, bounds};
+use crate::memory::MemoryKind;
+use strobe_model::Bounds;
+
+/// A decoded block, by index.
+pub type BlockId = u32;
+
+/// Longest block, in instructions: bounds the time until events are looked at.
+const MAX_INSTRUCTIONS: usize = 64;
+
+/// What is known of one instruction in its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    /// Halfwords from the block's start.
+    pub offset: u16,
+    /// Bytes.
+    pub size: u8,
+    /// Zero-wait-state cycles.
+    pub cost: Cost,
+    /// Waits for flash that this instruction always has (its literal lies in flash); the likely figure
+    /// is whole cycles.
+    pub data_wait: HalfCycles,
+}
+
+/// A block.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// Address of the first instruction.
+    pub start: u32,
+    /// Address after the last instruction.
+    pub end: u32,
+    /// The instructions; the last one may change the flow.
+    pub insns: Box<[Insn]>,
+    /// What goes with each instruction.
+    pub meta: Box<[Meta]>,
+    /// Instructions before a last one that ends the block (all of them if none does).
+    pub(crate) body: u32,
+    /// Zero-wait-state cycles when the flow goes on at `end`.
+    pub(crate) cycles: u32,
+    /// The most the block can take; the fast path runs it only if nothing can happen before that.
+    pub(crate) worst: u32,
+    /// Further cycles when the last instruction jumps.
+    pub(crate) refill: u32,
+    /// Cost of the jump's target in flash, when the target is known.
+    pub(crate) target_wait: HalfCycles,
+    /// How much lower and higher the block's literal waits could be.
+    pub(crate) slack: (u32, u32),
+    /// The direct branch goes to another function (or past this one's end): observers must know.
+    pub(crate) leaves_function: bool,
+    /// Going on at `end` enters another function.
+    pub(crate) falls_into_function: bool,
+    /// See [`Block::is_idle_loop`].
+    pub(crate) idle: bool,
+    /// A stop was asked for at the block's first instruction.
+    pub(crate) stop_here: bool,
+}
+
+impl Meta {
+    /// Waits of a literal in flash, in whole cycles.
+    pub fn literal_bounds(&self) -> Bounds {
+        bounds(self.data_wait, self.data_wait.likely / 2)
+    }
+
+    /// Cycles when the instruction does not jump, literal wait included.
+    pub(crate) fn straight(&self) -> u32 {
+        self.cost.straight() + self.data_wait.likely / 2
+    }
+}
+
+impl Block {
+    /// How much lower and higher the literals before `at` could be.
+    pub(crate) fn literal_slack(&self, at: usize) -> (u64, u64) {
+        self.meta[..at]
+            .iter()
+            .map(Meta::literal_bounds)
+            .fold((0, 0), |(low, high), b| (low + b.likely - b.low, high + b.high - b.likely))
+    }
+
+    /// Whether the block does nothing but jump to itself: only an interrupt leads out of it.
+    pub fn is_idle_loop(&self) -> bool {
+        let (last, body) = match self.insns.split_last() {
+            Some((last, body)) => (*last, body),
+            None => return false,
+        };
+        matches!(last, Insn::B { target } if target == self.start)
+            && body.iter().all(|i| *i == Insn::Nop)
+    }
+
+    /// The address of instruction `at`.
+    pub fn address(&self, at: usize) -> u32 {
+        self.start + u32::from(self.meta[at].offset) * 2
+    }
+
+    /// Cycles of the instructions before `at`, without waits.
+    pub(crate) fn cycles_before(&self, at: usize) -> u32 {
+        self.meta[..at].iter().map(Meta::straight).sum()
+    }
+}
+
+/// No block.
+pub(crate) const NONE: BlockId = BlockId::MAX;
+
+/// All blocks decoded so far, found by address.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) all: Vec<Block>,
+    flash: Vec<BlockId>,
+    ram: Vec<BlockId>,
+    generation: u32,
+    /// Addresses at which every block must begin, sorted: function starts (from symbols).
+    entries: Vec<u32>,
+    /// Addresses at which to stop, sorted.
+    stops: Vec<u32>,
+}
+
+impl Blocks {
+    /// Tells where functions begin; blocks do not run across such an address.
+    pub(crate) fn set_entries(&mut self, mut entries: Vec<u32>) {
+        entries.sort_unstable();
+        entries.dedup();
+        self.entries = entries;
+        self.clear();
+    }
+
+    /// Sets the addresses at which running stops.
+    pub(crate) fn set_stops(&mut self, mut stops: Vec<u32>) {
+        stops.sort_unstable();
+        stops.dedup();
+        self.stops = stops;
+        self.clear();
+    }
+
+    /// Forgets everything decoded.
+    pub(crate) fn clear(&mut self) {
+        self.all.clear();
+        self.flash.clear();
+        self.ram.clear();
+    }
+
+    /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
+    pub(crate) fn is_stale(&self, bus: &Bus) -> bool {
+        self.generation != bus.generation
+    }
+
+    pub(crate) fn refresh(&mut self, bus: &Bus) {
+        self.clear();
+        self.generation = bus.generation;
+    }
+
+    /// The block that starts at `pc`, if it is decoded. `pc` is even.
+    #[inline(always)]
+    pub(crate) fn lookup(&self, pc: u32, bus: &Bus) -> BlockId {
+        let at = (pc.wrapping_sub(bus.flash.base) / 2) as usize;
+        if let Some(&id) = self.flash.get(at) {
+            return id;
+        }
+        let at = (pc.wrapping_sub(bus.ram.base) / 2) as usize;
+        self.ram.get(at).copied().unwrap_or(NONE)
+    }
+
+    /// Number of the function that `address` lies in, counting from its entry; 0 before the first.
+    fn function(&self, address: u32) -> usize {
+        self.entries.partition_point(|&e| e <= address)
+    }
+
+    /// Decodes the block at `pc`; `None` when no instruction can be fetched there.
+    pub(crate) fn decode(&mut self, pc: u32, bus: &Bus, timing: &Timing) -> Option<BlockId> {
+        let block = self.build(pc, bus, timing)?;
+        let id = self.all.len() as BlockId;
+        self.all.push(block);
+        self.index(pc, bus, id);
+        Some(id)
+    }
+
+    fn index(&mut self, pc: u32, bus: &Bus, id: BlockId) {
+        for (memory, table) in [(&bus.flash, &mut self.flash), (&bus.ram, &mut self.ram)] {
+            if memory.contains(pc) {
+                if table.is_empty() {
+                    table.resize(memory.data.len().div_ceil(2), NONE);
+                }
+                table[(pc.wrapping_sub(memory.base) / 2) as usize] = id;
+                return;
+            }
+        }
+        // Code in an alias or a further memory is rare: it is decoded again each time.
+    }
+
+    fn build(&self, pc: u32, bus: &Bus, timing: &Timing) -> Option<Block> {
+        let mut insns = Vec::new();
+        let mut meta = Vec::new();
+        let mut at = pc;
+        loop {
+            let Some(first) = bus.peek(at, Size::Half) else { break };
+            let second = bus.peek(at.wrapping_add(2), Size::Half);
+            let (insn, size) = decode(at, first as u16, second.unwrap_or(0) as u16);
+            if size == 4 && second.is_none() {
+                break;
+            }
+            let cost = timing.cost(insn);
+            let offset = (at.wrapping_sub(pc) / 2) as u16;
+            meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
+            insns.push(insn);
+            at = at.wrapping_add(size);
+            let boundary =
+                self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
+            if insn.ends_block() || insns.len() == MAX_INSTRUCTIONS || boundary {
+                break;
+            }
+        }
+        let last = *insns.last()?;
+        let stop_here = self.stops.binary_search(&pc).is_ok();
+        let cycles: u32 = meta.iter().map(Meta::straight).sum();
+        let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
+        let here = self.function(pc);
+        let leaves = last.target().is_some_and(|t| self.function(t) != here);
+        let mut block = Block {
+            start: pc,
+            end: at,
+            body: insns.len() as u32 - u32::from(last.ends_block()),
+            cycles,
+            // A block to stop at never fits: it always goes through the main loop.
+            worst: if stop_here { u32::MAX } else { worst_case(&insns, cycles + refill, bus) },
+            refill,
+            target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
+            slack: (0, 0),
+            leaves_function: leaves,
+            falls_into_function: self.function(at) != here,
+            insns: insns.into(),
+            meta: meta.into(),
+            idle: false,
+            stop_here,
+        };
+        block.idle = block.is_idle_loop();
+        let (low, high) = block.literal_slack(block.meta.len());
+        block.slack = (low as u32, high as u32);
+        Some(block)
+    }
+}
+
+/// What a jump to `target` waits for flash.
+pub(crate) fn jump_wait(target: u32, bus: &Bus) -> HalfCycles {
+    if bus.flash_timing.is_zero() || !in_flash(target, bus) {
+        return HalfCycles::default();
+    }
+    bus.flash_timing.jump(target)
+}
+
+pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
+    bus.flash.contains(address)
+        || bus.memory_at(address).is_some_and(|m| m.kind == MemoryKind::Flash)
+}
+
+fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
+    match insn {
+        Insn::LdrLit { address, .. } if in_flash(address, bus) => bus.flash_timing.data_read,
+        _ => HalfCycles::default(),
+    }
+}
+
+/// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
+/// start it end the fast path).
+fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
+    let apb = (bus.apb_wait.high * u64::from(bus.clocks.apb_divider.max(1))) as u32;
+    let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
+    let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
+    // At most 9 transfers per instruction; the half cycle carried in may add one.
+    cycles + insns.len() as u32 * 9 * per_access + jump.div_ceil(2) + 1
+}

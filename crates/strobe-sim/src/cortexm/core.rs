@@ -1,0 +1,336 @@
+//! A core on its bus: state, and how its instructions reach memory and devices.
+
+use strobe_model::Cause;
+
+use super::block::Blocks;
+use super::cpu::Cpu;
+use super::exec::Port;
+use super::fault::{Fault, FaultReport};
+use super::system::System;
+use super::timing::Timing;
+use crate::bus::Bus;
+use crate::device::Size;
+use crate::flash::{HalfCycleCarry, bounds};
+use crate::observe::{Access, Observer, Wait};
+use crate::semihost::Semihost;
+
+/// What a chip's maker chose when building the core in.
+#[derive(Debug, Clone)]
+pub struct CoreOptions {
+    /// Timing options, with the kind of core.
+    pub timing: Timing,
+    /// Interrupt lines, 1-32.
+    pub irq_lines: u32,
+    /// CPUID register.
+    pub cpuid: u32,
+    /// SysTick reference clock: core cycles per tick; 0 for none.
+    pub systick_reference_divider: u32,
+    /// SYST_CALIB register.
+    pub systick_calibration: u32,
+    /// Writable bits of VTOR; 0 on a Cortex-M0.
+    pub vtor_mask: u32,
+    /// Address of the vector table at reset.
+    pub vectors: u32,
+}
+
+/// A core with its bus and whoever watches.
+pub struct Machine<O: Observer> {
+    /// Registers.
+    pub cpu: Cpu,
+    /// Memories and devices.
+    pub bus: Bus,
+    /// Whoever watches.
+    pub observer: O,
+    /// Semihosting calls go here.
+    pub semihost: Semihost,
+    pub(crate) system: System,
+    pub(crate) timing: Timing,
+    pub(crate) vectors: u32,
+    pub(crate) blocks: Blocks,
+    /// Cycles since reset.
+    pub(crate) now: u64,
+    /// Instructions retired since reset.
+    pub(crate) instructions: u64,
+    /// How much lower and higher `now` could be by the models' bounds.
+    pub(crate) slack: (u64, u64),
+    pub(crate) carry: HalfCycleCarry,
+    /// Something may have become pending, masked or due.
+    pub(crate) check: bool,
+    /// The cycle before which nothing happens unless the core does it.
+    pub(crate) horizon: u64,
+    pub(crate) sleep: Sleep,
+    pub(crate) fault: Option<FaultReport>,
+    pub(crate) resets: u64,
+}
+
+/// Whether the core sleeps and what wakes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sleep {
+    /// Running.
+    Awake,
+    /// WFI (or sleep on exit): until an interrupt is pending.
+    Interrupt,
+    /// WFE: until an event.
+    Event,
+}
+
+impl<O: Observer> Machine<O> {
+    /// A core at rest on a bus; [`Machine::reset`] reads the vector table and starts it.
+    pub fn new(bus: Bus, options: &CoreOptions, observer: O) -> Self {
+        let mut system = System::new(options.irq_lines, options.cpuid, options.vtor_mask);
+        system.systick.reference_divider = options.systick_reference_divider;
+        system.systick.calibration = options.systick_calibration;
+        Machine {
+            cpu: Cpu::default(),
+            bus,
+            observer,
+            semihost: Semihost::default(),
+            system,
+            timing: options.timing.clone(),
+            vectors: options.vectors,
+            blocks: Blocks::default(),
+            now: 0,
+            instructions: 0,
+            slack: (0, 0),
+            carry: HalfCycleCarry::default(),
+            check: true,
+            horizon: 0,
+            sleep: Sleep::Awake,
+            fault: None,
+            resets: 0,
+        }
+    }
+
+    /// Cycles since the first reset.
+    pub fn cycles(&self) -> u64 {
+        self.now
+    }
+
+    /// Instructions retired since the first reset.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Cycles since reset with the models' bounds.
+    pub fn cycle_bounds(&self) -> strobe_model::Bounds {
+        strobe_model::Bounds {
+            low: self.now - self.slack.0,
+            likely: self.now,
+            high: self.now + self.slack.1,
+        }
+    }
+
+    /// System resets since the first.
+    pub fn resets(&self) -> u64 {
+        self.resets
+    }
+
+    /// Whether the core sleeps now.
+    pub fn is_asleep(&self) -> bool {
+        self.sleep != Sleep::Awake
+    }
+
+    /// Tells where functions begin, so that changes of function are seen exactly.
+    pub fn set_function_entries(&mut self, entries: Vec<u32>) {
+        self.blocks.set_entries(entries);
+        self.observer.forget();
+    }
+
+    /// Sets the addresses at which [`Machine::run`] stops before executing.
+    pub fn set_stops(&mut self, stops: Vec<u32>) {
+        self.blocks.set_stops(stops);
+        self.observer.forget();
+    }
+
+    /// Has pin edges recorded for [`Observer::pin`].
+    pub fn record_pins(&mut self, on: bool) {
+        self.bus.record_edges = on;
+    }
+
+    /// Adds cycles beyond the instruction table, with their bounds and cause.
+    pub(crate) fn add_wait(&mut self, pc: u32, wait: Wait) {
+        self.now = self.now.wrapping_add_signed(wait.likely);
+        self.slack.0 += (wait.likely - wait.low) as u64;
+        self.slack.1 += (wait.high - wait.likely) as u64;
+        if O::COUNTS {
+            self.observer.wait(pc, wait);
+        }
+    }
+}
+
+/// An access that the fast port leaves to the careful one.
+pub(crate) struct Miss;
+
+/// RAM, and flash when it never waits; nothing else.
+pub(crate) struct FastPort<'a> {
+    pub(crate) bus: &'a mut Bus,
+}
+
+impl Port for FastPort<'_> {
+    type Stop = Miss;
+
+    #[inline(always)]
+    fn load(&mut self, address: u32, size: Size, _: u32) -> Result<u32, Miss> {
+        if address & (size.bytes() - 1) != 0 {
+            return Err(Miss);
+        }
+        if let Some(value) = self.bus.ram.read(address, size) {
+            return Ok(value);
+        }
+        if self.bus.flash_reads_wait {
+            return Err(Miss);
+        }
+        self.bus.flash.read(address, size).ok_or(Miss)
+    }
+
+    #[inline(always)]
+    fn literal(&mut self, address: u32) -> Result<u32, Miss> {
+        self.bus.flash.read(address, Size::Word).ok_or(Miss)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, size: Size, value: u32, _: u32) -> Result<(), Miss> {
+        if address & (size.bytes() - 1) != 0 || self.bus.code_in_ram {
+            return Err(Miss);
+        }
+        self.bus.ram.write(address, size, value).ok_or(Miss)
+    }
+}
+
+/// Everything, at its exact cycle.
+pub(crate) struct CarefulPort<'a> {
+    pub(crate) bus: &'a mut Bus,
+    pub(crate) system: &'a mut System,
+    pub(crate) timing: &'a Timing,
+    pub(crate) carry: &'a mut HalfCycleCarry,
+    /// Cycle at which the instruction started.
+    pub(crate) start: u64,
+    pub(crate) pc: u32,
+    pub(crate) ipsr: u16,
+    pub(crate) data_wait: Wait,
+    pub(crate) contention: u64,
+    /// Cycles that accesses through the single-cycle I/O port save.
+    pub(crate) saved: u32,
+    pub(crate) log: Option<&'a mut Vec<Access>>,
+}
+
+/// A wait of nothing.
+pub(crate) const NO_WAIT: Wait = Wait { cause: Cause::DataWait, low: 0, likely: 0, high: 0 };
+
+/// System control space and the rest of the private peripheral bus.
+const PPB: std::ops::Range<u32> = 0xe000_0000..0xe010_0000;
+const SCS: std::ops::Range<u32> = 0xe000_e000..0xe000_f000;
+
+impl CarefulPort<'_> {
+    /// Works out when the access happens and lets devices catch up to then.
+    fn arrive(&mut self, address: u32, transfer: u32) {
+        if self.timing.on_io_port(address) {
+            self.saved += 1;
+        }
+        let mut time = self.time(transfer);
+        if time < self.bus.contended_until {
+            let wait = self.bus.contention(address, time - 1);
+            self.contention += wait;
+            time += wait;
+        }
+        if let Some(wait) = self.wait_for(address) {
+            self.data_wait.low += wait.low;
+            self.data_wait.likely += wait.likely;
+            self.data_wait.high += wait.high;
+            time += wait.likely as u64;
+        }
+        if self.bus.next_due <= time {
+            self.bus.run_events(time);
+        }
+        self.bus.now = time;
+        self.bus.pc = self.pc;
+    }
+
+    /// The end of the data phase of a transfer, as known so far.
+    fn time(&self, transfer: u32) -> u64 {
+        let base = self.start + 2 + u64::from(transfer) + self.contention;
+        base + self.data_wait.likely as u64 - u64::from(self.saved)
+    }
+
+    fn wait_for(&mut self, address: u32) -> Option<Wait> {
+        let (cause, b) = if super::block::in_flash(address, self.bus) {
+            let cost = self.bus.flash_timing.data_read;
+            (Cause::DataWait, bounds(cost, self.carry.take(cost)))
+        } else if self.bus.ram.contains(address) || PPB.contains(&address) {
+            return None;
+        } else {
+            self.bus.device_wait(address)?
+        };
+        Some(Wait { cause, low: b.low as i64, likely: b.likely as i64, high: b.high as i64 })
+    }
+
+    fn access(&mut self, address: u32, size: Size, write: bool, value: u32) {
+        let (pc, cycle) = (self.pc, self.bus.now);
+        if let Some(log) = &mut self.log {
+            log.push(Access { pc, address, size, write, value, cycle });
+        }
+    }
+
+    /// Other private peripherals (DWT, FPB, ROM table) belong to the debugger on ARMv6-M.
+    fn note_ppb(&mut self, address: u32) {
+        self.bus.warnings.add(format!(
+            "debug register {address:#010x} read or written by the firmware: it reads as zero here, and \
+             the core itself cannot reach it on silicon"
+        ));
+    }
+}
+
+impl Port for CarefulPort<'_> {
+    type Stop = Fault;
+
+    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
+        if address & (size.bytes() - 1) != 0 {
+            return Err(Fault::Unaligned { address });
+        }
+        self.arrive(address, transfer);
+        let value = if SCS.contains(&address) {
+            self.bus.attention = true;
+            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
+            self.system.read(address, size, self.bus.now, self.ipsr)
+        } else if PPB.contains(&address) {
+            self.note_ppb(address);
+            0
+        } else {
+            self.bus.read(address, size).map_err(|f| Fault::Bus { address: f.address })?
+        };
+        self.access(address, size, false, value);
+        Ok(value)
+    }
+
+    fn literal(&mut self, address: u32) -> Result<u32, Fault> {
+        // The wait for a literal in flash is part of the block's own cycles.
+        self.bus.pc = self.pc;
+        let read = self.bus.peek(address, Size::Word);
+        self.bus.now = self.start + 2;
+        let value = match read {
+            Some(value) => value,
+            None => self.load(address, Size::Word, 0)?,
+        };
+        self.access(address, Size::Word, false, value);
+        Ok(value)
+    }
+
+    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Fault> {
+        if address & (size.bytes() - 1) != 0 {
+            return Err(Fault::Unaligned { address });
+        }
+        self.arrive(address, transfer);
+        if SCS.contains(&address) {
+            self.bus.attention = true;
+            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
+            self.system.write(address, size, value, self.bus.now);
+        } else if PPB.contains(&address) {
+            self.note_ppb(address);
+        } else {
+            self.bus.write(address, size, value).map_err(|f| Fault::Bus { address: f.address })?;
+            self.bus.code_written(address, size);
+        }
+        self.access(address, size, true, value & size.mask());
+        Ok(())
+    }
+}

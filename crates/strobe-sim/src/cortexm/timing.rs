@@ -1,0 +1,144 @@
+//! Instruction timing of Cortex-M0 (DDI 0432C, table 3-1) and Cortex-M0+ (DDI 0484C, table 3-1) at
+//! zero wait states, with the cause of each cycle.
+//!
+//! Waits for flash, peripheral buses and other bus masters come on top, where they happen.
+
+use strobe_model::{Bounds, Cause, CauseCycles};
+
+use super::insn::Insn;
+
+/// Which core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoreKind {
+    /// Cortex-M0, three pipeline stages.
+    CortexM0,
+    /// Cortex-M0+, two pipeline stages.
+    CortexM0plus,
+}
+
+impl CoreKind {
+    /// The name as Arm writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreKind::CortexM0 => "Cortex-M0",
+            CoreKind::CortexM0plus => "Cortex-M0+",
+        }
+    }
+}
+
+/// Timing options that the chip's maker chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timing {
+    /// The core.
+    pub kind: CoreKind,
+    /// MULS: 1 (fast multiplier) or 32 (small multiplier) cycles.
+    pub multiplier_cycles: u8,
+    /// Address ranges on the single-cycle I/O port (Cortex-M0+ only).
+    pub io_port: Vec<std::ops::Range<u32>>,
+}
+
+/// What an instruction costs: when it goes on at the next address, and in addition when it jumps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Cycles of the instruction itself.
+    pub execute: u8,
+    /// Cycles of its data phases.
+    pub load_store: u8,
+    /// Further cycles if it jumps: the pipeline fills again.
+    pub refill: u8,
+}
+
+impl Cost {
+    /// Cycles when the instruction does not jump.
+    pub fn straight(self) -> u32 {
+        u32::from(self.execute) + u32::from(self.load_store)
+    }
+
+    /// Cycles when it jumps.
+    pub fn jumping(self) -> u32 {
+        self.straight() + u32::from(self.refill)
+    }
+
+    /// The cycles by cause for `count` executions, `taken` of which jumped.
+    pub fn cycles(self, count: u64, taken: u64) -> CauseCycles {
+        let mut sum = CauseCycles::ZERO;
+        sum[Cause::Execute] = u64::from(self.execute) * count;
+        sum[Cause::LoadStore] = u64::from(self.load_store) * count;
+        sum[Cause::Refill] = u64::from(self.refill) * taken;
+        sum
+    }
+}
+
+impl Timing {
+    /// A core with the single-cycle multiplier and no I/O port.
+    pub fn new(kind: CoreKind) -> Self {
+        Timing { kind, multiplier_cycles: 1, io_port: Vec::new() }
+    }
+
+    /// The table's row for an instruction.
+    pub fn cost(&self, insn: Insn) -> Cost {
+        use Insn::*;
+        let m0 = self.kind == CoreKind::CortexM0;
+        // The third pipeline stage of the M0 costs one more cycle at each change of flow.
+        let refill = if m0 { 2 } else { 1 };
+        let (execute, load_store, refill) = match insn {
+            Mul { .. } => (self.multiplier_cycles, 0, 0),
+            LdrLit { .. }
+            | LdrReg { .. }
+            | LdrhReg { .. }
+            | LdrbReg { .. }
+            | LdrshReg { .. }
+            | LdrsbReg { .. }
+            | StrReg { .. }
+            | StrhReg { .. }
+            | StrbReg { .. }
+            | LdrImm { .. }
+            | LdrhImm { .. }
+            | LdrbImm { .. }
+            | StrImm { .. }
+            | StrhImm { .. }
+            | StrbImm { .. } => (1, 1, 0),
+            Ldm { list, .. } | Stm { list, .. } | Pop { list } => (1, list.count_ones() as u8, 0),
+            Push { list } => (1, list.count_ones() as u8, 0),
+            // N counts the PC: 4+N on the M0, 3+N on the M0+.
+            PopPc { list } => (1, list.count_ones() as u8 + 1, if m0 { 3 } else { 2 }),
+            BCond { .. } | B { .. } | Bx { .. } | Blx { .. } | MovPc { .. } | AddPc { .. } => {
+                (1, 0, refill)
+            }
+            Bl { .. } => (2, 0, refill),
+            Mrs { .. } | Msr { .. } | Dmb | Dsb | Isb => (if m0 { 4 } else { 3 }, 0, 0),
+            Wfi | Wfe => (2, 0, 0),
+            _ => (1, 0, 0),
+        };
+        Cost { execute, load_store, refill }
+    }
+
+    /// Cycles from the end of the interrupted instruction to the handler's first instruction.
+    ///
+    /// M0: 16, M0+: 15 (Arm's interrupt latency table; DDI 0484C 3.6.1).
+    pub fn exception_entry(&self) -> u32 {
+        if self.kind == CoreKind::CortexM0 { 16 } else { 15 }
+    }
+
+    /// Unstacking on exception return, after the returning branch itself. The TRMs give no figure:
+    /// eight words come back through the one bus port, so it is at least 8; modelled.
+    pub fn exception_exit(&self) -> Bounds {
+        Bounds { low: 8, likely: 10, high: 13 }
+    }
+
+    /// From one handler straight to the next (tail-chaining), after the returning branch itself:
+    /// vector fetch and refill without stacking. No figure in the TRMs; modelled.
+    pub fn tail_chain(&self) -> Bounds {
+        if self.kind == CoreKind::CortexM0 {
+            Bounds { low: 4, likely: 6, high: 8 }
+        } else {
+            Bounds { low: 3, likely: 5, high: 7 }
+        }
+    }
+
+    /// Whether a data access to `address` goes through the single-cycle I/O port.
+    pub fn on_io_port(&self, address: u32) -> bool {
+        self.io_port.iter().any(|range| range.contains(&address))
+    }
+}

@@ -1,0 +1,233 @@
+//! What can be seen of a running board: the one interface between the simulation and whoever measures.
+//!
+//! An observer says by associated constants what it wants to see; what nobody wants is compiled out of
+//! the core's loop. Observers compose as tuples.
+
+pub mod calls;
+pub mod counts;
+pub mod pins;
+
+use strobe_model::Cause;
+
+use crate::cortexm::block::{Block, BlockId};
+use crate::device::{SerialFrame, Size};
+use crate::signal::PinEdge;
+
+/// Cycles beyond (or, on a single-cycle port, below) what the instruction table says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Why.
+    pub cause: Cause,
+    /// At least.
+    pub low: i64,
+    /// As counted on the simulated time line.
+    pub likely: i64,
+    /// At most.
+    pub high: i64,
+}
+
+/// Which stack pointer is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stack {
+    /// Main stack pointer.
+    Main,
+    /// Process stack pointer.
+    Process,
+}
+
+/// How control went elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferKind {
+    /// BL, BLX: `return_address` is in LR.
+    Call {
+        /// Where the callee will come back to.
+        return_address: u32,
+    },
+    /// BX, POP {PC}, MOV PC: a return, a tail call or a computed jump.
+    Indirect,
+    /// A direct branch, or falling through, into another function.
+    Direct,
+    /// The core entered a handler. `to` is its first instruction.
+    ExceptionEntry {
+        /// Exception number.
+        exception: u16,
+        /// Cycle at which the exception became pending.
+        pended_at: u64,
+        /// Stack pointer of the interrupted code before its frame was stacked.
+        interrupted_sp: u32,
+        /// The handler that ended just before, when tail-chained: nothing was unstacked in between.
+        after: Option<u16>,
+        /// Cycles of the entry, already in the transfer's `now`.
+        cost: u64,
+    },
+    /// The core left a handler. `to` is the interrupted instruction.
+    ExceptionReturn {
+        /// Exception number of the handler that ended.
+        exception: u16,
+    },
+}
+
+/// A change of flow that may change the running function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// How.
+    pub kind: TransferKind,
+    /// Address of the instruction that did it (for exceptions, the one interrupted).
+    pub from: u32,
+    /// Address of the next instruction.
+    pub to: u32,
+    /// Stack pointer after the transfer.
+    pub sp: u32,
+    /// Which stack that is.
+    pub stack: Stack,
+    /// Cycles since reset, everything that the transfer cost included.
+    pub now: u64,
+    /// Instructions since reset.
+    pub instructions: u64,
+}
+
+/// A data access by the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Address of the instruction.
+    pub pc: u32,
+    /// Address accessed.
+    pub address: u32,
+    /// Width.
+    pub size: Size,
+    /// A store.
+    pub write: bool,
+    /// What was read or written.
+    pub value: u32,
+    /// Cycle of the data phase.
+    pub cycle: u64,
+}
+
+/// One retired instruction in full, for observers that want each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retired {
+    /// Its address.
+    pub pc: u32,
+    /// Cycle at which it started.
+    pub start: u64,
+    /// Cycles it took, all waits included.
+    pub cycles: u32,
+    /// It changed the flow.
+    pub jumped: bool,
+}
+
+/// Sees a board run.
+///
+/// [`Observer::block`] stands for every instruction of a decoded block; instructions of a block that
+/// was left or entered half-way come one by one through [`Observer::retired`].
+pub trait Observer {
+    /// Wants [`Observer::block`], [`Observer::retired`] and [`Observer::wait`].
+    const COUNTS: bool = false;
+    /// Wants [`Observer::transfer`].
+    const FLOW: bool = false;
+    /// Wants [`Observer::instruction`] for each instruction; turns whole-block execution off.
+    const EACH: bool = false;
+    /// Wants [`Observer::access`]; turns whole-block execution off.
+    const ACCESSES: bool = false;
+
+    /// Block `id` has been decoded. Ids count from 0; after [`Observer::forget`] they start again.
+    fn decoded(&mut self, id: BlockId, block: &Block) {
+        let _ = (id, block);
+    }
+    /// All block ids are void: code or its timing has changed.
+    fn forget(&mut self) {}
+    /// Block `id` ran from start to end; its last instruction jumped if `jumped`.
+    #[inline(always)]
+    fn block(&mut self, id: BlockId, jumped: bool) {
+        let _ = (id, jumped);
+    }
+    /// Block `id` ran `times` times in a row, jumping back to itself each time.
+    fn idle_block(&mut self, id: BlockId, times: u64) {
+        let _ = (id, times);
+    }
+    /// Instruction `at` of block `id` retired.
+    fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
+        let _ = (id, at, jumped);
+    }
+    /// Cycles on top of the instruction table, for the instruction at `pc`.
+    fn wait(&mut self, pc: u32, wait: Wait) {
+        let _ = (pc, wait);
+    }
+    /// Control went elsewhere.
+    fn transfer(&mut self, transfer: &Transfer) {
+        let _ = transfer;
+    }
+    /// An instruction retired.
+    fn instruction(&mut self, retired: &Retired) {
+        let _ = retired;
+    }
+    /// The core accessed memory or a device.
+    fn access(&mut self, access: &Access) {
+        let _ = access;
+    }
+    /// A pin changed level.
+    fn pin(&mut self, edge: &PinEdge) {
+        let _ = edge;
+    }
+    /// A frame passed a serial interface.
+    fn frame(&mut self, frame: &SerialFrame) {
+        let _ = frame;
+    }
+}
+
+/// Sees nothing and costs nothing.
+impl Observer for () {}
+
+/// Both see everything that either wants.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const COUNTS: bool = A::COUNTS || B::COUNTS;
+    const FLOW: bool = A::FLOW || B::FLOW;
+    const EACH: bool = A::EACH || B::EACH;
+    const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
+
+    fn decoded(&mut self, id: BlockId, block: &Block) {
+        self.0.decoded(id, block);
+        self.1.decoded(id, block);
+    }
+    fn forget(&mut self) {
+        self.0.forget();
+        self.1.forget();
+    }
+    #[inline(always)]
+    fn block(&mut self, id: BlockId, jumped: bool) {
+        self.0.block(id, jumped);
+        self.1.block(id, jumped);
+    }
+    fn idle_block(&mut self, id: BlockId, times: u64) {
+        self.0.idle_block(id, times);
+        self.1.idle_block(id, times);
+    }
+    fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
+        self.0.retired(id, at, jumped);
+        self.1.retired(id, at, jumped);
+    }
+    fn wait(&mut self, pc: u32, wait: Wait) {
+        self.0.wait(pc, wait);
+        self.1.wait(pc, wait);
+    }
+    fn transfer(&mut self, transfer: &Transfer) {
+        self.0.transfer(transfer);
+        self.1.transfer(transfer);
+    }
+    fn instruction(&mut self, retired: &Retired) {
+        self.0.instruction(retired);
+        self.1.instruction(retired);
+    }
+    fn access(&mut self, access: &Access) {
+        self.0.access(access);
+        self.1.access(access);
+    }
+    fn pin(&mut self, edge: &PinEdge) {
+        self.0.pin(edge);
+        self.1.pin(edge);
+    }
+    fn frame(&mut self, frame: &SerialFrame) {
+        self.0.frame(frame);
+        self.1.frame(frame);
+    }
+}

@@ -1,0 +1,212 @@
+//! Special registers, masking, the second stack, hints, and exceptions pended by software.
+
+use super::{Gen, IRQS, bit, layout};
+use crate::insn::{Barrier, Hint, Insn, LoadStore, Reg, Special};
+
+/// System control space (B3.2, B3.4).
+mod scs {
+    pub(super) const ISER: u32 = 0xe000_e100;
+    pub(super) const ICER: u32 = 0xe000_e180;
+    pub(super) const ISPR: u32 = 0xe000_e200;
+    pub(super) const ICPR: u32 = 0xe000_e280;
+    pub(super) const IPR0: u32 = 0xe000_e400;
+    pub(super) const ICSR: u32 = 0xe000_ed04;
+    pub(super) const SHPR2: u32 = 0xe000_ed1c;
+    pub(super) const SHPR3: u32 = 0xe000_ed20;
+    pub(super) const NMIPENDSET: u32 = 1 << 31;
+    pub(super) const PENDSVSET: u32 = 1 << 28;
+    pub(super) const PENDSVCLR: u32 = 1 << 27;
+    pub(super) const PENDSTSET: u32 = 1 << 26;
+    pub(super) const PENDSTCLR: u32 = 1 << 25;
+}
+
+impl Gen {
+    /// MRS of anything, MSR of what changes only flags or nothing.
+    pub(super) fn special_register(&mut self) {
+        use Special::{Apsr, Eapsr, Epsr, Iapsr, Iepsr, Ipsr, Xpsr};
+        if self.rng.one_in(2) {
+            let from = self.rng.pick(Special::ALL);
+            let rd = if self.rng.one_in(4) {
+                Reg::new(8 + self.rng.below(5) as u8)
+            } else {
+                self.dest()
+            };
+            self.emit(Insn::Mrs { rd, from });
+        } else {
+            let to = self.rng.pick(&[Apsr, Iapsr, Eapsr, Xpsr, Ipsr, Epsr, Iepsr]);
+            let rn = self.rng.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 14]);
+            self.emit(Insn::Msr { to, rn: Reg::new(rn) });
+        }
+    }
+
+    /// Hints do nothing visible; WFE comes behind SEV so that nothing sleeps.
+    pub(super) fn hint_or_barrier(&mut self) {
+        match self.rng.below(5) {
+            0 => {
+                let op = self.rng.pick(&[Hint::Nop, Hint::Yield, Hint::Sev]);
+                self.emit(Insn::Hint { op });
+            }
+            1 => {
+                self.emit(Insn::Hint { op: Hint::Sev });
+                self.emit(Insn::Hint { op: Hint::Wfe });
+            }
+            2 if self.options.exceptions => {
+                // WFI wakes for a pending exception that PRIMASK keeps from being taken.
+                self.emit(Insn::Cps { disable: true });
+                self.write(scs::ICSR, scs::PENDSVSET);
+                self.emit(Insn::Hint { op: Hint::Wfi });
+                self.arith();
+                self.emit(Insn::Cps { disable: false });
+            }
+            _ => {
+                let op = self.rng.pick(Barrier::ALL);
+                self.emit(Insn::Barrier { op });
+            }
+        }
+    }
+
+    /// Some code with interrupts masked, by CPS or by MSR, perhaps with exceptions pended meanwhile.
+    pub(super) fn masked(&mut self) {
+        if self.rng.one_in(2) {
+            self.emit(Insn::Cps { disable: true });
+        } else {
+            let (rn, word) = (self.dest(), self.rng.next_u32() | 1);
+            self.load(rn, word);
+            self.emit(Insn::Msr { to: Special::Primask, rn });
+        }
+        self.body();
+        if self.options.exceptions {
+            for _ in 0..self.rng.below(3) {
+                self.pend();
+            }
+        }
+        let rd = self.dest();
+        self.emit(Insn::Mrs { rd, from: Special::Primask });
+        if self.rng.one_in(2) {
+            self.emit(Insn::Cps { disable: false });
+        } else {
+            let (rn, word) = (self.dest(), self.rng.next_u32() & !1);
+            self.load(rn, word);
+            self.emit(Insn::Msr { to: Special::Primask, rn });
+        }
+    }
+
+    /// Some code on another stack: the process stack, or the main stack pointer moved by MSR or MOV.
+    pub(super) fn other_stack(&mut self) {
+        match self.rng.below(3) {
+            0 => self.spare_stack(),
+            1 => {
+                let (saved, other) = self.two_dests();
+                self.emit(Insn::Mrs { rd: saved, from: Special::Msp });
+                self.load(other, layout::SPARE_STACK);
+                self.emit(Insn::Msr { to: Special::Msp, rn: other });
+                self.keeping(bit(saved), Self::body);
+                self.emit(Insn::Msr { to: Special::Msp, rn: saved });
+            }
+            _ => self.process_stack(),
+        }
+    }
+
+    fn process_stack(&mut self) {
+        let rn = self.dest();
+        // Both doubleword-aligned and not: the frame then needs padding, which the return must undo.
+        let misaligned = self.rng.below(2) * 4;
+        self.load(rn, layout::PROCESS_STACK + misaligned);
+        self.emit(Insn::Msr { to: Special::Psp, rn });
+        self.select_stack(2);
+        self.body();
+        if self.options.exceptions {
+            self.exception();
+        }
+        let (rd, from) = (self.dest(), self.rng.pick(&[Special::Control, Special::Psp]));
+        self.emit(Insn::Mrs { rd, from });
+        self.select_stack(0);
+    }
+
+    pub(super) fn select_stack(&mut self, control: u8) {
+        let rn = self.dest();
+        self.mov(rn, control);
+        self.emit(Insn::Msr { to: Special::Control, rn });
+        self.emit(Insn::Barrier { op: Barrier::Isb });
+    }
+
+    /// An exception from thread mode.
+    pub(super) fn exception(&mut self) {
+        if self.rng.one_in(2) {
+            let imm8 = self.rng.next_u32() as u8;
+            self.emit(Insn::Svc { imm8 });
+        } else {
+            self.pend();
+        }
+    }
+
+    fn pend(&mut self) {
+        match self.rng.below(6) {
+            0 => self.write(scs::ICSR, scs::NMIPENDSET),
+            1 => self.write(scs::ICSR, scs::PENDSTSET),
+            2 | 3 => self.write(scs::ICSR, scs::PENDSVSET),
+            _ => {
+                // Several at once: the first by priority, the others chained or preempting.
+                let irqs = self.rng.next_u32() & self.rng.next_u32() & ((1 << IRQS) - 1);
+                self.write(scs::ISPR, irqs | 1);
+            }
+        }
+    }
+
+    /// Pends an interrupt from a handler, so that handlers nest or chain.
+    pub(super) fn pend_irq(&mut self, irq: u32) {
+        self.write(scs::ISPR, 1 << irq);
+    }
+
+    pub(super) fn enable_interrupts(&mut self) {
+        self.write(scs::ISER, (1 << IRQS) - 1);
+    }
+
+    /// Reads and writes of interrupt controller registers, from thread mode, where nothing is active.
+    pub(super) fn nvic_registers(&mut self) {
+        let word = self.rng.next_u32();
+        match self.rng.below(5) {
+            0 | 1 => {
+                let register = self.rng.pick(&[scs::IPR0, scs::IPR0 + 4, scs::SHPR2, scs::SHPR3]);
+                self.write(register, word);
+                self.read(register);
+            }
+            2 => {
+                // Disabled interrupts stay pending until they are enabled again.
+                self.write(scs::ICER, 0xff);
+                self.write(scs::ISPR, word & 0xff);
+                self.read(scs::ISPR);
+                self.read(scs::ISER);
+                self.write(scs::ICPR, word >> 8 & 0xff);
+                self.enable_interrupts();
+            }
+            3 => {
+                self.emit(Insn::Cps { disable: true });
+                self.write(scs::ICSR, scs::PENDSVSET | scs::PENDSTSET);
+                self.read(scs::ICSR);
+                let clear = self.rng.pick(&[scs::PENDSVCLR, scs::PENDSTCLR]);
+                self.write(scs::ICSR, clear);
+                self.read(scs::ICSR);
+                self.emit(Insn::Cps { disable: false });
+            }
+            _ => {
+                let register =
+                    self.rng.pick(&[scs::ISER, scs::ICER, scs::ISPR, scs::ICPR, scs::ICSR]);
+                self.read(register);
+            }
+        }
+    }
+
+    fn write(&mut self, address: u32, word: u32) {
+        let (rn, rt) = self.two_dests();
+        self.load(rn, address);
+        self.load(rt, word);
+        self.emit(Insn::MemImm { op: LoadStore::Str, rt, rn, units: 0 });
+    }
+
+    fn read(&mut self, address: u32) {
+        let (rn, rt) = (self.dest(), self.dest());
+        self.load(rn, address);
+        self.emit(Insn::MemImm { op: LoadStore::Ldr, rt, rn, units: 0 });
+    }
+}

@@ -1,0 +1,83 @@
+//! `cargo xtask bench`: how fast programs are simulated, measured against QEMU in the same run on the same ELF files.
+//!
+//! QEMU runs each program plain, with a plugin that calls a function before every instruction (what a profiler in QEMU has
+//! to do), and with counters that its generated code increments. Runs of the contenders alternate, so that a noisy machine is
+//! noisy for all of them. Method and results: `docs/benchmarks.md`.
+
+mod contender;
+mod load;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use contender::{Contender, Run};
+use report::{Measured, Program, Report};
+
+/// Measure simulation speed against QEMU
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Programs to run instead of the bundled load; they must end by themselves on QEMU's microbit
+    elf: Vec<PathBuf>,
+    /// Runs of each program by each contender; the median counts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Also write all runs as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
+    let target = root.join("target/bench");
+    std::fs::create_dir_all(&target)
+        .with_context(|| format!("cannot create {}", target.display()))?;
+    let plugin = load::build_plugin(root, &target)?;
+    let mut programs = vec![load::write_nothing(&target)?];
+    if args.elf.is_empty() {
+        programs.extend(load::build_programs(root, &target)?);
+    } else {
+        programs.extend(args.elf.iter().cloned());
+    }
+    let contenders = contender::all(&plugin, &target);
+    let programs = programs
+        .iter()
+        .map(|elf| measure(elf, &contenders, args.runs))
+        .collect::<Result<Vec<_>>>()?;
+    let report = Report { qemu: contender::qemu_version()?, cpu: contender::cpu_model(), programs };
+    print!("{report}");
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report)? + "\n";
+        std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Runs one program by everyone in turn, several times.
+fn measure(elf: &Path, contenders: &[Contender], runs: u32) -> Result<Program> {
+    let name = elf.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut all: Vec<Vec<Run>> = vec![Vec::new(); contenders.len()];
+    for turn in 1..=runs {
+        for (contender, done) in contenders.iter().zip(&mut all) {
+            eprintln!("{name}: {} ({turn} of {runs})", contender.name);
+            done.push(contender.run(elf)?);
+        }
+    }
+    let everything = || all.iter().flatten();
+    // Whoever counts must count the same, and all must end the same way, or they did not run the same program.
+    let counts: Vec<u64> = everything().filter_map(|run| run.instructions).collect();
+    let Some(&instructions) = counts.first() else { bail!("{name}: nobody counted instructions") };
+    if counts.iter().any(|&count| count != instructions) {
+        bail!("{name}: instruction counts differ: {counts:?}");
+    }
+    let codes: Vec<i32> = everything().map(|run| run.exit_code).collect();
+    if codes.iter().any(|&code| code != codes[0]) {
+        bail!("{name}: exit codes differ: {codes:?}");
+    }
+    let measured = contenders.iter().zip(all);
+    let measured =
+        measured.map(|(contender, runs)| Measured { contender: contender.name, runs }).collect();
+    Ok(Program { name, instructions, measured })
+}

@@ -1,0 +1,119 @@
+//! The figures of a benchmark and how they are shown.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+use super::contender::Run;
+
+/// All of one `cargo xtask bench`.
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub(super) qemu: String,
+    pub(super) cpu: String,
+    pub(super) programs: Vec<Program>,
+}
+
+/// One program, run by everyone.
+#[derive(Serialize)]
+pub(super) struct Program {
+    pub(super) name: String,
+    pub(super) instructions: u64,
+    pub(super) measured: Vec<Measured>,
+}
+
+/// One program, run by one contender, several times.
+#[derive(Serialize)]
+pub(super) struct Measured {
+    pub(super) contender: &'static str,
+    pub(super) runs: Vec<Run>,
+}
+
+impl Measured {
+    /// The middle of the runs by one of their figures, in seconds; of an even number the slower one.
+    fn median(&self, figure: impl Fn(&Run) -> u64) -> f64 {
+        let mut values: Vec<u64> = self.runs.iter().map(figure).collect();
+        values.sort_unstable();
+        values[values.len() / 2] as f64 / 1e6
+    }
+}
+
+/// Programs shorter than this say something about starting up, not about speed.
+const WORTH_A_RATE: u64 = 10_000_000;
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}; {}", self.qemu, self.cpu)?;
+        writeln!(f, "Medians; Minstr/s by CPU time, starting up included.\n")?;
+        let header = ["program", "contender", "Minstr", "wall s", "CPU s", "Minstr/s"];
+        let mut rows = vec![header.map(String::from)];
+        for program in &self.programs {
+            let millions = program.instructions as f64 / 1e6;
+            for measured in &program.measured {
+                let [wall, cpu] = [measured.median(|r| r.wall_us), measured.median(|r| r.cpu_us)];
+                let rate = (program.instructions >= WORTH_A_RATE).then(|| millions / cpu);
+                rows.push([
+                    program.name.clone(),
+                    measured.contender.into(),
+                    format!("{millions:.1}"),
+                    format!("{wall:.3}"),
+                    format!("{cpu:.3}"),
+                    rate.map_or_else(|| "-".into(), |rate| format!("{rate:.0}")),
+                ]);
+            }
+        }
+        write_table(f, &rows)
+    }
+}
+
+/// A Markdown table with aligned columns, so that it can go into the documentation as it is.
+fn write_table(f: &mut Formatter<'_>, rows: &[[String; 6]]) -> fmt::Result {
+    const TEXT_COLUMNS: usize = 2;
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    for (n, row) in rows.iter().enumerate() {
+        for (column, cell) in row.iter().enumerate() {
+            let width = width(column);
+            if column < TEXT_COLUMNS {
+                write!(f, "| {cell:<width$} ")?;
+            } else {
+                write!(f, "| {cell:>width$} ")?;
+            }
+        }
+        writeln!(f, "|")?;
+        if n == 0 {
+            for column in 0..row.len() {
+                let dashes = "-".repeat(width(column));
+                let end = if column < TEXT_COLUMNS { ' ' } else { ':' };
+                write!(f, "| {dashes}{end}")?;
+            }
+            writeln!(f, "|")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(wall_us: u64, cpu_us: u64) -> Run {
+        Run { wall_us, cpu_us, exit_code: 0, instructions: None }
+    }
+
+    #[test]
+    fn the_table_shows_medians_and_rates() {
+        let runs = vec![run(900_000, 500_000), run(1_100_000, 700_000), run(5_000_000, 400_000)];
+        let program = |name: &str, instructions| Program {
+            name: name.into(),
+            instructions,
+            measured: vec![Measured { contender: "someone", runs: runs.clone() }],
+        };
+        let programs = vec![program("long", 100_000_000), program("short", 3)];
+        let report = Report { qemu: "QEMU".into(), cpu: "CPU".into(), programs };
+        let table = report.to_string();
+        let cells = |line: &str| line.split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>();
+        let lines: Vec<_> = table.lines().rev().map(cells).collect();
+        assert_eq!(lines[1], ["", "long", "someone", "100.0", "1.100", "0.500", "200", ""]);
+        assert_eq!(lines[0], ["", "short", "someone", "0.0", "1.100", "0.500", "-", ""]);
+    }
+}

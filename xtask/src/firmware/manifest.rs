@@ -1,0 +1,123 @@
+//! `firmware/firmware.toml`: which programs there are and what they are made of.
+//!
+//! Plain data; running compilers is [`super::build`]'s business.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::{founding_loop, qemu};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    pub(crate) c: CToolchain,
+    pub(crate) rust: RustToolchain,
+    board: BTreeMap<String, Board>,
+    program: Vec<Program>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CToolchain {
+    pub(crate) compiler: String,
+    /// What to type where it is missing.
+    pub(crate) install: String,
+    pub(crate) flags: Vec<String>,
+    /// Linked in, so they belong to the compiler's identity.
+    pub(crate) libraries: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RustToolchain {
+    pub(crate) install: String,
+    pub(crate) target: String,
+    pub(crate) flags: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Board {
+    /// The first is given to the linker, the others are included by it.
+    pub(crate) linker_scripts: Vec<String>,
+    pub(crate) flags: Vec<String>,
+    pub(crate) sources: Vec<String>,
+}
+
+/// One ELF: a C program for a board, or a cargo package.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Program {
+    pub(crate) name: String,
+    board: Option<String>,
+    #[serde(default)]
+    pub(crate) sources: Vec<String>,
+    #[serde(default)]
+    pub(crate) flags: Vec<String>,
+    cargo: Option<String>,
+    /// Where `test_loop` must be, for programs that contain it.
+    pub(crate) test_loop: Option<founding_loop::Placement>,
+    /// What QEMU must make of it, for programs that need nothing but a Cortex-M0.
+    pub(crate) qemu: Option<qemu::Expected>,
+}
+
+/// What kind of program it is, with what only that kind has.
+pub(crate) enum Recipe<'a> {
+    C(&'a Board),
+    /// The package's directory below `firmware/`.
+    Cargo(&'a str),
+}
+
+impl Program {
+    pub(crate) fn elf_name(&self) -> String {
+        format!("{}.elf", self.name)
+    }
+}
+
+impl Manifest {
+    pub(crate) fn read(root: &Path) -> Result<Self> {
+        let path = root.join("firmware/firmware.toml");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("reading {}", path.display()))?;
+        let manifest: Self =
+            toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
+        for program in &manifest.program {
+            manifest.recipe(program)?;
+        }
+        Ok(manifest)
+    }
+
+    pub(crate) fn programs(&self) -> &[Program] {
+        &self.program
+    }
+
+    pub(crate) fn recipe<'a>(&'a self, program: &'a Program) -> Result<Recipe<'a>> {
+        let name = &program.name;
+        ensure!(
+            program.board.is_some() != program.cargo.is_some(),
+            "firmware/firmware.toml: program `{name}` needs either `board` or `cargo`"
+        );
+        if let Some(package) = &program.cargo {
+            return Ok(Recipe::Cargo(package));
+        }
+        let board = program.board.as_ref().and_then(|board| self.board.get(board));
+        Ok(Recipe::C(board.with_context(|| {
+            format!("firmware/firmware.toml: program `{name}` is for a board that is not there")
+        })?))
+    }
+
+    /// All programs, or those named.
+    pub(crate) fn select(&self, names: &[String]) -> Result<Vec<&Program>> {
+        if names.is_empty() {
+            return Ok(self.program.iter().collect());
+        }
+        let find = |name: &String| {
+            let found = self.program.iter().find(|program| program.name == *name);
+            found.with_context(|| format!("no program `{name}` in firmware/firmware.toml"))
+        };
+        names.iter().map(find).collect()
+    }
+}

@@ -1,0 +1,50 @@
+//! Runs a program on QEMU's only Cortex-M0 machine: a second opinion on what it does.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+const QEMU: &str = "qemu-system-arm";
+
+/// What the program must do, standard input being empty.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expected {
+    exit_code: i32,
+    /// A file below `firmware/` with its standard output. Standard error and SYS_WRITE0 go
+    /// elsewhere.
+    stdout: Option<String>,
+}
+
+/// Far more than any of our programs needs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) fn check(elf: &Path, expected: &Expected, firmware: &Path) -> Result<()> {
+    let output = Command::new("timeout")
+        .arg(LIMIT.as_secs().to_string())
+        .args([QEMU, "-M", "microbit", "-semihosting", "-nographic", "-kernel"])
+        .arg(elf)
+        .stdin(Stdio::null())
+        .output()
+        .context("starting QEMU")?;
+    match output.status.code() {
+        Some(124) => bail!("still running under QEMU after {LIMIT:?}"),
+        Some(127) => bail!("{QEMU} is missing: apt install qemu-system-arm"),
+        code => ensure!(
+            code == Some(expected.exit_code),
+            "exits with {code:?} under QEMU, not {}: {}",
+            expected.exit_code,
+            String::from_utf8_lossy(&output.stderr).trim()
+        ),
+    }
+    if let Some(file) = &expected.stdout {
+        let path = firmware.join(file);
+        let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let found = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.stdout == text, "does not print what {file} says under QEMU, but:\n{found}");
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! `cargo xtask subjects`: builds the programs that nobody here wrote, and what they must print.
+//!
+//! The images hold other people's code, so they are not kept in the repository: every machine
+//! builds them from the pinned crates into `target/subjects`. The names of the programs are those
+//! of the Cargo targets; this file must not list them.
+
+use anyhow::{Context, Result, bail, ensure};
+use object::{Object, ObjectSection, SectionFlags, elf};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Builds the third-party programs into target/subjects: NAME.elf, and NAME.expected where the host
+/// can compute it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Also run every program that has an expected output in QEMU and compare.
+    #[arg(long)]
+    check: bool,
+}
+
+/// The firmware packages and their workspaces, each with its own lock file because their
+/// dependencies exclude each other.
+const FIRMWARE: &[(&str, &str)] = &[
+    (SUBJECTS, "subjects-fw"),
+    ("firmware/ecosystem/embassy", "ecosystem-embassy"),
+    ("firmware/ecosystem/hal", "ecosystem-hal"),
+];
+const SUBJECTS: &str = "firmware/subjects";
+const TARGET: &str = "thumbv6m-none-eabi";
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
+    let output = root.join("target/subjects");
+    fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
+
+    let mut names = BTreeSet::new();
+    for (workspace, package) in FIRMWARE {
+        for image in build(root, workspace, package, &["--release", "--target", TARGET])? {
+            let name = image.file_stem().context("an executable has a name")?.to_owned();
+            copy_if_changed(&image, &output.join(&name).with_extension("elf"))?;
+            names.insert(name);
+        }
+    }
+    let host = build(root, SUBJECTS, "subjects-host", &[])?;
+    let host = host.first().context("subjects-host built no program")?;
+    succeed(Command::new(host).arg(&output))?;
+
+    for entry in fs::read_dir(&output)? {
+        let path = entry?.path();
+        let ours = path.file_stem().is_some_and(|stem| names.contains(stem));
+        if path.is_file() && !ours {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    println!("{:<20} {:>8} {:>8} {:>8}", "program", "text", "data", "bss");
+    for name in &names {
+        let image = output.join(name).with_extension("elf");
+        let [text, data, bss] = sizes(&image)?;
+        println!("{:<20} {text:>8} {data:>8} {bss:>8}", name.to_string_lossy());
+    }
+    if args.check { check(&output) } else { Ok(()) }
+}
+
+/// Builds one package and returns the executables that cargo made or found up to date.
+fn build(root: &Path, workspace: &str, package: &str, options: &[&str]) -> Result<Vec<PathBuf>> {
+    let directory = root.join(workspace);
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args(["build", "--locked", "--message-format", "json-render-diagnostics"])
+        .args(["--package", package])
+        .args(options)
+        .arg("--target-dir")
+        .arg(root.join("target").join(workspace))
+        .current_dir(&directory)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run cargo")?;
+    ensure!(output.status.success(), "cargo build in {workspace} failed: {}", output.status);
+    let mut executables = Vec::new();
+    for line in output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: serde_json::Value =
+            serde_json::from_slice(line).context("cargo's messages are JSON")?;
+        if let Some(path) = message["executable"].as_str() {
+            executables.push(path.into());
+        }
+    }
+    Ok(executables)
+}
+
+/// Leaves an unchanged image alone, so that what depends on its time stamp stays up to date.
+fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
+    let image = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
+    if fs::read(to).is_ok_and(|old| old == image) {
+        return Ok(());
+    }
+    fs::write(to, image).with_context(|| format!("cannot write {}", to.display()))
+}
+
+/// Bytes of code and constants, of initialised data, and of zeroed memory, as `size` counts them.
+fn sizes(image: &Path) -> Result<[u64; 3]> {
+    let bytes = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
+    let file = object::File::parse(&*bytes)
+        .with_context(|| format!("{} is not an ELF file", image.display()))?;
+    let mut sizes = [0; 3];
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        if !sh_flags.contains(elf::SHF_ALLOC) {
+            continue;
+        }
+        let writable = sh_flags.contains(elf::SHF_WRITE);
+        let kind = match section.kind() {
+            object::SectionKind::UninitializedData => 2,
+            _ => usize::from(writable),
+        };
+        sizes[kind] += section.size();
+    }
+    Ok(sizes)
+}
+
+/// Compares what each program prints in QEMU with what the host computed.
+fn check(output: &Path) -> Result<()> {
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for entry in fs::read_dir(output)? {
+        let expected = entry?.path();
+        if expected.extension().is_none_or(|extension| extension != "expected") {
+            continue;
+        }
+        let name = expected.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let printed = emulate(&expected.with_extension("elf"))?;
+        if printed != fs::read(&expected)? {
+            wrong.push(name);
+        }
+        checked += 1;
+    }
+    ensure!(checked > 0, "no expected output in {}", output.display());
+    if !wrong.is_empty() {
+        wrong.sort();
+        bail!("QEMU's output differs from the host's: {}", wrong.join(", "));
+    }
+    println!("{checked} programs print in QEMU what they print on the host");
+    Ok(())
+}
+
+/// What a program prints over semihosting in QEMU's only Cortex-M0, the microbit.
+fn emulate(image: &Path) -> Result<Vec<u8>> {
+    let output = Command::new("timeout")
+        .args(["120", "qemu-system-arm", "-machine", "microbit", "-display", "none"])
+        .args(["-monitor", "none", "-serial", "none"])
+        .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
+        .arg(image)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run qemu-system-arm: install the package of that name")?;
+    ensure!(output.status.success(), "{} failed in QEMU: {}", image.display(), output.status);
+    Ok(output.stdout)
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    ensure!(status.success(), "{command:?} failed: {status}");
+    Ok(())
+}
