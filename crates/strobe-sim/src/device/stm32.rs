@@ -13,6 +13,7 @@ mod iwdg;
 mod pwr;
 mod rcc;
 pub(super) mod register;
+mod spi;
 mod syscfg;
 mod tim;
 mod usart;
@@ -30,6 +31,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-iwdg", iwdg::create),
     ("stm32-pwr", pwr::create),
     ("stm32-rcc", rcc::create),
+    ("stm32-spi", spi::create),
     ("stm32-syscfg", syscfg::create),
     ("stm32-tim", tim::create),
     ("stm32-usart", usart::create),
