@@ -272,13 +272,15 @@ impl Bus {
     }
 
     fn clocked(&mut self, at: usize) -> bool {
-        let open = self.gate_open(DeviceId(at as u8));
+        if self.gate_open(DeviceId(at as u8)) {
+            return true;
+        }
         let slot = &mut self.slots[at];
-        if !open && slot.unclocked == 0 {
+        if slot.unclocked == 0 {
             slot.unclocked_pc = self.pc;
         }
-        slot.unclocked += u64::from(!open);
-        open
+        slot.unclocked += 1;
+        false
     }
 
     /// Whether the clock controller lets a device's clock through.
@@ -560,12 +562,6 @@ impl Bus {
     pub fn place_of(&self, address: u32) -> Option<(&str, u32)> {
         let slot = &self.slots[self.slot_at(address)?];
         Some((&slot.name, address - slot.base))
-    }
-
-    /// Names of the devices on an interrupt line, in the board file's order.
-    pub fn interrupt_users(&self, number: u16) -> impl Iterator<Item = &str> + '_ {
-        let users = self.slots.iter().filter(move |s| s.irqs.iter().any(|&(n, _)| n == number));
-        users.map(|s| s.name.as_str())
     }
 
     /// The outside world drives a pin, or (`None`) lets go of it.

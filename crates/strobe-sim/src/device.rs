@@ -13,6 +13,8 @@ pub mod stm32;
 mod unmodelled;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 pub(crate) mod rig;
 
 /// Width of an access, in bytes.
@@ -213,6 +215,11 @@ impl Context<'_> {
         self.bus.slots[self.id.0 as usize].irqs.len()
     }
 
+    /// Whether the device's own clock runs. A change is announced by [`Device::clock_changed`].
+    pub fn clocked(&self) -> bool {
+        self.bus.gate_open(self.id)
+    }
+
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
@@ -306,11 +313,6 @@ impl Context<'_> {
     /// What the world outside the chip does to a pin.
     pub fn external(&self, pin: SignalId) -> Option<bool> {
         self.bus.signals.external(pin)
-    }
-
-    /// Whether this device's own clock is on. A change is announced by [`Device::clock_changed`].
-    pub fn clocked(&self) -> bool {
-        self.bus.gate_open(self.id)
     }
 
     /// For a clock controller: opens or closes a peripheral's clock gate.

@@ -85,12 +85,6 @@ impl Signals {
         }
     }
 
-    /// Whether a device listens to the wire or its edges are recorded.
-    pub fn is_observed(&self, id: SignalId) -> bool {
-        let wire = &self.wires[id.0 as usize];
-        wire.is_pin || !wire.listeners.is_empty()
-    }
-
     /// What the world outside the chip does to a pin: drive it, or (`None`) leave it alone.
     pub fn external(&self, id: SignalId) -> Option<bool> {
         self.wires[id.0 as usize].external
@@ -103,6 +97,12 @@ impl Signals {
             wire.external = level;
             self.changed.push(id);
         }
+    }
+
+    /// Whether a device listens to the wire or its edges are recorded.
+    pub fn is_observed(&self, id: SignalId) -> bool {
+        let wire = &self.wires[id.0 as usize];
+        wire.is_pin || !wire.listeners.is_empty()
     }
 
     /// Sets a level; returns whether a pin changed.

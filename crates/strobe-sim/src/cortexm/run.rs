@@ -92,6 +92,8 @@ impl<O: Observer> Machine<O> {
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         // A stop address under the core now has been reported already.
         let mut skip_stop = Some(self.cpu.pc);
+        // The horizon is that of an earlier call, whose limit may have been further away.
+        self.check = true;
         loop {
             if self.check || self.now >= self.horizon {
                 if interrupted.load(Ordering::Relaxed) {

@@ -6,7 +6,7 @@ use strobe_model::{
     Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
 };
 use strobe_sim::board::Board;
-use strobe_sim::bus::Bus;
+use strobe_sim::bus::{Bus, Unclocked};
 use strobe_sim::cortexm::FaultReport;
 use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::device::Size;
@@ -83,7 +83,7 @@ pub(super) fn make(
         exceptions,
         series: series(&run),
         unmodelled: unmodelled(&run.machine.bus, &names),
-        warnings: warnings(firmware, &run),
+        warnings: warnings(firmware, &run, &names),
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
     })
@@ -274,18 +274,19 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
     bus.unmodelled.touched().map(one).collect()
 }
 
-fn warnings(firmware: &Firmware, run: &Run) -> Vec<Warning> {
+fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = &run.machine.bus;
-    let mut out: Vec<Warning> = bus
-        .unclocked()
-        .map(|(name, count)| Warning {
-            text: format!(
-                "{name} was accessed while its clock was off: it read as zero and ignored writes, as on the \
-                 chip; enable its clock in the RCC first"
-            ),
-            count,
-        })
-        .collect();
+    let unclocked = |u: Unclocked| {
+        let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
+        let text = format!(
+            "{} was accessed while its clock was off: it reads as zero and ignores writes, as on the chip; \
+             set {enable} first (first access from {})",
+            u.device,
+            names.describe(u.first_pc).swap_remove(0)
+        );
+        Warning { text, count: u.accesses }
+    };
+    let mut out: Vec<Warning> = bus.unclocked().map(unclocked).collect();
     out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
     if bus.unmodelled.overflow() > 0 {
         let text = "further unmodelled registers were accessed than are listed".to_owned();

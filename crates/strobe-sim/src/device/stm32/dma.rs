@@ -34,8 +34,9 @@ const MAX_CHANNELS: usize = 7;
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
-    /// Per channel, the request wires that it serves, as `SPI1_TX_DMA`.
-    channels: Vec<Vec<String>>,
+    /// Per channel, the request wires that it serves: `"SPI1_TX_DMA"`, or
+    /// `"USART1_TX_DMA when WIRE"`, `"... unless WIRE"` where a wire remaps the request.
+    requests: Vec<Vec<String>>,
     /// Per channel, the index of its interrupt line.
     irq_lines: Vec<usize>,
     #[serde(default)]
@@ -74,17 +75,36 @@ impl Timing {
 }
 
 /// A wire that can request a channel.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Request {
     wire: SignalId,
     acknowledge: SignalId,
+    /// Counts only while this wire has this level.
+    condition: Option<(SignalId, bool)>,
 }
 
 impl Request {
-    fn new(name: &str, cx: &mut Create) -> Self {
-        let wire = cx.signal(name);
-        cx.listen(wire);
-        Request { wire, acknowledge: cx.signal(&format!("{name}_ACK")) }
+    fn parse(text: &str, cx: &mut Create) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (name, condition) = match words[..] {
+            [name] => (name, None),
+            [name, "when", wire] => (name, Some((wire, true))),
+            [name, "unless", wire] => (name, Some((wire, false))),
+            _ => return Err(format!("request {text:?}: expected WIRE [when|unless WIRE]")),
+        };
+        let condition = condition.map(|(wire, level)| (cx.signal(wire), level));
+        let request = Request {
+            wire: cx.signal(name),
+            acknowledge: cx.signal(&format!("{name}_ACK")),
+            condition,
+        };
+        cx.listen(request.wire);
+        condition.iter().for_each(|(wire, _)| cx.listen(*wire));
+        Ok(request)
+    }
+
+    fn is_high(&self, cx: &Context) -> bool {
+        cx.level(self.wire) && self.condition.is_none_or(|(wire, level)| cx.level(wire) == level)
     }
 }
 
@@ -114,10 +134,10 @@ struct Dma {
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     let options: Options = cx.options()?;
-    let count = options.channels.len();
+    let count = options.requests.len();
     if count == 0 || count > MAX_CHANNELS || options.irq_lines.len() != count {
         return Err(format!(
-            "channels and irq_lines need one entry for each of 1 to {MAX_CHANNELS} channels"
+            "requests and irq_lines need one entry for each of 1 to {MAX_CHANNELS} channels"
         ));
     }
     let timing = options.timing;
@@ -125,9 +145,8 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     if timing.arbitration_cycles == 0 || parts.iter().any(|&cycles| cycles > 1000) {
         return Err("arbitration_cycles must be at least 1, the others at most 1000".to_owned());
     }
-    let requests = options.channels.iter();
-    let requests = requests.map(|l| l.iter().map(|name| Request::new(name, cx)).collect());
-    let requests = requests.collect();
+    let parse = |list: &Vec<String>| list.iter().map(|text| Request::parse(text, cx)).collect();
+    let requests = options.requests.iter().map(parse).collect::<Result<_, String>>()?;
     Ok(Box::new(Dma {
         channels: vec![Channel::default(); count],
         requests,
@@ -143,8 +162,7 @@ impl Dma {
         let requested = |i: usize| {
             let channel = &self.channels[i];
             channel.is_armed()
-                && (channel.is_memory_to_memory()
-                    || self.requests[i].iter().any(|r| cx.level(r.wire)))
+                && (channel.is_memory_to_memory() || self.requests[i].iter().any(|r| r.is_high(cx)))
         };
         let waiting = (0..self.channels.len()).filter(|&i| requested(i));
         waiting.min_by_key(|&i| (std::cmp::Reverse(self.channels[i].priority()), i))
@@ -211,7 +229,7 @@ impl Dma {
 
     fn acknowledge(&self, channel: usize, cx: &mut Context) {
         for request in &self.requests[channel] {
-            if cx.level(request.wire) {
+            if request.is_high(cx) {
                 let level = cx.level(request.acknowledge);
                 cx.set_signal(request.acknowledge, !level);
             }

@@ -21,7 +21,7 @@ const MINC: u32 = 1 << 7;
 const MEM2MEM: u32 = 1 << 14;
 
 const OPTIONS: &str = r#"
-    channels = [[], ["A_DMA"], ["B_DMA", "C_DMA"], ["USART1_TX_DMA"], ["TIM3_UP_DMA"]]
+    requests = [[], ["A_DMA", "B_DMA when REMAP"], ["C_DMA unless REMAP"], ["USART1_TX_DMA"], ["TIM3_UP_DMA"]]
     irq_lines = [0, 1, 1, 2, 2]
 "#;
 
@@ -93,6 +93,20 @@ fn a_request_moves_one_item_each_time_it_is_seen() {
     assert_eq!(rig.run_to_irq(10, 1000), Some(114), "complete");
     rig.run_to(200);
     assert_eq!((left(&mut rig, 2), ram(&rig, 64)), (0, 4));
+}
+
+#[test]
+fn a_remap_wire_moves_requests_between_channels() {
+    let mut rig = controller();
+    program(&mut rig, 2, EN | MINC, 100, RAM, RAM + 64);
+    program(&mut rig, 3, EN | MINC, 100, RAM, RAM + 64);
+    rig.set("B_DMA", true);
+    rig.set("C_DMA", true);
+    rig.run_to(10);
+    assert_eq!((left(&mut rig, 2), left(&mut rig, 3)), (100, 98));
+    rig.set("REMAP", true);
+    rig.run_to(20);
+    assert!(left(&mut rig, 2) < 100);
 }
 
 #[test]

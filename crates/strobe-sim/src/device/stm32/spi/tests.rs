@@ -27,7 +27,7 @@ const BSY: u32 = 1 << 7;
 
 fn spi(options: &str) -> Rig {
     let spi = apb_device(("SPI2", "stm32-spi"), BASE, &[26], options);
-    let dma = "channels = [['SPI2_RX_DMA'], ['SPI2_TX_DMA']]\nirq_lines = [0, 1]";
+    let dma = "requests = [['SPI2_RX_DMA'], ['SPI2_TX_DMA']]\nirq_lines = [0, 1]";
     Rig::new(&(spi + &apb_device(("DMA1", "stm32-dma"), DMA, &[9, 10], dma)))
 }
 
