@@ -173,6 +173,7 @@ fn mapping_symbols_separate_code_from_data() {
 #[test]
 fn discarded_code_at_zero_does_not_hide_live_code() {
     let workshop = Workshop::new();
+    let mut misled = 0;
     for version in ["-gdwarf-2", "-gdwarf-4", "-gdwarf-5"] {
         let flags = [version, "-O2", "-ffunction-sections"];
         let there = parse(&workshop.gcc_at("a.elf", &flags, FLASH));
@@ -193,12 +194,10 @@ fn discarded_code_at_zero_does_not_hide_live_code() {
             here.frames(address).frames.first().and_then(|frame| frame.file).unwrap_or("??")
         };
         let judged = ask(&elf, &addresses);
-        let misled = addresses
-            .iter()
-            .zip(&judged)
-            .filter(|(address, theirs)| theirs[0].file != file(**address));
-        assert!(misled.count() > 5, "{version}: there is no discarded code in the way");
+        misled +=
+            addresses.iter().zip(&judged).filter(|(a, theirs)| theirs[0].file != file(**a)).count();
     }
+    assert!(misled > 10, "there is no discarded code in the way");
 }
 
 /// A hundred thousand addresses of a program with the C library, many times over.

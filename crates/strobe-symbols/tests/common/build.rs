@@ -109,7 +109,7 @@ impl Workshop {
     fn build(&self, name: &str, tools: &Tools<'_>, flags: &[&str], origin: u32) -> PathBuf {
         let script = self.linker_script(origin);
         let mut objects = Vec::new();
-        let mut sources = vec![fixture("main.cpp"), fixture("util.c"), fixture("startup.S")];
+        let mut sources = ["util.c", "main.cpp", "startup.S"].map(fixture).to_vec();
         sources.extend(self.many_units());
         for source in sources {
             let stem = source.file_name().expect("a file name").to_string_lossy().into_owned();
