@@ -142,4 +142,6 @@ impl Board {
 }
 
 #[cfg(test)]
+mod stm32f070cb;
+#[cfg(test)]
 mod tests;
