@@ -149,6 +149,7 @@ impl<O: Observer> Machine<O> {
         if let Some(cause) = self.bus.reset_request {
             self.system_reset(cause);
         }
+        self.system.event |= std::mem::take(&mut self.bus.event);
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
