@@ -7,7 +7,7 @@
 use strobe_model::{Bounds, Cause};
 
 use crate::clock::{Clocks, Gate};
-use crate::device::{Context, Device, DeviceId, SerialFrame, Size};
+use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
 use crate::flash::FlashTiming;
 use crate::memory::{BusFault, Memory, MemoryKind};
 use crate::signal::{PinEdge, SignalId, Signals};
@@ -34,14 +34,30 @@ pub(crate) struct Slot {
     pub(crate) size: u32,
     pub(crate) slave: Slave,
     pub(crate) gate: Option<Gate>,
+    /// The gate's enable bit as the manual names it, for the warning.
+    pub(crate) gate_name: String,
     pub(crate) reset: Option<Gate>,
     /// Interrupt numbers and their levels, in the board file's order.
     pub(crate) irqs: Vec<(u16, bool)>,
     /// The model; absent while it is being called.
     pub(crate) device: Option<Box<dyn Device>>,
     pub(crate) due: u64,
-    /// Accesses while the clock gate was closed.
+    /// Accesses while the clock gate was closed, and the program counter of the first.
     pub(crate) unclocked: u64,
+    pub(crate) unclocked_pc: u32,
+}
+
+/// A device that firmware used while its clock was off, which reads as zero and ignores writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unclocked<'a> {
+    /// The device's name.
+    pub device: &'a str,
+    /// The enable bit that would have helped, as the manual names it; may be empty.
+    pub enable: &'a str,
+    /// Accesses.
+    pub accesses: u64,
+    /// Program counter of the first.
+    pub first_pc: u32,
 }
 
 /// Interrupt request lines, as levels.
@@ -76,9 +92,15 @@ pub struct Bus {
     pub pc: u32,
     pub(crate) next_due: u64,
     pub(crate) irq_levels: [u32; IRQ_WORDS],
+    /// Cycle of each line's last rising edge.
+    pub(crate) irq_since: [u64; 32],
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
-    pub(crate) reset_request: Option<&'static str>,
+    pub(crate) reset_request: Option<ResetCause>,
+    /// Why the board was last reset.
+    pub(crate) last_reset: ResetCause,
+    /// A device has sent an event, which wakes a core from WFE. The core takes it.
+    pub(crate) event: bool,
     resets: Vec<(u16, u8)>,
     pub(crate) flash_settings: Vec<FlashSetting>,
     pub(crate) flash_timing: FlashTiming,
@@ -128,9 +150,12 @@ impl Bus {
             pc: 0,
             next_due: u64::MAX,
             irq_levels: [0; IRQ_WORDS],
+            irq_since: [0; 32],
             attention: false,
             clocks_dirty: false,
             reset_request: None,
+            last_reset: ResetCause::PowerOn,
+            event: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
@@ -195,13 +220,14 @@ impl Bus {
         self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
     }
 
-    /// A naturally aligned read by a bus master at `self.now`.
+    /// A naturally aligned read by a bus master at `self.now`. Device events due by then happen first.
     pub fn read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
         let address = self.unalias(address);
         if let Some(value) = self.memory_at(address).and_then(|m| m.read(address, size)) {
             return Ok(value);
         }
         let Some(at) = self.slot_at(address) else { return self.read_unmodelled(address, size) };
+        self.run_events(self.now);
         if !self.clocked(at) {
             return Ok(0);
         }
@@ -214,7 +240,7 @@ impl Bus {
         }
     }
 
-    /// A naturally aligned write by a bus master at `self.now`.
+    /// A naturally aligned write by a bus master at `self.now`. Device events due by then happen first.
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let value = value & size.mask();
@@ -232,6 +258,7 @@ impl Bus {
         let Some(at) = self.slot_at(address) else {
             return self.write_unmodelled(address, size, value);
         };
+        self.run_events(self.now);
         if !self.clocked(at) {
             return Ok(());
         }
@@ -245,12 +272,20 @@ impl Bus {
     }
 
     fn clocked(&mut self, at: usize) -> bool {
-        let slot = &mut self.slots[at];
-        if slot.gate.is_none_or(|gate| self.clocks.gate_open(gate)) {
+        if self.gate_open(DeviceId(at as u8)) {
             return true;
+        }
+        let slot = &mut self.slots[at];
+        if slot.unclocked == 0 {
+            slot.unclocked_pc = self.pc;
         }
         slot.unclocked += 1;
         false
+    }
+
+    /// Whether the clock controller lets a device's clock through.
+    pub(crate) fn gate_open(&self, id: DeviceId) -> bool {
+        self.slots[id.0 as usize].gate.is_none_or(|gate| self.clocks.gate_open(gate))
     }
 
     fn note_strict(&mut self, address: u32) {
@@ -333,9 +368,10 @@ impl Bus {
         self.call(at, |device, cx| device.reset(cx));
     }
 
-    /// System reset: every device back to its reset state; memories keep their contents.
+    /// Reset for the requested cause (power-on if nobody asked): every device back to its reset state;
+    /// memories keep their contents.
     pub(crate) fn reset(&mut self) {
-        self.reset_request = None;
+        self.last_reset = self.reset_request.take().unwrap_or(ResetCause::PowerOn);
         (0..self.slots.len()).for_each(|at| self.reset_slot(at));
         self.settle();
     }
@@ -368,19 +404,29 @@ impl Bus {
 
     pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64) {
         // An event in the past would stop time; the earliest is now.
-        self.slots[id.0 as usize].due = cycle.max(self.now);
+        let due = &mut self.slots[id.0 as usize].due;
+        if *due == cycle {
+            return;
+        }
+        *due = cycle.max(self.now);
         self.recompute_due();
         self.attention = true;
     }
 
     pub(crate) fn set_irq(&mut self, id: DeviceId, line: usize, level: bool) {
         let Some(entry) = self.slots[id.0 as usize].irqs.get_mut(line) else { return };
+        if entry.1 == level {
+            return;
+        }
         entry.1 = level;
         let number = entry.0;
         // Several devices may share a line: it is high while any of them asks.
         let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
         if word < IRQ_WORDS {
+            if high && self.irq_levels[word] & bit == 0 && word == 0 {
+                self.irq_since[usize::from(number)] = self.now;
+            }
             if high {
                 self.irq_levels[word] |= bit;
             } else {
@@ -393,7 +439,7 @@ impl Bus {
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.record_edges {
-            self.edges.push(PinEdge { cycle: self.now, pin: id, level });
+            self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
         }
     }
 
@@ -480,15 +526,64 @@ impl Bus {
         &self.slots[id.0 as usize].name
     }
 
+    /// Names of the devices that can raise an interrupt, joined with slashes.
+    pub fn irq_owners(&self, number: u16) -> Option<String> {
+        let owners: Vec<&str> = self
+            .slots
+            .iter()
+            .filter(|s| s.irqs.iter().any(|&(n, _)| n == number))
+            .map(|s| s.name.as_str())
+            .collect();
+        (!owners.is_empty()).then(|| owners.join("/"))
+    }
+
+    /// Name of the device at an address.
+    pub fn device_at(&self, address: u32) -> Option<&str> {
+        self.slot_at(address).map(|at| self.slots[at].name.as_str())
+    }
+
     /// The device of that name.
     pub fn device_named(&self, name: &str) -> Option<DeviceId> {
         let at = self.slots.iter().position(|s| s.name.eq_ignore_ascii_case(name))?;
         Some(DeviceId(at as u8))
     }
 
-    /// Devices that were accessed while their clock was off, with how often.
-    pub fn unclocked(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
-        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| (s.name.as_str(), s.unclocked))
+    /// Devices that were accessed while their clock was off.
+    pub fn unclocked(&self) -> impl Iterator<Item = Unclocked<'_>> + '_ {
+        self.slots.iter().filter(|s| s.unclocked > 0).map(|s| Unclocked {
+            device: &s.name,
+            enable: &s.gate_name,
+            accesses: s.unclocked,
+            first_pc: s.unclocked_pc,
+        })
+    }
+
+    /// The device at `address` and the offset in it, for naming registers.
+    pub fn place_of(&self, address: u32) -> Option<(&str, u32)> {
+        let slot = &self.slots[self.slot_at(address)?];
+        Some((&slot.name, address - slot.base))
+    }
+
+    /// The outside world drives a pin, or (`None`) lets go of it.
+    pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
+        self.signals.drive(pin, level);
+        self.settle();
+    }
+
+    /// The alias window at `base` shows the memory at `target` from now on.
+    pub(crate) fn remap(&mut self, base: u32, target: u32) {
+        let size = self.memory_at(target).map_or(0, |m| m.data.len() as u32);
+        let Some(alias) = self.aliases.iter_mut().find(|a| a.0 == base) else { return };
+        if *alias != (base, size, target) {
+            *alias = (base, size, target);
+            self.generation += 1;
+            self.attention = true;
+        }
+    }
+
+    /// How many bytes from the host a serial device can take now.
+    pub fn host_room(&self, id: DeviceId) -> usize {
+        self.slots[id.0 as usize].device.as_ref().map_or(0, |device| device.host_room())
     }
 
     /// Hands a byte from the host to a serial device.

@@ -2,6 +2,8 @@
 //!
 //! Simulated time is counted in core clock cycles; the clock's history turns them into seconds.
 
+use std::collections::BTreeMap;
+
 /// From `cycle` on, the core runs at `hz`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockChange {
@@ -12,7 +14,8 @@ pub struct ClockChange {
 }
 
 /// A peripheral clock's enable bit, as (register offset in the clock controller, bit).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gate {
     /// Byte offset of the enable register in the clock controller.
     pub register: u16,
@@ -31,6 +34,7 @@ pub struct Clocks {
     /// Core cycles per timer kernel clock cycle (the APB clock, doubled when it is divided).
     pub timer_divider: u32,
     open_gates: Vec<Gate>,
+    kernel_hz: BTreeMap<String, u32>,
 }
 
 impl Clocks {
@@ -42,6 +46,7 @@ impl Clocks {
             apb_divider: 1,
             timer_divider: 1,
             open_gates: Vec::new(),
+            kernel_hz: BTreeMap::new(),
         }
     }
 
@@ -99,6 +104,19 @@ impl Clocks {
             }
             _ => {}
         }
+    }
+
+    /// Gives a device a kernel clock of its own in hertz, or puts it back on its bus clock.
+    pub fn set_kernel_hz(&mut self, device: &str, hz: Option<u32>) {
+        match hz {
+            Some(hz) => self.kernel_hz.insert(device.to_owned(), hz.max(1)),
+            None => self.kernel_hz.remove(device),
+        };
+    }
+
+    /// The kernel clock of a device that does not run from its bus clock.
+    pub fn kernel_hz(&self, device: &str) -> Option<u32> {
+        self.kernel_hz.get(device).copied()
     }
 
     /// Whether a peripheral behind `gate` is clocked.

@@ -3,12 +3,19 @@
 //! A device sees register accesses, its own timed events and changes of the signals it listens to.
 //! It speaks only through [`Context`], never to another device.
 
-use crate::bus::Bus;
-use crate::clock::{ClockChange, Clocks};
+use crate::bus::{Bus, Slave};
+use crate::clock::{ClockChange, Clocks, Gate};
 use crate::memory::BusFault;
-use crate::signal::SignalId;
+use crate::signal::{SignalId, Signals};
 
+mod registers;
 pub mod stm32;
+mod unmodelled;
+
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+pub(crate) mod rig;
 
 /// Width of an access, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,6 +47,27 @@ impl Size {
 /// Which device on the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub u8);
+
+/// Why a board was reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResetCause {
+    /// Power came up: the state at the start of a run.
+    PowerOn,
+    /// The firmware asked (SYSRESETREQ).
+    Software,
+    /// The independent watchdog ran out or was refreshed too early.
+    IndependentWatchdog,
+}
+
+impl std::fmt::Display for ResetCause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ResetCause::PowerOn => "power-on",
+            ResetCause::Software => "software (SYSRESETREQ)",
+            ResetCause::IndependentWatchdog => "independent watchdog",
+        })
+    }
+}
 
 /// Which way a byte crossed a serial interface, seen from the simulated chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,13 +118,59 @@ pub trait Device: Send {
         let _ = (byte, cx);
     }
 
-    /// The core or a bus clock changed frequency.
+    /// How many bytes from the host the device can take without losing any.
+    fn host_room(&self) -> usize {
+        0
+    }
+
+    /// The core or a bus clock changed frequency, or a clock gate opened or closed.
     fn clock_changed(&mut self, cx: &mut Context) {
         let _ = cx;
     }
 
     /// Back to the reset state (system reset or the clock controller's reset bit).
     fn reset(&mut self, cx: &mut Context);
+}
+
+/// What a model is made from: its entry in the board file and the board's wires.
+pub struct Create<'a> {
+    /// The device's name on the board, as `USART1`.
+    pub name: &'a str,
+    /// The model's own keys, as the board file gives them.
+    pub options: &'a toml::Table,
+    /// All wires of the board.
+    pub signals: &'a mut Signals,
+    /// Which device this will be.
+    pub id: DeviceId,
+}
+
+impl Create<'_> {
+    /// The model's options as its own type; that type should deny unknown fields.
+    pub fn options<T: serde::de::DeserializeOwned>(&self) -> Result<T, String> {
+        self.options.clone().try_into().map_err(|e: toml::de::Error| e.message().to_owned())
+    }
+
+    /// The wire of that name, made on first use.
+    pub fn signal(&mut self, name: &str) -> SignalId {
+        self.signals.intern(name)
+    }
+
+    /// Has [`Device::signal`] called on every change of `signal`.
+    pub fn listen(&mut self, signal: SignalId) {
+        self.signals.listen(signal, self.id.0);
+    }
+}
+
+/// Makes one model, or says what is wrong with its options.
+pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, String>;
+
+/// Models of no particular vendor.
+const GENERIC: &[(&str, Maker)] =
+    &[("registers", registers::create), ("unmodelled", unmodelled::create)];
+
+/// Every model by the name that board files use. Models of one vendor are listed in its module.
+pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
+    GENERIC.iter().chain(stm32::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
@@ -136,6 +210,16 @@ impl Context<'_> {
         self.bus.set_irq(self.id, line, level);
     }
 
+    /// How many interrupt lines the board file gives the device.
+    pub fn interrupt_lines(&self) -> usize {
+        self.bus.slots[self.id.0 as usize].irqs.len()
+    }
+
+    /// Whether the device's own clock runs. A change is announced by [`Device::clock_changed`].
+    pub fn clocked(&self) -> bool {
+        self.bus.gate_open(self.id)
+    }
+
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
@@ -144,6 +228,11 @@ impl Context<'_> {
     /// A signal's level.
     pub fn level(&self, id: SignalId) -> bool {
         self.bus.signals.level(id)
+    }
+
+    /// Whether anything would notice a change of the signal; what nobody sees need not be computed.
+    pub fn is_observed(&self, id: SignalId) -> bool {
+        self.bus.signals.is_observed(id)
     }
 
     /// The clock tree.
@@ -183,6 +272,16 @@ impl Context<'_> {
         self.bus.write(address, size, value)
     }
 
+    /// For a bus master: which slave answers `address`.
+    pub fn slave_of(&self, address: u32) -> Slave {
+        self.bus.slave_of(address)
+    }
+
+    /// For a bus master: wait states of a flash access as now programmed.
+    pub fn flash_wait_states(&self) -> u8 {
+        self.bus.flash_state.0
+    }
+
     /// For a bus master: the slave behind `address` is taken for `cycles` from now on.
     pub fn occupy(&mut self, address: u32, cycles: u32) {
         self.bus.occupy(address, cycles);
@@ -195,8 +294,35 @@ impl Context<'_> {
     }
 
     /// Asks for a system reset (watchdog, software).
-    pub fn system_reset(&mut self, why: &'static str) {
-        self.bus.reset_request = Some(why);
+    pub fn system_reset(&mut self, cause: ResetCause) {
+        self.bus.reset_request = Some(cause);
+        self.bus.attention = true;
+    }
+
+    /// Why the board was last reset.
+    pub fn reset_cause(&self) -> ResetCause {
+        self.bus.last_reset
+    }
+
+    /// Sends an event to the core, which wakes it from WFE.
+    pub fn send_event(&mut self) {
+        self.bus.event = true;
+        self.bus.attention = true;
+    }
+
+    /// What the world outside the chip does to a pin.
+    pub fn external(&self, pin: SignalId) -> Option<bool> {
+        self.bus.signals.external(pin)
+    }
+
+    /// For a clock controller: opens or closes a peripheral's clock gate.
+    pub fn set_gate(&mut self, gate: Gate, open: bool) {
+        self.change_clocks(|_, clocks| clocks.set_gate(gate, open));
+    }
+
+    /// For a system controller: the alias window at `base` shows the memory at `target` from now on.
+    pub fn remap(&mut self, base: u32, target: u32) {
+        self.bus.remap(base, target);
     }
 
     /// Tells the user something about their firmware, once per distinct text.

@@ -3,6 +3,7 @@
 //! The crate runs firmware images given as bytes at load addresses. It knows neither ELF files nor symbols
 //! nor reports: what it sees goes to observers as plain values.
 
+pub mod board;
 pub mod bus;
 pub mod clock;
 pub mod cortexm;

@@ -3,6 +3,10 @@
 //! An observer says by associated constants what it wants to see; what nobody wants is compiled out of
 //! the core's loop. Observers compose as tuples.
 
+pub mod calls;
+pub mod counts;
+pub mod pins;
+
 use strobe_model::Cause;
 
 use crate::cortexm::block::{Block, BlockId};
@@ -47,10 +51,14 @@ pub enum TransferKind {
     ExceptionEntry {
         /// Exception number.
         exception: u16,
-        /// Cycle at which the exception became pending, when known.
+        /// Cycle at which the exception became pending.
         pended_at: u64,
-        /// Reached from another handler without unstacking.
-        tail_chained: bool,
+        /// Stack pointer of the interrupted code before its frame was stacked.
+        interrupted_sp: u32,
+        /// The handler that ended just before, when tail-chained: nothing was unstacked in between.
+        after: Option<u16>,
+        /// Cycles of the entry, already in the transfer's `now`.
+        cost: u64,
     },
     /// The core left a handler. `to` is the interrupted instruction.
     ExceptionReturn {

@@ -18,12 +18,15 @@ pub struct PinEdge {
     pub pin: SignalId,
     /// The new level.
     pub level: bool,
+    /// How much earlier and later than `cycle` it could be by the models' bounds, from reset on.
+    pub slack: (u64, u64),
 }
 
 #[derive(Debug, Default)]
 struct Wire {
     name: String,
     level: bool,
+    external: Option<bool>,
     is_pin: bool,
     listeners: Vec<u8>,
 }
@@ -80,6 +83,26 @@ impl Signals {
         if !listeners.contains(&device) {
             listeners.push(device);
         }
+    }
+
+    /// What the world outside the chip does to a pin: drive it, or (`None`) leave it alone.
+    pub fn external(&self, id: SignalId) -> Option<bool> {
+        self.wires[id.0 as usize].external
+    }
+
+    /// Drives a pin from outside; the port that owns it hears of it and decides the level.
+    pub(crate) fn drive(&mut self, id: SignalId, level: Option<bool>) {
+        let wire = &mut self.wires[id.0 as usize];
+        if wire.external != level {
+            wire.external = level;
+            self.changed.push(id);
+        }
+    }
+
+    /// Whether a device listens to the wire or its edges are recorded.
+    pub fn is_observed(&self, id: SignalId) -> bool {
+        let wire = &self.wires[id.0 as usize];
+        wire.is_pin || !wire.listeners.is_empty()
     }
 
     /// Sets a level; returns whether a pin changed.

@@ -1,1 +1,6 @@
-//! Part of Stroboscope.
+//! Where measurements come from: each source runs or reads something and ends in a
+//! [`Record`](strobe_model::Record).
+//!
+//! For now there is one: the simulated board. Sources know nothing of reports.
+
+pub mod simulated;

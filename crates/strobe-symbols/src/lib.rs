@@ -1,1 +1,49 @@
-//! Part of Stroboscope.
+//! Everything that is known of a firmware image from its ELF file and DWARF debug information.
+//!
+//! [`Firmware::parse`] takes the bytes of an ELF file and answers: what to load where, which function and source line an
+//! address belongs to and through which inlined calls, what the instructions are, where a name is, how to walk the stack. It
+//! never opens a file, prints nothing, and knows nothing of events, cycles, simulators or reports.
+//!
+//! Bytes from outside never make it panic, hang or allocate more than a multiple of the file's size. Damage to the image is
+//! an [`Error`]; damage that costs only names or lines is a [`Warning`] and the rest is still used.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let firmware = strobe_symbols::Firmware::parse(std::fs::read("firmware.elf")?)?;
+//! for frame in firmware.frames(0x0800_01f4).frames {
+//!     println!("{} {}:{}", frame.name.unwrap_or("?"), frame.file.unwrap_or("?"), frame.line.unwrap_or(0));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod cfi;
+mod code;
+mod detail;
+mod disasm;
+mod dwarf;
+mod elf;
+mod error;
+mod firmware;
+mod frames;
+mod functions;
+mod image;
+mod interval;
+mod lookup;
+mod names;
+mod notes;
+mod segments;
+mod symtab;
+mod unwind;
+
+pub use code::CodeKind;
+pub use detail::Detail;
+pub use disasm::{DataItem, Instruction, Item, Listing, Literal, Reference};
+pub use error::{Error, Warning};
+pub use firmware::Firmware;
+pub use frames::{Frame, Frames, FramesBatch, Missing};
+pub use functions::{DataSymbol, Function, FunctionId, FunctionSource};
+pub use image::{LoadAddress, Machine, Permissions, ReturnAddress, Segment, TOTAL_SIZE_LIMIT};
+pub use lookup::{SymbolError, SymbolMatch};
+pub use names::{demangle, plain_name};
+pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};

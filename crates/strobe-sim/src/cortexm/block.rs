@@ -59,6 +59,8 @@ pub struct Block {
     pub(crate) leaves_function: bool,
     /// Going on at `end` enters another function.
     pub(crate) falls_into_function: bool,
+    /// See [`Block::is_idle_loop`].
+    pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
 }
@@ -82,6 +84,16 @@ impl Block {
             .iter()
             .map(Meta::literal_bounds)
             .fold((0, 0), |(low, high), b| (low + b.likely - b.low, high + b.high - b.likely))
+    }
+
+    /// Whether the block does nothing but jump to itself: only an interrupt leads out of it.
+    pub fn is_idle_loop(&self) -> bool {
+        let (last, body) = match self.insns.split_last() {
+            Some((last, body)) => (*last, body),
+            None => return false,
+        };
+        matches!(last, Insn::B { target } if target == self.start)
+            && body.iter().all(|i| *i == Insn::Nop)
     }
 
     /// The address of instruction `at`.
@@ -225,8 +237,10 @@ impl Blocks {
             falls_into_function: self.function(at) != here,
             insns: insns.into(),
             meta: meta.into(),
+            idle: false,
             stop_here,
         };
+        block.idle = block.is_idle_loop();
         let (low, high) = block.literal_slack(block.meta.len());
         block.slack = (low as u32, high as u32);
         Some(block)

@@ -290,7 +290,7 @@ impl Port for CarefulPort<'_> {
         self.arrive(address, transfer);
         let value = if SCS.contains(&address) {
             self.bus.attention = true;
-            self.system.update_lines(&self.bus.irq_levels);
+            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
             self.system.read(address, size, self.bus.now, self.ipsr)
         } else if PPB.contains(&address) {
             self.note_ppb(address);
@@ -322,7 +322,7 @@ impl Port for CarefulPort<'_> {
         self.arrive(address, transfer);
         if SCS.contains(&address) {
             self.bus.attention = true;
-            self.system.update_lines(&self.bus.irq_levels);
+            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
             self.system.write(address, size, value, self.bus.now);
         } else if PPB.contains(&address) {
             self.note_ppb(address);

@@ -35,15 +35,14 @@ impl<O: Observer> Machine<O> {
 
     /// Stacks a frame with `return_address` and enters a handler.
     pub(crate) fn enter(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
-        let interrupted = self.cpu.pc;
-        let started = self.now;
+        let interrupted = (self.cpu.pc, self.cpu.r[13]);
         if self.push_frame(return_address).is_err() {
             // A fault while stacking: HardFault, or lockup from a handler of that priority.
             let address = self.cpu.r[13].wrapping_sub(FRAME_BYTES);
-            return self.fault(Fault::Bus { address }, interrupted);
+            return self.fault(Fault::Bus { address }, interrupted.0);
         }
         let cycles = self.timing.exception_entry();
-        let exception = self.late_arrival(exception, started + u64::from(cycles - VECTOR_FETCH));
+        let exception = self.late_arrival(exception, self.now + u64::from(cycles - VECTOR_FETCH));
         let exc_return = match (self.cpu.ipsr, self.cpu.spsel) {
             (0, false) => 0xffff_fff9,
             (0, true) => 0xffff_fffd,
@@ -55,7 +54,7 @@ impl<O: Observer> Machine<O> {
             likely: i64::from(cycles),
             high: i64::from(cycles),
         };
-        self.start_handler(exception, exc_return, interrupted, wait, (started, false))
+        self.start_handler(exception, exc_return, interrupted, wait, None)
     }
 
     /// While a frame is stacked, an exception with a better priority may come up and goes first.
@@ -63,7 +62,7 @@ impl<O: Observer> Machine<O> {
         if self.bus.next_due <= until || self.system.systick.due() <= until {
             self.bus.run_events(until);
             self.system.tick(until);
-            self.system.update_lines(&self.bus.irq_levels);
+            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         }
         match self.system.best_pending() {
             Some((other, priority)) if priority < self.system.priority_of(exception) => other,
@@ -75,10 +74,11 @@ impl<O: Observer> Machine<O> {
         &mut self,
         exception: u16,
         exc_return: u32,
-        from: u32,
+        (from, interrupted_sp): (u32, u32),
         wait: Wait,
-        (pended_at, tail_chained): (u64, bool),
+        after: Option<u16>,
     ) -> Result<(), Stop> {
+        let pended_at = self.system.pended_at(exception).min(self.now);
         let table = self.vectors.wrapping_add(self.system.vtor);
         let vector = self.bus.read(table.wrapping_add(4 * u32::from(exception)), Size::Word);
         let vector = vector.unwrap_or(0);
@@ -91,7 +91,13 @@ impl<O: Observer> Machine<O> {
         self.check = true;
         self.add_wait(self.cpu.pc, wait);
         self.report_transfer(
-            TransferKind::ExceptionEntry { exception, pended_at, tail_chained },
+            TransferKind::ExceptionEntry {
+                exception,
+                pended_at,
+                interrupted_sp,
+                after,
+                cost: wait.likely as u64,
+            },
             from,
         );
         Ok(())
@@ -124,14 +130,14 @@ impl<O: Observer> Machine<O> {
             0xd if !nested => (false, true),
             _ => return self.fault(Fault::BadReturn { value }, from),
         };
-        self.system.deactivate(ended);
+        self.system.deactivate(ended, self.now);
         if let Some((next, priority)) = self.system.best_pending()
             && priority < self.execution_priority()
         {
             let b = self.timing.tail_chain();
             let wait = modelled(Cause::ExceptionEntry, b);
-            self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);
-            return self.start_handler(next, value, from, wait, (self.now, true));
+            let interrupted = (from, self.cpu.r[13]);
+            return self.start_handler(next, value, interrupted, wait, Some(ended));
         }
         self.pop_frame(to_handler, process, from)?;
         let wait = modelled(Cause::ExceptionExit, self.timing.exception_exit());
@@ -189,6 +195,7 @@ impl<O: Observer> Machine<O> {
             return Err(Stop::Lockup(Box::new(report)));
         }
         self.cpu.pc = pc;
+        self.system.note_pended(number::HARD_FAULT, self.now);
         self.enter(number::HARD_FAULT, pc)?;
         report.frame = Some(if report.registers[13] == report.psp && report.psp != report.msp {
             self.cpu.psp()

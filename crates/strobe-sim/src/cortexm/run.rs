@@ -16,11 +16,12 @@ use super::exec::{Port, exec, load_multiple};
 use super::fault::{Fault, FaultReport};
 use super::insn::Insn;
 use super::system::number;
-use crate::device::Size;
+use crate::device::{ResetCause, Size};
 use crate::flash::{HalfCycles, bounds};
 use crate::memory::BusFault;
 use crate::observe::{Access, Observer, Retired, TransferKind, Wait};
 use crate::semihost::Outcome;
+use crate::signal::PinEdge;
 
 /// Why a run stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +118,14 @@ impl<O: Observer> Machine<O> {
                 return Stop::Address(block.start);
             }
             skip_stop = None;
+            if block.idle && block.target_wait == HalfCycles::default() {
+                match self.spin(id) {
+                    Ok(true) => continue,
+                    Ok(false) => {}
+                    Err(stop) => return stop,
+                }
+            }
+            let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let result = if O::EACH || O::ACCESSES || !fits || self.now < self.bus.contended_until {
                 self.run_carefully(id, 0)
@@ -138,11 +147,14 @@ impl<O: Observer> Machine<O> {
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
-        if self.bus.reset_request.is_some() || std::mem::take(&mut self.system.reset_requested) {
-            self.system_reset();
+        if std::mem::take(&mut self.system.reset_requested) {
+            self.bus.reset_request.get_or_insert(ResetCause::Software);
+        }
+        if let Some(cause) = self.bus.reset_request {
+            self.system_reset(cause);
         }
         self.system.tick(self.now);
-        self.system.update_lines(&self.bus.irq_levels);
+        self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
             self.bus.code_in_ram = false;
             self.blocks.refresh(&self.bus);
@@ -159,9 +171,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    fn system_reset(&mut self) {
-        let why = self.bus.reset_request.take().unwrap_or("software (AIRCR.SYSRESETREQ)");
-        self.bus.warnings.add(format!("system reset by {why}"));
+    fn system_reset(&mut self, cause: ResetCause) {
+        self.bus.warnings.add(format!("system reset: {cause}"));
         self.resets += 1;
         if self.reset().is_err() {
             self.cpu.thumb = false;
@@ -172,7 +183,7 @@ impl<O: Observer> Machine<O> {
     /// Hands what devices have recorded to whoever watches.
     fn drain(&mut self) {
         for edge in self.bus.edges.drain(..) {
-            self.observer.pin(&edge);
+            self.observer.pin(&PinEdge { slack: self.slack, ..edge });
         }
         for frame in self.bus.frames.drain(..) {
             self.observer.frame(&frame);
@@ -216,6 +227,24 @@ impl<O: Observer> Machine<O> {
         );
         self.check = true;
         Ok(())
+    }
+
+    /// An empty loop: goes round it as often as fits before the next event, at once. Returns false when
+    /// not even once fits.
+    fn spin(&mut self, id: BlockId) -> Result<bool, Stop> {
+        let block = &self.blocks.all[id as usize];
+        let due = self.bus.next_due.min(self.system.systick.due());
+        if due == u64::MAX && !self.bus.expects_input && self.system.best_pending().is_none() {
+            return Err(Stop::SleepsForever);
+        }
+        let round = u64::from(block.cycles + block.refill);
+        let times = self.horizon.saturating_sub(self.now) / round;
+        self.now += times * round;
+        self.instructions += times * block.insns.len() as u64;
+        if O::COUNTS && times > 0 {
+            self.observer.idle_block(id, times);
+        }
+        Ok(times > 0)
     }
 
     fn block_at_pc(&mut self) -> Result<BlockId, Stop> {
@@ -449,6 +478,9 @@ impl<O: Observer> Machine<O> {
         self.slack.0 += literal.likely - literal.low;
         self.slack.1 += literal.high - literal.likely;
         self.pay(pc, data_wait, contention, saved);
+        if !self.bus.edges.is_empty() {
+            self.drain();
+        }
         self.cpu.pc = next;
         let left = match end {
             End::Next => self.system_effect(insn, pc, next)?,
@@ -508,6 +540,7 @@ impl<O: Observer> Machine<O> {
                     return self.fault(Fault::SvcMasked, pc).map(|()| true);
                 }
                 self.cpu.pc = next;
+                self.system.note_pended(number::SVCALL, self.now);
                 self.enter(number::SVCALL, next)?;
             }
             Insn::Bkpt { imm: 0xab } => {

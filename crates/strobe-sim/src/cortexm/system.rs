@@ -170,6 +170,8 @@ pub(crate) struct System {
     pub(crate) irq_mask: u32,
     /// The event register of WFE.
     pub(crate) event: bool,
+    /// Cycle at which each exception last became pending.
+    pended_at: [u64; 48],
     /// AIRCR.SYSRESETREQ was written.
     pub(crate) reset_requested: bool,
 }
@@ -196,6 +198,7 @@ impl System {
             cpuid,
             irq_mask: if irq_lines >= 32 { u32::MAX } else { (1 << irq_lines) - 1 },
             event: false,
+            pended_at: [0; 48],
             reset_requested: false,
         }
     }
@@ -210,14 +213,25 @@ impl System {
     }
 
     /// Takes over the interrupt lines: a rising level becomes pending (B3.4.1).
-    pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS]) {
+    pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; 32]) {
         let levels = levels[0] & self.irq_mask;
-        self.set_pending(levels & !self.lines);
+        let mut rising = levels & !self.lines;
         self.lines = levels;
+        while rising != 0 {
+            let bit = rising & rising.wrapping_neg();
+            self.set_pending(bit, since[rising.trailing_zeros() as usize]);
+            rising ^= bit;
+        }
     }
 
-    fn set_pending(&mut self, bits: u32) {
+    /// When `exception` last became pending.
+    pub(crate) fn pended_at(&self, exception: u16) -> u64 {
+        self.pended_at.get(usize::from(exception)).copied().unwrap_or(0)
+    }
+
+    fn set_pending(&mut self, bits: u32, now: u64) {
         let new = bits & self.irq_mask & !self.pending;
+        (0..32).filter(|i| new >> i & 1 != 0).for_each(|i| self.pended_at[16 + i] = now);
         // SEVONPEND: an interrupt that becomes pending is an event, enabled or not.
         if new != 0 && self.scr & 0x10 != 0 {
             self.event = true;
@@ -226,10 +240,10 @@ impl System {
     }
 
     /// A handler has ended: an interrupt line that is still high becomes pending again.
-    pub(crate) fn deactivate(&mut self, exception: u16) {
+    pub(crate) fn deactivate(&mut self, exception: u16, now: u64) {
         self.active &= !(1 << exception);
         if exception >= number::IRQ0 {
-            self.set_pending(self.lines & 1 << (exception - number::IRQ0));
+            self.set_pending(self.lines & 1 << (exception - number::IRQ0), now);
         }
     }
 
@@ -243,6 +257,13 @@ impl System {
             number::PENDSV => i16::from(self.pendsv_priority),
             number::SYSTICK => i16::from(self.systick_priority),
             n => self.priority.get(usize::from(n - number::IRQ0)).copied().map_or(0, i16::from),
+        }
+    }
+
+    /// An SVC instruction or a fault makes its exception pending at once.
+    pub(crate) fn note_pended(&mut self, exception: u16, now: u64) {
+        if let Some(at) = self.pended_at.get_mut(usize::from(exception)) {
+            *at = now;
         }
     }
 
@@ -295,7 +316,11 @@ impl System {
 
     /// SysTick up to `now`: pends its exception when it reached 0 with TICKINT set.
     pub(crate) fn tick(&mut self, now: u64) {
+        let due = self.systick.due();
         if self.systick.sync(now) && self.systick.control & 2 != 0 {
+            if !self.systick_pending {
+                self.pended_at[usize::from(number::SYSTICK)] = due.min(now);
+            }
             self.systick_pending = true;
             if self.scr & 0x10 != 0 {
                 self.event = true;
@@ -362,10 +387,10 @@ impl System {
             0x010..=0x01c => self.systick.write(offset & !3, value, now),
             0x100 => self.enabled |= value & self.irq_mask,
             0x180 => self.enabled &= !value,
-            0x200 => self.set_pending(value),
+            0x200 => self.set_pending(value, now),
             // A line that is high stays pending only through a new edge.
             0x280 => self.pending &= !value,
-            0xd04 => self.write_icsr(value),
+            0xd04 => self.write_icsr(value, now),
             0xd08 => self.vtor = value & self.vtor_mask,
             0xd0c if value >> 16 == 0x05fa => self.write_aircr(value),
             0xd10 => self.scr = value & 0x16,
@@ -378,7 +403,11 @@ impl System {
         }
     }
 
-    fn write_icsr(&mut self, value: u32) {
+    fn write_icsr(&mut self, value: u32, now: u64) {
+        let asks = [(31, number::NMI), (28, number::PENDSV), (26, number::SYSTICK)];
+        for (_, exception) in asks.into_iter().filter(|(bit, _)| value >> bit & 1 != 0) {
+            self.pended_at[usize::from(exception)] = now;
+        }
         self.nmi_pending |= value & 1 << 31 != 0;
         // Setting wins over clearing when both bits are written: the manual leaves it open.
         self.pendsv_pending = value & 1 << 28 != 0 || (self.pendsv_pending && value & 1 << 27 == 0);

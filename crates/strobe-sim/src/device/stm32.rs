@@ -1,1 +1,39 @@
 //! Peripherals of STMicroelectronics' STM32 parts, one file per block.
+//!
+//! Register layouts follow RM0360 (STM32F030/F070); what a board may vary is in the board file.
+
+use super::Maker;
+
+mod crc;
+mod dma;
+mod exti;
+mod flash_ctl;
+mod gpio;
+mod iwdg;
+mod pwr;
+mod rcc;
+pub(super) mod register;
+mod syscfg;
+mod tim;
+mod usart;
+
+#[cfg(test)]
+mod bench;
+
+/// The wire by which power control lets the backup domain be written (PWR_CR.DBP).
+const BACKUP_WRITABLE: &str = "PWR_DBP";
+
+/// Model names as board files write them.
+pub(super) const MODELS: &[(&str, Maker)] = &[
+    ("stm32-crc", crc::create),
+    ("stm32-dma", dma::create),
+    ("stm32-exti", exti::create),
+    ("stm32-flash", flash_ctl::create),
+    ("stm32-gpio", gpio::create),
+    ("stm32-iwdg", iwdg::create),
+    ("stm32-pwr", pwr::create),
+    ("stm32-rcc", rcc::create),
+    ("stm32-syscfg", syscfg::create),
+    ("stm32-tim", tim::create),
+    ("stm32-usart", usart::create),
+];

@@ -1,0 +1,294 @@
+//! The record: one measurement with everything needed to read, check and compare it.
+//!
+//! Whatever the instrument, a measurement ends here; every view, export and comparison starts here. A
+//! record knows no host path, date or machine: the same firmware and settings give the same bytes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Balance, Bounds, Cause, CauseCycles, Profile};
+
+/// Version of the record's JSON form; raised when a reader of the old form would go wrong.
+pub const SCHEMA: u32 = 1;
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// See [`SCHEMA`].
+    pub schema: u32,
+    /// What was measured.
+    pub subject: Subject,
+    /// What measured it, how set.
+    pub instrument: Instrument,
+    /// From when to when, and why it ended.
+    pub window: Window,
+    /// Sums over the window.
+    pub totals: Totals,
+    /// What became of every cycle.
+    pub balance: Balance,
+    /// How far the figures can be trusted.
+    pub trust: Trust,
+    /// How much of the run was seen.
+    pub coverage: Coverage,
+    /// Samples by address and call chain.
+    pub profile: Profile,
+    /// Interrupts and other exceptions.
+    pub exceptions: Vec<ExceptionStatistics>,
+    /// Further distributions (pin pulses, marks), with units.
+    pub series: Vec<Series>,
+    /// Registers touched that are not modelled.
+    pub unmodelled: Vec<UnmodelledRegister>,
+    /// What the user should know, with how often it came up.
+    pub warnings: Vec<Warning>,
+    /// The fault that ended or marked the run.
+    pub fault: Option<Fault>,
+}
+
+/// What was measured: enough to tell two builds apart and one from another's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// File name without its directories.
+    pub file: String,
+    /// SHA-256 of the file, hex.
+    pub sha256: String,
+    /// Build id, hex.
+    pub build_id: Option<String>,
+    /// Compilers with their flags, as the debug information names them.
+    pub compilers: Vec<String>,
+    /// What symbols and debug information allow, in a sentence.
+    pub detail: String,
+    /// Board name.
+    pub board: String,
+    /// Core, as its maker writes it.
+    pub core: String,
+    /// The core clock over time; the first entry is at cycle 0.
+    pub clock: Vec<ClockSpan>,
+    /// Size of the program in memory, as loaded.
+    pub sizes: Sizes,
+}
+
+/// From `cycle` on, the core clock is `hz`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockSpan {
+    /// Core cycles since reset.
+    pub cycle: u64,
+    /// Hertz.
+    pub hz: u32,
+}
+
+/// Bytes of a firmware image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Bytes loaded into flash.
+    pub flash: u64,
+    /// Bytes of RAM that the image claims at start (data and zeroed).
+    pub ram: u64,
+}
+
+/// What measured, and with which settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// `simulated board`, later others.
+    pub kind: String,
+    /// Tool and version.
+    pub tool: String,
+    /// Everything that influenced the result, by name.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A moment in simulated or recorded time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Core cycles since reset.
+    pub cycle: u64,
+    /// Nanoseconds since reset.
+    pub nanoseconds: u64,
+}
+
+/// What part of the run was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Start of the (first) window.
+    pub begin: Moment,
+    /// End of the (last) window.
+    pub end: Moment,
+    /// How often a `--from`/`--to` window was entered; 1 when the whole run was measured.
+    pub entries: u64,
+    /// Nanoseconds inside windows.
+    pub nanoseconds: u64,
+    /// Why the run ended.
+    pub end_reason: EndReason,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum EndReason {
+    /// The firmware exited.
+    Exit {
+        /// Its exit code.
+        code: i32,
+    },
+    /// The address asked for was reached.
+    Reached {
+        /// Its symbol or address.
+        place: String,
+    },
+    /// The limit of cycles or time that the user set.
+    Limit,
+    /// The built-in limit: the firmware did not end by itself.
+    DefaultLimit,
+    /// A fault that the firmware's HardFault handler would now handle.
+    HardFault,
+    /// A fault inside HardFault or NMI: the core is locked up.
+    Lockup,
+    /// Asleep or in an empty loop with nothing left that could wake it.
+    SleepsForever,
+    /// `--strict`: an unmodelled register was accessed.
+    Unmodelled,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Sums over the window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Core clock cycles.
+    pub cycles: Bounds,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Cycles by cause, likely figures; their sum is `cycles.likely`.
+    pub by_cause: CauseCycles,
+}
+
+/// How far figures can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Trust {
+    /// Every figure is a count of what happened, by documented rules.
+    Exact,
+    /// Some cycles come from models with bounds.
+    Modelled {
+        /// Which, and why.
+        causes: Vec<ModelledCause>,
+    },
+    /// Figures are estimates from samples.
+    Sampled {
+        /// Samples taken.
+        n: u64,
+        /// Nominal period in core cycles.
+        period_cycles: u64,
+    },
+    /// Figures count only what was seen.
+    LowerBound,
+}
+
+/// A cause whose cycles come from a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelledCause {
+    /// The cause.
+    pub cause: Cause,
+    /// Its cycles.
+    pub cycles: Bounds,
+    /// Why it cannot be exact, in a sentence.
+    pub why: String,
+}
+
+/// How much of the run was seen, lost or caused by measuring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Cycles the run took.
+    pub run_cycles: u64,
+    /// Of these, seen (inside the window).
+    pub seen_cycles: u64,
+    /// Cycles known to be missing from the record.
+    pub lost_cycles: u64,
+    /// Cycles that measuring itself cost the target; 0 for a simulated board.
+    pub overhead_cycles: u64,
+}
+
+/// One exception's statistics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExceptionStatistics {
+    /// Exception number.
+    pub number: u16,
+    /// Its name, as `SysTick` or `IRQ27 (USART1)`.
+    pub name: String,
+    /// The handler's function, where known.
+    pub handler: Option<String>,
+    /// Times entered.
+    pub count: u64,
+    /// Of these, tail-chained.
+    pub tail_chained: u64,
+    /// Cycles in the handler and what it called, entry and exit included.
+    pub cycles: u64,
+    /// From pending to the handler's first instruction, in cycles: shortest.
+    pub latency_min: u64,
+    /// Sum over all entries; divide by `count` for the mean.
+    pub latency_sum: u64,
+    /// Longest.
+    pub latency_max: u64,
+    /// When the longest one ended.
+    pub latency_max_at: Moment,
+}
+
+/// A distribution of values: pulse widths on a pin, times between two marks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What it is, as `PB8 high`.
+    pub name: String,
+    /// Unit of the values, as `cycles`.
+    pub unit: String,
+    /// The values in the order they came, as far as they are kept.
+    pub values: Vec<u64>,
+    /// Bounds for each value, where they differ from it: (low, high), same order.
+    pub bounds: Vec<(u64, u64)>,
+    /// How many came in all; more than are kept when there were very many.
+    pub count: u64,
+}
+
+/// A register that nobody modelled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnmodelledRegister {
+    /// Address, as `0x40005400`.
+    pub address: String,
+    /// Peripheral, where the board knows its name.
+    pub peripheral: Option<String>,
+    /// The board has a device there, but not this register.
+    pub known_device: bool,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// First accessed from this function or address.
+    pub first_from: String,
+}
+
+/// A warning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What, and what to do about it.
+    pub text: String,
+    /// How often it came up.
+    pub count: u64,
+}
+
+/// A fault, as the report prints it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// `HardFault` or `lockup`.
+    pub kind: String,
+    /// What happened, in a sentence.
+    pub text: String,
+    /// Address of the instruction.
+    pub pc: String,
+    /// When.
+    pub at: Moment,
+    /// R0-R12, SP, LR, PC, xPSR, MSP, PSP with their values.
+    pub registers: Vec<(String, String)>,
+    /// The stacked frame's words with their names.
+    pub frame: Vec<(String, String)>,
+    /// Innermost first: `function at file:line`.
+    pub backtrace: Vec<String>,
+}

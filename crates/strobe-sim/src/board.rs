@@ -1,0 +1,141 @@
+//! Boards as data: a TOML file says which memories, devices, wires and timings make up a board.
+//!
+//! A board that recombines existing device models is a new file and no Rust. The format is documented
+//! by the types in [`file`]; the files that come with the project are under `boards/`.
+
+use crate::bus::Bus;
+use crate::cortexm::CoreOptions;
+use crate::cortexm::timing::Timing;
+
+mod build;
+mod check;
+pub mod file;
+
+pub use file::{CoreEntry, FlashEntry};
+
+/// A board description, parsed and checked.
+#[derive(Debug, Clone)]
+pub struct Board {
+    file: file::File,
+}
+
+/// What is wrong with a board file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BoardError {
+    /// Not TOML, an unknown key, a missing key or a value of the wrong type; the text gives the line.
+    #[error("board file: {0}")]
+    Syntax(String),
+    /// A value that cannot be.
+    #[error("board file: {key}: {problem}")]
+    Value {
+        /// Where, as `device USART1: irq`.
+        key: String,
+        /// What is wrong and what is allowed.
+        problem: String,
+    },
+    /// No board of that name comes with the project.
+    #[error("no built-in board `{name}`; there are {known}, or give the path of a board file")]
+    UnknownBuiltin {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+impl BoardError {
+    fn value(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        BoardError::Value { key: key.into(), problem: problem.into() }
+    }
+}
+
+/// The boards that come with the project, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
+    ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),
+    ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
+];
+
+impl Board {
+    /// Parses and checks a board file.
+    pub fn parse(toml: &str) -> Result<Board, BoardError> {
+        let file: file::File = toml::from_str(toml)
+            .map_err(|e| BoardError::Syntax(e.to_string().trim_end().to_owned()))?;
+        check::check(&file)?;
+        let board = Board { file };
+        // Models check their own options when they are made; a parsed board must build.
+        board.build()?;
+        Ok(board)
+    }
+
+    /// A board that comes with the project.
+    pub fn builtin(name: &str) -> Result<Board, BoardError> {
+        let found = BUILTIN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let (_, toml) = found.ok_or_else(|| BoardError::UnknownBuiltin {
+            name: name.to_owned(),
+            known: Board::builtin_names().collect::<Vec<_>>().join(", "),
+        })?;
+        Board::parse(toml)
+    }
+
+    /// Names of the boards that come with the project.
+    pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+        BUILTIN.iter().map(|&(name, _)| name)
+    }
+
+    /// Makes the board: memories erased, devices in their power-on state.
+    pub fn build(&self) -> Result<Bus, BoardError> {
+        build::build(&self.file)
+    }
+
+    /// The board's name.
+    pub fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// One line for people.
+    pub fn description(&self) -> &str {
+        &self.file.description
+    }
+
+    /// What kind of core it has.
+    pub fn core(&self) -> &CoreEntry {
+        &self.file.core
+    }
+
+    /// The core as [`Machine::new`](crate::cortexm::Machine::new) wants it.
+    pub fn core_options(&self) -> CoreOptions {
+        let core = &self.file.core;
+        CoreOptions {
+            timing: Timing {
+                kind: core.model,
+                multiplier_cycles: core.multiplier_cycles,
+                io_port: core.io_port.iter().map(|r| r.base..r.base + r.size).collect(),
+            },
+            irq_lines: u32::from(core.irq_lines),
+            cpuid: core.cpuid,
+            systick_reference_divider: core.systick_reference_divider,
+            systick_calibration: core.systick_calibration,
+            vtor_mask: core.vtor_mask,
+            vectors: core.vectors,
+        }
+    }
+
+    /// Core clock at reset, in hertz.
+    pub fn clock_hz(&self) -> u32 {
+        self.file.clock_hz
+    }
+
+    /// Flash timing at each setting, with where the figures come from.
+    pub fn flash_timing(&self) -> &[FlashEntry] {
+        &self.file.flash.timing
+    }
+
+    /// Flash timing at one setting.
+    pub fn flash_timing_at(&self, wait_states: u8, prefetch: bool) -> Option<&FlashEntry> {
+        self.flash_timing().iter().find(|t| t.applies(wait_states, prefetch))
+    }
+}
+
+#[cfg(test)]
+mod tests;

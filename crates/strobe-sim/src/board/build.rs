@@ -1,0 +1,90 @@
+//! From a checked board file to a bus with its devices.
+
+use std::collections::BTreeMap;
+
+use super::BoardError;
+use super::file::{BusKind, DeviceEntry, File, Kind, MemoryEntry};
+use crate::bus::{Bus, FlashSetting, Slave, Slot};
+use crate::device::{Create, Device, DeviceId, models};
+use crate::memory::{Memory, MemoryKind};
+use crate::unmodelled::Unmodelled;
+
+pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
+    let mut memories: Vec<Memory> = file.memory.iter().map(memory).collect();
+    let mut take = |kind: MemoryKind| {
+        let at = memories.iter().position(|m| m.kind == kind);
+        at.map(|at| memories.remove(at))
+            .ok_or_else(|| BoardError::value("memory", "one is missing"))
+    };
+    let mut bus = Bus::new(take(MemoryKind::Flash)?, take(MemoryKind::Ram)?, file.clock_hz);
+    bus.more = memories;
+    bus.aliases = file.memory.iter().filter_map(|m| Some((m.alias?, m.size, m.base))).collect();
+    bus.apb_wait = file.bus.apb_wait;
+    bus.flash_settings = flash_settings(file);
+    let resets: BTreeMap<u32, u32> =
+        file.reset_value.iter().map(|r| (r.address, r.value)).collect();
+    bus.unmodelled = Unmodelled::new(file.ready.clone(), resets);
+    for (id, entry) in (0u8..).zip(&file.device) {
+        let device = make(entry, DeviceId(id), &mut bus)?;
+        bus.slots.push(slot(entry, device));
+    }
+    bus.reset();
+    Ok(bus)
+}
+
+fn memory(entry: &MemoryEntry) -> Memory {
+    let kind = match entry.kind {
+        Kind::Flash => MemoryKind::Flash,
+        Kind::Ram => MemoryKind::Ram,
+    };
+    let mut memory = Memory::new(&entry.name, kind, entry.base, entry.size);
+    for contents in &entry.contents {
+        for (address, &word) in (contents.address..).step_by(4).zip(&contents.words) {
+            memory.write(address, crate::device::Size::Word, word);
+        }
+    }
+    memory
+}
+
+/// Entries for both prefetch settings become two.
+fn flash_settings(file: &File) -> Vec<FlashSetting> {
+    let both = file.flash.timing.iter().flat_map(|t| [(t, false), (t, true)]);
+    both.filter(|(t, prefetch)| t.applies(t.wait_states, *prefetch))
+        .filter_map(|(t, prefetch)| {
+            Some(FlashSetting { wait_states: t.wait_states, prefetch, timing: t.timing().ok()? })
+        })
+        .collect()
+}
+
+fn make(entry: &DeviceEntry, id: DeviceId, bus: &mut Bus) -> Result<Box<dyn Device>, BoardError> {
+    let Some((_, make)) = models().find(|(model, _)| *model == entry.model) else {
+        let mut known: Vec<&str> = models().map(|(model, _)| *model).collect();
+        known.sort_unstable();
+        let problem = format!("no model `{}`; there are {}", entry.model, known.join(", "));
+        return Err(BoardError::value(format!("device {}: model", entry.name), problem));
+    };
+    let mut create =
+        Create { name: &entry.name, options: &entry.options, signals: &mut bus.signals, id };
+    make(&mut create)
+        .map_err(|problem| BoardError::value(format!("device {}: options", entry.name), problem))
+}
+
+fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
+    Slot {
+        name: entry.name.clone(),
+        base: entry.base,
+        size: entry.size,
+        slave: match entry.bus {
+            BusKind::Ahb => Slave::Ahb,
+            BusKind::Apb => Slave::Apb,
+        },
+        gate: entry.gate,
+        gate_name: entry.gate_name.clone(),
+        reset: entry.reset,
+        irqs: entry.irq.iter().map(|&number| (number, false)).collect(),
+        device: Some(device),
+        due: u64::MAX,
+        unclocked: 0,
+        unclocked_pc: 0,
+    }
+}

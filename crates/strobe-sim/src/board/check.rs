@@ -1,0 +1,154 @@
+//! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
+
+use super::BoardError;
+use super::file::{AddressRange, File, Kind};
+use crate::cortexm::timing::CoreKind;
+
+/// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
+const MEMORY_LIMIT: u64 = 256 << 20;
+/// Devices are numbered by one byte.
+const DEVICE_LIMIT: usize = 255;
+
+pub(super) fn check(file: &File) -> Result<(), BoardError> {
+    check_core(file)?;
+    check_memories(file)?;
+    check_flash(file)?;
+    check_bus(file)?;
+    check_devices(file)?;
+    check_overlap(file)
+}
+
+fn check_core(file: &File) -> Result<(), BoardError> {
+    let core = &file.core;
+    let bad = |key: &str, problem: &str| Err(BoardError::value(format!("core.{key}"), problem));
+    if file.clock_hz == 0 {
+        return Err(BoardError::value("clock_hz", "must be more than 0"));
+    }
+    if !matches!(core.multiplier_cycles, 1 | 32) {
+        return bad("multiplier_cycles", "must be 1 or 32");
+    }
+    if core.irq_lines > 32 {
+        return bad("irq_lines", "ARMv6-M has at most 32");
+    }
+    if core.model == CoreKind::CortexM0 && (core.vtor_mask != 0 || !core.io_port.is_empty()) {
+        return bad("model", "a cortex-m0 has neither vtor_mask nor io_port; cortex-m0plus may");
+    }
+    core.io_port.iter().try_for_each(|&range| check_range("core.io_port", range))
+}
+
+fn check_range(key: &str, range: AddressRange) -> Result<(), BoardError> {
+    let fits = u64::from(range.base) + u64::from(range.size) <= 1 << 32;
+    if range.size == 0 || !fits {
+        return Err(BoardError::value(key, "size must be at least 1 and end within 32 bits"));
+    }
+    Ok(())
+}
+
+fn check_memories(file: &File) -> Result<(), BoardError> {
+    let mut total = 0u64;
+    for memory in &file.memory {
+        let key = format!("memory {}", memory.name);
+        check_range(&key, AddressRange { base: memory.base, size: memory.size })?;
+        if let Some(alias) = memory.alias {
+            let window = AddressRange { base: alias, size: memory.size };
+            check_range(&format!("{key}: alias"), window)?;
+        }
+        total += u64::from(memory.size);
+        if total > MEMORY_LIMIT {
+            return Err(BoardError::value(key, "all memories together may have 256 MiB"));
+        }
+        for contents in &memory.contents {
+            let start = u64::from(contents.address);
+            let end = start + 4 * contents.words.len() as u64;
+            let last = u64::from(memory.base) + u64::from(memory.size);
+            if start < u64::from(memory.base) || end > last {
+                let problem = format!("{start:#x}..{end:#x} is not inside the memory");
+                return Err(BoardError::value(format!("{key}: contents"), problem));
+            }
+        }
+    }
+    for kind in [Kind::Flash, Kind::Ram] {
+        if !file.memory.iter().any(|m| m.kind == kind) {
+            let problem = "needs at least one of kind = \"flash\" and one of kind = \"ram\"";
+            return Err(BoardError::value("memory", problem));
+        }
+    }
+    Ok(())
+}
+
+fn check_flash(file: &File) -> Result<(), BoardError> {
+    for entry in &file.flash.timing {
+        let setting = format!("flash.timing with wait_states = {}", entry.wait_states);
+        entry.timing().map_err(|key| {
+            let problem = "needs 0 <= low <= likely <= high <= 100 in steps of 0.5";
+            BoardError::value(format!("{setting}: {key}"), problem)
+        })?;
+        for prefetch in [false, true].into_iter().filter(|&p| entry.applies(entry.wait_states, p)) {
+            let all = &file.flash.timing;
+            if all.iter().filter(|t| t.applies(entry.wait_states, prefetch)).count() > 1 {
+                return Err(BoardError::value(setting, "is given twice for one prefetch setting"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_bus(file: &File) -> Result<(), BoardError> {
+    let wait = file.bus.apb_wait;
+    if wait.low > wait.likely || wait.likely > wait.high || wait.high > 100 {
+        return Err(BoardError::value("bus.apb_wait", "needs low <= likely <= high <= 100"));
+    }
+    if let Some(rule) = file.ready.iter().find(|r| r.bit > 31 || r.follows > 31) {
+        let key = format!("ready at {:#x}", rule.address);
+        return Err(BoardError::value(key, "bit and follows are bit numbers, 0 to 31"));
+    }
+    let addresses =
+        file.ready.iter().map(|r| r.address).chain(file.reset_value.iter().map(|v| v.address));
+    for address in addresses {
+        if address % 4 != 0 {
+            let key = format!("register {address:#x}");
+            return Err(BoardError::value(key, "the address must be a multiple of 4"));
+        }
+    }
+    Ok(())
+}
+
+fn check_devices(file: &File) -> Result<(), BoardError> {
+    if file.device.len() > DEVICE_LIMIT {
+        return Err(BoardError::value("device", format!("at most {DEVICE_LIMIT}")));
+    }
+    for (i, device) in file.device.iter().enumerate() {
+        let key = format!("device {}", device.name);
+        if file.device[..i].iter().any(|d| d.name.eq_ignore_ascii_case(&device.name)) {
+            return Err(BoardError::value(key, "the name is given twice"));
+        }
+        check_range(&key, AddressRange { base: device.base, size: device.size })?;
+        if let Some(irq) = device.irq.iter().find(|&&n| n >= file.core.irq_lines) {
+            let problem = format!("{irq} is not below core.irq_lines = {}", file.core.irq_lines);
+            return Err(BoardError::value(format!("{key}: irq"), problem));
+        }
+        for (what, gate) in [("gate", device.gate), ("reset", device.reset)] {
+            if gate.is_some_and(|g| g.bit > 31) {
+                return Err(BoardError::value(format!("{key}: {what}"), "bit is 0 to 31"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two things at one address would make the answer depend on the file's order.
+fn check_overlap(file: &File) -> Result<(), BoardError> {
+    let memories = file.memory.iter().map(|m| (m.base, m.size, &m.name));
+    let aliases = file.memory.iter().filter_map(|m| Some((m.alias?, m.size, &m.name)));
+    let devices = file.device.iter().map(|d| (d.base, d.size, &d.name));
+    let mut all: Vec<_> = memories.chain(aliases).chain(devices).collect();
+    all.sort();
+    for pair in all.windows(2) {
+        let ((base, size, name), (next, _, other)) = (pair[0], pair[1]);
+        if u64::from(base) + u64::from(size) > u64::from(next) {
+            let problem = format!("overlaps {other} at {next:#010x}");
+            return Err(BoardError::value(name.as_str(), problem));
+        }
+    }
+    Ok(())
+}

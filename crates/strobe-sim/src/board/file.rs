@@ -1,0 +1,233 @@
+//! The board file format, key by key. Unknown keys are errors that name the known ones.
+
+use serde::Deserialize;
+
+use crate::cortexm::timing::CoreKind;
+use strobe_model::Bounds;
+
+use crate::clock::Gate;
+use crate::flash::{FlashTiming, Penalty};
+use crate::unmodelled::FollowRule;
+
+/// A whole board file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// Name, as on the command line.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Core clock at reset, in hertz.
+    pub clock_hz: u32,
+    /// The core.
+    pub core: CoreEntry,
+    /// Memories; the first flash holds the vector table, the first RAM is the main one.
+    pub memory: Vec<MemoryEntry>,
+    /// What the flash's wait states cost.
+    #[serde(default)]
+    pub flash: FlashSection,
+    /// What the buses cost.
+    #[serde(default)]
+    pub bus: BusSection,
+    /// Devices.
+    #[serde(default)]
+    pub device: Vec<DeviceEntry>,
+    /// Ready flags in unmodelled registers.
+    #[serde(default)]
+    pub ready: Vec<FollowRule>,
+    /// What unmodelled registers hold at reset, where not zero.
+    #[serde(default)]
+    pub reset_value: Vec<ResetValue>,
+}
+
+/// The core and what its implementer chose.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreEntry {
+    /// Which core.
+    pub model: CoreKind,
+    /// Cycles of MULS: 1 (fast) or 32 (small).
+    pub multiplier_cycles: u8,
+    /// Interrupt request lines, at most 32.
+    pub irq_lines: u16,
+    /// The CPUID register's value.
+    pub cpuid: u32,
+    /// SysTick calibration register: NOREF in bit 31, SKEW in bit 30, TENMS in bits 23..0.
+    #[serde(default = "no_reference")]
+    pub systick_calibration: u32,
+    /// Core cycles per tick of SysTick's reference clock; 0 if there is none.
+    #[serde(default)]
+    pub systick_reference_divider: u32,
+    /// Address of the vector table at reset.
+    #[serde(default)]
+    pub vectors: u32,
+    /// Writable bits of VTOR (a Cortex-M0+ option); 0 if the vector table cannot be moved.
+    #[serde(default)]
+    pub vtor_mask: u32,
+    /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).
+    #[serde(default)]
+    pub io_port: Vec<AddressRange>,
+}
+
+/// NOREF: no reference clock (ARMv6-M B3.3.6).
+fn no_reference() -> u32 {
+    1 << 31
+}
+
+/// A range of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddressRange {
+    /// First address.
+    pub base: u32,
+    /// Bytes.
+    pub size: u32,
+}
+
+/// Kinds of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Read-only to the firmware; may have wait states.
+    Flash,
+    /// Read and write without wait states.
+    Ram,
+}
+
+/// A memory.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryEntry {
+    /// Name in reports.
+    pub name: String,
+    /// Kind.
+    pub kind: Kind,
+    /// First address.
+    pub base: u32,
+    /// Bytes.
+    pub size: u32,
+    /// A second address at which it appears, as boot memory does at 0.
+    pub alias: Option<u32>,
+    /// What the factory put there.
+    #[serde(default)]
+    pub contents: Vec<Contents>,
+}
+
+/// Words at an address.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contents {
+    /// Address of the first word.
+    pub address: u32,
+    /// The words, little-endian in memory.
+    pub words: Vec<u32>,
+}
+
+/// `[flash]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashSection {
+    /// One entry per setting of the flash controller.
+    #[serde(default)]
+    pub timing: Vec<FlashEntry>,
+}
+
+/// What the flash costs at one setting, in core cycles.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashEntry {
+    /// Wait states as set.
+    pub wait_states: u8,
+    /// Prefetch on or off; left out, the entry is for both.
+    pub prefetch: Option<bool>,
+    /// Change of flow to a word-aligned target.
+    #[serde(default)]
+    pub aligned_target: Penalty,
+    /// Change of flow to a target in the upper half of a word.
+    #[serde(default)]
+    pub unaligned_target: Penalty,
+    /// Data read.
+    #[serde(default)]
+    pub data_read: Penalty,
+    /// Where the figures come from.
+    pub origin: String,
+    /// Why this setting costs what it costs, for reports.
+    pub why: String,
+}
+
+impl FlashEntry {
+    /// Whether the entry is for this setting.
+    pub fn applies(&self, wait_states: u8, prefetch: bool) -> bool {
+        self.wait_states == wait_states && self.prefetch.is_none_or(|p| p == prefetch)
+    }
+
+    /// The figures in half cycles; `Err` names the key that is out of range.
+    pub(super) fn timing(&self) -> Result<FlashTiming, &'static str> {
+        Ok(FlashTiming {
+            aligned_target: self.aligned_target.half_cycles().ok_or("aligned_target")?,
+            unaligned_target: self.unaligned_target.half_cycles().ok_or("unaligned_target")?,
+            data_read: self.data_read.half_cycles().ok_or("data_read")?,
+        })
+    }
+}
+
+/// `[bus]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BusSection {
+    /// Extra cycles of a core access through the peripheral bridge, in APB clock cycles.
+    #[serde(default)]
+    pub apb_wait: Bounds,
+    /// Where the figures come from.
+    #[serde(default)]
+    pub origin: String,
+}
+
+/// Which bus a device is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BusKind {
+    /// The core's own bus: no wait states.
+    Ahb,
+    /// Behind the peripheral bridge.
+    Apb,
+}
+
+/// A device.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceEntry {
+    /// Name, as the manual's.
+    pub name: String,
+    /// The Rust model behind it.
+    pub model: String,
+    /// First address.
+    pub base: u32,
+    /// Bytes of address space.
+    pub size: u32,
+    /// Which bus it is on.
+    pub bus: BusKind,
+    /// Interrupt numbers, in the order that the model numbers its lines.
+    #[serde(default)]
+    pub irq: Vec<u16>,
+    /// The bit in the clock controller that switches its clock.
+    pub gate: Option<Gate>,
+    /// That bit's name in the manual, for warnings.
+    #[serde(default)]
+    pub gate_name: String,
+    /// The bit in the clock controller that resets it.
+    pub reset: Option<Gate>,
+    /// The model's own keys.
+    #[serde(default)]
+    pub options: toml::Table,
+}
+
+/// What an unmodelled register holds at reset.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResetValue {
+    /// Register address.
+    pub address: u32,
+    /// Its value.
+    pub value: u32,
+}

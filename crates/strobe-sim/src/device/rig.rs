@@ -1,0 +1,86 @@
+//! A board with only the devices under test, for their tests.
+
+use super::Size;
+use crate::board::Board;
+use crate::bus::Bus;
+
+/// An 8 MHz board with 1 KiB of flash and of RAM.
+const BARE: &str = "
+name = 'rig'
+description = 'devices under test'
+clock_hz = 8_000_000
+core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 32, cpuid = 0x410c_c200 }
+memory = [
+  { name = 'flash', kind = 'flash', base = 0x0800_0000, size = 0x400, alias = 0 },
+  { name = 'ram', kind = 'ram', base = 0x2000_0000, size = 0x400 },
+]
+";
+
+pub(crate) struct Rig {
+    pub(crate) bus: Bus,
+}
+
+impl Rig {
+    /// A bare board with these devices (and anything else a board file may hold).
+    pub(crate) fn new(devices: &str) -> Rig {
+        let board = Board::parse(&format!("{BARE}{devices}")).expect("the test's board file");
+        Rig { bus: board.build().expect("it has been parsed") }
+    }
+
+    /// One of the boards that come with the project.
+    pub(crate) fn builtin(name: &str) -> Rig {
+        Rig { bus: Board::builtin(name).expect("comes with the project").build().expect("builds") }
+    }
+
+    pub(crate) fn read(&mut self, address: u32, size: Size) -> u32 {
+        self.bus.read(address, size).expect("no bus fault")
+    }
+
+    pub(crate) fn write(&mut self, address: u32, size: Size, value: u32) {
+        self.bus.write(address, size, value).expect("no bus fault");
+    }
+
+    pub(crate) fn read32(&mut self, address: u32) -> u32 {
+        self.read(address, Size::Word)
+    }
+
+    pub(crate) fn write32(&mut self, address: u32, value: u32) {
+        self.write(address, Size::Word, value);
+    }
+
+    /// Sets bits of a register by reading and writing it, as firmware does.
+    pub(crate) fn set_bits(&mut self, address: u32, bits: u32) {
+        let old = self.read32(address);
+        self.write32(address, old | bits);
+    }
+
+    /// Lets time pass, with the events in it.
+    pub(crate) fn advance(&mut self, cycles: u64) {
+        let to = self.bus.now + cycles;
+        self.bus.run_events(to);
+    }
+
+    pub(crate) fn irq(&self, number: u32) -> bool {
+        self.bus.irq_levels[number as usize / 32] >> (number % 32) & 1 != 0
+    }
+
+    pub(crate) fn level(&self, signal: &str) -> bool {
+        self.bus.signals.find(signal).is_some_and(|id| self.bus.signals.level(id))
+    }
+
+    /// Sets a wire as the device that owns it would.
+    pub(crate) fn set(&mut self, signal: &str, level: bool) {
+        let id = self.bus.signals.intern(signal);
+        self.bus.set_signal(id, level);
+        self.bus.settle();
+    }
+
+    pub(crate) fn drive(&mut self, pin: &str, level: Option<bool>) {
+        let id = self.bus.signals.find(pin).expect("a pin of the board");
+        self.bus.drive_pin(id, level);
+    }
+
+    pub(crate) fn warnings(&self) -> String {
+        self.bus.warnings.iter().map(|(text, _)| format!("{text}\n")).collect()
+    }
+}

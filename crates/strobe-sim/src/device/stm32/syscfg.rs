@@ -1,0 +1,180 @@
+//! System configuration controller (RM0360 section 9): memory at address 0, ports to
+//! EXTI lines, and bits that other devices look at.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::register::{bit, merge, part};
+use crate::device::{Context, Create, Device, Size};
+use crate::signal::SignalId;
+
+const CFGR1: u32 = 0x00;
+const EXTICR1: u32 = 0x08;
+const EXTICR4: u32 = 0x14;
+const CFGR2: u32 = 0x18;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    /// Port letters by their number in EXTICR; empty where there is none.
+    ports: Vec<String>,
+    /// What MEM_MODE puts at address 0: the mode's number and the memory's address.
+    memory: BTreeMap<String, u32>,
+    /// Wires that show CFGR1 bits to others, as the DMA controller's remap bits, by bit number.
+    #[serde(default)]
+    wires: BTreeMap<String, String>,
+}
+
+struct Syscfg {
+    /// Pins by port number and pin number.
+    pins: Vec<[Option<SignalId>; 16]>,
+    lines: [SignalId; 16],
+    /// By MEM_MODE.
+    memory: Vec<(u32, u32)>,
+    /// CFGR1 bits that others see.
+    wires: Vec<(u32, SignalId)>,
+    cfgr1: u32,
+    cfgr2: u32,
+    exticr: [u32; 4],
+}
+
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+    let options: Options = cx.options()?;
+    if options.ports.len() > 16 {
+        return Err("ports: at most 16".to_owned());
+    }
+    let mut pin = |port: &str, n: usize| {
+        (!port.is_empty()).then(|| {
+            let wire = cx.signal(&format!("P{port}{n}"));
+            cx.listen(wire);
+            wire
+        })
+    };
+    let pins = options.ports.iter().map(|port| std::array::from_fn(|n| pin(port, n))).collect();
+    let mut memory = Vec::new();
+    for (mode, &address) in &options.memory {
+        let mode = mode.parse().ok().filter(|m| *m < 4);
+        memory.push((mode.ok_or("memory: modes are 0 to 3")?, address));
+    }
+    let mut wires = Vec::new();
+    for (bit, name) in &options.wires {
+        let bit = bit.parse().ok().filter(|b| *b < 32);
+        wires.push((bit.ok_or("wires: bits are 0 to 31")?, cx.signal(name)));
+    }
+    let lines = std::array::from_fn(|n| cx.signal(&format!("EXTI{n}")));
+    Ok(Box::new(Syscfg { pins, lines, memory, wires, cfgr1: 0, cfgr2: 0, exticr: [0; 4] }))
+}
+
+impl Syscfg {
+    /// The port that EXTICR picks for a line.
+    fn port(&self, line: usize) -> usize {
+        (self.exticr[line / 4] >> (4 * (line % 4)) & 0xf) as usize
+    }
+
+    fn update_line(&self, line: usize, cx: &mut Context) {
+        let pin = self.pins.get(self.port(line)).and_then(|port| port[line]);
+        let level = pin.is_some_and(|pin| cx.level(pin));
+        cx.set_signal(self.lines[line], level);
+    }
+
+    fn apply(&self, cx: &mut Context) {
+        (0..16).for_each(|line| self.update_line(line, cx));
+        self.wires.iter().for_each(|&(n, wire)| cx.set_signal(wire, bit(self.cfgr1, n)));
+        let mode = self.cfgr1 & 3;
+        match self.memory.iter().find(|(m, _)| *m == mode) {
+            Some(&(_, target)) => cx.remap(0, target),
+            None => cx.warn(format!("SYSCFG: the board has no memory for MEM_MODE = {mode}")),
+        }
+    }
+}
+
+impl Device for Syscfg {
+    fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
+        let word = match offset & !3 {
+            CFGR1 => self.cfgr1,
+            at @ EXTICR1..=EXTICR4 => self.exticr[((at - EXTICR1) / 4) as usize],
+            CFGR2 => self.cfgr2,
+            _ => return None,
+        };
+        Some(part(word, offset, size))
+    }
+
+    fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
+        match offset & !3 {
+            CFGR1 => self.cfgr1 = merge(self.cfgr1, offset, size, value),
+            at @ EXTICR1..=EXTICR4 => {
+                let register = &mut self.exticr[((at - EXTICR1) / 4) as usize];
+                *register = merge(*register, offset, size, value) & 0xffff;
+            }
+            CFGR2 => self.cfgr2 = merge(self.cfgr2, offset, size, value) & 7,
+            _ => return None,
+        }
+        self.apply(cx);
+        Some(())
+    }
+
+    fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
+        for line in 0..16 {
+            if self.pins.get(self.port(line)).is_some_and(|port| port[line] == Some(id)) {
+                self.update_line(line, cx);
+            }
+        }
+    }
+
+    fn reset(&mut self, cx: &mut Context) {
+        (self.cfgr1, self.cfgr2, self.exticr) = (0, 0, [0; 4]);
+        self.apply(cx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::rig::Rig;
+
+    const BASE: u32 = 0x4001_0000;
+
+    fn rig() -> Rig {
+        Rig::new(
+            "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\nsize = 0x400\n\
+             bus = 'apb'\n[device.options]\nports = ['A', 'B', '', 'D']\n\
+             memory = { 0 = 0x0800_0000, 3 = 0x2000_0000 }\n\
+             wires = { 9 = 'USART1_TX_DMA_RMP' }",
+        )
+    }
+
+    /// RM0360 9.1.2: EXTICR1 picks the port of lines 0 to 3.
+    #[test]
+    fn exticr_picks_the_port() {
+        let mut rig = rig();
+        rig.set("PB2", true);
+        assert!(!rig.level("EXTI2"), "port A at reset");
+        rig.write32(BASE + EXTICR1, 1 << 8);
+        assert!(rig.level("EXTI2"));
+        rig.set("PB2", false);
+        assert!(!rig.level("EXTI2"));
+    }
+
+    /// RM0360 9.1.1: MEM_MODE maps SRAM at 0, which is how a Cortex-M0 moves its vector table.
+    #[test]
+    fn ram_can_be_mapped_at_zero() {
+        let mut rig = rig();
+        rig.write32(0x2000_0004, 0x1234_5678);
+        assert_eq!(rig.read32(4), 0xffff_ffff);
+        rig.write32(BASE + CFGR1, 3);
+        assert_eq!(rig.read32(4), 0x1234_5678);
+        rig.bus.reset();
+        assert_eq!(rig.read32(4), 0xffff_ffff);
+    }
+
+    #[test]
+    fn configuration_bits_are_wires() {
+        let mut rig = rig();
+        assert!(!rig.level("USART1_TX_DMA_RMP"));
+        rig.write32(BASE + CFGR1, 1 << 9);
+        assert!(rig.level("USART1_TX_DMA_RMP"));
+        rig.bus.reset();
+        assert!(!rig.level("USART1_TX_DMA_RMP"));
+    }
+}

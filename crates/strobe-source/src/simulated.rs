@@ -1,0 +1,173 @@
+//! The simulated board as a source: runs a firmware image with the full profile on and makes its record.
+
+mod drive;
+mod names;
+mod record;
+mod settings;
+
+use std::sync::atomic::AtomicBool;
+
+use strobe_model::Record;
+use strobe_sim::board::{Board, BoardError};
+use strobe_sim::bus::Bus;
+use strobe_sim::semihost::Console;
+use strobe_symbols::Firmware;
+
+pub use settings::{Limit, Settings, Spot};
+
+/// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
+pub trait Host {
+    /// Standard streams of semihosting.
+    fn console(&mut self) -> Box<dyn Console>;
+    /// Bytes that the serial device `name` has sent.
+    fn serial_output(&mut self, name: &str, bytes: &[u8]) {
+        let _ = (name, bytes);
+    }
+    /// Bytes for serial devices that have come in: (device, byte).
+    fn serial_input(&mut self) -> Vec<(String, u8)> {
+        Vec::new()
+    }
+    /// Whether serial input may still come: then a sleeping board waits for it.
+    fn expects_input(&self) -> bool {
+        false
+    }
+    /// Called now and then with the cycles simulated so far.
+    fn progress(&mut self, cycles: u64) {
+        let _ = cycles;
+    }
+}
+
+/// A host that throws output away.
+pub struct Quiet;
+
+impl Host for Quiet {
+    fn console(&mut self) -> Box<dyn Console> {
+        Box::new(())
+    }
+}
+
+/// Why a run could not start or its record not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The board description is at fault.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The image does not fit the board.
+    #[error(
+        "the firmware has {size} bytes to load at {address:#010x}, where board {board} has no memory\n  \
+         {advice}"
+    )]
+    DoesNotFit {
+        /// First address without memory.
+        address: u32,
+        /// Bytes of the segment.
+        size: usize,
+        /// Board name.
+        board: String,
+        /// What to try.
+        advice: String,
+    },
+    /// No usable vector table.
+    #[error("{0}")]
+    Vectors(String),
+    /// A symbol that the settings name.
+    #[error("{0}")]
+    Symbol(String),
+    /// A pin that the settings name.
+    #[error("board {board} has no pin {pin}")]
+    Pin {
+        /// As given.
+        pin: String,
+        /// Board name.
+        board: String,
+    },
+    /// Our own accounting is wrong: a defect, never the firmware's fault.
+    #[error("{0}; this is a defect of strobe, please report it with the firmware")]
+    Balance(#[from] strobe_model::Unbalanced),
+}
+
+/// Runs `firmware` on `board` and returns what was measured.
+///
+/// # Errors
+/// When the run cannot start; how it ended, faults included, is in the record.
+pub fn run(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    host: &mut dyn Host,
+    interrupted: &AtomicBool,
+) -> Result<Record, Error> {
+    let bus = prepare(firmware, board)?;
+    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
+    let end = run.drive(host, interrupted);
+    record::make(firmware, board, settings, run, end)
+}
+
+/// A bus with the firmware's image in place.
+///
+/// # Errors
+/// When the image does not fit or has no usable vector table.
+pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
+    let mut bus = board.build()?;
+    for segment in firmware.segments() {
+        let data = segment.data();
+        if data.is_empty() {
+            continue;
+        }
+        bus.load(segment.load_address.0, data).map_err(|fault| Error::DoesNotFit {
+            address: fault.address,
+            size: data.len(),
+            board: board.name().to_owned(),
+            advice: advise_board(segment.load_address.0),
+        })?;
+    }
+    check_vectors(&bus, board)?;
+    Ok(bus)
+}
+
+fn advise_board(address: u32) -> String {
+    let guess = match address >> 24 {
+        0x08 => "0x08000000 is where STM32 parts have flash: try --board stm32f070cb",
+        0x00 => "0x00000000 is where the generic boards have flash: try --board cortex-m0",
+        0x10 => "0x10000000 is flash of RP2040 and others, which no board describes yet",
+        _ => "`strobe boards` lists the boards and their memories",
+    };
+    format!("{guess}, or write a board file for the part (--board FILE.toml)")
+}
+
+/// The initial stack pointer and the reset vector must make sense, or nothing that follows does.
+fn check_vectors(bus: &Bus, board: &Board) -> Result<(), Error> {
+    use strobe_sim::device::Size;
+    let at = board.core_options().vectors;
+    let word = |offset| bus.peek(at.wrapping_add(offset), Size::Word);
+    let (Some(sp), Some(reset)) = (word(0), word(4)) else {
+        return Err(Error::Vectors(format!(
+            "no vector table: nothing is at {at:#010x}, where board {} starts",
+            board.name()
+        )));
+    };
+    let text = |problem: String| {
+        Err(Error::Vectors(format!(
+            "no usable vector table at {at:#010x}: {problem}\n  is the firmware linked for board {}? \
+             its vector table must come first in flash",
+            board.name()
+        )))
+    };
+    if sp == u32::MAX && reset == u32::MAX {
+        return text("the flash is blank there".to_owned());
+    }
+    // A full descending stack may start just above RAM.
+    if bus
+        .memory_at(sp.wrapping_sub(4))
+        .is_none_or(|m| m.kind != strobe_sim::memory::MemoryKind::Ram)
+    {
+        return text(format!("the initial stack pointer {sp:#010x} is not in RAM"));
+    }
+    if reset & 1 == 0 {
+        return text(format!("the reset vector {reset:#010x} lacks the Thumb bit (bit 0)"));
+    }
+    if bus.memory_at(reset).is_none() {
+        return text(format!("the reset vector {reset:#010x} points to no memory"));
+    }
+    Ok(())
+}

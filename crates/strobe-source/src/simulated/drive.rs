@@ -1,0 +1,305 @@
+//! Drives a simulated board through a run: windows, marks, limits, serial ports.
+
+use std::sync::atomic::AtomicBool;
+
+use strobe_model::EndReason;
+use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
+use strobe_sim::cortexm::{FaultReport, Machine, Stop};
+use strobe_sim::device::Direction;
+use strobe_sim::observe::calls::CallTree;
+use strobe_sim::observe::counts::Counts;
+use strobe_sim::observe::pins::PinLog;
+use strobe_sim::signal::SignalId;
+use strobe_symbols::Firmware;
+
+use super::settings::{Limit, Settings};
+use super::{Error, Host};
+
+/// Everything that watches.
+pub(super) type Watch = (Counts, (CallTree, PinLog));
+
+/// Arrivals at a marked symbol.
+pub(super) struct Arrivals {
+    pub name: String,
+    address: u32,
+    /// (cycle, slack low, slack high) of each arrival, as far as kept.
+    pub at: Vec<(u64, u64, u64)>,
+    pub count: u64,
+}
+
+/// Arrivals kept per mark.
+const MAX_ARRIVALS: usize = 1 << 20;
+
+/// Cycles between two looks at serial ports and the progress bar.
+const CHUNK: u64 = 1 << 22;
+
+/// A moment of the run with the models' slack up to then.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mark {
+    pub cycle: u64,
+    pub low: u64,
+    pub high: u64,
+    pub instructions: u64,
+}
+
+/// A run under way.
+pub(super) struct Run {
+    pub machine: Machine<Watch>,
+    pub pins: Vec<(String, SignalId)>,
+    pub arrivals: Vec<Arrivals>,
+    pub fault: Option<(FaultReport, bool)>,
+    /// First start and last end of a window.
+    pub begin: Option<Mark>,
+    pub end: Mark,
+    pub entries: u64,
+    /// Sums over all windows.
+    pub cycles: strobe_model::Bounds,
+    pub instructions: u64,
+    pub nanoseconds: u64,
+    open: Option<Mark>,
+    from: Option<u32>,
+    to: Option<u32>,
+    until: Option<u32>,
+    until_name: String,
+    limit: Option<Limit>,
+    default_limit: u64,
+    run_on: bool,
+}
+
+impl Run {
+    pub(super) fn new(
+        firmware: &Firmware,
+        board: &Board,
+        settings: &Settings,
+        mut bus: Bus,
+        host: &mut dyn Host,
+    ) -> Result<Self, Error> {
+        let resolve =
+            |spot: &Option<String>| spot.as_deref().map(|s| address(firmware, s)).transpose();
+        let (from, to, until) =
+            (resolve(&settings.from)?, resolve(&settings.to)?, resolve(&settings.until)?);
+        let (pins, arrivals) = marks(firmware, board, &mut bus, &settings.marks)?;
+        let functions: Vec<(u32, u32)> =
+            super::names::outermost(firmware).map(|f| (f.start, f.end() as u32)).collect();
+        let mut counts = Counts::new(&bus);
+        counts.set_active(from.is_none());
+        let mut tree = CallTree::new(&bus, &functions);
+        let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
+        log.set_active(from.is_none());
+        bus.strict = settings.strict;
+        bus.expects_input = host.expects_input();
+        tree.set_active(from.is_none(), 0, 0);
+        let mut machine = Machine::new(bus, &board.core_options(), (counts, (tree, log)));
+        machine.semihost.console = host.console();
+        machine.record_pins(true);
+        machine.set_function_entries(functions.iter().map(|f| f.0).collect());
+        let marks = arrivals.iter().map(|a| a.address);
+        machine.set_stops(marks.chain(from).chain(to).chain(until).collect());
+        machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
+        let pc = machine.cpu.pc;
+        machine.observer.1.0.start(pc, 0, 0);
+        let mut run = Run {
+            machine,
+            pins,
+            arrivals,
+            fault: None,
+            begin: None,
+            end: Mark::default(),
+            entries: 0,
+            cycles: strobe_model::Bounds::default(),
+            instructions: 0,
+            nanoseconds: 0,
+            open: None,
+            from,
+            to,
+            until,
+            until_name: settings.until.clone().unwrap_or_default(),
+            limit: settings.limit,
+            default_limit: settings.default_limit_cycles,
+            run_on: settings.run_on_after_fault,
+        };
+        if from.is_none() {
+            run.open_window();
+        }
+        Ok(run)
+    }
+
+    /// Runs to the end and says why it ended.
+    pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
+        let reason = loop {
+            let (limit, reason) = self.next_limit();
+            let chunk = limit.min(self.machine.cycles() + CHUNK);
+            let stop = self.machine.run(chunk, interrupted);
+            self.serve(host);
+            match stop {
+                Stop::Limit if self.machine.cycles() >= limit => {
+                    if !self.limit_is_later() {
+                        break reason;
+                    }
+                }
+                Stop::Limit => {}
+                Stop::Address(at) => {
+                    if self.arrive(at) {
+                        break EndReason::Reached { place: self.until_name.clone() };
+                    }
+                }
+                Stop::Exit(code) => break EndReason::Exit { code },
+                Stop::HardFault(report) => {
+                    self.fault.get_or_insert((*report, false));
+                    if !self.run_on {
+                        break EndReason::HardFault;
+                    }
+                }
+                Stop::Lockup(report) => {
+                    self.fault = Some((*report, true));
+                    break EndReason::Lockup;
+                }
+                Stop::SleepsForever => break EndReason::SleepsForever,
+                Stop::Unmodelled { .. } => break EndReason::Unmodelled,
+                Stop::Interrupted => break EndReason::Interrupted,
+            }
+        };
+        self.serve(host);
+        self.close_window();
+        reason
+    }
+
+    /// The cycle to stop at and what that would mean.
+    fn next_limit(&self) -> (u64, EndReason) {
+        let clocks = &self.machine.bus.clocks;
+        match self.limit {
+            Some(Limit::Cycles(n)) => (n, EndReason::Limit),
+            Some(Limit::Nanoseconds(ns)) => (clocks.cycle_at_nanoseconds(ns), EndReason::Limit),
+            None => (self.default_limit, EndReason::DefaultLimit),
+        }
+    }
+
+    /// A change of clock has moved a limit given in time.
+    fn limit_is_later(&self) -> bool {
+        self.next_limit().0 > self.machine.cycles()
+    }
+
+    /// A stop address was reached; returns whether the run ends there.
+    fn arrive(&mut self, at: u32) -> bool {
+        let mark = self.mark();
+        for arrivals in self.arrivals.iter_mut().filter(|a| a.address == at) {
+            arrivals.count += 1;
+            if arrivals.at.len() < MAX_ARRIVALS {
+                arrivals.at.push((mark.cycle, mark.low, mark.high));
+            }
+        }
+        if Some(at) == self.to && self.open.is_some() {
+            self.close_window();
+        } else if Some(at) == self.from && self.open.is_none() {
+            self.open_window();
+        }
+        Some(at) == self.until
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        let bounds = self.machine.cycle_bounds();
+        Mark {
+            cycle: bounds.likely,
+            low: bounds.likely - bounds.low,
+            high: bounds.high - bounds.likely,
+            instructions: self.machine.instructions(),
+        }
+    }
+
+    fn open_window(&mut self) {
+        let mark = self.mark();
+        self.begin.get_or_insert(mark);
+        self.open = Some(mark);
+        self.entries += 1;
+        self.set_active(true, mark);
+    }
+
+    fn close_window(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let mark = self.mark();
+        let likely = mark.cycle - open.cycle;
+        self.cycles += strobe_model::Bounds {
+            low: likely - (mark.low - open.low).min(likely),
+            likely,
+            high: likely + mark.high - open.high,
+        };
+        self.instructions += mark.instructions - open.instructions;
+        let clocks = &self.machine.bus.clocks;
+        self.nanoseconds += clocks.nanoseconds_at(mark.cycle) - clocks.nanoseconds_at(open.cycle);
+        self.end = mark;
+        self.set_active(false, mark);
+    }
+
+    fn set_active(&mut self, active: bool, mark: Mark) {
+        let (counts, (tree, pins)) = &mut self.machine.observer;
+        counts.set_active(active);
+        tree.set_active(active, mark.cycle, mark.instructions);
+        pins.set_active(active);
+    }
+
+    /// Moves bytes between serial devices and the host.
+    fn serve(&mut self, host: &mut dyn Host) {
+        for frame in self.machine.observer.1.1.take_frames() {
+            if frame.direction == Direction::Transmit {
+                let name = self.machine.bus.device_name(frame.device);
+                host.serial_output(name, &[frame.value as u8]);
+            }
+        }
+        for (name, byte) in host.serial_input() {
+            if let Some(id) = self.machine.bus.device_named(&name) {
+                self.machine.bus.host_byte(id, byte);
+            }
+        }
+        self.machine.bus.expects_input = host.expects_input();
+        host.progress(self.machine.cycles());
+    }
+}
+
+/// The address that a symbol or number names.
+fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
+    let digits = spot.strip_prefix("0x").or_else(|| spot.strip_prefix("0X"));
+    if let Some(value) = digits.and_then(|d| u32::from_str_radix(d, 16).ok()) {
+        return Ok(value & !1);
+    }
+    let found = firmware.symbol(spot).map_err(|e| Error::Symbol(e.to_string()))?;
+    Ok(found.address & !1)
+}
+
+type Marks = (Vec<(String, SignalId)>, Vec<Arrivals>);
+
+/// Sorts marks into pins and places in the code.
+fn marks(
+    firmware: &Firmware,
+    board: &Board,
+    bus: &mut Bus,
+    names: &[String],
+) -> Result<Marks, Error> {
+    let (mut pins, mut arrivals) = (Vec::new(), Vec::new());
+    for name in names {
+        let upper = name.to_ascii_uppercase();
+        let looks_like_pin = upper.len() >= 3
+            && upper.starts_with('P')
+            && upper.as_bytes()[1].is_ascii_uppercase()
+            && upper[2..].bytes().all(|b| b.is_ascii_digit());
+        let pin = bus.signals.find(&upper).filter(|id| bus.signals.pins().any(|p| p == *id));
+        match pin {
+            Some(id) => pins.push((upper, id)),
+            None => match address(firmware, name) {
+                Ok(address) => {
+                    arrivals.push(Arrivals {
+                        name: name.clone(),
+                        address,
+                        at: Vec::new(),
+                        count: 0,
+                    });
+                }
+                Err(_) if looks_like_pin => {
+                    return Err(Error::Pin { pin: name.clone(), board: board.name().to_owned() });
+                }
+                Err(error) => return Err(error),
+            },
+        }
+    }
+    Ok((pins, arrivals))
+}

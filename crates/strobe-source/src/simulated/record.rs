@@ -1,0 +1,344 @@
+//! Makes the record of a finished run.
+
+use strobe_model::{
+    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics,
+    Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Sizes, Subject,
+    Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
+};
+use strobe_sim::board::Board;
+use strobe_sim::bus::{Bus, Unclocked};
+use strobe_sim::cortexm::FaultReport;
+use strobe_sim::cortexm::system::exception_name;
+use strobe_sim::device::Size;
+use strobe_sim::observe::calls::{Node, NodeKind};
+use strobe_symbols::Firmware;
+
+use super::Error;
+use super::drive::Run;
+use super::names::{Names, outermost};
+use super::settings::Settings;
+
+pub(super) fn make(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    mut run: Run,
+    end_reason: EndReason,
+) -> Result<Record, Error> {
+    let (now, instructions) = (run.machine.cycles(), run.machine.instructions());
+    let counts = run.machine.observer.0.finish();
+    let mut names = Names::new(firmware);
+    names.add_samples(&counts);
+    let mut by_cause = CauseCycles::ZERO;
+    counts.iter().for_each(|(_, c)| by_cause += c.cycles);
+    let unnamed: u64 = names
+        .profile
+        .addresses
+        .iter()
+        .filter(|s| s.function.is_none())
+        .map(|s| s.cycles.busy())
+        .sum();
+    let balance = Balance::new(Parts {
+        taken: run.cycles.likely,
+        attributed: by_cause.busy() - unnamed,
+        unattributed: if unnamed > 0 {
+            vec![("no symbol".to_owned(), unnamed)]
+        } else {
+            Vec::new()
+        },
+        idle: by_cause[Cause::Asleep],
+        lost: 0,
+    })?;
+    let nodes = run.machine.observer.1.0.finish(now, instructions).to_vec();
+    names.profile.tree_cut = run.machine.observer.1.0.cut;
+    let starts: Vec<u32> = outermost(firmware).map(|f| f.start).collect();
+    let exceptions = exceptions(&run, &nodes, &mut names, &starts);
+    names.profile.tree = tree(&run.machine.bus, &nodes, &mut names, &starts);
+    let moment = |cycle| moment(&run.machine.bus, cycle);
+    let begin = run.begin.unwrap_or_default();
+    Ok(Record {
+        schema: SCHEMA,
+        subject: subject(firmware, board, &run.machine.bus),
+        instrument: Instrument {
+            kind: "simulated board".to_owned(),
+            tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
+            settings: settings.describe(),
+        },
+        window: Window {
+            begin: moment(begin.cycle),
+            end: moment(run.end.cycle),
+            entries: run.entries,
+            nanoseconds: run.nanoseconds,
+            end_reason,
+        },
+        totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },
+        balance,
+        trust: trust(&run, board, &by_cause),
+        coverage: Coverage {
+            run_cycles: now,
+            seen_cycles: run.cycles.likely,
+            lost_cycles: 0,
+            overhead_cycles: 0,
+        },
+        exceptions,
+        series: series(&run),
+        unmodelled: unmodelled(&run.machine.bus, &names),
+        warnings: warnings(firmware, &run, &names),
+        fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
+        profile: names.profile,
+    })
+}
+
+fn moment(bus: &Bus, cycle: u64) -> Moment {
+    Moment { cycle, nanoseconds: bus.clocks.nanoseconds_at(cycle) }
+}
+
+fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let spans = bus.clocks.history().iter();
+    let mut sizes = Sizes::default();
+    for segment in firmware.segments() {
+        sizes.flash += segment.data().len() as u64;
+        let in_ram = bus.ram.contains(segment.run_address);
+        sizes.ram += if in_ram { u64::from(segment.memory_size) } else { 0 };
+    }
+    Subject {
+        file: String::new(),
+        sha256: hex(&firmware.sha256()),
+        build_id: firmware.build_id().map(hex),
+        compilers: firmware.producers().to_vec(),
+        detail: firmware.detail_note(),
+        board: board.name().to_owned(),
+        core: board.core_options().timing.kind.name().to_owned(),
+        clock: spans.map(|c| ClockSpan { cycle: c.cycle, hz: c.hz }).collect(),
+        sizes,
+    }
+}
+
+/// Which causes were modelled, and why.
+fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
+    let counts = &run.machine.observer.0;
+    let why = |cause: Cause| match cause {
+        Cause::FetchWait | Cause::DataWait => {
+            let (wait_states, prefetch) = run.machine.bus.flash_state;
+            board.flash_timing_at(wait_states, prefetch).map_or_else(
+                || {
+                    "accesses through the peripheral bridge wait; no manual says how long"
+                        .to_owned()
+                },
+                |entry| entry.why.clone(),
+            )
+        }
+        Cause::Contention => "which bus master wins each slot is not documented".to_owned(),
+        Cause::ExceptionEntry => "the manual gives no figure for tail-chaining".to_owned(),
+        Cause::ExceptionExit => "the manual gives no figure for leaving a handler".to_owned(),
+        _ => "modelled".to_owned(),
+    };
+    let causes: Vec<ModelledCause> = Cause::ALL
+        .into_iter()
+        .filter_map(|cause| {
+            let (low, high) = counts.slack(cause);
+            let likely = by_cause[cause];
+            let cycles = Bounds { low: likely.saturating_sub(low), likely, high: likely + high };
+            (low + high > 0).then(|| ModelledCause { cause, cycles, why: why(cause) })
+        })
+        .collect();
+    if causes.is_empty() { Trust::Exact } else { Trust::Modelled { causes } }
+}
+
+fn tree(bus: &Bus, nodes: &[Node], names: &mut Names, starts: &[u32]) -> Vec<TreeNode> {
+    let mut place = |kind| match kind {
+        NodeKind::Thread(0) => Place::Thread("main".to_owned()),
+        NodeKind::Thread(n) => Place::Thread(format!("thread {n}")),
+        NodeKind::Exception(n) => Place::Exception(exception_label(bus, n)),
+        NodeKind::Function(f) => match starts.get(f as usize).and_then(|&a| names.function_at(a)) {
+            Some(function) => Place::Function(function),
+            None => Place::Unknown,
+        },
+        NodeKind::Unknown => Place::Unknown,
+    };
+    nodes
+        .iter()
+        .map(|node| TreeNode {
+            place: place(node.kind),
+            parent: node.parent,
+            calls: node.calls,
+            self_cycles: node.cycles,
+            self_instructions: node.instructions,
+        })
+        .collect()
+}
+
+fn exception_label(bus: &Bus, number: u16) -> String {
+    let name = exception_name(number);
+    match number.checked_sub(16).and_then(|irq| bus.irq_owners(irq)) {
+        Some(owners) => format!("{name} ({owners})"),
+        None => name,
+    }
+}
+
+fn exceptions(
+    run: &Run,
+    nodes: &[Node],
+    names: &mut Names,
+    starts: &[u32],
+) -> Vec<ExceptionStatistics> {
+    let mut subtree: Vec<u64> = nodes.iter().map(|n| n.cycles).collect();
+    for (i, node) in nodes.iter().enumerate().rev() {
+        if let Some(parent) = node.parent {
+            subtree[parent as usize] += subtree[i];
+        }
+    }
+    let bus = &run.machine.bus;
+    let mut out = Vec::new();
+    for (number, e) in run.machine.observer.1.0.exceptions() {
+        let root = nodes.iter().position(|n| n.kind == NodeKind::Exception(number));
+        let handler = nodes.iter().find_map(|n| match n.kind {
+            NodeKind::Function(f) if n.parent.map(|p| p as usize) == root => starts.get(f as usize),
+            _ => None,
+        });
+        let handler = handler.and_then(|&a| names.function_at(a));
+        out.push(ExceptionStatistics {
+            number,
+            name: exception_label(bus, number),
+            handler: handler.map(|f| names.profile.function_name(Some(f))),
+            count: e.count,
+            tail_chained: e.tail_chained,
+            cycles: root.map_or(0, |r| subtree[r]),
+            latency_min: e.latency_min,
+            latency_sum: e.latency_sum,
+            latency_max: e.latency_max,
+            latency_max_at: moment(bus, e.latency_max_at),
+        });
+    }
+    out
+}
+
+/// Pulse widths of marked pins and times between arrivals at marked symbols.
+fn series(run: &Run) -> Vec<Series> {
+    let mut out = Vec::new();
+    let log = &run.machine.observer.1.1;
+    for (name, pin) in &run.pins {
+        let edges: Vec<_> = log.edges().iter().filter(|e| e.pin == *pin).collect();
+        for (level, label) in [(true, "high"), (false, "low")] {
+            let pulses = edges.windows(2).filter(|w| w[0].level == level);
+            let points = pulses.map(|w| (stamp(w[0]), stamp(w[1]))).collect();
+            out.extend(intervals(format!("{name} {label}"), points, log.dropped));
+        }
+    }
+    for arrivals in &run.arrivals {
+        let points = arrivals.at.windows(2).map(|w| (w[0], w[1])).collect();
+        let dropped = arrivals.count - arrivals.at.len() as u64;
+        out.extend(intervals(format!("{} to {}", arrivals.name, arrivals.name), points, dropped));
+    }
+    out
+}
+
+type Stamp = (u64, u64, u64);
+
+fn stamp(edge: &strobe_sim::signal::PinEdge) -> Stamp {
+    (edge.cycle, edge.slack.0, edge.slack.1)
+}
+
+fn intervals(name: String, points: Vec<(Stamp, Stamp)>, dropped: u64) -> Option<Series> {
+    if points.is_empty() {
+        return None;
+    }
+    let width = |(a, b): &(Stamp, Stamp)| b.0 - a.0;
+    let bounds = |(a, b): &(Stamp, Stamp)| {
+        let likely = b.0 - a.0;
+        (likely - (b.1 - a.1).min(likely), likely + (b.2 - a.2))
+    };
+    let exact = points.iter().all(|p| bounds(p) == (width(p), width(p)));
+    Some(Series {
+        name,
+        unit: "cycles".to_owned(),
+        values: points.iter().map(width).collect(),
+        bounds: if exact { Vec::new() } else { points.iter().map(bounds).collect() },
+        count: points.len() as u64 + dropped,
+    })
+}
+
+fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
+    let one = |(address, touched): (u32, strobe_sim::unmodelled::Touched)| {
+        let device = bus.device_at(address).map(str::to_owned);
+        UnmodelledRegister {
+            address: format!("{address:#010x}"),
+            known_device: device.is_some(),
+            peripheral: device,
+            reads: touched.reads,
+            writes: touched.writes,
+            first_from: names.describe(touched.first_pc).swap_remove(0),
+        }
+    };
+    bus.unmodelled.touched().map(one).collect()
+}
+
+fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
+    let bus = &run.machine.bus;
+    let unclocked = |u: Unclocked| {
+        let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
+        let text = format!(
+            "{} was accessed while its clock was off: it reads as zero and ignores writes, as on the chip; \
+             set {enable} first (first access from {})",
+            u.device,
+            names.describe(u.first_pc).swap_remove(0)
+        );
+        Warning { text, count: u.accesses }
+    };
+    let mut out: Vec<Warning> = bus.unclocked().map(unclocked).collect();
+    out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
+    if bus.unmodelled.overflow() > 0 {
+        let text = "further unmodelled registers were accessed than are listed".to_owned();
+        out.push(Warning { text, count: bus.unmodelled.overflow() });
+    }
+    let symbols = firmware.warnings().iter().map(|w| Warning { text: w.to_string(), count: 1 });
+    out.extend(symbols);
+    out
+}
+
+fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault {
+    let hex = |value: u32| format!("{value:#010x}");
+    let register = |(i, value): (usize, &u32)| {
+        let name = match i {
+            13 => "SP".to_owned(),
+            14 => "LR".to_owned(),
+            15 => "PC".to_owned(),
+            i => format!("R{i}"),
+        };
+        (name, hex(*value))
+    };
+    let mut registers: Vec<_> = report.registers.iter().enumerate().map(register).collect();
+    let more = [("xPSR", report.xpsr), ("MSP", report.msp), ("PSP", report.psp)];
+    registers.extend(more.map(|(name, value)| (name.to_owned(), hex(value))));
+    let words = ["R0", "R1", "R2", "R3", "R12", "LR", "return address", "xPSR"];
+    let frame = report.frame.map_or_else(Vec::new, |at| {
+        let word = |i: u32| run.machine.bus.peek(at + 4 * i, Size::Word).unwrap_or(0);
+        (0..).zip(words).map(|(i, name)| (name.to_owned(), hex(word(i)))).collect()
+    });
+    let mut backtrace = names.describe(report.pc);
+    let mut interrupted_pc = false;
+    for step in run.machine.observer.1.0.backtrace(!lockup) {
+        match step {
+            None => {
+                backtrace.push("(interrupted)".to_owned());
+                interrupted_pc = true;
+            }
+            // A return address points behind its call, an interrupted program counter at itself.
+            Some(at) => {
+                let look_up =
+                    if std::mem::take(&mut interrupted_pc) { at } else { at.wrapping_sub(2) };
+                backtrace.extend(names.describe(look_up));
+            }
+        }
+    }
+    Fault {
+        kind: if lockup { "lockup" } else { "HardFault" }.to_owned(),
+        text: report.fault.to_string(),
+        pc: hex(report.pc),
+        at: moment(&run.machine.bus, report.cycle),
+        registers,
+        frame,
+        backtrace,
+    }
+}

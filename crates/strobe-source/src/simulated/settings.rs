@@ -1,0 +1,80 @@
+//! What a run is asked to do: when to stop, what to measure, what to be strict about.
+
+use std::collections::BTreeMap;
+
+/// How long to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Core cycles since reset.
+    Cycles(u64),
+    /// Simulated time since reset, in nanoseconds.
+    Nanoseconds(u64),
+}
+
+/// A place in the code: a symbol, or an address written as one (`0x080000c0`).
+pub type Spot = String;
+
+/// Settings of a simulated run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The user's limit, if any.
+    pub limit: Option<Limit>,
+    /// The built-in limit in cycles, for firmware that does not end.
+    pub default_limit_cycles: u64,
+    /// Ends the run when reached.
+    pub until: Option<Spot>,
+    /// Measuring starts each time this is reached; from reset without it.
+    pub from: Option<Spot>,
+    /// Measuring stops each time this is reached.
+    pub to: Option<Spot>,
+    /// Pins (`PB8`) and symbols whose edges and arrivals are listed.
+    pub marks: Vec<String>,
+    /// Unmodelled registers end the run.
+    pub strict: bool,
+    /// Go on into the firmware's HardFault handler instead of ending there.
+    pub run_on_after_fault: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            limit: None,
+            default_limit_cycles: 10_000_000_000,
+            until: None,
+            from: None,
+            to: None,
+            marks: Vec::new(),
+            strict: false,
+            run_on_after_fault: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The settings by name, as the record keeps them.
+    pub fn describe(&self) -> BTreeMap<String, String> {
+        let mut map = BTreeMap::new();
+        let mut put = |name: &str, value: String| map.insert(name.to_owned(), value);
+        match self.limit {
+            Some(Limit::Cycles(n)) => put("until", format!("{n} cycles")),
+            Some(Limit::Nanoseconds(n)) => put("until", format!("{n} ns")),
+            None => put("default-limit", format!("{} cycles", self.default_limit_cycles)),
+        };
+        for (name, spot) in [("until-symbol", &self.until), ("from", &self.from), ("to", &self.to)]
+        {
+            if let Some(spot) = spot {
+                put(name, spot.clone());
+            }
+        }
+        if !self.marks.is_empty() {
+            put("mark", self.marks.join(","));
+        }
+        if self.strict {
+            put("strict", "true".to_owned());
+        }
+        if self.run_on_after_fault {
+            put("on-fault", "run".to_owned());
+        }
+        map
+    }
+}

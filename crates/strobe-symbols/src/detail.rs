@@ -1,0 +1,67 @@
+//! How much an ELF file can tell, and what its owner could do to make it tell more.
+
+/// The finest answer the file can give for an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Detail {
+    /// Addresses only: no symbols and no debug information.
+    Addresses,
+    /// Function names, from the symbol table.
+    Functions,
+    /// Functions, inlined calls, source files and lines, from DWARF.
+    Lines,
+}
+
+/// What stands in the way of more detail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// Nothing to do with debug information is in the file.
+    NoDebugInfo,
+    /// Debug information in the STABS format, which avr-gcc emits for plain `-g`.
+    Stabs,
+    /// Sections are compressed (`-gz`).
+    Compressed,
+    /// The debug information is in separate `.dwo` files (`-gsplit-dwarf`).
+    Split,
+    /// There are DWARF sections, but nothing usable in them.
+    Unusable,
+}
+
+/// One sentence on what is missing and how to get it; empty when nothing is.
+pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
+    let have = match detail {
+        Detail::Lines => return split_note(obstacle),
+        Detail::Functions => "no source lines or inlined calls, function names only",
+        Detail::Addresses => "no function names or source lines, addresses only",
+    };
+    let remedy = match obstacle {
+        Some(Obstacle::Stabs) => {
+            "the debug information is STABS, which is not read; compile with -gdwarf-4"
+        }
+        Some(Obstacle::Compressed) => {
+            "the debug sections are compressed; link without -gz or run objcopy --decompress-debug-sections"
+        }
+        Some(Obstacle::Split) => {
+            "the debug information is in .dwo files; compile without -gsplit-dwarf"
+        }
+        Some(Obstacle::Unusable) => {
+            "the debug information cannot be used; compile with -g and link again"
+        }
+        Some(Obstacle::NoDebugInfo) | None if detail == Detail::Addresses => {
+            "the file has been stripped; give the unstripped one, compiled with -g (debug = true in Cargo.toml)"
+        }
+        Some(Obstacle::NoDebugInfo) | None => {
+            "the file has no DWARF; compile with -g (debug = true in Cargo.toml), which does not change the code"
+        }
+    };
+    format!("{have}: {remedy}")
+}
+
+fn split_note(obstacle: Option<Obstacle>) -> String {
+    match obstacle {
+        Some(Obstacle::Split) => {
+            "source lines without inlined calls: parts of the debug information are in .dwo files; compile without -gsplit-dwarf"
+                .to_owned()
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,313 @@
+//! Instructions as text, with what a reader would look up: branch targets and literals by name.
+//!
+//! `capstone` decodes (Thumb with the M-profile's special registers); this module keeps it off data, which mapping symbols
+//! mark, and adds names. It must not know cycles: what an instruction costs is the simulator's business.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+
+use capstone::arch::arm::{ArchExtraMode, ArchMode, ArmOperandType};
+use capstone::arch::{ArchOperand, BuildsCapstone, BuildsCapstoneExtraMode};
+use capstone::{Capstone, Insn};
+
+use crate::code::CodeKind;
+use crate::firmware::Firmware;
+use crate::interval::Piece;
+
+/// Bytes decoded at once: IT blocks need their instructions in one call, memory wants an end.
+const CHUNK: u64 = 4096;
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// An instruction.
+    Instruction(Instruction),
+    /// Bytes that are no instruction: a literal pool, a jump table, or an encoding that is not defined.
+    Data(DataItem),
+}
+
+impl Item {
+    /// Address of the first byte.
+    pub fn address(&self) -> u32 {
+        match self {
+            Item::Instruction(instruction) => instruction.address,
+            Item::Data(data) => data.address,
+        }
+    }
+}
+
+/// A decoded instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Address of the first byte.
+    pub address: u32,
+    /// Size in bytes: 2 or 4.
+    pub size: u8,
+    /// The encoding: the first halfword, then, for four bytes, the second. As `objdump` prints them.
+    pub halfwords: [u16; 2],
+    /// The mnemonic, such as `bl`.
+    pub mnemonic: String,
+    /// The operands as text, such as `r0, [pc, #8]`.
+    pub operands: String,
+    /// Where a branch or call with a fixed destination goes.
+    pub target: Option<Reference>,
+    /// The word that a PC-relative load loads.
+    pub literal: Option<Literal>,
+}
+
+/// Bytes between instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataItem {
+    /// Address of the first byte.
+    pub address: u32,
+    /// Size in bytes: 1, 2 or 4.
+    pub size: u8,
+    /// The bytes as a little-endian number.
+    pub value: u32,
+    /// What the number points to, if it is an address in the image and a whole word.
+    pub symbol: Option<String>,
+}
+
+/// An address with the name of what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The address, the Thumb bit cleared.
+    pub address: u32,
+    /// Name and offset, such as `main+0x4`.
+    pub symbol: Option<String>,
+}
+
+/// A constant from a literal pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Literal {
+    /// Where the constant is.
+    pub address: u32,
+    /// Its value; none if the address is not in the file.
+    pub value: Option<u32>,
+    /// What the value points to, if it is an address in the image.
+    pub symbol: Option<String>,
+}
+
+impl fmt::Display for Instruction {
+    /// Mnemonic and operands, then in angle brackets or after `=` what they refer to.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{:<7} {}", self.mnemonic, self.operands);
+        f.write_str(text.trim_end())?;
+        if let Some(symbol) = self.target.as_ref().and_then(|target| target.symbol.as_ref()) {
+            write!(f, " <{symbol}>")?;
+        }
+        if let Some(Literal { value: Some(value), symbol, .. }) = &self.literal {
+            write!(f, " ={value:#x}")?;
+            if let Some(symbol) = symbol {
+                write!(f, " <{symbol}>")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for DataItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (directive, digits) = match self.size {
+            4 => (".word", 10),
+            2 => (".short", 6),
+            _ => (".byte", 4),
+        };
+        write!(f, "{directive:<7} {:#0digits$x}", self.value)?;
+        match &self.symbol {
+            Some(symbol) => write!(f, " <{symbol}>"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Firmware {
+    /// The instructions and the data between them at the addresses `range`, in order. Bytes that are not in the file are left
+    /// out.
+    pub fn listing(&self, range: Range<u32>) -> Listing<'_> {
+        let range = u64::from(range.start & !1)..u64::from(range.end);
+        Listing { firmware: self, engine: engine(), rest: range, items: VecDeque::new() }
+    }
+
+    /// The instructions alone.
+    pub fn instructions(&self, range: Range<u32>) -> impl Iterator<Item = Instruction> {
+        self.listing(range).filter_map(|item| match item {
+            Item::Instruction(instruction) => Some(instruction),
+            Item::Data(_) => None,
+        })
+    }
+}
+
+fn engine() -> Option<Capstone> {
+    // Without the M-class mode capstone decodes none of MRS and MSR's special registers.
+    Capstone::new()
+        .arm()
+        .mode(ArchMode::Thumb)
+        .extra_mode([ArchExtraMode::MClass].into_iter())
+        .detail(true)
+        .build()
+        .ok()
+}
+
+/// Iterator over [`Item`]s, see [`Firmware::listing`].
+pub struct Listing<'a> {
+    firmware: &'a Firmware,
+    engine: Option<Capstone>,
+    rest: Range<u64>,
+    items: VecDeque<Item>,
+}
+
+impl Iterator for Listing<'_> {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        while self.items.is_empty() {
+            let piece = self.firmware.code.pieces_in(self.rest.clone()).next()?;
+            let piece = Piece { end: piece.end.min(piece.start + CHUNK), ..piece };
+            self.rest.start = self.decode(piece).max(piece.start + 1);
+        }
+        self.items.pop_front()
+    }
+}
+
+impl Listing<'_> {
+    /// Decodes a piece and returns where to go on.
+    fn decode(&mut self, piece: Piece<CodeKind>) -> u64 {
+        let size = (piece.end - piece.start) as usize;
+        let Some(bytes) = self.firmware.bytes_at(piece.start as u32, size) else {
+            return self.skip_uninitialised(piece);
+        };
+        match piece.value {
+            CodeKind::Thumb => self.decode_thumb(piece.start, bytes),
+            // No supported core executes Arm instructions: they are shown as the words they are.
+            CodeKind::Arm | CodeKind::Data => self.decode_data(piece.start, bytes),
+        }
+        self.items.back().map_or(piece.end, |last| match last {
+            Item::Instruction(last) => u64::from(last.address) + u64::from(last.size),
+            Item::Data(last) => u64::from(last.address) + u64::from(last.size),
+        })
+    }
+
+    /// The end of file contents need not be the end of a piece: zeroed memory follows without being listed.
+    fn skip_uninitialised(&mut self, piece: Piece<CodeKind>) -> u64 {
+        match piece.end - piece.start {
+            0..=1 => piece.end,
+            size => self.decode(Piece { end: piece.start + size / 2, ..piece }),
+        }
+    }
+
+    fn decode_thumb(&mut self, start: u64, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            for instruction in self.decode_run(start + at as u64, &bytes[at..]) {
+                at += usize::from(instruction.size);
+                self.items.push_back(Item::Instruction(instruction));
+            }
+            let rest = &bytes[at..];
+            // The second half of the last instruction may lie in the next chunk; the caller goes on from there.
+            let is_cut = rest.len() == 2 && at > 0 && is_wide(rest);
+            if rest.is_empty() || is_cut {
+                return;
+            }
+            let size = if is_wide(rest) { 4 } else { 2 }.min(rest.len());
+            self.decode_data(start + at as u64, &rest[..size]);
+            at += size;
+        }
+    }
+
+    /// The instructions up to the first undefined encoding.
+    fn decode_run(&self, start: u64, bytes: &[u8]) -> Vec<Instruction> {
+        let decoded = self.engine.as_ref().and_then(|engine| engine.disasm_all(bytes, start).ok());
+        decoded.iter().flat_map(|run| run.iter()).map(|insn| self.instruction(insn)).collect()
+    }
+
+    fn decode_data(&mut self, start: u64, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let address = start as u32 + at as u32;
+            let size = match bytes.len() - at {
+                4.. if address.is_multiple_of(4) => 4,
+                2.. if address.is_multiple_of(2) => 2,
+                _ => 1,
+            };
+            let value = bytes[at..at + size]
+                .iter()
+                .rev()
+                .fold(0, |value, &byte| value << 8 | u32::from(byte));
+            let symbol = if size == 4 { self.firmware.pointee(value) } else { None };
+            self.items.push_back(Item::Data(DataItem { address, size: size as u8, value, symbol }));
+            at += size;
+        }
+    }
+
+    fn instruction(&self, insn: &Insn<'_>) -> Instruction {
+        let address = insn.address() as u32;
+        let halfword = |at: usize| {
+            insn.bytes().get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
+        };
+        let operands = self.operands(insn);
+        Instruction {
+            address,
+            size: insn.len() as u8,
+            halfwords: [halfword(0), halfword(2)],
+            mnemonic: insn.mnemonic().unwrap_or_default().to_owned(),
+            operands: insn.op_str().unwrap_or_default().to_owned(),
+            target: self.target(insn, &operands),
+            literal: self.literal(address, insn, &operands),
+        }
+    }
+
+    fn operands(&self, insn: &Insn<'_>) -> Vec<ArmOperandType> {
+        let detail = self.engine.as_ref().and_then(|engine| engine.insn_detail(insn).ok());
+        let operands = detail.map(|detail| detail.arch_detail().operands()).unwrap_or_default();
+        operands.into_iter().map(|ArchOperand::ArmOperand(operand)| operand.op_type).collect()
+    }
+
+    fn target(&self, insn: &Insn<'_>, operands: &[ArmOperandType]) -> Option<Reference> {
+        let is_branch = insn.mnemonic().is_some_and(is_branch);
+        let Some(ArmOperandType::Imm(address)) = operands.last().filter(|_| is_branch) else {
+            return None;
+        };
+        let address = *address as u32 & !1;
+        Some(Reference { address, symbol: self.firmware.describe(address) })
+    }
+
+    /// The literal of `ldr rt, [pc, #offset]` (ARMv6-M manual, "LDR (literal)": the base is the PC aligned to a word).
+    fn literal(
+        &self,
+        address: u32,
+        insn: &Insn<'_>,
+        operands: &[ArmOperandType],
+    ) -> Option<Literal> {
+        let [.., ArmOperandType::Mem(memory)] = operands else { return None };
+        let is_word_load =
+            insn.mnemonic().is_some_and(|mnemonic| mnemonic.trim_end_matches(".w") == "ldr");
+        if !is_word_load || u32::from(memory.base().0) != capstone::arch::arm::ArmReg::ARM_REG_PC {
+            return None;
+        }
+        let address = (address.wrapping_add(4) & !3).wrapping_add_signed(memory.disp());
+        let value = self.firmware.word_at(address);
+        Some(Literal {
+            address,
+            value,
+            symbol: value.and_then(|value| self.firmware.pointee(value)),
+        })
+    }
+}
+
+/// Whether a mnemonic is of a branch or call that can have a fixed destination.
+fn is_branch(mnemonic: &str) -> bool {
+    const CONDITIONS: [&str; 16] = [
+        "eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt",
+        "le",
+    ];
+    let base = mnemonic.trim_end_matches(".w").trim_end_matches(".n");
+    matches!(base, "b" | "bl" | "cbz" | "cbnz")
+        || base.strip_prefix('b').is_some_and(|rest| CONDITIONS.contains(&rest))
+}
+
+/// Whether a halfword starts a four-byte instruction (ARMv6-M manual, A5.1).
+fn is_wide(bytes: &[u8]) -> bool {
+    bytes.get(1).is_some_and(|&high| high >> 3 >= 0b11101)
+}

@@ -1,0 +1,146 @@
+//! Why a file cannot be read as firmware, said once and precisely.
+//!
+//! Every error names what failed, the byte in the file where it failed and what to try. Damage that costs only names or
+//! source lines is not an error but a [`Warning`]: the firmware can still be run and profiled with less detail. This module
+//! must not know where the bytes came from: the caller adds the file's name.
+
+use std::fmt;
+
+use crate::image::{LoadAddress, TOTAL_SIZE_LIMIT};
+
+/// Why the bytes cannot be used as a firmware image.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes do not start with the ELF magic number.
+    #[error(
+        "not an ELF file (byte 0: {looks_like}); give the linker's .elf output, the file that still has symbols in it"
+    )]
+    NotElf {
+        /// What the first bytes look like instead, in words.
+        looks_like: &'static str,
+    },
+    /// A field of the header rules this file out: word size, byte order, kind or machine.
+    #[error("unsupported ELF file (byte {offset:#x}): {found}; {advice}")]
+    Unsupported {
+        /// Offset of the offending field in the file.
+        offset: u64,
+        /// What the field says, in words.
+        found: String,
+        /// What to give instead.
+        advice: &'static str,
+    },
+    /// A table or the contents that it describes lie past the end of the file.
+    #[error(
+        "truncated ELF file (byte {offset:#x}): {what} needs {length} bytes there, but the file ends at {file_size:#x}; \
+         copy or build the file again"
+    )]
+    Truncated {
+        /// The part that is cut off.
+        what: String,
+        /// Where the part starts in the file.
+        offset: u64,
+        /// How many bytes the part should have.
+        length: u64,
+        /// How many bytes the file has.
+        file_size: u64,
+    },
+    /// A field contradicts the ELF specification or another field.
+    #[error("corrupt ELF file (byte {offset:#x}): {detail}; link the firmware again")]
+    Malformed {
+        /// Offset of the offending field in the file.
+        offset: u64,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The file has no bytes to put into memory.
+    #[error("nothing to run in this ELF file (byte {offset:#x}): {detail}; {advice}")]
+    NothingToLoad {
+        /// Offset of the program header table's reference in the ELF header.
+        offset: u64,
+        /// What is missing.
+        detail: &'static str,
+        /// What to give instead.
+        advice: &'static str,
+    },
+    /// Two segments would be written to the same memory.
+    #[error(
+        "overlapping segments (byte {offset:#x}): segment {second} is loaded to {second_at}, inside segment {first} at \
+         {first_at}; check the load addresses (AT>, LMA) in the linker script"
+    )]
+    SegmentsOverlap {
+        /// Offset of the second program header.
+        offset: u64,
+        /// Number of the segment with the lower load address, as `readelf -l` counts.
+        first: usize,
+        /// Its load address.
+        first_at: LoadAddress,
+        /// Number of the segment that starts inside it.
+        second: usize,
+        /// Its load address.
+        second_at: LoadAddress,
+    },
+    /// The segments together are larger than any memory of the supported targets.
+    #[error(
+        "image too large (byte {offset:#x}): the segments need {total} bytes of memory, the limit is {TOTAL_SIZE_LIMIT}; \
+         check the section addresses and sizes in the linker script"
+    )]
+    TooLarge {
+        /// Offset of the program header at which the limit was passed.
+        offset: u64,
+        /// Bytes needed up to and including that segment.
+        total: u64,
+    },
+}
+
+impl Error {
+    /// Offset in the file, in bytes, of the field or the part that is wrong.
+    pub fn offset(&self) -> u64 {
+        match self {
+            Error::NotElf { .. } => 0,
+            Error::Unsupported { offset, .. }
+            | Error::Truncated { offset, .. }
+            | Error::Malformed { offset, .. }
+            | Error::NothingToLoad { offset, .. }
+            | Error::SegmentsOverlap { offset, .. }
+            | Error::TooLarge { offset, .. } => *offset,
+        }
+    }
+}
+
+/// Damage or oddity in the symbols or the debug information that costs detail, not the image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The section concerned, such as `.debug_info`.
+    pub section: String,
+    /// Offset in the file, in bytes, as near to the fault as is known.
+    pub offset: u64,
+    /// What was found and what is lost by it.
+    pub detail: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (byte {:#x}): {}", self.section, self.offset, self.detail)
+    }
+}
+
+/// Collects warnings up to a limit, so that a broken file does not fill the terminal or the memory.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    list: Vec<Warning>,
+}
+
+impl Warnings {
+    const LIMIT: usize = 20;
+
+    pub(crate) fn push(&mut self, section: &str, offset: u64, detail: String) {
+        if self.list.len() < Self::LIMIT {
+            self.list.push(Warning { section: section.to_owned(), offset, detail });
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Warning> {
+        self.list
+    }
+}

@@ -1,0 +1,353 @@
+//! [`Firmware`]: one parsed image and every question that can be asked of it.
+
+use std::sync::Arc;
+
+use object::LittleEndian as LE;
+use sha2::{Digest, Sha256};
+
+use crate::cfi::CallFrameIndex;
+use crate::code::{CodeKind, CodeMap};
+use crate::detail::{self, Detail, Obstacle};
+use crate::dwarf::{self, Debug, FunctionRange};
+use crate::elf::Elf;
+use crate::error::{Error, Warning, Warnings};
+use crate::frames::{
+    DebugTables, Frame, Frames, FramesBatch, Missing, Place, Spot, StringId, join,
+};
+use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Functions, data_symbols};
+use crate::image::{Machine, Segment};
+use crate::interval::{Claim, Piece, find, flatten};
+use crate::lookup::{self, SymbolError, SymbolMatch};
+use crate::symtab::{Symbol, SymbolTable};
+use crate::{notes, segments};
+
+/// A parsed firmware image. It owns all it needs, is never changed and can be shared between threads.
+pub struct Firmware {
+    pub(crate) bytes: Arc<[u8]>,
+    entry: u32,
+    segments: Vec<Segment>,
+    build_id: Option<Vec<u8>>,
+    producers: Vec<String>,
+    detail: Detail,
+    obstacle: Option<Obstacle>,
+    pub(crate) code: CodeMap,
+    pub(crate) cfi: CallFrameIndex,
+    functions: Vec<Function>,
+    symbols: Vec<Symbol>,
+    data_symbols: Vec<DataSymbol>,
+    data_pieces: Vec<Piece<u32>>,
+    debug: DebugTables,
+    spots: Vec<Piece<Spot>>,
+    warnings: Vec<Warning>,
+}
+
+impl Firmware {
+    /// Parses an ELF file. Damage to the image itself is an error; damage to symbols or debug information is a warning.
+    pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Firmware, Error> {
+        let bytes: Arc<[u8]> = bytes.into();
+        let elf = Elf::parse(&bytes)?;
+        let segments = segments::segments(&elf, &bytes)?;
+        let mut warnings = Warnings::default();
+        let mut table = SymbolTable::parse(&elf, &mut warnings);
+        let code = CodeMap::new(&elf, &segments, std::mem::take(&mut table.mapping));
+        let Debug { tables: debug, functions, producers, obstacle } =
+            dwarf::read(&elf, &code, &mut warnings);
+        let functions = Functions::new(&table, &code, &dwarf_functions(&debug, &functions));
+        let spots = join(&functions.pieces, &debug);
+        let data_symbols = data_symbols(&table);
+        let detail = match (debug.line_pieces.is_empty(), functions.list.is_empty()) {
+            (false, _) => Detail::Lines,
+            (true, false) => Detail::Functions,
+            (true, true) => Detail::Addresses,
+        };
+        Ok(Firmware {
+            entry: elf.header.e_entry.get(LE),
+            build_id: notes::build_id(&elf),
+            producers,
+            segments,
+            detail,
+            obstacle,
+            cfi: CallFrameIndex::new(&elf, &code, &mut warnings),
+            code,
+            functions: functions.list,
+            symbols: table.symbols,
+            data_pieces: data_pieces(&data_symbols),
+            data_symbols,
+            debug,
+            spots,
+            warnings: warnings.into_vec(),
+            bytes: Arc::clone(&bytes),
+        })
+    }
+
+    /// The machine the code is for.
+    pub fn machine(&self) -> Machine {
+        Machine::Arm
+    }
+
+    /// The ELF entry point, Thumb bit as in the file. A Cortex-M starts from its vector table instead.
+    pub fn entry(&self) -> u32 {
+        self.entry
+    }
+
+    /// What to load where, in order of load address.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The build id that the linker wrote (`--build-id`), if any.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+
+    /// SHA-256 of the whole file.
+    pub fn sha256(&self) -> [u8; 32] {
+        Sha256::digest(&self.bytes).into()
+    }
+
+    /// The compilers with their flags as DWARF names them (`DW_AT_producer`), each once, sorted.
+    pub fn producers(&self) -> &[String] {
+        &self.producers
+    }
+
+    /// The finest answer this file can give.
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// One sentence on what this file cannot tell and which flag would help; empty when it tells everything.
+    pub fn detail_note(&self) -> String {
+        detail::note(self.detail, self.obstacle)
+    }
+
+    /// Damage found in symbols and debug information.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// All functions, sorted by start. They may nest, as entry points inside another function do.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The function with that number.
+    ///
+    /// # Panics
+    /// When the id comes from another firmware and is out of range, as with a slice.
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    /// The function that an address belongs to; the Thumb bit is ignored.
+    pub fn function_at(&self, address: u32) -> Option<FunctionId> {
+        self.spot(address)?.value.function
+    }
+
+    /// The address that a name means: a linkage name, an alias, a demangled name, or one without arguments or leading path.
+    pub fn symbol(&self, name: &str) -> Result<SymbolMatch, SymbolError> {
+        lookup::symbol(name, &self.functions, &self.symbols)
+    }
+
+    /// Variables and constants, sorted by address.
+    pub fn data_symbols(&self) -> &[DataSymbol] {
+        &self.data_symbols
+    }
+
+    /// The variable or constant that holds an address.
+    pub fn data_symbol_at(&self, address: u32) -> Option<&DataSymbol> {
+        let piece = find(&self.data_pieces, u64::from(address))?;
+        Some(&self.data_symbols[piece.value as usize])
+    }
+
+    /// Name and offset of what is at an address, such as `main+0x4`: a function or a variable.
+    pub fn describe(&self, address: u32) -> Option<String> {
+        let (name, offset) = match self.function_at(address).map(|id| self.function(id)) {
+            Some(function) => (&function.name, (address & !1) - function.start),
+            None => {
+                let symbol = self.data_symbol_at(address)?;
+                (&symbol.name, address - symbol.address)
+            }
+        };
+        Some(if offset == 0 { name.clone() } else { format!("{name}+{offset:#x}") })
+    }
+
+    /// What a constant points to, if it looks like a pointer: a function's address with the Thumb bit, or a variable. Other
+    /// numbers are not explained, however many of them are also addresses of code linked near 0.
+    pub fn pointee(&self, value: u32) -> Option<String> {
+        let starts_function = |id| self.function(id).start == value & !1;
+        match value & 1 == 1 && self.function_at(value).is_some_and(starts_function) {
+            true => self.describe(value),
+            false => self.data_symbol_at(value).and_then(|_| self.describe(value)),
+        }
+    }
+
+    /// The bytes that the file has for addresses at run time; none if it lacks some of them.
+    pub fn bytes_at(&self, address: u32, size: usize) -> Option<&[u8]> {
+        self.segments.iter().find_map(|segment| {
+            let start = address.checked_sub(segment.run_address)? as usize;
+            segment.data().get(start..start.checked_add(size)?)
+        })
+    }
+
+    /// The word that the file has at an address at run time.
+    pub fn word_at(&self, address: u32) -> Option<u32> {
+        let bytes = self.bytes_at(address, 4)?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// What the bytes at an address are; none outside the image.
+    pub fn code_kind(&self, address: u32) -> Option<CodeKind> {
+        self.code.kind(address)
+    }
+
+    /// Ranges of Thumb instructions, sorted; ends are exclusive and may be 2^32.
+    pub fn code_ranges(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
+        self.code
+            .pieces_in(0..1 << 32)
+            .filter(|piece| piece.value == CodeKind::Thumb)
+            .map(|piece| piece.start..piece.end)
+    }
+
+    /// Whether mapping symbols tell instructions from data; without them data between functions is taken for code.
+    pub fn has_mapping_symbols(&self) -> bool {
+        self.code.has_mapping_symbols
+    }
+
+    /// The functions at an address, innermost first. The Thumb bit is ignored. For a return address ask with
+    /// [`ReturnAddress::call_site`](crate::ReturnAddress::call_site), for an interrupted program counter with the address itself.
+    pub fn frames(&self, address: u32) -> Frames<'_> {
+        match self.spot(address) {
+            Some(piece) => Frames { frames: self.chain(piece.value), missing: None },
+            None => Frames { frames: Vec::new(), missing: Some(self.why_missing(address)) },
+        }
+    }
+
+    /// The functions at each of many addresses, in any order.
+    pub fn frames_batch(&self, addresses: &[u32]) -> FramesBatch<'_> {
+        const UNSEEN: u32 = u32::MAX;
+        let mut distinct: Vec<Frames<'_>> = Vec::new();
+        let mut answer_of_spot = vec![UNSEEN; self.spots.len()];
+        let mut answer_of_missing: Vec<(Missing, u32)> = Vec::new();
+        let indices = addresses.iter().map(|&address| match self.spot_index(address) {
+            Some(spot) => {
+                if answer_of_spot[spot] == UNSEEN {
+                    answer_of_spot[spot] = distinct.len() as u32;
+                    distinct
+                        .push(Frames { frames: self.chain(self.spots[spot].value), missing: None });
+                }
+                answer_of_spot[spot]
+            }
+            None => {
+                let why = self.why_missing(address);
+                if let Some(&(_, answer)) =
+                    answer_of_missing.iter().find(|(missing, _)| *missing == why)
+                {
+                    return answer;
+                }
+                let answer = distinct.len() as u32;
+                answer_of_missing.push((why, answer));
+                distinct.push(Frames { frames: Vec::new(), missing: Some(why) });
+                answer
+            }
+        });
+        let indices = indices.collect();
+        FramesBatch { indices, distinct }
+    }
+
+    fn spot_index(&self, address: u32) -> Option<usize> {
+        let address = u64::from(address & !1);
+        let index = self.spots.partition_point(|piece| piece.start <= address).checked_sub(1)?;
+        (address < self.spots[index].end).then_some(index)
+    }
+
+    fn spot(&self, address: u32) -> Option<&Piece<Spot>> {
+        self.spot_index(address).map(|index| &self.spots[index])
+    }
+
+    fn why_missing(&self, address: u32) -> Missing {
+        match self.code_kind(address & !1) {
+            None => Missing::OutsideImage,
+            Some(CodeKind::Data) => Missing::Data,
+            Some(CodeKind::Thumb | CodeKind::Arm) => Missing::NoSymbol,
+        }
+    }
+
+    fn chain(&self, spot: Spot) -> Vec<Frame<'_>> {
+        let mut frames = Vec::new();
+        let mut place = spot.place.unwrap_or_default();
+        let mut next = spot.scope;
+        while let Some(id) = next {
+            let scope = &self.debug.scopes[id.0 as usize];
+            let mut frame = self.frame(scope.linkage_name, scope.display_name, place);
+            frame.inlined = scope.caller.is_some();
+            frames.push(frame);
+            next = scope.caller.map(|(caller, call)| {
+                place = call;
+                caller
+            });
+        }
+        if frames.is_empty() {
+            frames.push(self.frame(None, None, place));
+        }
+        if let (Some(outermost), Some(id)) = (frames.last_mut(), spot.function) {
+            let function = self.function(id);
+            outermost.name = Some(&function.name);
+            outermost.linkage_name = Some(&function.linkage_name);
+            outermost.function = Some(id);
+            outermost.file = outermost.file.or(function.symbol_file.as_deref());
+        }
+        frames
+    }
+
+    fn frame(
+        &self,
+        linkage: Option<StringId>,
+        display: Option<StringId>,
+        place: Place,
+    ) -> Frame<'_> {
+        Frame {
+            name: display.map(|id| self.debug.string(id)),
+            linkage_name: linkage.map(|id| self.debug.string(id)),
+            function: None,
+            file: place.file.map(|id| self.debug.string(id)),
+            line: (place.line != 0).then_some(place.line),
+            column: (place.column != 0).then_some(place.column),
+            inlined: false,
+        }
+    }
+}
+
+/// The debug information's functions with their names.
+fn dwarf_functions<'a>(debug: &'a DebugTables, ranges: &[FunctionRange]) -> Vec<DwarfFunction<'a>> {
+    let function = |range: &FunctionRange| {
+        let scope = &debug.scopes[range.scope.0 as usize];
+        Some(DwarfFunction {
+            start: range.start,
+            end: range.end,
+            linkage_name: debug.string(scope.linkage_name?),
+            display_name: debug.string(scope.display_name?),
+        })
+    };
+    ranges.iter().filter_map(function).collect()
+}
+
+fn data_pieces(symbols: &[DataSymbol]) -> Vec<Piece<u32>> {
+    let claim = |(index, symbol): (usize, &DataSymbol)| Claim {
+        start: u64::from(symbol.address),
+        end: u64::from(symbol.address) + u64::from(symbol.size),
+        priority: u64::from(symbol.address),
+        value: index as u32,
+    };
+    flatten(symbols.iter().enumerate().map(claim).collect())
+}
+
+impl std::fmt::Debug for Firmware {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Firmware")
+            .field("entry", &format_args!("{:#010x}", self.entry))
+            .field("segments", &self.segments)
+            .field("detail", &self.detail)
+            .field("functions", &self.functions.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,250 @@
+//! Functions and variables as the symbol table bounds them.
+//!
+//! Aliases become one function with several names; assembly labels without a size reach to the next symbol; labels inside a
+//! function of known size stay labels. This module must not know lines or inlining.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::code::{CodeKind, CodeMap};
+use crate::interval::{Claim, Piece, flatten};
+use crate::names::demangle;
+use crate::symtab::{Symbol, SymbolKind, SymbolTable};
+
+/// Number of a function in [`Firmware::functions`](crate::Firmware::functions).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub u32);
+
+/// How a function's bounds are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FunctionSource {
+    /// The symbol table gives start and size.
+    Symbol,
+    /// The symbol table gives the start only, as for assembly without `.size`; the function is taken to reach to the next
+    /// symbol or the end of the section.
+    UnsizedSymbol,
+    /// No symbol: the debug information gives the bounds.
+    Dwarf,
+}
+
+/// A function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// The name to show, demangled.
+    pub name: String,
+    /// The name the linker knows, mangled for C++ and Rust, with the compiler's suffixes (`.constprop.0`).
+    pub linkage_name: String,
+    /// Other linkage names for the same address, in order of the symbol table.
+    pub aliases: Vec<String>,
+    /// First address, the Thumb bit cleared.
+    pub start: u32,
+    /// Size in bytes, literal pools included.
+    pub size: u32,
+    /// How the bounds are known.
+    pub source: FunctionSource,
+    /// The file that the symbol table names for a function which is local to its file, without directory. It is all there is
+    /// on a function without debug information.
+    pub symbol_file: Option<String>,
+}
+
+impl Function {
+    /// The address after the last byte; exclusive, it may be 2^32.
+    pub fn end(&self) -> u64 {
+        u64::from(self.start) + u64::from(self.size)
+    }
+
+    /// All linkage names, the chosen one first.
+    pub fn linkage_names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.linkage_name.as_str()).chain(self.aliases.iter().map(String::as_str))
+    }
+}
+
+/// A variable or constant with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSymbol {
+    /// The name to show, demangled.
+    pub name: String,
+    /// The name the linker knows.
+    pub linkage_name: String,
+    /// First address.
+    pub address: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
+/// What the symbol table and the debug information together know of functions.
+#[derive(Debug, Default)]
+pub(crate) struct Functions {
+    /// Sorted by start.
+    pub(crate) list: Vec<Function>,
+    /// Which function an address belongs to, where functions nest the inner one.
+    pub(crate) pieces: Vec<Piece<FunctionId>>,
+}
+
+/// A function that the debug information knows.
+pub(crate) struct DwarfFunction<'a> {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) linkage_name: &'a str,
+    pub(crate) display_name: &'a str,
+}
+
+impl Functions {
+    pub(crate) fn new(table: &SymbolTable, code: &CodeMap, dwarf: &[DwarfFunction<'_>]) -> Self {
+        let dwarf_names: HashMap<u64, &str> =
+            dwarf.iter().map(|f| (f.start, f.linkage_name)).collect();
+        let mut list = from_symbols(table, code, &dwarf_names);
+        let covered = flatten(claims(&list));
+        list.extend(dwarf.iter().filter(|f| !overlaps(&covered, f.start, f.end)).map(from_dwarf));
+        list.sort_by_key(|function| (function.start, std::cmp::Reverse(function.size)));
+        list.dedup_by_key(|function| function.start);
+        let pieces = flatten(claims(&list));
+        Functions { list, pieces }
+    }
+}
+
+/// Of two functions at one address the one that starts later is the inner one.
+fn claims(list: &[Function]) -> Vec<Claim<FunctionId>> {
+    let claim = |(index, function): (usize, &Function)| Claim {
+        start: u64::from(function.start),
+        end: function.end(),
+        priority: u64::from(function.start),
+        value: FunctionId(index as u32),
+    };
+    list.iter().enumerate().map(claim).collect()
+}
+
+fn overlaps(pieces: &[Piece<FunctionId>], start: u64, end: u64) -> bool {
+    let first = pieces.partition_point(|piece| piece.end <= start);
+    pieces.get(first).is_some_and(|piece| piece.start < end)
+}
+
+fn from_dwarf(function: &DwarfFunction<'_>) -> Function {
+    Function {
+        name: function.display_name.to_owned(),
+        linkage_name: function.linkage_name.to_owned(),
+        aliases: Vec::new(),
+        start: function.start as u32,
+        size: (function.end - function.start) as u32,
+        source: FunctionSource::Dwarf,
+        symbol_file: None,
+    }
+}
+
+fn from_symbols(
+    table: &SymbolTable,
+    code: &CodeMap,
+    dwarf_names: &HashMap<u64, &str>,
+) -> Vec<Function> {
+    let mut candidates: Vec<&Symbol> =
+        table.symbols.iter().filter(|symbol| may_be_function(symbol, code)).collect();
+    candidates.sort_by_key(|symbol| symbol.address & !1);
+    let sized = sized_ranges(&candidates);
+    let inside_sized = |address: u32| {
+        let before = sized.partition_point(|piece| piece.start < u64::from(address));
+        sized[..before].last().is_some_and(|piece| u64::from(address) < piece.end)
+    };
+    candidates
+        .retain(|symbol| symbol.kind == SymbolKind::Function || !inside_sized(symbol.address & !1));
+    let mut functions = Vec::new();
+    let mut rest = &candidates[..];
+    while let Some(first) = rest.first() {
+        let start = first.address & !1;
+        let group = rest.partition_point(|symbol| symbol.address & !1 == start);
+        let next = rest.get(group).map(|symbol| symbol.address & !1);
+        functions.extend(function(&rest[..group], next, code, dwarf_names, &table.files));
+        rest = &rest[group..];
+    }
+    functions
+}
+
+/// Functions have a type or lie in code; compilers' local labels (`.L1`) are nobody's function.
+fn may_be_function(symbol: &Symbol, code: &CodeMap) -> bool {
+    match symbol.kind {
+        SymbolKind::Function => true,
+        SymbolKind::Untyped => {
+            !symbol.name.starts_with(".L")
+                && code.area(symbol.address).is_some()
+                && code.kind(symbol.address) != Some(CodeKind::Data)
+        }
+        SymbolKind::Object | SymbolKind::Absolute => false,
+    }
+}
+
+fn sized_ranges(candidates: &[&Symbol]) -> Vec<Piece<()>> {
+    let claim = |symbol: &&Symbol| Claim {
+        start: u64::from(symbol.address & !1),
+        end: u64::from(symbol.address & !1) + u64::from(symbol.size),
+        priority: 0,
+        value: (),
+    };
+    // Neighbouring functions must stay apart: a label at the border starts a function of its own.
+    let mut pieces: Vec<Piece<()>> = Vec::new();
+    for piece in
+        candidates.iter().filter(|s| s.kind == SymbolKind::Function && s.size > 0).map(claim)
+    {
+        match pieces.last_mut() {
+            Some(last) if piece.start < last.end => last.end = last.end.max(piece.end),
+            _ => pieces.push(Piece { start: piece.start, end: piece.end, value: () }),
+        }
+    }
+    pieces
+}
+
+fn function(
+    group: &[&Symbol],
+    next: Option<u32>,
+    code: &CodeMap,
+    dwarf_names: &HashMap<u64, &str>,
+    files: &[String],
+) -> Option<Function> {
+    let start = group.first()?.address & !1;
+    let area_end = code.area(start).map(|area| area.end);
+    let size = group.iter().map(|symbol| symbol.size).max()?;
+    let source = if size > 0 { FunctionSource::Symbol } else { FunctionSource::UnsizedSymbol };
+    let end = match size {
+        // A function outside all sections and without a size (a ROM entry point that a linker script names) is two bytes,
+        // so that its first instruction at least has a name.
+        0 => area_end.unwrap_or(u64::from(start) + 2).min(next.map_or(u64::MAX, u64::from)),
+        size => (u64::from(start) + u64::from(size)).min(area_end.unwrap_or(1 << 32)),
+    };
+    let dwarf_name = dwarf_names.get(&u64::from(start)).copied();
+    let chosen = group.iter().enumerate().max_by_key(|(index, symbol)| {
+        (
+            symbol.kind == SymbolKind::Function,
+            symbol.size > 0,
+            dwarf_name == Some(&symbol.name),
+            symbol.binding,
+            std::cmp::Reverse(*index),
+        )
+    })?;
+    let linkage_name = chosen.1.name.clone();
+    let mut seen = HashSet::from([linkage_name.as_str()]);
+    let aliases = group.iter().map(|symbol| symbol.name.as_str()).filter(|&name| seen.insert(name));
+    let aliases = aliases.map(str::to_owned).collect();
+    Some(Function {
+        name: demangle(&linkage_name),
+        linkage_name,
+        aliases,
+        start,
+        size: u32::try_from(end.checked_sub(u64::from(start)).filter(|&size| size > 0)?).ok()?,
+        source,
+        symbol_file: chosen.1.file.and_then(|file| files.get(file as usize)).cloned(),
+    })
+}
+
+/// Variables and constants, sorted by address.
+pub(crate) fn data_symbols(table: &SymbolTable) -> Vec<DataSymbol> {
+    let mut list: Vec<DataSymbol> = table
+        .symbols
+        .iter()
+        .filter(|symbol| symbol.kind == SymbolKind::Object && symbol.size > 0)
+        .map(|symbol| DataSymbol {
+            name: demangle(&symbol.name),
+            linkage_name: symbol.name.clone(),
+            address: symbol.address,
+            size: symbol.size,
+        })
+        .collect();
+    list.sort_by(|a, b| (a.address, &a.linkage_name).cmp(&(b.address, &b.linkage_name)));
+    list
+}

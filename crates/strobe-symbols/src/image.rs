@@ -1,0 +1,102 @@
+//! The parts of an image that go into memory, checked once so that nobody else has to.
+//!
+//! This module knows addresses, sizes and bytes. It must not know symbols, debug information or what the memory behind an
+//! address is.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Most memory that all segments together may ask for: 64 MiB, several times the memory of the largest
+/// microcontroller, so that a corrupt size is found before anything is allocated for it.
+pub const TOTAL_SIZE_LIMIT: u64 = 64 << 20;
+
+/// Where a programmer writes bytes to (`p_paddr`, LMA). It differs from the address at which code runs and data is used (VMA)
+/// for initialised variables, which the start-up code copies from flash to RAM. Addresses at run time are plain `u32`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoadAddress(pub u32);
+
+impl fmt::Display for LoadAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", self.0)
+    }
+}
+
+/// The address that a call leaves in LR: the instruction after the call, with the Thumb bit set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReturnAddress(pub u32);
+
+impl ReturnAddress {
+    /// An address inside the calling instruction, to look names and lines up with: the instruction after a call may belong
+    /// to another line, or to another function when the callee never returns.
+    pub fn call_site(self) -> u32 {
+        (self.0 & !1).wrapping_sub(2)
+    }
+}
+
+/// The machine the code is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Machine {
+    /// 32-bit Arm (`EM_ARM`), little-endian.
+    Arm,
+}
+
+/// What may be done with a segment's memory (`p_flags`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Permissions {
+    /// The segment may be read.
+    pub read: bool,
+    /// The segment may be written.
+    pub write: bool,
+    /// The segment holds code.
+    pub execute: bool,
+}
+
+/// One contiguous piece of the image (`PT_LOAD`).
+#[derive(Clone)]
+pub struct Segment {
+    /// Number of the program header, as `readelf -l` counts.
+    pub index: usize,
+    /// Where the bytes are programmed to.
+    pub load_address: LoadAddress,
+    /// Where the program expects them at run time (`p_vaddr`).
+    pub run_address: u32,
+    /// Size in memory, in bytes; what exceeds [`Segment::data`] starts as zero.
+    pub memory_size: u32,
+    /// What the linker allows to be done with it.
+    pub permissions: Permissions,
+    pub(crate) file: Arc<[u8]>,
+    pub(crate) file_range: Range<usize>,
+}
+
+impl Segment {
+    /// The bytes to load.
+    pub fn data(&self) -> &[u8] {
+        &self.file[self.file_range.clone()]
+    }
+
+    /// The bytes' range in the file.
+    pub fn file_range(&self) -> Range<usize> {
+        self.file_range.clone()
+    }
+
+    /// Addresses at run time. The end is exclusive and may be 2^32, hence 64 bits.
+    pub fn run_range(&self) -> Range<u64> {
+        let start = u64::from(self.run_address);
+        start..start + u64::from(self.memory_size)
+    }
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Segment")
+            .field("index", &self.index)
+            .field("load_address", &self.load_address)
+            .field("run_address", &format_args!("{:#010x}", self.run_address))
+            .field("memory_size", &self.memory_size)
+            .field("file_range", &self.file_range)
+            .field("permissions", &self.permissions)
+            .finish()
+    }
+}

@@ -1,0 +1,151 @@
+//! From a name that somebody typed to the one address they mean, or to a question they can answer.
+//!
+//! This module must not know flags or commands: it takes a name and gives an address, candidates or suggestions.
+
+use std::collections::BTreeMap;
+
+use crate::functions::{Function, FunctionId};
+use crate::names::{demangle, plain_name};
+use crate::symtab::{Symbol, SymbolKind};
+
+/// A name found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SymbolMatch {
+    /// The symbol's address, the Thumb bit cleared for code.
+    pub address: u32,
+    /// Size in bytes; 0 when unknown.
+    pub size: u32,
+    /// The name to show.
+    pub name: String,
+    /// The function that starts at the address, if it is one.
+    pub function: Option<FunctionId>,
+}
+
+/// Why a name does not lead to one address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SymbolError {
+    /// No symbol has that name.
+    #[error("no symbol {name:?} in this file{}", did_you_mean(.suggestions))]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// Similar names, best first.
+        suggestions: Vec<String>,
+    },
+    /// Several symbols have that name at different addresses.
+    #[error("{name:?} is ambiguous: {}; give the full name", list(.candidates))]
+    Ambiguous {
+        /// The name asked for.
+        name: String,
+        /// What it can mean, in order of address.
+        candidates: Vec<SymbolMatch>,
+    },
+}
+
+fn did_you_mean(suggestions: &[String]) -> String {
+    match suggestions {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    }
+}
+
+fn list(candidates: &[SymbolMatch]) -> String {
+    let shown = candidates.iter().take(8).map(|c| format!("{} at {:#010x}", c.name, c.address));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if candidates.len() > 8 {
+        text.push_str(&format!(" and {} more", candidates.len() - 8));
+    }
+    text
+}
+
+/// Finds the address for a linkage name, an alias, a demangled name, or a demangled name without arguments or leading path.
+/// The more exact kind of match wins, so that `main` is never ambiguous because a crate has a `main` of its own.
+pub(crate) fn symbol(
+    name: &str,
+    functions: &[Function],
+    others: &[Symbol],
+) -> Result<SymbolMatch, SymbolError> {
+    let exact = |f: &Function| f.linkage_names().any(|linkage| linkage == name) || f.name == name;
+    let shown = |f: &Function| {
+        f.aliases.iter().any(|alias| demangle(alias) == name) || plain_name(&f.name) == name
+    };
+    let tail = |f: &Function| ends_path(&plain_name(&f.name), name);
+    let tiers: [&dyn Fn(&Function) -> bool; 3] = [&exact, &shown, &tail];
+    for (level, matches) in tiers.iter().enumerate() {
+        let mut found: BTreeMap<u32, SymbolMatch> = BTreeMap::new();
+        for (index, function) in
+            functions.iter().enumerate().filter(|(_, function)| matches(function))
+        {
+            found.insert(function.start, function_match(index, function));
+        }
+        if level == 0 {
+            for symbol in others.iter().filter(|symbol| symbol.name == name) {
+                let address = symbol_address(symbol);
+                found.entry(address).or_insert_with(|| SymbolMatch {
+                    address,
+                    size: symbol.size,
+                    name: demangle(&symbol.name),
+                    function: None,
+                });
+            }
+        }
+        if found.len() > 1 {
+            return Err(SymbolError::Ambiguous {
+                name: name.to_owned(),
+                candidates: found.into_values().collect(),
+            });
+        }
+        if let Some((_, found)) = found.pop_first() {
+            return Ok(found);
+        }
+    }
+    Err(SymbolError::NotFound {
+        name: name.to_owned(),
+        suggestions: suggestions(name, functions, others),
+    })
+}
+
+fn function_match(index: usize, function: &Function) -> SymbolMatch {
+    SymbolMatch {
+        address: function.start,
+        size: function.size,
+        name: function.name.clone(),
+        function: Some(FunctionId(index as u32)),
+    }
+}
+
+fn symbol_address(symbol: &Symbol) -> u32 {
+    match symbol.kind {
+        SymbolKind::Function => symbol.address & !1,
+        _ => symbol.address,
+    }
+}
+
+/// Whether `path` ends in the whole path components `tail`, as `demo::led::toggle` does in `led::toggle`.
+fn ends_path(path: &str, tail: &str) -> bool {
+    !tail.is_empty() && path.strip_suffix(tail).is_some_and(|head| head.ends_with("::"))
+}
+
+/// The three names most like the one asked for, by how alike their plain names or last components are.
+fn suggestions(name: &str, functions: &[Function], others: &[Symbol]) -> Vec<String> {
+    const ALIKE: f64 = 0.8;
+    let wanted = name.to_lowercase();
+    let likeness = |candidate: &str| {
+        let plain = plain_name(candidate).to_lowercase();
+        let last = plain.rsplit("::").next().unwrap_or_default();
+        let whole = strsim::jaro_winkler(&wanted, &plain);
+        let contained = if wanted.len() >= 3 && plain.contains(&wanted) { 0.95 } else { 0.0 };
+        whole.max(strsim::jaro_winkler(&wanted, last)).max(contained)
+    };
+    // Names longer than any that is typed would only cost time: the measure is quadratic.
+    let names =
+        functions.iter().map(|f| f.name.as_str()).chain(others.iter().map(|s| s.name.as_str()));
+    let mut scored: Vec<(f64, &str)> = names
+        .filter(|candidate| candidate.len() <= 256)
+        .map(|candidate| (likeness(candidate), candidate))
+        .filter(|(score, _)| *score >= ALIKE)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.dedup_by_key(|(_, candidate)| *candidate);
+    scored.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
+}

@@ -1,0 +1,281 @@
+//! Walks a stack: from the registers at one moment to the calls that led there.
+//!
+//! Frames made by calls are unwound with call frame information; frames made by exceptions are read where the hardware put
+//! them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8 "Exception return behavior"). Memory comes through a
+//! closure. Every walk ends, says why, and marks what it guessed. This module must not know where registers come from.
+
+use gimli::{BaseAddresses, CfaRule, Register, RegisterRule, UnwindContext, UnwindSection as _};
+
+use crate::code::CodeKind;
+use crate::firmware::Firmware;
+use crate::image::ReturnAddress;
+
+/// Most frames in a backtrace; deeper stacks are cut off.
+const MOST_FRAMES: usize = 256;
+/// Numbers of the core registers in DWARF and in the architecture.
+const SP: usize = 13;
+const LR: usize = 14;
+const PC: usize = 15;
+
+/// The processor's registers at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registers {
+    /// R0 to R12, SP, LR, PC.
+    pub core: [u32; 16],
+    /// The main stack pointer, needed only while a process stack is in use.
+    pub main_stack_pointer: Option<u32>,
+    /// The process stack pointer, needed only to walk from a handler into a thread that uses it.
+    pub process_stack_pointer: Option<u32>,
+}
+
+/// How a frame came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StackFrameKind {
+    /// Where the processor is.
+    Current,
+    /// A call that has not returned.
+    Caller,
+    /// Where an exception interrupted.
+    Interrupted,
+}
+
+/// One level of the stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackFrame {
+    /// Where execution is or will go on, the Thumb bit cleared.
+    pub pc: u32,
+    /// The stack pointer there.
+    pub sp: u32,
+    /// How the frame came to be.
+    pub kind: StackFrameKind,
+    /// Whether the frame was guessed from LR, for want of call frame information.
+    pub guessed: bool,
+}
+
+impl StackFrame {
+    /// The address to ask [`Firmware::frames`] for: within the call instruction for callers, the exact one otherwise.
+    pub fn lookup_address(&self) -> u32 {
+        match self.kind {
+            StackFrameKind::Caller => ReturnAddress(self.pc).call_site(),
+            StackFrameKind::Current | StackFrameKind::Interrupted => self.pc,
+        }
+    }
+}
+
+/// Why a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnwindEnd {
+    /// The outermost frame was reached: nobody called it.
+    #[error("the bottom of the stack")]
+    Bottom,
+    /// The function has no call frame information.
+    #[error("no unwind information for the function at {pc:#010x}; compile with -g")]
+    NoUnwindInfo {
+        /// An address in the function.
+        pc: u32,
+    },
+    /// The program counter is not in code.
+    #[error("{pc:#010x} is not code of this image")]
+    OutsideCode {
+        /// The address.
+        pc: u32,
+    },
+    /// Memory that the walk needs cannot be read.
+    #[error("the stack cannot be read at {address:#010x}")]
+    Unreadable {
+        /// The address.
+        address: u32,
+    },
+    /// The interrupted thread uses the process stack, whose pointer was not given.
+    #[error("the process stack pointer is not known")]
+    NoProcessStackPointer,
+    /// The call frame information uses rules that no compiler emits for this machine, or is damaged.
+    #[error("the unwind information for {pc:#010x} cannot be used")]
+    BadUnwindInfo {
+        /// An address in the function.
+        pc: u32,
+    },
+    /// The same frame came up again: the stack is overwritten.
+    #[error("the stack repeats itself at {sp:#010x}; it may have been overwritten")]
+    NoProgress {
+        /// The stack pointer.
+        sp: u32,
+    },
+    /// The limit was reached.
+    #[error("more than {MOST_FRAMES} frames")]
+    TooDeep,
+}
+
+/// The frames, innermost first, and why there are no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backtrace {
+    /// The frames, innermost first; the first is where the processor is.
+    pub frames: Vec<StackFrame>,
+    /// Why the walk ended.
+    pub end: UnwindEnd,
+}
+
+impl Firmware {
+    /// Walks the stack from `registers`; `read_word` reads a word of memory as the program sees it.
+    pub fn backtrace(
+        &self,
+        registers: &Registers,
+        read_word: impl FnMut(u32) -> Option<u32>,
+    ) -> Backtrace {
+        let mut walk = Walk {
+            firmware: self,
+            read_word,
+            registers: registers.clone(),
+            context: UnwindContext::new(),
+        };
+        let mut frames = vec![walk.frame(StackFrameKind::Current, false)];
+        let end = loop {
+            if frames.len() == MOST_FRAMES {
+                break UnwindEnd::TooDeep;
+            }
+            let Some(last) = frames.last() else { break UnwindEnd::Bottom };
+            match walk.step(last) {
+                Ok((kind, guessed)) => {
+                    let next = walk.frame(kind, guessed);
+                    if frames.iter().any(|frame| (frame.pc, frame.sp) == (next.pc, next.sp)) {
+                        break UnwindEnd::NoProgress { sp: next.sp };
+                    }
+                    frames.push(next);
+                }
+                Err(end) => break end,
+            }
+        };
+        Backtrace { frames, end }
+    }
+}
+
+struct Walk<'a, M> {
+    firmware: &'a Firmware,
+    read_word: M,
+    registers: Registers,
+    context: UnwindContext<usize>,
+}
+
+impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
+    fn frame(&self, kind: StackFrameKind, guessed: bool) -> StackFrame {
+        StackFrame { pc: self.registers.core[PC] & !1, sp: self.registers.core[SP], kind, guessed }
+    }
+
+    fn read(&mut self, address: u32) -> Result<u32, UnwindEnd> {
+        (self.read_word)(address).ok_or(UnwindEnd::Unreadable { address })
+    }
+
+    /// Replaces the registers by the caller's and says what kind of frame that is and whether it is a guess.
+    fn step(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
+        let address = frame.lookup_address();
+        let Some(entry) = self.firmware.cfi.find(address) else { return self.guess(frame) };
+        let return_address = self.unwind_call(entry, address)?;
+        self.go_to(return_address, frame).map(|kind| (kind, false))
+    }
+
+    /// A function without call frame information may not have touched LR and SP yet, as small assembly functions never do.
+    /// That can hold only where execution stopped exactly, and the next frame is marked as a guess.
+    fn guess(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
+        let lr = self.registers.core[LR];
+        let is_code = |address| self.firmware.code_kind(address) == Some(CodeKind::Thumb);
+        let here = is_code(frame.pc);
+        let may_be_leaf = frame.kind != StackFrameKind::Caller && lr & 1 == 1;
+        if may_be_leaf && (is_exception_return(lr) || is_code(ReturnAddress(lr).call_site())) {
+            return self.go_to(lr, frame).map(|kind| (kind, true));
+        }
+        Err(match here {
+            true => UnwindEnd::NoUnwindInfo { pc: frame.pc },
+            false => UnwindEnd::OutsideCode { pc: frame.pc },
+        })
+    }
+
+    fn go_to(
+        &mut self,
+        return_address: u32,
+        frame: &StackFrame,
+    ) -> Result<StackFrameKind, UnwindEnd> {
+        if is_exception_return(return_address) {
+            self.unwind_exception(return_address)?;
+            return Ok(StackFrameKind::Interrupted);
+        }
+        // LR is all ones after reset on ARMv7-M; start-up code often clears it.
+        if return_address & !1 == 0 || return_address == u32::MAX {
+            return Err(UnwindEnd::Bottom);
+        }
+        if return_address & !1 == frame.pc && self.registers.core[SP] == frame.sp {
+            return Err(UnwindEnd::NoProgress { sp: frame.sp });
+        }
+        self.registers.core[PC] = return_address;
+        Ok(StackFrameKind::Caller)
+    }
+
+    /// Applies the call frame information's rules and returns the return address.
+    fn unwind_call(&mut self, entry: usize, address: u32) -> Result<u32, UnwindEnd> {
+        let bad = |_| UnwindEnd::BadUnwindInfo { pc: address };
+        let section = self.firmware.cfi.frames(&self.firmware.bytes);
+        let bases = BaseAddresses::default();
+        let fde = section
+            .fde_from_offset(&bases, entry.into(), |section, bases, offset| {
+                section.cie_from_offset(bases, offset)
+            })
+            .map_err(bad)?;
+        let row = fde
+            .unwind_info_for_address(&section, &bases, &mut self.context, u64::from(address))
+            .map_err(bad)?
+            .clone();
+        let old = self.registers.core;
+        let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else {
+            return Err(UnwindEnd::BadUnwindInfo { pc: address });
+        };
+        let base =
+            old.get(usize::from(register.0)).ok_or(UnwindEnd::BadUnwindInfo { pc: address })?;
+        let cfa = base.wrapping_add_signed(offset as i32);
+        for number in 0..PC {
+            let value = match row.register(Register(number as u16)) {
+                Some(RegisterRule::Offset(offset)) => {
+                    self.read(cfa.wrapping_add_signed(offset as i32))?
+                }
+                Some(RegisterRule::ValOffset(offset)) => cfa.wrapping_add_signed(offset as i32),
+                Some(RegisterRule::Register(other)) => {
+                    old.get(usize::from(other.0)).copied().unwrap_or_default()
+                }
+                Some(RegisterRule::Undefined) if number == LR => return Err(UnwindEnd::Bottom),
+                None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => old[number],
+                Some(_) => return Err(UnwindEnd::BadUnwindInfo { pc: address }),
+            };
+            self.registers.core[number] = value;
+        }
+        self.registers.core[SP] = cfa;
+        Ok(self.registers.core[LR])
+    }
+
+    /// Reads the frame that the hardware pushed: R0 to R3, R12, LR, PC, xPSR.
+    fn unwind_exception(&mut self, exception_return: u32) -> Result<(), UnwindEnd> {
+        let from_process_stack = exception_return & 4 != 0;
+        let frame = match from_process_stack {
+            true => {
+                self.registers.main_stack_pointer = Some(self.registers.core[SP]);
+                self.registers.process_stack_pointer.ok_or(UnwindEnd::NoProcessStackPointer)?
+            }
+            false => self.registers.core[SP],
+        };
+        for (slot, number) in [0, 1, 2, 3, 12, LR, PC].into_iter().enumerate() {
+            self.registers.core[number] = self.read(frame.wrapping_add(4 * slot as u32))?;
+        }
+        let status = self.read(frame.wrapping_add(28))?;
+        // With a floating-point unit 18 more words are reserved (EXC_RETURN bit 4 clear, ARMv7-M only). Bit 9 of the stacked
+        // xPSR says that a word was added to align the frame to eight bytes.
+        let size = if exception_return & 0x10 == 0 { 0x68 } else { 0x20 };
+        let padding = if status & 1 << 9 != 0 { 4 } else { 0 };
+        self.registers.core[SP] = frame.wrapping_add(size + padding);
+        Ok(())
+    }
+}
+
+/// Whether a value in LR is an EXC_RETURN (ARMv6-M manual, table B1-8; ARMv7-M manual, table B1-9 for those with bit 4 clear).
+fn is_exception_return(value: u32) -> bool {
+    matches!(
+        value,
+        0xffff_fff1 | 0xffff_fff9 | 0xffff_fffd | 0xffff_ffe1 | 0xffff_ffe9 | 0xffff_ffed
+    )
+}
