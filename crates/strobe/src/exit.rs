@@ -75,8 +75,16 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 pub fn code_for(end: &EndReason, asked: bool) -> ExitCode {
     let code = match end {
         EndReason::Exit { code: 0 } | EndReason::Reached { .. } | EndReason::Limit => 0,
-        EndReason::Exit { code } => u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63),
-        EndReason::SleepsForever => if asked { 122 } else { 0 },
+        EndReason::Exit { code } => {
+            u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)
+        }
+        EndReason::SleepsForever => {
+            if asked {
+                122
+            } else {
+                0
+            }
+        }
         EndReason::HardFault => 120,
         EndReason::Lockup => 121,
         EndReason::Unmodelled => 123,

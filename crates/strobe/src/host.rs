@@ -17,10 +17,15 @@ pub struct Terminal {
 impl Terminal {
     /// A host; `quiet` drops the firmware's output.
     pub fn new(quiet: bool) -> Self {
-        let bar = if io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| {
-            ProgressStyle::default_spinner()
-        }));
+        let bar = if io::stderr().is_terminal() {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
         Terminal { bar, started: Instant::now(), quiet }
     }
 
@@ -46,7 +51,10 @@ impl Host for Terminal {
         // Short runs need no bar.
         if elapsed > Duration::from_secs(1) {
             let speed = cycles as f64 / elapsed.as_secs_f64() / 1e6;
-            self.bar.set_message(format!("{} million cycles, {speed:.0} million/s", cycles / 1_000_000));
+            self.bar.set_message(format!(
+                "{} million cycles, {speed:.0} million/s",
+                cycles / 1_000_000
+            ));
             self.bar.tick();
         }
     }

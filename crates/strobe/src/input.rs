@@ -15,10 +15,15 @@ pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
     let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if metadata.is_dir() {
-        return Err(exit::no_input(format!("{shown} is a directory; give the firmware's ELF file")));
+        return Err(exit::no_input(format!(
+            "{shown} is a directory; give the firmware's ELF file"
+        )));
     }
     if metadata.len() > MAX_BYTES {
-        return Err(exit::data(format!("{shown} has {} bytes; no firmware is that large", metadata.len())));
+        return Err(exit::data(format!(
+            "{shown} has {} bytes; no firmware is that large",
+            metadata.len()
+        )));
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     Firmware::parse(bytes).map_err(|e| exit::data(format!("{shown}: {e}")))

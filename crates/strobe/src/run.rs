@@ -101,8 +101,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut record = result.map_err(explain)?;
     record.subject.file = input::file_name(&args.firmware);
     if let Some(why) = &choice.guessed {
-        let text = format!("board {} was chosen because the firmware is {why}; --board names another",
-            record.subject.board);
+        let text = format!(
+            "board {} was chosen because the firmware is {why}; --board names another",
+            record.subject.board
+        );
         record.warnings.push(Warning { text, count: 1 });
     }
     let text = match args.format {
@@ -118,7 +120,9 @@ fn explain(error: simulated::Error) -> anyhow::Error {
     use simulated::Error;
     match error {
         Error::Symbol(_) | Error::Pin { .. } => exit::usage(error.to_string()),
-        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => exit::data(error.to_string()),
+        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
+            exit::data(error.to_string())
+        }
         Error::Balance(_) => error.into(),
     }
 }
@@ -140,7 +144,11 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
             None if until == "exit" => settings.default_limit_cycles = u64::MAX,
             None if settings.until.is_none() => settings.until = Some(until.clone()),
-            _ => return Err(exit::usage(format!("--until {until}: one time and one symbol at most"))),
+            _ => {
+                return Err(exit::usage(format!(
+                    "--until {until}: one time and one symbol at most"
+                )));
+            }
         }
     }
     Ok(settings)
@@ -165,8 +173,29 @@ fn text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
     let _ = args;
     let mut out = Vec::new();
     for row in record.profile.rows(args.by.into()).into_iter().take(30) {
-        std::io::Write::write_fmt(&mut out, format_args!("{:>12} {:>12} {:?} {}\n", row.cycles.total(), row.inclusive.unwrap_or(0), row.bounds, row.name))?;
+        std::io::Write::write_fmt(
+            &mut out,
+            format_args!(
+                "{:>12} {:>12} {:?} {}\n",
+                row.cycles.total(),
+                row.inclusive.unwrap_or(0),
+                row.bounds,
+                row.name
+            ),
+        )?;
     }
-    std::io::Write::write_fmt(&mut out, format_args!("{:#?} {:#?} {:?}\n{:?} {:#?}\n {:#?} {:#?}", record.totals, record.balance, record.window, record.series, record.warnings, record.exceptions, record.unmodelled))?;
+    std::io::Write::write_fmt(
+        &mut out,
+        format_args!(
+            "{:#?} {:#?} {:?}\n{:?} {:#?}\n {:#?} {:#?}",
+            record.totals,
+            record.balance,
+            record.window,
+            record.series,
+            record.warnings,
+            record.exceptions,
+            record.unmodelled
+        ),
+    )?;
     Ok(out)
 }
