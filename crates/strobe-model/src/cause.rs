@@ -1,5 +1,6 @@
 //! Why a cycle was spent, and sums of cycles by cause.
 
+use std::collections::BTreeMap;
 use std::ops::{AddAssign, Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
@@ -58,8 +59,9 @@ impl Cause {
     }
 }
 
-/// Cycles summed by cause.
+/// Cycles summed by cause. In JSON an object by cause, without those that are zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<Cause, u64>", into = "BTreeMap<Cause, u64>")]
 pub struct CauseCycles([u64; Cause::ALL.len()]);
 
 impl CauseCycles {
@@ -75,12 +77,12 @@ impl CauseCycles {
 
     /// Cycles of all causes together.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().fold(0, |sum, c| sum.saturating_add(*c))
     }
 
     /// Cycles in which the core did something: all but [`Cause::Asleep`].
     pub fn busy(&self) -> u64 {
-        self.total() - self[Cause::Asleep]
+        self.total().saturating_sub(self[Cause::Asleep])
     }
 
     /// Each cause with its cycles, in report order.
@@ -93,6 +95,20 @@ impl CauseCycles {
     pub fn times(mut self, n: u64) -> Self {
         self.0.iter_mut().for_each(|c| *c *= n);
         self
+    }
+}
+
+impl From<BTreeMap<Cause, u64>> for CauseCycles {
+    fn from(map: BTreeMap<Cause, u64>) -> Self {
+        let mut sum = Self::ZERO;
+        map.into_iter().for_each(|(cause, cycles)| sum[cause] = cycles);
+        sum
+    }
+}
+
+impl From<CauseCycles> for BTreeMap<Cause, u64> {
+    fn from(sum: CauseCycles) -> Self {
+        sum.iter().filter(|(_, cycles)| *cycles > 0).collect()
     }
 }
 
@@ -111,6 +127,6 @@ impl IndexMut<Cause> for CauseCycles {
 
 impl AddAssign for CauseCycles {
     fn add_assign(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = a.saturating_add(b));
     }
 }

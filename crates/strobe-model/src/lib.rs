@@ -6,11 +6,18 @@
 mod balance;
 mod bounds;
 mod cause;
+mod cycles;
+mod form;
 mod profile;
 mod record;
+mod rows;
+mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
 pub use bounds::Bounds;
 pub use cause::{Cause, CauseCycles};
-pub use profile::{AddressSample, By, Frame, Function, Place, Profile, Row, TreeNode};
+pub use cycles::*;
+pub use profile::{AddressSample, Frame, Function, Place, Profile, TreeNode};
 pub use record::*;
+pub use rows::{By, Called, Row, Spot};
+pub use tree::NodeSum;

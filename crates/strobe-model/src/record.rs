@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Balance, Bounds, Cause, CauseCycles, Profile};
 
-/// Version of the record's JSON form; raised when a reader of the old form would go wrong.
+/// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
+/// form would go wrong.
 pub const SCHEMA: u32 = 1;
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// See [`SCHEMA`].
+    #[serde(with = "crate::form::record_schema")]
     pub schema: u32,
     /// What was measured.
     pub subject: Subject,

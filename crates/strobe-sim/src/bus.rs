@@ -526,6 +526,11 @@ impl Bus {
         &self.slots[id.0 as usize].name
     }
 
+    /// What an access through the peripheral bridge waits, in cycles of the peripheral bus.
+    pub fn apb_wait(&self) -> Bounds {
+        self.apb_wait
+    }
+
     /// Names of the devices that can raise an interrupt, joined with slashes.
     pub fn irq_owners(&self, number: u16) -> Option<String> {
         let owners: Vec<&str> = self

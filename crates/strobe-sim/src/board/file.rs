@@ -161,6 +161,11 @@ impl FlashEntry {
         self.wait_states == wait_states && self.prefetch.is_none_or(|p| p == prefetch)
     }
 
+    /// The figures in half cycles, which a checked board file always has.
+    pub fn flash_timing(&self) -> Option<FlashTiming> {
+        self.timing().ok()
+    }
+
     /// The figures in half cycles; `Err` names the key that is out of range.
     pub(super) fn timing(&self) -> Result<FlashTiming, &'static str> {
         Ok(FlashTiming {

@@ -1,0 +1,183 @@
+//! One function explained: what each instruction costs, why, and what blocks and loops sum to.
+//!
+//! This is documentation applied to code, with a run's counts beside it where there was a run. Whoever
+//! fills it knows cores, memories and flow; these types know none of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bounds, Cause, CauseCycles};
+
+/// Version of the report's JSON form, written as `strobe-cycles/1`.
+pub const CYCLES_SCHEMA: u32 = 1;
+
+/// The instructions of one function with their cycles.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CyclesReport {
+    /// See [`CYCLES_SCHEMA`].
+    #[serde(with = "crate::form::cycles_schema")]
+    pub schema: u32,
+    /// Demangled name.
+    pub function: String,
+    /// First address.
+    #[serde(with = "crate::form::address")]
+    pub address: u32,
+    /// Size in bytes, literal pools included.
+    pub size_bytes: u32,
+    /// Board name.
+    pub board: String,
+    /// Core, as its maker writes it.
+    pub core: String,
+    /// Core clock that the figures hold for, where they depend on it (flash wait states).
+    pub clock_hz: Option<u64>,
+    /// What the figures hold for, as `flash: 1 wait state, prefetch on`; one entry per condition.
+    pub conditions: Vec<String>,
+    /// In address order.
+    pub instructions: Vec<InstructionCycles>,
+    /// In address order.
+    pub blocks: Vec<BlockCycles>,
+    /// Outer loops before the loops inside them.
+    pub loops: Vec<LoopCycles>,
+    /// The whole function.
+    pub totals: FunctionCycles,
+    /// What the reader should know, each a sentence or two.
+    pub notes: Vec<String>,
+}
+
+/// Cycles between a least and a most.
+///
+/// The spread comes from data and path (taken or not) or from a model of what no manual documents;
+/// [`CycleRange::likely`] says which: it is there when a model has a part in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct CycleRange {
+    /// At least.
+    pub min: u64,
+    /// At most.
+    pub max: u64,
+    /// The average that the simulated time line uses, where a model has a part in the figure; may have
+    /// a fraction (a flash interface that costs 1.5 cycles on average).
+    pub likely: Option<f64>,
+}
+
+impl CycleRange {
+    /// Always this many, by documented rules.
+    pub const fn exact(cycles: u64) -> Self {
+        CycleRange { min: cycles, max: cycles, likely: None }
+    }
+
+    /// Between two documented figures, as path or data will have it.
+    pub const fn between(min: u64, max: u64) -> Self {
+        CycleRange { min, max, likely: None }
+    }
+
+    /// A modelled figure.
+    pub const fn modelled(min: u64, likely: f64, max: u64) -> Self {
+        CycleRange { min, max, likely: Some(likely) }
+    }
+
+    /// Whether there is nothing to choose.
+    pub fn is_exact(&self) -> bool {
+        self.min == self.max
+    }
+}
+
+/// One instruction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InstructionCycles {
+    /// Its address.
+    #[serde(with = "crate::form::address")]
+    pub address: u32,
+    /// Its encoding as `objdump` prints it, as `f7ff fffe`.
+    pub bytes: String,
+    /// Disassembly.
+    pub text: String,
+    /// Where it comes from, innermost inlined frame.
+    pub source: Option<SourceLine>,
+    /// Cycles of one execution.
+    pub cycles: CycleRange,
+    /// What they are made of; unconditional parts first.
+    pub causes: Vec<CausedCycles>,
+    /// What else decides, as `restarts when interrupted`.
+    pub note: Option<String>,
+    /// What a run saw.
+    pub run: Option<RunCycles>,
+}
+
+/// A part of an instruction's cycles.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CausedCycles {
+    /// Why.
+    pub cause: Cause,
+    /// How many, when the condition holds.
+    pub cycles: CycleRange,
+    /// The condition, as `if taken`; always when absent.
+    pub when: Option<String>,
+}
+
+/// A line of source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// File as the debug information names it, without host directories.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Its text, where the file was found.
+    pub text: Option<String>,
+    /// The inlined function it belongs to, when not the function itself.
+    pub inlined: Option<String>,
+}
+
+/// What a run saw of an instruction, a block, a loop or a function.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCycles {
+    /// Executions (iterations of a loop, calls of a function).
+    pub count: u64,
+    /// Of these, how often an instruction changed the flow; 0 where that means nothing.
+    pub jumped: u64,
+    /// Cycles of all executions.
+    pub cycles: Bounds,
+    /// The likely figure by cause.
+    pub by_cause: CauseCycles,
+}
+
+/// Instructions that always run together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockCycles {
+    /// Address of the first instruction.
+    #[serde(with = "crate::form::address")]
+    pub first: u32,
+    /// Address of the last instruction.
+    #[serde(with = "crate::form::address")]
+    pub last: u32,
+    /// Cycles of one pass: least when it does not jump at its end, most when it does.
+    pub cycles: CycleRange,
+    /// What a run saw.
+    pub run: Option<RunCycles>,
+}
+
+/// A loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoopCycles {
+    /// Address of its first instruction.
+    #[serde(with = "crate::form::address")]
+    pub header: u32,
+    /// Address of the branch back to it.
+    #[serde(with = "crate::form::address")]
+    pub back_edge: u32,
+    /// Nesting: 0 for an outermost loop.
+    pub depth: u32,
+    /// Cycles of one iteration, from header to header; loops inside count as one pass.
+    pub per_iteration: CycleRange,
+    /// What a run saw: `count` is iterations.
+    pub run: Option<RunCycles>,
+}
+
+/// The function as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FunctionCycles {
+    /// Number of instructions.
+    pub instructions: u64,
+    /// From entry to exit, loops passed once, called functions left out; absent when it never returns.
+    pub once_through: Option<CycleRange>,
+    /// What a run saw: `count` is calls.
+    pub run: Option<RunCycles>,
+}
