@@ -26,20 +26,33 @@ impl Bounds {
         self.low == self.high
     }
 
+    /// Without `cycles` that are part of it and exact.
+    #[must_use]
+    pub fn less(&self, cycles: u64) -> Self {
+        Bounds {
+            low: self.low.saturating_sub(cycles),
+            likely: self.likely.saturating_sub(cycles),
+            high: self.high.saturating_sub(cycles),
+        }
+    }
+
     /// Half-widths below and above the likely value as fractions of it: `(0.06, 0.17)` is -6 %, +17 %.
     pub fn relative(&self) -> (f64, f64) {
         let likely = self.likely.max(1) as f64;
-        ((self.likely - self.low) as f64 / likely, (self.high - self.likely) as f64 / likely)
+        let (below, above) =
+            (self.likely.saturating_sub(self.low), self.high.saturating_sub(self.likely));
+        (below as f64 / likely, above as f64 / likely)
     }
 }
 
+// Sums saturate: a record read from a file may hold any numbers, and none may panic.
 impl Add for Bounds {
     type Output = Bounds;
     fn add(self, other: Bounds) -> Bounds {
         Bounds {
-            low: self.low + other.low,
-            likely: self.likely + other.likely,
-            high: self.high + other.high,
+            low: self.low.saturating_add(other.low),
+            likely: self.likely.saturating_add(other.likely),
+            high: self.high.saturating_add(other.high),
         }
     }
 }

@@ -77,12 +77,12 @@ impl CauseCycles {
 
     /// Cycles of all causes together.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.0.iter().fold(0, |sum, c| sum.saturating_add(*c))
     }
 
     /// Cycles in which the core did something: all but [`Cause::Asleep`].
     pub fn busy(&self) -> u64 {
-        self.total() - self[Cause::Asleep]
+        self.total().saturating_sub(self[Cause::Asleep])
     }
 
     /// Each cause with its cycles, in report order.
@@ -127,6 +127,6 @@ impl IndexMut<Cause> for CauseCycles {
 
 impl AddAssign for CauseCycles {
     fn add_assign(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a += b);
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = a.saturating_add(b));
     }
 }

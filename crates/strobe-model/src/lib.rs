@@ -10,10 +10,14 @@ mod cycles;
 mod form;
 mod profile;
 mod record;
+mod rows;
+mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
 pub use bounds::Bounds;
 pub use cause::{Cause, CauseCycles};
 pub use cycles::*;
-pub use profile::{AddressSample, By, Frame, Function, Place, Profile, Row, TreeNode};
+pub use profile::{AddressSample, Frame, Function, Place, Profile, TreeNode};
 pub use record::*;
+pub use rows::{By, Called, Row, Spot};
+pub use tree::NodeSum;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Balance, Bounds, Cause, CauseCycles, Profile};
 
-/// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old form would go wrong.
+/// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
+/// form would go wrong.
 pub const SCHEMA: u32 = 1;
 
 /// One measurement.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bus::Slave;
+use crate::cortexm::timing::CoreKind;
 use crate::device::Size;
 
 const GOOD: &str = "

@@ -13,12 +13,10 @@ mod iwdg;
 mod pwr;
 mod rcc;
 pub(super) mod register;
+mod spi;
 mod syscfg;
 mod tim;
 mod usart;
-
-#[cfg(test)]
-mod bench;
 
 /// The wire by which power control lets the backup domain be written (PWR_CR.DBP).
 const BACKUP_WRITABLE: &str = "PWR_DBP";
@@ -33,6 +31,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-iwdg", iwdg::create),
     ("stm32-pwr", pwr::create),
     ("stm32-rcc", rcc::create),
+    ("stm32-spi", spi::create),
     ("stm32-syscfg", syscfg::create),
     ("stm32-tim", tim::create),
     ("stm32-usart", usart::create),
