@@ -23,6 +23,8 @@ pub mod json;
 mod number;
 mod options;
 mod paint;
+#[cfg(test)]
+mod samples;
 mod table;
 pub mod text;
 mod words;

@@ -118,8 +118,9 @@ mod tests {
     fn times_have_four_digits() {
         let seen = [0, 999, 1_000, 45_187, 999_960, 1_234_567, 12_345_678_901, 4_000_000_000_000];
         let seen = seen.map(time);
-        let wanted =
-            ["0 ns", "999 ns", "1.000 us", "45.19 us", "1.000 ms", "1.235 ms", "12.35 s", "4,000 s"];
+        let wanted = [
+            "0 ns", "999 ns", "1.000 us", "45.19 us", "1.000 ms", "1.235 ms", "12.35 s", "4,000 s",
+        ];
         assert_eq!(seen, wanted);
     }
 

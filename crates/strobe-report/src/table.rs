@@ -173,7 +173,9 @@ impl Table {
         let room = widths.last().copied().unwrap_or_default();
         let lines = wrapped(&last.text, room);
         let mut cells = first.to_vec();
-        for (i, line) in lines.iter().map(String::as_str).chain(lines.is_empty().then_some("")).enumerate() {
+        for (i, line) in
+            lines.iter().map(String::as_str).chain(lines.is_empty().then_some("")).enumerate()
+        {
             if i > 0 {
                 cells = vec![Cell::default(); first.len()];
             }

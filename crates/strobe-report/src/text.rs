@@ -13,6 +13,8 @@ mod layout;
 mod profile;
 mod series;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::io::{self, Write};

@@ -81,7 +81,11 @@ fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
 
 fn matches(value: &Value, schema: &Value, root: &Value, at: &str) -> Result<(), String> {
     let Some(keywords) = schema.as_object() else {
-        return if schema == &Value::Bool(true) { Ok(()) } else { Err(format!("{at}: not allowed")) };
+        return if schema == &Value::Bool(true) {
+            Ok(())
+        } else {
+            Err(format!("{at}: not allowed"))
+        };
     };
     for (keyword, rule) in keywords {
         let fine = match keyword.as_str() {
@@ -117,7 +121,9 @@ fn matches(value: &Value, schema: &Value, root: &Value, at: &str) -> Result<(), 
                 true
             }
             "prefixItems" => {
-                for (item, rule) in value.as_array().into_iter().flatten().zip(rule.as_array().unwrap()) {
+                for (item, rule) in
+                    value.as_array().into_iter().flatten().zip(rule.as_array().unwrap())
+                {
                     matches(item, rule, root, at)?;
                 }
                 true

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use strobe_model::{Cause, CauseCycles, CausedCycles, CyclesReport, InstructionCycles, Trust};
 
 use super::annotate::line_text;
-use super::layout::{heading, item};
 use super::causes;
+use super::layout::{heading, item};
 use crate::Options;
 use crate::figure::{Marks, range};
 use crate::number::{counted, grouped, hertz};

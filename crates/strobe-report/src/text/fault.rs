@@ -30,7 +30,11 @@ pub fn fault(record: &Record, options: &Options, out: &mut dyn Write) -> io::Res
     heading("registers", options, out)?;
     pairs(&fault.registers, options, out)?;
     if !fault.frame.is_empty() {
-        heading("stacked frame: registers as they were when the exception was taken", options, out)?;
+        heading(
+            "stacked frame: registers as they were when the exception was taken",
+            options,
+            out,
+        )?;
         pairs(&fault.frame, options, out)?;
     }
     Ok(())

@@ -34,8 +34,7 @@ pub fn profile(
         By::Address => "address",
     };
     let busy = all.busy();
-    let title =
-        format!("profile by {what}: shares are of {} busy cycles", grouped(busy.likely));
+    let title = format!("profile by {what}: shares are of {} busy cycles", grouped(busy.likely));
     heading(&title, options, out)?;
     let busy_rows = rows.iter().filter(|row| row.cycles.busy() > 0).count();
     let shown = if top == 0 { busy_rows } else { top.min(busy_rows) };
@@ -48,7 +47,16 @@ pub fn profile(
     rows[shown..busy_rows].iter().for_each(|row| rest.add(row));
     if shown < busy_rows {
         let n = busy_rows - shown;
-        let name = format!("{n} other {what}{}", if n == 1 { "" } else if by == By::Address { "es" } else { "s" });
+        let name = format!(
+            "{n} other {what}{}",
+            if n == 1 {
+                ""
+            } else if by == By::Address {
+                "es"
+            } else {
+                "s"
+            }
+        );
         view.sum(&rest, &name, Paint::Faint, &mut table);
     }
     table.rule();

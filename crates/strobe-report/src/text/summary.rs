@@ -57,11 +57,8 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
 
 fn build(subject: &Subject) -> String {
     let sizes = &subject.sizes;
-    let memory = format!(
-        "{} of flash, {} of RAM",
-        counted(sizes.flash, "byte"),
-        counted(sizes.ram, "byte")
-    );
+    let memory =
+        format!("{} of flash, {} of RAM", counted(sizes.flash, "byte"), counted(sizes.ram, "byte"));
     let first = |hex: &str| hex.chars().take(12).collect::<String>();
     let id = match &subject.build_id {
         Some(id) => format!("build id {}", first(id)),

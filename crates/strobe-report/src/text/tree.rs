@@ -33,7 +33,12 @@ const MAX_INDENT: usize = 40;
 ///
 /// # Errors
 /// Those of `out`.
-pub fn tree(record: &Record, tree: &Tree, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+pub fn tree(
+    record: &Record,
+    tree: &Tree,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let profile = &record.profile;
     if profile.tree.is_empty() {
         return Ok(());
@@ -60,7 +65,8 @@ pub fn tree(record: &Record, tree: &Tree, options: &Options, out: &mut dyn Write
     if profile.tree_cut > 0 {
         let text = format!(
             "{} too deep or too many to be kept apart; their cycles count for the caller",
-            counted(profile.tree_cut, "call") + if profile.tree_cut == 1 { " was" } else { " were" }
+            counted(profile.tree_cut, "call")
+                + if profile.tree_cut == 1 { " was" } else { " were" }
         );
         item("! ", &text, Paint::Warn, options, out)?;
     }
