@@ -34,31 +34,38 @@ const LINE: usize = 4 * 13;
 const DUMP: usize = 4 * LINE + 5 + 8;
 const START: &[u8] = b"R00=";
 
-/// Iterates over the dumps of a log, skipping other lines and dumps equal to the one before.
-///
-/// QEMU logs before it executes and may log again when something interrupts it in between, so a dump equal to its
-/// predecessor says nothing new: every instruction changes at least the PC, but for a branch to itself, which from the
-/// registers' point of view is no step at all.
+/// QEMU logs a block when it goes there, and this behind it if an interrupt came first and the block did not run.
+const NOT_RUN: &[u8] = b"Stopped execution of TB chain";
+
+/// Iterates over the dumps of a log, each being the state before an instruction that was then executed.
 pub struct DumpReader<R> {
     input: R,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     consumed: u64,
+    /// The last dump, until what follows shows that its instruction was executed.
     last: Option<CpuState>,
-    repeats: u64,
+    withdrawn: u64,
+}
+
+/// What a line of the log means.
+enum Line {
+    Dump(CpuState),
+    NotRun,
+    Other,
 }
 
 impl<R: Read> DumpReader<R> {
     /// Reads a log.
     pub fn new(input: R) -> Self {
         let buffer = vec![0; 1 << 18];
-        Self { input, buffer, start: 0, end: 0, consumed: 0, last: None, repeats: 0 }
+        Self { input, buffer, start: 0, end: 0, consumed: 0, last: None, withdrawn: 0 }
     }
 
-    /// How many dumps were skipped as repetitions.
-    pub fn repeats(&self) -> u64 {
-        self.repeats
+    /// How many dumps were dropped because their instruction was not executed there and then.
+    pub fn withdrawn(&self) -> u64 {
+        self.withdrawn
     }
 
     /// Moves what is left to the front and reads more; false at the end of the input.
@@ -76,31 +83,32 @@ impl<R: Read> DumpReader<R> {
         self.consumed += bytes as u64;
     }
 
-    /// The next dump, repeated or not.
-    fn next_dump(&mut self) -> Result<Option<CpuState>, DumpError> {
-        loop {
-            while self.end - self.start < DUMP {
-                if !self.fill()? {
-                    let rest = &self.buffer[self.start..self.end];
-                    let partial =
-                        rest.starts_with(START) || rest.windows(5).any(|w| w == b"\nR00=");
-                    let offset = self.consumed;
-                    return if partial { Err(DumpError::Truncated { offset }) } else { Ok(None) };
-                }
+    /// The next line, or the lines of a dump; none at the end of the log.
+    fn next_line(&mut self) -> Result<Option<Line>, DumpError> {
+        while self.end - self.start < DUMP {
+            if !self.fill()? {
+                break;
             }
-            let window = &self.buffer[self.start..self.end];
-            if window.starts_with(START) {
-                let state = parse(&window[..DUMP]).ok_or_else(|| DumpError::Malformed {
-                    offset: self.consumed,
-                    text: String::from_utf8_lossy(&window[..LINE]).into_owned(),
-                })?;
-                self.consume(DUMP);
-                return Ok(Some(state));
-            }
-            // The rest of the status line, or a line of something else; a line may span several reads.
-            let line = window.iter().position(|&b| b == b'\n').map_or(window.len(), |at| at + 1);
-            self.consume(line);
         }
+        let window = &self.buffer[self.start..self.end];
+        if window.is_empty() {
+            return Ok(None);
+        }
+        let offset = self.consumed;
+        if window.starts_with(START) {
+            let dump = window.get(..DUMP).ok_or(DumpError::Truncated { offset })?;
+            let state = parse(dump).ok_or_else(|| DumpError::Malformed {
+                offset,
+                text: String::from_utf8_lossy(&dump[..LINE]).into_owned(),
+            })?;
+            self.consume(DUMP);
+            return Ok(Some(Line::Dump(state)));
+        }
+        // Other lines, and the rest of a dump's last one.
+        let not_run = window.starts_with(NOT_RUN);
+        let line = window.iter().position(|&b| b == b'\n').map_or(window.len(), |at| at + 1);
+        self.consume(line);
+        Ok(Some(if not_run { Line::NotRun } else { Line::Other }))
     }
 }
 
@@ -109,13 +117,15 @@ impl<R: Read> Iterator for DumpReader<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.next_dump() {
-                Ok(Some(state)) if self.last == Some(state) => self.repeats += 1,
-                Ok(Some(state)) => {
-                    self.last = Some(state);
-                    return Some(Ok(state));
+            match self.next_line() {
+                Ok(Some(Line::Dump(state))) => {
+                    if let Some(executed) = self.last.replace(state) {
+                        return Some(Ok(executed));
+                    }
                 }
-                Ok(None) => return None,
+                Ok(Some(Line::NotRun)) => self.withdrawn += u64::from(self.last.take().is_some()),
+                Ok(Some(Line::Other)) => {}
+                Ok(None) => return self.last.take().map(Ok),
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -197,17 +207,20 @@ XPSR=61000000 -ZC- T priv-thread
     }
 
     #[test]
-    fn other_lines_are_skipped_and_repetitions_counted() {
-        let later = ONE.replace("0000004e", "00000050");
-        let text =
-            format!("Loaded reset SP\n{ONE}{ONE}Taking exception 5 [IRQ] on CPU 0\n{later}end");
+    fn other_lines_are_skipped_and_what_did_not_run_is_dropped() {
+        let [second, third] =
+            ["50", "52"].map(|pc| ONE.replace("0000004e", &format!("000000{pc}")));
+        let stopped = "Stopped execution of TB chain before 0x7fb93c057700 [00000050] \n";
+        let irq = "Taking exception 5 [IRQ] on CPU 0\n";
+        let text = format!("Loaded reset SP\n{ONE}{second}{stopped}{irq}{third}{irq}{second}end");
         let mut reader = DumpReader::new(text.as_bytes());
         let pcs: Vec<u32> = reader.by_ref().map(|s| s.expect("a sound log").pc()).collect();
-        assert_eq!(pcs, [0x4e, 0x50]);
-        assert_eq!(reader.repeats(), 1);
+        assert_eq!(pcs, [0x4e, 0x52, 0x50]);
+        assert_eq!(reader.withdrawn(), 1);
         let trickled: Vec<_> =
             DumpReader::new(Trickle(text.as_bytes())).map(Result::unwrap).collect();
         assert_eq!(trickled, states(&text));
+        assert!(states(&format!("{ONE}{stopped}")).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What others say about the same program, to hold the simulator against. For tests and benchmarks, not for users.
 //!
 //! - [`Trace`] runs QEMU's Cortex-M0 and yields the registers before every instruction.
-//! - [`compare`] runs anything that can single-step ([`Stepper`]) in lockstep with such a trace.
+//! - [`compare`] runs anything that can stop anywhere ([`Stepper`]) in lockstep with such a trace.
 //! - [`count`] sums the manual's cycle table over a trace, by its own decoding.
 //!
 //! An oracle that shares code with the accused is none: this crate must not depend on the simulator.
@@ -27,7 +27,7 @@ pub mod qemu;
 mod state;
 
 pub use dump::{DumpError, DumpReader};
-pub use lockstep::{Agreement, Disagreement, Stepper, Stop, compare};
+pub use lockstep::{Agreement, Disagreement, Step, Stepper, Stop, compare};
 pub use program::{Program, ProgramError};
 pub use qemu::{Trace, TraceError};
 pub use state::CpuState;

@@ -1,4 +1,4 @@
-//! Lockstep: step the core under test once for each state of a trace, and stop at the first difference.
+//! Lockstep: the core under test follows a trace and is stopped at the first difference.
 //!
 //! Knows neither QEMU nor any simulator: one is an iterator of states, the other a [`Stepper`].
 
@@ -6,20 +6,47 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::state::CpuState;
 
-/// A core that executes one instruction at a time.
+/// A core that executes a few instructions at a time, one being few as well.
+///
+/// Single steps find the very instruction that goes wrong. Longer strides prove what a fast core does when nobody makes it
+/// stop after each instruction.
 pub trait Stepper {
     /// The registers before the next instruction.
     fn state(&self) -> CpuState;
 
-    /// Takes over the registers that the architecture leaves UNKNOWN at reset: R0 to R12, LR and the flags (B1.5.5).
-    /// PC, SP, the Thumb bit and the exception number are already equal.
+    /// Takes over R0 to R12, LR and the flags, which the architecture leaves UNKNOWN at reset (B1.5.5). PC, SP, the Thumb
+    /// bit and the exception number are already equal.
     fn adopt(&mut self, state: &CpuState);
 
-    /// Executes one instruction and enters the exception, if one is to be taken behind it.
-    fn step(&mut self) -> Result<(), Stop>;
+    /// Executes some instructions, and enters the exception that is to be taken behind the last of them, if any.
+    fn step(&mut self) -> Step;
 }
 
-/// Why a core did not step.
+/// What a core did in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Instructions executed. One that faults counts, as does the semihosting call that ends the program.
+    pub instructions: u64,
+    /// Why it does not go on, if it does not.
+    pub stop: Option<Stop>,
+    /// The last instruction was a call of the host that leaves in R0 what no two hosts agree on, such as the time: R0 is
+    /// taken over from the trace instead of compared.
+    pub answered: bool,
+}
+
+impl Step {
+    /// A step like any other.
+    pub fn of(instructions: u64) -> Self {
+        Self { instructions, stop: None, answered: false }
+    }
+
+    /// The last step.
+    pub fn last(instructions: u64, stop: Stop) -> Self {
+        Self { instructions, stop: Some(stop), answered: false }
+    }
+}
+
+/// Why a core does not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The program ended by semihosting.
@@ -42,6 +69,8 @@ impl Display for Stop {
 pub struct Agreement {
     /// Instructions executed, the last one being the semihosting call that ends the program.
     pub instructions: u64,
+    /// States compared: as many, if the core was stepped one by one.
+    pub compared: u64,
 }
 
 /// The first difference.
@@ -64,81 +93,124 @@ pub enum Disagreement<E: std::error::Error + 'static> {
     State {
         /// Instructions executed, including the one that went wrong.
         instructions: u64,
-        /// The state before it, on which both agreed.
+        /// The last state on which both agreed.
         before: Option<Box<CpuState>>,
         /// What the trace says.
         expected: Box<CpuState>,
         /// What the core under test says.
         actual: Box<CpuState>,
     },
-    /// The core under test stopped while the trace goes on.
+    /// The core under test stopped although the trace goes on, or otherwise than by the program's end.
     #[error(
-        "instruction {instructions}: the core stopped, {stop}, but the trace goes on; before it:\n{before}"
+        "instruction {instructions}: the core stopped, {stop}; the last agreed state:\n{before}"
     )]
     Stopped {
         /// Instructions executed, including the one that stopped.
         instructions: u64,
-        /// The state before it.
+        /// The last state on which both agreed.
         before: Box<CpuState>,
         /// Why it stopped.
         stop: Stop,
     },
-    /// The trace ended with the program while the core under test goes on.
+    /// The trace ended, and the program with it, while the core under test goes on.
     #[error(
-        "instruction {instructions} ended the program, but the core {what}; before it:\n{before}"
+        "instruction {last} ends the program, but the core goes on; the last agreed state:\n{before}"
     )]
     NotEnded {
-        /// Instructions executed, including the one that should have been the last.
-        instructions: u64,
-        /// The state before it.
+        /// The instruction that ends the program, counted from 1.
+        last: u64,
+        /// The last state on which both agreed.
         before: Box<CpuState>,
-        /// What it did instead.
-        what: String,
     },
 }
 
-/// Steps the core through the whole trace.
+/// A core that makes no progress in so many steps never will.
+const IDLE_STEPS: u32 = 1000;
+
+/// Follows the trace to its end.
 ///
-/// Registers and flags must be equal before every instruction, and the core must end where the trace ends.
+/// Registers and flags must be equal wherever the core stands still, and it must end where the trace ends.
 pub fn compare<E: std::error::Error + 'static>(
     core: &mut impl Stepper,
     trace: impl IntoIterator<Item = Result<CpuState, E>>,
 ) -> Result<Agreement, Disagreement<E>> {
-    let mut instructions = 0;
-    let mut before: Option<CpuState> = None;
-    for expected in trace {
-        let expected = expected.map_err(|source| Disagreement::Trace { instructions, source })?;
-        match &before {
-            None => start(core, &expected)?,
-            Some(before) => {
-                instructions += 1;
-                core.step().map_err(|stop| {
-                    let before = Box::new(*before);
-                    Disagreement::Stopped { instructions, before, stop }
-                })?;
+    let mut trace = Follower { states: trace.into_iter(), seen: 0 };
+    let mut agreed = trace.next()?.ok_or(Disagreement::Empty)?;
+    start(core, &agreed)?;
+    let (mut instructions, mut compared, mut idle) = (0, 1, 0);
+    loop {
+        let step = core.step();
+        instructions += step.instructions;
+        idle = if step.instructions > 0 { 0 } else { idle + 1 };
+        let before = Box::new(agreed);
+        match step.stop {
+            Some(Stop::Exited) => {
+                trace.read_to(instructions)?;
+                if trace.seen == instructions && trace.next()?.is_none() {
+                    return Ok(Agreement { instructions, compared });
+                }
+                return Err(Disagreement::Stopped { instructions, before, stop: Stop::Exited });
             }
+            Some(stop) => return Err(Disagreement::Stopped { instructions, before, stop }),
+            None if idle == IDLE_STEPS => {
+                let stop = Stop::Stuck(format!("no instruction in {IDLE_STEPS} steps"));
+                return Err(Disagreement::Stopped { instructions, before, stop });
+            }
+            None => {}
         }
-        let actual = core.state();
-        if actual != expected {
-            let (before, expected, actual) =
-                (before.map(Box::new), Box::new(expected), Box::new(actual));
+        // Behind n instructions the core stands at the state that comes n states after the first.
+        if let Some(state) = trace.read_to(instructions + 1)? {
+            agreed = state;
+        }
+        if trace.seen <= instructions {
+            return Err(Disagreement::NotEnded { last: trace.seen, before });
+        }
+        let mut actual = core.state();
+        if step.answered && actual.r[0] != agreed.r[0] {
+            core.adopt(&CpuState { r: with_r0(actual.r, agreed.r[0]), ..actual });
+            actual = core.state();
+        }
+        if actual != agreed {
+            let (before, expected, actual) = (Some(before), Box::new(agreed), Box::new(actual));
             return Err(Disagreement::State { instructions, before, expected, actual });
         }
-        before = Some(expected);
+        compared += 1;
     }
-    let before = Box::new(before.ok_or(Disagreement::Empty)?);
-    instructions += 1;
-    match core.step() {
-        Err(Stop::Exited) => Ok(Agreement { instructions }),
-        Err(stop) => {
-            let what = format!("stopped otherwise: {stop}");
-            Err(Disagreement::NotEnded { instructions, before, what })
-        }
-        Ok(()) => {
-            let what = format!("goes on at {:#010x}", core.state().pc());
-            Err(Disagreement::NotEnded { instructions, before, what })
-        }
+}
+
+/// A trace and how many of its states have been read.
+struct Follower<I> {
+    states: I,
+    seen: u64,
+}
+
+impl<I, E> Follower<I>
+where
+    I: Iterator<Item = Result<CpuState, E>>,
+    E: std::error::Error + 'static,
+{
+    fn next(&mut self) -> Result<Option<CpuState>, Disagreement<E>> {
+        let state = self.states.next().transpose();
+        let state =
+            state.map_err(|source| Disagreement::Trace { instructions: self.seen, source })?;
+        self.seen += u64::from(state.is_some());
+        Ok(state)
     }
+
+    /// Reads until `count` states have been seen or there are no more; returns the last one read now.
+    fn read_to(&mut self, count: u64) -> Result<Option<CpuState>, Disagreement<E>> {
+        let mut last = None;
+        while self.seen < count {
+            let Some(state) = self.next()? else { break };
+            last = Some(state);
+        }
+        Ok(last)
+    }
+}
+
+fn with_r0(mut r: [u32; 16], value: u32) -> [u32; 16] {
+    r[0] = value;
+    r
 }
 
 /// What reset defines must be equal already; the rest is adopted.
@@ -171,7 +243,7 @@ impl Display for Difference<'_> {
         match self.before {
             Some(before) => writeln!(
                 f,
-                "instruction {} at {:#010x}: different {names}\nbefore it:\n{before}",
+                "instruction {} at {:#010x}: different {names}\nthe last agreed state:\n{before}",
                 self.instructions,
                 before.pc()
             )?,
@@ -187,16 +259,19 @@ mod tests {
 
     use super::*;
 
-    /// Plays a script of states, then stops.
+    /// Plays a script of states in strides, then stops.
     struct Script {
         states: Vec<CpuState>,
         at: usize,
+        stride: usize,
         stop: Stop,
+        /// The state behind the host's answer.
+        answers: Option<usize>,
     }
 
     impl Script {
         fn new(states: &[CpuState]) -> Self {
-            Self { states: states.to_vec(), at: 0, stop: Stop::Exited }
+            Self { states: states.to_vec(), at: 0, stride: 1, stop: Stop::Exited, answers: None }
         }
     }
 
@@ -206,15 +281,16 @@ mod tests {
         }
 
         fn adopt(&mut self, state: &CpuState) {
-            self.states[0] = *state;
+            self.states[self.at] = *state;
         }
 
-        fn step(&mut self) -> Result<(), Stop> {
-            if self.at + 1 == self.states.len() {
-                return Err(self.stop.clone());
+        fn step(&mut self) -> Step {
+            let left = self.states.len() - self.at;
+            if left <= self.stride {
+                return Step::last(left as u64, self.stop.clone());
             }
-            self.at += 1;
-            Ok(())
+            self.at += self.stride;
+            Step { answered: self.answers == Some(self.at), ..Step::of(self.stride as u64) }
         }
     }
 
@@ -232,9 +308,13 @@ mod tests {
     }
 
     #[test]
-    fn equal_runs_agree() {
-        let trace = states(5);
-        assert_eq!(run(&mut Script::new(&trace), &trace).unwrap(), Agreement { instructions: 5 });
+    fn equal_runs_agree_at_any_stride() {
+        let trace = states(12);
+        for (stride, compared) in [(1, 12), (2, 6), (5, 3), (11, 2), (12, 1), (99, 1)] {
+            let mut core = Script { stride, ..Script::new(&trace) };
+            let expected = Agreement { instructions: 12, compared };
+            assert_eq!(run(&mut core, &trace).unwrap(), expected, "stride {stride}");
+        }
     }
 
     #[test]
@@ -275,16 +355,51 @@ mod tests {
         }
     }
 
+    /// A difference that lasts is found at any stride, and so is one instruction too many or too few.
+    #[test]
+    fn strides_find_what_lasts() {
+        let trace = states(12);
+        for stride in [1, 2, 5, 11] {
+            let wrong = |from: usize| {
+                let mut states = trace.clone();
+                states[from..].iter_mut().for_each(|s| s.r[2] = 0);
+                Script { stride, ..Script::new(&states) }
+            };
+            let error = run(&mut wrong(stride), &trace).unwrap_err();
+            assert!(matches!(error, Disagreement::State { .. }), "stride {stride}: {error}");
+            for (core, oracle) in [(11, 12), (12, 11)] {
+                let mut short = Script { stride, ..Script::new(&trace[..core]) };
+                assert!(run(&mut short, &trace[..oracle]).is_err(), "stride {stride}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_answer_of_a_host_is_adopted_but_nothing_else() {
+        let trace = states(6);
+        let mut other = trace.clone();
+        other[3].r[0] = 99;
+        let answers = |at| Script { answers: Some(at), ..Script::new(&other) };
+        assert!(run(&mut answers(3), &trace).is_ok());
+        assert!(run(&mut answers(2), &trace).is_err());
+        other[3].r[1] = 99;
+        let answers = |at| Script { answers: Some(at), ..Script::new(&other) };
+        assert!(run(&mut answers(3), &trace).is_err());
+    }
+
     #[test]
     fn stopping_early_or_late_or_otherwise_is_found() {
         let trace = states(6);
         let error = run(&mut Script::new(&trace[..4]), &trace).unwrap_err();
         assert!(matches!(error, Disagreement::Stopped { instructions: 4, .. }), "{error}");
         let error = run(&mut Script::new(&trace), &trace[..4]).unwrap_err();
-        assert!(matches!(error, Disagreement::NotEnded { instructions: 4, .. }), "{error}");
+        assert!(matches!(error, Disagreement::NotEnded { last: 4, .. }), "{error}");
         let mut stuck = Script { stop: Stop::Stuck("lockup".into()), ..Script::new(&trace) };
         let error = run(&mut stuck, &trace).unwrap_err();
         assert!(error.to_string().contains("lockup"), "{error}");
+        let mut idle = Script { stride: 0, ..Script::new(&trace) };
+        let error = run(&mut idle, &trace).unwrap_err();
+        assert!(error.to_string().contains("no instruction"), "{error}");
         assert!(matches!(run(&mut Script::new(&trace), &[]), Err(Disagreement::Empty)));
     }
 }

@@ -1,38 +1,62 @@
-//! The memory a program starts with, to look up the instructions that a trace names by address only.
+//! The memory a program starts with, to load it and to look up the instructions that a trace names by address only.
 
-use object::{Object, ObjectSegment};
+use object::LittleEndian;
+use object::elf::PT_LOAD;
+use object::read::elf::{ElfFile32, ProgramHeader};
 
 /// Why a program could not be loaded.
 #[derive(Debug, thiserror::Error)]
-#[error("not an ELF program that can be traced")]
-pub struct ProgramError(#[from] object::Error);
+pub enum ProgramError {
+    /// It is something else.
+    #[error("not a 32-bit little-endian ELF program")]
+    NotElf(#[from] object::Error),
+    /// A segment's bytes are not in the file.
+    #[error("the segment loaded at {0:#010x} lies beyond the end of the file")]
+    Cut(u32),
+}
 
 /// The initialised memory of an ELF file.
 #[derive(Clone, Debug)]
 pub struct Program {
-    segments: Vec<(u32, Vec<u8>)>,
+    segments: Vec<Segment>,
+}
+
+#[derive(Clone, Debug)]
+struct Segment {
+    loaded_at: u32,
+    runs_at: u32,
+    bytes: Vec<u8>,
 }
 
 impl Program {
-    /// Reads the segments of an ELF file.
-    ///
-    /// They are taken where they run. Code that the program itself copies to RAM is found because its segment says so
-    /// too; code made at run time is not.
+    /// Reads the loadable segments of an ELF file.
     pub fn from_elf(bytes: &[u8]) -> Result<Self, ProgramError> {
-        let file = object::File::parse(bytes)?;
+        let file = ElfFile32::<LittleEndian>::parse(bytes)?;
+        let endian = LittleEndian;
         let mut segments = Vec::new();
-        for segment in file.segments() {
-            // An address beyond 32 bits cannot occur in an ELF32 file.
-            segments.push((segment.address() as u32, segment.data()?.to_vec()));
+        for header in file.elf_program_headers() {
+            if header.p_type(endian) != PT_LOAD {
+                continue;
+            }
+            let (loaded_at, runs_at) = (header.p_paddr(endian), header.p_vaddr(endian));
+            let data = header.data(endian, bytes).map_err(|()| ProgramError::Cut(loaded_at))?;
+            segments.push(Segment { loaded_at, runs_at, bytes: data.to_vec() });
         }
         Ok(Self { segments })
     }
 
-    /// The halfword at an address, if the file has it.
+    /// What a programmer writes into the chip: address and bytes of each piece.
+    pub fn image(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.segments.iter().map(|s| (s.loaded_at, &s.bytes[..]))
+    }
+
+    /// The halfword at an address, where it runs, if the file has it.
+    ///
+    /// Code that the program itself copies to RAM is found, for its segment says where it runs; code made at run time is not.
     pub fn halfword(&self, address: u32) -> Option<u16> {
-        self.segments.iter().find_map(|(start, bytes)| {
-            let at = address.checked_sub(*start)? as usize;
-            let pair = bytes.get(at..at.checked_add(2)?)?;
+        self.segments.iter().find_map(|segment| {
+            let at = address.checked_sub(segment.runs_at)? as usize;
+            let pair = segment.bytes.get(at..at.checked_add(2)?)?;
             Some(u16::from_le_bytes([pair[0], pair[1]]))
         })
     }

@@ -73,18 +73,13 @@ impl Trace {
     /// Starts QEMU; it is killed when the trace is dropped or the deadline passes.
     pub fn start(elf: &Path, deadline: Duration) -> Result<Self, TraceError> {
         let mut command = command(elf);
-        // One instruction per translation block, a dump before each block, and no jumping from block to block unseen.
+        // One instruction per translation block, a dump before each block, and a note if it was not executed after all.
         // QEMU buffers the log by line if it is named and not at all if it goes to standard error.
-        command.args(["-singlestep", "-d", "cpu,nochain", "-D", "/dev/fd/1"]);
+        command.args(["-singlestep", "-d", "cpu,exec,nochain", "-D", "/dev/fd/1"]);
         let (run, log) = Run::start(command, deadline).map_err(TraceError::Start)?;
         let dumps = DumpReader::new(log);
         let elf = elf.to_owned();
         Ok(Self { dumps, run, elf, deadline, started: false, ended: false, exit_code: None })
-    }
-
-    /// How many dumps were skipped because they repeated the one before.
-    pub fn repeats(&self) -> u64 {
-        self.dumps.repeats()
     }
 
     /// The program's exit code, once the trace has come to its end.

@@ -4,12 +4,14 @@
 //! by the types in [`file`]; the files that come with the project are under `boards/`.
 
 use crate::bus::Bus;
+use crate::cortexm::CoreOptions;
+use crate::cortexm::timing::Timing;
 
 mod build;
 mod check;
 pub mod file;
 
-pub use file::{CoreEntry, CoreModel, FlashEntry};
+pub use file::{CoreEntry, FlashEntry};
 
 /// A board description, parsed and checked.
 #[derive(Debug, Clone)]
@@ -99,6 +101,24 @@ impl Board {
     /// What kind of core it has.
     pub fn core(&self) -> &CoreEntry {
         &self.file.core
+    }
+
+    /// The core as [`Machine::new`](crate::cortexm::Machine::new) wants it.
+    pub fn core_options(&self) -> CoreOptions {
+        let core = &self.file.core;
+        CoreOptions {
+            timing: Timing {
+                kind: core.model,
+                multiplier_cycles: core.multiplier_cycles,
+                io_port: core.io_port.iter().map(|r| r.base..r.base + r.size).collect(),
+            },
+            irq_lines: u32::from(core.irq_lines),
+            cpuid: core.cpuid,
+            systick_reference_divider: core.systick_reference_divider,
+            systick_calibration: core.systick_calibration,
+            vtor_mask: core.vtor_mask,
+            vectors: core.vectors,
+        }
     }
 
     /// Core clock at reset, in hertz.

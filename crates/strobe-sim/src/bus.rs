@@ -220,13 +220,14 @@ impl Bus {
         self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
     }
 
-    /// A naturally aligned read by a bus master at `self.now`.
+    /// A naturally aligned read by a bus master at `self.now`. Device events due by then happen first.
     pub fn read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
         let address = self.unalias(address);
         if let Some(value) = self.memory_at(address).and_then(|m| m.read(address, size)) {
             return Ok(value);
         }
         let Some(at) = self.slot_at(address) else { return self.read_unmodelled(address, size) };
+        self.run_events(self.now);
         if !self.clocked(at) {
             return Ok(0);
         }
@@ -239,7 +240,7 @@ impl Bus {
         }
     }
 
-    /// A naturally aligned write by a bus master at `self.now`.
+    /// A naturally aligned write by a bus master at `self.now`. Device events due by then happen first.
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let value = value & size.mask();
@@ -257,6 +258,7 @@ impl Bus {
         let Some(at) = self.slot_at(address) else {
             return self.write_unmodelled(address, size, value);
         };
+        self.run_events(self.now);
         if !self.clocked(at) {
             return Ok(());
         }
@@ -270,15 +272,20 @@ impl Bus {
     }
 
     fn clocked(&mut self, at: usize) -> bool {
-        let slot = &mut self.slots[at];
-        if slot.gate.is_none_or(|gate| self.clocks.gate_open(gate)) {
+        if self.gate_open(DeviceId(at as u8)) {
             return true;
         }
+        let slot = &mut self.slots[at];
         if slot.unclocked == 0 {
             slot.unclocked_pc = self.pc;
         }
         slot.unclocked += 1;
         false
+    }
+
+    /// Whether the clock controller lets a device's clock through.
+    pub(crate) fn gate_open(&self, id: DeviceId) -> bool {
+        self.slots[id.0 as usize].gate.is_none_or(|gate| self.clocks.gate_open(gate))
     }
 
     fn note_strict(&mut self, address: u32) {
@@ -397,13 +404,20 @@ impl Bus {
 
     pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64) {
         // An event in the past would stop time; the earliest is now.
-        self.slots[id.0 as usize].due = cycle.max(self.now);
+        let due = &mut self.slots[id.0 as usize].due;
+        if *due == cycle {
+            return;
+        }
+        *due = cycle.max(self.now);
         self.recompute_due();
         self.attention = true;
     }
 
     pub(crate) fn set_irq(&mut self, id: DeviceId, line: usize, level: bool) {
         let Some(entry) = self.slots[id.0 as usize].irqs.get_mut(line) else { return };
+        if entry.1 == level {
+            return;
+        }
         entry.1 = level;
         let number = entry.0;
         // Several devices may share a line: it is high while any of them asks.
@@ -512,6 +526,11 @@ impl Bus {
         &self.slots[id.0 as usize].name
     }
 
+    /// What an access through the peripheral bridge waits, in cycles of the peripheral bus.
+    pub fn apb_wait(&self) -> Bounds {
+        self.apb_wait
+    }
+
     /// Names of the devices that can raise an interrupt, joined with slashes.
     pub fn irq_owners(&self, number: u16) -> Option<String> {
         let owners: Vec<&str> = self
@@ -550,12 +569,6 @@ impl Bus {
         Some((&slot.name, address - slot.base))
     }
 
-    /// Names of the devices on an interrupt line, in the board file's order.
-    pub fn interrupt_users(&self, number: u16) -> impl Iterator<Item = &str> + '_ {
-        let users = self.slots.iter().filter(move |s| s.irqs.iter().any(|&(n, _)| n == number));
-        users.map(|s| s.name.as_str())
-    }
-
     /// The outside world drives a pin, or (`None`) lets go of it.
     pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);
@@ -571,6 +584,11 @@ impl Bus {
             self.generation += 1;
             self.attention = true;
         }
+    }
+
+    /// How many bytes from the host a serial device can take now.
+    pub fn host_room(&self, id: DeviceId) -> usize {
+        self.slots[id.0 as usize].device.as_ref().map_or(0, |device| device.host_room())
     }
 
     /// Hands a byte from the host to a serial device.

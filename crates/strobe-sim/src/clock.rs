@@ -2,6 +2,8 @@
 //!
 //! Simulated time is counted in core clock cycles; the clock's history turns them into seconds.
 
+use std::collections::BTreeMap;
+
 /// From `cycle` on, the core runs at `hz`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockChange {
@@ -32,6 +34,7 @@ pub struct Clocks {
     /// Core cycles per timer kernel clock cycle (the APB clock, doubled when it is divided).
     pub timer_divider: u32,
     open_gates: Vec<Gate>,
+    kernel_hz: BTreeMap<String, u32>,
 }
 
 impl Clocks {
@@ -43,6 +46,7 @@ impl Clocks {
             apb_divider: 1,
             timer_divider: 1,
             open_gates: Vec::new(),
+            kernel_hz: BTreeMap::new(),
         }
     }
 
@@ -100,6 +104,19 @@ impl Clocks {
             }
             _ => {}
         }
+    }
+
+    /// Gives a device a kernel clock of its own in hertz, or puts it back on its bus clock.
+    pub fn set_kernel_hz(&mut self, device: &str, hz: Option<u32>) {
+        match hz {
+            Some(hz) => self.kernel_hz.insert(device.to_owned(), hz.max(1)),
+            None => self.kernel_hz.remove(device),
+        };
+    }
+
+    /// The kernel clock of a device that does not run from its bus clock.
+    pub fn kernel_hz(&self, device: &str) -> Option<u32> {
+        self.kernel_hz.get(device).copied()
     }
 
     /// Whether a peripheral behind `gate` is clocked.

@@ -3,7 +3,7 @@
 //! A device sees register accesses, its own timed events and changes of the signals it listens to.
 //! It speaks only through [`Context`], never to another device.
 
-use crate::bus::Bus;
+use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
@@ -12,6 +12,8 @@ mod registers;
 pub mod stm32;
 mod unmodelled;
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 pub(crate) mod rig;
 
@@ -116,7 +118,12 @@ pub trait Device: Send {
         let _ = (byte, cx);
     }
 
-    /// The core or a bus clock changed frequency.
+    /// How many bytes from the host the device can take without losing any.
+    fn host_room(&self) -> usize {
+        0
+    }
+
+    /// The core or a bus clock changed frequency, or a clock gate opened or closed.
     fn clock_changed(&mut self, cx: &mut Context) {
         let _ = cx;
     }
@@ -203,6 +210,16 @@ impl Context<'_> {
         self.bus.set_irq(self.id, line, level);
     }
 
+    /// How many interrupt lines the board file gives the device.
+    pub fn interrupt_lines(&self) -> usize {
+        self.bus.slots[self.id.0 as usize].irqs.len()
+    }
+
+    /// Whether the device's own clock runs. A change is announced by [`Device::clock_changed`].
+    pub fn clocked(&self) -> bool {
+        self.bus.gate_open(self.id)
+    }
+
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
@@ -211,6 +228,11 @@ impl Context<'_> {
     /// A signal's level.
     pub fn level(&self, id: SignalId) -> bool {
         self.bus.signals.level(id)
+    }
+
+    /// Whether anything would notice a change of the signal; what nobody sees need not be computed.
+    pub fn is_observed(&self, id: SignalId) -> bool {
+        self.bus.signals.is_observed(id)
     }
 
     /// The clock tree.
@@ -250,6 +272,16 @@ impl Context<'_> {
         self.bus.write(address, size, value)
     }
 
+    /// For a bus master: which slave answers `address`.
+    pub fn slave_of(&self, address: u32) -> Slave {
+        self.bus.slave_of(address)
+    }
+
+    /// For a bus master: wait states of a flash access as now programmed.
+    pub fn flash_wait_states(&self) -> u8 {
+        self.bus.flash_state.0
+    }
+
     /// For a bus master: the slave behind `address` is taken for `cycles` from now on.
     pub fn occupy(&mut self, address: u32, cycles: u32) {
         self.bus.occupy(address, cycles);
@@ -281,12 +313,6 @@ impl Context<'_> {
     /// What the world outside the chip does to a pin.
     pub fn external(&self, pin: SignalId) -> Option<bool> {
         self.bus.signals.external(pin)
-    }
-
-    /// Whether this device's own clock is on. A change is announced by [`Device::clock_changed`].
-    pub fn clocked(&self) -> bool {
-        let gate = self.bus.slots[self.id.0 as usize].gate;
-        gate.is_none_or(|gate| self.bus.clocks.gate_open(gate))
     }
 
     /// For a clock controller: opens or closes a peripheral's clock gate.

@@ -99,6 +99,12 @@ impl Signals {
         }
     }
 
+    /// Whether a device listens to the wire or its edges are recorded.
+    pub fn is_observed(&self, id: SignalId) -> bool {
+        let wire = &self.wires[id.0 as usize];
+        wire.is_pin || !wire.listeners.is_empty()
+    }
+
     /// Sets a level; returns whether a pin changed.
     pub(crate) fn set(&mut self, id: SignalId, level: bool) -> bool {
         let wire = &mut self.wires[id.0 as usize];

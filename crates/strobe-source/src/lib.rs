@@ -3,4 +3,5 @@
 //!
 //! For now there is one: the simulated board. Sources know nothing of reports.
 
+pub mod cycles;
 pub mod simulated;

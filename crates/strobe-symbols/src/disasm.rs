@@ -162,7 +162,7 @@ impl Iterator for Listing<'_> {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
-        while self.items.is_empty() {
+        while self.items.is_empty() && !self.rest.is_empty() {
             let piece = self.firmware.code.pieces_in(self.rest.clone()).next()?;
             let piece = Piece { end: piece.end.min(piece.start + CHUNK), ..piece };
             self.rest.start = self.decode(piece).max(piece.start + 1);

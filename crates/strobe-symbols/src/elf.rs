@@ -322,7 +322,7 @@ fn section_names<'a>(
 ) -> Result<&'a [u8], Error> {
     let index = match header.e_shstrndx.get(LE) {
         elf::SHN_UNDEF => return Ok(&[]),
-        elf::SHN_XINDEX => headers[0].sh_link.get(LE) as usize,
+        elf::SHN_XINDEX => headers.first().map_or(0, |first| first.sh_link.get(LE) as usize),
         index => usize::from(index.0),
     };
     let names = headers.get(index).ok_or_else(|| {

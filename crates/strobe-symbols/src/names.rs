@@ -87,6 +87,8 @@ pub fn plain_name(name: &str) -> String {
                 }
             }
             '>' if depth > 0 => depth -= 1,
+            '.' if depth == 0 && is_clone_suffix(&name[at + 1..]) => break,
+            '[' if depth == 0 && name[at..].starts_with("[clone ") => break,
             '(' if depth == 0 => match literal_parentheses(&name[at..]) {
                 Some(text) => {
                     plain.push_str(text);
@@ -100,6 +102,13 @@ pub fn plain_name(name: &str) -> String {
         }
     }
     plain.trim_end().to_owned()
+}
+
+/// What GCC and LLVM append to the names of specialised, split and promoted copies.
+fn is_clone_suffix(rest: &str) -> bool {
+    const SUFFIXES: [&str; 8] =
+        ["constprop", "isra", "part", "cold", "lto_priv", "localalias", "ipa", "llvm"];
+    SUFFIXES.iter().any(|suffix| rest.starts_with(suffix))
 }
 
 fn literal_parentheses(rest: &str) -> Option<&'static str> {
@@ -139,5 +148,7 @@ mod tests {
             "core::ptr::drop_in_place"
         );
         assert_eq!(plain_name("main"), "main");
+        assert_eq!(plain_name("fold.constprop.0"), "fold");
+        assert_eq!(plain_name(&demangle("_ZN1a1bEi.isra.0")), "a::b");
     }
 }

@@ -1,2 +1,55 @@
-//! The `strobe` command.
-fn main() {}
+//! The `strobe` command: parses arguments, calls the library crates, prints.
+//!
+//! One file per subcommand. Results go to standard output, everything else to standard error.
+
+mod board;
+mod boards;
+mod completions;
+mod exit;
+mod host;
+mod input;
+mod output;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures, explains and compares where firmware spends its cycles.
+#[derive(Parser)]
+#[command(name = "strobe", version, about, after_help = exit::HELP, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: output::Color,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Args),
+    Boards(boards::Args),
+    Completions(completions::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are results; anything else is a usage error.
+            let _ = error.print();
+            return if error.use_stderr() { exit::USAGE.into() } else { ExitCode::SUCCESS };
+        }
+    };
+    cli.color.apply();
+    let result = match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Boards(args) => boards::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}

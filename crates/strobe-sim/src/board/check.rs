@@ -1,7 +1,8 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{AddressRange, CoreModel, File, Kind};
+use super::file::{AddressRange, File, Kind};
+use crate::cortexm::timing::CoreKind;
 
 /// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
 const MEMORY_LIMIT: u64 = 256 << 20;
@@ -29,7 +30,7 @@ fn check_core(file: &File) -> Result<(), BoardError> {
     if core.irq_lines > 32 {
         return bad("irq_lines", "ARMv6-M has at most 32");
     }
-    if core.model == CoreModel::CortexM0 && (core.vtor_mask != 0 || !core.io_port.is_empty()) {
+    if core.model == CoreKind::CortexM0 && (core.vtor_mask != 0 || !core.io_port.is_empty()) {
         return bad("model", "a cortex-m0 has neither vtor_mask nor io_port; cortex-m0plus may");
     }
     core.io_port.iter().try_for_each(|&range| check_range("core.io_port", range))

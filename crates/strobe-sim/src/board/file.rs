@@ -1,6 +1,8 @@
 //! The board file format, key by key. Unknown keys are errors that name the known ones.
 
 use serde::Deserialize;
+
+use crate::cortexm::timing::CoreKind;
 use strobe_model::Bounds;
 
 use crate::clock::Gate;
@@ -38,22 +40,12 @@ pub struct File {
     pub reset_value: Vec<ResetValue>,
 }
 
-/// Which core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CoreModel {
-    /// Cortex-M0 (ARM DDI 0432C).
-    CortexM0,
-    /// Cortex-M0+ (ARM DDI 0484C).
-    CortexM0plus,
-}
-
 /// The core and what its implementer chose.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreEntry {
     /// Which core.
-    pub model: CoreModel,
+    pub model: CoreKind,
     /// Cycles of MULS: 1 (fast) or 32 (small).
     pub multiplier_cycles: u8,
     /// Interrupt request lines, at most 32.
@@ -167,6 +159,11 @@ impl FlashEntry {
     /// Whether the entry is for this setting.
     pub fn applies(&self, wait_states: u8, prefetch: bool) -> bool {
         self.wait_states == wait_states && self.prefetch.is_none_or(|p| p == prefetch)
+    }
+
+    /// The figures in half cycles, which a checked board file always has.
+    pub fn flash_timing(&self) -> Option<FlashTiming> {
+        self.timing().ok()
     }
 
     /// The figures in half cycles; `Err` names the key that is out of range.

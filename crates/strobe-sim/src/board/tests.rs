@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bus::Slave;
+use crate::cortexm::timing::CoreKind;
 use crate::device::Size;
 
 const GOOD: &str = "
@@ -70,7 +71,7 @@ fn changed(from: &str, to: &str) -> Result<Board, BoardError> {
 fn a_board_becomes_a_bus() {
     let board = Board::parse(GOOD).unwrap();
     assert_eq!((board.name(), board.clock_hz()), ("test", 8_000_000));
-    assert_eq!(board.core().model, CoreModel::CortexM0plus);
+    assert_eq!(board.core().model, CoreKind::CortexM0plus);
     assert_eq!(board.core().systick_calibration, 1 << 31);
     let mut bus = board.build().unwrap();
     assert_eq!(bus.read(0x10, Size::Word).unwrap(), 0x1234_5678, "contents, through the alias");
@@ -82,7 +83,7 @@ fn a_board_becomes_a_bus() {
     assert_eq!(bus.read(0x4000_5404, Size::Word).unwrap(), 0x55);
     assert_eq!(bus.slave_of(0x4001_5800), Slave::Apb);
     assert_eq!(bus.place_of(0x4001_5804), Some(("ID", 4)));
-    assert_eq!(bus.interrupt_users(3).collect::<Vec<_>>(), ["ID"]);
+    assert_eq!(bus.irq_owners(3).as_deref(), Some("ID"));
 }
 
 #[test]

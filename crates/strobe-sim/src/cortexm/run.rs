@@ -16,7 +16,7 @@ use super::exec::{Port, exec, load_multiple};
 use super::fault::{Fault, FaultReport};
 use super::insn::Insn;
 use super::system::number;
-use crate::device::Size;
+use crate::device::{ResetCause, Size};
 use crate::flash::{HalfCycles, bounds};
 use crate::memory::BusFault;
 use crate::observe::{Access, Observer, Retired, TransferKind, Wait};
@@ -92,6 +92,8 @@ impl<O: Observer> Machine<O> {
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         // A stop address under the core now has been reported already.
         let mut skip_stop = Some(self.cpu.pc);
+        // The horizon is that of an earlier call, whose limit may have been further away.
+        self.check = true;
         loop {
             if self.check || self.now >= self.horizon {
                 if interrupted.load(Ordering::Relaxed) {
@@ -145,8 +147,11 @@ impl<O: Observer> Machine<O> {
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
-        if self.bus.reset_request.is_some() || std::mem::take(&mut self.system.reset_requested) {
-            self.system_reset();
+        if std::mem::take(&mut self.system.reset_requested) {
+            self.bus.reset_request.get_or_insert(ResetCause::Software);
+        }
+        if let Some(cause) = self.bus.reset_request {
+            self.system_reset(cause);
         }
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
@@ -166,9 +171,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    fn system_reset(&mut self) {
-        let why = self.bus.reset_request.take().unwrap_or("software (AIRCR.SYSRESETREQ)");
-        self.bus.warnings.add(format!("system reset by {why}"));
+    fn system_reset(&mut self, cause: ResetCause) {
+        self.bus.warnings.add(format!("system reset: {cause}"));
         self.resets += 1;
         if self.reset().is_err() {
             self.cpu.thumb = false;

@@ -388,8 +388,8 @@ impl System {
             0x100 => self.enabled |= value & self.irq_mask,
             0x180 => self.enabled &= !value,
             0x200 => self.set_pending(value, now),
-            // A line that is high stays pending only through a new edge.
-            0x280 => self.pending &= !value,
+            // A line that is still high keeps its interrupt pending (DUI 0497A 4.2.9), unless its handler runs.
+            0x280 => self.pending &= !value | self.lines & !((self.active >> 16) as u32),
             0xd04 => self.write_icsr(value, now),
             0xd08 => self.vtor = value & self.vtor_mask,
             0xd0c if value >> 16 == 0x05fa => self.write_aircr(value),
@@ -425,6 +425,22 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// DUI 0497A 4.2.9: software cannot clear what the peripheral still asks for.
+    #[test]
+    fn a_high_line_stays_pending_when_cleared() {
+        let mut system = System::new(32, 0, 0);
+        let levels = |bits| [bits, 0, 0, 0, 0, 0, 0, 0];
+        system.update_lines(&levels(1 << 20), &[0; 32]);
+        system.write(0xe000_e280, Size::Word, 1 << 20, 0);
+        assert_eq!(system.pending, 1 << 20);
+        system.activate(36);
+        system.write(0xe000_e280, Size::Word, 1 << 20, 0);
+        assert_eq!(system.pending, 0, "its handler runs");
+        system.update_lines(&levels(0), &[0; 32]);
+        system.deactivate(36, 0);
+        assert_eq!(system.pending, 0);
+    }
 
     fn running(reload: u32) -> SysTick {
         let mut tick = SysTick { reference_divider: 8, ..SysTick::default() };

@@ -4,7 +4,7 @@ use super::Size;
 use crate::board::Board;
 use crate::bus::Bus;
 
-/// An 8 MHz board with 1 KiB of flash and of RAM.
+/// An 8 MHz board with 1 KiB of flash and 4 KiB of RAM.
 const BARE: &str = "
 name = 'rig'
 description = 'devices under test'
@@ -12,9 +12,25 @@ clock_hz = 8_000_000
 core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 32, cpuid = 0x410c_c200 }
 memory = [
   { name = 'flash', kind = 'flash', base = 0x0800_0000, size = 0x400, alias = 0 },
-  { name = 'ram', kind = 'ram', base = 0x2000_0000, size = 0x400 },
+  { name = 'ram', kind = 'ram', base = 0x2000_0000, size = 0x1000 },
 ]
 ";
+
+/// Where the rig's RAM starts.
+pub(crate) const RAM: u32 = 0x2000_0000;
+
+/// A device on the peripheral bus, as a board file lists it; `options` are lines of TOML.
+pub(crate) fn apb_device(
+    (name, model): (&str, &str),
+    base: u32,
+    irq: &[u16],
+    options: &str,
+) -> String {
+    format!(
+        "[[device]]\nname = '{name}'\nmodel = '{model}'\nbase = {base}\nsize = 0x400\nbus = 'apb'\n\
+         irq = {irq:?}\n[device.options]\n{options}\n"
+    )
+}
 
 pub(crate) struct Rig {
     pub(crate) bus: Bus,
@@ -58,6 +74,38 @@ impl Rig {
     pub(crate) fn advance(&mut self, cycles: u64) {
         let to = self.bus.now + cycles;
         self.bus.run_events(to);
+    }
+
+    /// Lets time pass up to `cycle`.
+    pub(crate) fn run_to(&mut self, cycle: u64) {
+        assert!(cycle >= self.bus.now, "time goes forward");
+        self.bus.run_events(cycle);
+    }
+
+    /// Lets time pass until interrupt `number` is requested; `None` if it is not by `limit`.
+    pub(crate) fn run_to_irq(&mut self, number: u32, limit: u64) -> Option<u64> {
+        while !self.irq(number) {
+            if self.bus.next_due > limit {
+                return None;
+            }
+            self.run_to(self.bus.next_due);
+        }
+        Some(self.bus.now)
+    }
+
+    /// Records the edges of a wire from now on.
+    pub(crate) fn watch(&mut self, signal: &str) {
+        let id = self.bus.signals.intern(signal);
+        self.bus.signals.mark_pin(id);
+        self.bus.record_edges = true;
+    }
+
+    /// The edges of a watched wire so far, as (cycle, level).
+    pub(crate) fn edges(&self, signal: &str) -> Vec<(u64, bool)> {
+        let id = self.bus.signals.find(signal).expect("a wire of the board");
+        let edges = &self.bus.edges;
+        assert!(edges.is_sorted_by_key(|e| e.cycle), "time goes forward");
+        edges.iter().filter(|e| e.pin == id).map(|e| (e.cycle, e.level)).collect()
     }
 
     pub(crate) fn irq(&self, number: u32) -> bool {

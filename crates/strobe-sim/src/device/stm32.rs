@@ -5,6 +5,7 @@
 use super::Maker;
 
 mod crc;
+mod dma;
 mod exti;
 mod flash_ctl;
 mod gpio;
@@ -12,7 +13,10 @@ mod iwdg;
 mod pwr;
 mod rcc;
 pub(super) mod register;
+mod spi;
 mod syscfg;
+mod tim;
+mod usart;
 
 /// The wire by which power control lets the backup domain be written (PWR_CR.DBP).
 const BACKUP_WRITABLE: &str = "PWR_DBP";
@@ -20,11 +24,15 @@ const BACKUP_WRITABLE: &str = "PWR_DBP";
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-crc", crc::create),
+    ("stm32-dma", dma::create),
     ("stm32-exti", exti::create),
     ("stm32-flash", flash_ctl::create),
     ("stm32-gpio", gpio::create),
     ("stm32-iwdg", iwdg::create),
     ("stm32-pwr", pwr::create),
     ("stm32-rcc", rcc::create),
+    ("stm32-spi", spi::create),
     ("stm32-syscfg", syscfg::create),
+    ("stm32-tim", tim::create),
+    ("stm32-usart", usart::create),
 ];

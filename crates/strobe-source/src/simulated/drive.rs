@@ -75,7 +75,8 @@ impl Run {
         mut bus: Bus,
         host: &mut dyn Host,
     ) -> Result<Self, Error> {
-        let resolve = |spot: &Option<String>| spot.as_deref().map(|s| address(firmware, s)).transpose();
+        let resolve =
+            |spot: &Option<String>| spot.as_deref().map(|s| address(firmware, s)).transpose();
         let (from, to, until) =
             (resolve(&settings.from)?, resolve(&settings.to)?, resolve(&settings.until)?);
         let (pins, arrivals) = marks(firmware, board, &mut bus, &settings.marks)?;
@@ -286,7 +287,12 @@ fn marks(
             Some(id) => pins.push((upper, id)),
             None => match address(firmware, name) {
                 Ok(address) => {
-                    arrivals.push(Arrivals { name: name.clone(), address, at: Vec::new(), count: 0 });
+                    arrivals.push(Arrivals {
+                        name: name.clone(),
+                        address,
+                        at: Vec::new(),
+                        count: 0,
+                    });
                 }
                 Err(_) if looks_like_pin => {
                     return Err(Error::Pin { pin: name.clone(), board: board.name().to_owned() });

@@ -1,22 +1,22 @@
 //! Makes the record of a finished run.
 
 use strobe_model::{
-    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics, Fault,
-    Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Sizes, Subject, Totals,
-    TreeNode, Trust, UnmodelledRegister, Warning, Window,
+    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics,
+    Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Sizes, Subject,
+    Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
 };
 use strobe_sim::board::Board;
-use strobe_sim::bus::Bus;
+use strobe_sim::bus::{Bus, Unclocked};
 use strobe_sim::cortexm::FaultReport;
 use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::device::Size;
 use strobe_sim::observe::calls::{Node, NodeKind};
 use strobe_symbols::Firmware;
 
+use super::Error;
 use super::drive::Run;
 use super::names::{Names, outermost};
 use super::settings::Settings;
-use super::Error;
 
 pub(super) fn make(
     firmware: &Firmware,
@@ -31,12 +31,21 @@ pub(super) fn make(
     names.add_samples(&counts);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
-    let unnamed: u64 =
-        names.profile.addresses.iter().filter(|s| s.function.is_none()).map(|s| s.cycles.busy()).sum();
+    let unnamed: u64 = names
+        .profile
+        .addresses
+        .iter()
+        .filter(|s| s.function.is_none())
+        .map(|s| s.cycles.busy())
+        .sum();
     let balance = Balance::new(Parts {
         taken: run.cycles.likely,
         attributed: by_cause.busy() - unnamed,
-        unattributed: if unnamed > 0 { vec![("no symbol".to_owned(), unnamed)] } else { Vec::new() },
+        unattributed: if unnamed > 0 {
+            vec![("no symbol".to_owned(), unnamed)]
+        } else {
+            Vec::new()
+        },
         idle: by_cause[Cause::Asleep],
         lost: 0,
     })?;
@@ -74,7 +83,7 @@ pub(super) fn make(
         exceptions,
         series: series(&run),
         unmodelled: unmodelled(&run.machine.bus, &names),
-        warnings: warnings(firmware, &run),
+        warnings: warnings(firmware, &run, &names),
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
     })
@@ -113,7 +122,10 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
         Cause::FetchWait | Cause::DataWait => {
             let (wait_states, prefetch) = run.machine.bus.flash_state;
             board.flash_timing_at(wait_states, prefetch).map_or_else(
-                || "accesses through the peripheral bridge wait; no manual says how long".to_owned(),
+                || {
+                    "accesses through the peripheral bridge wait; no manual says how long"
+                        .to_owned()
+                },
                 |entry| entry.why.clone(),
             )
         }
@@ -262,18 +274,19 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
     bus.unmodelled.touched().map(one).collect()
 }
 
-fn warnings(firmware: &Firmware, run: &Run) -> Vec<Warning> {
+fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = &run.machine.bus;
-    let mut out: Vec<Warning> = bus
-        .unclocked()
-        .map(|(name, count)| Warning {
-            text: format!(
-                "{name} was accessed while its clock was off: it read as zero and ignored writes, as on the \
-                 chip; enable its clock in the RCC first"
-            ),
-            count,
-        })
-        .collect();
+    let unclocked = |u: Unclocked| {
+        let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
+        let text = format!(
+            "{} was accessed while its clock was off: it reads as zero and ignores writes, as on the chip; \
+             set {enable} first (first access from {})",
+            u.device,
+            names.describe(u.first_pc).swap_remove(0)
+        );
+        Warning { text, count: u.accesses }
+    };
+    let mut out: Vec<Warning> = bus.unclocked().map(unclocked).collect();
     out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
     if bus.unmodelled.overflow() > 0 {
         let text = "further unmodelled registers were accessed than are listed".to_owned();
@@ -313,7 +326,8 @@ fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault 
             }
             // A return address points behind its call, an interrupted program counter at itself.
             Some(at) => {
-                let look_up = if std::mem::take(&mut interrupted_pc) { at } else { at.wrapping_sub(2) };
+                let look_up =
+                    if std::mem::take(&mut interrupted_pc) { at } else { at.wrapping_sub(2) };
                 backtrace.extend(names.describe(look_up));
             }
         }

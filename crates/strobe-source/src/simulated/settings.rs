@@ -60,7 +60,8 @@ impl Settings {
             Some(Limit::Nanoseconds(n)) => put("until", format!("{n} ns")),
             None => put("default-limit", format!("{} cycles", self.default_limit_cycles)),
         };
-        for (name, spot) in [("until-symbol", &self.until), ("from", &self.from), ("to", &self.to)] {
+        for (name, spot) in [("until-symbol", &self.until), ("from", &self.from), ("to", &self.to)]
+        {
             if let Some(spot) = spot {
                 put(name, spot.clone());
             }

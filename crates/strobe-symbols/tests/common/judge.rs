@@ -116,12 +116,13 @@ fn exception(
     ours: &[JudgedFrame],
     theirs: &[JudgedFrame],
 ) -> Option<Exception> {
-    // Only the name of the outermost frame may differ.
+    // Only the outermost frame may differ, and only in its name; a local label may have a file from the symbol table.
     let (our_outer, our_rest) = ours.split_last()?;
     let (their_outer, their_rest) = theirs.split_last()?;
-    let same_place = (&our_outer.file, our_outer.line, our_outer.column)
-        == (&their_outer.file, their_outer.line, their_outer.column);
-    if our_rest != their_rest || !same_place {
+    let place = |frame: &JudgedFrame| (frame.file.clone(), frame.line, frame.column);
+    let same_place = place(our_outer) == place(their_outer);
+    let is_label_file = (our_outer.file.as_str(), our_outer.line, their_outer.line) == ("??", 0, 0);
+    if our_rest != their_rest || !(same_place || is_label_file) {
         return None;
     }
     let Some(function) = firmware.function_at(address) else {
@@ -131,7 +132,7 @@ fn exception(
         return is_padding.then_some(Exception::PaddingAfterFunction);
     };
     let function = firmware.function(function);
-    if function.aliases.contains(&their_outer.name) {
+    if same_place && function.aliases.contains(&their_outer.name) {
         return Some(Exception::Alias);
     }
     let label = firmware.symbol(&their_outer.name).ok()?;

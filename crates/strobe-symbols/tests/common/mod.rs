@@ -5,4 +5,5 @@
 
 pub(crate) mod build;
 pub(crate) mod discarded;
+pub(crate) mod exercise;
 pub(crate) mod judge;

@@ -34,8 +34,15 @@ impl Gen {
             self.emit(Insn::Mrs { rd, from });
         } else {
             let to = self.rng.pick(&[Apsr, Iapsr, Eapsr, Xpsr, Ipsr, Epsr, Iepsr]);
-            let rn = self.rng.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 14]);
-            self.emit(Insn::Msr { to, rn: Reg::new(rn) });
+            // ARMv6-M has no Q flag (B1.4.2 reserves bit 27), but QEMU 7.2 keeps one and gives it back to MRS.
+            const Q: u32 = 1 << 27;
+            let (low, word) = (self.dest(), self.edge_value() & !Q);
+            self.load(low, word);
+            let rn = if self.rng.one_in(4) { Reg::new(8 + self.rng.below(5) as u8) } else { low };
+            if rn != low {
+                self.emit(Insn::MovHigh { rd: rn, rm: low });
+            }
+            self.emit(Insn::Msr { to, rn });
         }
     }
 
@@ -167,8 +174,14 @@ impl Gen {
         let word = self.rng.next_u32();
         match self.rng.below(5) {
             0 | 1 => {
-                let register = self.rng.pick(&[scs::IPR0, scs::IPR0 + 4, scs::SHPR2, scs::SHPR3]);
-                self.write(register, word);
+                // Only the fields that ARMv6-M defines: QEMU 7.2 keeps reserved ones of SHPR3.
+                let (register, fields) = self.rng.pick(&[
+                    (scs::IPR0, u32::MAX),
+                    (scs::IPR0 + 4, u32::MAX),
+                    (scs::SHPR2, 0xff00_0000),
+                    (scs::SHPR3, 0xffff_0000),
+                ]);
+                self.write(register, word & fields);
                 self.read(register);
             }
             2 => {
@@ -183,15 +196,13 @@ impl Gen {
             3 => {
                 self.emit(Insn::Cps { disable: true });
                 self.write(scs::ICSR, scs::PENDSVSET | scs::PENDSTSET);
-                self.read(scs::ICSR);
                 let clear = self.rng.pick(&[scs::PENDSVCLR, scs::PENDSTCLR]);
                 self.write(scs::ICSR, clear);
-                self.read(scs::ICSR);
                 self.emit(Insn::Cps { disable: false });
             }
             _ => {
-                let register =
-                    self.rng.pick(&[scs::ISER, scs::ICER, scs::ISPR, scs::ICPR, scs::ICSR]);
+                // Not ICSR: QEMU 7.2 sets its RETTOBASE, which ARMv6-M reserves.
+                let register = self.rng.pick(&[scs::ISER, scs::ICER, scs::ISPR, scs::ICPR]);
                 self.read(register);
             }
         }

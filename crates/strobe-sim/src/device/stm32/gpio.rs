@@ -152,22 +152,20 @@ impl Gpio {
         if level && bit(self.otyper, pin as u32) { Drive::Open } else { Drive::Level(level) }
     }
 
-    /// The pin's level. A pin that nothing holds reads low, but an open-drain output that lets go is
-    /// taken to have its pull-up on the circuit board.
+    /// The pin's level. An input that nothing holds reads low. An open-drain output that lets go is taken
+    /// to have its pull-up on the circuit board, and a peripheral's input to be at an idle line.
     fn level(&self, pin: usize, cx: &Context) -> bool {
-        let outside = cx.external(self.pins[pin]);
-        match self.drive(pin, cx) {
-            Drive::Level(level) => level,
-            Drive::Open => outside.unwrap_or_else(|| match self.pupdr >> (2 * pin) & 3 {
-                _ if self.mode(pin) == Mode::Analog => false,
-                1 => true,
-                2 => false,
-                _ => {
-                    matches!(self.mode(pin), Mode::Output | Mode::Alternate)
-                        && bit(self.otyper, pin as u32)
-                }
-            }),
+        if let Drive::Level(level) = self.drive(pin, cx) {
+            return level;
         }
+        let unheld = match (self.mode(pin), self.pupdr >> (2 * pin) & 3) {
+            (Mode::Analog, _) => false,
+            (_, 1) => true,
+            (_, 2) => false,
+            (Mode::Input, _) => false,
+            _ => bit(self.otyper, pin as u32) || matches!(self.selected(pin), Some((_, Way::In))),
+        };
+        cx.external(self.pins[pin]).unwrap_or(unheld)
     }
 
     fn refresh(&mut self, pin: usize, cx: &mut Context) {

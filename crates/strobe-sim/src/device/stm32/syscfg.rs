@@ -1,5 +1,5 @@
-//! System configuration controller (RM0360 section 9): memory at address 0, DMA requests to channels,
-//! ports to EXTI lines.
+//! System configuration controller (RM0360 section 9): memory at address 0, ports to
+//! EXTI lines, and bits that other devices look at.
 
 use std::collections::BTreeMap;
 
@@ -21,50 +21,19 @@ struct Options {
     ports: Vec<String>,
     /// What MEM_MODE puts at address 0: the mode's number and the memory's address.
     memory: BTreeMap<String, u32>,
-    /// DMA requests that a CFGR1 bit moves from one wire to another.
+    /// Wires that show CFGR1 bits to others, as the DMA controller's remap bits, by bit number.
     #[serde(default)]
-    route: Vec<Route>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Route {
-    /// The request.
-    signal: String,
-    /// Bit in CFGR1.
-    bit: u32,
-    /// The wire that follows it while the bit is 0, and the one while it is 1; empty for none.
-    to: [String; 2],
-}
-
-struct Switch {
-    from: Wires,
-    bit: u32,
-    to: [Option<Wires>; 2],
-}
-
-/// A request and its acknowledge, which changes level each time.
-#[derive(Clone, Copy)]
-struct Wires {
-    request: SignalId,
-    acknowledge: SignalId,
-}
-
-impl Wires {
-    fn new(name: &str, cx: &mut Create) -> Option<Wires> {
-        (!name.is_empty()).then(|| Wires {
-            request: cx.signal(name),
-            acknowledge: cx.signal(&format!("{name}_ACK")),
-        })
-    }
+    wires: BTreeMap<String, String>,
 }
 
 struct Syscfg {
     /// Pins by port number and pin number.
     pins: Vec<[Option<SignalId>; 16]>,
     lines: [SignalId; 16],
+    /// By MEM_MODE.
     memory: Vec<(u32, u32)>,
-    switches: Vec<Switch>,
+    /// CFGR1 bits that others see.
+    wires: Vec<(u32, SignalId)>,
     cfgr1: u32,
     cfgr2: u32,
     exticr: [u32; 4],
@@ -88,26 +57,13 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         let mode = mode.parse().ok().filter(|m| *m < 4);
         memory.push((mode.ok_or("memory: modes are 0 to 3")?, address));
     }
-    let switches: Result<_, String> = options.route.iter().map(|r| switch(r, cx)).collect();
+    let mut wires = Vec::new();
+    for (bit, name) in &options.wires {
+        let bit = bit.parse().ok().filter(|b| *b < 32);
+        wires.push((bit.ok_or("wires: bits are 0 to 31")?, cx.signal(name)));
+    }
     let lines = std::array::from_fn(|n| cx.signal(&format!("EXTI{n}")));
-    Ok(Box::new(Syscfg {
-        pins,
-        lines,
-        memory,
-        switches: switches?,
-        cfgr1: 0,
-        cfgr2: 0,
-        exticr: [0; 4],
-    }))
-}
-
-fn switch(route: &Route, cx: &mut Create) -> Result<Switch, String> {
-    let from = Wires::new(&route.signal, cx).filter(|_| route.bit < 32);
-    let from = from.ok_or("route: signal is a wire's name and bit is 0 to 31")?;
-    let to = [Wires::new(&route.to[0], cx), Wires::new(&route.to[1], cx)];
-    cx.listen(from.request);
-    to.iter().flatten().for_each(|wires| cx.listen(wires.acknowledge));
-    Ok(Switch { from, bit: route.bit, to })
+    Ok(Box::new(Syscfg { pins, lines, memory, wires, cfgr1: 0, cfgr2: 0, exticr: [0; 4] }))
 }
 
 impl Syscfg {
@@ -122,20 +78,9 @@ impl Syscfg {
         cx.set_signal(self.lines[line], level);
     }
 
-    fn update_switch(&self, switch: &Switch, cx: &mut Context) {
-        let on = usize::from(bit(self.cfgr1, switch.bit));
-        let level = cx.level(switch.from.request);
-        if let Some(off) = switch.to[1 - on] {
-            cx.set_signal(off.request, false);
-        }
-        if let Some(to) = switch.to[on] {
-            cx.set_signal(to.request, level);
-        }
-    }
-
     fn apply(&self, cx: &mut Context) {
         (0..16).for_each(|line| self.update_line(line, cx));
-        self.switches.iter().for_each(|switch| self.update_switch(switch, cx));
+        self.wires.iter().for_each(|&(n, wire)| cx.set_signal(wire, bit(self.cfgr1, n)));
         let mode = self.cfgr1 & 3;
         match self.memory.iter().find(|(m, _)| *m == mode) {
             Some(&(_, target)) => cx.remap(0, target),
@@ -170,14 +115,6 @@ impl Device for Syscfg {
     }
 
     fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
-        if let Some(switch) = self.switches.iter().find(|s| s.from.request == id) {
-            return self.update_switch(switch, cx);
-        }
-        let acknowledged = |s: &&Switch| s.to.iter().flatten().any(|to| to.acknowledge == id);
-        if let Some(switch) = self.switches.iter().find(acknowledged) {
-            let back = switch.from.acknowledge;
-            return cx.set_signal(back, !cx.level(back));
-        }
         for line in 0..16 {
             if self.pins.get(self.port(line)).is_some_and(|port| port[line] == Some(id)) {
                 self.update_line(line, cx);
@@ -203,7 +140,7 @@ mod tests {
             "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\nsize = 0x400\n\
              bus = 'apb'\n[device.options]\nports = ['A', 'B', '', 'D']\n\
              memory = { 0 = 0x0800_0000, 3 = 0x2000_0000 }\n\
-             route = [{ signal = 'USART1_TX_DMA', bit = 9, to = ['TX_2', 'TX_4'] }]",
+             wires = { 9 = 'USART1_TX_DMA_RMP' }",
         )
     }
 
@@ -232,15 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn a_dma_request_moves_to_its_other_channel() {
+    fn configuration_bits_are_wires() {
         let mut rig = rig();
-        rig.set("USART1_TX_DMA", true);
-        assert_eq!((rig.level("TX_2"), rig.level("TX_4")), (true, false));
+        assert!(!rig.level("USART1_TX_DMA_RMP"));
         rig.write32(BASE + CFGR1, 1 << 9);
-        assert_eq!((rig.level("TX_2"), rig.level("TX_4")), (false, true));
-        rig.set("TX_4_ACK", true);
-        assert!(rig.level("USART1_TX_DMA_ACK"), "the answer finds its way back");
-        rig.set("USART1_TX_DMA", false);
-        assert!(!rig.level("TX_4"));
+        assert!(rig.level("USART1_TX_DMA_RMP"));
+        rig.bus.reset();
+        assert!(!rig.level("USART1_TX_DMA_RMP"));
     }
 }

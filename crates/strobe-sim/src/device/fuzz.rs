@@ -1,0 +1,104 @@
+//! Whatever firmware writes where, no device panics, and no state it reaches does later.
+
+use proptest::prelude::*;
+
+use super::Size;
+use super::rig::Rig;
+use crate::board::Board;
+use crate::bus::Bus;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Read(usize, u32, Size),
+    Write(usize, u32, Size, u32),
+    Advance(u64),
+    Drive(usize, Option<bool>),
+    Host(usize, u8),
+    Reset,
+}
+
+fn size() -> impl Strategy<Value = Size> {
+    prop_oneof![Just(Size::Byte), Just(Size::Half), Just(Size::Word)]
+}
+
+/// Values that enable things are likelier than uniform ones.
+fn value() -> impl Strategy<Value = u32> {
+    prop_oneof![any::<u32>(), 0..0x100u32, (0..32u32).prop_map(|n| 1 << n), Just(u32::MAX)]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let register = || prop_oneof![4 => 0..0x60u32, 1 => 0..0x400u32];
+    prop_oneof![
+        4 => (any::<usize>(), register(), size()).prop_map(|(d, r, s)| Step::Read(d, r, s)),
+        8 => (any::<usize>(), register(), size(), value())
+            .prop_map(|(d, r, s, v)| Step::Write(d, r, s, v)),
+        2 => prop_oneof![0..2_000u64, 0..1_000_000u64].prop_map(Step::Advance),
+        1 => (any::<usize>(), any::<Option<bool>>()).prop_map(|(p, l)| Step::Drive(p, l)),
+        1 => (any::<usize>(), any::<u8>()).prop_map(|(d, b)| Step::Host(d, b)),
+        1 => Just(Step::Reset),
+    ]
+}
+
+/// Address of a register of the n-th device, aligned for the access.
+fn address(bus: &Bus, device: usize, register: u32, size: Size) -> u32 {
+    let slot = &bus.slots[device % bus.slots.len()];
+    slot.base + register % slot.size / size.bytes() * size.bytes()
+}
+
+fn run(rig: &mut Rig, step: &Step) {
+    match *step {
+        Step::Read(device, register, size) => {
+            let at = address(&rig.bus, device, register, size);
+            rig.read(at, size);
+        }
+        Step::Write(device, register, size, value) => {
+            let at = address(&rig.bus, device, register, size);
+            rig.write(at, size, value);
+        }
+        Step::Advance(cycles) => rig.advance(cycles),
+        Step::Drive(pin, level) => {
+            let pins: Vec<_> = rig.bus.signals.pins().collect();
+            rig.bus.drive_pin(pins[pin % pins.len()], level);
+        }
+        Step::Host(device, byte) => {
+            let id = super::DeviceId((device % rig.bus.slots.len()) as u8);
+            rig.bus.host_byte(id, byte);
+        }
+        Step::Reset => rig.bus.reset(),
+    }
+}
+
+/// With all clocks on, so that the accesses arrive.
+fn clocked() -> Rig {
+    let mut rig = Rig { bus: Board::builtin("stm32f070cb").unwrap().build().unwrap() };
+    for enable in [0x4002_1014, 0x4002_1018, 0x4002_101c] {
+        rig.write32(enable, u32::MAX);
+    }
+    rig
+}
+
+proptest! {
+    #[test]
+    fn random_accesses_never_panic(steps in prop::collection::vec(step(), 1..200)) {
+        let mut rig = clocked();
+        steps.iter().for_each(|step| run(&mut rig, step));
+        prop_assert!(rig.bus.next_due >= rig.bus.now);
+    }
+
+    /// A device of its own, so that all steps meet it.
+    #[test]
+    fn random_accesses_to_one_device_never_panic(
+        device in any::<usize>(),
+        steps in prop::collection::vec(step(), 1..200),
+    ) {
+        let mut rig = clocked();
+        for step in steps {
+            let step = match step {
+                Step::Read(_, register, size) => Step::Read(device, register, size),
+                Step::Write(_, register, size, value) => Step::Write(device, register, size, value),
+                other => other,
+            };
+            run(&mut rig, &step);
+        }
+    }
+}

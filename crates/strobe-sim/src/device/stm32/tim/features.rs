@@ -1,0 +1,41 @@
+//! What one timer has that another lacks, as board files say it.
+
+use serde::Deserialize;
+
+/// No STM32F0 timer has more channels.
+pub(super) const MAX_CHANNELS: usize = 4;
+
+/// Options of `stm32-tim`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Features {
+    /// Capture/compare channels, 0 to 4. A timer without channels is a basic timer.
+    pub(super) channels: usize,
+    /// Width of the counter: 16 or 32.
+    pub(super) bits: u32,
+    /// Counts down and center-aligned too.
+    pub(super) down: bool,
+    /// Has a repetition counter.
+    pub(super) repetition: bool,
+    /// Has the break and main output enable register, and complementary outputs.
+    pub(super) break_unit: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features { channels: 0, bits: 16, down: false, repetition: false, break_unit: false }
+    }
+}
+
+impl Features {
+    /// Whether such a timer exists.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.channels > MAX_CHANNELS {
+            return Err(format!("channels = {}: a timer has 0 to {MAX_CHANNELS}", self.channels));
+        }
+        if ![16, 32].contains(&self.bits) {
+            return Err(format!("bits = {}: a timer counts 16 or 32 bits", self.bits));
+        }
+        Ok(())
+    }
+}

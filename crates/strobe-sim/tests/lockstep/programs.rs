@@ -1,0 +1,69 @@
+//! Real programs: compiled C and Rust, other people's crates among them.
+
+use std::path::{Path, PathBuf};
+
+use strobe_sim::cortexm::timing::CoreKind;
+
+use crate::machine::{Core, Stride};
+use crate::prove::prove;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn prebuilt(name: &str) -> PathBuf {
+    root().join(format!("firmware/prebuilt/{name}.elf"))
+}
+
+/// Compiled by GCC and rustc, with threads, exceptions, recursion, library code and semihosting.
+#[test]
+fn prebuilt_firmware() {
+    for (name, exit_code) in [("generic-c", 42), ("crc-rs", 0), ("wordcount", 0)] {
+        let proof = prove(name, &prebuilt(name));
+        assert_eq!(proof.exit_code, exit_code, "{name}");
+        eprintln!("{name}: {} instructions agree", proof.instructions);
+    }
+}
+
+/// More than ten million instructions of arithmetic: every step agrees with QEMU, and the cycles with a count made
+/// independently, by summing the manual's table over QEMU's trace.
+#[test]
+fn x25519_in_lockstep_and_to_the_cycle() {
+    let elf = prebuilt("x25519-c");
+    let proof = prove("x25519-c", &elf);
+    assert_eq!(proof.exit_code, 0);
+    assert!(proof.instructions > 10_000_000, "only {} instructions", proof.instructions);
+    let bytes = std::fs::read(elf).expect("read before");
+    let mut m0_plus = Core::load(&bytes, CoreKind::CortexM0plus, Stride::One);
+    m0_plus.run_to_exit();
+    for (simulated, count) in [proof.cycles, m0_plus.cycles()].into_iter().zip(proof.counts) {
+        assert_eq!(count.instructions, proof.instructions);
+        // All that may differ is what the table has no figure for: the semihosting calls, one or two cycles each.
+        let without = count.without_figure;
+        assert!(without < 10, "{count:?}");
+        let difference = simulated.abs_diff(count.cycles);
+        assert!(difference <= 2 * without, "simulated {simulated}, counted {count:?}");
+        eprintln!("x25519-c: simulated {simulated} cycles, counted {}", count.cycles);
+    }
+}
+
+/// Sixteen programs nobody here wrote, fifty-six million instructions.
+#[test]
+#[ignore = "takes minutes, and needs `cargo xtask subjects` to have built them"]
+fn subjects() {
+    let directory = root().join("target/subjects");
+    let entries = std::fs::read_dir(&directory).expect("`cargo xtask subjects` has built them");
+    let expected = entries.map(|entry| entry.expect("a directory entry").path());
+    // Those with an expected output end by themselves; the others are for boards with devices.
+    let mut names: Vec<PathBuf> =
+        expected.filter(|p| p.extension().is_some_and(|e| e == "expected")).collect();
+    names.sort();
+    assert!(names.len() >= 8, "{} subjects in {}", names.len(), directory.display());
+    for path in names {
+        let elf = path.with_extension("elf");
+        let name = elf.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let proof = prove(&name, &elf);
+        assert_eq!(proof.exit_code, 0, "{name}");
+        eprintln!("{name}: {} instructions agree", proof.instructions);
+    }
+}

@@ -1,0 +1,111 @@
+//! One run of QEMU, followed by two simulated cores and two counts of cycles at once.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use strobe_oracle::count::{Count, Table, sum};
+use strobe_oracle::{Agreement, CpuState, Program, Trace, TraceError, compare};
+use strobe_sim::cortexm::timing::CoreKind;
+
+use crate::machine::{Core, Stride};
+
+/// Enough for twenty million instructions on a slow machine.
+const DEADLINE: Duration = Duration::from_secs(900);
+
+/// A program on which both cores agree with QEMU from reset to exit.
+pub(crate) struct Proof {
+    pub(crate) instructions: u64,
+    pub(crate) exit_code: i32,
+    /// Its cycles on a Cortex-M0 as simulated.
+    pub(crate) cycles: u64,
+    /// Its cycles on a Cortex-M0 and a Cortex-M0+ as counted independently.
+    pub(crate) counts: [Count; 2],
+}
+
+/// A part of the trace, or why it broke off.
+type Part = Result<Arc<[CpuState]>, Arc<TraceError>>;
+
+/// States per part: few enough to stay in the cache.
+const PART: usize = 4096;
+
+/// Proves a program or panics with the first difference.
+pub(crate) fn prove(name: &str, elf: &Path) -> Proof {
+    let bytes = std::fs::read(elf).unwrap_or_else(|error| panic!("{}: {error}", elf.display()));
+    let trace = Trace::start(elf, DEADLINE).expect("qemu-system-arm is installed");
+    let program = Program::from_elf(&bytes).expect("an ELF program");
+    let follow = |stride: Stride, parts: Receiver<Part>| {
+        let mut core = Core::load(&bytes, CoreKind::CortexM0, stride);
+        let told = format!("{name}, {stride:?}");
+        let agreement = compare(&mut core, states(parts)).unwrap_or_else(|e| panic!("{told}: {e}"));
+        (agreement, core.exit_code(), core.cycles())
+    };
+    let count = |table: Table, parts: Receiver<Part>| {
+        sum(&table, &program, states(parts)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    std::thread::scope(|scope| {
+        let (senders, parts): (Vec<_>, Vec<_>) = (0..4).map(|_| sync_channel(8)).unzip();
+        let Ok([single, strided, m0, m0_plus]) = <[_; 4]>::try_from(parts) else { unreachable!() };
+        let single = scope.spawn(|| follow(Stride::One, single));
+        let strided = scope.spawn(|| follow(Stride::Random { seed: 1, up_to: 400 }, strided));
+        let m0 = scope.spawn(|| count(Table::CORTEX_M0, m0));
+        let m0_plus = scope.spawn(|| count(Table::CORTEX_M0_PLUS, m0_plus));
+        let exit_code = share(trace, &senders);
+        drop(senders);
+        let [single, strided] = [single, strided].map(joined);
+        let counts = [m0, m0_plus].map(joined);
+        let instructions = single.0.instructions;
+        let one_by_one = Agreement { instructions, compared: instructions };
+        assert_eq!(single.0, one_by_one, "{name}: not stepped one by one");
+        assert_eq!(strided.0.instructions, instructions, "{name}");
+        assert!(strided.0.compared < instructions, "{name}: no strides");
+        assert_eq!((single.1, strided.1), (Some(exit_code), Some(exit_code)), "{name}: exit codes");
+        assert_eq!(single.2, strided.2, "{name}: cycles depend on the way through the core");
+        Proof { instructions, exit_code, cycles: strided.2, counts }
+    })
+}
+
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Hands a trace to all followers, and returns the exit code at its end. A follower that has gone away found a difference.
+fn share(mut trace: Trace, followers: &[SyncSender<Part>]) -> i32 {
+    let mut part = Vec::with_capacity(PART);
+    loop {
+        let state = trace.next();
+        match &state {
+            Some(Ok(state)) => part.push(*state),
+            Some(Err(_)) | None => {}
+        }
+        if part.len() == PART || !matches!(state, Some(Ok(_))) {
+            let full: Arc<[CpuState]> = part.drain(..).collect();
+            let sent = followers.iter().map(|f| f.send(Ok(Arc::clone(&full))));
+            if sent.fold(true, |all_gone, sent| all_gone && sent.is_err()) {
+                return -1;
+            }
+        }
+        match state {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                let error = Arc::new(error);
+                // Whoever has gone already has a reason of its own to fail.
+                followers.iter().for_each(|f| drop(f.send(Err(Arc::clone(&error)))));
+                return -1;
+            }
+            None => return trace.exit_code().unwrap_or(-1),
+        }
+    }
+}
+
+fn states(parts: Receiver<Part>) -> impl Iterator<Item = Result<CpuState, Arc<TraceError>>> {
+    parts.into_iter().flat_map(|part| {
+        let (states, error) = match part {
+            Ok(states) => (Some(states), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        let states = states.into_iter().flat_map(|s| (0..s.len()).map(move |i| Ok(s[i])));
+        states.chain(error)
+    })
+}

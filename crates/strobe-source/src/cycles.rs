@@ -1,0 +1,407 @@
+//! One function explained from the manual's tables: what each instruction costs and why, with block and
+//! loop sums, and with what a run saw beside them when there was one.
+
+mod flow;
+
+use strobe_model::{
+    BlockCycles, Bounds, CYCLES_SCHEMA, Cause, CausedCycles, CycleRange, CyclesReport,
+    FunctionCycles, InstructionCycles, LoopCycles, Record, RunCycles, SourceLine,
+};
+use strobe_sim::board::{Board, BoardError};
+use strobe_sim::cortexm::decode::decode;
+use strobe_sim::cortexm::insn::Insn;
+use strobe_sim::cortexm::timing::Timing;
+use strobe_sim::flash::{FlashTiming, HalfCycles};
+use strobe_sim::memory::MemoryKind;
+use strobe_symbols::{Firmware, Function, Instruction};
+
+use flow::{Flow, Step};
+
+/// How the flash is set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlashState {
+    /// Wait states.
+    pub wait_states: u8,
+    /// Prefetch buffer on.
+    pub prefetch: bool,
+}
+
+/// The function and what it is to be explained for.
+pub struct Request<'a> {
+    /// The image.
+    pub firmware: &'a Firmware,
+    /// The function.
+    pub function: &'a Function,
+    /// The board.
+    pub board: &'a Board,
+    /// Flash setting that the static figures hold for.
+    pub flash: FlashState,
+    /// Core clock, where known.
+    pub clock_hz: Option<u64>,
+    /// What a run saw.
+    pub run: Option<&'a Record>,
+}
+
+/// Explains a function.
+///
+/// # Errors
+/// When the board description cannot be built.
+pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
+    let pricer = Pricer::new(request)?;
+    let function = request.function;
+    let end = u32::try_from(function.end()).unwrap_or(u32::MAX);
+    let listing: Vec<Instruction> = request.firmware.instructions(function.start..end).collect();
+    let steps: Vec<Step> = listing.iter().map(|i| pricer.step(i)).collect();
+    let flow = Flow::new(&steps, function.start..end);
+    let instructions = listing
+        .iter()
+        .zip(&steps)
+        .map(|(i, step)| instruction(request, &pricer, i, step))
+        .collect();
+    let once_through = flow.once_through(&steps);
+    let entry = run_of(request, function.start..function.start + 1);
+    Ok(CyclesReport {
+        schema: CYCLES_SCHEMA,
+        function: function.name.clone(),
+        address: function.start,
+        size_bytes: function.size,
+        board: request.board.name().to_owned(),
+        core: pricer.timing.kind.name().to_owned(),
+        clock_hz: request.clock_hz,
+        conditions: vec![pricer.condition(request.flash)],
+        blocks: blocks(request, &steps, &flow),
+        loops: loops(request, &steps, &flow),
+        totals: FunctionCycles {
+            instructions: steps.len() as u64,
+            once_through,
+            run: run_of(request, function.start..end).map(|run| RunCycles {
+                count: entry.map_or(0, |e| e.count),
+                jumped: 0,
+                ..run
+            }),
+        },
+        instructions,
+        notes: pricer.notes(request),
+    })
+}
+
+/// Prices instructions for one board and flash setting.
+struct Pricer {
+    timing: Timing,
+    flash: FlashTiming,
+    why: Option<String>,
+    flash_range: std::ops::Range<u64>,
+    apb_wait: Bounds,
+}
+
+impl Pricer {
+    fn new(request: &Request) -> Result<Self, BoardError> {
+        let bus = request.board.build()?;
+        let FlashState { wait_states, prefetch } = request.flash;
+        let entry = request.board.flash_timing_at(wait_states, prefetch);
+        let base = u64::from(bus.flash.base);
+        debug_assert_eq!(bus.flash.kind, MemoryKind::Flash);
+        Ok(Pricer {
+            timing: request.board.core_options().timing,
+            flash: entry.and_then(|e| e.flash_timing()).unwrap_or_default(),
+            why: entry.filter(|e| e.wait_states > 0).map(|e| e.why.clone()),
+            flash_range: base..base + bus.flash.data.len() as u64,
+            apb_wait: bus.apb_wait(),
+        })
+    }
+
+    fn condition(&self, flash: FlashState) -> String {
+        let states = match flash.wait_states {
+            0 => "no wait states".to_owned(),
+            1 => "1 wait state".to_owned(),
+            n => format!("{n} wait states"),
+        };
+        let prefetch = if flash.prefetch { "prefetch on" } else { "prefetch off" };
+        if flash.wait_states == 0 {
+            format!("flash: {states}")
+        } else {
+            format!("flash: {states}, {prefetch}")
+        }
+    }
+
+    fn in_flash(&self, address: u32) -> bool {
+        self.flash_range.contains(&u64::from(address))
+    }
+
+    /// What an instruction does and costs.
+    fn step(&self, i: &Instruction) -> Step {
+        let (insn, size) = decode(i.address, i.halfwords[0], i.halfwords[1]);
+        let cost = self.timing.cost(insn);
+        let mut always = vec![caused(Cause::Execute, u64::from(cost.execute))];
+        if cost.load_store > 0 {
+            always.push(caused(Cause::LoadStore, u64::from(cost.load_store)));
+        }
+        if let Insn::LdrLit { address, .. } = insn
+            && self.in_flash(address)
+            && self.flash.data_read.high > 0
+        {
+            always.push(CausedCycles {
+                cause: Cause::DataWait,
+                cycles: range(self.flash.data_read),
+                when: None,
+            });
+        }
+        let sometimes = self.data_waits(insn, u64::from(cost.load_store));
+        Step {
+            address: i.address,
+            end: i.address.wrapping_add(size),
+            insn,
+            straight: total(&always, &sometimes),
+            always,
+            sometimes,
+            jump: self.jump(insn, u64::from(cost.refill)),
+        }
+    }
+
+    /// Waits of an access whose address is only known when the program runs.
+    fn data_waits(&self, insn: Insn, transfers: u64) -> Vec<CausedCycles> {
+        let literal = matches!(insn, Insn::LdrLit { .. });
+        let stack = matches!(insn, Insn::Push { .. } | Insn::Pop { .. } | Insn::PopPc { .. })
+            || matches!(insn, Insn::LdrImm { n: 13, .. } | Insn::StrImm { n: 13, .. });
+        if transfers == 0 || literal || stack {
+            return Vec::new();
+        }
+        let times = |r: CycleRange| CycleRange { min: 0, max: r.max * transfers, likely: None };
+        let mut waits = Vec::new();
+        if self.flash.data_read.high > 0 && reads(insn) {
+            waits.push(CausedCycles {
+                cause: Cause::DataWait,
+                cycles: times(range(self.flash.data_read)),
+                when: Some("if it reads flash".to_owned()),
+            });
+        }
+        if self.apb_wait.high > 0 {
+            waits.push(CausedCycles {
+                cause: Cause::DataWait,
+                cycles: times(CycleRange::between(0, self.apb_wait.high)),
+                when: Some("if it meets the peripheral bridge".to_owned()),
+            });
+        }
+        waits
+    }
+
+    /// What jumping costs on top.
+    fn jump(&self, insn: Insn, refill: u64) -> Vec<CausedCycles> {
+        if refill == 0 {
+            return Vec::new();
+        }
+        let conditional = matches!(insn, Insn::BCond { .. });
+        let when = conditional.then(|| "if taken".to_owned());
+        let mut parts = vec![CausedCycles {
+            cause: Cause::Refill,
+            cycles: CycleRange::exact(refill),
+            when: when.clone(),
+        }];
+        let (wait, why) = match insn.target() {
+            Some(target) if self.in_flash(target) => {
+                let why = if target & 2 == 0 {
+                    "word-aligned target"
+                } else {
+                    "target in upper half of a word"
+                };
+                (range(self.flash.jump(target)), Some(why))
+            }
+            Some(_) => (CycleRange::exact(0), None),
+            None => (either(self.flash), Some("by the target's alignment")),
+        };
+        if wait.max > 0 {
+            let when = match (when, why) {
+                (Some(when), Some(why)) => Some(format!("{when}, {why}")),
+                (when, why) => when.or(why.map(str::to_owned)),
+            };
+            parts.push(CausedCycles { cause: Cause::FetchWait, cycles: wait, when });
+        }
+        parts
+    }
+
+    fn notes(&self, request: &Request) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(why) = &self.why {
+            notes.push(format!("Fetch and data waits are modelled, with bounds: {why}."));
+        } else if request.flash.wait_states == 0
+            && request.board.flash_timing().iter().any(|e| e.wait_states > 0)
+        {
+            notes.push(
+                "Figures are for flash without wait states. With them (--wait-states 1, or --run to take the \
+                 firmware's own setting) taken branches and literals cost more."
+                    .to_owned(),
+            );
+        }
+        notes.push(
+            "Calls count only the call itself, not what the callee takes; loops are passed once in the \
+             function's total."
+                .to_owned(),
+        );
+        notes
+    }
+}
+
+fn reads(insn: Insn) -> bool {
+    !matches!(
+        insn,
+        Insn::StrReg { .. }
+            | Insn::StrhReg { .. }
+            | Insn::StrbReg { .. }
+            | Insn::StrImm { .. }
+            | Insn::StrhImm { .. }
+            | Insn::StrbImm { .. }
+            | Insn::Stm { .. }
+    )
+}
+
+fn caused(cause: Cause, cycles: u64) -> CausedCycles {
+    CausedCycles { cause, cycles: CycleRange::exact(cycles), when: None }
+}
+
+fn range(cost: HalfCycles) -> CycleRange {
+    let (min, max) = (u64::from(cost.low / 2), u64::from(cost.high.div_ceil(2)));
+    CycleRange::modelled(min, f64::from(cost.likely) / 2.0, max)
+}
+
+/// A jump whose target's alignment is not known.
+fn either(flash: FlashTiming) -> CycleRange {
+    let (a, u) = (range(flash.aligned_target), range(flash.unaligned_target));
+    CycleRange { min: a.min.min(u.min), max: a.max.max(u.max), likely: None }
+}
+
+/// The sum over parts that always happen and parts that may.
+fn total(always: &[CausedCycles], sometimes: &[CausedCycles]) -> CycleRange {
+    let fixed = always.iter().fold(CycleRange::exact(0), |sum, part| add(sum, part.cycles));
+    // Of several conditions on one access only one can hold.
+    let most = sometimes.iter().map(|part| part.cycles.max).max().unwrap_or(0);
+    CycleRange { max: fixed.max + most, ..fixed }
+}
+
+/// Sum of two ranges; the likely figure survives as long as each part has one or is exact.
+pub(crate) fn add(a: CycleRange, b: CycleRange) -> CycleRange {
+    let likely_of = |r: CycleRange| r.likely.or(r.is_exact().then_some(r.min as f64));
+    let likely = match (a.likely.or(b.likely), likely_of(a), likely_of(b)) {
+        (Some(_), Some(x), Some(y)) => Some(x + y),
+        _ => None,
+    };
+    CycleRange { min: a.min + b.min, max: a.max + b.max, likely }
+}
+
+fn instruction(
+    request: &Request,
+    pricer: &Pricer,
+    i: &Instruction,
+    step: &Step,
+) -> InstructionCycles {
+    let mut cycles = step.straight;
+    let jump = step.jump_cost();
+    if !step.jump.is_empty() {
+        let jumping = add(cycles, jump);
+        cycles = if step.insn.falls_through() && step.conditional() {
+            CycleRange { min: cycles.min, max: jumping.max, likely: None }
+        } else {
+            jumping
+        };
+    }
+    let mut causes = step.always.clone();
+    causes.extend(step.sometimes.iter().cloned());
+    causes.extend(step.jump.iter().cloned());
+    InstructionCycles {
+        address: i.address,
+        bytes: match i.size {
+            4 => format!("{:04x} {:04x}", i.halfwords[0], i.halfwords[1]),
+            _ => format!("{:04x}", i.halfwords[0]),
+        },
+        text: i.to_string(),
+        source: source(request.firmware, i.address),
+        cycles,
+        causes,
+        note: note(step.insn, &pricer.timing),
+        run: run_of(request, i.address..step.end),
+    }
+}
+
+fn note(insn: Insn, timing: &Timing) -> Option<String> {
+    let text = match insn {
+        Insn::Wfi | Insn::Wfe => "sleeps until woken: those cycles come on top",
+        Insn::Svc { .. } => "then exception entry, the handler and exception return",
+        Insn::Bl { .. } | Insn::Blx { .. } => "call: the callee's cycles come on top",
+        Insn::PopPc { .. } | Insn::Bx { m: 14 } => "return",
+        Insn::Ldm { .. } | Insn::Stm { .. } => "an interrupt abandons and later restarts it",
+        Insn::Mul { .. } if timing.multiplier_cycles > 1 => "small multiplier",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn source(firmware: &Firmware, address: u32) -> Option<SourceLine> {
+    let found = firmware.frames(address);
+    let frame = found.innermost()?;
+    let inlined = frame.inlined.then(|| frame.name.unwrap_or("?").to_owned());
+    Some(SourceLine { file: frame.file?.to_owned(), line: frame.line?, text: None, inlined })
+}
+
+/// What the run saw of the instructions in a range of addresses: sums, with the first one's count.
+fn run_of(request: &Request, range: std::ops::Range<u32>) -> Option<RunCycles> {
+    let samples = &request.run?.profile.addresses;
+    let from = samples.partition_point(|s| s.address < range.start);
+    let mut sum = RunCycles::default();
+    for sample in samples[from..].iter().take_while(|s| s.address < range.end) {
+        if sum.count == 0 {
+            sum.count = sample.count;
+        }
+        sum.jumped = sample.jumped;
+        sum.cycles += sample.bounds;
+        sum.by_cause += sample.cycles;
+    }
+    Some(sum)
+}
+
+fn blocks(request: &Request, steps: &[Step], flow: &Flow) -> Vec<BlockCycles> {
+    let describe = |block: &flow::Block| {
+        let (first, last) = (&steps[block.first], &steps[block.last]);
+        let straight = steps[block.first..=block.last]
+            .iter()
+            .fold(CycleRange::exact(0), |sum, step| add(sum, step.straight));
+        let jumping = add(straight, last.jump_cost());
+        let cycles = if last.conditional() {
+            CycleRange { min: straight.min, max: jumping.max, likely: None }
+        } else {
+            jumping
+        };
+        BlockCycles {
+            first: first.address,
+            last: last.address,
+            cycles,
+            run: run_of(request, first.address..last.end),
+        }
+    };
+    flow.blocks.iter().map(describe).collect()
+}
+
+fn loops(request: &Request, steps: &[Step], flow: &Flow) -> Vec<LoopCycles> {
+    let describe = |l: &flow::Loop| {
+        let header = &steps[flow.blocks[l.header].first];
+        let run = request.run.map(|_| {
+            let mut sum = RunCycles::default();
+            for &block in &l.body {
+                let block = &flow.blocks[block];
+                let (first, last) = (&steps[block.first], &steps[block.last]);
+                if let Some(run) = run_of(request, first.address..last.end) {
+                    sum.cycles += run.cycles;
+                    sum.by_cause += run.by_cause;
+                }
+            }
+            let at = run_of(request, header.address..header.end).unwrap_or_default();
+            RunCycles { count: at.count, ..sum }
+        });
+        LoopCycles {
+            header: header.address,
+            back_edge: steps[flow.blocks[l.latch].last].address,
+            depth: l.depth,
+            per_iteration: l.per_iteration,
+            run,
+        }
+    };
+    flow.loops.iter().map(describe).collect()
+}

@@ -1,0 +1,21 @@
+//! `strobe completions`: scripts for shells.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+/// Print a completion script for a shell.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: clap_complete::Shell,
+}
+
+/// Prints the script.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::Cli::command(), "strobe", &mut script);
+    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,95 @@
+//! Exit codes: what each means, and how errors are printed.
+
+use std::io;
+use std::process::ExitCode;
+
+use strobe_model::EndReason;
+
+/// The part of `--help` that documents them.
+pub const HELP: &str = "\
+Exit codes:
+  0        the run ended as asked, or the firmware exited with 0
+  1-63     the firmware's own exit code (semihosting); other codes of its own become 63
+  64       wrong arguments                 120  HardFault
+  65       unusable firmware or board      121  lockup
+  66       a file cannot be read           122  ended before what --until asks for
+  70       a defect in strobe              123  unmodelled register with --strict
+  74       a file cannot be written        124  stopped by the built-in limit
+                                           130  stopped by Ctrl-C";
+
+/// Wrong arguments.
+pub const USAGE: u8 = 64;
+const DATA: u8 = 65;
+const NO_INPUT: u8 = 66;
+const SOFTWARE: u8 = 70;
+const IO: u8 = 74;
+
+/// An error that knows its exit code.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    text: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Wrong arguments that the parser cannot see.
+pub fn usage(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: USAGE, text: text.into() }.into()
+}
+
+/// A file that is read but cannot be used.
+pub fn data(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: DATA, text: text.into() }.into()
+}
+
+/// A file that cannot be read.
+pub fn no_input(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: NO_INPUT, text: text.into() }.into()
+}
+
+/// Prints an error, one line per cause, and gives its exit code. A closed pipe is no error.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    if let Some(io) = error.downcast_ref::<io::Error>() {
+        if io.kind() == io::ErrorKind::BrokenPipe {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("strobe: {error}");
+        return IO.into();
+    }
+    eprintln!("strobe: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  because: {cause}");
+    }
+    let code = error.downcast_ref::<Failure>().map_or(SOFTWARE, |failure| failure.code);
+    code.into()
+}
+
+/// The exit code for how a run ended. `asked` says that the user named something to reach.
+pub fn code_for(end: &EndReason, asked: bool) -> ExitCode {
+    let code = match end {
+        EndReason::Exit { code: 0 } | EndReason::Reached { .. } | EndReason::Limit => 0,
+        EndReason::Exit { code } => {
+            u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)
+        }
+        EndReason::SleepsForever => {
+            if asked {
+                122
+            } else {
+                0
+            }
+        }
+        EndReason::HardFault => 120,
+        EndReason::Lockup => 121,
+        EndReason::Unmodelled => 123,
+        EndReason::DefaultLimit => 124,
+        EndReason::Interrupted => 130,
+    };
+    code.into()
+}

@@ -1,0 +1,35 @@
+//! Reading firmware files.
+
+use std::path::Path;
+
+use strobe_symbols::Firmware;
+
+use crate::exit;
+
+/// The most a firmware file may have; far above any real one, far below what hurts.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads and parses an ELF file.
+pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_dir() {
+        return Err(exit::no_input(format!(
+            "{shown} is a directory; give the firmware's ELF file"
+        )));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(exit::data(format!(
+            "{shown} has {} bytes; no firmware is that large",
+            metadata.len()
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    Firmware::parse(bytes).map_err(|e| exit::data(format!("{shown}: {e}")))
+}
+
+/// A path's last component, for records and headings.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+}
