@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 ///
 /// Can only be built balanced: `taken = attributed + unattributed + idle + lost`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Balance(Parts);
 
 /// The parts of a [`Balance`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
     /// Everything the instrument took.
     pub taken: u64,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A modelled count of cycles. `low <= likely <= high`; all three equal means exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// The model's lower bound.
     pub low: u64,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The cause of one core clock cycle. Every simulated cycle has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The instruction itself, as the core's manual counts it.
@@ -61,6 +62,7 @@ impl Cause {
 
 /// Cycles summed by cause. In JSON an object by cause, without those that are zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "BTreeMap<Cause, u64>", into = "BTreeMap<Cause, u64>")]
 pub struct CauseCycles([u64; Cause::ALL.len()]);
 

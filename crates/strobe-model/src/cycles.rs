@@ -12,14 +12,17 @@ pub const CYCLES_SCHEMA: u32 = 1;
 
 /// The instructions of one function with their cycles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CyclesReport {
     /// See [`CYCLES_SCHEMA`].
     #[serde(with = "crate::form::cycles_schema")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::CyclesSchema"))]
     pub schema: u32,
     /// Demangled name.
     pub function: String,
     /// First address.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Size in bytes, literal pools included.
     pub size_bytes: u32,
@@ -28,7 +31,7 @@ pub struct CyclesReport {
     /// Core, as its maker writes it.
     pub core: String,
     /// Core clock that the figures hold for, where they depend on it (flash wait states).
-    pub clock_hz: Option<u64>,
+    pub clock_hz: Option<u32>,
     /// What the figures hold for, as `flash: 1 wait state, prefetch on`; one entry per condition.
     pub conditions: Vec<String>,
     /// In address order.
@@ -48,6 +51,7 @@ pub struct CyclesReport {
 /// The spread comes from data and path (taken or not) or from a model of what no manual documents;
 /// [`CycleRange::likely`] says which: it is there when a model has a part in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CycleRange {
     /// At least.
     pub min: u64,
@@ -82,9 +86,11 @@ impl CycleRange {
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstructionCycles {
     /// Its address.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Its encoding as `objdump` prints it, as `f7ff fffe`.
     pub bytes: String,
@@ -104,6 +110,7 @@ pub struct InstructionCycles {
 
 /// A part of an instruction's cycles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CausedCycles {
     /// Why.
     pub cause: Cause,
@@ -115,6 +122,7 @@ pub struct CausedCycles {
 
 /// A line of source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceLine {
     /// File as the debug information names it, without host directories.
     pub file: String,
@@ -128,6 +136,7 @@ pub struct SourceLine {
 
 /// What a run saw of an instruction, a block, a loop or a function.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunCycles {
     /// Executions (iterations of a loop, calls of a function).
     pub count: u64,
@@ -141,12 +150,15 @@ pub struct RunCycles {
 
 /// Instructions that always run together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockCycles {
     /// Address of the first instruction.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub first: u32,
     /// Address of the last instruction.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub last: u32,
     /// Cycles of one pass: least when it does not jump at its end, most when it does.
     pub cycles: CycleRange,
@@ -156,12 +168,15 @@ pub struct BlockCycles {
 
 /// A loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopCycles {
     /// Address of its first instruction.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub header: u32,
     /// Address of the branch back to it.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub back_edge: u32,
     /// Nesting: 0 for an outermost loop.
     pub depth: u32,
@@ -173,6 +188,7 @@ pub struct LoopCycles {
 
 /// The function as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionCycles {
     /// Number of instructions.
     pub instructions: u64,

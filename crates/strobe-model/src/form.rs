@@ -52,3 +52,44 @@ macro_rules! schema {
 
 schema!(record_schema, "strobe-record", crate::SCHEMA);
 schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
+
+/// How addresses and schema versions look, for the JSON Schemas.
+#[cfg(feature = "schema")]
+mod shape {
+    use std::borrow::Cow;
+
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    /// An address.
+    pub(crate) struct Address;
+    /// The version of a record.
+    pub(crate) struct RecordSchema;
+    /// The version of a function's cycles.
+    pub(crate) struct CyclesSchema;
+
+    macro_rules! shape {
+        ($type:ident, $schema:expr) => {
+            impl JsonSchema for $type {
+                fn inline_schema() -> bool {
+                    true
+                }
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($type).into()
+                }
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    $schema
+                }
+            }
+        };
+    }
+
+    shape!(Address, json_schema!({ "type": "string", "pattern": "^0x[0-9a-f]{8}$" }));
+    shape!(RecordSchema, json_schema!({ "const": format!("strobe-record/{}", crate::SCHEMA) }));
+    shape!(
+        CyclesSchema,
+        json_schema!({ "const": format!("strobe-cycles/{}", crate::CYCLES_SCHEMA) })
+    );
+}
+
+#[cfg(feature = "schema")]
+pub(crate) use shape::{Address, CyclesSchema, RecordSchema};

@@ -9,6 +9,7 @@ use crate::{Bounds, CauseCycles};
 
 /// Samples and the tables they refer to by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Functions.
     pub functions: Vec<Function>,
@@ -24,6 +25,7 @@ pub struct Profile {
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Function {
     /// Demangled name.
     pub name: String,
@@ -35,9 +37,11 @@ pub struct Function {
 
 /// What one instruction address saw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddressSample {
     /// Program counter.
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Times executed.
     pub count: u64,
@@ -55,6 +59,7 @@ pub struct AddressSample {
 
 /// One source-level frame of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frame {
     /// Function, by index.
     pub function: u32,
@@ -66,6 +71,7 @@ pub struct Frame {
 
 /// What a tree node stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// The code from reset, or a thread.
@@ -80,6 +86,7 @@ pub enum Place {
 
 /// A node of the call tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeNode {
     /// What it stands for.
     pub place: Place,

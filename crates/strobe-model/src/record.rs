@@ -15,9 +15,11 @@ pub const SCHEMA: u32 = 1;
 
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// See [`SCHEMA`].
     #[serde(with = "crate::form::record_schema")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::RecordSchema"))]
     pub schema: u32,
     /// What was measured.
     pub subject: Subject,
@@ -49,6 +51,7 @@ pub struct Record {
 
 /// What was measured: enough to tell two builds apart and one from another's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
     /// File name without its directories.
     pub file: String,
@@ -72,6 +75,7 @@ pub struct Subject {
 
 /// From `cycle` on, the core clock is `hz`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockSpan {
     /// Core cycles since reset.
     pub cycle: u64,
@@ -81,6 +85,7 @@ pub struct ClockSpan {
 
 /// Bytes of a firmware image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sizes {
     /// Bytes loaded into flash.
     pub flash: u64,
@@ -90,6 +95,7 @@ pub struct Sizes {
 
 /// What measured, and with which settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instrument {
     /// `simulated board`, later others.
     pub kind: String,
@@ -101,6 +107,7 @@ pub struct Instrument {
 
 /// A moment in simulated or recorded time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moment {
     /// Core cycles since reset.
     pub cycle: u64,
@@ -110,6 +117,7 @@ pub struct Moment {
 
 /// What part of the run was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// Start of the (first) window.
     pub begin: Moment,
@@ -125,6 +133,7 @@ pub struct Window {
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum EndReason {
     /// The firmware exited.
@@ -155,6 +164,7 @@ pub enum EndReason {
 
 /// Sums over the window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     /// Core clock cycles.
     pub cycles: Bounds,
@@ -166,6 +176,7 @@ pub struct Totals {
 
 /// How far figures can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Trust {
     /// Every figure is a count of what happened, by documented rules.
@@ -188,6 +199,7 @@ pub enum Trust {
 
 /// A cause whose cycles come from a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelledCause {
     /// The cause.
     pub cause: Cause,
@@ -199,6 +211,7 @@ pub struct ModelledCause {
 
 /// How much of the run was seen, lost or caused by measuring.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// Cycles the run took.
     pub run_cycles: u64,
@@ -212,6 +225,7 @@ pub struct Coverage {
 
 /// One exception's statistics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExceptionStatistics {
     /// Exception number.
     pub number: u16,
@@ -237,6 +251,7 @@ pub struct ExceptionStatistics {
 
 /// A distribution of values: pulse widths on a pin, times between two marks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// What it is, as `PB8 high`.
     pub name: String,
@@ -252,6 +267,7 @@ pub struct Series {
 
 /// A register that nobody modelled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnmodelledRegister {
     /// Address, as `0x40005400`.
     pub address: String,
@@ -269,6 +285,7 @@ pub struct UnmodelledRegister {
 
 /// A warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// What, and what to do about it.
     pub text: String,
@@ -278,6 +295,7 @@ pub struct Warning {
 
 /// A fault, as the report prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fault {
     /// `HardFault` or `lockup`.
     pub kind: String,

@@ -1,0 +1,168 @@
+//! Figures with how far they can be trusted: a modelled number never looks like an exact one.
+
+use strobe_model::{Bounds, CycleRange, Trust};
+
+use crate::number::{grouped, ratio};
+
+/// What stands before a figure that has no bounds of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Counted: nothing.
+    Exact,
+    /// From a model or from samples: `~`.
+    About,
+    /// Only what was seen: `>=`.
+    AtLeast,
+}
+
+impl Mark {
+    /// The mark of a figure that everything in the record may have a part in.
+    pub(crate) fn of(trust: &Trust) -> Self {
+        match trust {
+            Trust::Exact => Mark::Exact,
+            Trust::Modelled { .. } | Trust::Sampled { .. } => Mark::About,
+            Trust::LowerBound => Mark::AtLeast,
+        }
+    }
+
+    /// The mark of a figure whose own parts are all exact, or are not.
+    pub(crate) fn unless_exact(self, exact: bool) -> Self {
+        if exact && self == Mark::About { Mark::Exact } else { self }
+    }
+
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Mark::Exact => "",
+            Mark::About => "~",
+            Mark::AtLeast => ">=",
+        }
+    }
+
+    /// The figure behind its mark: `~2,172`. Zero needs none.
+    pub(crate) fn figure(self, n: u64) -> String {
+        let sign = if n == 0 && self == Mark::About { "" } else { self.sign() };
+        format!("{sign}{}", grouped(n))
+    }
+}
+
+/// The marks of one record's figures.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks {
+    /// For figures without bounds of their own.
+    pub(crate) general: Mark,
+    /// Whether bounds that are equal mean an exact figure.
+    bounds_decide: bool,
+}
+
+impl Marks {
+    pub(crate) fn of(trust: &Trust) -> Self {
+        let bounds_decide = matches!(trust, Trust::Exact | Trust::Modelled { .. });
+        Marks { general: Mark::of(trust), bounds_decide }
+    }
+
+    /// The mark of a figure with bounds.
+    pub(crate) fn bounded(self, bounds: Bounds) -> Mark {
+        match (self.bounds_decide, bounds.is_exact()) {
+            (true, true) => Mark::Exact,
+            (true, false) => Mark::About,
+            (false, _) => self.general,
+        }
+    }
+
+    /// The likely figure behind its mark.
+    pub(crate) fn figure(self, bounds: Bounds) -> String {
+        // A likely zero that may be more is no plain zero.
+        let mark = self.bounded(bounds);
+        format!("{}{}", mark.sign(), grouped(bounds.likely))
+    }
+
+    /// In a sentence: `2,172`, or `~2,172 (2,045-2,554, -5.9/+18 %)`.
+    pub(crate) fn sentence(self, bounds: Bounds) -> String {
+        let figure = self.figure(bounds);
+        if bounds.is_exact() {
+            return figure;
+        }
+        let (low, high) = (grouped(bounds.low), grouped(bounds.high));
+        format!("{figure} ({low}-{high}, {})", spread(bounds))
+    }
+
+    /// Cycles per instruction, with bounds where there are any.
+    pub(crate) fn ratio(self, bounds: Bounds, per: u64) -> String {
+        let likely = format!("{}{}", self.bounded(bounds).sign(), ratio(bounds.likely, per));
+        if bounds.is_exact() || per == 0 {
+            return likely;
+        }
+        format!("{likely} ({}-{})", ratio(bounds.low, per), ratio(bounds.high, per))
+    }
+}
+
+/// Bounds relative to the likely figure, rounded outwards: `-5.9/+18 %`; empty when exact.
+pub(crate) fn spread(bounds: Bounds) -> String {
+    if bounds.is_exact() {
+        return String::new();
+    }
+    if bounds.likely == 0 {
+        return format!("0-{}", grouped(bounds.high));
+    }
+    let below = outwards(bounds.likely.saturating_sub(bounds.low), bounds.likely);
+    let above = outwards(bounds.high.saturating_sub(bounds.likely), bounds.likely);
+    format!("-{below}/+{above} %")
+}
+
+/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`.
+pub(crate) fn range(cycles: CycleRange) -> String {
+    let CycleRange { min, max, likely } = cycles;
+    match likely {
+        _ if min == max => grouped(min),
+        None => format!("{}-{}", grouped(min), grouped(max)),
+        Some(likely) => {
+            let likely = format!("{likely:.2}");
+            let likely = likely.trim_end_matches('0').trim_end_matches('.');
+            format!("~{likely} ({}-{})", grouped(min), grouped(max))
+        }
+    }
+}
+
+fn outwards(part: u64, whole: u64) -> String {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    match (part * 1000).div_ceil(whole) {
+        0 => "0".to_owned(),
+        permille @ 1..100 => format!("{}.{}", permille / 10, permille % 10),
+        _ => grouped(u64::try_from((part * 100).div_ceil(whole)).unwrap_or(u64::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_modelled_figure_says_so() {
+        let marks = Marks::of(&Trust::Modelled { causes: Vec::new() });
+        let bounds = Bounds { low: 2045, likely: 2172, high: 2554 };
+        assert_eq!(marks.sentence(bounds), "~2,172 (2,045-2,554, -5.9/+18 %)");
+        assert_eq!(marks.sentence(Bounds::exact(1790)), "1,790");
+        assert_eq!(marks.ratio(bounds, 1000), "~2.17 (2.05-2.55)");
+    }
+
+    #[test]
+    fn samples_are_never_exact() {
+        let marks = Marks::of(&Trust::Sampled { n: 10, period_cycles: 100 });
+        assert_eq!(marks.sentence(Bounds::exact(1000)), "~1,000");
+    }
+
+    #[test]
+    fn ranges_say_where_they_come_from() {
+        assert_eq!(range(CycleRange::exact(7)), "7");
+        assert_eq!(range(CycleRange::between(1, 3)), "1-3");
+        assert_eq!(range(CycleRange::modelled(8, 8.5, 10)), "~8.5 (8-10)");
+    }
+
+    #[test]
+    fn spreads_round_outwards() {
+        let spread = |low, likely, high| spread(Bounds { low, likely, high });
+        assert_eq!(spread(999_999, 1_000_000, 1_000_000), "-0.1/+0 %");
+        assert_eq!(spread(0, 0, 5), "0-5");
+        assert_eq!(spread(0, u64::MAX, u64::MAX), "-100/+0 %");
+    }
+}

@@ -1,0 +1,177 @@
+//! Holds the committed schemas to the types, and real output to the schemas.
+
+use std::path::Path;
+
+use schemars::Schema;
+use serde_json::Value;
+use strobe_model::CyclesReport;
+
+use super::{Document, Form, cycles, write};
+use crate::samples;
+
+/// A schema with a reference to its meta-schema, as it is committed.
+fn text(schema: &Schema) -> String {
+    serde_json::to_string_pretty(schema).unwrap() + "\n"
+}
+
+/// Compares with the committed file; `UPDATE_SCHEMA=1` writes it instead.
+fn committed(name: &str, schema: &Schema) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name);
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, text(schema)).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == text(schema),
+        "docs/schema/{name} differs from the types; if the new form can still be read by old readers, \
+         run the tests with UPDATE_SCHEMA=1, else raise the schema's number"
+    );
+}
+
+fn output(record: &strobe_model::Record) -> Value {
+    let mut out = Vec::new();
+    write(record, Form::Compact, &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn records_match_the_committed_schema() {
+    let schema = schemars::schema_for!(Document);
+    committed("record-1.json", &schema);
+    for (name, record) in samples::records() {
+        check(&output(&record), schema.as_value(), schema.as_value(), name);
+    }
+}
+
+#[test]
+fn cycles_match_the_committed_schema() {
+    let schema = schemars::schema_for!(CyclesReport);
+    committed("cycles-1.json", &schema);
+    for (name, report) in samples::cycles() {
+        let value = serde_json::from_str(&cycles(&report, Form::Pretty)).unwrap();
+        check(&value, schema.as_value(), schema.as_value(), name);
+    }
+}
+
+#[test]
+#[should_panic(expected = "address")]
+fn an_address_that_is_no_hex_string_is_found() {
+    let schema = schemars::schema_for!(Document);
+    let mut value = output(&samples::exact());
+    value["profile"]["addresses"][0]["address"] = 134_217_728.into();
+    check(&value, schema.as_value(), schema.as_value(), "");
+}
+
+#[test]
+#[should_panic(expected = "by_cause")]
+fn an_unknown_cause_is_found() {
+    let schema = schemars::schema_for!(Document);
+    let mut value = output(&samples::exact());
+    value["totals"]["by_cause"]["magic"] = 1.into();
+    check(&value, schema.as_value(), schema.as_value(), "");
+}
+
+/// Panics, naming the place, unless `value` is as `schema` says. Knows the keywords that our schemas use
+/// and refuses all others, so that nothing goes unchecked.
+fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
+    if let Err(why) = matches(value, schema, root, at) {
+        panic!("{why}");
+    }
+}
+
+fn matches(value: &Value, schema: &Value, root: &Value, at: &str) -> Result<(), String> {
+    let Some(keywords) = schema.as_object() else {
+        return if schema == &Value::Bool(true) {
+            Ok(())
+        } else {
+            Err(format!("{at}: not allowed"))
+        };
+    };
+    for (keyword, rule) in keywords {
+        let fine = match keyword.as_str() {
+            "$schema" | "$defs" | "title" | "description" | "format" | "required" => true,
+            "$ref" => {
+                let pointer = rule.as_str().unwrap().trim_start_matches('#');
+                matches(value, root.pointer(pointer).unwrap(), root, at)?;
+                true
+            }
+            "type" => match rule {
+                Value::Array(types) => types.iter().any(|t| is(value, t)),
+                one => is(value, one),
+            },
+            "const" => value == rule,
+            "enum" => rule.as_array().unwrap().contains(value),
+            "minimum" => value.as_f64().is_none_or(|n| n >= rule.as_f64().unwrap()),
+            "maximum" => value.as_f64().is_none_or(|n| n <= rule.as_f64().unwrap()),
+            "pattern" => {
+                assert_eq!(rule, "^0x[0-9a-f]{8}$", "the only pattern that this check knows");
+                let digits = value.as_str().and_then(|s| s.strip_prefix("0x")).unwrap_or_default();
+                let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+                digits.len() == 8 && digits.chars().all(hex)
+            }
+            "anyOf" | "oneOf" => {
+                let one = |s: &&Value| matches(value, s, root, at).is_ok();
+                let n = rule.as_array().unwrap().iter().filter(one).count();
+                if keyword == "oneOf" { n == 1 } else { n > 0 }
+            }
+            "items" => {
+                for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                    matches(item, rule, root, &format!("{at}[{i}]"))?;
+                }
+                true
+            }
+            "prefixItems" => {
+                for (item, rule) in
+                    value.as_array().into_iter().flatten().zip(rule.as_array().unwrap())
+                {
+                    matches(item, rule, root, at)?;
+                }
+                true
+            }
+            "minItems" => value.as_array().is_none_or(|a| a.len() as u64 >= rule.as_u64().unwrap()),
+            "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
+            "properties" | "additionalProperties" | "propertyNames" => true,
+            other => return Err(format!("{at}: the check does not know the keyword {other}")),
+        };
+        if !fine {
+            return Err(format!("{at}: {value} breaks {keyword}: {rule}"));
+        }
+    }
+    object(value, schema, root, at)
+}
+
+fn is(value: &Value, name: &Value) -> bool {
+    match name.as_str().unwrap() {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no such type: {other}"),
+    }
+}
+
+fn object(value: &Value, schema: &Value, root: &Value, at: &str) -> Result<(), String> {
+    let Some(object) = value.as_object() else { return Ok(()) };
+    for name in schema["required"].as_array().into_iter().flatten() {
+        if !object.contains_key(name.as_str().unwrap()) {
+            return Err(format!("{at}: {name} is missing"));
+        }
+    }
+    for (name, value) in object {
+        let at = format!("{at}.{name}");
+        if let Some(names) = schema.get("propertyNames") {
+            matches(&Value::from(name.as_str()), names, root, &at)?;
+        }
+        if let Some(property) = schema["properties"].get(name) {
+            matches(value, property, root, &at)?;
+        } else if let Some(rule) = schema.get("additionalProperties") {
+            matches(value, rule, root, &at)?;
+        } else if schema.get("properties").is_some() && schema.get("oneOf").is_none() {
+            return Err(format!("{at}: the schema does not describe it"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Numbers as people read them: grouped digits, shares, times and clocks. Integers throughout, so that
+//! the same figures print the same everywhere.
+
+/// Digits in groups of three: `1,234,567`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A part of a whole: `52.6 %`. Never rounds something to nothing or nearly all to all; `-` of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    match (part * 1000 + whole / 2) / whole {
+        0 if part > 0 => "<0.1 %".to_owned(),
+        1000 if part < whole => ">99.9 %".to_owned(),
+        permille => format!("{}.{} %", permille / 10, permille % 10),
+    }
+}
+
+/// `a / b` with two decimals: `1.90`; `-` when `b` is 0.
+pub(crate) fn ratio(a: u64, b: u64) -> String {
+    if b == 0 {
+        return "-".to_owned();
+    }
+    let (a, b) = (u128::from(a), u128::from(b));
+    let hundredths = (a * 100 + b / 2) / b;
+    format!("{}.{:02}", grouped_u128(hundredths / 100), hundredths % 100)
+}
+
+fn grouped_u128(n: u128) -> String {
+    grouped(u64::try_from(n).unwrap_or(u64::MAX))
+}
+
+/// A time with four significant digits and its unit: `45.19 us`.
+pub(crate) fn time(nanoseconds: u128) -> String {
+    // Rounding first: 999.96 us is 1.000 ms, not 1000 us.
+    let rounded = round_to_four_digits(nanoseconds);
+    let (unit, name) = match rounded {
+        0..1_000 => return format!("{rounded} ns"),
+        1_000..1_000_000 => (1_000, "us"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    let whole = rounded / unit;
+    let decimals = 4usize.saturating_sub(whole.to_string().len());
+    if decimals == 0 {
+        return format!("{} {name}", grouped_u128(whole));
+    }
+    let fraction = rounded % unit * 10u128.pow(decimals as u32) / unit;
+    format!("{whole}.{fraction:0decimals$} {name}")
+}
+
+fn round_to_four_digits(n: u128) -> u128 {
+    // Whole seconds are shown in full from 1000 s on.
+    if n < 10_000 || n >= 10_000_000_000_000 {
+        return n;
+    }
+    let step = 10u128.pow(n.ilog10() - 3);
+    (n + step / 2) / step * step
+}
+
+/// How long `cycles` take at `hz`; `None` if the clock stands still.
+pub(crate) fn cycles_to_time(cycles: u64, hz: u32) -> Option<String> {
+    let product = u128::from(cycles) * 1_000_000_000;
+    let hz = u128::from(hz);
+    (hz > 0).then(|| time((product + hz / 2) / hz))
+}
+
+/// A clock: `48 MHz`, `32.768 kHz`.
+pub(crate) fn hertz(hz: u32) -> String {
+    let (unit, name): (u32, &str) = match hz {
+        0..1_000 => return format!("{hz} Hz"),
+        1_000..1_000_000 => (1_000, "kHz"),
+        1_000_000..1_000_000_000 => (1_000_000, "MHz"),
+        _ => (1_000_000_000, "GHz"),
+    };
+    let digits = u32::ilog10(unit) as usize;
+    let fraction = format!("{:0digits$}", hz % unit);
+    let fraction = fraction.trim_end_matches('0');
+    let dot = if fraction.is_empty() { "" } else { "." };
+    format!("{}{dot}{fraction} {name}", hz / unit)
+}
+
+/// `1 call`, `2 calls`: English plurals that take an s.
+pub(crate) fn counted(n: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_come_in_groups() {
+        let seen = [0, 999, 1000, 123_456, u64::MAX].map(grouped);
+        assert_eq!(seen, ["0", "999", "1,000", "123,456", "18,446,744,073,709,551,615"]);
+    }
+
+    #[test]
+    fn shares_never_lie_at_the_ends() {
+        let seen = [(0, 7), (1, 100_000), (1, 3), (99_999, 100_000), (7, 7), (1, 0)];
+        let seen = seen.map(|(part, whole)| share(part, whole));
+        assert_eq!(seen, ["0.0 %", "<0.1 %", "33.3 %", ">99.9 %", "100.0 %", "-"]);
+        assert_eq!(share(u64::MAX, u64::MAX), "100.0 %");
+    }
+
+    #[test]
+    fn times_have_four_digits() {
+        let seen = [0, 999, 1_000, 45_187, 999_960, 1_234_567, 12_345_678_901, 4_000_000_000_000];
+        let seen = seen.map(time);
+        let wanted = [
+            "0 ns", "999 ns", "1.000 us", "45.19 us", "1.000 ms", "1.235 ms", "12.35 s", "4,000 s",
+        ];
+        assert_eq!(seen, wanted);
+    }
+
+    #[test]
+    fn cycles_become_time_by_the_clock() {
+        assert_eq!(cycles_to_time(2169, 48_000_000).as_deref(), Some("45.19 us"));
+        assert_eq!(cycles_to_time(1, 0), None);
+        assert!(cycles_to_time(u64::MAX, 1).is_some());
+    }
+
+    #[test]
+    fn clocks_have_no_idle_zeros() {
+        let seen = [0, 32_768, 8_000_000, 14_745_600, 1_000_000_000].map(hertz);
+        assert_eq!(seen, ["0 Hz", "32.768 kHz", "8 MHz", "14.7456 MHz", "1 GHz"]);
+    }
+}

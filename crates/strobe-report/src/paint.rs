@@ -1,0 +1,48 @@
+//! Colours by meaning. Without colours nothing is written but the text itself.
+
+use anstyle::{AnsiColor, Style as Ansi};
+
+use crate::Style;
+
+/// What a piece of text means, as far as a colour can say it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Paint {
+    #[default]
+    Plain,
+    /// Titles and totals.
+    Strong,
+    /// What may be skipped when reading.
+    Faint,
+    /// The biggest figures.
+    Hot,
+    /// Time asleep.
+    Idle,
+    /// What needs attention.
+    Warn,
+    /// What went wrong.
+    Bad,
+}
+
+impl Paint {
+    fn ansi(self) -> Ansi {
+        let colour = |c: AnsiColor| Ansi::new().fg_color(Some(c.into()));
+        match self {
+            Paint::Plain => Ansi::new(),
+            Paint::Strong => Ansi::new().bold(),
+            Paint::Faint => Ansi::new().dimmed(),
+            Paint::Hot => colour(AnsiColor::Red).bold(),
+            Paint::Idle => colour(AnsiColor::Blue),
+            Paint::Warn => colour(AnsiColor::Yellow),
+            Paint::Bad => colour(AnsiColor::Red).bold(),
+        }
+    }
+
+    /// The text, painted if the style says so.
+    pub(crate) fn on(self, text: &str, style: Style) -> String {
+        if !style.colour || self == Paint::Plain || text.is_empty() {
+            return text.to_owned();
+        }
+        let ansi = self.ansi();
+        format!("{ansi}{text}{ansi:#}")
+    }
+}

@@ -1,0 +1,578 @@
+//! Records built by hand, one for each way a report can go. For tests only.
+
+use strobe_model::*;
+
+use Cause::*;
+
+/// Puts a record together and works out its sums.
+struct Build(Record);
+
+impl Build {
+    fn new(file: &str) -> Self {
+        let moment = |cycle| Moment { cycle, nanoseconds: 0 };
+        Build(Record {
+            schema: SCHEMA,
+            subject: Subject {
+                file: file.into(),
+                sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+                build_id: Some("5f3c9d1e0b7a42c8a1d2e3f405162738495a6b7c".into()),
+                compilers: vec!["GNU C17 12.2.1 -mcpu=cortex-m0 -Os -g".into()],
+                detail: "functions, lines and inlined calls, from DWARF 4".into(),
+                board: "STM32F070CB".into(),
+                core: "Cortex-M0".into(),
+                clock: vec![ClockSpan { cycle: 0, hz: 8_000_000 }],
+                sizes: Sizes { flash: 1732, ram: 1 },
+            },
+            instrument: Instrument {
+                kind: "simulated board".into(),
+                tool: "strobe 0.1.0".into(),
+                settings: Default::default(),
+            },
+            window: Window {
+                begin: moment(0),
+                end: moment(0),
+                entries: 1,
+                nanoseconds: 0,
+                end_reason: EndReason::Exit { code: 0 },
+            },
+            totals: Totals {
+                cycles: Bounds::default(),
+                instructions: 0,
+                by_cause: CauseCycles::ZERO,
+            },
+            balance: Balance::new(Parts::default()).unwrap(),
+            trust: Trust::Exact,
+            coverage: Coverage::default(),
+            profile: Profile::default(),
+            exceptions: Vec::new(),
+            series: Vec::new(),
+            unmodelled: Vec::new(),
+            warnings: Vec::new(),
+            fault: None,
+        })
+    }
+
+    fn file(&mut self, name: &str) -> u32 {
+        self.0.profile.files.push(name.into());
+        self.0.profile.files.len() as u32 - 1
+    }
+
+    fn function(&mut self, name: &str, address: u32, file: Option<u32>) -> u32 {
+        let address = Some(format!("{address:#010x}"));
+        self.0.profile.functions.push(Function { name: name.into(), address, file });
+        self.0.profile.functions.len() as u32 - 1
+    }
+
+    /// An address with its cycles; `slack` is what models may have counted too many and too few.
+    fn sample(
+        &mut self,
+        (address, function, line): (u32, Option<u32>, Option<(u32, u32)>),
+        count: u64,
+        cycles: &[(Cause, u64)],
+        slack: (u64, u64),
+    ) {
+        let mut sum = CauseCycles::ZERO;
+        cycles.iter().for_each(|(cause, n)| sum[*cause] += n);
+        let likely = sum.total();
+        let frame = |function| Frame {
+            function,
+            file: line.map(|l: (u32, u32)| l.0),
+            line: line.map(|l| l.1),
+        };
+        self.0.profile.addresses.push(AddressSample {
+            address,
+            count,
+            jumped: 0,
+            cycles: sum,
+            bounds: Bounds { low: likely - slack.0, likely, high: likely + slack.1 },
+            function,
+            frames: function.map(frame).into_iter().collect(),
+        });
+    }
+
+    fn node(&mut self, place: Place, parent: Option<u32>, calls: u64, self_cycles: u64) -> u32 {
+        let self_instructions = self_cycles / 2;
+        self.0.profile.tree.push(TreeNode { place, parent, calls, self_cycles, self_instructions });
+        self.0.profile.tree.len() as u32 - 1
+    }
+
+    fn finish(mut self) -> Record {
+        let record = &mut self.0;
+        let profile = &record.profile;
+        let mut totals =
+            Totals { cycles: Bounds::default(), instructions: 0, by_cause: CauseCycles::ZERO };
+        let mut unnamed = 0;
+        for sample in &profile.addresses {
+            totals.cycles += sample.bounds;
+            totals.instructions += sample.count;
+            totals.by_cause += sample.cycles;
+            unnamed += if sample.function.is_none() { sample.cycles.busy() } else { 0 };
+        }
+        let cycles = totals.cycles.likely;
+        let hz = record.subject.clock.last().map_or(1, |c| c.hz);
+        let nanoseconds = (u128::from(cycles) * 1_000_000_000 / u128::from(hz)) as u64;
+        record.window.end = Moment { cycle: cycles, nanoseconds };
+        record.window.nanoseconds = nanoseconds;
+        record.coverage.run_cycles = cycles;
+        record.coverage.seen_cycles = cycles;
+        record.balance = Balance::new(Parts {
+            taken: cycles,
+            attributed: totals.by_cause.busy() - unnamed,
+            unattributed: if unnamed > 0 { vec![("no symbol".into(), unnamed)] } else { vec![] },
+            idle: totals.by_cause[Asleep],
+            lost: 0,
+        })
+        .unwrap();
+        record.totals = totals;
+        self.0
+    }
+}
+
+fn thread() -> Place {
+    Place::Thread("main".into())
+}
+
+/// A blinking LED: exact, mostly asleep, one interrupt.
+pub(crate) fn exact() -> Record {
+    let mut b = Build::new("blink.elf");
+    let (main_c, tick_c) = (b.file("src/main.c"), b.file("src/tick.c"));
+    let main = b.function("main", 0x0800_00f0, Some(main_c));
+    let toggle = b.function("toggle", 0x0800_0140, Some(main_c));
+    let tick = b.function("SysTick_Handler", 0x0800_0160, Some(tick_c));
+    let copy = b.function("memcpy", 0x0800_0180, None);
+    let at = |address, function, file, line| (address, Some(function), Some((file, line)));
+    b.sample(at(0x0800_00f2, main, main_c, 31), 4000, &[(Execute, 4000), (Refill, 8000)], (0, 0));
+    b.sample(
+        at(0x0800_00f4, main, main_c, 32),
+        2000,
+        &[(Execute, 4000), (Asleep, 3_950_000)],
+        (0, 0),
+    );
+    b.sample(at(0x0800_0140, toggle, main_c, 12), 20, &[(Execute, 20), (LoadStore, 20)], (0, 0));
+    b.sample(
+        at(0x0800_0160, tick, tick_c, 7),
+        8000,
+        &[(Execute, 8000), (LoadStore, 6000), (ExceptionEntry, 16_000), (ExceptionExit, 10_000)],
+        (0, 0),
+    );
+    b.sample((0x0800_0180, Some(copy), None), 900, &[(Execute, 600), (LoadStore, 300)], (0, 0));
+    let root = b.node(thread(), None, 1, 0);
+    let m = b.node(Place::Function(main), Some(root), 1, 3_966_000);
+    b.node(Place::Function(toggle), Some(m), 10, 40);
+    b.node(Place::Function(copy), Some(m), 3, 900);
+    let systick = b.node(Place::Exception("SysTick".into()), None, 1000, 0);
+    b.node(Place::Function(tick), Some(systick), 1000, 40_000);
+    b.0.exceptions.push(ExceptionStatistics {
+        number: 15,
+        name: "SysTick".into(),
+        handler: Some("SysTick_Handler".into()),
+        count: 1000,
+        tail_chained: 0,
+        cycles: 40_000,
+        latency_min: 16,
+        latency_sum: 16_420,
+        latency_max: 31,
+        latency_max_at: Moment { cycle: 1_234_567, nanoseconds: 154_320_875 },
+    });
+    b.0.series.push(Series {
+        name: "PB8 high".into(),
+        unit: "cycles".into(),
+        values: vec![400_000, 400_000, 400_012, 400_000, 399_998],
+        bounds: Vec::new(),
+        count: 5,
+    });
+    b.finish()
+}
+
+/// The founding loop at 48 MHz with a wait state: modelled fetch waits, a changed clock, marks.
+pub(crate) fn modelled() -> Record {
+    let mut b = Build::new("loop.elf");
+    b.0.subject.clock =
+        vec![ClockSpan { cycle: 0, hz: 8_000_000 }, ClockSpan { cycle: 1180, hz: 48_000_000 }];
+    b.0.instrument.settings =
+        [("mark", "PB8"), ("until", "exit")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+    let file = b.file("loop.s");
+    let looped = b.function("test_loop", 0x0800_00b8, Some(file));
+    let main = b.function("main", 0x0800_0100, None);
+    let ram = b.function("from_ram", 0x2000_0000, None);
+    let at = |address, line| (address, Some(looped), Some((file, line)));
+    b.sample(at(0x0800_00c2, 9), 2550, &[(Execute, 2550)], (0, 0));
+    b.sample(at(0x0800_00c4, 10), 7650, &[(Execute, 7650)], (0, 0));
+    b.sample(
+        at(0x0800_00ca, 13),
+        2550,
+        &[(Execute, 2550), (Refill, 5080), (FetchWait, 3810)],
+        (1270, 3810),
+    );
+    b.sample((0x0800_0100, Some(main), None), 210, &[(Execute, 180), (FetchWait, 40)], (40, 20));
+    b.sample((0x2000_0000, Some(ram), None), 100, &[(Execute, 100), (LoadStore, 50)], (0, 0));
+    let root = b.node(thread(), None, 1, 0);
+    let m = b.node(Place::Function(main), Some(root), 1, 220);
+    b.node(Place::Function(looped), Some(m), 10, 21_640);
+    b.node(Place::Function(ram), Some(m), 1, 150);
+    b.0.trust = Trust::Modelled {
+        causes: vec![ModelledCause {
+            cause: FetchWait,
+            cycles: Bounds { low: 2540, likely: 3850, high: 7680 },
+            why: "the STM32F0's flash interface keeps state across branches that no manual documents; \
+                  1.5 cycles for each taken branch to the upper half of a word fit one published \
+                  measurement, and 1 to 3 are possible"
+                .into(),
+        }],
+    };
+    b.0.series.push(Series {
+        name: "PB8 high".into(),
+        unit: "cycles".into(),
+        values: vec![2171; 10],
+        bounds: vec![(2044, 2552); 10],
+        count: 10,
+    });
+    b.0.warnings.push(Warning {
+        text: "GPIOB was accessed while its clock was off: it read as zero and ignored writes, as on the \
+               chip; enable its clock in the RCC first"
+            .into(),
+        count: 3,
+    });
+    let mut record = b.finish();
+    record.window.begin = Moment { cycle: 0, nanoseconds: 0 };
+    record.window.nanoseconds = 579_833;
+    record
+}
+
+/// Two windows of a longer run, with a recorder that lost some.
+pub(crate) fn windowed() -> Record {
+    let mut record = exact();
+    let seen = record.coverage.seen_cycles;
+    record.subject.file = "windowed.elf".into();
+    record.window.begin = Moment { cycle: 1000, nanoseconds: 125_000 };
+    record.window.end = Moment { cycle: 9_001_000, nanoseconds: 1_125_125_000 };
+    record.window.entries = 2;
+    record.window.end_reason = EndReason::Reached { place: "stop_here".into() };
+    record.coverage.run_cycles = seen * 3;
+    record.coverage.lost_cycles = 5000;
+    record.coverage.overhead_cycles = 12;
+    record
+}
+
+/// A fault, with code outside every function.
+pub(crate) fn faulted() -> Record {
+    let mut b = Build::new("fault.elf");
+    let main = b.function("main", 0x0800_0100, None);
+    b.sample((0x0800_0100, Some(main), None), 10, &[(Execute, 10), (LoadStore, 4)], (0, 0));
+    b.sample((0x0800_0200, None, None), 3, &[(Execute, 3)], (0, 0));
+    let root = b.node(thread(), None, 1, 0);
+    let m = b.node(Place::Function(main), Some(root), 1, 14);
+    b.node(Place::Unknown, Some(m), 1, 3);
+    b.0.window.end_reason = EndReason::HardFault;
+    let hex = |n: u32| format!("{n:#010x}");
+    let names = ["R0", "R1", "R2", "R3", "R12", "LR", "PC", "xPSR"];
+    let mut registers: Vec<(String, String)> =
+        (0..13).map(|n| (format!("R{n}"), hex(n * 0x0101_0101))).collect();
+    for name in ["SP", "LR", "PC", "xPSR", "MSP", "PSP"] {
+        registers.push((name.into(), hex(0x2000_0fe0)));
+    }
+    b.0.fault = Some(Fault {
+        kind: "HardFault".into(),
+        text: "unaligned load of a word from 0x20000001; Cortex-M0 cannot do that".into(),
+        pc: "0x08000110".into(),
+        at: Moment { cycle: 17, nanoseconds: 2125 },
+        registers,
+        frame: names.iter().map(|n| ((*n).to_owned(), hex(1))).collect(),
+        backtrace: vec![
+            "0x08000110 read_word (inlined) at src/read.c:12".into(),
+            "0x08000110 main at src/main.c:44".into(),
+            "0x080000c8 Reset_Handler at startup.c:20".into(),
+        ],
+    });
+    b.finish()
+}
+
+/// A firmware that touches what nobody modelled.
+pub(crate) fn unmodelled() -> Record {
+    let mut record = exact();
+    record.subject.file = "i2c.elf".into();
+    record.window.end_reason = EndReason::DefaultLimit;
+    let register =
+        |address: &str, peripheral: Option<&str>, known_device, reads, writes| UnmodelledRegister {
+            address: address.into(),
+            peripheral: peripheral.map(str::to_owned),
+            known_device,
+            reads,
+            writes,
+            first_from: "0x08000142 toggle at src/main.c:12".into(),
+        };
+    record.unmodelled = vec![
+        register("0x40005400", Some("I2C1"), false, 12, 3),
+        register("0x40021030", Some("RCC"), true, 1, 0),
+        register("0x50000000", None, false, 0, 123_456),
+    ];
+    record
+}
+
+/// Without symbols, everything is by address.
+pub(crate) fn without_symbols() -> Record {
+    let mut b = Build::new("stripped.elf");
+    b.0.subject.build_id = None;
+    b.0.subject.compilers.clear();
+    b.0.subject.detail = "no symbols: figures are by address".into();
+    b.sample((0x0800_00f2, None, None), 400, &[(Execute, 400), (Refill, 800)], (0, 0));
+    b.sample((0x0800_00f4, None, None), 200, &[(Execute, 200)], (0, 0));
+    let root = b.node(thread(), None, 1, 0);
+    b.node(Place::Unknown, Some(root), 1, 1400);
+    b.finish()
+}
+
+/// Names as C++ and Rust make them, two of a kind, and one that would write to the terminal.
+pub(crate) fn long_names() -> Record {
+    let mut b = Build::new("names.elf");
+    let files = [b.file("src/a.cpp"), b.file("src/b.cpp")];
+    let names = [
+        "<core::iter::adapters::map::Map<core::slice::iter::Iter<u8>, my_crate::codec::decode::{closure#0}> as \
+         core::iter::traits::iterator::Iterator>::fold::<usize, core::iter::adapters::filter::Filter<_, _>>",
+        "std::__detail::_Executor<__gnu_cxx::__normal_iterator<char const*, std::string>, \
+         std::allocator<std::sub_match<char const*>>, true>::_M_dfs(_Match_mode, long)",
+        "init",
+        "init",
+        "evil\x1b[2J\x07name",
+    ];
+    let root = b.node(thread(), None, 1, 0);
+    for (i, name) in (0u32..).zip(names) {
+        let file = files.get(i as usize % 3).copied();
+        let function = b.function(name, 0x0800_0100 + i * 16, file);
+        let cycles = 1000 >> i;
+        let place = (0x0800_0100 + i * 16, Some(function), file.map(|f| (f, 10 + i)));
+        b.sample(place, cycles, &[(Execute, cycles), (Refill, cycles / 2)], (0, 0));
+        b.node(Place::Function(function), Some(root), 1, cycles + cycles / 2);
+    }
+    b.finish()
+}
+
+/// Nothing ran at all.
+pub(crate) fn zero() -> Record {
+    let mut b = Build::new("zero.elf");
+    b.0.subject.clock = vec![ClockSpan { cycle: 0, hz: 0 }];
+    b.0.window.end_reason = EndReason::Interrupted;
+    b.0.series.push(Series {
+        name: "PB8 high".into(),
+        unit: "cycles".into(),
+        values: Vec::new(),
+        bounds: Vec::new(),
+        count: 0,
+    });
+    let mut exception = exact().exceptions.remove(0);
+    exception.count = 0;
+    b.0.exceptions.push(exception);
+    let root = b.node(thread(), None, 1, 0);
+    b.node(Place::Unknown, Some(root), 0, 0);
+    b.0.subject.clock[0].hz = 1;
+    let mut record = b.finish();
+    record.subject.clock[0].hz = 0;
+    record
+}
+
+/// As large as figures get.
+pub(crate) fn largest() -> Record {
+    let mut b = Build::new("largest.elf");
+    let main = b.function("main", 0x0800_0100, None);
+    let most = u64::MAX - 10;
+    b.sample(
+        (0x0800_0100, Some(main), None),
+        u64::MAX,
+        &[(Execute, most), (Asleep, 10)],
+        (most, 0),
+    );
+    let root = b.node(thread(), None, u64::MAX, 0);
+    b.node(Place::Function(main), Some(root), u64::MAX, u64::MAX);
+    b.0.trust = Trust::Modelled {
+        causes: vec![ModelledCause {
+            cause: Execute,
+            cycles: Bounds { low: 0, likely: most, high: most },
+            why: "it is a test".into(),
+        }],
+    };
+    b.0.series.push(Series {
+        name: "all of it".into(),
+        unit: "cycles".into(),
+        values: vec![u64::MAX; 2],
+        bounds: vec![(0, u64::MAX); 2],
+        count: u64::MAX,
+    });
+    b.finish()
+}
+
+/// What another instrument makes: samples, some of them lost.
+pub(crate) fn sampled() -> Record {
+    let mut record = exact();
+    record.subject.file = "sampled.elf".into();
+    record.instrument.kind = "trace pin".into();
+    record.trust = Trust::Sampled { n: 4010, period_cycles: 1000 };
+    let mut parts = record.balance.parts().clone();
+    (parts.taken, parts.lost) = (parts.taken + 7000, 7000);
+    record.totals.cycles = Bounds::exact(parts.taken);
+    record.balance = Balance::new(parts).unwrap();
+    record.coverage.lost_cycles = 7000;
+    record.coverage.run_cycles += 7000;
+    record
+}
+
+/// All of them.
+pub(crate) fn records() -> Vec<(&'static str, Record)> {
+    vec![
+        ("exact", exact()),
+        ("modelled", modelled()),
+        ("windowed", windowed()),
+        ("faulted", faulted()),
+        ("unmodelled", unmodelled()),
+        ("without_symbols", without_symbols()),
+        ("long_names", long_names()),
+        ("zero", zero()),
+        ("largest", largest()),
+        ("sampled", sampled()),
+    ]
+}
+
+fn instruction(
+    address: u32,
+    (bytes, text): (&str, &str),
+    line: u32,
+    causes: &[(Cause, CycleRange, Option<&str>)],
+) -> InstructionCycles {
+    let source = SourceLine { file: "loop.s".into(), line, text: None, inlined: None };
+    let causes: Vec<CausedCycles> = causes
+        .iter()
+        .map(|&(cause, cycles, when)| CausedCycles { cause, cycles, when: when.map(str::to_owned) })
+        .collect();
+    let (always, maybe): (Vec<_>, Vec<_>) = causes.iter().partition(|c| c.when.is_none());
+    let min = always.iter().map(|c| c.cycles.min).sum::<u64>();
+    let all = always.iter().chain(&maybe);
+    let likely = causes.iter().any(|c| c.cycles.likely.is_some());
+    let average = |c: &&CausedCycles| c.cycles.likely.unwrap_or(c.cycles.min as f64);
+    InstructionCycles {
+        address,
+        bytes: bytes.into(),
+        text: text.into(),
+        source: Some(source),
+        cycles: CycleRange {
+            min,
+            max: all.clone().map(|c| c.cycles.max).sum(),
+            likely: likely.then(|| all.map(|c| average(&c)).sum()),
+        },
+        causes,
+        note: None,
+        run: None,
+    }
+}
+
+/// The founding loop, explained.
+pub(crate) fn explained() -> CyclesReport {
+    let one = CycleRange::exact(1);
+    let wait = CycleRange::modelled(0, 1.0, 2);
+    let taken = Some("if taken");
+    let branch = [
+        (Execute, one, None),
+        (Refill, CycleRange::exact(2), taken),
+        (FetchWait, CycleRange::modelled(1, 1.5, 3), taken),
+    ];
+    let load = [(Execute, one, None), (LoadStore, one, None), (DataWait, wait, None)];
+    let instructions = vec![
+        instruction(0x0800_00b8, ("2001", "movs r0, #1"), 4, &[(Execute, one, None)]),
+        instruction(0x0800_00ba, ("4907", "ldr r1, [pc, #28]  ; 0x48000418"), 5, &load),
+        instruction(0x0800_00c2, ("bf00", "nop"), 9, &[(Execute, one, None)]),
+        instruction(0x0800_00c4, ("3b01", "subs r3, #1"), 10, &[(Execute, one, None)]),
+        instruction(0x0800_00ca, ("d1fa", "bne 0x080000c2"), 13, &branch),
+        instruction(0x0800_00cc, ("4770", "bx lr"), 14, &branch),
+    ];
+    CyclesReport {
+        schema: CYCLES_SCHEMA,
+        function: "test_loop".into(),
+        address: 0x0800_00b8,
+        size_bytes: 36,
+        board: "STM32F070CB".into(),
+        core: "Cortex-M0".into(),
+        clock_hz: Some(48_000_000),
+        conditions: vec!["flash: 1 wait state, prefetch on".into()],
+        instructions,
+        blocks: vec![
+            BlockCycles {
+                first: 0x0800_00b8,
+                last: 0x0800_00ba,
+                cycles: CycleRange::modelled(3, 4.0, 5),
+                run: None,
+            },
+            BlockCycles {
+                first: 0x0800_00c2,
+                last: 0x0800_00ca,
+                cycles: CycleRange::modelled(3, 6.5, 8),
+                run: None,
+            },
+            BlockCycles {
+                first: 0x0800_00cc,
+                last: 0x0800_00cc,
+                cycles: CycleRange::modelled(4, 4.5, 6),
+                run: None,
+            },
+        ],
+        loops: vec![LoopCycles {
+            header: 0x0800_00c2,
+            back_edge: 0x0800_00ca,
+            depth: 0,
+            per_iteration: CycleRange::modelled(6, 6.5, 8),
+            run: None,
+        }],
+        totals: FunctionCycles {
+            instructions: 6,
+            once_through: Some(CycleRange::modelled(10, 13.5, 19)),
+            run: None,
+        },
+        notes: vec![
+            "a taken branch to the upper half of a flash word waits 1 to 3 cycles, likely 1.5: the flash \
+             interface keeps state that no manual documents"
+                .into(),
+        ],
+    }
+}
+
+/// The same with what a run saw.
+pub(crate) fn explained_with_run() -> CyclesReport {
+    let mut report = explained();
+    let run = |count, likely: u64, slack: u64| {
+        Some(RunCycles {
+            count,
+            jumped: 0,
+            cycles: Bounds { low: likely - slack, likely, high: likely + slack },
+            by_cause: CauseCycles::of(Execute, likely),
+        })
+    };
+    for (instruction, count) in report.instructions.iter_mut().zip([10, 10, 2550, 2550, 2550, 10]) {
+        let slack = if instruction.cycles.likely.is_some() { count / 2 } else { 0 };
+        instruction.run = run(count, count * instruction.cycles.max, slack);
+    }
+    report.blocks[1].run = run(2550, 16_575, 1270);
+    report.loops[0].run = run(2550, 16_575, 1270);
+    report.totals.run = run(10, 16_700, 1280);
+    report.instructions[5].note = Some("returns to the caller".into());
+    report
+}
+
+/// A function without anything.
+fn nothing() -> CyclesReport {
+    CyclesReport {
+        instructions: Vec::new(),
+        blocks: Vec::new(),
+        loops: Vec::new(),
+        notes: Vec::new(),
+        conditions: Vec::new(),
+        clock_hz: None,
+        totals: FunctionCycles::default(),
+        ..explained()
+    }
+}
+
+/// All of them.
+pub(crate) fn cycles() -> Vec<(&'static str, CyclesReport)> {
+    vec![
+        ("explained", explained()),
+        ("explained_with_run", explained_with_run()),
+        ("nothing", nothing()),
+    ]
+}

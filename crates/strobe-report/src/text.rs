@@ -1,0 +1,74 @@
+//! Reports for people: aligned text, one function per section.
+//!
+//! Each section starts with an empty line and a heading, except the first. [`report`] puts the usual ones
+//! together.
+
+mod annotate;
+mod causes;
+mod closing;
+mod cycles;
+mod exceptions;
+mod fault;
+mod layout;
+mod profile;
+mod series;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::io::{self, Write};
+
+use strobe_model::{By, Record};
+
+pub use annotate::{AnnotateInput, AnnotateRow, annotate};
+pub use closing::closing;
+pub use cycles::cycles;
+pub use fault::fault;
+pub use profile::profile;
+pub use summary::summary;
+pub use tree::{Tree, tree};
+
+use crate::Options;
+
+/// What a whole report shows.
+#[derive(Debug, Clone)]
+pub struct Show {
+    /// What rows of the profile stand for.
+    pub by: By,
+    /// Rows of the profile; 0 for all.
+    pub top: usize,
+    /// The call tree, if wanted.
+    pub tree: Option<Tree>,
+    /// Functions to annotate.
+    pub annotate: Vec<AnnotateInput>,
+}
+
+impl Default for Show {
+    fn default() -> Self {
+        Show { by: By::Function, top: 20, tree: None, annotate: Vec::new() }
+    }
+}
+
+/// A whole report: summary, profile, call tree, annotated functions, fault, and what to know about the
+/// figures.
+///
+/// # Errors
+/// Those of `out`.
+pub fn report(
+    record: &Record,
+    show: &Show,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    summary(record, options, out)?;
+    profile(record, show.by, show.top, options, out)?;
+    if let Some(depth) = &show.tree {
+        tree(record, depth, options, out)?;
+    }
+    for function in &show.annotate {
+        annotate(function, options, out)?;
+    }
+    fault(record, options, out)?;
+    closing(record, options, out)
+}

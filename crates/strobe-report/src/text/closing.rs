@@ -1,0 +1,100 @@
+//! The end of a report: what was not modelled, how far the figures go, what the causes mean.
+
+use std::io::{self, Write};
+
+use strobe_model::{Record, Trust};
+
+use super::causes;
+use super::layout::{heading, item};
+use crate::Options;
+use crate::figure::Marks;
+use crate::number::{counted, grouped};
+use crate::paint::Paint;
+use crate::table::Table;
+
+/// Unmodelled registers, the reasons behind modelled figures, and the legend of causes.
+///
+/// # Errors
+/// Those of `out`.
+pub fn closing(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    unmodelled(record, options, out)?;
+    trust(record, options, out)?;
+    if options.quiet {
+        return Ok(());
+    }
+    causes::legend(&record.totals.by_cause, options, out)
+}
+
+fn unmodelled(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    if record.unmodelled.is_empty() {
+        return Ok(());
+    }
+    heading(
+        "unmodelled registers: they keep what is written and do nothing; what depends on them may go \
+         another way than on the real board",
+        options,
+        out,
+    )?;
+    let mut table = Table::new()
+        .text("address")
+        .number("reads")
+        .number("writes")
+        .text("peripheral")
+        .text("first accessed from");
+    for register in &record.unmodelled {
+        let peripheral = match (&register.peripheral, register.known_device) {
+            (Some(name), true) => name.clone(),
+            (Some(name), false) => format!("{name}, not on this board"),
+            (None, true) => "on this board".to_owned(),
+            (None, false) => "nothing there on this board".to_owned(),
+        };
+        table.row(vec![
+            register.address.as_str().into(),
+            grouped(register.reads).into(),
+            grouped(register.writes).into(),
+            peripheral.into(),
+            register.first_from.as_str().into(),
+        ]);
+    }
+    table.write(options.style, out)
+}
+
+fn trust(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let text = match &record.trust {
+        Trust::Exact => return Ok(()),
+        Trust::Modelled { causes } => return modelled(record, causes, options, out),
+        Trust::Sampled { n, period_cycles } => format!(
+            "figures marked ~ are estimates from {}, about one in {} cycles",
+            counted(*n, "sample"),
+            grouped(*period_cycles)
+        ),
+        Trust::LowerBound => {
+            "figures marked >= count only what was seen; there may be more".to_owned()
+        }
+    };
+    heading("how far to trust the figures", options, out)?;
+    item("", &text, Paint::Plain, options, out)
+}
+
+fn modelled(
+    record: &Record,
+    causes: &[strobe_model::ModelledCause],
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    heading(
+        "modelled figures: those marked ~ are likely ones and have bounds; all others are exact",
+        options,
+        out,
+    )?;
+    let marks = Marks::of(&record.trust);
+    for modelled in causes {
+        let figure = marks.sentence(modelled.cycles);
+        let mut text = format!("{}: {figure} cycles", modelled.cause.name());
+        if !options.quiet {
+            text = format!("{text}: {}", modelled.why);
+        }
+        item("~ ", &text, Paint::Plain, options, out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! Interrupts and other exceptions: how often, what they cost, how long they waited.
+
+use std::io::{self, Write};
+
+use strobe_model::Record;
+
+use super::layout::heading;
+use crate::Options;
+use crate::figure::Mark;
+use crate::number::{grouped, share, time};
+use crate::table::Table;
+
+/// The table, if there were any.
+pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    if record.exceptions.is_empty() {
+        return Ok(());
+    }
+    heading(
+        "interrupts: cycles with all they call, latency in cycles from pending to the handler's first \
+         instruction",
+        options,
+        out,
+    )?;
+    let mark = Mark::of(&record.trust);
+    let taken = record.balance.parts().taken;
+    let mut table = Table::new()
+        .number("count")
+        .number("chained")
+        .number("cycles")
+        .number("share")
+        .number("latency min")
+        .number("mean")
+        .number("max")
+        .number("max at")
+        .optional()
+        .text("name and handler");
+    for e in &record.exceptions {
+        let mean = e.latency_sum.checked_div(e.count).unwrap_or(0);
+        let chained = if e.tail_chained > 0 { grouped(e.tail_chained) } else { String::new() };
+        let name = match &e.handler {
+            Some(handler) => format!("{}: {handler}", e.name),
+            None => e.name.clone(),
+        };
+        table.row(vec![
+            grouped(e.count).into(),
+            chained.into(),
+            mark.figure(e.cycles).into(),
+            share(e.cycles, taken).into(),
+            mark.figure(e.latency_min).into(),
+            mark.figure(mean).into(),
+            mark.figure(e.latency_max).into(),
+            time(u128::from(e.latency_max_at.nanoseconds)).into(),
+            name.into(),
+        ]);
+    }
+    table.write(options.style, out)
+}

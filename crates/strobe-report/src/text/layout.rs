@@ -1,0 +1,52 @@
+//! The parts that every section is built from.
+
+use std::io::{self, Write};
+
+use crate::Options;
+use crate::paint::Paint;
+use crate::words::{clean, wrapped};
+
+/// An empty line and a heading; what stands behind a colon is not painted.
+pub(super) fn heading(text: &str, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let (head, rest) = match text.split_once(':') {
+        Some((head, rest)) => (head, format!(":{rest}")),
+        None => (text, String::new()),
+    };
+    writeln!(out, "\n{}{rest}", Paint::Strong.on(head, options.style))
+}
+
+/// Lines of `label  text`, the texts aligned and wrapped.
+pub(super) fn fields(
+    fields: &[(&str, String)],
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let width = fields.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let room = options.style.width.saturating_sub(width + 4).max(20);
+    for (label, text) in fields {
+        let mut label = Paint::Faint.on(&format!("{label:width$}"), options.style);
+        for line in wrapped(&clean(text), room) {
+            writeln!(out, "  {label}  {line}")?;
+            label = " ".repeat(width);
+        }
+    }
+    Ok(())
+}
+
+/// A paragraph behind a mark, wrapped and indented under itself.
+pub(super) fn item(
+    mark: &str,
+    text: &str,
+    paint: Paint,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let indent = mark.chars().count();
+    let room = options.style.width.saturating_sub(indent + 2).max(20);
+    let mut mark = paint.on(mark, options.style);
+    for line in wrapped(&clean(text), room) {
+        writeln!(out, "  {mark}{line}")?;
+        mark = " ".repeat(indent);
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! What ran, for how long, and the sums.
+
+use std::io::{self, Write};
+
+use strobe_model::{ClockSpan, EndReason, Record, Subject};
+
+use super::layout::{fields, heading, item};
+use super::{causes, exceptions, series};
+use crate::Options;
+use crate::figure::Marks;
+use crate::number::{counted, grouped, hertz, share, time};
+use crate::paint::Paint;
+use crate::words::clean;
+
+/// Clock changes listed one by one; further ones are counted.
+const CLOCKS: usize = 4;
+
+/// Target, clock, time, instructions, cycles by cause, idle share, interrupts, marks and warnings.
+///
+/// # Errors
+/// Those of `out`.
+pub fn summary(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let subject = &record.subject;
+    let name = if subject.file.is_empty() { "firmware" } else { &subject.file };
+    let title = clean(&format!("{name} on {} ({})", subject.board, subject.core));
+    writeln!(out, "{}", Paint::Strong.on(&title, options.style))?;
+    fields(&facts(record), options, out)?;
+    causes::table(record, options, out)?;
+    exceptions::table(record, options, out)?;
+    series::table(record, options, out)?;
+    warnings(record, options, out)
+}
+
+fn facts(record: &Record) -> Vec<(&'static str, String)> {
+    let marks = Marks::of(&record.trust);
+    let totals = &record.totals;
+    let (idle, taken) = (record.balance.parts().idle, record.balance.parts().taken);
+    let mut facts = vec![("build", build(&record.subject))];
+    if !record.subject.detail.is_empty() {
+        facts.push(("symbols", record.subject.detail.clone()));
+    }
+    facts.push(("measured by", instrument(record)));
+    facts.push(("clock", clock(&record.subject.clock)));
+    facts.push(("time", measured(record)));
+    facts.push(("ended", ended(&record.window.end_reason)));
+    facts.push(("instructions", grouped(totals.instructions)));
+    facts.push(("cycles", marks.sentence(totals.cycles)));
+    facts.push(("cycles/instr.", marks.ratio(totals.cycles.less(idle), totals.instructions)));
+    if idle > 0 {
+        facts[8].1 += ", without idle cycles";
+    }
+    let idle = format!("{} of {} cycles ({})", grouped(idle), grouped(taken), share(idle, taken));
+    facts.push(("idle", idle));
+    facts.extend(losses(record));
+    facts
+}
+
+fn build(subject: &Subject) -> String {
+    let sizes = &subject.sizes;
+    let memory =
+        format!("{} of flash, {} of RAM", counted(sizes.flash, "byte"), counted(sizes.ram, "byte"));
+    let first = |hex: &str| hex.chars().take(12).collect::<String>();
+    let id = match &subject.build_id {
+        Some(id) => format!("build id {}", first(id)),
+        None => format!("SHA-256 {}...", first(&subject.sha256)),
+    };
+    format!("{id}, {memory}")
+}
+
+fn instrument(record: &Record) -> String {
+    let instrument = &record.instrument;
+    let settings = instrument.settings.iter();
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
+    let with = if settings.is_empty() { "" } else { "; " };
+    format!("{}, {}{with}{}", instrument.kind, instrument.tool, settings.join(", "))
+}
+
+fn clock(spans: &[ClockSpan]) -> String {
+    let Some((last, earlier)) = spans.split_last() else { return "unknown".to_owned() };
+    if earlier.is_empty() {
+        return hertz(last.hz);
+    }
+    let mut parts: Vec<String> = spans
+        .windows(2)
+        .take(CLOCKS)
+        .map(|pair| format!("{} until cycle {}", hertz(pair[0].hz), grouped(pair[1].cycle)))
+        .collect();
+    if earlier.len() > CLOCKS {
+        parts.push(counted((earlier.len() - CLOCKS) as u64, "further change"));
+    }
+    format!("{}, then {}", parts.join(", "), hertz(last.hz))
+}
+
+fn measured(record: &Record) -> String {
+    let (window, coverage) = (&record.window, &record.coverage);
+    let length = time(u128::from(window.nanoseconds));
+    if coverage.seen_cycles == coverage.run_cycles && window.entries <= 1 {
+        return format!("{length} simulated, the whole run");
+    }
+    let from = time(u128::from(window.begin.nanoseconds));
+    let to = time(u128::from(window.end.nanoseconds));
+    format!(
+        "{length} in {}, {} of {} cycles run ({}); first begins at {from}, last ends at {to}",
+        counted(window.entries, "window"),
+        grouped(coverage.seen_cycles),
+        grouped(coverage.run_cycles),
+        share(coverage.seen_cycles, coverage.run_cycles),
+    )
+}
+
+fn ended(reason: &EndReason) -> String {
+    match reason {
+        EndReason::Exit { code } => format!("the firmware exited with code {code}"),
+        EndReason::Reached { place } => format!("{place} was reached"),
+        EndReason::Limit => "the limit that was asked for".to_owned(),
+        EndReason::DefaultLimit => {
+            "the built-in limit: the firmware did not end by itself".to_owned()
+        }
+        EndReason::HardFault => "a fault: the core entered HardFault (see below)".to_owned(),
+        EndReason::Lockup => {
+            "lockup: a fault inside the HardFault or NMI handler (see below)".to_owned()
+        }
+        EndReason::SleepsForever => "asleep, and nothing is left that could wake it".to_owned(),
+        EndReason::Unmodelled => "an unmodelled register was accessed (strict)".to_owned(),
+        EndReason::Interrupted => "stopped by the user".to_owned(),
+    }
+}
+
+fn losses(record: &Record) -> Vec<(&'static str, String)> {
+    let coverage = &record.coverage;
+    let mut out = Vec::new();
+    if coverage.lost_cycles > 0 {
+        let lost = grouped(coverage.lost_cycles);
+        let part = share(coverage.lost_cycles, coverage.run_cycles);
+        let run = grouped(coverage.run_cycles);
+        out.push(("lost", format!("{lost} of {run} cycles ({part}) are missing from the record")));
+    }
+    if coverage.overhead_cycles > 0 {
+        let cost = grouped(coverage.overhead_cycles);
+        out.push(("overhead", format!("{cost} cycles were spent by the target on being measured")));
+    }
+    out
+}
+
+fn warnings(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    if record.warnings.is_empty() {
+        return Ok(());
+    }
+    heading("warnings", options, out)?;
+    for warning in &record.warnings {
+        let times = if warning.count > 1 {
+            format!(" ({} times)", grouped(warning.count))
+        } else {
+            String::new()
+        };
+        item("! ", &format!("{}{times}", warning.text), Paint::Warn, options, out)?;
+    }
+    Ok(())
+}

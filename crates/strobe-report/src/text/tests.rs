@@ -1,0 +1,153 @@
+//! What a person sees, for each kind of record.
+
+use strobe_model::{Bounds, Cause, CauseCycles, SourceLine};
+
+use super::*;
+use crate::{Style, samples};
+
+fn options(width: usize) -> Options {
+    Options { style: Style { colour: false, width }, quiet: false }
+}
+
+fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn whole(record: &Record, by: By, options: Options) -> String {
+    let show = Show { by, tree: Some(Tree::default()), ..Show::default() };
+    text(|out| report(record, &show, &options, out))
+}
+
+#[test]
+fn whole_reports() {
+    for (name, record) in samples::records() {
+        insta::assert_snapshot!(name, whole(&record, By::Function, options(100)));
+    }
+}
+
+#[test]
+fn a_narrow_terminal() {
+    insta::assert_snapshot!(whole(&samples::modelled(), By::Function, options(80)));
+    insta::assert_snapshot!(text(|out| cycles(&samples::explained_with_run(), &options(80), out)));
+}
+
+#[test]
+fn by_line_and_by_address() {
+    for by in [By::Line, By::Address] {
+        let record = samples::modelled();
+        insta::assert_snapshot!(text(|out| profile(&record, by, 3, &options(100), out)));
+    }
+}
+
+#[test]
+fn quiet_leaves_out_what_explains_and_keeps_what_marks() {
+    let options = Options { quiet: true, ..options(100) };
+    let text = text(|out| closing(&samples::modelled(), &options, out));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_cut_tree_still_adds_up() {
+    let tree_options = Tree { depth: 1, min_percent: 3.0 };
+    insta::assert_snapshot!(text(|out| tree(&samples::exact(), &tree_options, &options(100), out)));
+}
+
+#[test]
+fn cycles_of_a_function() {
+    for (name, report) in samples::cycles() {
+        insta::assert_snapshot!(name, text(|out| cycles(&report, &options(100), out)));
+    }
+}
+
+fn annotated() -> AnnotateInput {
+    let record = samples::modelled();
+    let source = ["next:   nop", "\tsubs r3, #1", "", "", "        bne next"];
+    let mut rows: Vec<AnnotateRow> = record
+        .profile
+        .addresses
+        .iter()
+        .filter(|s| s.function == Some(0))
+        .map(|s| {
+            let line = s.frames[0].line.unwrap();
+            AnnotateRow {
+                address: s.address,
+                bytes: "bf00".into(),
+                text: "nop".into(),
+                source: Some(SourceLine {
+                    file: "loop.s".into(),
+                    line,
+                    text: Some(source[line as usize - 9].into()),
+                    inlined: None,
+                }),
+                count: s.count,
+                cycles: s.cycles,
+                bounds: s.bounds,
+            }
+        })
+        .collect();
+    rows.push(AnnotateRow {
+        address: 0x0800_00cc,
+        bytes: "f7ff fffe".into(),
+        text: "bl never_called".into(),
+        source: None,
+        count: 0,
+        cycles: CauseCycles::ZERO,
+        bounds: Bounds::default(),
+    });
+    rows[0].cycles[Cause::Asleep] = 100;
+    rows[0].bounds += Bounds::exact(100);
+    AnnotateInput { function: "test_loop".into(), rows, trust: record.trust }
+}
+
+#[test]
+fn an_annotated_function() {
+    insta::assert_snapshot!(text(|out| annotate(&annotated(), &options(100), out)));
+    let empty = AnnotateInput { rows: Vec::new(), ..annotated() };
+    insta::assert_snapshot!(text(|out| annotate(&empty, &options(100), out)));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_where_names_can_give_way() {
+    for width in [80, 100] {
+        for (name, record) in samples::records().iter().filter(|(name, _)| *name != "largest") {
+            for by in [By::Function, By::Line, By::Address] {
+                for line in whole(record, by, options(width)).lines() {
+                    assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    for (name, record) in samples::records() {
+        let plain = whole(&record, By::Function, options(100));
+        let style = Style { colour: true, width: 100 };
+        let coloured = whole(&record, By::Function, Options { style, quiet: false });
+        assert!(coloured.contains('\x1b') && !plain.contains('\x1b'), "{name}");
+        assert_eq!(without_escapes(&coloured), plain, "{name}");
+    }
+}
+
+fn without_escapes(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| out + part.split_once('m').unwrap_or_default().1)
+}
+
+/// The rows of a profile add up to the total beneath, whatever `top` leaves out.
+#[test]
+fn the_table_adds_up() {
+    for top in 0..4 {
+        let text = text(|out| profile(&samples::exact(), By::Function, top, &options(100), out));
+        let figures = text.lines().skip(3).map(|line| {
+            line.split_whitespace().next().unwrap_or_default().replace(',', "").parse::<u64>()
+        });
+        let above: u64 = figures.clone().map_while(Result::ok).sum();
+        let below = figures.skip_while(Result::is_ok).find_map(Result::ok).unwrap();
+        assert_eq!(above, below, "{text}");
+    }
+}
