@@ -110,7 +110,11 @@ impl Board {
             timing: Timing {
                 kind: core.model,
                 multiplier_cycles: core.multiplier_cycles,
-                io_port: core.io_port.iter().map(|r| r.base..r.base + r.size).collect(),
+                io_port: core
+                    .io_port
+                    .iter()
+                    .map(|r| r.base..r.base.saturating_add(r.size))
+                    .collect(),
             },
             irq_lines: u32::from(core.irq_lines),
             cpuid: core.cpuid,
@@ -137,5 +141,7 @@ impl Board {
     }
 }
 
+#[cfg(test)]
+mod stm32f070cb;
 #[cfg(test)]
 mod tests;

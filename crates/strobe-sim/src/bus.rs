@@ -41,7 +41,6 @@ pub(crate) struct Slot {
     pub(crate) irqs: Vec<(u16, bool)>,
     /// The model; absent while it is being called.
     pub(crate) device: Option<Box<dyn Device>>,
-    pub(crate) due: u64,
     /// Accesses while the clock gate was closed, and the program counter of the first.
     pub(crate) unclocked: u64,
     pub(crate) unclocked_pc: u32,
@@ -90,6 +89,8 @@ pub struct Bus {
     pub now: u64,
     /// Address of the instruction that makes the current access.
     pub pc: u32,
+    /// When each device wants its event; by itself, because it is looked through at each of them.
+    dues: Vec<u64>,
     pub(crate) next_due: u64,
     pub(crate) irq_levels: [u32; IRQ_WORDS],
     /// Cycle of each line's last rising edge.
@@ -148,6 +149,7 @@ impl Bus {
             clocks: Clocks::new(clock_hz),
             now: 0,
             pc: 0,
+            dues: Vec::new(),
             next_due: u64::MAX,
             irq_levels: [0; IRQ_WORDS],
             irq_since: [0; 32],
@@ -176,6 +178,12 @@ impl Bus {
             record_edges: false,
             expects_input: false,
         }
+    }
+
+    /// Adds a device; its number is its place in the order of adding.
+    pub(crate) fn add(&mut self, slot: Slot) {
+        self.slots.push(slot);
+        self.dues.push(u64::MAX);
     }
 
     pub(crate) fn unalias(&self, address: u32) -> u32 {
@@ -380,17 +388,11 @@ impl Bus {
     pub(crate) fn run_events(&mut self, now: u64) {
         self.now = now;
         while self.next_due <= now {
-            let Some(at) = (0..self.slots.len()).min_by_key(|&at| self.slots[at].due) else {
-                return;
-            };
-            let due = self.slots[at].due;
-            if due > now {
-                self.next_due = due;
-                return;
-            }
+            let due = self.next_due;
+            let Some(at) = self.dues.iter().position(|&d| d == due) else { break };
             // An event is handled at its own cycle, so that what it records is not late.
             self.now = due;
-            self.slots[at].due = u64::MAX;
+            self.dues[at] = u64::MAX;
             self.call(at, |device, cx| device.event(cx));
             self.settle();
             self.recompute_due();
@@ -399,12 +401,12 @@ impl Bus {
     }
 
     fn recompute_due(&mut self) {
-        self.next_due = self.slots.iter().map(|s| s.due).min().unwrap_or(u64::MAX);
+        self.next_due = self.dues.iter().copied().min().unwrap_or(u64::MAX);
     }
 
     pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64) {
         // An event in the past would stop time; the earliest is now.
-        let due = &mut self.slots[id.0 as usize].due;
+        let due = &mut self.dues[id.0 as usize];
         if *due == cycle {
             return;
         }
@@ -572,6 +574,9 @@ impl Bus {
     /// The outside world drives a pin, or (`None`) lets go of it.
     pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);
+        (0..self.slots.len()).for_each(|at| {
+            self.call(at, |device, cx| device.driven(pin, cx));
+        });
         self.settle();
     }
 

@@ -27,6 +27,8 @@ pub struct Gate {
 #[derive(Debug, Clone)]
 pub struct Clocks {
     history: Vec<ClockChange>,
+    /// Simulated time at each change, in picoseconds.
+    starts_ps: Vec<u128>,
     /// Oscillators and system clock before the AHB prescaler, in hertz.
     pub sysclk_hz: u32,
     /// Core cycles per peripheral bus (APB) cycle.
@@ -42,6 +44,7 @@ impl Clocks {
     pub fn new(hz: u32) -> Self {
         Clocks {
             history: vec![ClockChange { cycle: 0, hz: hz.max(1) }],
+            starts_ps: vec![0],
             sysclk_hz: hz.max(1),
             apb_divider: 1,
             timer_divider: 1,
@@ -66,25 +69,27 @@ impl Clocks {
         if hz == self.core_hz() {
             return;
         }
+        let start_ps = self.picoseconds_at(cycle);
         if self.history.last().is_some_and(|last| last.cycle == cycle) {
             self.history.pop();
+            self.starts_ps.pop();
         }
         if self.history.last().is_none_or(|last| last.hz != hz) {
             self.history.push(ClockChange { cycle, hz });
+            self.starts_ps.push(start_ps);
         }
+    }
+
+    fn picoseconds_at(&self, cycle: u64) -> u128 {
+        // The first change is at cycle 0, so there is always one at or before `cycle`.
+        let at = self.history.partition_point(|change| change.cycle <= cycle) - 1;
+        let ClockChange { cycle: since, hz } = self.history[at];
+        self.starts_ps[at] + u128::from(cycle - since) * 1_000_000_000_000 / u128::from(hz)
     }
 
     /// Simulated time at a cycle, in nanoseconds since reset (rounded down).
     pub fn nanoseconds_at(&self, cycle: u64) -> u64 {
-        let mut total_ps: u128 = 0;
-        for (i, change) in self.history.iter().enumerate() {
-            let end = self.history.get(i + 1).map_or(cycle, |next| next.cycle.min(cycle));
-            if end <= change.cycle {
-                break;
-            }
-            total_ps += u128::from(end - change.cycle) * 1_000_000_000_000 / u128::from(change.hz);
-        }
-        (total_ps / 1000) as u64
+        (self.picoseconds_at(cycle) / 1000) as u64
     }
 
     /// The cycle at which simulated time reaches `ns`, if the clock stays as it is now.

@@ -113,6 +113,11 @@ pub trait Device: Send {
         let _ = (id, level, cx);
     }
 
+    /// The outside world drives `pin` or lets go of it ([`Context::external`]); for the port that owns it.
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        let _ = (pin, cx);
+    }
+
     /// A byte arrives from the host side of a serial interface (terminal, file, pseudo-terminal).
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         let _ = (byte, cx);

@@ -90,13 +90,9 @@ impl Signals {
         self.wires[id.0 as usize].external
     }
 
-    /// Drives a pin from outside; the port that owns it hears of it and decides the level.
+    /// Drives a pin from outside; the port that owns it decides the level.
     pub(crate) fn drive(&mut self, id: SignalId, level: Option<bool>) {
-        let wire = &mut self.wires[id.0 as usize];
-        if wire.external != level {
-            wire.external = level;
-            self.changed.push(id);
-        }
+        self.wires[id.0 as usize].external = level;
     }
 
     /// Whether a device listens to the wire or its edges are recorded.

@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 
-/// A ready flag in an unmodelled register: `bit` reads as `follows` was last written.
+/// A ready flag in an unmodelled register, so that firmware which polls it goes on: `bit` reads as another
+/// bit was last written, or always the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FollowRule {
+pub struct ReadyRule {
     /// Register address.
     pub address: u32,
     /// The flag's bit number.
     pub bit: u8,
     /// The bit it copies.
-    pub follows: u8,
+    pub follows: Option<u8>,
+    /// The register that bit is in, if another.
+    pub of: Option<u32>,
+    /// What it always reads, 0 or 1, instead of following.
+    pub reads: Option<u8>,
 }
 
 /// What firmware did to one unmodelled register.
@@ -31,7 +36,7 @@ pub struct Touched {
 #[derive(Debug, Default)]
 pub struct Unmodelled {
     registers: BTreeMap<u32, Touched>,
-    rules: Vec<FollowRule>,
+    rules: Vec<ReadyRule>,
     resets: BTreeMap<u32, u32>,
     overflow: u64,
 }
@@ -41,7 +46,7 @@ const LIMIT: usize = 4096;
 
 impl Unmodelled {
     /// An empty store with the board's ready-flag rules and reset values.
-    pub fn new(rules: Vec<FollowRule>, resets: BTreeMap<u32, u32>) -> Self {
+    pub fn new(rules: Vec<ReadyRule>, resets: BTreeMap<u32, u32>) -> Self {
         Unmodelled { rules, resets, ..Unmodelled::default() }
     }
 
@@ -62,12 +67,20 @@ impl Unmodelled {
     pub fn read(&mut self, word: u32, pc: u32) -> u32 {
         let Some(touched) = self.entry(word, pc) else { return 0 };
         touched.reads += 1;
-        let mut value = touched.value;
-        for rule in self.rules.iter().filter(|r| r.address == word) {
-            let on = value >> rule.follows & 1;
-            value = value & !(1 << rule.bit) | on << rule.bit;
-        }
-        value
+        let stored = touched.value;
+        self.rules.iter().filter(|r| r.address == word).fold(stored, |value, rule| {
+            let on = match rule.follows {
+                Some(bit) => self.stored(rule.of.unwrap_or(word)) >> bit & 1,
+                None => u32::from(rule.reads.unwrap_or(0)),
+            };
+            value & !(1 << rule.bit) | on << rule.bit
+        })
+    }
+
+    /// What a register holds, without counting the look.
+    fn stored(&self, word: u32) -> u32 {
+        let reset = self.resets.get(&word).copied().unwrap_or(0);
+        self.registers.get(&word).map_or(reset, |touched| touched.value)
     }
 
     /// Replaces the bits of `mask` in the word at `word`.
@@ -93,13 +106,27 @@ impl Unmodelled {
 mod tests {
     use super::*;
 
+    fn follow(address: u32, bit: u8, follows: u8) -> ReadyRule {
+        ReadyRule { address, bit, follows: Some(follows), of: None, reads: None }
+    }
+
     #[test]
     fn a_ready_flag_follows_its_enable_bit() {
-        let rule = FollowRule { address: 0x4002_1000, bit: 17, follows: 16 };
-        let mut store = Unmodelled::new(vec![rule], BTreeMap::from([(0x4002_1000, 0x83)]));
+        let resets = BTreeMap::from([(0x4002_1000, 0x83)]);
+        let mut store = Unmodelled::new(vec![follow(0x4002_1000, 17, 16)], resets);
         assert_eq!(store.read(0x4002_1000, 0), 0x83);
         store.write(0x4002_1000, u32::MAX, 0x1_0083, 0);
         assert_eq!(store.read(0x4002_1000, 0), 0x3_0083);
+    }
+
+    #[test]
+    fn a_flag_follows_another_register_or_stays() {
+        let done = ReadyRule { follows: None, reads: Some(0), ..follow(0x4001_2408, 31, 0) };
+        let ready = ReadyRule { of: Some(0x4001_2408), ..follow(0x4001_2400, 0, 0) };
+        let mut store = Unmodelled::new(vec![done, ready], BTreeMap::new());
+        assert_eq!(store.read(0x4001_2400, 0), 0);
+        store.write(0x4001_2408, u32::MAX, 1 << 31 | 1, 0);
+        assert_eq!((store.read(0x4001_2408, 0), store.read(0x4001_2400, 0)), (1, 1));
     }
 
     #[test]

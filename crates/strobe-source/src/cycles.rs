@@ -37,7 +37,7 @@ pub struct Request<'a> {
     /// Flash setting that the static figures hold for.
     pub flash: FlashState,
     /// Core clock, where known.
-    pub clock_hz: Option<u64>,
+    pub clock_hz: Option<u32>,
     /// What a run saw.
     pub run: Option<&'a Record>,
 }
@@ -308,10 +308,7 @@ fn instruction(
     causes.extend(step.jump.iter().cloned());
     InstructionCycles {
         address: i.address,
-        bytes: match i.size {
-            4 => format!("{:04x} {:04x}", i.halfwords[0], i.halfwords[1]),
-            _ => format!("{:04x}", i.halfwords[0]),
-        },
+        bytes: i.encoding(),
         text: i.to_string(),
         source: source(request.firmware, i.address),
         cycles,

@@ -13,6 +13,8 @@ use strobe_sim::bus::Bus;
 use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 
+use crate::cycles::FlashState;
+
 pub use settings::{Limit, Settings, Spot};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
@@ -81,6 +83,14 @@ pub enum Error {
         /// Board name.
         board: String,
     },
+    /// A serial device that the settings name.
+    #[error("board {board} has no device {device}")]
+    Serial {
+        /// As given.
+        device: String,
+        /// Board name.
+        board: String,
+    },
     /// Our own accounting is wrong: a defect, never the firmware's fault.
     #[error("{0}; this is a defect of strobe, please report it with the firmware")]
     Balance(#[from] strobe_model::Unbalanced),
@@ -96,11 +106,28 @@ pub fn run(
     settings: &Settings,
     host: &mut dyn Host,
     interrupted: &AtomicBool,
-) -> Result<Record, Error> {
+) -> Result<Outcome, Error> {
     let bus = prepare(firmware, board)?;
+    for device in &settings.serial {
+        if bus.device_named(device).is_none() {
+            let (device, board) = (device.clone(), board.name().to_owned());
+            return Err(Error::Serial { device, board });
+        }
+    }
     let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
     let end = run.drive(host, interrupted);
-    record::make(firmware, board, settings, run, end)
+    let (wait_states, prefetch) = run.machine.bus.flash_state;
+    let record = record::make(firmware, board, settings, run, end)?;
+    Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was measured.
+    pub record: Record,
+    /// How the firmware had set the flash at the end.
+    pub flash: FlashState,
 }
 
 /// A bus with the firmware's image in place.

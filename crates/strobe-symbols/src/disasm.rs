@@ -89,6 +89,16 @@ pub struct Literal {
     pub symbol: Option<String>,
 }
 
+impl Instruction {
+    /// The encoding as `objdump` prints it, such as `f7ff fffe`.
+    pub fn encoding(&self) -> String {
+        match self.size {
+            4 => format!("{:04x} {:04x}", self.halfwords[0], self.halfwords[1]),
+            _ => format!("{:04x}", self.halfwords[0]),
+        }
+    }
+}
+
 impl fmt::Display for Instruction {
     /// Mnemonic and operands, then in angle brackets or after `=` what they refer to.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

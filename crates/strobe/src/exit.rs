@@ -54,6 +54,11 @@ pub fn no_input(text: impl Into<String>) -> anyhow::Error {
     Failure { code: NO_INPUT, text: text.into() }.into()
 }
 
+/// A file that cannot be written.
+pub fn output(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: IO, text: text.into() }.into()
+}
+
 /// Prints an error, one line per cause, and gives its exit code. A closed pipe is no error.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(io) = error.downcast_ref::<io::Error>() {

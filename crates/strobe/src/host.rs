@@ -5,18 +5,23 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use strobe_sim::semihost::Console;
+use strobe_source::serial::HostPort;
 use strobe_source::simulated::Host;
+
+/// Bytes taken from a port at a time: what a device queues for its receiver.
+const SERIAL_ROOM: usize = 256;
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
 pub struct Terminal {
     bar: ProgressBar,
     started: Instant,
     quiet: bool,
+    ports: Vec<HostPort>,
 }
 
 impl Terminal {
-    /// A host; `quiet` drops the firmware's output.
-    pub fn new(quiet: bool) -> Self {
+    /// A host; `quiet` drops the firmware's output, except what goes to the ports.
+    pub fn new(quiet: bool, ports: Vec<HostPort>) -> Self {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
         } else {
@@ -26,12 +31,18 @@ impl Terminal {
             ProgressStyle::with_template("{spinner} {msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Terminal { bar, started: Instant::now(), quiet }
+        Terminal { bar, started: Instant::now(), quiet, ports }
     }
 
-    /// Takes the progress bar away before the report.
-    pub fn finish(&self) {
+    /// Takes the progress bar away before the report and delivers what ports still hold.
+    pub fn finish(&mut self) {
         self.bar.finish_and_clear();
+        self.ports.iter_mut().for_each(HostPort::flush);
+    }
+
+    /// Devices with bytes that could not be delivered.
+    pub fn lost(&self) -> impl Iterator<Item = (String, u64)> {
+        self.ports.iter().filter(|p| p.lost() > 0).map(|p| (p.device().to_owned(), p.lost()))
     }
 }
 
@@ -40,10 +51,26 @@ impl Host for Terminal {
         Box::new(Streams { bar: self.bar.clone(), quiet: self.quiet })
     }
 
-    fn serial_output(&mut self, _: &str, bytes: &[u8]) {
-        if !self.quiet {
+    fn serial_output(&mut self, name: &str, bytes: &[u8]) {
+        let port = self.ports.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name));
+        if let Some(port) = port {
+            self.bar.suspend(|| port.write(bytes));
+        } else if !self.quiet {
             self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
         }
+    }
+
+    fn serial_input(&mut self) -> Vec<(String, u8)> {
+        let mut all = Vec::new();
+        for port in &mut self.ports {
+            let bytes = port.read(SERIAL_ROOM);
+            all.extend(bytes.into_iter().map(|byte| (port.device().to_owned(), byte)));
+        }
+        all
+    }
+
+    fn expects_input(&self) -> bool {
+        self.ports.iter().any(HostPort::expects_input)
     }
 
     fn progress(&mut self, cycles: u64) {

@@ -33,3 +33,14 @@ pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
 }
+
+/// The function of that name.
+pub fn function<'a>(
+    firmware: &'a Firmware,
+    name: &str,
+) -> anyhow::Result<&'a strobe_symbols::Function> {
+    let found = firmware.symbol(name).map_err(|e| exit::usage(e.to_string()))?;
+    let id = found.function.or_else(|| firmware.function_at(found.address));
+    let id = id.ok_or_else(|| exit::usage(format!("{name} is not a function")))?;
+    Ok(firmware.function(id))
+}

@@ -5,11 +5,14 @@
 mod board;
 mod boards;
 mod completions;
+mod cycles;
 mod exit;
 mod host;
 mod input;
 mod output;
 mod run;
+mod simulate;
+mod source;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Args),
+    Cycles(cycles::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
     cli.color.apply();
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Cycles(args) => cycles::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

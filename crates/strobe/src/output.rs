@@ -3,8 +3,6 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::Context;
-
 /// When to use colours.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
 pub enum Color {
@@ -39,18 +37,15 @@ pub enum Format {
     Json,
 }
 
-/// Whether standard output takes colours.
-pub fn colour() -> bool {
-    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
-}
-
-/// Columns to fill: the terminal's where there is one, else 100.
-pub fn width() -> usize {
-    if !io::stdout().is_terminal() {
-        return 100;
-    }
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    columns.unwrap_or(100).clamp(60, 200)
+/// The look of a text report. Only one that goes to a terminal is coloured and fitted to it.
+pub fn options(to_stdout: bool, terse: bool) -> strobe_report::Options {
+    let choice = anstream::AutoStream::choice(&io::stdout());
+    let colour = to_stdout && choice != anstream::ColorChoice::Never;
+    let on_terminal = to_stdout && io::stdout().is_terminal();
+    let columns =
+        std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|_| on_terminal);
+    let width = columns.unwrap_or(100).clamp(60, 200);
+    strobe_report::Options { style: strobe_report::Style { colour, width }, quiet: terse }
 }
 
 /// Writes a finished result to standard output, or to a file if one is named.
@@ -62,8 +57,9 @@ pub fn write(bytes: &[u8], path: Option<&Path>) -> anyhow::Result<()> {
             out.flush()?;
         }
         Some(path) => {
-            let failed = || format!("cannot write {}", path.display());
-            std::fs::write(path, bytes).with_context(failed)?;
+            std::fs::write(path, bytes).map_err(|e| {
+                crate::exit::output(format!("cannot write {}: {e}", path.display()))
+            })?;
         }
     }
     Ok(())

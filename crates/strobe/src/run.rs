@@ -2,36 +2,20 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use strobe_model::{Record, Warning};
-use strobe_source::simulated::{self, Limit, Settings};
+use strobe_model::{Record, Trust};
+use strobe_report::text::{AnnotateInput, AnnotateRow, Show, Tree};
+use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
-use crate::{board, exit, host, input};
+use crate::source::Sources;
+use crate::{board, exit, input, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
 pub struct Args {
     /// The firmware, an ELF file; nothing in it needs to be prepared.
     firmware: PathBuf,
-    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
-    #[arg(long, value_name = "NAME|FILE")]
-    board: Option<String>,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
-    /// firmware exits (`exit`). A time and a symbol may both be given.
-    #[arg(long, value_name = "WHEN")]
-    until: Vec<String>,
-    /// Measure only from here on, each time it is reached (symbol or address).
-    #[arg(long, value_name = "SYMBOL")]
-    from: Option<String>,
-    /// Measure only up to here (symbol or address).
-    #[arg(long, value_name = "SYMBOL")]
-    to: Option<String>,
-    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol.
-    #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
-    mark: Vec<String>,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
@@ -44,21 +28,20 @@ pub struct Args {
     /// Print a function's source and instructions with their cycles.
     #[arg(long, value_name = "FUNCTION")]
     annotate: Vec<String>,
-    /// An access to a register that is not modelled ends the run.
+    /// Where to look for source files, if not where they were compiled.
+    #[arg(long, value_name = "DIR")]
+    source: Vec<PathBuf>,
+    /// Leave out the explanations.
     #[arg(long)]
-    strict: bool,
-    /// After a fault go on into the firmware's HardFault handler.
-    #[arg(long)]
-    run_on: bool,
-    /// Do not show what the firmware prints.
-    #[arg(long, short)]
-    quiet: bool,
+    terse: bool,
     /// How to print the result.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// Write the result to a file.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    simulation: simulate::Options,
 }
 
 /// What rows of the profile stand for.
@@ -85,95 +68,58 @@ impl From<By> for strobe_model::By {
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
-    let choice = board::choose(args.board.as_deref(), &firmware)?;
-    let settings = settings(args)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // A second Ctrl-C, with the report under way, ends at once.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+    let choice = board::choose(args.simulation.board.as_deref(), &firmware)?;
+    let functions: Vec<_> =
+        args.annotate.iter().map(|n| input::function(&firmware, n)).collect::<Result<_, _>>()?;
+    let done = simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation)?;
+    let record = &done.record;
+    let bytes = match args.format {
+        Format::Json => strobe_report::json::record(record).into_bytes(),
+        Format::Text => {
+            let mut sources = Sources::new(&args.source);
+            let annotate =
+                functions.into_iter().map(|f| annotation(&firmware, f, record, &mut sources));
+            let show = Show {
+                by: args.by.into(),
+                top: args.top,
+                tree: args.tree.then(Tree::default),
+                annotate: annotate.collect(),
+            };
+            let mut out = Vec::new();
+            let options = output::options(args.output.is_none(), args.terse);
+            strobe_report::text::report(record, &show, &options, &mut out)?;
+            out
         }
-    });
-    let mut terminal = host::Terminal::new(args.quiet);
-    let result = simulated::run(&firmware, &choice.board, &settings, &mut terminal, &interrupted);
-    terminal.finish();
-    let mut record = result.map_err(explain)?;
-    record.subject.file = input::file_name(&args.firmware);
-    if let Some(why) = &choice.guessed {
-        let text = format!(
-            "board {} was chosen because the firmware is {why}; --board names another",
-            record.subject.board
-        );
-        record.warnings.push(Warning { text, count: 1 });
-    }
-    let text = match args.format {
-        Format::Json => strobe_report::json::record(&record).into_bytes(),
-        Format::Text => text(args, &record)?,
     };
-    output::write(&text, args.output.as_deref())?;
-    Ok(exit::code_for(&record.window.end_reason, settings.until.is_some()))
+    output::write(&bytes, args.output.as_deref())?;
+    Ok(exit::code_for(&record.window.end_reason, done.asked))
 }
 
-/// Whose fault an error is decides its exit code.
-fn explain(error: simulated::Error) -> anyhow::Error {
-    use simulated::Error;
-    match error {
-        Error::Symbol(_) | Error::Pin { .. } => exit::usage(error.to_string()),
-        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
-            exit::data(error.to_string())
+/// A function's instructions with what the run saw of each.
+fn annotation(
+    firmware: &Firmware,
+    function: &strobe_symbols::Function,
+    record: &Record,
+    sources: &mut Sources,
+) -> AnnotateInput {
+    let end = u32::try_from(function.end()).unwrap_or(u32::MAX);
+    let samples = &record.profile.addresses;
+    let row = |i: strobe_symbols::Instruction| {
+        let at = samples.binary_search_by_key(&i.address, |s| s.address).ok();
+        let sample = at.map(|at| &samples[at]);
+        AnnotateRow {
+            address: i.address,
+            bytes: i.encoding(),
+            text: i.to_string(),
+            source: sources.line_of(firmware, i.address),
+            count: sample.map_or(0, |s| s.count),
+            cycles: sample.map_or_else(Default::default, |s| s.cycles),
+            bounds: sample.map_or_else(Default::default, |s| s.bounds),
         }
-        Error::Balance(_) => error.into(),
-    }
-}
-
-fn settings(args: &Args) -> anyhow::Result<Settings> {
-    let mut settings = Settings {
-        from: args.from.clone(),
-        to: args.to.clone(),
-        marks: args.mark.clone(),
-        strict: args.strict,
-        run_on_after_fault: args.run_on,
-        ..Settings::default()
     };
-    if settings.to.is_some() && settings.from.is_none() {
-        return Err(exit::usage("--to needs --from: where does measuring start?"));
+    AnnotateInput {
+        function: function.name.clone(),
+        rows: firmware.instructions(function.start..end).map(row).collect(),
+        trust: Trust::clone(&record.trust),
     }
-    for until in &args.until {
-        match limit(until) {
-            Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
-            None if until == "exit" => settings.default_limit_cycles = u64::MAX,
-            None if settings.until.is_none() => settings.until = Some(until.clone()),
-            _ => {
-                return Err(exit::usage(format!(
-                    "--until {until}: one time and one symbol at most"
-                )));
-            }
-        }
-    }
-    Ok(settings)
-}
-
-/// `1000000c`, `20ms`: a number with a unit; anything else is a symbol.
-fn limit(text: &str) -> Option<Limit> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
-    let number: f64 = text[..split].replace('_', "").parse().ok()?;
-    let scale = |factor: f64| (number * factor).round() as u64;
-    Some(match &text[split..] {
-        "c" | "cycles" => Limit::Cycles(scale(1.0)),
-        "ns" => Limit::Nanoseconds(scale(1.0)),
-        "us" => Limit::Nanoseconds(scale(1e3)),
-        "ms" => Limit::Nanoseconds(scale(1e6)),
-        "s" => Limit::Nanoseconds(scale(1e9)),
-        _ => return None,
-    })
-}
-
-fn text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
-    let _ = args;
-    let mut out = Vec::new();
-    for row in record.profile.rows(args.by.into()).into_iter().take(args.top) {
-        std::io::Write::write_fmt(&mut out, format_args!("{row:?}\n"))?;
-    }
-    Ok(out)
 }

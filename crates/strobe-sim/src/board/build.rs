@@ -26,7 +26,7 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.unmodelled = Unmodelled::new(file.ready.clone(), resets);
     for (id, entry) in (0u8..).zip(&file.device) {
         let device = make(entry, DeviceId(id), &mut bus)?;
-        bus.slots.push(slot(entry, device));
+        bus.add(slot(entry, device));
     }
     bus.reset();
     Ok(bus)
@@ -83,7 +83,6 @@ fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
         reset: entry.reset,
         irqs: entry.irq.iter().map(|&number| (number, false)).collect(),
         device: Some(device),
-        due: u64::MAX,
         unclocked: 0,
         unclocked_pc: 0,
     }

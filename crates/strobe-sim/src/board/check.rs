@@ -98,13 +98,21 @@ fn check_bus(file: &File) -> Result<(), BoardError> {
     if wait.low > wait.likely || wait.likely > wait.high || wait.high > 100 {
         return Err(BoardError::value("bus.apb_wait", "needs low <= likely <= high <= 100"));
     }
-    if let Some(rule) = file.ready.iter().find(|r| r.bit > 31 || r.follows > 31) {
-        let key = format!("ready at {:#x}", rule.address);
-        return Err(BoardError::value(key, "bit and follows are bit numbers, 0 to 31"));
+    for rule in &file.ready {
+        let bad =
+            |problem| Err(BoardError::value(format!("ready at {:#x}", rule.address), problem));
+        if rule.bit > 31 || rule.follows.is_some_and(|bit| bit > 31) {
+            return bad("bit and follows are bit numbers, 0 to 31");
+        }
+        if rule.follows.is_some() == rule.reads.is_some() || rule.reads.is_some_and(|on| on > 1) {
+            return bad("needs either follows = a bit number or reads = 0 or 1");
+        }
+        if rule.of.is_some() && rule.follows.is_none() {
+            return bad("of is the register of the bit in follows");
+        }
     }
-    let addresses =
-        file.ready.iter().map(|r| r.address).chain(file.reset_value.iter().map(|v| v.address));
-    for address in addresses {
+    let ready = file.ready.iter().flat_map(|r| [Some(r.address), r.of]).flatten();
+    for address in ready.chain(file.reset_value.iter().map(|v| v.address)) {
         if address % 4 != 0 {
             let key = format!("register {address:#x}");
             return Err(BoardError::value(key, "the address must be a multiple of 4"));

@@ -7,7 +7,7 @@ use strobe_model::Bounds;
 
 use crate::clock::Gate;
 use crate::flash::{FlashTiming, Penalty};
-use crate::unmodelled::FollowRule;
+use crate::unmodelled::ReadyRule;
 
 /// A whole board file.
 #[derive(Debug, Clone, Deserialize)]
@@ -34,7 +34,7 @@ pub struct File {
     pub device: Vec<DeviceEntry>,
     /// Ready flags in unmodelled registers.
     #[serde(default)]
-    pub ready: Vec<FollowRule>,
+    pub ready: Vec<ReadyRule>,
     /// What unmodelled registers hold at reset, where not zero.
     #[serde(default)]
     pub reset_value: Vec<ResetValue>,

@@ -94,7 +94,7 @@ fn unknown_keys_and_wrong_types_name_the_line() {
         ("kind = 'ram'", "kind = 'rom'", "expected `flash` or `ram`"),
         ("irq = [3]", "irq = ['three']", "invalid type"),
         ("bus = 'apb'", "bus = 'ahb2'", "expected `ahb` or `apb`"),
-        ("follows = 16", "", "missing field `follows`"),
+        ("bit = 17", "", "missing field `bit`"),
         ("clock_hz = 8_000_000", "clock_hz = -1", "expected u32"),
         ("[core]", "[core", "TOML parse error"),
     ] {
@@ -123,6 +123,8 @@ fn values_that_cannot_be_are_refused() {
         ("size = 0x100\nalias", "size = 0x4000_0000\nalias", "may have 256 MiB"),
         ("kind = 'ram'", "kind = 'flash'", "memory: needs at least one"),
         ("bit = 17", "bit = 77", "ready at 0x40005400: bit and follows"),
+        ("follows = 16", "", "either follows = a bit number or reads = 0 or 1"),
+        ("follows = 16", "reads = 1\nof = 0x4000_5408", "of is the register of the bit in follows"),
         ("0x4000_5404", "0x4000_5405", "register 0x40005405: the address must be a multiple of 4"),
         ("likely = 1, high = 2", "likely = 3, high = 2", "bus.apb_wait: needs low <= likely"),
         ("why = 'w'", "why = 'w'\ndata_read = { low = 0, likely = 0.3, high = 1 }", "data_read"),

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::Size;
 use super::rig::Rig;
-use crate::board::Board;
 use crate::bus::Bus;
 
 #[derive(Debug, Clone)]
@@ -70,7 +69,7 @@ fn run(rig: &mut Rig, step: &Step) {
 
 /// With all clocks on, so that the accesses arrive.
 fn clocked() -> Rig {
-    let mut rig = Rig { bus: Board::builtin("stm32f070cb").unwrap().build().unwrap() };
+    let mut rig = Rig::builtin("stm32f070cb");
     for enable in [0x4002_1014, 0x4002_1018, 0x4002_101c] {
         rig.write32(enable, u32::MAX);
     }

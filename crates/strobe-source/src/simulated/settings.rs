@@ -29,6 +29,8 @@ pub struct Settings {
     pub to: Option<Spot>,
     /// Pins (`PB8`) and symbols whose edges and arrivals are listed.
     pub marks: Vec<String>,
+    /// Serial devices that the host serves; they must exist.
+    pub serial: Vec<String>,
     /// Unmodelled registers end the run.
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
@@ -44,6 +46,7 @@ impl Default for Settings {
             from: None,
             to: None,
             marks: Vec::new(),
+            serial: Vec::new(),
             strict: false,
             run_on_after_fault: false,
         }

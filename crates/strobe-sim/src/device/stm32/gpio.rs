@@ -99,8 +99,6 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     }
     let pins = std::array::from_fn(|n| cx.signal(&format!("P{}{n}", options.port)));
     for (n, &wire) in pins.iter().enumerate() {
-        // Its own wires, so that it hears of a pin being driven from outside.
-        cx.listen(wire);
         if options.pins.contains(&(n as u8)) {
             cx.signals.mark_pin(wire);
         }
@@ -267,10 +265,13 @@ impl Device for Gpio {
         Some(())
     }
 
-    fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
-        if let Some(pin) = self.pins.iter().position(|&wire| wire == id) {
-            return self.refresh(pin, cx);
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if let Some(pin) = self.pins.iter().position(|&wire| wire == pin) {
+            self.refresh(pin, cx);
         }
+    }
+
+    fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
         for at in self.alternates.outputs(id) {
             let (pin, function) = self.alternates.output(at);
             if self.mode(pin) == Mode::Alternate && self.function(pin) == function {

@@ -34,6 +34,8 @@ struct Syscfg {
     memory: Vec<(u32, u32)>,
     /// CFGR1 bits that others see.
     wires: Vec<(u32, SignalId)>,
+    /// The pin that EXTICR picks for each line.
+    selected: [Option<SignalId>; 16],
     cfgr1: u32,
     cfgr2: u32,
     exticr: [u32; 4],
@@ -63,22 +65,32 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         wires.push((bit.ok_or("wires: bits are 0 to 31")?, cx.signal(name)));
     }
     let lines = std::array::from_fn(|n| cx.signal(&format!("EXTI{n}")));
-    Ok(Box::new(Syscfg { pins, lines, memory, wires, cfgr1: 0, cfgr2: 0, exticr: [0; 4] }))
+    Ok(Box::new(Syscfg {
+        pins,
+        lines,
+        memory,
+        wires,
+        selected: [None; 16],
+        cfgr1: 0,
+        cfgr2: 0,
+        exticr: [0; 4],
+    }))
 }
 
 impl Syscfg {
-    /// The port that EXTICR picks for a line.
-    fn port(&self, line: usize) -> usize {
-        (self.exticr[line / 4] >> (4 * (line % 4)) & 0xf) as usize
+    /// The pin that EXTICR picks for a line.
+    fn pin(&self, line: usize) -> Option<SignalId> {
+        let port = self.exticr[line / 4] >> (4 * (line % 4)) & 0xf;
+        self.pins.get(port as usize)?[line]
     }
 
     fn update_line(&self, line: usize, cx: &mut Context) {
-        let pin = self.pins.get(self.port(line)).and_then(|port| port[line]);
-        let level = pin.is_some_and(|pin| cx.level(pin));
+        let level = self.selected[line].is_some_and(|pin| cx.level(pin));
         cx.set_signal(self.lines[line], level);
     }
 
-    fn apply(&self, cx: &mut Context) {
+    fn apply(&mut self, cx: &mut Context) {
+        self.selected = std::array::from_fn(|line| self.pin(line));
         (0..16).for_each(|line| self.update_line(line, cx));
         self.wires.iter().for_each(|&(n, wire)| cx.set_signal(wire, bit(self.cfgr1, n)));
         let mode = self.cfgr1 & 3;
@@ -115,10 +127,9 @@ impl Device for Syscfg {
     }
 
     fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
-        for line in 0..16 {
-            if self.pins.get(self.port(line)).is_some_and(|port| port[line] == Some(id)) {
-                self.update_line(line, cx);
-            }
+        // A pin has the number of its line, so one line at most.
+        if let Some(line) = self.selected.iter().position(|&pin| pin == Some(id)) {
+            self.update_line(line, cx);
         }
     }
 

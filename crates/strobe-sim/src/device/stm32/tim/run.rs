@@ -131,7 +131,8 @@ impl Timer {
         }
     }
 
-    /// EGR.UG: starts the period anew. `update` says whether UIF and the DMA request follow (URS).
+    /// EGR.UG: starts the period anew. Being set to a compare value is not a match: Embassy's time driver
+    /// relies on it, which gives UG while CCR1 is still 0 and then enables CC1IE.
     pub(super) fn generate_update(&mut self, now: u64) {
         let updates = !bit(self.cr1, cr1::UDIS);
         if updates {
@@ -140,7 +141,6 @@ impl Timer {
         self.counter.restart(if updates { self.arr } else { self.counter.top() });
         self.phase = 0;
         self.origin = now;
-        self.match_here();
         if updates && !bit(self.cr1, cr1::URS) {
             self.raise(UPDATE);
         }

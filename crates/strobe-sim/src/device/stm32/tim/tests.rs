@@ -95,6 +95,31 @@ fn half_and_full_period_and_an_alarm_interrupt_at_their_cycles() {
     assert_eq!(rig.read32(CNT), 0x8000);
 }
 
+/// The same on the real board, behind the clock controller and with a half-word prescaler write.
+#[test]
+fn the_time_driver_runs_on_the_board() {
+    const RCC: u32 = 0x4002_1000;
+    const TIM15: u32 = 0x4001_4000;
+    let mut rig = Rig::builtin("stm32f070cb");
+    rig.set_bits(RCC + 0x0c, 1 << 16);
+    rig.set_bits(RCC + 0x18, 1 << 16);
+    rig.read32(RCC + 0x18);
+    let reset = rig.read32(RCC + 0x0c);
+    rig.write32(RCC + 0x0c, reset & !(1 << 16));
+    rig.write32(TIM15 + 0x24, 0);
+    rig.write(TIM15 + 0x28, Size::Half, 7);
+    rig.write32(TIM15 + 0x2c, 0xffff);
+    rig.write32(TIM15, 4);
+    rig.write32(TIM15 + 0x14, 1);
+    rig.write32(TIM15, 0);
+    rig.write32(TIM15 + 0x34, 0x8000);
+    rig.write32(TIM15 + 0x0c, 3);
+    rig.write32(TIM15, 1);
+    rig.write32(TIM15 + 0x38, 30_000);
+    rig.write32(TIM15 + 0x0c, 7);
+    assert_eq!(rig.run_to_irq(20, 10_000_000), Some(1 + 8 * 30_000));
+}
+
 #[test]
 fn a_running_timer_that_nobody_watches_needs_no_events() {
     let mut rig = timer(GENERAL);

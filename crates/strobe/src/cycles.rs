@@ -1,0 +1,97 @@
+//! `strobe cycles`: one function, every instruction, its cycles and why.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use strobe_source::cycles::{self, FlashState, Request};
+
+use crate::output::{self, Format};
+use crate::source::Sources;
+use crate::{board, exit, input, simulate};
+
+/// Explain a function: every instruction with its cycles and why, by block and loop iteration.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The firmware, an ELF file.
+    firmware: PathBuf,
+    /// The function: its name, as `strobe run` prints it or as the linker knows it.
+    function: String,
+    /// Run the firmware as well, and show what each instruction really took.
+    #[arg(long)]
+    run: bool,
+    /// Flash wait states that the figures are for; with --run, those the firmware sets.
+    #[arg(long, value_name = "N", conflicts_with = "run")]
+    wait_states: Option<u8>,
+    /// With wait states: the prefetch buffer is off.
+    #[arg(long, requires = "wait_states")]
+    no_prefetch: bool,
+    /// Where to look for source files, if not where they were compiled.
+    #[arg(long, value_name = "DIR")]
+    source: Vec<PathBuf>,
+    /// Leave out the explanations.
+    #[arg(long)]
+    terse: bool,
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Write the result to a file.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    simulation: simulate::Options,
+}
+
+/// Explains and prints.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let firmware = input::firmware(&args.firmware)?;
+    let choice = board::choose(args.simulation.board.as_deref(), &firmware)?;
+    let function = input::function(&firmware, &args.function)?;
+    let mut flash = FlashState {
+        wait_states: args.wait_states.unwrap_or(0),
+        prefetch: args.wait_states.is_some_and(|n| n > 0) && !args.no_prefetch,
+    };
+    if choice.board.flash_timing_at(flash.wait_states, flash.prefetch).is_none()
+        && flash.wait_states > 0
+    {
+        return Err(exit::usage(format!(
+            "board {} has no timing for {} wait states",
+            choice.board.name(),
+            flash.wait_states
+        )));
+    }
+    let done = match args.run {
+        true => Some(simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation)?),
+        false => None,
+    };
+    if let Some(done) = &done {
+        flash = done.flash;
+    }
+    let clock = done.as_ref().and_then(|d| d.record.subject.clock.last());
+    let mut report = cycles::explain(&Request {
+        firmware: &firmware,
+        function,
+        board: &choice.board,
+        flash,
+        clock_hz: clock.map(|c| c.hz),
+        run: done.as_ref().map(|d| &d.record),
+    })?;
+    let mut sources = Sources::new(&args.source);
+    for instruction in &mut report.instructions {
+        if let Some(line) = &mut instruction.source {
+            line.text = sources.text(&line.file, line.line);
+        }
+    }
+    let bytes = match args.format {
+        Format::Json => {
+            strobe_report::json::cycles(&report, strobe_report::json::Form::Pretty).into_bytes()
+        }
+        Format::Text => {
+            let mut out = Vec::new();
+            let options = output::options(args.output.is_none(), args.terse);
+            strobe_report::text::cycles(&report, &options, &mut out)?;
+            out
+        }
+    };
+    output::write(&bytes, args.output.as_deref())?;
+    Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record.window.end_reason, d.asked)))
+}

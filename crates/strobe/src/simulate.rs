@@ -1,0 +1,175 @@
+//! What `run` and `cycles --run` share: the options of a simulated run, and carrying it out.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use strobe_model::{Record, Warning};
+use strobe_source::cycles::FlashState;
+use strobe_source::serial::{HostPort, Spec};
+use strobe_source::simulated::{self, Limit, Settings};
+use strobe_symbols::Firmware;
+
+use crate::board::Choice;
+use crate::{exit, host, input};
+
+/// How to simulate.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Simulation")]
+pub struct Options {
+    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub board: Option<String>,
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
+    /// firmware exits (`exit`). A time and a symbol may both be given.
+    #[arg(long, value_name = "WHEN")]
+    until: Vec<String>,
+    /// Measure only from here on, each time it is reached (symbol or address).
+    #[arg(long, value_name = "SYMBOL")]
+    from: Option<String>,
+    /// Measure only up to here (symbol or address).
+    #[arg(long, value_name = "SYMBOL")]
+    to: Option<String>,
+    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol.
+    #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
+    mark: Vec<String>,
+    /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=null`; by
+    /// default what devices send goes to standard error.
+    #[arg(long, value_name = "DEVICE=TARGET")]
+    uart: Vec<Spec>,
+    /// An access to a register that is not modelled ends the run.
+    #[arg(long)]
+    strict: bool,
+    /// After a fault go on into the firmware's HardFault handler.
+    #[arg(long)]
+    run_on: bool,
+    /// Do not show what the firmware prints.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// A finished run.
+pub struct Finished {
+    /// What was measured.
+    pub record: Record,
+    /// How the firmware had set the flash at the end.
+    pub flash: FlashState,
+    /// The user named something to reach.
+    pub asked: bool,
+}
+
+/// Runs the firmware on the chosen board.
+pub fn simulate(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    options: &Options,
+) -> anyhow::Result<Finished> {
+    let settings = settings(options)?;
+    let mut ports = Vec::new();
+    for spec in &options.uart {
+        ports.push(HostPort::open(spec).map_err(|e| exit::output(e.to_string()))?);
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // A second Ctrl-C, with the report under way, ends at once. Without a handler Ctrl-C just ends.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    let mut terminal = host::Terminal::new(options.quiet, ports);
+    let result = simulated::run(firmware, &choice.board, &settings, &mut terminal, &interrupted);
+    terminal.finish();
+    let outcome = result.map_err(explain)?;
+    let mut record = outcome.record;
+    record.subject.file = input::file_name(path);
+    for (device, lost) in terminal.lost() {
+        let text =
+            format!("bytes from {device} could not be delivered: its host end was closed or full");
+        record.warnings.push(Warning { text, count: lost });
+    }
+    if let Some(why) = &choice.guessed {
+        let board = &record.subject.board;
+        let text = format!(
+            "board {board} was chosen because the firmware is {why}; --board names another"
+        );
+        record.warnings.push(Warning { text, count: 1 });
+    }
+    Ok(Finished {
+        record,
+        flash: outcome.flash,
+        asked: settings.until.is_some() || options.until.iter().any(|u| u == "exit"),
+    })
+}
+
+/// Whose fault an error is decides its exit code.
+fn explain(error: simulated::Error) -> anyhow::Error {
+    use simulated::Error;
+    match error {
+        Error::Symbol(_) | Error::Pin { .. } | Error::Serial { .. } => {
+            exit::usage(error.to_string())
+        }
+        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
+            exit::data(error.to_string())
+        }
+        Error::Balance(_) => error.into(),
+    }
+}
+
+fn settings(options: &Options) -> anyhow::Result<Settings> {
+    let mut settings = Settings {
+        from: options.from.clone(),
+        to: options.to.clone(),
+        marks: options.mark.clone(),
+        serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
+        strict: options.strict,
+        run_on_after_fault: options.run_on,
+        ..Settings::default()
+    };
+    if settings.to.is_some() && settings.from.is_none() {
+        return Err(exit::usage("--to needs --from: where does measuring start?"));
+    }
+    for until in &options.until {
+        match limit(until) {
+            Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
+            None if until == "exit" => settings.default_limit_cycles = u64::MAX,
+            None if settings.until.is_none() => settings.until = Some(until.clone()),
+            _ => {
+                return Err(exit::usage(format!(
+                    "--until {until}: one time and one symbol at most"
+                )));
+            }
+        }
+    }
+    Ok(settings)
+}
+
+/// `1000000c`, `20ms`: a number with a unit; anything else is a symbol.
+fn limit(text: &str) -> Option<Limit> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
+    let number: f64 = text[..split].replace('_', "").parse().ok()?;
+    let scale = |factor: f64| (number * factor).round() as u64;
+    Some(match &text[split..] {
+        "c" | "cycles" => Limit::Cycles(scale(1.0)),
+        "ns" => Limit::Nanoseconds(scale(1.0)),
+        "us" => Limit::Nanoseconds(scale(1e3)),
+        "ms" => Limit::Nanoseconds(scale(1e6)),
+        "s" => Limit::Nanoseconds(scale(1e9)),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_number_with_a_unit() {
+        assert_eq!(limit("1_000c"), Some(Limit::Cycles(1000)));
+        assert_eq!(limit("1.5ms"), Some(Limit::Nanoseconds(1_500_000)));
+        assert_eq!(limit("main"), None);
+        assert_eq!(limit("2parsecs"), None);
+        assert_eq!(limit("12"), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! Source text for annotated listings, read from the files that the debug information names.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use strobe_model::SourceLine;
+use strobe_symbols::Firmware;
+
+/// The most a source file may have.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Source files by the name that the debug information gives them.
+pub struct Sources {
+    roots: Vec<PathBuf>,
+    files: HashMap<String, Option<Vec<String>>>,
+}
+
+impl Sources {
+    /// Files are looked for as they are named, then under each of `roots` by ever shorter ends of the
+    /// name.
+    pub fn new(roots: &[PathBuf]) -> Self {
+        Sources { roots: roots.to_vec(), files: HashMap::new() }
+    }
+
+    /// Where an address comes from, with the text where its file is found.
+    pub fn line_of(&mut self, firmware: &Firmware, address: u32) -> Option<SourceLine> {
+        let found = firmware.frames(address);
+        let frame = found.innermost()?;
+        let (file, line) = (frame.file?, frame.line?);
+        let inlined = frame.inlined.then(|| frame.name.unwrap_or("?").to_owned());
+        Some(SourceLine { file: file.to_owned(), line, text: self.text(file, line), inlined })
+    }
+
+    /// One line of a file, if it is to be had.
+    pub fn text(&mut self, file: &str, line: u32) -> Option<String> {
+        if !self.files.contains_key(file) {
+            let lines = self.read(file);
+            self.files.insert(file.to_owned(), lines);
+        }
+        let lines = self.files.get(file)?.as_ref()?;
+        lines.get(line.checked_sub(1)? as usize).map(|text| text.trim_end().to_owned())
+    }
+
+    fn read(&self, file: &str) -> Option<Vec<String>> {
+        let ends = |root: &PathBuf| {
+            let parts: Vec<_> = Path::new(file).iter().collect();
+            let shorter = (0..parts.len()).map(move |i| parts[i..].iter().collect::<PathBuf>());
+            let root = root.clone();
+            shorter
+                .filter(|end| end.is_relative())
+                .map(move |end| root.join(end))
+                .collect::<Vec<_>>()
+        };
+        let candidates =
+            std::iter::once(PathBuf::from(file)).chain(self.roots.iter().flat_map(ends));
+        let found = candidates.into_iter().find(|path| {
+            std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_BYTES)
+        })?;
+        let text = std::fs::read(found).ok()?;
+        Some(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+    }
+}
