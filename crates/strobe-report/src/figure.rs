@@ -25,11 +25,6 @@ impl Mark {
         }
     }
 
-    /// The mark of a figure whose own parts are all exact, or are not.
-    pub(crate) fn unless_exact(self, exact: bool) -> Self {
-        if exact && self == Mark::About { Mark::Exact } else { self }
-    }
-
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Mark::Exact => "",
@@ -60,13 +55,18 @@ impl Marks {
         Marks { general: Mark::of(trust), bounds_decide }
     }
 
-    /// The mark of a figure with bounds.
-    pub(crate) fn bounded(self, bounds: Bounds) -> Mark {
-        match (self.bounds_decide, bounds.is_exact()) {
-            (true, true) => Mark::Exact,
-            (true, false) => Mark::About,
+    /// The mark of a figure of which is known whether models have a part in it.
+    pub(crate) fn modelled(self, modelled: bool) -> Mark {
+        match (self.bounds_decide, modelled) {
+            (true, false) => Mark::Exact,
+            (true, true) => Mark::About,
             (false, _) => self.general,
         }
+    }
+
+    /// The mark of a figure with bounds.
+    pub(crate) fn bounded(self, bounds: Bounds) -> Mark {
+        self.modelled(!bounds.is_exact())
     }
 
     /// The likely figure behind its mark.

@@ -180,6 +180,7 @@ pub(crate) fn exact() -> Record {
         values: vec![400_000, 400_000, 400_012, 400_000, 399_998],
         bounds: Vec::new(),
         count: 5,
+        since_cycle: 0,
     });
     b.finish()
 }
@@ -226,6 +227,7 @@ pub(crate) fn modelled() -> Record {
         values: vec![2171; 10],
         bounds: vec![(2044, 2552); 10],
         count: 10,
+        since_cycle: 2400,
     });
     b.0.warnings.push(Warning {
         text: "GPIOB was accessed while its clock was off: it read as zero and ignored writes, as on the \
@@ -358,6 +360,7 @@ pub(crate) fn zero() -> Record {
         values: Vec::new(),
         bounds: Vec::new(),
         count: 0,
+        since_cycle: 0,
     });
     let mut exception = exact().exceptions.remove(0);
     exception.count = 0;
@@ -396,6 +399,7 @@ pub(crate) fn largest() -> Record {
         values: vec![u64::MAX; 2],
         bounds: vec![(0, u64::MAX); 2],
         count: u64::MAX,
+        since_cycle: 0,
     });
     b.finish()
 }

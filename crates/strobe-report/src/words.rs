@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn the_ends_of_a_long_name_stay() {
         let name = "core::fmt::num::imp::<impl core::fmt::Display for u32>::fmt";
-        assert_eq!(shortened(name, 30), "core::fmt:... for u32>::fmt".replace(":...", ":..."));
+        assert_eq!(shortened(name, 30), "core::fmt:...lay for u32>::fmt");
     }
 
     #[test]

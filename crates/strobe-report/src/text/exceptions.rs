@@ -16,8 +16,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         return Ok(());
     }
     heading(
-        "interrupts: cycles with all they call, latency in cycles from pending to the handler's first \
-         instruction",
+        "interrupts: cycles with all calls, shares of all cycles; latency from pending to first instruction",
         options,
         out,
     )?;
@@ -28,6 +27,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .number("chained")
         .number("cycles")
         .number("share")
+        .number("mean")
         .number("latency min")
         .number("mean")
         .number("max")
@@ -46,6 +46,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
             chained.into(),
             mark.figure(e.cycles).into(),
             share(e.cycles, taken).into(),
+            mark.figure(e.cycles.checked_div(e.count).unwrap_or(0)).into(),
             mark.figure(e.latency_min).into(),
             mark.figure(mean).into(),
             mark.figure(e.latency_max).into(),
