@@ -2,7 +2,7 @@
 
 use strobe_model::{Bounds, CycleRange, Trust};
 
-use crate::number::{grouped, ratio};
+use crate::number::{grouped, ratio, time};
 
 /// What stands before a figure that has no bounds of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,12 @@ impl Mark {
         let sign = if n == 0 && self == Mark::About { "" } else { self.sign() };
         format!("{sign}{}", grouped(n))
     }
+
+    /// A time behind its mark: `~45.19 us`.
+    pub(crate) fn time(self, nanoseconds: u64) -> String {
+        let sign = if nanoseconds == 0 { "" } else { self.sign() };
+        format!("{sign}{}", time(u128::from(nanoseconds)))
+    }
 }
 
 /// The marks of one record's figures.
@@ -62,6 +68,11 @@ impl Marks {
             (true, true) => Mark::About,
             (false, _) => self.general,
         }
+    }
+
+    /// How often something happened: models do not touch that, sampling does.
+    pub(crate) fn count(self, n: u64) -> String {
+        self.modelled(false).figure(n)
     }
 
     /// The mark of a figure with bounds.

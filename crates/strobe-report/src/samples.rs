@@ -459,7 +459,7 @@ fn instruction(
         cycles: CycleRange {
             min,
             max: all.clone().map(|c| c.cycles.max).sum(),
-            likely: likely.then(|| all.map(|c| average(&c)).sum()),
+            likely: likely.then(|| all.map(average).sum()),
         },
         causes,
         note: None,
@@ -484,7 +484,12 @@ pub(crate) fn explained() -> CyclesReport {
         instruction(0x0800_00c2, ("bf00", "nop"), 9, &[(Execute, one, None)]),
         instruction(0x0800_00c4, ("3b01", "subs r3, #1"), 10, &[(Execute, one, None)]),
         instruction(0x0800_00ca, ("d1fa", "bne 0x080000c2"), 13, &branch),
-        instruction(0x0800_00cc, ("4770", "bx lr"), 14, &branch),
+        instruction(
+            0x0800_00cc,
+            ("4770", "bx lr"),
+            14,
+            &branch.map(|(cause, n, _)| (cause, n, None)),
+        ),
     ];
     CyclesReport {
         schema: CYCLES_SCHEMA,

@@ -78,7 +78,10 @@ fn listing(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> io:
             if i > 0 {
                 table.across("", Paint::Plain);
             }
-            let ran = block.run.map(|r| format!(", ran {}", counted(r.count, "time")));
+            let ran = block.run.map(|run| {
+                let all = marks().figure(run.cycles);
+                format!(", ran {}, {all} in all", counted(run.count, "time"))
+            });
             let text = format!(
                 "block {:08x}-{:08x}: {} cycles{}",
                 block.first,
@@ -147,25 +150,17 @@ fn sum<'a>(parts: impl Iterator<Item = &'a CausedCycles>) -> CycleRange {
     sum
 }
 
-/// `1 execute, if taken + 2 pipeline refill + ~1.5 (1-3) fetch wait`.
+/// `1 execute (+ 2 pipeline refill + ~1.5 (1-3) fetch wait if taken)`.
 fn made_of(parts: &[CausedCycles]) -> String {
-    let mut out = String::new();
-    let mut condition: Option<&str> = None;
-    for part in parts {
-        let when = part.when.as_deref();
-        let amount = format!("{} {}", range(part.cycles), part.cause.name());
-        if when != condition {
-            out += &match when {
-                Some(when) => format!("{}{when} + ", if out.is_empty() { "" } else { ", " }),
-                None => ", always + ".to_owned(),
-            };
-            condition = when;
-        } else if !out.is_empty() {
-            out += " + ";
+    let groups = parts.chunk_by(|a, b| a.when == b.when).map(|group| {
+        let amounts = group.iter().map(|p| format!("{} {}", range(p.cycles), p.cause.name()));
+        let amounts = amounts.collect::<Vec<_>>().join(" + ");
+        match group.first().and_then(|p| p.when.as_deref()) {
+            Some(when) => format!("(+ {amounts} {when})"),
+            None => amounts,
         }
-        out += &amount;
-    }
-    out
+    });
+    groups.collect::<Vec<_>>().join(" ")
 }
 
 fn loops(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {

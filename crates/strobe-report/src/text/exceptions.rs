@@ -6,8 +6,8 @@ use strobe_model::Record;
 
 use super::layout::heading;
 use crate::Options;
-use crate::figure::Mark;
-use crate::number::{grouped, share, time};
+use crate::figure::Marks;
+use crate::number::share;
 use crate::table::Table;
 
 /// The table, if there were any.
@@ -20,14 +20,15 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         options,
         out,
     )?;
-    let mark = Mark::of(&record.trust);
+    let marks = Marks::of(&record.trust);
+    let mark = marks.general;
     let taken = record.balance.parts().taken;
     let mut table = Table::new()
         .number("count")
         .number("chained")
         .number("cycles")
         .number("share")
-        .number("mean")
+        .number("per entry")
         .number("latency min")
         .number("mean")
         .number("max")
@@ -36,13 +37,13 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .text("name and handler");
     for e in &record.exceptions {
         let mean = e.latency_sum.checked_div(e.count).unwrap_or(0);
-        let chained = if e.tail_chained > 0 { grouped(e.tail_chained) } else { String::new() };
+        let chained = if e.tail_chained > 0 { marks.count(e.tail_chained) } else { String::new() };
         let name = match &e.handler {
             Some(handler) => format!("{}: {handler}", e.name),
             None => e.name.clone(),
         };
         table.row(vec![
-            grouped(e.count).into(),
+            marks.count(e.count).into(),
             chained.into(),
             mark.figure(e.cycles).into(),
             share(e.cycles, taken).into(),
@@ -50,7 +51,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
             mark.figure(e.latency_min).into(),
             mark.figure(mean).into(),
             mark.figure(e.latency_max).into(),
-            time(u128::from(e.latency_max_at.nanoseconds)).into(),
+            mark.time(e.latency_max_at.nanoseconds).into(),
             name.into(),
         ]);
     }

@@ -125,13 +125,17 @@ impl View<'_> {
             By::Function => {
                 let called = row.called.map(|c| {
                     let mark = self.marks.modelled(c.modelled);
-                    [mark.figure(c.inclusive), share(c.inclusive, self.busy), grouped(c.calls)]
+                    [
+                        mark.figure(c.inclusive),
+                        share(c.inclusive, self.busy),
+                        self.marks.count(c.calls),
+                    ]
                 });
                 cells.extend(called.unwrap_or_default().map(Cell::from));
-                cells.push(grouped(row.instructions).into());
+                cells.push(self.marks.count(row.instructions).into());
             }
             By::Line | By::Address => {
-                cells.push(grouped(row.instructions).into());
+                cells.push(self.marks.count(row.instructions).into());
                 cells.push(self.per_instruction(busy, row.instructions));
             }
         }
@@ -169,10 +173,10 @@ impl View<'_> {
         match self.by {
             By::Function => {
                 cells.extend(["", "", ""].map(Cell::from));
-                cells.push(grouped(sum.instructions).into());
+                cells.push(self.marks.count(sum.instructions).into());
             }
             By::Line | By::Address => {
-                cells.push(grouped(sum.instructions).into());
+                cells.push(self.marks.count(sum.instructions).into());
                 cells.push(self.per_instruction(busy, sum.instructions));
             }
         }
@@ -203,7 +207,8 @@ impl View<'_> {
 
     /// A row without shares: a figure and its spread.
     fn plain(&self, [figure, spread]: [String; 2], instructions: u64, name: &str) -> Vec<Cell> {
-        let instructions = if instructions > 0 { grouped(instructions) } else { String::new() };
+        let instructions =
+            if instructions > 0 { self.marks.count(instructions) } else { String::new() };
         let mut cells: Vec<Cell> = vec![figure.into(), "".into(), spread.into()];
         if self.by == By::Function {
             cells.extend(["", "", ""].map(Cell::from));

@@ -8,7 +8,7 @@ use super::layout::{fields, heading, item};
 use super::{causes, exceptions, series};
 use crate::Options;
 use crate::figure::{Mark, Marks};
-use crate::number::{counted, grouped, hertz, share, time};
+use crate::number::{counted, grouped, hertz, share};
 use crate::paint::Paint;
 use crate::words::clean;
 
@@ -43,7 +43,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     facts.push(("clock", clock(&record.subject.clock)));
     facts.push(("time", measured(record)));
     facts.push(("ended", ended(&record.window.end_reason)));
-    facts.push(("instructions", grouped(totals.instructions)));
+    facts.push(("instructions", marks.count(totals.instructions)));
     facts.push(("cycles", marks.sentence(totals.cycles)));
     let without_idle = if idle > 0 { ", without idle cycles" } else { "" };
     let ratio = marks.ratio(totals.cycles.less(idle), totals.instructions);
@@ -95,19 +95,19 @@ fn clock(spans: &[ClockSpan]) -> String {
 
 fn measured(record: &Record) -> String {
     let (window, coverage) = (&record.window, &record.coverage);
-    let length = time(u128::from(window.nanoseconds));
+    let mark = Mark::of(&record.trust);
+    let at = |nanoseconds: u64| mark.time(nanoseconds);
+    let length = at(window.nanoseconds);
     if coverage.seen_cycles == coverage.run_cycles && window.entries <= 1 {
         return format!("{length} simulated, the whole run");
     }
-    let mark = Mark::of(&record.trust);
     let (seen, run) = (coverage.seen_cycles, coverage.run_cycles);
     let part =
         format!("{} of {} cycles run ({})", mark.figure(seen), mark.figure(run), share(seen, run));
     if window.entries <= 1 && window.begin.cycle == 0 {
         return format!("{length}, {part}");
     }
-    let from = time(u128::from(window.begin.nanoseconds));
-    let to = time(u128::from(window.end.nanoseconds));
+    let (from, to) = (at(window.begin.nanoseconds), at(window.end.nanoseconds));
     let windows = counted(window.entries, "window");
     format!("{length} in {windows}, {part}; the first begins at {from}, the last ends at {to}")
 }

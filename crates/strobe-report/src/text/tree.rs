@@ -7,7 +7,7 @@ use strobe_model::{NodeSum, Place, Record};
 use super::layout::{heading, item};
 use crate::Options;
 use crate::figure::Marks;
-use crate::number::{counted, grouped, share};
+use crate::number::{counted, share};
 use crate::paint::Paint;
 use crate::table::Table;
 
@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
             share(sum.busy, self.busy).into(),
             self.marks.modelled(own.modelled).figure(own.busy).into(),
             self.idle(sum).into(),
-            grouped(self.record.profile.tree[node].calls).into(),
+            self.marks.count(self.record.profile.tree[node].calls).into(),
             format!("{}{name}", indent(depth)).into(),
         ];
         table.painted(cells, paint);
