@@ -45,10 +45,11 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     facts.push(("ended", ended(&record.window.end_reason)));
     facts.push(("instructions", grouped(totals.instructions)));
     facts.push(("cycles", marks.sentence(totals.cycles)));
-    facts.push(("cycles/instr.", marks.ratio(totals.cycles.less(idle), totals.instructions)));
+    let mut ratio = marks.ratio(totals.cycles.less(idle), totals.instructions);
     if idle > 0 {
-        facts[8].1 += ", without idle cycles";
+        ratio += ", without idle cycles";
     }
+    facts.push(("cycles/instr.", ratio));
     let idle = format!("{} of {} cycles ({})", grouped(idle), grouped(taken), share(idle, taken));
     facts.push(("idle", idle));
     facts.extend(losses(record));
