@@ -591,6 +591,18 @@ impl Bus {
         }
     }
 
+    /// Whether the host can be the other end of a device, as a terminal is of a UART.
+    pub fn is_stream(&self, id: DeviceId) -> bool {
+        self.slots[id.0 as usize].device.as_ref().is_some_and(|device| device.is_stream())
+    }
+
+    /// The devices whose other end the host can be, in the board file's order.
+    pub fn streams(&self) -> impl Iterator<Item = &str> + '_ {
+        let streams =
+            self.slots.iter().filter(|s| s.device.as_ref().is_some_and(|d| d.is_stream()));
+        streams.map(|s| s.name.as_str())
+    }
+
     /// How many bytes from the host a serial device can take now.
     pub fn host_room(&self, id: DeviceId) -> usize {
         self.slots[id.0 as usize].device.as_ref().map_or(0, |device| device.host_room())

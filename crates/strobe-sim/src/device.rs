@@ -123,6 +123,11 @@ pub trait Device: Send {
         let _ = (byte, cx);
     }
 
+    /// Whether the device is one end of a stream of bytes, whose other end the host can be (a terminal).
+    fn is_stream(&self) -> bool {
+        false
+    }
+
     /// How many bytes from the host the device can take without losing any.
     fn host_room(&self) -> usize {
         0

@@ -25,8 +25,10 @@ pub trait Host {
     fn serial_output(&mut self, name: &str, bytes: &[u8]) {
         let _ = (name, bytes);
     }
-    /// Bytes for serial devices that have come in: (device, byte).
-    fn serial_input(&mut self) -> Vec<(String, u8)> {
+    /// Bytes for serial devices that have come in: (device, byte). A device takes no more than the
+    /// `room` that it has now.
+    fn serial_input(&mut self, room: &dyn Fn(&str) -> usize) -> Vec<(String, u8)> {
+        let _ = room;
         Vec::new()
     }
     /// Whether serial input may still come: then a sleeping board waits for it.
@@ -83,13 +85,15 @@ pub enum Error {
         /// Board name.
         board: String,
     },
-    /// A serial device that the settings name.
-    #[error("board {board} has no device {device}")]
+    /// A serial port that the settings name.
+    #[error("board {board} has no serial port {device}; {known}")]
     Serial {
         /// As given.
         device: String,
         /// Board name.
         board: String,
+        /// What there is.
+        known: String,
     },
     /// Our own accounting is wrong: a defect, never the firmware's fault.
     #[error("{0}; this is a defect of strobe, please report it with the firmware")]
@@ -109,9 +113,14 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let bus = prepare(firmware, board)?;
     for device in &settings.serial {
-        if bus.device_named(device).is_none() {
+        if !bus.streams().any(|name| name.eq_ignore_ascii_case(device)) {
             let (device, board) = (device.clone(), board.name().to_owned());
-            return Err(Error::Serial { device, board });
+            let known: Vec<&str> = bus.streams().collect();
+            let known = match known[..] {
+                [] => "it has none".to_owned(),
+                _ => format!("there are {}", known.join(", ")),
+            };
+            return Err(Error::Serial { device, board, known });
         }
     }
     let mut run = drive::Run::new(firmware, board, settings, bus, host)?;

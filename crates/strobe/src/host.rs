@@ -8,9 +8,6 @@ use strobe_sim::semihost::Console;
 use strobe_source::serial::HostPort;
 use strobe_source::simulated::Host;
 
-/// Bytes taken from a port at a time: what a device queues for its receiver.
-const SERIAL_ROOM: usize = 256;
-
 /// Firmware output goes to standard error, so that standard output holds the report alone.
 pub struct Terminal {
     bar: ProgressBar,
@@ -60,10 +57,10 @@ impl Host for Terminal {
         }
     }
 
-    fn serial_input(&mut self) -> Vec<(String, u8)> {
+    fn serial_input(&mut self, room: &dyn Fn(&str) -> usize) -> Vec<(String, u8)> {
         let mut all = Vec::new();
         for port in &mut self.ports {
-            let bytes = port.read(SERIAL_ROOM);
+            let bytes = port.read(room(port.device()));
             all.extend(bytes.into_iter().map(|byte| (port.device().to_owned(), byte)));
         }
         all

@@ -66,11 +66,8 @@ impl Pty {
     pub(super) fn read(&mut self, room: usize) -> Vec<u8> {
         // The system's own buffer holds no more than this.
         let mut bytes = vec![0; room.min(4096)];
-        let count = match self.controller.read(&mut bytes) {
-            Ok(count) => count,
-            // Nothing has come in.
-            Err(_) => 0,
-        };
+        // An error says that nothing has come in.
+        let count = self.controller.read(&mut bytes).unwrap_or(0);
         bytes.truncate(count);
         bytes
     }

@@ -241,12 +241,15 @@ impl Run {
     /// Moves bytes between serial devices and the host.
     fn serve(&mut self, host: &mut dyn Host) {
         for frame in self.machine.observer.1.1.take_frames() {
-            if frame.direction == Direction::Transmit {
-                let name = self.machine.bus.device_name(frame.device);
+            let bus = &self.machine.bus;
+            if frame.direction == Direction::Transmit && bus.is_stream(frame.device) {
+                let name = bus.device_name(frame.device);
                 host.serial_output(name, &[frame.value as u8]);
             }
         }
-        for (name, byte) in host.serial_input() {
+        let bus = &self.machine.bus;
+        let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));
+        for (name, byte) in host.serial_input(&room) {
             if let Some(id) = self.machine.bus.device_named(&name) {
                 self.machine.bus.host_byte(id, byte);
             }

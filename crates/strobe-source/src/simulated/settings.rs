@@ -29,7 +29,7 @@ pub struct Settings {
     pub to: Option<Spot>,
     /// Pins (`PB8`) and symbols whose edges and arrivals are listed.
     pub marks: Vec<String>,
-    /// Serial devices that the host serves; they must exist.
+    /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
     /// Unmodelled registers end the run.
     pub strict: bool,

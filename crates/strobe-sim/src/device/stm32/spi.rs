@@ -359,12 +359,16 @@ impl Spi {
 
 impl Device for Spi {
     fn read(&mut self, offset: u32, size: Size, cx: &mut Context) -> Option<u32> {
+        let errors = self.errors;
         let value = match offset & !3 {
             DR => self.read_data(size),
             SR => register::part(self.read_status(), offset, size),
-            register => return Some(register::part(self.register(register)?, offset, size)),
+            register => register::part(self.register(register)?, offset, size),
         };
-        self.publish(cx);
+        // Firmware that polls SR should be cheap to simulate.
+        if offset & !3 == DR || self.errors != errors {
+            self.publish(cx);
+        }
         Some(value)
     }
 

@@ -361,6 +361,10 @@ impl Device for Usart {
         self.publish(cx);
     }
 
+    fn is_stream(&self) -> bool {
+        true
+    }
+
     fn host_room(&self) -> usize {
         self.rx.room()
     }

@@ -52,7 +52,7 @@ fn flags_follow_the_fifo_cycle_by_cycle() {
         rig.bus.clocks.apb_divider = apb;
         rig.write32(CR2, BYTES);
         rig.write32(CR1, ON | br << 3);
-        let frame = u64::from(8 * apb * 2 << br);
+        let frame = u64::from((8 * apb * 2) << br);
         let flags = |rig: &mut Rig| rig.read32(SR) & (RXNE | TXE | BSY);
         assert_eq!(flags(&mut rig), TXE);
         // The first goes to the shift register, three wait; above a half TXE is off.
@@ -249,7 +249,7 @@ proptest! {
         let mask = (u32::from(u16::MAX) >> (16 - bits)) as u16;
         let expected: Vec<u16> = words.iter().map(|w| w & mask).collect();
         prop_assert_eq!(slave_receives(&rig, cr1, bits), expected.clone());
-        let frame = bits as u64 * 2 << br;
+        let frame = (bits as u64 * 2) << br;
         let times = (1u64..).map(|n| 10 + n * frame);
         prop_assert_eq!(sent(&rig), times.zip(expected).collect::<Vec<_>>());
     }
