@@ -7,7 +7,7 @@ use crate::paint::Paint;
 use crate::words::{clean, shortened, wrapped};
 
 /// Narrower than this and a name says nothing: optional columns go first.
-const MIN_TEXT: usize = 24;
+const MIN_NAME: usize = 24;
 
 /// Narrower than this and wrapped text is a tower of words: it goes on lines of its own.
 const MIN_WRAP: usize = 40;
@@ -49,12 +49,14 @@ pub(crate) struct Table {
     columns: Vec<Column>,
     lines: Vec<Line>,
     indent: usize,
+    /// Optional columns go until the last column has this much, if it needs it.
+    room: usize,
     wraps: bool,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Table { indent: 2, ..Table::default() }
+        Table { indent: 2, room: MIN_NAME, ..Table::default() }
     }
 
     /// A column of numbers.
@@ -69,7 +71,7 @@ impl Table {
         self
     }
 
-    /// The column just added may be left out where there is no room; the last such column goes first.
+    /// The column just added may be left out where there is no room; the first such column goes first.
     pub(crate) fn optional(mut self) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.optional = true;
@@ -80,6 +82,13 @@ impl Table {
     /// The last column goes on in further lines instead of being shortened.
     pub(crate) fn wrapping(mut self) -> Self {
         self.wraps = true;
+        self.room = MIN_WRAP;
+        self
+    }
+
+    /// Optional columns go until the last column has this much, if it needs it.
+    pub(crate) fn room(mut self, characters: usize) -> Self {
+        self.room = characters;
         self
     }
 
@@ -146,7 +155,7 @@ impl Table {
             }
         }
         let Some(last) = widths.len().checked_sub(1) else { return widths };
-        let wanted = widths[last].min(if self.wraps { MIN_WRAP } else { MIN_TEXT });
+        let wanted = widths[last].min(self.room);
         for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
             *width = (*width).max(column.head.len());
         }
@@ -156,7 +165,7 @@ impl Table {
         };
         while used(&widths) + wanted > width {
             let optional = |i: &usize| self.columns[*i].optional && widths[*i] > 0;
-            let Some(drop) = (0..last).rev().find(optional) else { break };
+            let Some(drop) = (0..last).find(optional) else { break };
             widths[drop] = 0;
         }
         let room = width.saturating_sub(used(&widths)).max(wanted.min(16));

@@ -34,7 +34,8 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .number("max")
         .number("max at")
         .optional()
-        .text("name and handler");
+        .text("name and handler")
+        .room(48);
     for e in &record.exceptions {
         let mean = e.latency_sum.checked_div(e.count).unwrap_or(0);
         let chained = if e.tail_chained > 0 { marks.count(e.tail_chained) } else { String::new() };
