@@ -33,7 +33,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .number("mean")
         .number("max")
         .number("max at")
-        .optional()
+        .optional(0)
         .text("name and handler")
         .room(48);
     for e in &record.exceptions {
