@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use crate::Style;
 use crate::paint::Paint;
-use crate::words::{clean, shortened, wrapped};
+use crate::words::{begun, clean, shortened, wrapped};
 
 /// Narrower than this and a name says nothing: optional columns go first.
-const MIN_TEXT: usize = 24;
+const MIN_NAME: usize = 24;
 
 /// Narrower than this and wrapped text is a tower of words: it goes on lines of its own.
 const MIN_WRAP: usize = 40;
@@ -17,7 +17,8 @@ const MIN_WRAP: usize = 40;
 struct Column {
     head: &'static str,
     right: bool,
-    optional: bool,
+    /// Whether the column may go where there is no room; the least goes first.
+    optional: Option<u8>,
 }
 
 /// A cell.
@@ -49,30 +50,34 @@ pub(crate) struct Table {
     columns: Vec<Column>,
     lines: Vec<Line>,
     indent: usize,
+    /// Optional columns go until the last column has this much, if it needs it.
+    room: usize,
     wraps: bool,
+    keeps_start: bool,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Table { indent: 2, ..Table::default() }
+        Table { indent: 2, room: MIN_NAME, ..Table::default() }
     }
 
     /// A column of numbers.
     pub(crate) fn number(mut self, head: &'static str) -> Self {
-        self.columns.push(Column { head, right: true, optional: false });
+        self.columns.push(Column { head, right: true, optional: None });
         self
     }
 
     /// A column of text.
     pub(crate) fn text(mut self, head: &'static str) -> Self {
-        self.columns.push(Column { head, right: false, optional: false });
+        self.columns.push(Column { head, right: false, optional: None });
         self
     }
 
-    /// The column just added may be left out where there is no room; the last such column goes first.
-    pub(crate) fn optional(mut self) -> Self {
+    /// The column just added may be left out where there is no room; the one with the least `worth` goes
+    /// first.
+    pub(crate) fn optional(mut self, worth: u8) -> Self {
         if let Some(column) = self.columns.last_mut() {
-            column.optional = true;
+            column.optional = Some(worth);
         }
         self
     }
@@ -80,6 +85,19 @@ impl Table {
     /// The last column goes on in further lines instead of being shortened.
     pub(crate) fn wrapping(mut self) -> Self {
         self.wraps = true;
+        self.room = MIN_WRAP;
+        self
+    }
+
+    /// The last column is shortened at its end, not in its middle: for prose and source text.
+    pub(crate) fn keeping_start(mut self) -> Self {
+        self.keeps_start = true;
+        self
+    }
+
+    /// Optional columns go until the last column has this much, if it needs it.
+    pub(crate) fn room(mut self, characters: usize) -> Self {
+        self.room = characters;
         self
     }
 
@@ -118,7 +136,7 @@ impl Table {
                     self.write_cells(cells, *paint, &widths, style, out)?;
                 }
                 Line::Across(text, paint) => {
-                    let text = shortened(text, style.width.saturating_sub(self.indent));
+                    let text = begun(text, style.width.saturating_sub(self.indent));
                     let line = format!("{}{}", " ".repeat(self.indent), paint.on(&text, style));
                     writeln!(out, "{}", line.trim_end())?;
                 }
@@ -146,7 +164,7 @@ impl Table {
             }
         }
         let Some(last) = widths.len().checked_sub(1) else { return widths };
-        let wanted = widths[last].min(if self.wraps { MIN_WRAP } else { MIN_TEXT });
+        let wanted = widths[last].min(self.room);
         for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
             *width = (*width).max(column.head.len());
         }
@@ -155,8 +173,9 @@ impl Table {
             self.indent + shown.map(|w| w + 2).sum::<usize>()
         };
         while used(&widths) + wanted > width {
-            let optional = |i: &usize| self.columns[*i].optional && widths[*i] > 0;
-            let Some(drop) = (0..last).rev().find(optional) else { break };
+            let shown = (0..last).filter(|i| widths[*i] > 0);
+            let optional = shown.filter_map(|i| Some((self.columns[i].optional?, i)));
+            let Some((_, drop)) = optional.min() else { break };
             widths[drop] = 0;
         }
         let room = width.saturating_sub(used(&widths)).max(wanted.min(16));
@@ -208,11 +227,16 @@ impl Table {
         // Blanks wait until something follows them: no line ends in blanks.
         let mut blanks = 0;
         let mut gap = 0;
-        for ((cell, column), width) in cells.iter().zip(&self.columns).zip(widths) {
+        for (i, ((cell, column), width)) in cells.iter().zip(&self.columns).zip(widths).enumerate()
+        {
             if *width == 0 {
                 continue;
             }
-            let text = shortened(&cell.text, *width);
+            let text = if self.keeps_start && i + 1 == widths.len() {
+                begun(&cell.text, *width)
+            } else {
+                shortened(&cell.text, *width)
+            };
             let fill = width - text.chars().count();
             blanks += gap + if column.right { fill } else { 0 };
             if !text.is_empty() {
@@ -233,7 +257,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new().number("cycles").number("range").text("why").optional();
+        let mut table = Table::new().number("cycles").number("range").text("why").optional(0);
         table = table.text("name");
         table.row(vec!["12".into(), "".into(), "EEEEEEEEEE".into(), "main".into()]);
         table.row(vec!["1,234".into(), "".into(), "RRRRRRRRRR".into(), "a".repeat(40).into()]);

@@ -20,6 +20,20 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
     format!("{start}...{end}").chars().take(width).collect()
 }
 
+/// At most `width` characters: the end of a longer text gives way to `...`.
+pub(crate) fn begun(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(width.saturating_sub(3)).collect();
+    format!("{}...", start.trim_end()).chars().take(width).collect()
+}
+
+/// The text with single spaces between its words: listings and source are aligned for other columns.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Lines of at most `width` characters, broken at spaces; a longer word has its line to itself.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -55,6 +69,7 @@ mod tests {
         #[test]
         fn nothing_is_wider_than_asked(text in ".{0,60}", width in 0usize..40) {
             prop_assert!(shortened(&text, width).chars().count() <= width);
+            prop_assert!(begun(&text, width).chars().count() <= width);
         }
 
         #[test]

@@ -1,17 +1,18 @@
 //! A function's source and instructions with the cycles of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use strobe_model::{Bounds, Cause, CauseCycles, SourceLine, Trust};
 
 use super::causes::strip;
-use super::layout::heading;
+use super::layout::{heading, item};
 use crate::Options;
 use crate::figure::{Marks, spread};
 use crate::number::{grouped, share};
 use crate::paint::Paint;
 use crate::table::{Cell, Table};
+use crate::words::{clean, one_line};
 
 /// A function to annotate. The caller has the symbols, the disassembly and the source files.
 #[derive(Debug, Clone)]
@@ -59,7 +60,7 @@ pub fn annotate(input: &AnnotateInput, options: &Options, out: &mut dyn Write) -
     let marks = Marks::of(&input.trust);
     let title = format!(
         "{}: {} busy cycles, {} idle; shares are of the busy ones",
-        crate::words::clean(&input.function),
+        clean(&input.function),
         marks.sentence(total.busy),
         grouped(total.idle)
     );
@@ -67,6 +68,7 @@ pub fn annotate(input: &AnnotateInput, options: &Options, out: &mut dyn Write) -
     if input.rows.is_empty() {
         return writeln!(out, "  no instructions");
     }
+    sources(input.rows.iter().map(|row| row.source.as_ref()), options, out)?;
     by_line(input, &total, marks, options, out)?;
     writeln!(out)?;
     listing(input, &total, marks, options, out)
@@ -101,9 +103,9 @@ impl Sum {
     }
 }
 
-fn columns(count: &'static str, last: &'static str) -> Table {
+fn columns(count: &'static str) -> Table {
     let table = Table::new().number("cycles").number("share").number("bounds").number("idle");
-    table.number(count).text("causes").optional().text(last)
+    table.number(count).text("causes").optional(1)
 }
 
 fn by_line(
@@ -121,7 +123,7 @@ fn by_line(
         sum.add(row);
         *source = row.source.as_ref();
     }
-    let mut table = columns("instr.", "line");
+    let mut table = columns("instr.").text("line").room(36).keeping_start();
     for (sum, source) in lines.values() {
         let mut cells = sum.cells(total, marks);
         cells.push(source.map_or_else(|| "(no line)".to_owned(), line_text).into());
@@ -141,8 +143,8 @@ fn listing(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut table = columns("count", "instruction");
-    let bytes = input.rows.iter().map(|row| row.bytes.len()).max().unwrap_or(0);
+    let table = columns("count").text("address").text("bytes").optional(0);
+    let mut table = table.text("instruction").room(40);
     let mut last = None;
     for row in &input.rows {
         let place = row.source.as_ref().map(|s| (&s.file, s.line, &s.inlined));
@@ -151,27 +153,46 @@ fn listing(
             table.across(&text, Paint::Faint);
             last = place;
         }
-        let text = format!("{:08x}  {:bytes$}  {}", row.address, row.bytes, row.text);
+        let words = row.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let instruction =
+            [format!("{:08x}", row.address), row.bytes.clone(), words].map(Cell::from);
         if row.count == 0 && row.cycles == CauseCycles::ZERO {
             let mut cells = vec![Cell::default(); 6];
             cells[0] = "-".into();
-            cells.push(text.into());
+            cells.extend(instruction);
             table.painted(cells, Paint::Faint);
             continue;
         }
         let mut sum = Sum::default();
         sum.add(row);
         let mut cells = sum.cells(total, marks);
-        cells.push(text.into());
+        cells.extend(instruction);
         let hot = u128::from(sum.busy.likely) * 5 >= u128::from(total.busy.likely.max(1));
         table.painted(cells, if hot { Paint::Hot } else { Paint::Plain });
     }
     table.write(options.style, out)
 }
 
-/// `loop.c:12  while (--n)`.
+/// `loop.c:12  while (--n)`: the file's last name, which is enough next to [`sources`].
 pub(super) fn line_text(source: &SourceLine) -> String {
     let inlined = source.inlined.as_ref().map(|f| format!(" (in {f})")).unwrap_or_default();
-    let text = source.text.as_deref().unwrap_or_default().trim_end().replace('\t', "    ");
-    format!("{}:{}{inlined}  {}", source.file, source.line, text.trim_start())
+    let text = source.text.as_deref().unwrap_or_default();
+    format!("{}:{}{inlined}  {}", last_name(&source.file), source.line, one_line(text))
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// The files with their paths, where lines show only their last names.
+pub(super) fn sources<'a>(
+    lines: impl Iterator<Item = Option<&'a SourceLine>>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let files: BTreeSet<&str> = lines.flatten().map(|line| line.file.as_str()).collect();
+    for file in files.into_iter().filter(|file| last_name(file) != *file) {
+        item("source: ", file, Paint::Faint, options, out)?;
+    }
+    Ok(())
 }

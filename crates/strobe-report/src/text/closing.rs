@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use strobe_model::{Record, Trust};
+use strobe_model::{ModelledCause, Record, Trust};
 
 use super::causes;
 use super::layout::{heading, item};
@@ -78,7 +78,7 @@ fn trust(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<
 
 fn modelled(
     record: &Record,
-    causes: &[strobe_model::ModelledCause],
+    causes: &[ModelledCause],
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -88,13 +88,21 @@ fn modelled(
         out,
     )?;
     let marks = Marks::of(&record.trust);
-    for modelled in causes {
-        let figure = marks.sentence(modelled.cycles);
-        let mut text = format!("{}: {figure} cycles", modelled.cause.name());
-        if !options.quiet {
-            text = format!("{text}: {}", modelled.why);
+    let figure =
+        |m: &ModelledCause| format!("{}: {} cycles", m.cause.name(), marks.sentence(m.cycles));
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in causes.iter().map(|m| m.why.as_str()) {
+        // Causes that share a reason share its explanation.
+        if reasons.contains(&why) {
+            continue;
         }
-        item("~ ", &text, Paint::Plain, options, out)?;
+        reasons.push(why);
+        for modelled in causes.iter().filter(|m| m.why == why) {
+            item("~ ", &figure(modelled), Paint::Plain, options, out)?;
+        }
+        if !options.quiet {
+            item("    ", why, Paint::Plain, options, out)?;
+        }
     }
     Ok(())
 }

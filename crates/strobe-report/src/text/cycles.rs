@@ -6,7 +6,7 @@ use strobe_model::{
     Cause, CauseCycles, CausedCycles, CycleRange, CyclesReport, InstructionCycles, Trust,
 };
 
-use super::annotate::line_text;
+use super::annotate::{line_text, sources};
 use super::causes;
 use super::layout::{heading, item};
 use crate::Options;
@@ -14,7 +14,7 @@ use crate::figure::{Marks, range};
 use crate::number::{counted, grouped, hertz};
 use crate::paint::Paint;
 use crate::table::Table;
-use crate::words::clean;
+use crate::words::{clean, one_line};
 
 /// Instructions block by block, then loops, the function as a whole, and notes.
 ///
@@ -34,6 +34,7 @@ pub fn cycles(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> 
     for condition in &report.conditions {
         item("", condition, Paint::Plain, options, out)?;
     }
+    sources(report.instructions.iter().map(|i| i.source.as_ref()), options, out)?;
     if !report.instructions.is_empty() {
         writeln!(out)?;
     }
@@ -68,7 +69,7 @@ fn listing(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> io:
         .number("in all")
         .text("address")
         .text("bytes")
-        .optional()
+        .optional(0)
         .text("instruction")
         .text("made of")
         .wrapping();
@@ -119,7 +120,7 @@ fn row(instruction: &InstructionCycles, table: &mut Table) {
         all.into(),
         format!("{:08x}", instruction.address).into(),
         instruction.bytes.as_str().into(),
-        instruction.text.as_str().into(),
+        one_line(&instruction.text).into(),
         made_of.into(),
     ]);
 }
@@ -127,9 +128,10 @@ fn row(instruction: &InstructionCycles, table: &mut Table) {
 /// Cycles of an instruction with one condition: `1 / ~4.5 (4-6)`, without it and with it.
 fn paths(instruction: &InstructionCycles) -> String {
     let causes = &instruction.causes;
-    let mut conditions: Vec<&str> = causes.iter().filter_map(|c| c.when.as_deref()).collect();
-    conditions.dedup();
-    if conditions.len() != 1 {
+    let mut conditions = causes.iter().filter_map(|c| c.when.as_deref());
+    // `if taken, target in the upper half of a word` goes together with `if taken`.
+    let Some(first) = conditions.next() else { return range(instruction.cycles) };
+    if !conditions.all(|other| other.starts_with(first)) {
         return range(instruction.cycles);
     }
     let always = causes.iter().filter(|c| c.when.is_none());

@@ -33,8 +33,9 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .number("mean")
         .number("max")
         .number("max at")
-        .optional()
-        .text("name and handler");
+        .optional(0)
+        .text("name and handler")
+        .room(48);
     for e in &record.exceptions {
         let mean = e.latency_sum.checked_div(e.count).unwrap_or(0);
         let chained = if e.tail_chained > 0 { marks.count(e.tail_chained) } else { String::new() };

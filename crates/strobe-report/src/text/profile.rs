@@ -71,12 +71,12 @@ fn columns(by: By) -> Table {
     let table = Table::new().number("self").number("share").number("bounds");
     let table = match by {
         By::Function => {
-            table.number("inclusive").number("share").number("calls").number("instr.").optional()
+            table.number("inclusive").number("share").number("calls").number("instr.").optional(0)
         }
-        By::Line => table.number("instr.").number("cycles/instr.").optional(),
-        By::Address => table.number("count").number("cycles/instr.").optional(),
+        By::Line => table.number("instr.").number("cycles/instr.").optional(0),
+        By::Address => table.number("count").number("cycles/instr.").optional(0),
     };
-    let table = table.text("causes").optional();
+    let table = table.text("causes").optional(1);
     match by {
         By::Function => table.text("function"),
         By::Line => table.text("line"),
