@@ -39,5 +39,7 @@ fn load(name: &str) -> anyhow::Result<Board> {
     }
     let toml = std::fs::read_to_string(name)
         .map_err(|e| exit::no_input(format!("cannot read board file {name}: {e}")))?;
-    Board::parse(&toml).map_err(|e| exit::data(format!("{name}: {e}")))
+    // The parser's messages show the line in question: indented, they stay one message.
+    let message = |e: String| format!("{name}: {}", e.trim_end().replace('\n', "\n  "));
+    Board::parse(&toml).map_err(|e| exit::data(message(e.to_string())))
 }
