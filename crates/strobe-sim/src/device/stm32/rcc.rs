@@ -209,9 +209,10 @@ impl Rcc {
         let apb = tree::apb_divider(self.cfgr);
         // 7.2: timers run at twice the bus clock if that is divided.
         let timer = (apb / 2).max(1);
+        let usart1 = self.usart1_hz(sysclk);
         let clocks = cx.clocks();
         let now = (clocks.core_hz(), clocks.sysclk_hz, clocks.apb_divider, clocks.timer_divider);
-        if now == (core.max(1), sysclk, apb, timer) {
+        if now == (core.max(1), sysclk, apb, timer) && clocks.kernel_hz("USART1") == usart1 {
             return;
         }
         cx.change_clocks(|cycle, clocks| {
@@ -219,10 +220,23 @@ impl Rcc {
             clocks.sysclk_hz = sysclk;
             clocks.apb_divider = apb;
             clocks.timer_divider = timer;
+            clocks.set_kernel_hz("USART1", usart1);
         });
         let max = self.options.max_hz;
         if sysclk > max {
             cx.warn(format!("the clock ran at {sysclk} Hz, the part is for up to {max} Hz"));
+        }
+    }
+
+    /// 7.4.13, USART1SW: the port's own clock, unless it runs from its bus. A source that is off stands
+    /// nearly still.
+    fn usart1_hz(&self, sysclk: u32) -> Option<u32> {
+        let ready = |source: Source, hz: u32| if self.is_ready(source) { hz } else { 1 };
+        match self.cfgr3 & 3 {
+            0 => None,
+            1 => Some(sysclk),
+            2 => Some(ready(Source::Lse, 32_768)),
+            _ => Some(ready(Source::Hsi, self.options.hsi_hz)),
         }
     }
 

@@ -120,6 +120,17 @@ fn prescalers_reach_core_buses_and_timers() {
 }
 
 #[test]
+fn a_serial_port_can_have_its_own_clock() {
+    let mut rig = rig();
+    pll_48(&mut rig);
+    for (selector, hz) in [(0, None), (1, Some(48_000_000)), (3, Some(8_000_000)), (2, Some(1))] {
+        rig.write32(BASE + CFGR3, selector);
+        assert_eq!(rig.bus.clocks.kernel_hz("USART1"), hz, "USART1SW = {selector}");
+    }
+    assert_eq!(rig.bus.clocks.core_hz(), 48_000_000);
+}
+
+#[test]
 fn too_fast_is_told() {
     let mut rig = rig();
     rig.write32(BASE + CFGR, 14 << 18);
