@@ -217,6 +217,27 @@ fn broken_segments_and_sections_are_refused_or_run() {
         "program headers behind the end of the file",
         &refused(&changed(|elf| elf.segment_table_offset = Some(u32::MAX - 3))),
     );
+    told.add(
+        "memory over the end of the address space",
+        &refused(&segment(|s| s.memory_size = Some(u32::MAX))),
+    );
+    told.add("a section larger than the file", &refused(&section(|s| s.size = Some(u32::MAX))));
+    told.add(
+        "a section behind the end of the file",
+        &refused(&section(|s| s.file_offset = Some(u32::MAX))),
+    );
+    told.add(
+        "more section headers than the file has",
+        &refused(&changed(|elf| elf.section_count = Some(0xfeff))),
+    );
+    told.add(
+        "section headers behind the end of the file",
+        &refused(&changed(|elf| elf.section_table_offset = Some(u32::MAX - 3))),
+    );
+    told.add(
+        "section names without sections",
+        &refused(&changed(|elf| elf.section_count = Some(0))),
+    );
     assert_snapshot!(told.0);
     // What is wrong inside a section that only describes the code does not keep it from running.
     reported(&section(|_| ()), &[], 0);
@@ -364,6 +385,13 @@ fn arguments_that_do_not_parse_are_wrong_arguments() {
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_window_that_never_opens_is_said() {
+    let ran = strobe(&["run", &prebuilt("loop-0ws"), "--from", "0x08000f00"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_says(&ran.stdout, &["--from 0x08000f00 was never reached, so nothing was measured"]);
 }
 
 #[test]
