@@ -89,6 +89,10 @@ pub fn simulate(
             format!("bytes from {device} could not be delivered: its host end was closed or full");
         record.warnings.push(Warning { text, count: lost });
     }
+    if let (Some(from), 0) = (&options.from, record.window.entries) {
+        let text = format!("--from {from} was never reached, so nothing was measured");
+        record.warnings.push(Warning { text, count: 1 });
+    }
     if let Some(why) = &choice.guessed {
         let board = &record.subject.board;
         let text = format!(
