@@ -63,6 +63,7 @@ impl Cause {
 /// Cycles summed by cause. In JSON an object by cause, without those that are zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("propertyNames" = { "$ref": "#/$defs/Cause" })))]
 #[serde(from = "BTreeMap<Cause, u64>", into = "BTreeMap<Cause, u64>")]
 pub struct CauseCycles([u64; Cause::ALL.len()]);
 

@@ -263,6 +263,8 @@ pub struct Series {
     pub bounds: Vec<(u64, u64)>,
     /// How many came in all; more than are kept when there were very many.
     pub count: u64,
+    /// Core cycle from which on all values were taken; tells which clock they belong to.
+    pub since_cycle: u64,
 }
 
 /// A register that nobody modelled.

@@ -2,7 +2,7 @@
 
 use strobe_model::{Bounds, CycleRange, Trust};
 
-use crate::number::{grouped, ratio};
+use crate::number::{grouped, ratio, time};
 
 /// What stands before a figure that has no bounds of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,6 @@ impl Mark {
         }
     }
 
-    /// The mark of a figure whose own parts are all exact, or are not.
-    pub(crate) fn unless_exact(self, exact: bool) -> Self {
-        if exact && self == Mark::About { Mark::Exact } else { self }
-    }
-
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Mark::Exact => "",
@@ -42,6 +37,12 @@ impl Mark {
     pub(crate) fn figure(self, n: u64) -> String {
         let sign = if n == 0 && self == Mark::About { "" } else { self.sign() };
         format!("{sign}{}", grouped(n))
+    }
+
+    /// A time behind its mark: `~45.19 us`.
+    pub(crate) fn time(self, nanoseconds: u64) -> String {
+        let sign = if nanoseconds == 0 { "" } else { self.sign() };
+        format!("{sign}{}", time(u128::from(nanoseconds)))
     }
 }
 
@@ -60,13 +61,23 @@ impl Marks {
         Marks { general: Mark::of(trust), bounds_decide }
     }
 
-    /// The mark of a figure with bounds.
-    pub(crate) fn bounded(self, bounds: Bounds) -> Mark {
-        match (self.bounds_decide, bounds.is_exact()) {
-            (true, true) => Mark::Exact,
-            (true, false) => Mark::About,
+    /// The mark of a figure of which is known whether models have a part in it.
+    pub(crate) fn modelled(self, modelled: bool) -> Mark {
+        match (self.bounds_decide, modelled) {
+            (true, false) => Mark::Exact,
+            (true, true) => Mark::About,
             (false, _) => self.general,
         }
+    }
+
+    /// How often something happened: models do not touch that, sampling does.
+    pub(crate) fn count(self, n: u64) -> String {
+        self.modelled(false).figure(n)
+    }
+
+    /// The mark of a figure with bounds.
+    pub(crate) fn bounded(self, bounds: Bounds) -> Mark {
+        self.modelled(!bounds.is_exact())
     }
 
     /// The likely figure behind its mark.

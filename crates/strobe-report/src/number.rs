@@ -62,7 +62,7 @@ pub(crate) fn time(nanoseconds: u128) -> String {
 
 fn round_to_four_digits(n: u128) -> u128 {
     // Whole seconds are shown in full from 1000 s on.
-    if n < 10_000 || n >= 10_000_000_000_000 {
+    if !(10_000..10_000_000_000_000).contains(&n) {
         return n;
     }
     let step = 10u128.pow(n.ilog10() - 3);
@@ -84,7 +84,7 @@ pub(crate) fn hertz(hz: u32) -> String {
         1_000_000..1_000_000_000 => (1_000_000, "MHz"),
         _ => (1_000_000_000, "GHz"),
     };
-    let digits = u32::ilog10(unit) as usize;
+    let digits = unit.ilog10() as usize;
     let fraction = format!("{:0digits$}", hz % unit);
     let fraction = fraction.trim_end_matches('0');
     let dot = if fraction.is_empty() { "" } else { "." };

@@ -180,6 +180,7 @@ pub(crate) fn exact() -> Record {
         values: vec![400_000, 400_000, 400_012, 400_000, 399_998],
         bounds: Vec::new(),
         count: 5,
+        since_cycle: 0,
     });
     b.finish()
 }
@@ -226,6 +227,7 @@ pub(crate) fn modelled() -> Record {
         values: vec![2171; 10],
         bounds: vec![(2044, 2552); 10],
         count: 10,
+        since_cycle: 2400,
     });
     b.0.warnings.push(Warning {
         text: "GPIOB was accessed while its clock was off: it read as zero and ignored writes, as on the \
@@ -358,6 +360,7 @@ pub(crate) fn zero() -> Record {
         values: Vec::new(),
         bounds: Vec::new(),
         count: 0,
+        since_cycle: 0,
     });
     let mut exception = exact().exceptions.remove(0);
     exception.count = 0;
@@ -396,6 +399,7 @@ pub(crate) fn largest() -> Record {
         values: vec![u64::MAX; 2],
         bounds: vec![(0, u64::MAX); 2],
         count: u64::MAX,
+        since_cycle: 0,
     });
     b.finish()
 }
@@ -455,7 +459,7 @@ fn instruction(
         cycles: CycleRange {
             min,
             max: all.clone().map(|c| c.cycles.max).sum(),
-            likely: likely.then(|| all.map(|c| average(&c)).sum()),
+            likely: likely.then(|| all.map(average).sum()),
         },
         causes,
         note: None,
@@ -480,7 +484,12 @@ pub(crate) fn explained() -> CyclesReport {
         instruction(0x0800_00c2, ("bf00", "nop"), 9, &[(Execute, one, None)]),
         instruction(0x0800_00c4, ("3b01", "subs r3, #1"), 10, &[(Execute, one, None)]),
         instruction(0x0800_00ca, ("d1fa", "bne 0x080000c2"), 13, &branch),
-        instruction(0x0800_00cc, ("4770", "bx lr"), 14, &branch),
+        instruction(
+            0x0800_00cc,
+            ("4770", "bx lr"),
+            14,
+            &branch.map(|(cause, n, _)| (cause, n, None)),
+        ),
     ];
     CyclesReport {
         schema: CYCLES_SCHEMA,

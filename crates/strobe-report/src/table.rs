@@ -9,6 +9,9 @@ use crate::words::{clean, shortened, wrapped};
 /// Narrower than this and a name says nothing: optional columns go first.
 const MIN_TEXT: usize = 24;
 
+/// Narrower than this and wrapped text is a tower of words: it goes on lines of its own.
+const MIN_WRAP: usize = 40;
+
 /// A column.
 #[derive(Debug, Clone, Copy)]
 struct Column {
@@ -143,7 +146,7 @@ impl Table {
             }
         }
         let Some(last) = widths.len().checked_sub(1) else { return widths };
-        let wanted = widths[last].min(MIN_TEXT);
+        let wanted = widths[last].min(if self.wraps { MIN_WRAP } else { MIN_TEXT });
         for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
             *width = (*width).max(column.head.len());
         }
@@ -156,7 +159,7 @@ impl Table {
             let Some(drop) = (0..last).rev().find(optional) else { break };
             widths[drop] = 0;
         }
-        let room = width.saturating_sub(used(&widths)).max(wanted.min(8));
+        let room = width.saturating_sub(used(&widths)).max(wanted.min(16));
         widths[last] = widths[last].min(room);
         widths
     }
@@ -171,6 +174,14 @@ impl Table {
     ) -> io::Result<()> {
         let Some((last, first)) = cells.split_last() else { return Ok(()) };
         let room = widths.last().copied().unwrap_or_default();
+        if room < last.text.chars().count().min(MIN_WRAP) {
+            self.write_cells(first, row, widths, style, out)?;
+            let indent = self.indent + widths.first().map_or(0, |w| w + 2);
+            for line in wrapped(&last.text, style.width.saturating_sub(indent)) {
+                writeln!(out, "{}{}", " ".repeat(indent), row.on(&line, style))?;
+            }
+            return Ok(());
+        }
         let lines = wrapped(&last.text, room);
         let mut cells = first.to_vec();
         for (i, line) in

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn the_ends_of_a_long_name_stay() {
         let name = "core::fmt::num::imp::<impl core::fmt::Display for u32>::fmt";
-        assert_eq!(shortened(name, 30), "core::fmt:... for u32>::fmt".replace(":...", ":..."));
+        assert_eq!(shortened(name, 30), "core::fmt:...lay for u32>::fmt");
     }
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_wider_than_asked(text in ".{0,60}", width in 0usize..40) {
-            prop_assert!(shortened(&text, width).chars().count() <= width.max(0));
+            prop_assert!(shortened(&text, width).chars().count() <= width);
         }
 
         #[test]

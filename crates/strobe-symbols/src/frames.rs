@@ -6,7 +6,7 @@
 use crate::functions::FunctionId;
 use crate::interval::Piece;
 
-/// Number of a string in [`Strings`].
+/// Number of a string in [`DebugTables`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StringId(pub(crate) u32);
 

@@ -5,6 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::build::{FLASH, Workshop, run};
+use common::handmade::elf;
 use common::judge::ask;
 use strobe_symbols::{CodeKind, Firmware, FunctionSource, SymbolError};
 
@@ -141,6 +142,26 @@ fn segments_say_what_is_loaded_where() {
     assert!(data.load_address.0 > FLASH && data.permissions.write, "{data:?}");
     assert!(data.memory_size as usize > data.data().len(), "zeroed variables have no bytes");
     assert_eq!(firmware.build_id().map(<[u8]>::len), Some(20));
+}
+
+/// GNU ld maps the file's own headers below the first section when it may round down to a page, and some linkers leave the
+/// load addresses zero. Nobody wants either programmed.
+#[test]
+fn linkers_habits_are_straightened() {
+    let mut bytes = elf(&[]);
+    let words = |bytes: &mut [u8], at: usize, words: &[u32]| {
+        bytes[at..at + 4 * words.len()]
+            .copy_from_slice(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>());
+    };
+    // p_offset, p_vaddr, p_paddr, p_filesz, p_memsz: from the start of the file, 0x100 bytes before the code.
+    words(&mut bytes, 56, &[0, FLASH - 0x100, 0, 0x140, 0x140]);
+    let firmware = Firmware::parse(bytes).expect("a firmware image");
+    let segment = &firmware.segments()[0];
+    assert_eq!(
+        (segment.load_address.0, segment.run_address, segment.memory_size),
+        (FLASH, FLASH, 64)
+    );
+    assert_eq!(segment.data(), [0x00, 0xbf].repeat(32));
 }
 
 #[test]

@@ -113,9 +113,10 @@ fn by_line(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut lines: BTreeMap<Option<(&str, u32)>, (Sum, Option<&SourceLine>)> = BTreeMap::new();
+    let mut lines: BTreeMap<(bool, &str, u32), (Sum, Option<&SourceLine>)> = BTreeMap::new();
     for row in &input.rows {
-        let key = row.source.as_ref().map(|s| (s.file.as_str(), s.line));
+        // What has no line comes last.
+        let key = row.source.as_ref().map_or((true, "", 0), |s| (false, s.file.as_str(), s.line));
         let (sum, source) = lines.entry(key).or_default();
         sum.add(row);
         *source = row.source.as_ref();

@@ -102,12 +102,17 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
     let marks = Marks::of(&record.trust);
     let mut table =
         Table::new().number("cycles").number("share").number("bounds").text("").text("").text("");
+    // How long the core sleeps depends on how long everything else took.
+    let mark = |cause, bounds| match cause {
+        Cause::Asleep => marks.general,
+        _ => marks.bounded(bounds),
+    };
     for (cause, cycles) in by_cause.iter().filter(|(_, n)| *n > 0) {
         let bounds = bounds_of(record, cause, cycles);
         let paint = if cause == Cause::Asleep { Paint::Idle } else { Paint::Plain };
         table.painted(
             vec![
-                marks.figure(bounds).into(),
+                mark(cause, bounds).figure(cycles).into(),
                 share(cycles, total).into(),
                 spread(bounds).into(),
                 letter(cause).to_string().into(),
@@ -119,9 +124,11 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
     }
     table.rule();
     let all = record.totals.cycles;
-    let all = if all.likely == total { all } else { Bounds::exact(total) };
+    let whole = all.likely == total;
+    let figure = if whole { marks.figure(all) } else { marks.general.figure(total) };
+    let all = if whole { all } else { Bounds::exact(total) };
     let cells = vec![
-        marks.figure(all).into(),
+        figure.into(),
         share(total, total).into(),
         spread(all).into(),
         "".into(),

@@ -30,7 +30,7 @@ fn unmodelled(record: &Record, options: &Options, out: &mut dyn Write) -> io::Re
         return Ok(());
     }
     heading(
-        "unmodelled registers: they keep what is written and do nothing; what depends on them may go \
+        "unmodelled registers: they keep what is written and do nothing; code that depends on more may go \
          another way than on the real board",
         options,
         out,

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use strobe_model::{Cause, CauseCycles, CausedCycles, CyclesReport, InstructionCycles, Trust};
+use strobe_model::{
+    Cause, CauseCycles, CausedCycles, CycleRange, CyclesReport, InstructionCycles, Trust,
+};
 
 use super::annotate::line_text;
 use super::causes;
@@ -32,7 +34,9 @@ pub fn cycles(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> 
     for condition in &report.conditions {
         item("", condition, Paint::Plain, options, out)?;
     }
-    writeln!(out)?;
+    if !report.instructions.is_empty() {
+        writeln!(out)?;
+    }
     listing(report, options, out)?;
     loops(report, options, out)?;
     whole(report, options, out)?;
@@ -74,7 +78,10 @@ fn listing(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> io:
             if i > 0 {
                 table.across("", Paint::Plain);
             }
-            let ran = block.run.map(|r| format!(", ran {}", counted(r.count, "time")));
+            let ran = block.run.map(|run| {
+                let all = marks().figure(run.cycles);
+                format!(", ran {}, {all} in all", counted(run.count, "time"))
+            });
             let text = format!(
                 "block {:08x}-{:08x}: {} cycles{}",
                 block.first,
@@ -107,7 +114,7 @@ fn row(instruction: &InstructionCycles, table: &mut Table) {
         made_of = format!("{made_of}; {note}");
     }
     table.row(vec![
-        range(instruction.cycles).into(),
+        paths(instruction).into(),
         count.into(),
         all.into(),
         format!("{:08x}", instruction.address).into(),
@@ -117,25 +124,43 @@ fn row(instruction: &InstructionCycles, table: &mut Table) {
     ]);
 }
 
-/// `1 execute, if taken + 2 pipeline refill + ~1.5 (1-3) fetch wait`.
-fn made_of(parts: &[CausedCycles]) -> String {
-    let mut out = String::new();
-    let mut condition: Option<&str> = None;
-    for part in parts {
-        let when = part.when.as_deref();
-        let amount = format!("{} {}", range(part.cycles), part.cause.name());
-        if when != condition {
-            out += &match when {
-                Some(when) => format!("{}{when} + ", if out.is_empty() { "" } else { ", " }),
-                None => ", always + ".to_owned(),
-            };
-            condition = when;
-        } else if !out.is_empty() {
-            out += " + ";
-        }
-        out += &amount;
+/// Cycles of an instruction with one condition: `1 / ~4.5 (4-6)`, without it and with it.
+fn paths(instruction: &InstructionCycles) -> String {
+    let causes = &instruction.causes;
+    let mut conditions: Vec<&str> = causes.iter().filter_map(|c| c.when.as_deref()).collect();
+    conditions.dedup();
+    if conditions.len() != 1 {
+        return range(instruction.cycles);
     }
-    out
+    let always = causes.iter().filter(|c| c.when.is_none());
+    format!("{} / {}", range(sum(always)), range(sum(causes.iter())))
+}
+
+fn sum<'a>(parts: impl Iterator<Item = &'a CausedCycles>) -> CycleRange {
+    let mut sum = CycleRange::exact(0);
+    for CausedCycles { cycles, .. } in parts {
+        let likely = |range: &CycleRange| range.likely.unwrap_or(range.min as f64);
+        let modelled = sum.likely.is_some() || cycles.likely.is_some();
+        sum = CycleRange {
+            min: sum.min.saturating_add(cycles.min),
+            max: sum.max.saturating_add(cycles.max),
+            likely: modelled.then(|| likely(&sum) + likely(cycles)),
+        };
+    }
+    sum
+}
+
+/// `1 execute (+ 2 pipeline refill + ~1.5 (1-3) fetch wait if taken)`.
+fn made_of(parts: &[CausedCycles]) -> String {
+    let groups = parts.chunk_by(|a, b| a.when == b.when).map(|group| {
+        let amounts = group.iter().map(|p| format!("{} {}", range(p.cycles), p.cause.name()));
+        let amounts = amounts.collect::<Vec<_>>().join(" + ");
+        match group.first().and_then(|p| p.when.as_deref()) {
+            Some(when) => format!("(+ {amounts} {when})"),
+            None => amounts,
+        }
+    });
+    groups.collect::<Vec<_>>().join(" ")
 }
 
 fn loops(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {

@@ -6,8 +6,8 @@ use strobe_model::Record;
 
 use super::layout::heading;
 use crate::Options;
-use crate::figure::Mark;
-use crate::number::{grouped, share, time};
+use crate::figure::Marks;
+use crate::number::share;
 use crate::table::Table;
 
 /// The table, if there were any.
@@ -16,18 +16,19 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         return Ok(());
     }
     heading(
-        "interrupts: cycles with all they call, latency in cycles from pending to the handler's first \
-         instruction",
+        "interrupts: cycles with all calls, shares of all cycles; latency from pending to first instruction",
         options,
         out,
     )?;
-    let mark = Mark::of(&record.trust);
+    let marks = Marks::of(&record.trust);
+    let mark = marks.general;
     let taken = record.balance.parts().taken;
     let mut table = Table::new()
         .number("count")
         .number("chained")
         .number("cycles")
         .number("share")
+        .number("per entry")
         .number("latency min")
         .number("mean")
         .number("max")
@@ -36,20 +37,21 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .text("name and handler");
     for e in &record.exceptions {
         let mean = e.latency_sum.checked_div(e.count).unwrap_or(0);
-        let chained = if e.tail_chained > 0 { grouped(e.tail_chained) } else { String::new() };
+        let chained = if e.tail_chained > 0 { marks.count(e.tail_chained) } else { String::new() };
         let name = match &e.handler {
             Some(handler) => format!("{}: {handler}", e.name),
             None => e.name.clone(),
         };
         table.row(vec![
-            grouped(e.count).into(),
+            marks.count(e.count).into(),
             chained.into(),
             mark.figure(e.cycles).into(),
             share(e.cycles, taken).into(),
+            mark.figure(e.cycles.checked_div(e.count).unwrap_or(0)).into(),
             mark.figure(e.latency_min).into(),
             mark.figure(mean).into(),
             mark.figure(e.latency_max).into(),
-            time(u128::from(e.latency_max_at.nanoseconds)).into(),
+            mark.time(e.latency_max_at.nanoseconds).into(),
             name.into(),
         ]);
     }

@@ -6,13 +6,20 @@ use crate::Options;
 use crate::paint::Paint;
 use crate::words::{clean, wrapped};
 
-/// An empty line and a heading; what stands behind a colon is not painted.
+/// An empty line and a heading; what stands behind its first colon is not painted.
 pub(super) fn heading(text: &str, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let (head, rest) = match text.split_once(':') {
-        Some((head, rest)) => (head, format!(":{rest}")),
-        None => (text, String::new()),
-    };
-    writeln!(out, "\n{}{rest}", Paint::Strong.on(head, options.style))
+    writeln!(out)?;
+    let text = clean(text);
+    let strong = text.find(':').unwrap_or(text.len());
+    let mut start = 0;
+    for line in wrapped(&text, options.style.width.max(20)) {
+        // The bytes of this line that come before the colon.
+        let cut = strong.saturating_sub(start).min(line.len());
+        let (head, rest) = line.split_at_checked(cut).unwrap_or((&line, ""));
+        writeln!(out, "{}{rest}", Paint::Strong.on(head, options.style))?;
+        start += line.len() + 1;
+    }
+    Ok(())
 }
 
 /// Lines of `label  text`, the texts aligned and wrapped.

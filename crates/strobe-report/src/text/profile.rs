@@ -5,14 +5,16 @@ use std::io::{self, Write};
 use strobe_model::{Balance, Bounds, By, Cause, CauseCycles, Profile, Record, Row, Spot};
 
 use super::causes::strip;
-use super::layout::heading;
+use super::layout::{heading, item};
 use crate::Options;
-use crate::figure::{Marks, spread};
+use crate::figure::{Mark, Marks, spread};
 use crate::number::{grouped, ratio, share};
 use crate::paint::Paint;
 use crate::table::{Cell, Table};
 
 /// The `top` rows with most busy cycles (0: all), what is left over, idle time, and the totals.
+///
+/// Without any symbols the profile is by address, whatever was asked for.
 ///
 /// Shares are of busy cycles: a firmware that mostly sleeps still shows what its work consists of.
 ///
@@ -20,50 +22,49 @@ use crate::table::{Cell, Table};
 /// Those of `out`.
 pub fn profile(
     record: &Record,
-    by: By,
+    asked: By,
     top: usize,
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    // Without symbols all code would be one row.
+    let by = if record.profile.functions.is_empty() { By::Address } else { asked };
     let rows = record.profile.rows(by);
-    let mut all = Sum::default();
-    rows.iter().for_each(|row| all.add(row));
-    let what = match by {
-        By::Function => "function",
-        By::Line => "source line",
-        By::Address => "address",
-    };
-    let busy = all.busy();
-    let title = format!("profile by {what}: shares are of {} busy cycles", grouped(busy.likely));
-    heading(&title, options, out)?;
-    let busy_rows = rows.iter().filter(|row| row.cycles.busy() > 0).count();
-    let shown = if top == 0 { busy_rows } else { top.min(busy_rows) };
+    let all = Sum::of(&rows);
+    let marks = Marks::of(&record.trust);
+    let why = if by == asked { "" } else { " (there are no symbols)" };
+    let busy = marks.figure(all.busy());
+    heading(
+        &format!("profile by {}{why}: shares are of {busy} busy cycles", noun(by, 1)),
+        options,
+        out,
+    )?;
+    let view = View { record, by, marks, busy: all.busy().likely };
+    // Rows come with most busy cycles first: those with none are at the end.
+    let (rows, idle) = rows.split_at(rows.partition_point(|row| row.cycles.busy() > 0));
+    let (top, rest) = rows.split_at(if top == 0 { rows.len() } else { top.min(rows.len()) });
     let mut table = columns(by);
-    let view = View { record, by, marks: Marks::of(&record.trust), busy: busy.likely };
-    for row in &rows[..shown] {
-        view.row(row, &mut table);
-    }
-    let mut rest = Sum::default();
-    rows[shown..busy_rows].iter().for_each(|row| rest.add(row));
-    if shown < busy_rows {
-        let n = busy_rows - shown;
-        let name = format!(
-            "{n} other {what}{}",
-            if n == 1 {
-                ""
-            } else if by == By::Address {
-                "es"
-            } else {
-                "s"
-            }
-        );
-        view.sum(&rest, &name, Paint::Faint, &mut table);
+    top.iter().for_each(|row| view.row(row, &mut table));
+    if !rest.is_empty() {
+        let name = format!("{} other {}", grouped(rest.len() as u64), noun(by, rest.len()));
+        view.sum(&Sum::of(rest), &name, Paint::Faint, &mut table);
     }
     table.rule();
-    view.sum(&all, "busy", Paint::Strong, &mut table);
-    view.remainder(&all, &mut table);
+    view.sum(&Sum::of(rows), "busy", Paint::Strong, &mut table);
+    view.remainder(&all, Sum::of(idle).instructions, &mut table);
     table.write(options.style, out)?;
-    balance(&record.balance, view.marks, record.totals.cycles, options, out)
+    balance(&record.balance, marks, record.totals.cycles, options, out)
+}
+
+fn noun(by: By, n: usize) -> &'static str {
+    match (by, n) {
+        (By::Function, 1) => "function",
+        (By::Function, _) => "functions",
+        (By::Line, 1) => "source line",
+        (By::Line, _) => "source lines",
+        (By::Address, 1) => "address",
+        (By::Address, _) => "addresses",
+    }
 }
 
 fn columns(by: By) -> Table {
@@ -92,6 +93,12 @@ struct Sum {
 }
 
 impl Sum {
+    fn of(rows: &[Row]) -> Self {
+        let mut sum = Sum::default();
+        rows.iter().for_each(|row| sum.add(row));
+        sum
+    }
+
     fn add(&mut self, row: &Row) {
         self.cycles += row.cycles;
         self.bounds += row.bounds;
@@ -117,14 +124,18 @@ impl View<'_> {
         match self.by {
             By::Function => {
                 let called = row.called.map(|c| {
-                    let mark = self.marks.general.unless_exact(!c.modelled);
-                    [mark.figure(c.inclusive), share(c.inclusive, self.busy), grouped(c.calls)]
+                    let mark = self.marks.modelled(c.modelled);
+                    [
+                        mark.figure(c.inclusive),
+                        share(c.inclusive, self.busy),
+                        self.marks.count(c.calls),
+                    ]
                 });
                 cells.extend(called.unwrap_or_default().map(Cell::from));
-                cells.push(grouped(row.instructions).into());
+                cells.push(self.marks.count(row.instructions).into());
             }
             By::Line | By::Address => {
-                cells.push(grouped(row.instructions).into());
+                cells.push(self.marks.count(row.instructions).into());
                 cells.push(self.per_instruction(busy, row.instructions));
             }
         }
@@ -162,10 +173,10 @@ impl View<'_> {
         match self.by {
             By::Function => {
                 cells.extend(["", "", ""].map(Cell::from));
-                cells.push(grouped(sum.instructions).into());
+                cells.push(self.marks.count(sum.instructions).into());
             }
             By::Line | By::Address => {
-                cells.push(grouped(sum.instructions).into());
+                cells.push(self.marks.count(sum.instructions).into());
                 cells.push(self.per_instruction(busy, sum.instructions));
             }
         }
@@ -175,31 +186,39 @@ impl View<'_> {
     }
 
     /// What is not busy: idle, lost, and whatever the samples do not hold; then everything together.
-    fn remainder(&self, all: &Sum, table: &mut Table) {
+    fn remainder(&self, all: &Sum, idle_instructions: u64, table: &mut Table) {
         let taken = self.record.totals.cycles;
         let lost = self.record.balance.parts().lost;
         let idle = all.cycles[Cause::Asleep];
         let missing = taken.likely.saturating_sub(all.bounds.likely).saturating_sub(lost);
-        let of_all = |n: u64, what: &str| {
-            format!("{what}: {} of {} cycles", share(n, taken.likely), grouped(taken.likely))
-        };
         let parts = [
-            (idle, "idle", Paint::Idle),
-            (lost, "lost", Paint::Bad),
-            (missing, "in no sample", Paint::Warn),
+            (idle, "idle", Paint::Idle, idle_instructions),
+            (lost, "lost", Paint::Bad, 0),
+            (missing, "in no sample", Paint::Warn, 0),
         ];
-        for (n, what, paint) in parts.into_iter().filter(|(n, _, _)| *n > 0) {
-            self.plain(Bounds::exact(n), &of_all(n, what), paint, table);
+        for (n, what, paint, instructions) in parts.into_iter().filter(|(n, ..)| *n > 0) {
+            let name = format!("{what}, {} of all", share(n, taken.likely));
+            let figure = self.marks.general.figure(n);
+            table.painted(self.plain([figure, String::new()], instructions, &name), paint);
         }
-        self.plain(taken, "all cycles", Paint::Strong, table);
+        let figures = [self.marks.figure(taken), spread(taken)];
+        table.painted(self.plain(figures, all.instructions, "all cycles"), Paint::Strong);
     }
 
-    fn plain(&self, n: Bounds, name: &str, paint: Paint, table: &mut Table) {
-        let blanks = if self.by == By::Function { 5 } else { 3 };
-        let mut cells: Vec<Cell> = vec![self.marks.figure(n).into(), "".into(), spread(n).into()];
-        cells.extend(std::iter::repeat_n(Cell::default(), blanks));
-        cells.push(name.into());
-        table.painted(cells, paint);
+    /// A row without shares: a figure and its spread.
+    fn plain(&self, [figure, spread]: [String; 2], instructions: u64, name: &str) -> Vec<Cell> {
+        let instructions =
+            if instructions > 0 { self.marks.count(instructions) } else { String::new() };
+        let mut cells: Vec<Cell> = vec![figure.into(), "".into(), spread.into()];
+        if self.by == By::Function {
+            cells.extend(["", "", ""].map(Cell::from));
+        }
+        cells.push(instructions.into());
+        if self.by != By::Function {
+            cells.push("".into());
+        }
+        cells.extend(["", name].map(Cell::from));
+        cells
     }
 }
 
@@ -233,7 +252,8 @@ fn balance(
     sum.extend(parts.unattributed.iter().map(|(why, n)| format!("{} {why}", grouped(*n))));
     sum.push(format!("{} idle", grouped(parts.idle)));
     sum.push(format!("{} lost", grouped(parts.lost)));
-    let sign = marks.bounded(taken).sign();
-    let text = format!("{sign}{} taken = {}", grouped(parts.taken), sum.join(" + "));
-    super::layout::item("balance: ", &text, Paint::Faint, options, out)
+    let text = format!("{} taken = {}", grouped(parts.taken), sum.join(" + "));
+    let exact = marks.bounded(taken) == Mark::Exact;
+    let label = if exact { "balance: " } else { "balance of the likely figures: " };
+    item(label, &text, Paint::Faint, options, out)
 }

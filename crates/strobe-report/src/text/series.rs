@@ -26,7 +26,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
         .text("unit")
         .text("what");
     for series in &record.series {
-        rows(series, clock(record), &mut table);
+        rows(series, clock(record, series), &mut table);
     }
     table.write(options.style, out)?;
     for series in record.series.iter().filter(|s| s.count > s.values.len() as u64) {
@@ -41,16 +41,10 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// The core clock, where it is the same throughout.
-fn clock(record: &Record) -> Option<u32> {
-    match record.subject.clock.as_slice() {
-        [only] => Some(only.hz),
-        // Values come from inside the window: what the clock did before it does not matter.
-        spans => {
-            let begin = record.window.begin.cycle;
-            spans.last().filter(|last| last.cycle <= begin).map(|last| last.hz)
-        }
-    }
+/// The core clock, if it was the same for all values.
+fn clock(record: &Record, series: &Series) -> Option<u32> {
+    let last = record.subject.clock.last()?;
+    (last.cycle <= series.since_cycle).then_some(last.hz)
 }
 
 fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {

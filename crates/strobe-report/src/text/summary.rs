@@ -7,8 +7,8 @@ use strobe_model::{ClockSpan, EndReason, Record, Subject};
 use super::layout::{fields, heading, item};
 use super::{causes, exceptions, series};
 use crate::Options;
-use crate::figure::Marks;
-use crate::number::{counted, grouped, hertz, share, time};
+use crate::figure::{Mark, Marks};
+use crate::number::{counted, grouped, hertz, share};
 use crate::paint::Paint;
 use crate::words::clean;
 
@@ -35,7 +35,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let marks = Marks::of(&record.trust);
     let totals = &record.totals;
     let (idle, taken) = (record.balance.parts().idle, record.balance.parts().taken);
-    let mut facts = vec![("build", build(&record.subject))];
+    let mut facts = vec![("firmware", build(&record.subject))];
     if !record.subject.detail.is_empty() {
         facts.push(("symbols", record.subject.detail.clone()));
     }
@@ -43,14 +43,16 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     facts.push(("clock", clock(&record.subject.clock)));
     facts.push(("time", measured(record)));
     facts.push(("ended", ended(&record.window.end_reason)));
-    facts.push(("instructions", grouped(totals.instructions)));
+    facts.push(("instructions", marks.count(totals.instructions)));
     facts.push(("cycles", marks.sentence(totals.cycles)));
-    facts.push(("cycles/instr.", marks.ratio(totals.cycles.less(idle), totals.instructions)));
-    if idle > 0 {
-        facts[8].1 += ", without idle cycles";
-    }
-    let idle = format!("{} of {} cycles ({})", grouped(idle), grouped(taken), share(idle, taken));
-    facts.push(("idle", idle));
+    let without_idle = if idle > 0 { ", without idle cycles" } else { "" };
+    let ratio = marks.ratio(totals.cycles.less(idle), totals.instructions);
+    facts.push(("cycles/instr.", format!("{ratio}{without_idle}")));
+    let mark = marks.general;
+    facts.push((
+        "idle",
+        format!("{} of {} cycles ({})", mark.figure(idle), mark.figure(taken), share(idle, taken)),
+    ));
     facts.extend(losses(record));
     facts
 }
@@ -93,19 +95,21 @@ fn clock(spans: &[ClockSpan]) -> String {
 
 fn measured(record: &Record) -> String {
     let (window, coverage) = (&record.window, &record.coverage);
-    let length = time(u128::from(window.nanoseconds));
+    let mark = Mark::of(&record.trust);
+    let at = |nanoseconds: u64| mark.time(nanoseconds);
+    let length = at(window.nanoseconds);
     if coverage.seen_cycles == coverage.run_cycles && window.entries <= 1 {
         return format!("{length} simulated, the whole run");
     }
-    let from = time(u128::from(window.begin.nanoseconds));
-    let to = time(u128::from(window.end.nanoseconds));
-    format!(
-        "{length} in {}, {} of {} cycles run ({}); first begins at {from}, last ends at {to}",
-        counted(window.entries, "window"),
-        grouped(coverage.seen_cycles),
-        grouped(coverage.run_cycles),
-        share(coverage.seen_cycles, coverage.run_cycles),
-    )
+    let (seen, run) = (coverage.seen_cycles, coverage.run_cycles);
+    let part =
+        format!("{} of {} cycles run ({})", mark.figure(seen), mark.figure(run), share(seen, run));
+    if window.entries <= 1 && window.begin.cycle == 0 {
+        return format!("{length}, {part}");
+    }
+    let (from, to) = (at(window.begin.nanoseconds), at(window.end.nanoseconds));
+    let windows = counted(window.entries, "window");
+    format!("{length} in {windows}, {part}; the first begins at {from}, the last ends at {to}")
 }
 
 fn ended(reason: &EndReason) -> String {

@@ -7,7 +7,7 @@ use strobe_model::{NodeSum, Place, Record};
 use super::layout::{heading, item};
 use crate::Options;
 use crate::figure::Marks;
-use crate::number::{counted, grouped, share};
+use crate::number::{counted, share};
 use crate::paint::Paint;
 use crate::table::Table;
 
@@ -29,7 +29,8 @@ impl Default for Tree {
 /// Deeper levels are not indented further: the names need the room.
 const MAX_INDENT: usize = 40;
 
-/// The call tree, children with most cycles first. The roots add up to all busy cycles.
+/// The call tree, children with most cycles first. The roots add up to all busy cycles. Nothing is
+/// printed where there are no functions to tell apart.
 ///
 /// # Errors
 /// Those of `out`.
@@ -40,13 +41,13 @@ pub fn tree(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let profile = &record.profile;
-    if profile.tree.is_empty() {
+    if profile.tree.is_empty() || profile.functions.is_empty() {
         return Ok(());
     }
     let mut walk = Walk::new(record, *tree);
     let title = format!(
         "call tree: inclusive cycles with all calls, shares are of {} busy cycles",
-        grouped(walk.busy)
+        walk.marks.modelled(walk.modelled).figure(walk.busy)
     );
     heading(&title, options, out)?;
     let mut table = Table::new()
@@ -151,13 +152,12 @@ impl<'a> Walk<'a> {
             name += " (deeper calls not shown)";
         }
         let paint = if depth == 0 { Paint::Strong } else { Paint::Plain };
-        let mark = |modelled: bool| self.marks.general.unless_exact(!modelled);
         let cells = vec![
-            mark(sum.modelled).figure(sum.busy).into(),
+            self.marks.modelled(sum.modelled).figure(sum.busy).into(),
             share(sum.busy, self.busy).into(),
-            mark(own.modelled).figure(own.busy).into(),
-            if sum.idle > 0 { grouped(sum.idle) } else { String::new() }.into(),
-            grouped(self.record.profile.tree[node].calls).into(),
+            self.marks.modelled(own.modelled).figure(own.busy).into(),
+            self.idle(sum).into(),
+            self.marks.count(self.record.profile.tree[node].calls).into(),
             format!("{}{name}", indent(depth)).into(),
         ];
         table.painted(cells, paint);
@@ -174,16 +174,20 @@ impl<'a> Walk<'a> {
     }
 
     fn sum(&self, sum: &NodeSum, name: &str, paint: Paint, table: &mut Table) {
-        let mark = self.marks.general.unless_exact(!sum.modelled);
+        let mark = self.marks.modelled(sum.modelled);
         let cells = vec![
             mark.figure(sum.busy).into(),
             share(sum.busy, self.busy).into(),
             "".into(),
-            if sum.idle > 0 { grouped(sum.idle) } else { String::new() }.into(),
+            self.idle(sum).into(),
             "".into(),
             name.into(),
         ];
         table.painted(cells, paint);
+    }
+
+    fn idle(&self, sum: &NodeSum) -> String {
+        if sum.idle > 0 { self.marks.general.figure(sum.idle) } else { String::new() }
     }
 
     fn name(&self, place: &Place) -> String {

@@ -204,8 +204,7 @@ impl Blocks {
         let mut insns = Vec::new();
         let mut meta = Vec::new();
         let mut at = pc;
-        loop {
-            let Some(first) = bus.peek(at, Size::Half) else { break };
+        while let Some(first) = bus.peek(at, Size::Half) {
             let second = bus.peek(at.wrapping_add(2), Size::Half);
             let (insn, size) = decode(at, first as u16, second.unwrap_or(0) as u16);
             if size == 4 && second.is_none() {

@@ -121,11 +121,9 @@ fn outermost_at(firmware: &Firmware, address: u32) -> Option<&strobe_symbols::Fu
     let functions = firmware.functions();
     let inner = firmware.function(firmware.function_at(address)?);
     // Nested entry points belong to the function around them, as in the call tree.
-    let around = functions[..functions.partition_point(|f| f.start <= inner.start)]
+    let upto = functions.partition_point(|f| f.start <= inner.start);
+    let around = functions[upto.saturating_sub(64)..upto]
         .iter()
-        .rev()
-        .take(64)
-        .filter(|f| f.size > 0 && u64::from(address) < f.end())
-        .last();
+        .find(|f| f.size > 0 && u64::from(address) < f.end());
     Some(around.unwrap_or(inner))
 }

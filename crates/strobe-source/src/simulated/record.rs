@@ -256,6 +256,7 @@ fn intervals(name: String, points: Vec<(Stamp, Stamp)>, dropped: u64) -> Option<
         values: points.iter().map(width).collect(),
         bounds: if exact { Vec::new() } else { points.iter().map(bounds).collect() },
         count: points.len() as u64 + dropped,
+        since_cycle: points.first().map_or(0, |p| p.0.0),
     })
 }
 

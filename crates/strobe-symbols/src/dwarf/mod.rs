@@ -7,6 +7,7 @@
 //!
 //! It must not know the symbol table: who is right where the two disagree is decided where both are known.
 
+mod entry_names;
 mod lines;
 mod scopes;
 mod strings;

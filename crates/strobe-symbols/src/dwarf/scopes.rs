@@ -1,23 +1,24 @@
 //! Functions and inlined calls: the tree of debugging information entries flattened into scopes and address ranges.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use gimli::{Abbreviation, AttributeValue, DwTag, Dwarf, EntriesRaw, Unit};
+use gimli::{Abbreviation, AttributeValue, Dwarf, EntriesRaw, Unit};
 
+use super::entry_names::{EntryId, EntryNames, NameTable, NamespaceId};
 use super::lines::{Context, Files, Lines};
 use super::strings::{Interner, string, text};
 use super::unit::Root;
 use super::{Budget, Live, Reader, Stop};
-use crate::frames::{Place, Scope, ScopeId, StringId};
+use crate::frames::{Place, Scope, ScopeId};
 use crate::interval::Claim;
-use crate::names::demangle;
 
 /// Deepest chain of inlined calls that is kept; deeper ones are shown as part of the call at this depth.
 const DEEPEST_INLINING: usize = 128;
 /// Deepest nesting of namespaces and types that is spelled out.
 const DEEPEST_NAMESPACE: usize = 32;
-/// Longest chain of references from an inlined copy to the entry that has the name.
-const LONGEST_REFERENCE_CHAIN: usize = 16;
+
+type Entries<'e, 'a> = EntriesRaw<'e, Reader<'a>>;
+type Value<'a> = AttributeValue<Reader<'a>>;
 
 /// Everything read, ready to be flattened.
 pub(super) struct Read {
@@ -29,51 +30,35 @@ pub(super) struct Read {
     pub(super) is_split: bool,
 }
 
-/// Collects scopes unit by unit; names are resolved at the end, since entries refer across units (LTO).
+/// Collects scopes unit by unit.
 pub(super) struct Builder<'a, 'c> {
     dwarf: &'c Dwarf<Reader<'a>>,
     live: &'c Live<'c>,
     budget: Budget,
     strings: Interner,
     lines: Lines,
+    names: NameTable<'a>,
     producers: BTreeSet<String>,
     is_split: bool,
     units: u32,
-    scopes: Vec<RawScope>,
+    scopes: Vec<(Option<(ScopeId, Place)>, EntryId)>,
     ranges: Vec<Claim<ScopeId>>,
-    namespaces: Vec<Namespace<'a>>,
-    names: Vec<EntryNames<'a>>,
-    /// Where a function's entry is in `names`, by its offset in `.debug_info`.
-    by_offset: HashMap<usize, u32>,
 }
 
-struct RawScope {
-    caller: Option<(ScopeId, Place)>,
-    names: u32,
-}
-
-/// What an entry says of its name, directly or by reference.
-#[derive(Clone, Copy, Default)]
-struct EntryNames<'a> {
-    linkage: Option<&'a [u8]>,
-    name: Option<&'a [u8]>,
-    origin: Option<usize>,
-    specification: Option<usize>,
-    namespace: Option<u32>,
-}
-
-struct Namespace<'a> {
-    parent: Option<u32>,
-    name: &'a [u8],
+/// The unit being read.
+struct Current<'a, 'u> {
+    unit: &'u Unit<Reader<'a>>,
+    files: &'u Files,
+    priority: u64,
 }
 
 /// An open entry on the way from the root to the current one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Level {
     depth: isize,
     scope: Option<ScopeId>,
     inlining: usize,
-    namespace: Option<u32>,
+    namespace: Option<NamespaceId>,
     namespace_depth: usize,
 }
 
@@ -81,9 +66,9 @@ struct Level {
 #[derive(Default)]
 struct Attributes<'a> {
     names: EntryNames<'a>,
-    low: Option<AttributeValue<Reader<'a>>>,
-    high: Option<AttributeValue<Reader<'a>>>,
-    ranges: Option<AttributeValue<Reader<'a>>>,
+    low: Option<Value<'a>>,
+    high: Option<Value<'a>>,
+    ranges: Option<Value<'a>>,
     call_file: Option<u64>,
     call_line: u64,
     call_column: u64,
@@ -97,26 +82,24 @@ impl<'a, 'c> Builder<'a, 'c> {
             budget,
             strings: Interner::default(),
             lines: Lines::default(),
+            names: NameTable::default(),
             producers: BTreeSet::new(),
             is_split: false,
             units: 0,
             scopes: Vec::new(),
             ranges: Vec::new(),
-            namespaces: Vec::new(),
-            names: Vec::new(),
-            by_offset: HashMap::new(),
         }
     }
 
     /// Reads one unit: its lines first, so that damage among the entries does not cost them.
     pub(super) fn unit(&mut self, unit: &Unit<Reader<'a>>, root: &Root) -> Result<(), Stop> {
         // Where units overlap, the first one counts.
-        let unit_priority = u64::from(u32::MAX - self.units) << 32;
+        let priority = u64::from(u32::MAX - self.units) << 32;
         self.units += 1;
         let mut context =
             Context { live: self.live, budget: &mut self.budget, strings: &mut self.strings };
         let lines = match root.line_program {
-            Some(offset) => self.lines.run(self.dwarf, unit, offset, unit_priority, &mut context),
+            Some(offset) => self.lines.run(self.dwarf, unit, offset, priority, &mut context),
             None => Ok(Default::default()),
         };
         let (files, lines_stop) = match lines {
@@ -124,17 +107,12 @@ impl<'a, 'c> Builder<'a, 'c> {
             Err(Stop::Exhausted) => return Err(Stop::Exhausted),
             Err(stop) => (self.lines.files(root.line_program), Err(stop)),
         };
-        self.entries(unit, &files, unit_priority)?;
+        self.entries(&Current { unit, files: &files, priority })?;
         lines_stop
     }
 
-    fn entries(
-        &mut self,
-        unit: &Unit<Reader<'a>>,
-        files: &Files,
-        unit_priority: u64,
-    ) -> Result<(), Stop> {
-        let mut entries = unit.entries_raw(None)?;
+    fn entries(&mut self, current: &Current<'a, '_>) -> Result<(), Stop> {
+        let mut entries = current.unit.entries_raw(None)?;
         let mut levels: Vec<Level> = Vec::new();
         while !entries.is_empty() {
             let (offset, depth) = (entries.next_offset(), entries.next_depth());
@@ -145,34 +123,28 @@ impl<'a, 'c> Builder<'a, 'c> {
             while levels.last().is_some_and(|level| level.depth >= depth) {
                 levels.pop();
             }
-            let mut level = levels.last().copied().unwrap_or(Level {
-                depth,
-                scope: None,
-                inlining: 0,
-                namespace: None,
-                namespace_depth: 0,
-            });
-            level.depth = depth;
+            let mut level = Level { depth, ..levels.last().copied().unwrap_or_default() };
             match abbreviation.tag() {
                 gimli::DW_TAG_compile_unit | gimli::DW_TAG_skeleton_unit => {
-                    self.root(unit, &mut entries, abbreviation)?;
+                    self.root(current.unit, &mut entries, abbreviation)?;
                 }
-                gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine => {
-                    let mut attributes = self.attributes(unit, &mut entries, abbreviation)?;
-                    attributes.names.namespace = level.namespace;
-                    let global = offset.to_debug_info_offset(&unit.header).map(|offset| offset.0);
-                    self.scope(
-                        unit,
-                        files,
-                        unit_priority,
-                        abbreviation.tag(),
-                        global,
-                        &attributes,
-                        &mut level,
-                    )?;
+                gimli::DW_TAG_subprogram => {
+                    let attributes =
+                        self.attributes(current.unit, &mut entries, abbreviation, &level)?;
+                    let offset =
+                        offset.to_debug_info_offset(&current.unit.header).map(|offset| offset.0);
+                    self.function(current, offset, &attributes, &mut level)?;
                 }
-                tag if opens_namespace(tag) => {
-                    self.namespace(unit, &mut entries, abbreviation, &mut level)?
+                gimli::DW_TAG_inlined_subroutine => {
+                    let attributes =
+                        self.attributes(current.unit, &mut entries, abbreviation, &level)?;
+                    self.inlined_call(current, &attributes, &mut level)?;
+                }
+                gimli::DW_TAG_namespace
+                | gimli::DW_TAG_class_type
+                | gimli::DW_TAG_structure_type
+                | gimli::DW_TAG_union_type => {
+                    self.namespace(current.unit, &mut entries, abbreviation, &mut level)?;
                 }
                 _ => entries.skip_attributes(abbreviation.attributes())?,
             }
@@ -186,7 +158,7 @@ impl<'a, 'c> Builder<'a, 'c> {
     fn root(
         &mut self,
         unit: &Unit<Reader<'a>>,
-        entries: &mut EntriesRaw<'_, Reader<'a>>,
+        entries: &mut Entries<'_, 'a>,
         abbreviation: &Abbreviation,
     ) -> Result<(), Stop> {
         for spec in abbreviation.attributes() {
@@ -207,7 +179,7 @@ impl<'a, 'c> Builder<'a, 'c> {
     fn namespace(
         &mut self,
         unit: &Unit<Reader<'a>>,
-        entries: &mut EntriesRaw<'_, Reader<'a>>,
+        entries: &mut Entries<'_, 'a>,
         abbreviation: &Abbreviation,
         level: &mut Level,
     ) -> Result<(), Stop> {
@@ -223,8 +195,7 @@ impl<'a, 'c> Builder<'a, 'c> {
                 gimli::DW_TAG_namespace => b"(anonymous namespace)",
                 _ => b"(anonymous)",
             });
-            self.namespaces.push(Namespace { parent: level.namespace, name });
-            level.namespace = Some(self.namespaces.len() as u32 - 1);
+            level.namespace = Some(self.names.add_namespace(level.namespace, name));
             level.namespace_depth += 1;
         }
         Ok(())
@@ -233,10 +204,12 @@ impl<'a, 'c> Builder<'a, 'c> {
     fn attributes(
         &mut self,
         unit: &Unit<Reader<'a>>,
-        entries: &mut EntriesRaw<'_, Reader<'a>>,
+        entries: &mut Entries<'_, 'a>,
         abbreviation: &Abbreviation,
+        level: &Level,
     ) -> Result<Attributes<'a>, Stop> {
         let mut found = Attributes::default();
+        found.names.namespace = level.namespace;
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             let value = attribute.value();
@@ -266,52 +239,60 @@ impl<'a, 'c> Builder<'a, 'c> {
         Ok(found)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call, each argument a different part of the unit's state"
-    )]
-    fn scope(
+    fn function(
         &mut self,
-        unit: &Unit<Reader<'a>>,
-        files: &Files,
-        unit_priority: u64,
-        tag: DwTag,
+        current: &Current<'a, '_>,
         offset: Option<usize>,
         attributes: &Attributes<'a>,
         level: &mut Level,
     ) -> Result<(), Stop> {
-        let ranges = self.live_ranges(unit, attributes)?;
-        let names = self.names.len() as u32;
-        let is_function = tag == gimli::DW_TAG_subprogram;
-        if is_function && let Some(offset) = offset {
-            self.by_offset.insert(offset, names);
-        }
-        self.names.push(attributes.names);
-        let caller = match level.scope {
-            // A function without code here only lends its name to copies elsewhere.
-            _ if is_function && ranges.is_empty() => {
-                level.scope = None;
-                return Ok(());
-            }
-            _ if is_function => None,
-            Some(caller) if level.inlining < DEEPEST_INLINING => Some(caller),
-            _ => return Ok(()),
+        let entry = self.names.add(offset, attributes.names);
+        let ranges = self.live_ranges(current.unit, attributes)?;
+        level.inlining = 0;
+        // A function without code here only lends its name to copies elsewhere.
+        level.scope = match ranges.is_empty() {
+            true => None,
+            false => Some(self.scope(current, None, entry, &ranges)),
+        };
+        Ok(())
+    }
+
+    fn inlined_call(
+        &mut self,
+        current: &Current<'a, '_>,
+        attributes: &Attributes<'a>,
+        level: &mut Level,
+    ) -> Result<(), Stop> {
+        let Some(caller) = level.scope.filter(|_| level.inlining < DEEPEST_INLINING) else {
+            return Ok(());
         };
         let call = Place {
-            file: attributes.call_file.and_then(|index| files.get(index)),
+            file: attributes.call_file.and_then(|index| current.files.get(index)),
             line: u32::try_from(attributes.call_line).unwrap_or(u32::MAX),
             column: u32::try_from(attributes.call_column).unwrap_or(u32::MAX),
         };
+        let entry = self.names.add(None, attributes.names);
+        let ranges = self.live_ranges(current.unit, attributes)?;
+        level.inlining += 1;
+        level.scope = Some(self.scope(current, Some((caller, call)), entry, &ranges));
+        Ok(())
+    }
+
+    fn scope(
+        &mut self,
+        current: &Current<'a, '_>,
+        caller: Option<(ScopeId, Place)>,
+        entry: EntryId,
+        ranges: &[(u64, u64)],
+    ) -> ScopeId {
         let id = ScopeId(self.scopes.len() as u32);
-        self.scopes.push(RawScope { caller: caller.map(|caller| (caller, call)), names });
-        for (start, end) in ranges {
-            self.budget.spend_claim()?;
-            let priority = unit_priority | (self.ranges.len() as u64 & u64::from(u32::MAX));
+        self.scopes.push((caller, entry));
+        for &(start, end) in ranges {
+            // Later entries lie within earlier ones, or overlap them by mistake; either way the later one counts.
+            let priority = current.priority | (self.ranges.len() as u64 & u64::from(u32::MAX));
             self.ranges.push(Claim { start, end, priority, value: id });
         }
-        level.inlining = if caller.is_some() { level.inlining + 1 } else { 0 };
-        level.scope = Some(id);
-        Ok(())
+        id
     }
 
     fn live_ranges(
@@ -327,6 +308,7 @@ impl<'a, 'c> Builder<'a, 'c> {
                 None => self.dwarf.attr_address(unit, high)?,
             };
             if let (Some(low), Some(high)) = (low, high) {
+                self.budget.spend_claim()?;
                 ranges.extend(self.live.clip(low, high));
             }
         } else if let Some(list) = attributes.ranges
@@ -334,7 +316,10 @@ impl<'a, 'c> Builder<'a, 'c> {
         {
             while let Some(range) = list.next()? {
                 self.budget.spend(1)?;
-                ranges.extend(self.live.clip(range.begin, range.end));
+                if let Some(range) = self.live.clip(range.begin, range.end) {
+                    self.budget.spend_claim()?;
+                    ranges.push(range);
+                }
             }
         }
         Ok(ranges)
@@ -343,25 +328,17 @@ impl<'a, 'c> Builder<'a, 'c> {
     fn string(
         &mut self,
         unit: &Unit<Reader<'a>>,
-        value: AttributeValue<Reader<'a>>,
+        value: Value<'a>,
     ) -> Result<Option<&'a [u8]>, Stop> {
         string(self.dwarf, unit, value, &mut self.budget)
     }
 
-    /// Resolves the names, which may lie in other units.
+    /// Gives the scopes their names, which may lie in other units.
     pub(super) fn finish(mut self) -> Read {
-        let mut resolved: HashMap<u32, (Option<StringId>, Option<StringId>)> = HashMap::new();
         let mut scopes = Vec::with_capacity(self.scopes.len());
-        for scope in std::mem::take(&mut self.scopes) {
-            let (linkage_name, display_name) = match resolved.get(&scope.names) {
-                Some(&names) => names,
-                None => {
-                    let names = self.resolve(scope.names);
-                    resolved.insert(scope.names, names);
-                    names
-                }
-            };
-            scopes.push(Scope { caller: scope.caller, linkage_name, display_name });
+        for (caller, entry) in self.scopes {
+            let (linkage_name, display_name) = self.names.resolve(entry, &mut self.strings);
+            scopes.push(Scope { caller, linkage_name, display_name });
         }
         Read {
             strings: self.strings.into_strings(),
@@ -372,57 +349,9 @@ impl<'a, 'c> Builder<'a, 'c> {
             is_split: self.is_split,
         }
     }
-
-    /// The linkage name and the name to show of an entry. As in the symbolisers, a linkage name anywhere along the chain of
-    /// references comes before a plain name; an entry with neither has none.
-    fn resolve(&mut self, entry: u32) -> (Option<StringId>, Option<StringId>) {
-        let mut plain: Option<EntryNames<'a>> = None;
-        let mut at = Some(entry);
-        for _ in 0..LONGEST_REFERENCE_CHAIN {
-            let Some(names) = at.map(|at| self.names[at as usize]) else { break };
-            if let Some(linkage) = names.linkage {
-                let linkage = text(linkage);
-                let display = demangle(&linkage);
-                return (Some(self.strings.intern(&linkage)), Some(self.strings.intern(&display)));
-            }
-            if plain.is_none() && names.name.is_some() {
-                plain = Some(names);
-            }
-            let next = names.origin.or(names.specification);
-            at = next.and_then(|offset| self.by_offset.get(&offset)).copied();
-        }
-        let Some((names, name)) = plain.and_then(|names| Some((names, names.name?))) else {
-            return (None, None);
-        };
-        let linkage = self.strings.intern_bytes(name);
-        let display = self.qualified(names.namespace, name);
-        (Some(linkage), Some(self.strings.intern(&display)))
-    }
-
-    /// A name with its namespaces and types, for entries whose linkage name the compiler left out.
-    fn qualified(&self, mut namespace: Option<u32>, name: &[u8]) -> String {
-        let mut parts = vec![text(name)];
-        while let Some(at) = namespace {
-            let entry = &self.namespaces[at as usize];
-            parts.push(text(entry.name));
-            namespace = entry.parent;
-        }
-        parts.reverse();
-        parts.join("::")
-    }
 }
 
-fn opens_namespace(tag: DwTag) -> bool {
-    matches!(
-        tag,
-        gimli::DW_TAG_namespace
-            | gimli::DW_TAG_class_type
-            | gimli::DW_TAG_structure_type
-            | gimli::DW_TAG_union_type
-    )
-}
-
-fn reference(unit: &Unit<Reader<'_>>, value: AttributeValue<Reader<'_>>) -> Option<usize> {
+fn reference(unit: &Unit<Reader<'_>>, value: Value<'_>) -> Option<usize> {
     match value {
         AttributeValue::UnitRef(offset) => {
             offset.to_debug_info_offset(&unit.header).map(|offset| offset.0)

@@ -1,0 +1,104 @@
+//! Names of functions, which entries have directly or by reference to another entry, often in another unit.
+
+use std::collections::HashMap;
+
+use super::strings::{Interner, text};
+use crate::frames::StringId;
+use crate::names::demangle;
+
+/// Longest chain of references from an inlined copy to the entry that has the name.
+const LONGEST_REFERENCE_CHAIN: usize = 16;
+
+/// What an entry says of its name.
+#[derive(Clone, Copy, Default)]
+pub(super) struct EntryNames<'a> {
+    pub(super) linkage: Option<&'a [u8]>,
+    pub(super) name: Option<&'a [u8]>,
+    /// Offsets in `.debug_info` of entries that say more.
+    pub(super) origin: Option<usize>,
+    pub(super) specification: Option<usize>,
+    pub(super) namespace: Option<NamespaceId>,
+}
+
+/// Number of a namespace or type that functions are in.
+#[derive(Clone, Copy)]
+pub(super) struct NamespaceId(u32);
+
+/// Number of an entry that may have a name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct EntryId(u32);
+
+/// A linkage name and the name to show.
+pub(super) type NamePair = (Option<StringId>, Option<StringId>);
+
+/// All entries that may have or need a name. Resolved at the end, since references lead across units (LTO).
+#[derive(Default)]
+pub(super) struct NameTable<'a> {
+    namespaces: Vec<(Option<NamespaceId>, &'a [u8])>,
+    entries: Vec<EntryNames<'a>>,
+    /// Functions, by their offset in `.debug_info`.
+    by_offset: HashMap<usize, EntryId>,
+    resolved: HashMap<EntryId, NamePair>,
+}
+
+impl<'a> NameTable<'a> {
+    pub(super) fn add_namespace(
+        &mut self,
+        parent: Option<NamespaceId>,
+        name: &'a [u8],
+    ) -> NamespaceId {
+        self.namespaces.push((parent, name));
+        NamespaceId(self.namespaces.len() as u32 - 1)
+    }
+
+    /// Adds an entry; others can refer to it if its offset is given.
+    pub(super) fn add(&mut self, offset: Option<usize>, names: EntryNames<'a>) -> EntryId {
+        let id = EntryId(self.entries.len() as u32);
+        self.entries.push(names);
+        if let Some(offset) = offset {
+            self.by_offset.insert(offset, id);
+        }
+        id
+    }
+
+    pub(super) fn resolve(&mut self, id: EntryId, strings: &mut Interner) -> NamePair {
+        if let Some(&pair) = self.resolved.get(&id) {
+            return pair;
+        }
+        let pair = self.follow(id, strings);
+        self.resolved.insert(id, pair);
+        pair
+    }
+
+    /// As in the symbolisers, a linkage name anywhere along the chain of references comes before a plain name.
+    fn follow(&self, id: EntryId, strings: &mut Interner) -> NamePair {
+        let mut plain: Option<(&[u8], Option<NamespaceId>)> = None;
+        let mut at = Some(id);
+        for _ in 0..LONGEST_REFERENCE_CHAIN {
+            let Some(names) = at.and_then(|at| self.entries.get(at.0 as usize)) else { break };
+            if let Some(linkage) = names.linkage {
+                let linkage = text(linkage);
+                let display = demangle(&linkage);
+                return (Some(strings.intern(&linkage)), Some(strings.intern(&display)));
+            }
+            plain = plain.or(names.name.map(|name| (name, names.namespace)));
+            let next = names.origin.or(names.specification);
+            at = next.and_then(|offset| self.by_offset.get(&offset)).copied();
+        }
+        let Some((name, namespace)) = plain else { return (None, None) };
+        let display = self.qualified(namespace, name);
+        (Some(strings.intern_bytes(name)), Some(strings.intern(&display)))
+    }
+
+    /// A name with its namespaces and types, for entries whose linkage name the compiler left out.
+    fn qualified(&self, mut namespace: Option<NamespaceId>, name: &[u8]) -> String {
+        let mut parts = vec![text(name)];
+        while let Some((parent, name)) = namespace.and_then(|id| self.namespaces.get(id.0 as usize))
+        {
+            parts.push(text(name));
+            namespace = *parent;
+        }
+        parts.reverse();
+        parts.join("::")
+    }
+}

@@ -1,0 +1,147 @@
+//! Third-party programs and programs on Embassy and stm32f0xx-hal run as they do elsewhere.
+//!
+//! `cargo xtask subjects` builds them; without that these tests fail and say so. What each of the
+//! ecosystem's programs does is in firmware/ecosystem/README.md.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::*;
+
+const GENERIC: [&str; 16] = [
+    "aes",
+    "blake2",
+    "chacha20",
+    "collections",
+    "dsp",
+    "fft",
+    "format",
+    "frames",
+    "graphics",
+    "heatshrink",
+    "inflate",
+    "json",
+    "nmea",
+    "qrcode",
+    "sha2",
+    "x25519",
+];
+
+fn built(file: &str) -> PathBuf {
+    let path = root().join("target/subjects").join(file);
+    assert!(path.exists(), "{} is missing: run `cargo xtask subjects`", path.display());
+    path
+}
+
+fn elf(name: &str) -> String {
+    built(&format!("{name}.elf")).display().to_string()
+}
+
+#[test]
+fn third_party_programs_print_what_the_host_computes() {
+    for name in GENERIC {
+        let expected = fs::read_to_string(built(&format!("{name}.expected"))).unwrap();
+        assert!(!expected.is_empty(), "{name}.expected is empty: run `cargo xtask subjects`");
+        let ran = strobe(&["run", &elf(name), "--format", "json"]);
+        assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
+        assert_eq!(ran.stderr, expected, "{name}");
+        let record: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_balanced(&record);
+        assert_eq!(record["window"]["end_reason"]["kind"], "exit", "{name}");
+        assert_eq!(record["trust"]["kind"], "exact", "{name}");
+    }
+}
+
+/// Runs a program of the ecosystem on the STM32F070 to a limit.
+fn on_the_board(name: &str, until: &str, more: &[&str]) -> serde_json::Value {
+    let elf = elf(name);
+    let (code, record) = record(&[&[&elf, "--until", until], more].concat());
+    assert_eq!(code, 0, "{name}");
+    assert_eq!(record["subject"]["board"], "stm32f070cb");
+    assert_eq!(record["window"]["end_reason"]["kind"], "limit", "{name}");
+    assert!(array(&record["unmodelled"]).is_empty(), "{name} touches what the board lacks");
+    record
+}
+
+/// What a program sends until then, with time stamps of its own.
+fn sent(name: &str, port: &str, until: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log.txt");
+    let uart = format!("{port}=file:{}", log.display());
+    on_the_board(name, until, &["--uart", &uart]);
+    fs::read_to_string(log).unwrap()
+}
+
+/// The frequency at the end of the run.
+fn final_hz(record: &serde_json::Value) -> u64 {
+    number(&array(&record["subject"]["clock"]).last().expect("a clock")["hz"])
+}
+
+fn idle_percent(record: &serde_json::Value) -> u64 {
+    number(&record["balance"]["idle"]) * 100 / number(&record["balance"]["taken"])
+}
+
+#[test]
+fn embassy_blinky_keeps_two_rhythms_on_one_timer() {
+    let record = on_the_board("embassy-blinky", "1100ms", &["--mark", "PA5,PB0,PB1"]);
+    assert_eq!(final_hz(&record), 8_000_000);
+    // The time driver counts in steps of 100 us; the other task may delay an edge by some microseconds.
+    let tick = 800;
+    assert_each(&widths(&record, "PA5 high"), 2_000_000, tick);
+    assert_each(&widths(&record, "PA5 low"), 2_000_000, tick);
+    assert_each(&widths(&record, "PB0 high"), 240_000, tick);
+    assert_each(&widths(&record, "PB0 low"), 240_000, tick);
+    assert_each(&widths(&record, "PB1 high"), 480_000, tick);
+    assert_eq!(widths(&record, "PA5 high").len() + widths(&record, "PA5 low").len(), 3);
+    assert!(idle_percent(&record) > 95, "{} % idle", idle_percent(&record));
+}
+
+#[test]
+fn embassy_usart_prints_each_100_ms_by_dma() {
+    let text = sent("embassy-usart", "USART1", "550ms");
+    let expected: String = (1..=5).map(|n| format!("line {n} at {} ms\r\n", 100 * n)).collect();
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn embassy_serial_ticks_each_50_ms() {
+    let text = sent("embassy-serial", "USART2", "280ms");
+    let ticks: String = (1..=5).map(|n| format!("tick {n}\r\n")).collect();
+    assert_eq!(text, format!("ready\r\n{ticks}"));
+}
+
+#[test]
+fn hal_blinky_polls_systick() {
+    let record = on_the_board("hal-blinky", "1100ms", &["--mark", "PA5"]);
+    let (high, low) = (widths(&record, "PA5 high"), widths(&record, "PA5 low"));
+    // A poll takes less than 100 cycles.
+    assert_each(&high, 2_000_000, 100);
+    assert_each(&low, 2_000_000, 100);
+    assert_eq!(high.len() + low.len(), 3);
+    assert_eq!(idle_percent(&record), 0);
+}
+
+#[test]
+fn hal_serial_prints_three_lines() {
+    let text = sent("hal-serial", "USART1", "50ms");
+    let expected: String = (1..=3).map(|n| format!("line {n} at 48000000 Hz\r\n")).collect();
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn hal_timer_toggles_dims_and_feeds_the_watchdog() {
+    let record = on_the_board("hal-timer", "350ms", &["--mark", "PA5,PA6"]);
+    assert_eq!(final_hz(&record), 48_000_000);
+    // What the core was doing when the interrupt came moves an edge by a few cycles, but not the mean.
+    let edges = [widths(&record, "PA5 high"), widths(&record, "PA5 low")].concat();
+    assert_each(&edges, 48_001, 8);
+    let mean = edges.iter().sum::<u64>() as f64 / edges.len() as f64;
+    assert!((mean - 48_001.0).abs() < 0.1, "{mean}");
+    // A reset by the watchdog would leave out pulses: 350 ms have room for 349 changes.
+    assert_eq!(edges.len(), 348);
+    assert_eq!(widths(&record, "PA6 high"), vec![600; widths(&record, "PA6 high").len()]);
+    assert_eq!(widths(&record, "PA6 low"), vec![1801; widths(&record, "PA6 low").len()]);
+    assert!(idle_percent(&record) > 95, "{} % idle", idle_percent(&record));
+}
