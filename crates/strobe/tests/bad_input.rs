@@ -98,7 +98,7 @@ fn reported(elf: &[u8], arguments: &[&str], code: i32) -> String {
     let ran = with_file(elf, &all);
     assert_eq!(ran.code, code, "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stderr, "");
-    assert!(ran.stdout.contains("balance: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n  balance"), "{}", ran.stdout);
     ran.stdout
 }
 

@@ -88,7 +88,7 @@ impl Run {
         let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
         log.set_active(from.is_none());
         bus.strict = settings.strict;
-        bus.expects_input = host.expects_input();
+        bus.expects_input = goes_on_asleep(settings.limit, host);
         tree.set_active(from.is_none(), 0, 0);
         let mut machine = Machine::new(bus, &board.core_options(), (counts, (tree, log)));
         machine.semihost.console = host.console();
@@ -189,9 +189,11 @@ impl Run {
                 arrivals.at.push((mark.cycle, mark.low, mark.high));
             }
         }
+        // `--from X --to X` measures from each arrival to the next: it closes one window and opens another.
         if Some(at) == self.to && self.open.is_some() {
             self.close_window();
-        } else if Some(at) == self.from && self.open.is_none() {
+        }
+        if Some(at) == self.from && self.open.is_none() {
             self.open_window();
         }
         Some(at) == self.until
@@ -254,9 +256,15 @@ impl Run {
                 self.machine.bus.host_byte(id, byte);
             }
         }
-        self.machine.bus.expects_input = host.expects_input();
+        self.machine.bus.expects_input = goes_on_asleep(self.limit, host);
         host.progress(self.machine.cycles());
     }
+}
+
+/// Whether a board that nothing is left to wake runs on: input may still come, or the user asked for a
+/// certain time.
+fn goes_on_asleep(limit: Option<Limit>, host: &dyn Host) -> bool {
+    limit.is_some() || host.expects_input()
 }
 
 /// The address that a symbol or number names.
