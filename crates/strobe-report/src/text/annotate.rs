@@ -153,7 +153,7 @@ fn listing(
             table.across(&text, Paint::Faint);
             last = place;
         }
-        let words = row.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = one_line(&row.text);
         let instruction =
             [format!("{:08x}", row.address), row.bytes.clone(), words].map(Cell::from);
         if row.count == 0 && row.cycles == CauseCycles::ZERO {
