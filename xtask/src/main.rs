@@ -5,7 +5,10 @@
 mod bench;
 mod count;
 mod firmware;
+mod simulate;
 mod subjects;
+
+use std::process::ExitCode;
 
 use clap::Parser;
 
@@ -15,14 +18,17 @@ enum Task {
     Bench(bench::Args),
     Count(count::Args),
     Firmware(firmware::Arguments),
+    Simulate(simulate::Args),
     Subjects(subjects::Args),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Task::parse() {
+fn main() -> anyhow::Result<ExitCode> {
+    let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
         Task::Count(args) => count::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Simulate(args) => return simulate::run(&args),
         Task::Subjects(args) => subjects::run(&args),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -2,11 +2,13 @@
 
 mod alu;
 pub mod block;
+mod careful;
 mod core;
 pub mod cpu;
 pub mod decode;
 mod exception;
 mod exec;
+mod fast;
 pub mod fault;
 pub mod insn;
 mod run;

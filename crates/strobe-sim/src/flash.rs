@@ -81,6 +81,15 @@ impl HalfCycleCarry {
     }
 }
 
+impl HalfCycleCarry {
+    /// Whole cycles for `times` such events in a row.
+    pub fn take_many(&mut self, cost: HalfCycles, times: u64) -> u64 {
+        let halves = u64::from(cost.likely) * times + u64::from(self.carry);
+        self.carry = (halves & 1) as u32;
+        halves >> 1
+    }
+}
+
 /// What an event with this cost adds to a figure, the likely part as already taken.
 pub fn bounds(cost: HalfCycles, likely: u32) -> Bounds {
     Bounds {

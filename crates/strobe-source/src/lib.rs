@@ -4,4 +4,5 @@
 //! For now there is one: the simulated board. Sources know nothing of reports.
 
 pub mod cycles;
+pub mod serial;
 pub mod simulated;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use object::LittleEndian as LE;
 use sha2::{Digest, Sha256};
 
+use crate::attributes::{self, BuildTarget};
 use crate::cfi::CallFrameIndex;
 use crate::code::{CodeKind, CodeMap};
 use crate::detail::{self, Detail, Obstacle};
@@ -27,6 +28,7 @@ pub struct Firmware {
     entry: u32,
     segments: Vec<Segment>,
     build_id: Option<Vec<u8>>,
+    build_target: Option<BuildTarget>,
     producers: Vec<String>,
     detail: Detail,
     obstacle: Option<Obstacle>,
@@ -63,6 +65,7 @@ impl Firmware {
         Ok(Firmware {
             entry: elf.header.e_entry.get(LE),
             build_id: notes::build_id(&elf),
+            build_target: attributes::build_target(&elf),
             producers,
             segments,
             detail,
@@ -83,6 +86,11 @@ impl Firmware {
     /// The machine the code is for.
     pub fn machine(&self) -> Machine {
         Machine::Arm
+    }
+
+    /// The processor the code was built for, as the compiler recorded it.
+    pub fn build_target(&self) -> Option<&BuildTarget> {
+        self.build_target.as_ref()
     }
 
     /// The ELF entry point, Thumb bit as in the file. A Cortex-M starts from its vector table instead.

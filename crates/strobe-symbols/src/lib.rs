@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod cfi;
 mod code;
 mod detail;
@@ -32,10 +33,12 @@ mod interval;
 mod lookup;
 mod names;
 mod notes;
+mod paths;
 mod segments;
 mod symtab;
 mod unwind;
 
+pub use attributes::BuildTarget;
 pub use code::CodeKind;
 pub use detail::Detail;
 pub use disasm::{DataItem, Instruction, Item, Listing, Literal, Reference};
@@ -46,4 +49,5 @@ pub use functions::{DataSymbol, Function, FunctionId, FunctionSource};
 pub use image::{LoadAddress, Machine, Permissions, ReturnAddress, Segment, TOTAL_SIZE_LIMIT};
 pub use lookup::{SymbolError, SymbolMatch};
 pub use names::{demangle, plain_name};
+pub use paths::short_path;
 pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};

@@ -42,8 +42,10 @@ fn demangle_cpp(name: &str) -> Option<String> {
         return None;
     }
     let symbol = Symbol::new(name).ok()?;
+    // `Queue<int, 8>` rather than `Queue<int, (unsigned int)8>`.
+    let options = DemangleOptions::new().hide_expression_literal_types();
     let mut out = Bounded::default();
-    symbol.structured_demangle(&mut out, &DemangleOptions::new()).ok()?;
+    symbol.structured_demangle(&mut out, &options).ok()?;
     Some(out.text)
 }
 

@@ -12,7 +12,7 @@ use crate::elf::{Elf, Section, string_at};
 use crate::error::Warnings;
 
 /// Longest symbol name kept, in bytes.
-const LONGEST_NAME: usize = 16 << 10;
+const LONGEST_NAME: usize = 4 << 10;
 
 /// A defined symbol with a name.
 #[derive(Debug, Clone)]
@@ -75,15 +75,21 @@ impl SymbolTable {
         };
         let strings = elf.sections.get(section.link).map_or(&[][..], |strings| strings.data);
         let mut unnamed = 0_usize;
+        // Names may share bytes with the ends of others, but in a sound file not many times over.
+        let mut name_bytes_left = 4 * strings.len() + LONGEST_NAME;
         for entry in entries.iter().skip(1) {
-            match string_at(strings, entry.st_name.get(LE), LONGEST_NAME) {
-                Some(name) => table.add(elf, entry, name),
+            let limit = LONGEST_NAME.min(name_bytes_left);
+            match string_at(strings, entry.st_name.get(LE), limit).filter(|_| limit > 0) {
+                Some(name) => {
+                    name_bytes_left -= name.len().min(limit);
+                    table.add(elf, entry, name);
+                }
                 None => unnamed += 1,
             }
         }
         if unnamed > 0 {
             let detail = format!(
-                "{unnamed} symbols have a name outside the string table: they are left out"
+                "{unnamed} symbols have no sound name in the string table: they are left out"
             );
             warnings.push(&section.name, section.file_offset, detail);
         }

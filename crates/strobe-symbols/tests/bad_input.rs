@@ -152,7 +152,7 @@ fn damage_to_debug_information_costs_only_detail() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Any bytes anywhere changed: no panic, no hang, and answers that agree with each other.
     #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::build::{FLASH, Workshop};
+use common::build::{FLASH, Workshop, run};
 use common::judge::ask;
 use strobe_symbols::{CodeKind, Firmware, FunctionSource, SymbolError};
 
@@ -155,6 +155,40 @@ fn compilers_and_flags_are_known() {
     );
     let rust = parse(&workshop.rustc("rust.elf", &["-g"]));
     assert!(rust.producers().iter().any(|p| p.contains("rustc")), "{:?}", rust.producers());
+}
+
+#[test]
+fn the_target_processor_is_known() {
+    let workshop = Workshop::new();
+    for elf in [workshop.gcc("gcc.elf", &["-O2"]), workshop.clang("clang.elf", &["-O2"])] {
+        let firmware = parse(&elf);
+        let target = firmware.build_target().expect("build attributes");
+        assert!(target.architecture.is_some_and(|name| name.starts_with("ARMv6")), "{target:?}");
+        assert_eq!(target.profile, Some('M'));
+        assert!(target.cpu_name.is_some(), "{target:?}");
+    }
+}
+
+/// GNU's demangler writes the names that people know from `nm -C` and gdb.
+#[test]
+fn cpp_names_agree_with_cxxfilt() {
+    let workshop = Workshop::new();
+    let firmware = parse(&workshop.gcc("a.elf", &["-g", "-O0"]));
+    let mangled: Vec<&str> = firmware
+        .functions()
+        .iter()
+        .flat_map(|f| f.linkage_names())
+        .filter(|name| name.starts_with("_Z"))
+        .collect();
+    assert!(mangled.len() > 5, "{mangled:?}");
+    let expected = run(std::process::Command::new("arm-none-eabi-c++filt").args(&mangled));
+    for (name, expected) in mangled.iter().zip(expected.lines()) {
+        // We leave the types of numbers in template arguments out.
+        assert_eq!(
+            strobe_symbols::demangle(name),
+            expected.replace("8u>", "8>").replace("4u>", "4>")
+        );
+    }
 }
 
 #[test]

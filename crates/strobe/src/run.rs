@@ -172,30 +172,8 @@ fn limit(text: &str) -> Option<Limit> {
 fn text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
     let _ = args;
     let mut out = Vec::new();
-    for row in record.profile.rows(args.by.into()).into_iter().take(30) {
-        std::io::Write::write_fmt(
-            &mut out,
-            format_args!(
-                "{:>12} {:>12} {:?} {}\n",
-                row.cycles.total(),
-                row.inclusive.unwrap_or(0),
-                row.bounds,
-                row.name
-            ),
-        )?;
+    for row in record.profile.rows(args.by.into()).into_iter().take(args.top) {
+        std::io::Write::write_fmt(&mut out, format_args!("{row:?}\n"))?;
     }
-    std::io::Write::write_fmt(
-        &mut out,
-        format_args!(
-            "{:#?} {:#?} {:?}\n{:?} {:#?}\n {:#?} {:#?}",
-            record.totals,
-            record.balance,
-            record.window,
-            record.series,
-            record.warnings,
-            record.exceptions,
-            record.unmodelled
-        ),
-    )?;
     Ok(out)
 }

@@ -25,6 +25,15 @@ enum How {
         mode: &'static str,
         out: PathBuf,
     },
+    /// The simulated core and nothing else, by `xtask simulate`, which prints its count.
+    BareCore {
+        xtask: PathBuf,
+    },
+    /// `strobe run` with everything it measures, which writes its record to a file.
+    StrobeRun {
+        strobe: PathBuf,
+        out: PathBuf,
+    },
 }
 
 /// One timed run.
@@ -39,48 +48,78 @@ pub(super) struct Run {
 }
 
 /// Everyone who takes part.
-pub(super) fn all(plugin: &Path, scratch: &Path) -> Vec<Contender> {
+pub(super) fn all(plugin: &Path, strobe: &Path, scratch: &Path) -> Result<Vec<Contender>> {
     let counted = |mode: &'static str| How::Counted {
         plugin: plugin.to_owned(),
         mode,
         out: scratch.join("count.txt"),
     };
-    vec![
+    let xtask = std::env::current_exe().context("cannot tell where this program is")?;
+    let record = How::StrobeRun { strobe: strobe.to_owned(), out: scratch.join("record.json") };
+    Ok(vec![
+        Contender { name: "strobe, bare core", how: How::BareCore { xtask } },
+        Contender { name: "strobe run, full profile", how: record },
         Contender { name: "QEMU", how: How::Qemu },
         Contender { name: "QEMU, callback per instruction", how: counted("callback") },
         Contender { name: "QEMU, inline counters", how: counted("inline") },
-    ]
+    ])
 }
 
 impl Contender {
     /// Runs a program to its end.
     pub(super) fn run(&self, elf: &Path) -> Result<Run> {
-        let mut command = strobe_oracle::qemu::command(elf);
-        if let How::Counted { plugin, mode, out } = &self.how {
-            let plugin = format!("{},mode={mode},out={}", plugin.display(), out.display());
-            command.args(["-plugin", &plugin]);
-            // A count left over from an earlier run must not be taken for this one's.
+        // A count left over from an earlier run must not be taken for this one's.
+        if let How::Counted { out, .. } | How::StrobeRun { out, .. } = &self.how {
             let _ = std::fs::remove_file(out);
         }
-        let mut run = timed(command)?;
-        if let How::Counted { out, .. } = &self.how {
-            run.instructions = Some(read_count(out)?);
-        }
+        let (mut run, printed) = timed(self.command(elf))?;
+        run.instructions = match &self.how {
+            How::Qemu => None,
+            How::BareCore { .. } => Some(plain_count(&printed)?),
+            How::Counted { out, .. } => Some(plain_count(&read(out)?)?),
+            How::StrobeRun { out, .. } => Some(recorded_count(&read(out)?)?),
+        };
         Ok(run)
+    }
+
+    fn command(&self, elf: &Path) -> Command {
+        match &self.how {
+            How::Qemu => strobe_oracle::qemu::command(elf),
+            How::Counted { plugin, mode, out } => {
+                let mut command = strobe_oracle::qemu::command(elf);
+                let plugin = format!("{},mode={mode},out={}", plugin.display(), out.display());
+                command.args(["-plugin", &plugin]);
+                command
+            }
+            How::BareCore { xtask } => {
+                let mut command = Command::new(xtask);
+                command.arg("simulate").arg(elf);
+                command
+            }
+            How::StrobeRun { strobe, out } => {
+                let mut command = Command::new(strobe);
+                command.args(["run", "--quiet", "--board", "cortex-m0", "--format", "json"]);
+                command.arg("--output").arg(out).arg(elf);
+                command
+            }
+        }
     }
 }
 
-/// Times a command. The programs' own output is dropped: they are measured, not watched.
-fn timed(mut command: Command) -> Result<Run> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+/// Times a command and returns what it printed. Complaints go where ours go.
+fn timed(mut command: Command) -> Result<(Run, String)> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let before = children_cpu_us()?;
     let start = Instant::now();
-    let status =
-        command.status().with_context(|| format!("cannot run {:?}", command.get_program()))?;
+    let output =
+        command.output().with_context(|| format!("cannot run {:?}", command.get_program()))?;
     let wall_us = u64::try_from(start.elapsed().as_micros())?;
     let cpu_us = children_cpu_us()? - before;
-    let Some(exit_code) = status.code() else { bail!("{command:?} ended with {status}") };
-    Ok(Run { wall_us, cpu_us, exit_code, instructions: None })
+    let Some(exit_code) = output.status.code() else {
+        bail!("{command:?} ended with {}", output.status)
+    };
+    let run = Run { wall_us, cpu_us, exit_code, instructions: None };
+    Ok((run, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// CPU time of all children waited for so far.
@@ -89,12 +128,23 @@ fn children_cpu_us() -> Result<u64> {
     Ok(u64::try_from((usage.user_time() + usage.system_time()).num_microseconds())?)
 }
 
-/// The plugin's line is `instructions N addresses M`.
-fn read_count(path: &Path) -> Result<u64> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("QEMU's plugin left no count in {}", path.display()))?;
-    let count = text.split_whitespace().nth(1).and_then(|word| word.parse().ok());
-    count.with_context(|| format!("QEMU's plugin wrote {text:?}"))
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path)
+        .with_context(|| format!("no count was left in {}", path.display()))
+}
+
+/// Of a line `instructions N`, perhaps with more behind it.
+fn plain_count(text: &str) -> Result<u64> {
+    let count = text.strip_prefix("instructions ").and_then(|rest| rest.split_whitespace().next());
+    count
+        .and_then(|word| word.parse().ok())
+        .with_context(|| format!("no instruction count in {text:?}"))
+}
+
+/// Of strobe's record.
+fn recorded_count(json: &str) -> Result<u64> {
+    let record: serde_json::Value = serde_json::from_str(json).context("the record is not JSON")?;
+    record["totals"]["instructions"].as_u64().context("the record has no totals.instructions")
 }
 
 /// The first line of QEMU's version message.

@@ -19,6 +19,15 @@ pub(super) fn build_plugin(root: &Path, target: &Path) -> Result<PathBuf> {
     Ok(plugin)
 }
 
+/// Builds strobe as it is released.
+pub(super) fn build_strobe(root: &Path) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root).args(["build", "--quiet", "--release", "--package", "strobe"]);
+    succeed(command)?;
+    Ok(root.join("target/release/strobe"))
+}
+
 /// Compiles the bundled load.
 pub(super) fn build_programs(root: &Path, target: &Path) -> Result<Vec<PathBuf>> {
     let source = root.join("firmware/bench");

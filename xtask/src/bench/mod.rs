@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: how fast programs are simulated, measured against QEMU in the same run on the same ELF files.
 //!
-//! QEMU runs each program plain, with a plugin that calls a function before every instruction (what a profiler in QEMU has
+//! strobe runs each program on the bare core and with the full profile; QEMU plain, with a plugin that calls a function before every instruction (what a profiler in QEMU has
 //! to do), and with counters that its generated code increments. Runs of the contenders alternate, so that a noisy machine is
 //! noisy for all of them. Method and results: `docs/benchmarks.md`.
 
@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     } else {
         programs.extend(args.elf.iter().cloned());
     }
-    let contenders = contender::all(&plugin, &target);
+    let strobe = load::build_strobe(root)?;
+    let contenders = contender::all(&plugin, &strobe, &target)?;
     let programs = programs
         .iter()
         .map(|elf| measure(elf, &contenders, args.runs))

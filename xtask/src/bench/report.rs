@@ -49,20 +49,35 @@ impl Display for Report {
         let mut rows = vec![header.map(String::from)];
         for program in &self.programs {
             let millions = program.instructions as f64 / 1e6;
-            for measured in &program.measured {
+            for (n, measured) in program.measured.iter().enumerate() {
                 let [wall, cpu] = [measured.median(|r| r.wall_us), measured.median(|r| r.cpu_us)];
-                let rate = (program.instructions >= WORTH_A_RATE).then(|| millions / cpu);
                 rows.push([
                     program.name.clone(),
                     measured.contender.into(),
                     format!("{millions:.1}"),
                     format!("{wall:.3}"),
                     format!("{cpu:.3}"),
-                    rate.map_or_else(|| "-".into(), |rate| format!("{rate:.0}")),
+                    program.rate(n).map_or_else(|| "-".into(), |rate| format!("{rate:.0}")),
                 ]);
             }
         }
-        write_table(f, &rows)
+        write_table(f, &rows)?;
+        writeln!(f, "\nGeometric means of Minstr/s:")?;
+        let contenders = self.programs.first().map(|p| &p.measured[..]).unwrap_or_default();
+        for (n, contender) in contenders.iter().enumerate() {
+            let rates: Vec<f64> = self.programs.iter().filter_map(|p| p.rate(n)).collect();
+            let mean = (rates.iter().map(|r| r.ln()).sum::<f64>() / rates.len() as f64).exp();
+            writeln!(f, "- {}: {mean:.0}", contender.contender)?;
+        }
+        Ok(())
+    }
+}
+
+impl Program {
+    /// Million instructions per second of CPU time by one contender, if the program is long enough to tell.
+    fn rate(&self, contender: usize) -> Option<f64> {
+        let cpu = self.measured[contender].median(|run| run.cpu_us);
+        (self.instructions >= WORTH_A_RATE).then(|| self.instructions as f64 / 1e6 / cpu)
     }
 }
 
@@ -112,7 +127,8 @@ mod tests {
         let report = Report { qemu: "QEMU".into(), cpu: "CPU".into(), programs };
         let table = report.to_string();
         let cells = |line: &str| line.split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>();
-        let lines: Vec<_> = table.lines().rev().map(cells).collect();
+        let lines: Vec<_> = table.lines().rev().skip(3).map(cells).collect();
+        assert!(table.ends_with("\n- someone: 200\n"), "{table}");
         assert_eq!(lines[1], ["", "long", "someone", "100.0", "1.100", "0.500", "200", ""]);
         assert_eq!(lines[0], ["", "short", "someone", "0.0", "1.100", "0.500", "-", ""]);
     }

@@ -59,6 +59,11 @@ pub struct Block {
     pub(crate) leaves_function: bool,
     /// Going on at `end` enters another function.
     pub(crate) falls_into_function: bool,
+    /// The direct jump may change the running function: a call, or out of the function.
+    pub(crate) is_transfer: bool,
+    /// Successors found so far: after `end`, and the direct jump's target.
+    pub(crate) next: BlockId,
+    pub(crate) target: BlockId,
     /// See [`Block::is_idle_loop`].
     pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
@@ -237,10 +242,17 @@ impl Blocks {
             falls_into_function: self.function(at) != here,
             insns: insns.into(),
             meta: meta.into(),
+            is_transfer: leaves || matches!(last, Insn::Bl { .. }),
+            next: NONE,
+            target: NONE,
             idle: false,
             stop_here,
         };
         block.idle = block.is_idle_loop();
+        if block.idle {
+            // Going round at once is the main loop's business.
+            block.worst = u32::MAX;
+        }
         let (low, high) = block.literal_slack(block.meta.len());
         block.slack = (low as u32, high as u32);
         Some(block)

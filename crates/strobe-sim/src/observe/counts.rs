@@ -75,8 +75,6 @@ impl<T: Copy + Default> AddressTable<T> {
 
 #[derive(Debug)]
 struct Counted {
-    runs: u64,
-    jumps: u64,
     idle_runs: u64,
     start: u32,
     meta: Box<[Meta]>,
@@ -89,6 +87,8 @@ struct Counted {
 #[derive(Debug)]
 pub struct Counts {
     blocks: Vec<Counted>,
+    /// Whole runs of each block that went on at its end, and that jumped: apart, to stay in the cache.
+    runs: Vec<[u64; 2]>,
     table: AddressTable<AddressCount>,
     /// Cycles of each cause that models might have counted too many and too few.
     slack: [(u64, u64); Cause::ALL.len()],
@@ -100,6 +100,7 @@ impl Counts {
     pub fn new(bus: &Bus) -> Self {
         Counts {
             blocks: Vec::new(),
+            runs: Vec::new(),
             table: AddressTable::new(bus),
             slack: Default::default(),
             active: true,
@@ -128,16 +129,15 @@ impl Counts {
 
     /// Moves block counts to their addresses.
     fn fold(&mut self) {
-        for block in self.blocks.drain(..) {
+        for (block, [straight, jumps]) in self.blocks.drain(..).zip(self.runs.drain(..)) {
             for (at, meta) in block.meta.iter().enumerate() {
                 let last = at + 1 == block.meta.len();
                 let (single, single_jumps) = block.single.get(at).copied().unwrap_or_default();
-                let busy = block.runs + single;
-                let count = busy + block.idle_runs;
+                let count = straight + jumps + single + block.idle_runs;
                 if count == 0 {
                     continue;
                 }
-                let jumped = single_jumps + if last { block.jumps } else { 0 };
+                let jumped = single_jumps + if last { jumps } else { 0 };
                 let idle_jumps = if last { block.idle_runs } else { 0 };
                 let entry = self.table.at(block.start + 2 * u32::from(meta.offset));
                 entry.count += count;
@@ -165,9 +165,8 @@ impl Observer for Counts {
 
     fn decoded(&mut self, id: BlockId, block: &Block) {
         debug_assert_eq!(id as usize, self.blocks.len());
+        self.runs.push([0; 2]);
         self.blocks.push(Counted {
-            runs: 0,
-            jumps: 0,
             idle_runs: 0,
             start: block.start,
             meta: block.meta.clone(),
@@ -183,9 +182,7 @@ impl Observer for Counts {
     #[inline(always)]
     fn block(&mut self, id: BlockId, jumped: bool) {
         if self.active {
-            let block = &mut self.blocks[id as usize];
-            block.runs += 1;
-            block.jumps += u64::from(jumped);
+            self.runs[id as usize][usize::from(jumped)] += 1;
         }
     }
 

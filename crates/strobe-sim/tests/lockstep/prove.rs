@@ -70,34 +70,32 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Hands a trace to all followers, and returns the exit code at its end. A follower that has gone away found a difference.
+/// Hands a trace to all followers, and returns the exit code at its end.
 fn share(mut trace: Trace, followers: &[SyncSender<Part>]) -> i32 {
+    // A follower that has gone found a difference; the trace goes on for the others, who may find it as well.
+    let send = |part: Part| {
+        let reached: Vec<bool> = followers.iter().map(|f| f.send(part.clone()).is_ok()).collect();
+        reached.contains(&true)
+    };
     let mut part = Vec::with_capacity(PART);
-    loop {
-        let state = trace.next();
-        match &state {
-            Some(Ok(state)) => part.push(*state),
-            Some(Err(_)) | None => {}
-        }
-        if part.len() == PART || !matches!(state, Some(Ok(_))) {
-            let full: Arc<[CpuState]> = part.drain(..).collect();
-            let sent = followers.iter().map(|f| f.send(Ok(Arc::clone(&full))));
-            if sent.fold(true, |all_gone, sent| all_gone && sent.is_err()) {
-                return -1;
-            }
-        }
+    for state in &mut trace {
         match state {
-            Some(Ok(_)) => {}
-            Some(Err(error)) => {
-                let error = Arc::new(error);
-                // Whoever has gone already has a reason of its own to fail.
-                followers.iter().for_each(|f| drop(f.send(Err(Arc::clone(&error)))));
-                return -1;
+            Ok(state) => part.push(state),
+            Err(error) => {
+                send(Err(Arc::new(error)));
+                return NO_EXIT;
             }
-            None => return trace.exit_code().unwrap_or(-1),
+        }
+        if part.len() == PART && !send(Ok(part.drain(..).collect())) {
+            return NO_EXIT;
         }
     }
+    send(Ok(part.into()));
+    trace.exit_code().unwrap_or(NO_EXIT)
 }
+
+/// No exit code of a program, which is 0 to 255.
+const NO_EXIT: i32 = -1;
 
 fn states(parts: Receiver<Part>) -> impl Iterator<Item = Result<CpuState, Arc<TraceError>>> {
     parts.into_iter().flat_map(|part| {

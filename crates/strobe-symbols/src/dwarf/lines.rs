@@ -8,7 +8,7 @@ use gimli::{
     Reader as _, Section as _, Unit,
 };
 
-use super::strings::{Interner, is_absolute, push_path};
+use super::strings::{Interner, is_absolute, push_path, string};
 use super::{Budget, Live, Reader, Stop};
 use crate::frames::{Place, StringId};
 use crate::interval::Claim;
@@ -182,17 +182,6 @@ fn files<'a>(
 fn directory<'a>(header: &Header<'a>, index: u64) -> Option<AttributeValue<Reader<'a>>> {
     let index = if header.version() >= 5 { index } else { index.checked_sub(1)? };
     header.include_directories().get(usize::try_from(index).ok()?).copied()
-}
-
-fn string<'a>(
-    dwarf: &Dwarf<Reader<'a>>,
-    unit: &Unit<Reader<'a>>,
-    value: AttributeValue<Reader<'a>>,
-    budget: &mut Budget,
-) -> Result<Option<&'a [u8]>, Stop> {
-    let Ok(text) = dwarf.attr_string(unit, value) else { return Ok(None) };
-    budget.spend_bytes(text.len())?;
-    Ok(Some(text.slice()))
 }
 
 /// The path as the compiler meant it: relative ones are joined to their directory and that to the compilation directory.

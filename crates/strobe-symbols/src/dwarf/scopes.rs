@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use gimli::{Abbreviation, AttributeValue, DwTag, Dwarf, EntriesRaw, Unit};
 
 use super::lines::{Context, Files, Lines};
-use super::strings::{Interner, text};
+use super::strings::{Interner, string, text};
 use super::unit::Root;
 use super::{Budget, Live, Reader, Stop};
 use crate::frames::{Place, Scope, ScopeId, StringId};
@@ -305,6 +305,7 @@ impl<'a, 'c> Builder<'a, 'c> {
         let id = ScopeId(self.scopes.len() as u32);
         self.scopes.push(RawScope { caller: caller.map(|caller| (caller, call)), names });
         for (start, end) in ranges {
+            self.budget.spend_claim()?;
             let priority = unit_priority | (self.ranges.len() as u64 & u64::from(u32::MAX));
             self.ranges.push(Claim { start, end, priority, value: id });
         }
@@ -344,9 +345,7 @@ impl<'a, 'c> Builder<'a, 'c> {
         unit: &Unit<Reader<'a>>,
         value: AttributeValue<Reader<'a>>,
     ) -> Result<Option<&'a [u8]>, Stop> {
-        let Ok(text) = self.dwarf.attr_string(unit, value) else { return Ok(None) };
-        self.budget.spend_bytes(text.len())?;
-        Ok(Some(text.slice()))
+        string(self.dwarf, unit, value, &mut self.budget)
     }
 
     /// Resolves the names, which may lie in other units.

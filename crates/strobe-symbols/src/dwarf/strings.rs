@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use gimli::{AttributeValue, Dwarf, Section as _, Unit};
+
+use super::{Budget, Reader, Stop};
 use crate::frames::StringId;
 
 /// Longest name or path kept, in bytes.
@@ -31,6 +34,28 @@ impl Interner {
 
     pub(super) fn into_strings(self) -> Vec<Box<str>> {
         self.strings
+    }
+}
+
+/// The string of an attribute, paid for by its length; none if it is damaged.
+pub(super) fn string<'a>(
+    dwarf: &Dwarf<Reader<'a>>,
+    unit: &Unit<Reader<'a>>,
+    value: AttributeValue<Reader<'a>>,
+    budget: &mut Budget,
+) -> Result<Option<&'a [u8]>, Stop> {
+    match dwarf.attr_string(unit, value) {
+        Ok(text) => {
+            budget.spend_bytes(text.len())?;
+            Ok(Some(text.slice()))
+        }
+        Err(_) => {
+            // One without end has been searched through to the end of its section.
+            budget.spend_bytes(
+                dwarf.debug_str.reader().len() + dwarf.debug_line_str.reader().len(),
+            )?;
+            Ok(None)
+        }
     }
 }
 

@@ -6,4 +6,5 @@
 pub(crate) mod build;
 pub(crate) mod discarded;
 pub(crate) mod exercise;
+pub(crate) mod handmade;
 pub(crate) mod judge;

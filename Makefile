@@ -1,0 +1,33 @@
+# The entry points. Each installs what it needs (Debian, Ubuntu; rustup must be there).
+
+.PHONY: help demo test bench bless fmt clean
+
+help:
+	@echo "make demo    profile the bundled firmware: what strobe is for"
+	@echo "make test    everything that must hold before a change lands"
+	@echo "make bench   how fast the simulator is, next to QEMU"
+	@echo "make bless   accept changed output: snapshots and the samples in README.md"
+	@echo "make fmt     format"
+	@echo "make clean   remove what was built"
+
+demo:
+	@scripts/setup demo
+	@scripts/demo
+
+test:
+	@scripts/setup test
+	@scripts/test
+
+bench:
+	@scripts/setup test
+	cargo xtask bench
+
+bless:
+	INSTA_UPDATE=always cargo test --workspace
+
+fmt:
+	cargo fmt --all
+
+clean:
+	cargo clean
+	rm -rf firmware/build

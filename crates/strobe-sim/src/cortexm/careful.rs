@@ -1,0 +1,302 @@
+//! The careful path: one instruction at a time, each at its exact cycle.
+//!
+//! Here accesses reach devices, wait, contend and fault, and system instructions take effect.
+
+use strobe_model::Cause;
+
+use super::block::{BlockId, jump_wait};
+use super::core::{CarefulPort, Machine, NO_WAIT, Sleep};
+use super::cpu::Cpu;
+use super::exec::{Port, exec, load_multiple};
+use super::fault::Fault;
+use super::insn::Insn;
+use super::run::{EXC_RETURN, End, Stop};
+use super::system::number;
+use crate::device::Size;
+use crate::flash::{HalfCycles, bounds};
+use crate::observe::{Access, Observer, Retired, TransferKind, Wait};
+use crate::semihost::Outcome;
+
+impl<O: Observer> Machine<O> {
+    /// Pays for a jump's target in flash.
+    pub(super) fn fetch_wait(&mut self, cost: HalfCycles, from: u32) {
+        let b = bounds(cost, self.carry.take(cost));
+        let (low, likely, high) = (b.low as i64, b.likely as i64, b.high as i64);
+        self.add_wait(from, Wait { cause: Cause::FetchWait, low, likely, high });
+    }
+
+    /// The fast path gave up at instruction `at`: accounts for those before it and goes on carefully.
+    pub(super) fn finish_carefully(&mut self, id: BlockId, at: usize) -> Result<(), Stop> {
+        let block = &self.blocks.all[id as usize];
+        self.now += u64::from(block.cycles_before(at));
+        self.instructions += at as u64;
+        if O::COUNTS {
+            (0..at).for_each(|i| self.observer.retired(id, i, false));
+        }
+        let slack = block.literal_slack(at);
+        self.slack.0 += slack.0;
+        self.slack.1 += slack.1;
+        self.run_carefully(id, at)
+    }
+
+    /// Runs a block's instructions one by one from `at` on, at their exact cycles.
+    pub(super) fn run_carefully(&mut self, id: BlockId, from: usize) -> Result<(), Stop> {
+        let count = self.blocks.all[id as usize].insns.len();
+        for at in from..count {
+            let block = &self.blocks.all[id as usize];
+            self.cpu.pc = block.address(at);
+            if at > from && (self.now >= self.horizon || self.bus.attention) {
+                self.check = true;
+                return Ok(());
+            }
+            let insn = block.insns[at];
+            if self.blocks.is_stale(&self.bus) {
+                self.check = true;
+                return Ok(());
+            }
+            if self.retire(id, at, insn)? {
+                return Ok(());
+            }
+        }
+        let block = &self.blocks.all[id as usize];
+        if O::FLOW && block.falls_into_function {
+            let from = block.address(count - 1);
+            self.report_transfer(TransferKind::Direct, from);
+        }
+        self.check |= self.bus.attention;
+        Ok(())
+    }
+
+    /// Executes one instruction with care. Returns whether the flow went elsewhere.
+    fn retire(&mut self, id: BlockId, at: usize, insn: Insn) -> Result<bool, Stop> {
+        let meta = self.blocks.all[id as usize].meta[at];
+        let pc = self.cpu.pc;
+        let next = pc.wrapping_add(u32::from(meta.size));
+        let start = self.now;
+        let mut log: Vec<Access> = Vec::new();
+        let mut port = CarefulPort {
+            bus: &mut self.bus,
+            system: &mut self.system,
+            timing: &self.timing,
+            carry: &mut self.carry,
+            start,
+            pc,
+            ipsr: self.cpu.ipsr,
+            data_wait: NO_WAIT,
+            contention: 0,
+            saved: 0,
+            log: O::ACCESSES.then_some(&mut log),
+        };
+        let mut end = End::Next;
+        let result = if insn.ends_block() {
+            match branch(&mut self.cpu, &mut port, insn, next) {
+                Ok(Some(e)) => {
+                    end = e;
+                    Ok(())
+                }
+                Ok(None) => Ok(()),
+                Err(fault) => Err(fault),
+            }
+        } else {
+            exec(&mut self.cpu, &mut port, insn)
+        };
+        let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
+        for access in &log {
+            self.observer.access(access);
+        }
+        if let Err(fault) = result {
+            return self.fault(fault, pc).map(|()| true);
+        }
+        let jumped = !matches!(end, End::Next);
+        self.now += u64::from(meta.cost.straight()) + u64::from(meta.data_wait.likely / 2);
+        if jumped {
+            self.now += u64::from(meta.cost.refill);
+        }
+        self.instructions += 1;
+        if O::COUNTS {
+            self.observer.retired(id, at, jumped);
+        }
+        let literal = meta.literal_bounds();
+        self.slack.0 += literal.likely - literal.low;
+        self.slack.1 += literal.high - literal.likely;
+        self.pay(pc, data_wait, contention, saved);
+        if !self.bus.edges.is_empty() {
+            self.drain();
+        }
+        self.cpu.pc = next;
+        let left = match end {
+            End::Next => self.system_effect(insn, pc, next)?,
+            End::Direct => {
+                self.cpu.pc = insn.target().unwrap_or(next);
+                let cost = jump_wait(self.cpu.pc, &self.bus);
+                if cost != HalfCycles::default() {
+                    self.fetch_wait(cost, pc);
+                }
+                if O::FLOW {
+                    self.report_direct(id);
+                }
+                true
+            }
+            End::Indirect(value) if value >= EXC_RETURN && self.cpu.ipsr != 0 => {
+                self.exception_return(value, pc)?;
+                true
+            }
+            End::Indirect(value) => {
+                self.arrive_indirect(value, pc, insn);
+                true
+            }
+        };
+        if O::EACH {
+            let cycles = (self.now - start) as u32;
+            self.observer.instruction(&Retired { pc, start, cycles, jumped });
+        }
+        Ok(left)
+    }
+
+    /// Adds what an instruction's accesses waited.
+    fn pay(&mut self, pc: u32, data_wait: Wait, contention: u64, saved: u32) {
+        if data_wait != NO_WAIT {
+            self.add_wait(pc, data_wait);
+        }
+        if contention > 0 {
+            let cycles = contention as i64;
+            // Which master wins each slot is modelled: at best the core is never held up.
+            self.add_wait(
+                pc,
+                Wait { cause: Cause::Contention, low: 0, likely: cycles, high: 2 * cycles },
+            );
+        }
+        if saved > 0 {
+            let cycles = -i64::from(saved);
+            let wait = Wait { cause: Cause::LoadStore, low: cycles, likely: cycles, high: cycles };
+            self.add_wait(pc, wait);
+        }
+    }
+
+    /// What system instructions do beyond registers, once they have retired.
+    fn system_effect(&mut self, insn: Insn, pc: u32, next: u32) -> Result<bool, Stop> {
+        match insn {
+            Insn::Svc { .. } => {
+                self.check = true;
+                if self.system.priority_of(number::SVCALL) >= self.execution_priority() {
+                    return self.fault(Fault::SvcMasked, pc).map(|()| true);
+                }
+                self.cpu.pc = next;
+                self.system.note_pended(number::SVCALL, self.now);
+                self.enter(number::SVCALL, next)?;
+            }
+            Insn::Bkpt { imm: 0xab } => {
+                let ns = self.bus.clocks.nanoseconds_at(self.now);
+                self.bus.now = self.now;
+                let (op, parameter) = (self.cpu.r[0], self.cpu.r[1]);
+                match self.semihost.call(op, parameter, &mut self.bus, ns, self.now) {
+                    Outcome::Return(value) => self.cpu.r[0] = value,
+                    Outcome::Exit(code) => return Err(Stop::Exit(code)),
+                }
+            }
+            Insn::Bkpt { imm } => return self.fault(Fault::Breakpoint { imm }, pc).map(|()| true),
+            Insn::Wfi => {
+                self.sleep = Sleep::Interrupt;
+                self.check = true;
+            }
+            Insn::Wfe => {
+                if !std::mem::take(&mut self.system.event) {
+                    self.sleep = Sleep::Event;
+                }
+                self.check = true;
+            }
+            Insn::Sev => self.system.event = true,
+            Insn::Cps { .. } | Insn::Msr { .. } | Insn::Isb => self.check = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Executes an instruction that ends a block: branches in full, system instructions as far as
+/// registers go. `next` is the following instruction's address.
+fn branch(
+    cpu: &mut Cpu,
+    port: &mut CarefulPort,
+    insn: Insn,
+    next: u32,
+) -> Result<Option<End>, Fault> {
+    let r = |i: u8| (i & 15) as usize;
+    Ok(Some(match insn {
+        Insn::BCond { condition, .. } => {
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
+        }
+        Insn::B { .. } => End::Direct,
+        Insn::Bl { .. } => {
+            cpu.r[14] = next | 1;
+            End::Direct
+        }
+        Insn::Bx { m } => End::Indirect(cpu.r[r(m)]),
+        Insn::Blx { m } => {
+            let target = cpu.r[r(m)];
+            cpu.r[14] = next | 1;
+            End::Indirect(target)
+        }
+        Insn::PopPc { list } => {
+            let count = list.count_ones();
+            let at = cpu.r[13].wrapping_add(4 * count);
+            let value = port.load(at, Size::Word, count)?;
+            load_multiple(cpu, port, cpu.r[13], list)?;
+            cpu.r[13] = at.wrapping_add(4);
+            End::Indirect(value)
+        }
+        // BranchWritePC: bit 0 is ignored, no change of state.
+        Insn::MovPc { m } => End::Indirect(cpu.r[r(m)] | 1),
+        Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[r(m)]) | 1),
+        Insn::Cps { disable } => {
+            if !cpu.unprivileged || cpu.ipsr != 0 {
+                cpu.primask = disable;
+            }
+            return Ok(None);
+        }
+        Insn::Mrs { d, sysm } => {
+            cpu.r[r(d)] = read_special(cpu, sysm);
+            return Ok(None);
+        }
+        Insn::Msr { n, sysm } => {
+            write_special(cpu, sysm, cpu.r[r(n)]);
+            return Ok(None);
+        }
+        Insn::Undefined => return Err(Fault::Undefined),
+        _ => return Ok(None),
+    }))
+}
+
+/// MRS (B4.2.2): APSR, IPSR and their combinations, the stack pointers, PRIMASK and CONTROL.
+fn read_special(cpu: &Cpu, sysm: u8) -> u32 {
+    match sysm {
+        0..=7 => {
+            let ipsr = if sysm & 1 != 0 { u32::from(cpu.ipsr) } else { 0 };
+            // EPSR reads as zero; APSR is absent from 4-7.
+            let apsr = if sysm & 4 == 0 { cpu.apsr() } else { 0 };
+            apsr | ipsr
+        }
+        8 => cpu.msp(),
+        9 => cpu.psp(),
+        16 => u32::from(cpu.primask),
+        20 => u32::from(cpu.spsel) << 1 | u32::from(cpu.unprivileged),
+        _ => 0,
+    }
+}
+
+/// MSR (B4.2.3).
+fn write_special(cpu: &mut Cpu, sysm: u8, value: u32) {
+    match sysm {
+        0..=3 => cpu.set_apsr(value),
+        8 => cpu.set_msp(value),
+        9 => cpu.set_psp(value),
+        16 => cpu.primask = value & 1 != 0,
+        // SPSEL can only be written in thread mode.
+        20 if cpu.ipsr == 0 => cpu.set_mode(0, value & 2 != 0),
+        _ => {}
+    }
+}

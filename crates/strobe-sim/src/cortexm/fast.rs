@@ -1,0 +1,203 @@
+//! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
+//!
+//! Cycles and instructions are summed in locals; whatever leaves this loop (an observer, a miss) writes
+//! them back first.
+
+use super::block::{BlockId, NONE, jump_wait};
+use super::core::{FastPort, Machine};
+use super::cpu::Cpu;
+use super::exec::{Port, exec, load_multiple};
+use super::insn::Insn;
+use super::run::{EXC_RETURN, End, Stop};
+use crate::device::Size;
+use crate::flash::HalfCycles;
+use crate::observe::{Observer, TransferKind};
+
+impl<O: Observer> Machine<O> {
+    /// Runs blocks until one does not fit before the horizon, needs care, or is not decoded yet.
+    pub(super) fn run_blocks(&mut self, mut id: BlockId) -> Result<(), Stop> {
+        let mut now = self.now;
+        let mut instructions = self.instructions;
+        let horizon = self.horizon;
+        // Cannot change in here: it takes a write to the flash controller.
+        let flash_waits = !self.bus.flash_timing.is_zero();
+        loop {
+            let block = &self.blocks.all[id as usize];
+            if now + u64::from(block.worst) > horizon {
+                self.cpu.pc = block.start;
+                break;
+            }
+            let mut port = FastPort { bus: &mut self.bus };
+            let body = block.body as usize;
+            let missed = block.insns[..body]
+                .iter()
+                .position(|&i| exec(&mut self.cpu, &mut port, i).is_err());
+            let end = match (missed, block.insns.get(body)) {
+                (Some(_), _) => None,
+                (None, None) => Some(End::Next),
+                (None, Some(&last)) => jump(&mut self.cpu, &mut port, last, block.end),
+            };
+            let Some(end) = end else {
+                (self.now, self.instructions) = (now, instructions);
+                return self.finish_carefully(id, missed.unwrap_or(body));
+            };
+            now += u64::from(block.cycles);
+            instructions += block.insns.len() as u64;
+            if flash_waits {
+                self.slack.0 += u64::from(block.slack.0);
+                self.slack.1 += u64::from(block.slack.1);
+            }
+            let jumped = !matches!(end, End::Next);
+            if jumped {
+                now += u64::from(block.refill);
+            }
+            if O::COUNTS {
+                self.observer.block(id, jumped);
+            }
+            id = match end {
+                End::Next => {
+                    let known = block.next;
+                    if O::FLOW && block.falls_into_function {
+                        (self.now, self.instructions) = (now, instructions);
+                        let from = block.address(block.insns.len() - 1);
+                        self.cpu.pc = block.end;
+                        self.report_transfer(TransferKind::Direct, from);
+                    }
+                    if known == NONE { self.find_next(id) } else { known }
+                }
+                End::Direct => {
+                    let (known, observed) = (block.target, O::FLOW && block.is_transfer);
+                    if flash_waits || observed {
+                        (self.now, self.instructions) = (now, instructions);
+                        self.arrive_direct(id);
+                        now = self.now;
+                    }
+                    if known == NONE { self.find_target(id) } else { known }
+                }
+                End::Indirect(value) => {
+                    (self.now, self.instructions) = (now, instructions);
+                    let (from, last) = (block.address(body), block.insns[body]);
+                    self.arrive_indirect(value, from, last);
+                    now = self.now;
+                    if !self.cpu.thumb {
+                        break;
+                    }
+                    self.blocks.lookup(self.cpu.pc, &self.bus)
+                }
+            };
+            if id == NONE {
+                break;
+            }
+        }
+        (self.now, self.instructions) = (now, instructions);
+        Ok(())
+    }
+
+    /// The block after `id`, remembered once it is decoded; leaves the program counter there.
+    #[cold]
+    fn find_next(&mut self, id: BlockId) -> BlockId {
+        self.cpu.pc = self.blocks.all[id as usize].end;
+        let next = self.blocks.lookup(self.cpu.pc, &self.bus);
+        self.blocks.all[id as usize].next = next;
+        next
+    }
+
+    /// The block that `id` jumps to, remembered once it is decoded; leaves the program counter there.
+    #[cold]
+    fn find_target(&mut self, id: BlockId) -> BlockId {
+        let block = &self.blocks.all[id as usize];
+        let last = block.insns[block.body as usize];
+        self.cpu.pc = last.target().unwrap_or(block.end);
+        let target = self.blocks.lookup(self.cpu.pc, &self.bus);
+        self.blocks.all[id as usize].target = target;
+        target
+    }
+
+    /// After a direct jump: what its target in flash costs, and who wants to know.
+    fn arrive_direct(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let from = block.address(block.body as usize);
+        let last = block.insns[block.body as usize];
+        let wait = block.target_wait;
+        self.cpu.pc = last.target().unwrap_or(block.end);
+        if wait != HalfCycles::default() {
+            self.fetch_wait(wait, from);
+        }
+        if O::FLOW {
+            self.report_direct(id);
+        }
+    }
+
+    /// Reports a direct jump that may change the running function.
+    pub(super) fn report_direct(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let last = block.insns[block.body as usize];
+        let from = block.address(block.body as usize);
+        if let Insn::Bl { .. } = last {
+            let return_address = block.end;
+            self.report_transfer(TransferKind::Call { return_address }, from);
+        } else if block.leaves_function {
+            self.report_transfer(TransferKind::Direct, from);
+        }
+    }
+
+    /// After a jump to a computed address: the new state, its cost, and who wants to know.
+    pub(super) fn arrive_indirect(&mut self, value: u32, from: u32, insn: Insn) {
+        self.cpu.pc = value & !1;
+        self.cpu.thumb = value & 1 != 0;
+        if !self.bus.flash_timing.is_zero() {
+            let cost = jump_wait(self.cpu.pc, &self.bus);
+            if cost != HalfCycles::default() {
+                self.fetch_wait(cost, from);
+            }
+        }
+        if O::FLOW {
+            let kind = match insn {
+                Insn::Blx { .. } => TransferKind::Call { return_address: self.cpu.r[14] & !1 },
+                _ => TransferKind::Indirect,
+            };
+            self.report_transfer(kind, from);
+        }
+    }
+}
+
+/// Executes the branch at a block's end; `None` leaves it to the careful path.
+#[inline(always)]
+fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
+    Some(match insn {
+        Insn::BCond { condition, .. } => {
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
+        }
+        Insn::B { .. } => End::Direct,
+        Insn::Bl { .. } => {
+            cpu.r[14] = next | 1;
+            End::Direct
+        }
+        Insn::Bx { m } => End::Indirect(ordinary(cpu.r[(m & 15) as usize], cpu)?),
+        Insn::PopPc { list } => {
+            let at = cpu.r[13].wrapping_add(4 * list.count_ones());
+            let value = ordinary(port.load(at, Size::Word, 0).ok()?, cpu)?;
+            load_multiple(cpu, port, cpu.r[13], list).ok()?;
+            cpu.r[13] = at.wrapping_add(4);
+            End::Indirect(value)
+        }
+        Insn::Blx { m } => {
+            let target = ordinary(cpu.r[(m & 15) as usize], cpu)?;
+            cpu.r[14] = next | 1;
+            End::Indirect(target)
+        }
+        Insn::MovPc { m } => End::Indirect(cpu.r[(m & 15) as usize] | 1),
+        Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[(m & 15) as usize]) | 1),
+        _ => return None,
+    })
+}
+
+/// A branch target that is not an exception return.
+#[inline(always)]
+fn ordinary(value: u32, cpu: &Cpu) -> Option<u32> {
+    (value < EXC_RETURN || cpu.ipsr == 0).then_some(value)
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask simulate`: the bare simulated core, nobody watching, as a process of its own for `cargo xtask bench`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, bail};
+use strobe_oracle::Program;
+use strobe_sim::board::Board;
+use strobe_sim::cortexm::{Machine, Stop};
+
+/// Run a program on the simulated Cortex-M0 without any profile and print the instructions
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A program for a bare Cortex-M0 that ends by semihosting
+    elf: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let bytes =
+        std::fs::read(&args.elf).with_context(|| format!("cannot read {}", args.elf.display()))?;
+    let board = Board::builtin("cortex-m0")?;
+    let mut bus = board.build()?;
+    for (address, piece) in Program::from_elf(&bytes)?.image() {
+        bus.load(address, piece)?;
+    }
+    let mut machine = Machine::new(bus, &board.core_options(), ());
+    machine.reset()?;
+    match machine.run(u64::MAX, &AtomicBool::new(false)) {
+        Stop::Exit(code) => {
+            println!("instructions {}", machine.instructions());
+            Ok(ExitCode::from(code as u8))
+        }
+        stop => bail!("the program stopped otherwise than by its end: {stop:?}"),
+    }
+}

@@ -1,0 +1,128 @@
+//! The rules of ARCHITECTURE.md that can be read off the sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+type Crates = BTreeMap<String, BTreeSet<String>>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the repository").to_owned()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    entries.map(|entry| entry.expect("a directory entry").path()).collect()
+}
+
+/// Every Rust file below a directory.
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for path in entries(&directory) {
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// Which of our crates each crate depends on, as the manifests have it.
+fn dependencies() -> Crates {
+    let crates = entries(&root().join("crates")).into_iter().chain([root().join("xtask")]);
+    let parse = |directory: PathBuf| -> toml::Table {
+        read(&directory.join("Cargo.toml")).parse().expect("a manifest")
+    };
+    let tables: Vec<toml::Table> = crates.map(parse).collect();
+    let name = |table: &toml::Table| {
+        table["package"]["name"].as_str().expect("a package has a name").to_owned()
+    };
+    let ours: BTreeSet<String> = tables.iter().map(name).collect();
+    let depends = |table: &toml::Table| {
+        let dependencies = table.get("dependencies").and_then(|d| d.as_table());
+        let names = dependencies.into_iter().flat_map(|d| d.keys().cloned());
+        names.filter(|name| ours.contains(name)).collect()
+    };
+    tables.iter().map(|table| (name(table), depends(table))).collect()
+}
+
+/// The same as ARCHITECTURE.md has it, in the first and last columns of its table of crates.
+fn documented() -> Crates {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    let (_, table) = text.split_once("| crate | is | depends on |\n").expect("the table of crates");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').collect();
+        (quoted(cells[1]).into_iter().collect(), quoted(cells[3]))
+    })
+    .collect()
+}
+
+/// The words in backquotes.
+fn quoted(cell: &str) -> BTreeSet<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn crates_depend_on_each_other_as_documented() {
+    assert_eq!(dependencies(), documented(), "manifests (left), ARCHITECTURE.md (right)");
+}
+
+#[test]
+fn every_file_says_first_why_it_exists() {
+    let mut files = rust_files(&root().join("crates"));
+    files.extend(rust_files(&root().join("xtask")));
+    assert!(files.len() > 50, "hardly any files under {}", root().display());
+    files.retain(|path| !read(path).starts_with("//!"));
+    assert!(files.is_empty(), "no comment `//!` at the top of {files:?}");
+}
+
+/// The files of a crate's library that have one of the words in their code, unit tests at the end of a file aside.
+fn files_with(name: &str, words: &[&str]) -> Vec<String> {
+    let files = rust_files(&root().join("crates").join(name).join("src"));
+    assert!(!files.is_empty(), "{name} has no sources");
+    let mut found = Vec::new();
+    for path in files {
+        let text = read(&path);
+        let tested = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let code = tested.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for line in code {
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(format!("{}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn libraries_neither_print_nor_look_around_nor_know_the_time() {
+    let forbidden = [
+        "print!(",
+        "println!(",
+        "stdout()",
+        "stderr()",
+        "std::fs",
+        "std::env",
+        "std::net",
+        "std::process",
+        "SystemTime",
+        "Instant::",
+    ];
+    let libraries =
+        ["strobe-model", "strobe-symbols", "strobe-sim", "strobe-source", "strobe-report"];
+    for name in libraries {
+        assert_eq!(files_with(name, &forbidden), Vec::<String>::new());
+    }
+    // The command does open files: if that is not seen, nothing is.
+    assert!(!files_with("strobe", &["std::fs"]).is_empty());
+}
