@@ -1,7 +1,7 @@
 //! Boards as data: a TOML file says which memories, devices, wires and timings make up a board.
 //!
 //! A board that recombines existing device models is a new file and no Rust. The format is documented
-//! by the types in [`file`]; the files that come with the project are under `boards/`.
+//! by the types in [`mod@file`]; the files that come with the project are under `boards/`.
 
 use crate::bus::Bus;
 use crate::cortexm::CoreOptions;
