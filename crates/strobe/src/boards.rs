@@ -5,16 +5,40 @@ use std::process::ExitCode;
 
 use strobe_sim::board::Board;
 
+use crate::output::Format;
+
 /// List the boards that can be simulated.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// How to print the list.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
 
 /// Prints one line per board.
-pub fn run(_: &Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let boards: Vec<Board> =
+        Board::builtin_names().map(Board::builtin).collect::<Result<_, _>>()?;
     let mut out = std::io::stdout().lock();
-    for name in Board::builtin_names() {
-        let board = Board::builtin(name)?;
-        writeln!(out, "{name:<14} {}", board.description())?;
+    match args.format {
+        Format::Text => {
+            for board in &boards {
+                writeln!(out, "{:<14} {}", board.name(), board.description())?;
+            }
+        }
+        Format::Json => {
+            let describe = |board: &Board| {
+                serde_json::json!({
+                    "name": board.name(),
+                    "description": board.description(),
+                    "core": board.core_options().timing.kind.name(),
+                    "clock_hz": board.clock_hz(),
+                })
+            };
+            let boards: Vec<_> = boards.iter().map(describe).collect();
+            let list = serde_json::json!({ "schema": "strobe-boards/1", "boards": boards });
+            writeln!(out, "{list:#}")?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

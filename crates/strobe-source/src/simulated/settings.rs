@@ -61,6 +61,7 @@ impl Settings {
         match self.limit {
             Some(Limit::Cycles(n)) => put("until", format!("{n} cycles")),
             Some(Limit::Nanoseconds(n)) => put("until", format!("{n} ns")),
+            None if self.default_limit_cycles == u64::MAX => put("until", "exit".to_owned()),
             None => put("default-limit", format!("{} cycles", self.default_limit_cycles)),
         };
         for (name, spot) in [("until-symbol", &self.until), ("from", &self.from), ("to", &self.to)]
