@@ -19,11 +19,12 @@ pub(super) fn build_plugin(root: &Path, target: &Path) -> Result<PathBuf> {
     Ok(plugin)
 }
 
-/// Builds strobe as it is released.
+/// Builds strobe as it is released, and beside it this program, whose own build may be unoptimised.
 pub(super) fn build_strobe(root: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(root).args(["build", "--quiet", "--release", "--package", "strobe"]);
+    command.current_dir(root).args(["build", "--quiet", "--release"]);
+    command.args(["--package", "strobe", "--package", "xtask"]);
     succeed(command)?;
     Ok(root.join("target/release/strobe"))
 }

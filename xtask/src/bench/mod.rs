@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         programs.extend(args.elf.iter().cloned());
     }
     let strobe = load::build_strobe(root)?;
-    let contenders = contender::all(&plugin, &strobe, &target)?;
+    let contenders = contender::all(&plugin, &strobe, &target);
     let programs = programs
         .iter()
         .map(|elf| measure(elf, &contenders, args.runs))
