@@ -64,13 +64,6 @@ impl<T: Copy + Default> AddressTable<T> {
         }
         self.elsewhere.entry(address).or_default()
     }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        let dense = self.regions.iter().flat_map(|(base, values)| {
-            (0u32..).zip(values).map(move |(i, value)| (base + 2 * i, value))
-        });
-        dense.chain(self.elsewhere.iter().map(|(&a, v)| (a, v)))
-    }
 }
 
 #[derive(Debug)]
@@ -89,7 +82,9 @@ pub struct Counts {
     blocks: Vec<Counted>,
     /// Whole runs of each block that went on at its end, and that jumped: apart, to stay in the cache.
     runs: Vec<[u64; 2]>,
-    table: AddressTable<AddressCount>,
+    /// Where in `entries` an address has its counts, from 1; 0 for addresses that saw nothing.
+    index: AddressTable<u32>,
+    entries: Vec<(u32, AddressCount)>,
     /// Cycles of each cause that models might have counted too many and too few.
     slack: [(u64, u64); Cause::ALL.len()],
     active: bool,
@@ -101,7 +96,8 @@ impl Counts {
         Counts {
             blocks: Vec::new(),
             runs: Vec::new(),
-            table: AddressTable::new(bus),
+            index: AddressTable::new(bus),
+            entries: Vec::new(),
             slack: Default::default(),
             active: true,
         }
@@ -115,8 +111,8 @@ impl Counts {
     /// What each address saw, in address order per memory; addresses that saw nothing are left out.
     pub fn finish(&mut self) -> Vec<(u32, AddressCount)> {
         self.fold();
-        let mut all: Vec<_> =
-            self.table.iter().filter(|(_, c)| !c.is_empty()).map(|(a, c)| (a, *c)).collect();
+        let mut all = self.entries.clone();
+        all.retain(|(_, count)| !count.is_empty());
         all.sort_unstable_by_key(|(address, _)| *address);
         all
     }
@@ -127,9 +123,20 @@ impl Counts {
         self.slack[cause as usize]
     }
 
+    fn entry(&mut self, address: u32) -> &mut AddressCount {
+        let at = self.index.at(address);
+        if *at == 0 {
+            self.entries.push((address, AddressCount::default()));
+            *at = self.entries.len() as u32;
+        }
+        &mut self.entries[*at as usize - 1].1
+    }
+
     /// Moves block counts to their addresses.
     fn fold(&mut self) {
-        for (block, [straight, jumps]) in self.blocks.drain(..).zip(self.runs.drain(..)) {
+        let blocks = std::mem::take(&mut self.blocks);
+        let runs = std::mem::take(&mut self.runs);
+        for (block, [straight, jumps]) in blocks.into_iter().zip(runs) {
             for (at, meta) in block.meta.iter().enumerate() {
                 let last = at + 1 == block.meta.len();
                 let (single, single_jumps) = block.single.get(at).copied().unwrap_or_default();
@@ -139,7 +146,7 @@ impl Counts {
                 }
                 let jumped = single_jumps + if last { jumps } else { 0 };
                 let idle_jumps = if last { block.idle_runs } else { 0 };
-                let entry = self.table.at(block.start + 2 * u32::from(meta.offset));
+                let entry = self.entry(block.start + 2 * u32::from(meta.offset));
                 entry.count += count;
                 entry.jumped += jumped + idle_jumps;
                 let mut cycles = meta.cost.cycles(count, jumped + idle_jumps);
@@ -205,7 +212,7 @@ impl Observer for Counts {
 
     fn wait(&mut self, pc: u32, wait: Wait) {
         if self.active {
-            let entry = self.table.at(pc);
+            let entry = self.entry(pc);
             // A port that saves cycles takes them off the same cause at the same address, which the
             // instruction's own count (folded in later) always covers.
             let sum = &mut entry.cycles[wait.cause];
