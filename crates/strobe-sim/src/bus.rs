@@ -6,6 +6,8 @@
 
 use strobe_model::{Bounds, Cause};
 
+mod bit_band;
+
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
 use crate::flash::FlashTiming;
@@ -102,6 +104,12 @@ pub struct Bus {
     pub(crate) last_reset: ResetCause,
     /// A device has sent an event, which wakes a core from WFE. The core takes it.
     pub(crate) event: bool,
+    /// A device has raised the non-maskable interrupt. The core takes it.
+    pub(crate) nmi: bool,
+    /// The core sees the bit-band aliases.
+    pub(crate) bit_band: bool,
+    /// Devices answer although their clock is off.
+    pub(crate) answer_unclocked: bool,
     resets: Vec<(u16, u8)>,
     pub(crate) flash_settings: Vec<FlashSetting>,
     pub(crate) flash_timing: FlashTiming,
@@ -115,6 +123,7 @@ pub struct Bus {
     /// Code was decoded from RAM: stores must be looked at.
     pub(crate) code_in_ram: bool,
     code_range: std::ops::Range<u32>,
+    writable_code: std::ops::Range<u32>,
     busy_until: [u64; 4],
     pub(crate) contended_until: u64,
     /// What nobody modelled.
@@ -135,6 +144,13 @@ pub struct Bus {
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
 /// registers, not faults.
 const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// How far a load relative to the program counter reaches (ARMv7-M, LDR literal).
+const LITERAL_REACH: u32 = 4096;
+
+fn overlaps(range: &std::ops::Range<u32>, start: u32, end: u32) -> bool {
+    range.start < end && start < range.end
+}
 
 impl Bus {
     /// A bus with two memories and no devices.
@@ -158,6 +174,9 @@ impl Bus {
             reset_request: None,
             last_reset: ResetCause::PowerOn,
             event: false,
+            nmi: false,
+            bit_band: false,
+            answer_unclocked: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
@@ -167,6 +186,7 @@ impl Bus {
             flash_reads_wait: false,
             code_in_ram: false,
             code_range: 0..0,
+            writable_code: 0..0,
             busy_until: [0; 4],
             contended_until: 0,
             unmodelled: Unmodelled::default(),
@@ -252,9 +272,11 @@ impl Bus {
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let value = value & size.mask();
-        let memory =
-            [&mut self.ram].into_iter().chain(&mut self.more).find(|m| m.contains(address));
-        if let Some(memory) = memory.filter(|m| m.kind == MemoryKind::Ram) {
+        let memory = [&mut self.ram, &mut self.flash]
+            .into_iter()
+            .chain(&mut self.more)
+            .find(|m| m.contains(address));
+        if let Some(memory) = memory.filter(|m| m.writable) {
             return memory.write(address, size, value).ok_or(BusFault { address });
         }
         if self.memory_at(address).is_some() {
@@ -288,7 +310,7 @@ impl Bus {
             slot.unclocked_pc = self.pc;
         }
         slot.unclocked += 1;
-        false
+        self.answer_unclocked
     }
 
     /// Whether the clock controller lets a device's clock through.
@@ -509,11 +531,22 @@ impl Bus {
 
     /// A store may have changed decoded code.
     pub(crate) fn code_written(&mut self, address: u32, size: Size) {
+        let address = self.unalias(address);
         let end = address.wrapping_add(size.bytes());
-        if self.code_in_ram && self.code_range.start < end && address < self.code_range.end {
+        let in_ram = self.code_in_ram && overlaps(&self.code_range, address, end);
+        if in_ram || overlaps(&self.writable_code, address, end) {
             self.generation += 1;
             self.attention = true;
         }
+    }
+
+    /// Code was decoded from flash that firmware can write. What lies around it may be literals, which
+    /// decoded code takes for constants.
+    pub(crate) fn note_writable_code(&mut self, from: u32, to: u32) {
+        let around = from.saturating_sub(LITERAL_REACH)..to.saturating_add(LITERAL_REACH);
+        let old = &self.writable_code;
+        let old = if old.is_empty() { around.clone() } else { old.clone() };
+        self.writable_code = old.start.min(around.start)..old.end.max(around.end);
     }
 
     /// Code was decoded from RAM.
@@ -553,6 +586,11 @@ impl Bus {
     pub fn device_named(&self, name: &str) -> Option<DeviceId> {
         let at = self.slots.iter().position(|s| s.name.eq_ignore_ascii_case(name))?;
         Some(DeviceId(at as u8))
+    }
+
+    /// Whether devices answer although their clock is off, which no chip's do.
+    pub fn answers_unclocked(&self) -> bool {
+        self.answer_unclocked
     }
 
     /// Devices that were accessed while their clock was off.
@@ -601,6 +639,15 @@ impl Bus {
         let streams =
             self.slots.iter().filter(|s| s.device.as_ref().is_some_and(|d| d.is_stream()));
         streams.map(|s| s.name.as_str())
+    }
+
+    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger has
+    /// stopped; time goes on for all devices. Stops at `limit` at the latest.
+    pub fn finish_sending(&mut self, limit: u64) {
+        let sending = |slot: &Slot| slot.device.as_ref().is_some_and(|d| d.is_sending());
+        while self.next_due <= limit && self.slots.iter().any(sending) {
+            self.run_events(self.next_due);
+        }
     }
 
     /// How many bytes from the host a serial device can take now.

@@ -8,7 +8,10 @@ use crate::clock::{ClockChange, Clocks, Gate};
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
+pub mod arm;
+mod counter;
 mod registers;
+mod serial;
 pub mod stm32;
 mod unmodelled;
 
@@ -57,6 +60,8 @@ pub enum ResetCause {
     Software,
     /// The independent watchdog ran out or was refreshed too early.
     IndependentWatchdog,
+    /// A watchdog ran out a second time, its interrupt unanswered.
+    Watchdog,
 }
 
 impl std::fmt::Display for ResetCause {
@@ -65,6 +70,7 @@ impl std::fmt::Display for ResetCause {
             ResetCause::PowerOn => "power-on",
             ResetCause::Software => "software (SYSRESETREQ)",
             ResetCause::IndependentWatchdog => "independent watchdog",
+            ResetCause::Watchdog => "watchdog",
         })
     }
 }
@@ -128,6 +134,11 @@ pub trait Device: Send {
         false
     }
 
+    /// Whether the device has accepted something that it has not sent yet.
+    fn is_sending(&self) -> bool {
+        false
+    }
+
     /// How many bytes from the host the device can take without losing any.
     fn host_room(&self) -> usize {
         0
@@ -180,7 +191,7 @@ const GENERIC: &[(&str, Maker)] =
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    GENERIC.iter().chain(stm32::MODELS)
+    GENERIC.iter().chain(arm::MODELS).chain(stm32::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
@@ -301,6 +312,12 @@ impl Context<'_> {
     pub fn serial_frame(&mut self, direction: Direction, value: u16) {
         let frame = SerialFrame { cycle: self.bus.now, device: self.id, direction, value };
         self.bus.frames.push(frame);
+    }
+
+    /// Raises the non-maskable interrupt.
+    pub fn non_maskable_interrupt(&mut self) {
+        self.bus.nmi = true;
+        self.bus.attention = true;
     }
 
     /// Asks for a system reset (watchdog, software).

@@ -28,6 +28,8 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// First address.
     pub base: u32,
+    /// Whether firmware can write it: RAM, and what stands in for flash on FPGA boards.
+    pub writable: bool,
     /// Contents.
     pub data: Vec<u8>,
 }
@@ -36,7 +38,8 @@ impl Memory {
     /// A memory of `size` bytes; flash starts erased (all ones), RAM as zero.
     pub fn new(name: &str, kind: MemoryKind, base: u32, size: u32) -> Self {
         let fill = if kind == MemoryKind::Flash { 0xff } else { 0 };
-        Memory { name: name.to_owned(), kind, base, data: vec![fill; size as usize] }
+        let writable = kind == MemoryKind::Ram;
+        Memory { name: name.to_owned(), kind, base, writable, data: vec![fill; size as usize] }
     }
 
     /// Whether `address` lies in it.

@@ -156,6 +156,9 @@ impl<O: Observer> Machine<O> {
             self.system_reset(cause);
         }
         self.system.event |= std::mem::take(&mut self.bus.event);
+        if std::mem::take(&mut self.bus.nmi) {
+            self.system.pend_nmi(self.now);
+        }
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
@@ -278,6 +281,10 @@ impl<O: Observer> Machine<O> {
             }
             let block = &self.blocks.all[id as usize];
             self.bus.note_code_in_ram(block.start, block.end);
+        } else if self.bus.flash.writable {
+            let block = &self.blocks.all[id as usize];
+            let (start, end) = (self.bus.unalias(block.start), self.bus.unalias(block.end));
+            self.bus.note_writable_code(start, end);
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);
