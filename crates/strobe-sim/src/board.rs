@@ -6,6 +6,7 @@
 use crate::bus::Bus;
 use crate::cortexm::CoreOptions;
 use crate::cortexm::timing::Timing;
+use crate::flash::FlashCaches;
 
 mod build;
 mod check;
@@ -135,9 +136,19 @@ impl Board {
         &self.file.flash.timing
     }
 
-    /// Flash timing at one setting.
+    /// Flash timing at one setting with the caches, if there are any, off.
     pub fn flash_timing_at(&self, wait_states: u8, prefetch: bool) -> Option<&FlashEntry> {
-        self.flash_timing().iter().find(|t| t.applies(wait_states, prefetch))
+        self.flash_timing_with(wait_states, prefetch, FlashCaches::default())
+    }
+
+    /// Flash timing at one setting.
+    pub fn flash_timing_with(
+        &self,
+        wait_states: u8,
+        prefetch: bool,
+        caches: FlashCaches,
+    ) -> Option<&FlashEntry> {
+        self.flash_timing().iter().find(|t| t.applies(wait_states, prefetch, caches))
     }
 }
 

@@ -46,6 +46,7 @@ fn memory(entry: &MemoryEntry) -> Memory {
         // It comes up as RAM does, not as erased flash.
         memory.data.fill(0);
     }
+    (memory.core_only, memory.banks) = (entry.core_only, entry.banks.clone());
     for contents in &entry.contents {
         for (address, &word) in (contents.address..).step_by(4).zip(&contents.words) {
             memory.write(address, crate::device::Size::Word, word);
@@ -54,14 +55,14 @@ fn memory(entry: &MemoryEntry) -> Memory {
     memory
 }
 
-/// Entries for both prefetch settings become two.
+/// An entry for several settings becomes one for each.
 fn flash_settings(file: &File) -> Vec<FlashSetting> {
-    let both = file.flash.timing.iter().flat_map(|t| [(t, false), (t, true)]);
-    both.filter(|(t, prefetch)| t.applies(t.wait_states, *prefetch))
-        .filter_map(|(t, prefetch)| {
-            Some(FlashSetting { wait_states: t.wait_states, prefetch, timing: t.timing().ok()? })
-        })
-        .collect()
+    let all = file.flash.timing.iter().flat_map(|t| t.settings().map(move |s| (t, s)));
+    all.filter_map(|(t, (prefetch, caches))| {
+        let timing = t.timing().ok()?;
+        Some(FlashSetting { wait_states: t.wait_states, prefetch, caches, timing })
+    })
+    .collect()
 }
 
 fn make(entry: &DeviceEntry, id: DeviceId, bus: &mut Bus) -> Result<Box<dyn Device>, BoardError> {
@@ -85,6 +86,7 @@ fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
         slave: match entry.bus {
             BusKind::Ahb => Slave::Ahb,
             BusKind::Apb => Slave::Apb,
+            BusKind::Apb2 => Slave::Apb2,
         },
         gate: entry.gate,
         gate_name: entry.gate_name.clone(),

@@ -138,7 +138,7 @@ impl DualTimer {
     }
 
     fn publish(&mut self, cx: &mut Context) {
-        let (divider, now) = (cx.clocks().apb_divider, cx.now());
+        let (divider, now) = (cx.bus_divider(), cx.now());
         self.0.iter_mut().for_each(|half| half.configure(divider, now));
         cx.interrupt(0, self.0.iter().any(Half::masked));
         match earliest(self.0.iter().map(Half::due)) {

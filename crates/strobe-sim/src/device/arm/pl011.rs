@@ -153,7 +153,7 @@ impl Pl011 {
         let divisor = if self.options.forgiving { self.divisor.max(64) } else { self.divisor };
         // A bit is 16 divisors, a divisor unit a 64th of a clock.
         let clocks = (u64::from(bits) * u64::from(divisor)).div_ceil(4);
-        (divisor > 0).then(|| clocks * u64::from(cx.clocks().apb_divider.max(1)))
+        (divisor > 0).then(|| clocks * u64::from(cx.bus_divider()))
     }
 
     fn frame_bits(&self) -> u32 {

@@ -48,7 +48,7 @@ impl Timer {
 
     fn publish(&mut self, cx: &mut Context) {
         let on = bit(self.ctrl, ctrl::ENABLE) && self.ctrl & EXTERNAL == 0;
-        self.counter.run(on, cx.clocks().apb_divider.into(), cx.now());
+        self.counter.run(on, cx.bus_divider().into(), cx.now());
         cx.interrupt(0, self.interrupt);
         let watched = bit(self.ctrl, ctrl::INTERRUPT) && !self.interrupt;
         match self.counter.due().filter(|_| watched) {

@@ -92,7 +92,7 @@ impl Uart {
     fn frame(&self, cx: &Context) -> Option<u64> {
         let divider = if self.forgiving { self.divider.max(LEAST_DIVIDER) } else { self.divider };
         let cycles = u64::from(divider) * u64::from(FRAME_BITS);
-        (divider >= LEAST_DIVIDER).then(|| cycles * u64::from(cx.clocks().apb_divider.max(1)))
+        (divider >= LEAST_DIVIDER).then(|| cycles * u64::from(cx.bus_divider()))
     }
 
     fn state(&self) -> u32 {

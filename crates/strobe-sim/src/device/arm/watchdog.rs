@@ -70,7 +70,7 @@ impl Watchdog {
 
     fn publish(&mut self, cx: &mut Context) {
         let on = bit(self.control, control::INTERRUPT);
-        self.counter.run(on, cx.clocks().apb_divider.into(), cx.now());
+        self.counter.run(on, cx.bus_divider().into(), cx.now());
         if !self.options.nmi {
             cx.interrupt(0, self.raw && on);
         }

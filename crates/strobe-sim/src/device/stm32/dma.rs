@@ -69,7 +69,7 @@ impl Timing {
         match cx.slave_of(address) {
             Slave::Flash => self.ahb_cycles + u32::from(cx.flash_wait_states()),
             Slave::Ram | Slave::Ahb => self.ahb_cycles,
-            Slave::Apb => self.apb_cycles * cx.clocks().apb_divider.max(1),
+            Slave::Apb | Slave::Apb2 => self.apb_cycles * cx.divider_of(address),
         }
     }
 }

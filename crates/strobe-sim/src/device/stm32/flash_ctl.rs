@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::register::{bit, merge, part};
 use crate::device::{Context, Create, Device, Size};
+use crate::flash::FlashCaches;
 
 const ACR: u32 = 0x00;
 const KEYR: u32 = 0x04;
@@ -88,7 +89,8 @@ impl FlashController {
     }
 
     fn apply(&self, cx: &mut Context) {
-        cx.set_flash(self.wait_states(), self.acr & ACR_PRFTBE != 0);
+        let prefetch = self.acr & ACR_PRFTBE != 0;
+        cx.set_flash(self.wait_states(), prefetch, FlashCaches::default());
         self.check_speed(cx);
     }
 

@@ -195,7 +195,7 @@ impl Spi {
 
     /// Half a clock period in core cycles.
     fn half(&self, cx: &Context) -> u64 {
-        u64::from(cx.clocks().apb_divider.max(1)) << (self.cr1 >> cr1::BR & 7)
+        u64::from(cx.bus_divider()) << (self.cr1 >> cr1::BR & 7)
     }
 
     /// Begins a frame if there is one to send or the clock runs by itself; false if not.

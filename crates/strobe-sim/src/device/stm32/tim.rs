@@ -272,7 +272,7 @@ impl Device for Timer {
 
     fn clock_changed(&mut self, cx: &mut Context) {
         self.catch_up(cx.now());
-        self.rebase(u64::from(cx.clocks().timer_divider.max(1)), cx.now());
+        self.rebase(u64::from(cx.timer_divider()), cx.now());
         self.gate(cx);
         self.publish(cx);
     }
@@ -282,7 +282,7 @@ impl Device for Timer {
         channels.iter_mut().for_each(Channel::reset);
         let requests = std::mem::take(&mut self.requests);
         *self = Timer::new(self.features, channels, requests);
-        self.divider = u64::from(cx.clocks().timer_divider.max(1));
+        self.divider = u64::from(cx.timer_divider());
         self.publish(cx);
     }
 }

@@ -173,7 +173,7 @@ impl Usart {
         };
         match cx.clocks().kernel_hz(&self.name) {
             Some(hz) => Baud::new(per_bit, cx.clocks().core_hz(), hz),
-            None => Baud::new(per_bit, cx.clocks().apb_divider, 1),
+            None => Baud::new(per_bit, cx.bus_divider(), 1),
         }
     }
 
