@@ -14,6 +14,7 @@ mod counter;
 mod registers;
 mod serial;
 pub mod stm32;
+pub mod ti;
 mod unmodelled;
 
 #[cfg(test)]
@@ -192,7 +193,7 @@ const GENERIC: &[(&str, Maker)] =
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    GENERIC.iter().chain(arm::MODELS).chain(stm32::MODELS)
+    GENERIC.iter().chain(arm::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
