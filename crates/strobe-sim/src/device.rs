@@ -58,6 +58,8 @@ pub enum ResetCause {
     Software,
     /// The independent watchdog ran out or was refreshed too early.
     IndependentWatchdog,
+    /// The window watchdog ran out or was refreshed too early.
+    WindowWatchdog,
 }
 
 impl std::fmt::Display for ResetCause {
@@ -66,6 +68,7 @@ impl std::fmt::Display for ResetCause {
             ResetCause::PowerOn => "power-on",
             ResetCause::Software => "software (SYSRESETREQ)",
             ResetCause::IndependentWatchdog => "independent watchdog",
+            ResetCause::WindowWatchdog => "window watchdog",
         })
     }
 }
