@@ -41,6 +41,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-syscfg", syscfg::create),
     ("stm32-tim", tim::create),
     ("stm32-usart", usart::create),
+    ("stm32-usart-v1", usart::v1::create),
     ("stm32f4-flash", flashf4::create),
     ("stm32f4-rcc", rccf4::create),
 ];
