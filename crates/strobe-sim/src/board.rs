@@ -11,6 +11,7 @@ use crate::flash::FlashCaches;
 mod build;
 mod check;
 pub mod file;
+mod inherit;
 
 pub use file::{CoreEntry, FlashEntry};
 
@@ -60,23 +61,32 @@ const BUILTIN: &[(&str, &str)] = &[
 impl Board {
     /// Parses and checks a board file.
     pub fn parse(toml: &str) -> Result<Board, BoardError> {
-        let file: file::File = toml::from_str(toml)
-            .map_err(|e| BoardError::Syntax(e.to_string().trim_end().to_owned()))?;
+        let syntax = |e: toml::de::Error| BoardError::Syntax(e.to_string().trim_end().to_owned());
+        let file: file::File = match inherit::resolve(&inherit::parse(toml)?)? {
+            Some(whole) => whole.try_into().map_err(syntax)?,
+            // Straight from the text, errors name the line.
+            None => toml::from_str(toml).map_err(syntax)?,
+        };
         check::check(&file)?;
         let board = Board { file };
         // Models check their own options when they are made; a parsed board must build.
-        board.build()?;
+        let bus = board.build()?;
+        check::check_pins(&board.file, &bus)?;
         Ok(board)
     }
 
     /// A board that comes with the project.
     pub fn builtin(name: &str) -> Result<Board, BoardError> {
+        Board::parse(Board::builtin_text(name)?)
+    }
+
+    fn builtin_text(name: &str) -> Result<&'static str, BoardError> {
         let found = BUILTIN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, toml) = found.ok_or_else(|| BoardError::UnknownBuiltin {
             name: name.to_owned(),
             known: Board::builtin_names().collect::<Vec<_>>().join(", "),
         })?;
-        Board::parse(toml)
+        Ok(toml)
     }
 
     /// Names of the boards that come with the project.
@@ -124,6 +134,11 @@ impl Board {
             vtor_mask: core.vtor_mask,
             vectors: core.vectors,
         }
+    }
+
+    /// What the circuit board calls its pins, as (name, pin), in order of the names.
+    pub fn pin_names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.file.pins.iter().map(|(name, pin)| (name.as_str(), pin.as_str()))
     }
 
     /// Core clock at reset, in hertz.

@@ -64,6 +64,8 @@ pub enum ResetCause {
     IndependentWatchdog,
     /// A watchdog ran out a second time, its interrupt unanswered.
     Watchdog,
+    /// The window watchdog ran out or was refreshed too early.
+    WindowWatchdog,
 }
 
 impl std::fmt::Display for ResetCause {
@@ -73,6 +75,7 @@ impl std::fmt::Display for ResetCause {
             ResetCause::Software => "software (SYSRESETREQ)",
             ResetCause::IndependentWatchdog => "independent watchdog",
             ResetCause::Watchdog => "watchdog",
+            ResetCause::WindowWatchdog => "window watchdog",
         })
     }
 }

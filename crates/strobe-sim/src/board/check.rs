@@ -2,6 +2,7 @@
 
 use super::BoardError;
 use super::file::{AddressRange, File, Kind, MemoryEntry};
+use crate::bus::Bus;
 use crate::cortexm::timing::CoreKind;
 
 /// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
@@ -145,6 +146,17 @@ fn check_devices(file: &File) -> Result<(), BoardError> {
             if gate.is_some_and(|g| g.bit > 31) {
                 return Err(BoardError::value(format!("{key}: {what}"), "bit is 0 to 31"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Names of pins must mean pins that some port has.
+pub(super) fn check_pins(file: &File, bus: &Bus) -> Result<(), BoardError> {
+    for (name, pin) in &file.pins {
+        if !bus.signals.pins().any(|id| bus.signals.name(id) == pin) {
+            let problem = format!("no port has a pin `{pin}`");
+            return Err(BoardError::value(format!("pins.{name}"), problem));
         }
     }
     Ok(())

@@ -1,4 +1,11 @@
 //! The board file format, key by key. Unknown keys are errors that name the known ones.
+//!
+//! A file may begin with `base = "stm32f407"`, the name of a built-in board, and then give only what differs:
+//! tables are joined key by key, devices and memories are found by their name or added, `ready` and
+//! `reset_value` are added to, everything else (lists included) is replaced. `remove = ["ETH"]` leaves out
+//! devices or memories of the base.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -38,6 +45,9 @@ pub struct File {
     /// What unmodelled registers hold at reset, where not zero.
     #[serde(default)]
     pub reset_value: Vec<ResetValue>,
+    /// What the circuit board calls its pins: `LED = "PC13"`.
+    #[serde(default)]
+    pub pins: BTreeMap<String, String>,
 }
 
 /// The core and what its implementer chose.

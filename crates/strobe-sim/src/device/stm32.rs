@@ -1,6 +1,7 @@
 //! Peripherals of STMicroelectronics' STM32 parts, one file per block.
 //!
-//! Register layouts follow RM0360 (STM32F030/F070); what a board may vary is in the board file.
+//! Register layouts follow RM0360 (STM32F030/F070) and RM0090 (STM32F405/407), whose chapter each module names;
+//! what a board may vary is in the board file.
 
 use super::Maker;
 
@@ -8,10 +9,12 @@ mod crc;
 mod dma;
 mod exti;
 mod flash_ctl;
+mod flashf4;
 mod gpio;
 mod iwdg;
 mod pwr;
 mod rcc;
+mod rccf4;
 pub(super) mod register;
 mod spi;
 mod syscfg;
@@ -20,6 +23,9 @@ mod usart;
 
 /// The wire by which power control lets the backup domain be written (PWR_CR.DBP).
 const BACKUP_WRITABLE: &str = "PWR_DBP";
+
+/// The clock of USB, SDIO and the random number generator, as its name in the clock tree.
+const PLL48: &str = "PLL48";
 
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[
@@ -35,4 +41,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-syscfg", syscfg::create),
     ("stm32-tim", tim::create),
     ("stm32-usart", usart::create),
+    ("stm32-usart-v1", usart::v1::create),
+    ("stm32f4-flash", flashf4::create),
+    ("stm32f4-rcc", rccf4::create),
 ];

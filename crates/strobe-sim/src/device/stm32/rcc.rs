@@ -10,7 +10,7 @@ use crate::clock::Gate;
 use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
-mod oscillator;
+pub(super) mod oscillator;
 mod tree;
 
 use oscillator::{Source, State};
@@ -401,9 +401,11 @@ impl Device for Rcc {
                 self.states = [State::Off; 6];
                 self.states[Source::Hsi as usize] = State::Ready;
             }
-            ResetCause::Watchdog => self.csr |= CSR_WWDGRSTF | CSR_PINRSTF,
             ResetCause::Software => self.csr |= CSR_SFTRSTF | CSR_PINRSTF,
             ResetCause::IndependentWatchdog => self.csr |= CSR_IWDGRSTF | CSR_PINRSTF,
+            ResetCause::WindowWatchdog | ResetCause::Watchdog => {
+                self.csr |= CSR_WWDGRSTF | CSR_PINRSTF;
+            }
         }
         self.system = Source::Hsi;
         self.states[Source::Hsi as usize] = State::Ready;

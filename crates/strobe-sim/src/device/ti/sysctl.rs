@@ -259,7 +259,9 @@ impl Device for Sysctl {
         self.causes |= match cx.reset_cause() {
             ResetCause::PowerOn => RESC_POR,
             ResetCause::Software => RESC_SW,
-            ResetCause::IndependentWatchdog | ResetCause::Watchdog => RESC_WDT,
+            ResetCause::IndependentWatchdog | ResetCause::WindowWatchdog | ResetCause::Watchdog => {
+                RESC_WDT
+            }
         };
         self.setting = Setting::RESET;
         (self.locking, self.locked) = (None, false);
