@@ -246,6 +246,11 @@ impl Context<'_> {
         self.bus.gate_open(self.id)
     }
 
+    /// Whether the device of that name has its clock; one that the board lacks has none.
+    pub fn is_clocked(&self, device: &str) -> bool {
+        self.bus.device_named(device).is_some_and(|id| self.bus.gate_open(id))
+    }
+
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);

@@ -11,7 +11,7 @@ use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
 pub(super) mod oscillator;
-mod tree;
+pub(super) mod tree;
 
 use oscillator::{Source, State};
 
