@@ -11,6 +11,7 @@ mod exec;
 mod fast;
 pub mod fault;
 pub mod insn;
+mod jit;
 mod run;
 pub mod system;
 pub mod timing;

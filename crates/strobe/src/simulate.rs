@@ -47,6 +47,9 @@ pub struct Options {
     /// After a fault go on into the firmware's HardFault handler, instead of ending there.
     #[arg(long)]
     run_on: bool,
+    /// Do not compile hot code for the host: the same figures, several times more slowly.
+    #[arg(long)]
+    interpret: bool,
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     quiet: bool,
@@ -133,6 +136,7 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
         strict: options.strict,
         run_on_after_fault: options.run_on,
+        interpret: options.interpret,
         ..Settings::default()
     };
     if settings.to.is_some() && settings.from.is_none() {

@@ -5,6 +5,7 @@
 
 use super::decode::decode;
 use super::insn::Insn;
+use super::jit::Compiled;
 use super::timing::{Cost, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
@@ -68,6 +69,10 @@ pub struct Block {
     pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
+    /// Runs in the interpreter since it was last looked at for compiling.
+    pub(crate) heat: u32,
+    /// Its compiled code, if it can be entered here.
+    pub(super) compiled: Option<Compiled>,
 }
 
 impl Meta {
@@ -246,6 +251,8 @@ impl Blocks {
             target: NONE,
             idle: false,
             stop_here,
+            heat: 0,
+            compiled: None,
         };
         block.idle = block.is_idle_loop();
         if block.idle {
