@@ -271,13 +271,15 @@ impl<O: Observer> Machine<O> {
         let Some(id) = self.blocks.decode(pc, &self.bus, &self.timing) else {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);
         };
-        if self.bus.ram.contains(pc) || self.bus.more.iter().any(|m| m.contains(pc)) {
+        let real = self.bus.unalias(pc);
+        if self.bus.ram.contains(real) || self.bus.more.iter().any(|m| m.contains(real)) {
             if !self.bus.code_in_ram {
                 // Compiled code does not look whether its stores hit code.
                 self.forget_compiled();
             }
             let block = &self.blocks.all[id as usize];
-            self.bus.note_code_in_ram(block.start, block.end);
+            let size = block.end.wrapping_sub(block.start);
+            self.bus.note_code_in_ram(real, real.wrapping_add(size));
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);
