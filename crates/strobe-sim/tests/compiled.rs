@@ -111,3 +111,39 @@ fn compiled_code_and_interpreter_see_the_same() {
         }
     }
 }
+
+/// Writes `movs r0, #i; bx lr` to RAM for i below 200, calls it ten times each, and sums what it returns
+/// in R6; a word next to the code is written, too. Then BKPT.
+const SELF_MODIFYING: [u16; 28] = [
+    // ldr r4, =0x20000000; movs r5, #0; movs r6, #0; ldr r7, =0x2000
+    0x4c0a, 0x2500, 0x2600, 0x4f0a,
+    // loop: movs r1, r7; orrs r1, r5; strh r1, [r4]; ldr r1, =0x4770; strh r1, [r4, #2]; str r6, [r4, #8]
+    0x0039, 0x4329, 0x8021, 0x4909, 0x8061, 0x60a6,
+    // movs r1, #1; orrs r1, r4; movs r2, #10
+    0x2101, 0x4321, 0x220a, // again: blx r1; adds r6, r6, r0; subs r2, #1; bne again
+    0x4788, 0x1836, 0x3a01, 0xd1fb, // adds r5, #1; cmp r5, #200; bne loop; bkpt; nop
+    0x3501, 0x2dc8, 0xd1ef, 0xbe00, 0x46c0, // the literals
+    0x0000, 0x2000, 0x2000, 0x0000, 0x4770, 0x0000,
+];
+
+#[test]
+fn code_in_ram_that_changes_is_seen_by_compiled_code() {
+    let run = |compile_after| {
+        let mut bus = Board::builtin("cortex-m0").unwrap().build().unwrap();
+        let head = [0x2000_1000u32, 0x101].map(u32::to_le_bytes).concat();
+        bus.load(0, &head).unwrap();
+        let code: Vec<u8> = SELF_MODIFYING.iter().flat_map(|h| h.to_le_bytes()).collect();
+        bus.load(0x100, &code).unwrap();
+        let options = Board::builtin("cortex-m0").unwrap().core_options();
+        let mut machine = Machine::new(bus, &options, ());
+        machine.set_compile_after(compile_after);
+        machine.reset().unwrap();
+        let stop = machine.run(1_000_000, &AtomicBool::new(false));
+        assert!(matches!(stop, strobe_sim::cortexm::Stop::HardFault(_)), "{stop:?}");
+        (machine.cpu.registers(), machine.cycles(), machine.instructions())
+    };
+    let interpreted = run(None);
+    assert_eq!(interpreted.0[6], 10 * (0..200).sum::<u32>());
+    assert_eq!(run(Some(1)), interpreted);
+    assert_eq!(run(Some(4)), interpreted);
+}

@@ -11,6 +11,7 @@ use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
 use crate::memory::MemoryKind;
+use std::collections::HashMap;
 use strobe_model::Bounds;
 
 /// A decoded block, by index.
@@ -126,6 +127,8 @@ pub(crate) struct Blocks {
     pub(crate) all: Vec<Block>,
     flash: Vec<BlockId>,
     ram: Vec<BlockId>,
+    /// Those in aliases and further memories.
+    elsewhere: HashMap<u32, BlockId>,
     generation: u32,
     /// Addresses at which every block must begin, sorted: function starts (from symbols).
     entries: Vec<u32>,
@@ -155,6 +158,7 @@ impl Blocks {
         self.all.clear();
         self.flash.clear();
         self.ram.clear();
+        self.elsewhere.clear();
     }
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
@@ -175,7 +179,10 @@ impl Blocks {
             return id;
         }
         let at = (pc.wrapping_sub(bus.ram.base) / 2) as usize;
-        self.ram.get(at).copied().unwrap_or(NONE)
+        match self.ram.get(at) {
+            Some(&id) => id,
+            None => self.elsewhere.get(&pc).copied().unwrap_or(NONE),
+        }
     }
 
     /// Number of the function that `address` lies in, counting from its entry; 0 before the first.
@@ -202,7 +209,7 @@ impl Blocks {
                 return;
             }
         }
-        // Code in an alias or a further memory is rare: it is decoded again each time.
+        self.elsewhere.insert(pc, id);
     }
 
     fn build(&self, pc: u32, bus: &Bus, timing: &Timing) -> Option<Block> {

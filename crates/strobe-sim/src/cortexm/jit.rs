@@ -32,6 +32,9 @@ const WARM: u32 = 8;
 /// Compiled instructions at most; what is hot after that stays interpreted.
 const MOST_INSTRUCTIONS: usize = 1 << 18;
 
+/// Memories besides flash and RAM that compiled code reaches.
+const MOST_MEMORIES: usize = 6;
+
 /// What compiled code counts of one block.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -95,7 +98,7 @@ impl Jit {
 
     /// Compiles the region around a block that has become hot, if that can be done.
     fn compile(&mut self, blocks: &mut Blocks, bus: &Bus, hot: BlockId, warm: u32) {
-        if self.instructions > MOST_INSTRUCTIONS || bus.code_in_ram {
+        if self.instructions > MOST_INSTRUCTIONS {
             return;
         }
         if self.compiler.is_none() {
@@ -147,6 +150,10 @@ impl<O: Observer> Machine<O> {
     /// Runs compiled code from a block on that fits before the horizon.
     pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
         let region = &mut self.jit.regions[at.region as usize];
+        let mut more = [std::ptr::null_mut(); MOST_MEMORIES];
+        for (at, memory) in more.iter_mut().zip(&mut self.bus.more) {
+            *at = memory.data.as_mut_ptr();
+        }
         let mut frame = Frame {
             budget: (self.horizon - self.now) as i64,
             instructions: self.instructions,
@@ -154,6 +161,7 @@ impl<O: Observer> Machine<O> {
             carry: self.carry.carry,
             value: 0,
             ram: self.bus.ram.data.as_mut_ptr(),
+            more,
             flash: self.bus.flash.data.as_ptr(),
             slots: region.slots.as_mut_ptr(),
         };

@@ -159,7 +159,7 @@ impl<O: Observer> Machine<O> {
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
-            self.bus.code_in_ram = false;
+            self.bus.code_range = 0..0;
             self.forget_code();
             self.blocks.refresh(&self.bus);
         }
@@ -271,13 +271,10 @@ impl<O: Observer> Machine<O> {
         let Some(id) = self.blocks.decode(pc, &self.bus, &self.timing) else {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);
         };
-        if self.bus.ram.contains(pc) || self.bus.more.iter().any(|m| m.contains(pc)) {
-            if !self.bus.code_in_ram {
-                // Compiled code does not look whether its stores hit code.
-                self.forget_compiled();
-            }
-            let block = &self.blocks.all[id as usize];
-            self.bus.note_code_in_ram(block.start, block.end);
+        let block = &self.blocks.all[id as usize];
+        if self.bus.is_ram(pc) && self.bus.note_code_in_ram(block.start, block.end) {
+            // Compiled code does not look whether its stores hit this code.
+            self.forget_compiled();
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);

@@ -239,6 +239,12 @@ impl Build<'_> {
         self.leave_with(ExitKind::Indirect);
     }
 
+    /// The host address of a further memory.
+    pub(super) fn further_memory(&mut self, at: usize) -> Value {
+        let offset = offset_of!(Frame, more) + at * size_of::<*mut u8>();
+        self.b.ins().load(types::I64, trusted(), self.frame, offset as i32)
+    }
+
     /// A jump to this value or above may be an exception return, which needs care.
     pub(super) fn check_ordinary(&mut self, value: Value) {
         let ordinary =

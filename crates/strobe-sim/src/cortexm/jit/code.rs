@@ -9,7 +9,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
 
-use super::Slot;
+use super::{MOST_MEMORIES, Slot};
 use crate::cortexm::cpu::Cpu;
 
 /// What compiled code reads and writes besides the registers.
@@ -27,6 +27,8 @@ pub(super) struct Frame {
     pub(super) value: u32,
     pub(super) ram: *mut u8,
     pub(super) flash: *const u8,
+    /// The further memories, in the bus's order.
+    pub(super) more: [*mut u8; MOST_MEMORIES],
     pub(super) slots: *mut Slot,
 }
 
@@ -99,8 +101,8 @@ impl Code {
     pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; `frame.slots` at the region's own
-        // block numbers, for which `Region` holds one slot each; guest memory through `frame.ram` and
-        // `frame.flash` after comparing the offset with the length that the memory had when the code was
+        // block numbers, for which `Region` holds one slot each; guest memory through `frame.ram`,
+        // `frame.flash` and `frame.more` after comparing the offset with the length that the memory had when the code was
         // made (`memory::pointer`), and memories never change size. An entry number that does not exist
         // leaves at once.
         Exit::unpack(unsafe { (self.entry)(cpu, frame, entry) })

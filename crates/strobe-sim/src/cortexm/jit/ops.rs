@@ -48,8 +48,9 @@ pub(super) fn flags(insn: Insn) -> Effect {
 /// Whether there is code for an instruction that does not end its block.
 pub(super) fn is_known(insn: Insn, bus: &Bus) -> bool {
     match insn {
-        // What a literal in flash holds never changes.
-        Insn::LdrLit { address, .. } => bus.flash.read(address, Size::Word).is_some(),
+        Insn::LdrLit { address, .. } => {
+            bus.flash.contains(address) || bus.ram.read(address, Size::Word).is_some()
+        }
         _ => !insn.ends_block(),
     }
 }
@@ -327,8 +328,11 @@ impl Build<'_> {
         use Insn::*;
         match insn {
             LdrLit { t, address } => {
-                let value = self.bus.flash.read(address, Size::Word).unwrap_or_default();
-                let value = self.constant(value);
+                let value = match self.bus.flash.read(address, Size::Word) {
+                    // What a literal in flash holds never changes.
+                    Some(value) => self.constant(value),
+                    None => self.load_ram_at(address),
+                };
                 self.set(t, value);
             }
             LdrReg { t, n, m } => self.load_indexed(t, n, m, Size::Word, false),
