@@ -9,6 +9,7 @@ use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple};
 use super::insn::Insn;
 use super::run::{EXC_RETURN, End, Stop};
+use super::{exec_branch, irregular};
 use crate::device::Size;
 use crate::flash::HalfCycles;
 use crate::observe::{Observer, TransferKind};
@@ -27,19 +28,28 @@ impl<O: Observer> Machine<O> {
                 self.cpu.pc = block.start;
                 break;
             }
-            let mut port = FastPort { bus: &mut self.bus };
-            let body = block.body as usize;
-            let missed = block.insns[..body]
-                .iter()
-                .position(|&i| exec(&mut self.cpu, &mut port, i).is_err());
-            let end = match (missed, block.insns.get(body)) {
-                (Some(_), _) => None,
-                (None, None) => Some(End::Next),
-                (None, Some(&last)) => jump(&mut self.cpu, &mut port, last, block.end),
+            let mut port = FastPort { bus: &mut self.bus, spent: None };
+            let (body, plain) = (block.body as usize, block.plain);
+            let end = if plain {
+                let missed = block.insns[..body]
+                    .iter()
+                    .position(|&i| exec(&mut self.cpu, &mut port, i).is_err());
+                match (missed, block.insns.get(body)) {
+                    (Some(at), _) => Err(at),
+                    (None, None) => Ok(End::Next),
+                    (None, Some(&last)) => {
+                        jump(&mut self.cpu, &mut port, last, block.end).ok_or(body)
+                    }
+                }
+            } else {
+                irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations)
             };
-            let Some(end) = end else {
-                (self.now, self.instructions) = (now, instructions);
-                return self.finish_carefully(id, missed.unwrap_or(body));
+            let end = match end {
+                Ok(end) => end,
+                Err(at) => {
+                    (self.now, self.instructions) = (now, instructions);
+                    return self.finish_carefully(id, at);
+                }
             };
             now += u64::from(block.cycles);
             instructions += block.insns.len() as u64;
@@ -54,6 +64,12 @@ impl<O: Observer> Machine<O> {
             if O::COUNTS {
                 self.observer.block(id, jumped);
             }
+            if !plain {
+                self.now = now;
+                self.settle(id);
+                now = self.now;
+            }
+            let block = &self.blocks.all[id as usize];
             id = match end {
                 End::Next => {
                     let known = block.next;
@@ -97,7 +113,7 @@ impl<O: Observer> Machine<O> {
     #[cold]
     fn find_next(&mut self, id: BlockId) -> BlockId {
         self.cpu.pc = self.blocks.all[id as usize].end;
-        let next = self.blocks.lookup(self.cpu.pc, &self.bus);
+        let next = self.lookup();
         self.blocks.all[id as usize].next = next;
         next
     }
@@ -163,7 +179,7 @@ impl<O: Observer> Machine<O> {
 
 /// Executes the branch at a block's end; `None` leaves it to the careful path.
 #[inline(always)]
-fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
+pub(super) fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
     Some(match insn {
         Insn::BCond { condition, .. } => {
             if cpu.passes(condition) {
@@ -192,7 +208,7 @@ fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End
         }
         Insn::MovPc { m } => End::Indirect(cpu.r[(m & 15) as usize] | 1),
         Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[(m & 15) as usize]) | 1),
-        _ => return None,
+        _ => return exec_branch::branch(cpu, port, insn, next).ok().flatten(),
     })
 }
 
