@@ -48,7 +48,7 @@ impl<O: Observer> Machine<O> {
                 Ok(end) => end,
                 Err(at) => {
                     (self.now, self.instructions) = (now, instructions);
-                    return self.finish_carefully(id, at);
+                    return self.finish_carefully(id, at, plain);
                 }
             };
             now += u64::from(block.cycles);

@@ -138,6 +138,8 @@ impl<O: Observer> Machine<O> {
     fn service(&mut self, limit: u64) -> Result<(), Stop> {
         self.check = false;
         self.bus.attention = false;
+        // The firmware may have written CPACR.
+        self.cpu.fp_ready = false;
         self.bus.run_events(self.now);
         self.drain();
         if let Some((address, pc)) = self.bus.strict_hit.take() {

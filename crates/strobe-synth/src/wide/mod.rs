@@ -79,7 +79,7 @@ pub enum Rule {
     Twice,
     /// `l` is not `h`.
     LongResult,
-    /// `xM` is not 31: a pair of registers.
+    /// `xM` is not 31: a pair of registers. If they go to two registers, those differ.
     Pair,
     /// `jM` is at most 16 or 32: bits in front of the point.
     Fixed { size: u32 },
@@ -200,7 +200,10 @@ impl Wide {
             Rule::FieldUp => field('j') >= field('i'),
             Rule::Twice => field('n') == field('m'),
             Rule::LongResult => field('l') != field('h'),
-            Rule::Pair => field('x') != 15 || field('M') != 1,
+            Rule::Pair => {
+                let differ = field('l') != field('h') || !self.form().has('l');
+                differ && (field('x') != 15 || field('M') != 1)
+            }
             Rule::Fixed { size } => field('j') << 1 | field('M') <= size,
         }
     }
