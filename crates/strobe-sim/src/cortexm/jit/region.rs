@@ -83,7 +83,8 @@ fn entries(blocks: &[Member], hot: usize) -> Vec<usize> {
 /// Whether a block can be compiled.
 fn suits(block: &Block, bus: &Bus) -> bool {
     let ends = block.insns.get(block.body as usize).is_none_or(|&last| ops::is_jump(last));
-    !block.stop_here
+    block.plain
+        && !block.stop_here
         && !block.idle
         && ends
         && block.insns[..block.body as usize].iter().all(|&i| ops::is_known(i, bus))
