@@ -190,7 +190,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.pc = next;
         if O::COUNTS {
             self.observer.retired(id, at, false);
-            self.observer.skipped(id, at);
+            self.observer.skipped(id, at, 1);
         }
         if O::EACH {
             self.observer.instruction(&Retired { pc, start, cycles: SKIPPED, jumped: false });

@@ -59,11 +59,10 @@ impl<O: Observer> Machine<O> {
         if O::COUNTS {
             self.observer.block(id, jumped, 1);
         }
-        if block.plain {
-            self.warm(id);
-        } else {
+        if !block.plain {
             self.settle(id);
         }
+        self.warm(id);
         Left::Ended(id, end)
     }
 
