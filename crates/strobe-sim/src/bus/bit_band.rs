@@ -63,7 +63,7 @@ impl Bus {
             _ => (address, value),
         };
         self.write(address, size, value)?;
-        self.code_written(address, size);
+        self.code_written(address);
         Ok(())
     }
 }
