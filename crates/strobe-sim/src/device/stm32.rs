@@ -17,6 +17,7 @@ mod rcc;
 mod rccf4;
 pub(super) mod register;
 mod spi;
+mod streams;
 mod syscfg;
 mod tim;
 mod usart;
@@ -31,6 +32,7 @@ const PLL48: &str = "PLL48";
 pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-crc", crc::create),
     ("stm32-dma", dma::create),
+    ("stm32-dma-streams", streams::create),
     ("stm32-exti", exti::create),
     ("stm32-flash", flash_ctl::create),
     ("stm32-gpio", gpio::create),
