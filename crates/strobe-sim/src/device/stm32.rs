@@ -11,16 +11,19 @@ mod exti;
 mod flash_ctl;
 mod flashf4;
 mod gpio;
+mod i2c;
 mod iwdg;
 mod pwr;
 mod rcc;
 mod rccf4;
 pub(super) mod register;
+mod rng;
 mod spi;
 mod streams;
 mod syscfg;
 mod tim;
 mod usart;
+mod wwdg;
 
 /// The wire by which power control lets the backup domain be written (PWR_CR.DBP).
 const BACKUP_WRITABLE: &str = "PWR_DBP";
@@ -36,14 +39,17 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-exti", exti::create),
     ("stm32-flash", flash_ctl::create),
     ("stm32-gpio", gpio::create),
+    ("stm32-i2c-v1", i2c::create),
     ("stm32-iwdg", iwdg::create),
     ("stm32-pwr", pwr::create),
     ("stm32-rcc", rcc::create),
+    ("stm32-rng", rng::create),
     ("stm32-spi", spi::create),
     ("stm32-syscfg", syscfg::create),
     ("stm32-tim", tim::create),
     ("stm32-usart", usart::create),
     ("stm32-usart-v1", usart::v1::create),
+    ("stm32-wwdg", wwdg::create),
     ("stm32f4-flash", flashf4::create),
     ("stm32f4-rcc", rccf4::create),
 ];
