@@ -7,6 +7,7 @@ use super::Maker;
 
 mod crc;
 mod dma;
+mod eth;
 mod exti;
 mod flash_ctl;
 mod flashf4;
@@ -36,6 +37,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-crc", crc::create),
     ("stm32-dma", dma::create),
     ("stm32-dma-streams", streams::create),
+    ("stm32-eth", eth::create),
     ("stm32-exti", exti::create),
     ("stm32-flash", flash_ctl::create),
     ("stm32-gpio", gpio::create),
