@@ -55,7 +55,11 @@ impl BoardError {
 const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
     ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),
+    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
+    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
+    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
+    ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
 ];
 
 impl Board {
@@ -80,7 +84,7 @@ impl Board {
         Board::parse(Board::builtin_text(name)?)
     }
 
-    fn builtin_text(name: &str) -> Result<&'static str, BoardError> {
+    pub(crate) fn builtin_text(name: &str) -> Result<&'static str, BoardError> {
         let found = BUILTIN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, toml) = found.ok_or_else(|| BoardError::UnknownBuiltin {
             name: name.to_owned(),
@@ -169,5 +173,7 @@ impl Board {
 
 #[cfg(test)]
 mod stm32f070cb;
+#[cfg(test)]
+mod stm32f407;
 #[cfg(test)]
 mod tests;
