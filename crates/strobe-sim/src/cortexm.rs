@@ -25,6 +25,7 @@ pub mod fp;
 mod fp_convert;
 pub mod insn;
 mod irregular;
+mod jit;
 pub mod op;
 mod run;
 mod special;

@@ -279,7 +279,9 @@ impl Context<'_> {
 
     /// For a bus master: writes memory or a register as the DMA controller does.
     pub fn master_write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
-        self.bus.write(address, size, value)
+        self.bus.write(address, size, value)?;
+        self.bus.code_written(address, size);
+        Ok(())
     }
 
     /// For a bus master: which slave answers `address`.

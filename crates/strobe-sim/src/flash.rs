@@ -18,6 +18,13 @@ pub struct HalfCycles {
     pub high: u32,
 }
 
+impl HalfCycles {
+    /// Whether the event never costs anything.
+    pub fn is_zero(self) -> bool {
+        self == HalfCycles::default()
+    }
+}
+
 /// Extra cycles of one event as a board file writes them: `{ low = 1, likely = 1.5, high = 3 }`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +75,7 @@ impl FlashTiming {
 /// Turns half-cycle costs into whole cycles, carrying the rest, and sums the bounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HalfCycleCarry {
-    carry: u32,
+    pub(crate) carry: u32,
 }
 
 impl HalfCycleCarry {

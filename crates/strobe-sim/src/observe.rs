@@ -143,10 +143,11 @@ pub trait Observer {
     }
     /// All block ids are void: code or its timing has changed.
     fn forget(&mut self) {}
-    /// Block `id` ran from start to end; its last instruction jumped if `jumped`.
+    /// Block `id` ran from start to end `times` times; its last instruction jumped if `jumped`. Reported
+    /// at the latest when the machine stops.
     #[inline(always)]
-    fn block(&mut self, id: BlockId, jumped: bool) {
-        let _ = (id, jumped);
+    fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
+        let _ = (id, jumped, times);
     }
     /// Block `id` ran `times` times in a row, jumping back to itself each time.
     fn idle_block(&mut self, id: BlockId, times: u64) {
@@ -206,9 +207,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.forget();
     }
     #[inline(always)]
-    fn block(&mut self, id: BlockId, jumped: bool) {
-        self.0.block(id, jumped);
-        self.1.block(id, jumped);
+    fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
+        self.0.block(id, jumped, times);
+        self.1.block(id, jumped, times);
     }
     fn idle_block(&mut self, id: BlockId, times: u64) {
         self.0.idle_block(id, times);

@@ -146,7 +146,7 @@ impl HostPort {
         };
         let port = HostPort { device, output, lost: 0 };
         if let Some(path) = port.terminal() {
-            eprintln!("serial port {} is {path}", port.device);
+            let _ = writeln!(io::stderr(), "serial port {} is {path}", port.device);
         }
         Ok(port)
     }

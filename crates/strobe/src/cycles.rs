@@ -11,6 +11,7 @@ use crate::{board, exit, input, simulate};
 
 /// Explain a function: every instruction with its cycles and why, by block and loop iteration.
 #[derive(clap::Args)]
+#[command(after_help = exit::HELP)]
 pub struct Args {
     /// The firmware, an ELF file.
     firmware: PathBuf,
@@ -19,13 +20,14 @@ pub struct Args {
     /// Run the firmware as well, and show what each instruction really took.
     #[arg(long)]
     run: bool,
-    /// Flash wait states that the figures are for; with --run, those the firmware sets.
+    /// Flash wait states that the figures are for; by default none, with --run those the firmware has set at the
+    /// end.
     #[arg(long, value_name = "N", conflicts_with = "run")]
     wait_states: Option<u8>,
     /// With wait states: the prefetch buffer is off.
     #[arg(long, requires = "wait_states")]
     no_prefetch: bool,
-    /// Where to look for source files, if not where they were compiled.
+    /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
     /// Leave out the explanations.

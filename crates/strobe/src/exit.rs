@@ -1,6 +1,6 @@
 //! Exit codes: what each means, and how errors are printed.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use strobe_model::EndReason;
@@ -10,12 +10,18 @@ pub const HELP: &str = "\
 Exit codes:
   0        the run ended as asked, or the firmware exited with 0
   1-63     the firmware's own exit code (semihosting); other codes of its own become 63
-  64       wrong arguments                 120  HardFault
-  65       unusable firmware or board      121  lockup
-  66       a file cannot be read           122  ended before what --until asks for
-  70       a defect in strobe              123  unmodelled register with --strict
-  74       a file cannot be written        124  stopped by the built-in limit
-                                           130  stopped by Ctrl-C";
+  64       wrong arguments
+  65       unusable firmware or board
+  66       a file cannot be read
+  70       a defect in strobe
+  74       a file cannot be written
+  120      HardFault (with --run-on its handler runs instead)
+  121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
+           --run-on lets run
+  122      asleep for ever before what --until asks for
+  123      unmodelled register, with --strict
+  124      stopped by the built-in limit
+  130      stopped by Ctrl-C";
 
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
@@ -65,15 +71,20 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         if io.kind() == io::ErrorKind::BrokenPipe {
             return ExitCode::SUCCESS;
         }
-        eprintln!("strobe: {error}");
+        say(&format!("strobe: {error}"));
         return IO.into();
     }
-    eprintln!("strobe: {error}");
+    say(&format!("strobe: {error}"));
     for cause in error.chain().skip(1) {
-        eprintln!("  because: {cause}");
+        say(&format!("  because: {cause}"));
     }
     let code = error.downcast_ref::<Failure>().map_or(SOFTWARE, |failure| failure.code);
     code.into()
+}
+
+/// Writes a line to standard error; if nobody listens there the exit code must do.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// The exit code for how a run ended. `asked` says that the user named something to reach.

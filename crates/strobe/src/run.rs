@@ -13,6 +13,7 @@ use crate::{board, exit, input, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
+#[command(after_help = exit::HELP)]
 pub struct Args {
     /// The firmware, an ELF file; nothing in it needs to be prepared.
     firmware: PathBuf,
@@ -25,10 +26,10 @@ pub struct Args {
     /// Print the call tree as well.
     #[arg(long)]
     tree: bool,
-    /// Print a function's source and instructions with their cycles.
+    /// Print a function's source and instructions with their cycles. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     annotate: Vec<String>,
-    /// Where to look for source files, if not where they were compiled.
+    /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
     /// Leave out the explanations.

@@ -21,7 +21,9 @@ pub struct Options {
     #[arg(long, value_name = "NAME|FILE")]
     pub board: Option<String>,
     /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
-    /// firmware exits (`exit`). A time and a symbol may both be given.
+    /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
+    /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
+    /// after 10,000 million cycles.
     #[arg(long, value_name = "WHEN")]
     until: Vec<String>,
     /// Measure only from here on, each time it is reached (symbol or address).
@@ -30,19 +32,24 @@ pub struct Options {
     /// Measure only up to here (symbol or address).
     #[arg(long, value_name = "SYMBOL")]
     to: Option<String>,
-    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol.
+    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol. May be given several times, or
+    /// with commas.
     #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
     mark: Vec<String>,
-    /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=null`; by
-    /// default what devices send goes to standard error.
+    /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=stderr`, `=null`;
+    /// by default what devices send goes to standard error.
     #[arg(long, value_name = "DEVICE=TARGET")]
     uart: Vec<Spec>,
-    /// An access to a register that is not modelled ends the run.
+    /// An access to a register that is not modelled ends the run; without this it keeps its last value and is
+    /// listed in the report.
     #[arg(long)]
     strict: bool,
-    /// After a fault go on into the firmware's HardFault handler.
+    /// After a fault go on into the firmware's HardFault handler, instead of ending there.
     #[arg(long)]
     run_on: bool,
+    /// Do not compile hot code for the host: the same figures, several times more slowly.
+    #[arg(long)]
+    interpret: bool,
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     quiet: bool,
@@ -129,6 +136,7 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
         strict: options.strict,
         run_on_after_fault: options.run_on,
+        interpret: options.interpret,
         ..Settings::default()
     };
     if settings.to.is_some() && settings.from.is_none() {
@@ -138,6 +146,11 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         match limit(until) {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
             None if until == "exit" => settings.default_limit_cycles = u64::MAX,
+            None if lacks_unit(until) => {
+                return Err(exit::usage(format!(
+                    "--until {until}: a number needs a unit, as in 1000c (cycles), 20us, 20ms or 2s"
+                )));
+            }
             None if settings.until.is_none() => settings.until = Some(until.clone()),
             _ => {
                 return Err(exit::usage(format!(
@@ -162,6 +175,11 @@ fn limit(text: &str) -> Option<Limit> {
         "s" => Limit::Nanoseconds(scale(1e9)),
         _ => return None,
     })
+}
+
+/// A number that is neither a limit nor an address; no symbol begins with a digit.
+fn lacks_unit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && !text.to_ascii_lowercase().starts_with("0x")
 }
 
 #[cfg(test)]

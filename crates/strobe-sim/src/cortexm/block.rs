@@ -3,14 +3,16 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above all its
 //! cycles, so that running it costs one addition and, if anybody counts, one increment.
 
+use std::collections::HashMap;
+
 use super::decode::decode;
 use super::insn::Insn;
+use super::jit::Compiled;
 use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
 use crate::memory::MemoryKind;
-use std::collections::BTreeMap;
 use strobe_model::Bounds;
 
 /// A decoded block, by index.
@@ -73,6 +75,10 @@ pub struct Block {
     pub(crate) it: Box<[u8]>,
     /// No conditions and no time that depends on operands: every run does and costs the same.
     pub(crate) plain: bool,
+    /// Runs in the interpreter since it was last looked at for compiling.
+    pub(crate) heat: u32,
+    /// Its compiled code, if it can be entered here.
+    pub(super) compiled: Option<Compiled>,
 }
 
 impl Meta {
@@ -132,7 +138,9 @@ pub(crate) struct Blocks {
     flash: Vec<BlockId>,
     ram: Vec<BlockId>,
     /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
-    inside_it: BTreeMap<(u32, u8), BlockId>,
+    inside_it: HashMap<(u32, u8), BlockId>,
+    /// Those in an alias or a further memory, which is rare.
+    elsewhere: HashMap<u32, BlockId>,
     generation: u32,
     /// Addresses at which every block must begin, sorted: function starts (from symbols).
     entries: Vec<u32>,
@@ -163,6 +171,7 @@ impl Blocks {
         self.flash.clear();
         self.ram.clear();
         self.inside_it.clear();
+        self.elsewhere.clear();
     }
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
@@ -183,7 +192,16 @@ impl Blocks {
             return id;
         }
         let at = (pc.wrapping_sub(bus.ram.base) / 2) as usize;
-        self.ram.get(at).copied().unwrap_or(NONE)
+        match self.ram.get(at) {
+            Some(&id) => id,
+            None if self.elsewhere.is_empty() => NONE,
+            None => self.lookup_elsewhere(pc),
+        }
+    }
+
+    #[cold]
+    fn lookup_elsewhere(&self, pc: u32) -> BlockId {
+        self.elsewhere.get(&pc).copied().unwrap_or(NONE)
     }
 
     /// The block that starts at `pc` with an ITSTATE that is not zero, if it is decoded.
@@ -225,7 +243,7 @@ impl Blocks {
                 return;
             }
         }
-        // Code in an alias or a further memory is rare: it is decoded again each time.
+        self.elsewhere.insert(pc, id);
     }
 
     fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
@@ -285,6 +303,8 @@ impl Blocks {
             stop_here,
             plain: !conditional && !insns_take_their_time,
             it: if conditional { its.into() } else { Box::default() },
+            heat: 0,
+            compiled: None,
         };
         block.idle = block.is_idle_loop();
         if block.idle {
@@ -338,4 +358,62 @@ fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
     };
     // The half cycle carried in may add one.
     cycles + insns.iter().map(each).sum::<u32>() + jump.div_ceil(2) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use crate::board::Board;
+    use crate::cortexm::{Machine, Stop};
+
+    const BOARD: &str = "
+        name = 'aliases'
+        description = 'memories that appear twice'
+        clock_hz = 1_000_000
+        core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 0, cpuid = 0 }
+        [[memory]]
+        name = 'flash'
+        kind = 'flash'
+        base = 0x0800_0000
+        size = 0x400
+        alias = 0
+        [[memory]]
+        name = 'ram'
+        kind = 'ram'
+        base = 0x2000_0000
+        size = 0x400
+        alias = 0x1000_0000
+    ";
+
+    /// A machine that starts at `entry` with this code there.
+    fn machine(entry: u32, code: &[u16]) -> Machine<()> {
+        let board = Board::parse(BOARD).expect("a board");
+        let mut bus = board.build().expect("builds");
+        let vectors = [0x2000_0400, entry | 1].map(u32::to_le_bytes).concat();
+        bus.load(0, &vectors).expect("flash");
+        let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+        bus.load(entry, &code).expect("memory");
+        let mut machine = Machine::new(bus, &board.core_options(), ());
+        machine.reset().expect("a vector table");
+        machine
+    }
+
+    /// Such code was decoded anew each time that it ran, until the host had no memory left.
+    #[test]
+    fn code_in_an_alias_is_decoded_once() {
+        // adds r0, #1; b back
+        let mut machine = machine(0x40, &[0x3001, 0xe7fd]);
+        assert_eq!(machine.run(40_000, &AtomicBool::new(false)), Stop::Limit);
+        assert_eq!((machine.cpu.r[0], machine.blocks.all.len()), (10_000, 1));
+    }
+
+    #[test]
+    fn code_in_an_alias_of_ram_may_change_itself() {
+        // strh r2, [r3] makes `adds r1, #1` of the `adds r0, #1` before it.
+        let mut machine = machine(0x1000_0040, &[0x3001, 0x801a, 0xe7fc]);
+        (machine.cpu.r[2], machine.cpu.r[3]) = (0x3101, 0x2000_0040);
+        machine.run(600, &AtomicBool::new(false));
+        assert_eq!((machine.cpu.r[0], machine.cpu.r[1]), (1, 99));
+    }
 }

@@ -28,12 +28,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// The fast path gave up at instruction `at`: accounts for those before it and goes on carefully.
-    pub(super) fn finish_carefully(
-        &mut self,
-        id: BlockId,
-        at: usize,
-        plain: bool,
-    ) -> Result<(), Stop> {
+    pub(super) fn finish_carefully(&mut self, id: BlockId, at: usize) -> Result<(), Stop> {
         let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles_before(at));
         self.instructions += at as u64;
@@ -43,7 +38,7 @@ impl<O: Observer> Machine<O> {
         let slack = block.literal_slack(at);
         self.slack.0 += slack.0;
         self.slack.1 += slack.1;
-        if !plain {
+        if !self.blocks.all[id as usize].plain {
             self.settle(id);
         }
         self.run_carefully(id, at)

@@ -7,6 +7,7 @@ use super::cpu::Cpu;
 use super::exec::{Port, Work};
 use super::fault::{Fault, FaultReport};
 use super::irregular::Deviations;
+use super::jit::Jit;
 use super::system::System;
 use super::timing::Timing;
 use crate::bus::Bus;
@@ -50,6 +51,7 @@ pub struct Machine<O: Observer> {
     pub(crate) timing: Timing,
     pub(crate) vectors: u32,
     pub(crate) blocks: Blocks,
+    pub(crate) jit: Jit,
     /// Cycles since reset.
     pub(crate) now: u64,
     /// Instructions retired since reset.
@@ -95,6 +97,7 @@ impl<O: Observer> Machine<O> {
             timing: options.timing.clone(),
             vectors: options.vectors,
             blocks: Blocks::default(),
+            jit: Jit::default(),
             now: 0,
             instructions: 0,
             slack: (0, 0),
@@ -139,14 +142,14 @@ impl<O: Observer> Machine<O> {
 
     /// Tells where functions begin, so that changes of function are seen exactly.
     pub fn set_function_entries(&mut self, entries: Vec<u32>) {
+        self.forget_code();
         self.blocks.set_entries(entries);
-        self.observer.forget();
     }
 
     /// Sets the addresses at which [`Machine::run`] stops before executing.
     pub fn set_stops(&mut self, stops: Vec<u32>) {
+        self.forget_code();
         self.blocks.set_stops(stops);
-        self.observer.forget();
     }
 
     /// Has pin edges recorded for [`Observer::pin`].

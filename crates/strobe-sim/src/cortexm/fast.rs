@@ -1,112 +1,109 @@
 //! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
-//!
-//! Cycles and instructions are summed in locals; whatever leaves this loop (an observer, a miss) writes
-//! them back first.
 
 use super::block::{BlockId, NONE, jump_wait};
 use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple};
+use super::exec_branch;
 use super::insn::Insn;
+use super::jit::Left;
 use super::run::{EXC_RETURN, End, Stop};
-use super::{exec_branch, irregular};
 use crate::device::Size;
-use crate::flash::HalfCycles;
 use crate::observe::{Observer, TransferKind};
 
 impl<O: Observer> Machine<O> {
     /// Runs blocks until one does not fit before the horizon, needs care, or is not decoded yet.
     pub(super) fn run_blocks(&mut self, mut id: BlockId) -> Result<(), Stop> {
-        let mut now = self.now;
-        let mut instructions = self.instructions;
-        let horizon = self.horizon;
-        // Cannot change in here: it takes a write to the flash controller.
-        let flash_waits = !self.bus.flash_timing.is_zero();
         loop {
             let block = &self.blocks.all[id as usize];
-            if now + u64::from(block.worst) > horizon {
+            if self.now + u64::from(block.worst) > self.horizon {
                 self.cpu.pc = block.start;
-                break;
+                return Ok(());
             }
-            let mut port = FastPort { bus: &mut self.bus, spent: None };
-            let (body, plain) = (block.body as usize, block.plain);
-            let end = if plain {
-                let missed = block.insns[..body]
-                    .iter()
-                    .position(|&i| exec(&mut self.cpu, &mut port, i).is_err());
-                match (missed, block.insns.get(body)) {
-                    (Some(at), _) => Err(at),
-                    (None, None) => Ok(End::Next),
-                    (None, Some(&last)) => {
-                        jump(&mut self.cpu, &mut port, last, block.end).ok_or(body)
-                    }
-                }
-            } else {
-                irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations)
+            let left = match block.compiled {
+                Some(code) => self.run_compiled(code),
+                None => self.interpret(id),
             };
-            let end = match end {
-                Ok(end) => end,
-                Err(at) => {
-                    (self.now, self.instructions) = (now, instructions);
-                    return self.finish_carefully(id, at, plain);
-                }
+            id = match left {
+                Left::Ended(id, end) => self.arrive(id, end),
+                Left::Horizon(id) => id,
+                Left::Miss(id, at) => return self.finish_carefully(id, at),
             };
-            now += u64::from(block.cycles);
-            instructions += block.insns.len() as u64;
-            if flash_waits {
-                self.slack.0 += u64::from(block.slack.0);
-                self.slack.1 += u64::from(block.slack.1);
-            }
-            let jumped = !matches!(end, End::Next);
-            if jumped {
-                now += u64::from(block.refill);
-            }
-            if O::COUNTS {
-                self.observer.block(id, jumped);
-            }
-            if !plain {
-                self.now = now;
-                self.settle(id);
-                now = self.now;
-            }
-            let block = &self.blocks.all[id as usize];
-            id = match end {
-                End::Next => {
-                    let known = block.next;
-                    if O::FLOW && block.falls_into_function {
-                        (self.now, self.instructions) = (now, instructions);
-                        let from = block.address(block.insns.len() - 1);
-                        self.cpu.pc = block.end;
-                        self.report_transfer(TransferKind::Direct, from);
-                    }
-                    if known == NONE { self.find_next(id) } else { known }
-                }
-                End::Direct => {
-                    let (known, observed) = (block.target, O::FLOW && block.is_transfer);
-                    if flash_waits || observed {
-                        (self.now, self.instructions) = (now, instructions);
-                        self.arrive_direct(id);
-                        now = self.now;
-                    }
-                    if known == NONE { self.find_target(id) } else { known }
-                }
-                End::Indirect(value) => {
-                    (self.now, self.instructions) = (now, instructions);
-                    let (from, last) = (block.address(body), block.insns[body]);
-                    self.arrive_indirect(value, from, last);
-                    now = self.now;
-                    if !self.cpu.thumb {
-                        break;
-                    }
-                    self.blocks.lookup(self.cpu.pc, &self.bus)
-                }
-            };
-            if id == NONE {
-                break;
+            if id == NONE || !self.cpu.thumb {
+                return Ok(());
             }
         }
-        (self.now, self.instructions) = (now, instructions);
-        Ok(())
+    }
+
+    /// Runs one block that fits before the horizon, instruction by instruction.
+    fn interpret(&mut self, id: BlockId) -> Left {
+        let block = &self.blocks.all[id as usize];
+        if !block.plain {
+            return self.interpret_irregular(id);
+        }
+        let mut port = FastPort { bus: &mut self.bus, spent: None };
+        let body = block.body as usize;
+        for (at, &insn) in block.insns[..body].iter().enumerate() {
+            if exec(&mut self.cpu, &mut port, insn).is_err() {
+                return Left::Miss(id, at);
+            }
+        }
+        let end = match block.insns.get(body) {
+            None => End::Next,
+            Some(&last) => match jump(&mut self.cpu, &mut port, last, block.end) {
+                Some(end) => end,
+                None => return Left::Miss(id, body),
+            },
+        };
+        self.account(id, &end);
+        self.warm(id);
+        Left::Ended(id, end)
+    }
+
+    /// A block has run to its end: what that always costs.
+    pub(super) fn account(&mut self, id: BlockId, end: &End) {
+        let block = &self.blocks.all[id as usize];
+        self.now += u64::from(block.cycles);
+        self.instructions += block.insns.len() as u64;
+        self.slack.0 += u64::from(block.slack.0);
+        self.slack.1 += u64::from(block.slack.1);
+        let jumped = !matches!(end, End::Next);
+        if jumped {
+            self.now += u64::from(block.refill);
+        }
+        if O::COUNTS {
+            self.observer.block(id, jumped, 1);
+        }
+    }
+
+    /// A block has ended: what arriving at the next one costs, who wants to know, and which it is. Where
+    /// that is not decoded yet, the program counter is left there.
+    fn arrive(&mut self, id: BlockId, end: End) -> BlockId {
+        let block = &self.blocks.all[id as usize];
+        match end {
+            End::Next => {
+                let known = block.next;
+                if O::FLOW && block.falls_into_function {
+                    let from = block.address(block.insns.len() - 1);
+                    self.cpu.pc = block.end;
+                    self.report_transfer(TransferKind::Direct, from);
+                }
+                if known == NONE { self.find_next(id) } else { known }
+            }
+            End::Direct => {
+                let known = block.target;
+                if (O::FLOW && block.is_transfer) || !block.target_wait.is_zero() {
+                    self.arrive_direct(id);
+                }
+                if known == NONE { self.find_target(id) } else { known }
+            }
+            End::Indirect(value) => {
+                let (from, last) =
+                    (block.address(block.body as usize), block.insns[block.body as usize]);
+                self.arrive_indirect(value, from, last);
+                self.blocks.lookup(self.cpu.pc, &self.bus)
+            }
+        }
     }
 
     /// The block after `id`, remembered once it is decoded; leaves the program counter there.
@@ -136,7 +133,7 @@ impl<O: Observer> Machine<O> {
         let last = block.insns[block.body as usize];
         let wait = block.target_wait;
         self.cpu.pc = last.target().unwrap_or(block.end);
-        if wait != HalfCycles::default() {
+        if !wait.is_zero() {
             self.fetch_wait(wait, from);
         }
         if O::FLOW {
@@ -163,7 +160,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.thumb = value & 1 != 0;
         if !self.bus.flash_timing.is_zero() {
             let cost = jump_wait(self.cpu.pc, &self.bus);
-            if cost != HalfCycles::default() {
+            if !cost.is_zero() {
                 self.fetch_wait(cost, from);
             }
         }

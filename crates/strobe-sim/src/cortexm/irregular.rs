@@ -11,6 +11,7 @@ use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
 use super::exec::{Work, exec};
 use super::fast::jump;
+use super::jit::Left;
 use super::run::End;
 use super::timing::SKIPPED;
 use crate::observe::{Observer, Wait};
@@ -26,7 +27,7 @@ pub(crate) struct Deviations {
 
 /// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right there, and
 /// behind the block.
-pub(super) fn run(
+fn run(
     cpu: &mut Cpu,
     port: &mut FastPort,
     block: &Block,
@@ -57,6 +58,20 @@ pub(super) fn run(
 }
 
 impl<O: Observer> Machine<O> {
+    /// Runs such a block that fits before the horizon.
+    pub(super) fn interpret_irregular(&mut self, id: BlockId) -> Left {
+        let block = &self.blocks.all[id as usize];
+        let mut port = FastPort { bus: &mut self.bus, spent: None };
+        match run(&mut self.cpu, &mut port, block, &mut self.deviations) {
+            Ok(end) => {
+                self.account(id, &end);
+                self.settle(id);
+                Left::Ended(id, end)
+            }
+            Err(at) => Left::Miss(id, at),
+        }
+    }
+
     /// Corrects time and counts, which have been those of a run in which everything was executed and
     /// took its least, by what [`run`] has noted.
     pub(super) fn settle(&mut self, id: BlockId) {

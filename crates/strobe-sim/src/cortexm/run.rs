@@ -86,6 +86,12 @@ impl<O: Observer> Machine<O> {
     /// Runs until something stops it, at the latest when `limit` cycles since reset have passed or
     /// `interrupted` is set. Can be called again after any stop but a lockup.
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
+        let stop = self.run_on(limit, interrupted);
+        self.take_counts();
+        stop
+    }
+
+    fn run_on(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         // A stop address under the core now has been reported already.
         let mut skip_stop = Some(self.cpu.pc);
         // The horizon is that of an earlier call, whose limit may have been further away.
@@ -156,8 +162,8 @@ impl<O: Observer> Machine<O> {
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
             self.bus.code_in_ram = false;
+            self.forget_code();
             self.blocks.refresh(&self.bus);
-            self.observer.forget();
         }
         if self.sleep != Sleep::Awake {
             self.slumber(limit)?;
@@ -275,12 +281,18 @@ impl<O: Observer> Machine<O> {
         let Some(id) = self.blocks.decode(pc, self.cpu.it, &self.bus, &self.timing) else {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);
         };
-        let block = &self.blocks.all[id as usize];
-        if self.bus.ram.contains(pc) || self.bus.more.iter().any(|m| m.contains(pc)) {
-            self.bus.note_code_in_ram(block.start, block.end);
+        let real = self.bus.unalias(pc);
+        if self.bus.ram.contains(real) || self.bus.more.iter().any(|m| m.contains(real)) {
+            if !self.bus.code_in_ram {
+                // Compiled code does not look whether its stores hit code.
+                self.forget_compiled();
+            }
+            let block = &self.blocks.all[id as usize];
+            let size = block.end.wrapping_sub(block.start);
+            self.bus.note_code_in_ram(real, real.wrapping_add(size));
         }
         if O::COUNTS {
-            self.observer.decoded(id, block);
+            self.observer.decoded(id, &self.blocks.all[id as usize]);
         }
         Ok(id)
     }

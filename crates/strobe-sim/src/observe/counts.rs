@@ -198,9 +198,9 @@ impl Observer for Counts {
     }
 
     #[inline(always)]
-    fn block(&mut self, id: BlockId, jumped: bool) {
+    fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
         if self.active {
-            self.runs[id as usize][usize::from(jumped)] += 1;
+            self.runs[id as usize][usize::from(jumped)] += times;
         }
     }
 

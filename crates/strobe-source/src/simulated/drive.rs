@@ -93,6 +93,9 @@ impl Run {
         let mut machine = Machine::new(bus, &board.core_options(), (counts, (tree, log)));
         machine.semihost.console = host.console();
         machine.record_pins(true);
+        if settings.interpret {
+            machine.set_compile_after(None);
+        }
         machine.set_function_entries(functions.iter().map(|f| f.0).collect());
         let marks = arrivals.iter().map(|a| a.address);
         machine.set_stops(marks.chain(from).chain(to).chain(until).collect());

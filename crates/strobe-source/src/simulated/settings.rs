@@ -35,6 +35,8 @@ pub struct Settings {
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
     pub run_on_after_fault: bool,
+    /// Compile no hot code: the same figures, more slowly.
+    pub interpret: bool,
 }
 
 impl Default for Settings {
@@ -49,6 +51,7 @@ impl Default for Settings {
             serial: Vec::new(),
             strict: false,
             run_on_after_fault: false,
+            interpret: false,
         }
     }
 }

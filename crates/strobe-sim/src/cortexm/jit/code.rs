@@ -1,0 +1,155 @@
+//! Host code in memory, and the one place where it is called.
+
+#![allow(unsafe_code)]
+
+use cranelift_codegen::ir::{AbiParam, Function, types};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::Module;
+
+use super::Slot;
+use crate::cortexm::cpu::Cpu;
+
+/// What compiled code reads and writes besides the registers.
+#[repr(C)]
+pub(super) struct Frame {
+    /// Cycles left before the horizon.
+    pub(super) budget: i64,
+    /// Instructions retired since reset.
+    pub(super) instructions: u64,
+    /// As [`Machine::slack`](crate::cortexm::Machine).
+    pub(super) slack: (u64, u64),
+    /// The half cycle carried.
+    pub(super) carry: u32,
+    /// Where an indirect jump goes.
+    pub(super) value: u32,
+    pub(super) ram: *mut u8,
+    pub(super) flash: *const u8,
+    pub(super) slots: *mut Slot,
+}
+
+/// Why compiled code returned. The number is part of what it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExitKind {
+    /// The block has not begun: it does not fit before the horizon.
+    Horizon,
+    /// The block ended and goes on at its end.
+    Next,
+    /// The block ended with its direct jump.
+    Direct,
+    /// The block ended with a jump to `Frame::value`.
+    Indirect,
+    /// The instruction `at` has not begun: it needs care.
+    Miss,
+}
+
+/// What compiled code returns, packed into a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub(super) kind: ExitKind,
+    /// Block, by its number in the region.
+    pub(super) block: usize,
+    /// Instruction in the block.
+    pub(super) at: usize,
+}
+
+impl Exit {
+    pub(super) fn pack(self) -> i64 {
+        (self.block as i64) << 16 | (self.at as i64) << 8 | self.kind as i64
+    }
+
+    fn unpack(word: i64) -> Self {
+        use ExitKind::*;
+        let kind = match word & 0xff {
+            0 => Horizon,
+            1 => Next,
+            2 => Direct,
+            3 => Indirect,
+            _ => Miss,
+        };
+        Exit { kind, block: (word >> 16) as usize, at: (word >> 8 & 0xff) as usize }
+    }
+}
+
+/// The executable memory of one region.
+struct Memory(Option<JITModule>);
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(module) = self.0.take() {
+            // SAFETY: the memory goes with its `Code`, and code runs only inside `Code::run`, which borrows
+            // that: nobody is in, or can call into, what is freed here.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+type Entry = unsafe extern "C" fn(*mut Cpu, *mut Frame, u32) -> i64;
+
+/// One compiled region.
+pub(super) struct Code {
+    entry: Entry,
+    _memory: Memory,
+}
+
+impl Code {
+    /// Runs from entry number `entry` until the code gives up.
+    pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
+        // SAFETY: `entry` points at code that `build::function` made for this signature and that
+        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; `frame.slots` at the region's own
+        // block numbers, for which `Region` holds one slot each; guest memory through `frame.ram` and
+        // `frame.flash` after comparing the offset with the length that the memory had when the code was
+        // made (`memory::pointer`), and memories never change size. An entry number that does not exist
+        // leaves at once.
+        Exit::unpack(unsafe { (self.entry)(cpu, frame, entry) })
+    }
+}
+
+/// Compiles functions into executable memory.
+pub(super) struct Compiler {
+    isa: cranelift_codegen::isa::OwnedTargetIsa,
+    context: cranelift_codegen::Context,
+    builder: FunctionBuilderContext,
+}
+
+impl Compiler {
+    /// A compiler for this host; `None` if Cranelift does not know it.
+    pub(super) fn new() -> Option<Self> {
+        let mut flags = settings::builder();
+        flags.set("opt_level", "speed").ok()?;
+        flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
+        let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
+        (isa.pointer_type() == types::I64).then(|| Compiler {
+            isa,
+            context: cranelift_codegen::Context::new(),
+            builder: FunctionBuilderContext::new(),
+        })
+    }
+
+    /// Compiles what `build` puts into the function; `None` if that fails.
+    pub(super) fn compile(
+        &mut self,
+        build: impl FnOnce(&mut Function, &mut FunctionBuilderContext, TargetFrontendConfig),
+    ) -> Option<Code> {
+        let builder =
+            JITBuilder::with_isa(self.isa.clone(), cranelift_module::default_libcall_names());
+        let mut module = JITModule::new(builder);
+        let mut signature = module.make_signature();
+        let parameters = [types::I64, types::I64, types::I32];
+        signature.params.extend(parameters.map(AbiParam::new));
+        signature.returns.push(AbiParam::new(types::I64));
+        let id = module.declare_anonymous_function(&signature).ok()?;
+        self.context.clear();
+        self.context.func.signature = signature;
+        build(&mut self.context.func, &mut self.builder, module.target_config());
+        module.define_function(id, &mut self.context).ok()?;
+        module.finalize_definitions().ok()?;
+        let address = module.get_finalized_function(id);
+        // SAFETY: `address` is the start of the function just defined with exactly this signature, under
+        // the host's default calling convention, which is what `extern "C"` means.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Some(Code { entry, _memory: Memory(Some(module)) })
+    }
+}

@@ -1,0 +1,115 @@
+//! Guest memory from compiled code: every access is checked against RAM and flash first.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, Endianness, InstBuilder, MemFlagsData, Value, types};
+
+use super::build::Build;
+use crate::device::Size;
+use crate::memory::Memory;
+
+/// Guest memory is little-endian and, on the host, nowhere in particular.
+fn guest() -> MemFlagsData {
+    MemFlagsData::new().with_notrap().with_endianness(Endianness::Little)
+}
+
+/// An access to be checked.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    /// Bytes.
+    pub(super) bytes: u32,
+    /// Alignment, as a power of two.
+    pub(super) align: u8,
+}
+
+impl Span {
+    fn one(size: Size) -> Self {
+        Span { bytes: size.bytes(), align: size.bytes().trailing_zeros() as u8 }
+    }
+
+    /// Words one after the other.
+    pub(super) fn words(count: u32) -> Self {
+        Span { bytes: 4 * count, align: 2 }
+    }
+}
+
+impl Build<'_> {
+    /// A load, zero extended. `stack`: flash is out of the question.
+    pub(super) fn load(&mut self, address: Value, size: Size, stack: bool) -> Value {
+        let at = self.readable(address, Span::one(size), stack);
+        match size {
+            Size::Byte => self.b.ins().uload8(types::I32, guest(), at, 0),
+            Size::Half => self.b.ins().uload16(types::I32, guest(), at, 0),
+            Size::Word => self.b.ins().load(types::I32, guest(), at, 0),
+        }
+    }
+
+    pub(super) fn store(&mut self, address: Value, size: Size, value: Value) {
+        let at = self.writable(address, Span::one(size));
+        match size {
+            Size::Byte => self.b.ins().istore8(guest(), value, at, 0),
+            Size::Half => self.b.ins().istore16(guest(), value, at, 0),
+            Size::Word => self.b.ins().store(guest(), value, at, 0),
+        };
+    }
+
+    /// A word of a span that was checked.
+    pub(super) fn load_word(&mut self, at: Value, number: u32) -> Value {
+        self.b.ins().load(types::I32, guest(), at, 4 * number as i32)
+    }
+
+    /// A word of a span that was checked.
+    pub(super) fn store_word(&mut self, at: Value, number: u32, value: Value) {
+        self.b.ins().store(guest(), value, at, 4 * number as i32);
+    }
+
+    /// Where a span of RAM lies on the host; anything else needs care.
+    pub(super) fn writable(&mut self, address: Value, span: Span) -> Value {
+        let (fits, offset) = self.offset(address, span, &self.bus.ram);
+        self.or_miss(fits);
+        self.b.ins().iadd(self.ram, offset)
+    }
+
+    /// Where a span of RAM or flash lies on the host; anything else needs care.
+    pub(super) fn readable(&mut self, address: Value, span: Span, stack: bool) -> Value {
+        if stack || self.bus.flash_reads_wait {
+            return self.writable(address, span);
+        }
+        let [ram, other, flash, miss, found] = std::array::from_fn(|_| self.b.create_block());
+        let at = self.b.append_block_param(found, types::I64);
+        let (fits, offset) = self.offset(address, span, &self.bus.ram);
+        self.b.ins().brif(fits, ram, &[], other, &[]);
+        self.b.switch_to_block(ram);
+        let place = self.b.ins().iadd(self.ram, offset);
+        self.b.ins().jump(found, &[BlockArg::Value(place)]);
+        self.b.switch_to_block(other);
+        let (fits, offset) = self.offset(address, span, &self.bus.flash);
+        self.b.ins().brif(fits, flash, &[], miss, &[]);
+        self.b.switch_to_block(miss);
+        self.miss();
+        self.b.switch_to_block(flash);
+        let place = self.b.ins().iadd(self.flash, offset);
+        self.b.ins().jump(found, &[BlockArg::Value(place)]);
+        self.b.switch_to_block(found);
+        at
+    }
+
+    /// Whether an aligned span lies in a memory, and the offset of its start there.
+    fn offset(&mut self, address: Value, span: Span, memory: &Memory) -> (Value, Value) {
+        let offset = {
+            let base = self.constant(memory.base);
+            self.b.ins().isub(address, base)
+        };
+        // Rotated right, an unaligned offset is greater than any length: one comparison checks both.
+        let key = match span.align {
+            0 => offset,
+            align => self.b.ins().rotr_imm_u(offset, i64::from(align)),
+        };
+        let spans = (memory.data.len() as u64 + (1 << span.align))
+            .saturating_sub(u64::from(span.bytes).max(1))
+            >> span.align;
+        let limit = self.b.ins().iconst(types::I32, spans as u32 as i64);
+        let fits = self.b.ins().icmp(IntCC::UnsignedLessThan, key, limit);
+        let offset = self.b.ins().uextend(types::I64, offset);
+        (fits, offset)
+    }
+}

@@ -1,0 +1,111 @@
+//! Which blocks are compiled together.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use super::ops;
+use crate::bus::Bus;
+use crate::cortexm::block::{Block, BlockId, Blocks, NONE};
+use crate::cortexm::insn::Insn;
+
+/// Most blocks of a region.
+const MOST_BLOCKS: usize = 96;
+/// Most instructions of a region: compiling takes a little more than linear time.
+const MOST_INSTRUCTIONS: usize = 1000;
+
+/// A block in a region.
+pub(super) struct Member<'a> {
+    pub(super) id: BlockId,
+    pub(super) block: &'a Block,
+    /// Its successor at its end, if inside the region.
+    pub(super) next: Option<usize>,
+    /// Its direct jump's target, if inside the region.
+    pub(super) target: Option<usize>,
+}
+
+/// A region to be compiled.
+pub(super) struct Plan<'a> {
+    /// In order of address.
+    pub(super) blocks: Vec<Member<'a>>,
+    /// Which of them can be entered from outside: entry number to block number.
+    pub(super) entries: Vec<usize>,
+}
+
+/// The region around a hot block: what it reaches by direct jumps inside its function, as far as that
+/// has run `warm` times.
+pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -> Option<Plan<'a>> {
+    if !suits(&blocks.all[hot as usize], bus) {
+        return None;
+    }
+    let mut members = BTreeSet::new();
+    let mut instructions = 0;
+    let mut queue = VecDeque::from([hot]);
+    while let Some(id) = queue.pop_front() {
+        let block = &blocks.all[id as usize];
+        let full = members.len() == MOST_BLOCKS || instructions > MOST_INSTRUCTIONS;
+        if full || !suits(block, bus) || !members.insert((block.start, id)) {
+            continue;
+        }
+        instructions += block.insns.len();
+        // After a call the function goes on: that block is not a successor, but part of the loop.
+        let after_call = block.is_call().then(|| blocks.lookup(block.end, bus));
+        let successors = [next(block), target(block), after_call];
+        let known = successors.into_iter().flatten().filter(|&id| id != NONE);
+        queue.extend(known.filter(|&id| blocks.all[id as usize].is_warm(warm)));
+    }
+    let number: HashMap<BlockId, usize> =
+        members.iter().enumerate().map(|(at, &(_, id))| (id, at)).collect();
+    let inside = |id: Option<BlockId>| id.and_then(|id| number.get(&id).copied());
+    let blocks: Vec<Member> = members
+        .iter()
+        .map(|&(_, id)| {
+            let block = &blocks.all[id as usize];
+            Member { id, block, next: inside(next(block)), target: inside(target(block)) }
+        })
+        .collect();
+    let entries = entries(&blocks, number[&hot]);
+    Some(Plan { blocks, entries })
+}
+
+/// Where the region can be entered: at the hot block, after calls, and at the head of each loop.
+fn entries(blocks: &[Member], hot: usize) -> Vec<usize> {
+    let mut entries = BTreeSet::from([hot]);
+    let ends: BTreeSet<u32> =
+        blocks.iter().filter(|m| m.block.is_call()).map(|m| m.block.end).collect();
+    for (at, member) in blocks.iter().enumerate() {
+        if ends.contains(&member.block.start) {
+            entries.insert(at);
+        }
+        entries.extend(member.target.filter(|&to| to <= at));
+    }
+    entries.into_iter().collect()
+}
+
+/// Whether a block can be compiled.
+fn suits(block: &Block, bus: &Bus) -> bool {
+    let ends = block.insns.get(block.body as usize).is_none_or(|&last| ops::is_jump(last));
+    !block.stop_here
+        && !block.idle
+        && block.plain
+        && ends
+        && block.insns[..block.body as usize].iter().all(|&i| ops::is_known(i, bus))
+}
+
+fn next(block: &Block) -> Option<BlockId> {
+    let ends = block.insns.get(block.body as usize);
+    let goes_on = ends.is_none_or(|last| matches!(last, Insn::BCond { .. }));
+    (goes_on && !block.falls_into_function).then_some(block.next)
+}
+
+fn target(block: &Block) -> Option<BlockId> {
+    (!block.is_transfer).then_some(block.target)
+}
+
+impl Block {
+    fn is_call(&self) -> bool {
+        matches!(self.insns.last(), Some(Insn::Bl { .. } | Insn::Blx { .. }))
+    }
+
+    fn is_warm(&self, warm: u32) -> bool {
+        self.heat >= warm || self.compiled.is_some()
+    }
+}
