@@ -55,6 +55,9 @@ impl BoardError {
 const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
     ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),
+    ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
+    ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
+    ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
     ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
     ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
@@ -132,6 +135,7 @@ impl Board {
                     .collect(),
             },
             irq_lines: u32::from(core.irq_lines),
+            priority_bits: core.priority_bits.unwrap_or(file::ARMV6M_PRIORITY_BITS),
             cpuid: core.cpuid,
             systick_reference_divider: core.systick_reference_divider,
             systick_calibration: core.systick_calibration,

@@ -555,14 +555,18 @@ impl Bus {
 
     /// A store may have changed decoded code.
     pub(crate) fn code_written(&mut self, address: u32, size: Size) {
+        if !self.code_in_ram {
+            return;
+        }
+        let address = self.unalias(address);
         let end = address.wrapping_add(size.bytes());
-        if self.code_in_ram && self.code_range.start < end && address < self.code_range.end {
+        if self.code_range.start < end && address < self.code_range.end {
             self.generation += 1;
             self.attention = true;
         }
     }
 
-    /// Code was decoded from RAM.
+    /// Code was decoded from RAM, at these addresses after aliases.
     pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) {
         let old = if self.code_in_ram { self.code_range.clone() } else { from..to };
         self.code_range = old.start.min(from)..old.end.max(to);

@@ -310,7 +310,9 @@ impl Context<'_> {
         if self.out_of_reach(address) {
             return Err(BusFault { address });
         }
-        self.bus.write(address, size, value)
+        self.bus.write(address, size, value)?;
+        self.bus.code_written(address, size);
+        Ok(())
     }
 
     /// For a bus master: core cycles per clock of the bus that `address` is on.

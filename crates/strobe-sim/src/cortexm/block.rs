@@ -3,10 +3,12 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above all its
 //! cycles, so that running it costs one addition and, if anybody counts, one increment.
 
+use std::collections::HashMap;
+
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
-use super::timing::{Cost, Timing};
+use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
@@ -69,6 +71,10 @@ pub struct Block {
     pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
+    /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
+    pub(crate) it: Box<[u8]>,
+    /// No conditions and no time that depends on operands: every run does and costs the same.
+    pub(crate) plain: bool,
     /// Runs in the interpreter since it was last looked at for compiling.
     pub(crate) heat: u32,
     /// Its compiled code, if it can be entered here.
@@ -106,6 +112,11 @@ impl Block {
             && body.iter().all(|i| *i == Insn::Nop)
     }
 
+    /// ITSTATE before instruction `at`, or behind the last.
+    pub(crate) fn it_at(&self, at: usize) -> u8 {
+        self.it.get(at).copied().unwrap_or(0)
+    }
+
     /// The address of instruction `at`.
     pub fn address(&self, at: usize) -> u32 {
         self.start + u32::from(self.meta[at].offset) * 2
@@ -126,6 +137,10 @@ pub(crate) struct Blocks {
     pub(crate) all: Vec<Block>,
     flash: Vec<BlockId>,
     ram: Vec<BlockId>,
+    /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
+    inside_it: HashMap<(u32, u8), BlockId>,
+    /// Those in an alias or a further memory, which is rare.
+    elsewhere: HashMap<u32, BlockId>,
     generation: u32,
     /// Addresses at which every block must begin, sorted: function starts (from symbols).
     entries: Vec<u32>,
@@ -155,6 +170,8 @@ impl Blocks {
         self.all.clear();
         self.flash.clear();
         self.ram.clear();
+        self.inside_it.clear();
+        self.elsewhere.clear();
     }
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
@@ -175,7 +192,21 @@ impl Blocks {
             return id;
         }
         let at = (pc.wrapping_sub(bus.ram.base) / 2) as usize;
-        self.ram.get(at).copied().unwrap_or(NONE)
+        match self.ram.get(at) {
+            Some(&id) => id,
+            None if self.elsewhere.is_empty() => NONE,
+            None => self.lookup_elsewhere(pc),
+        }
+    }
+
+    #[cold]
+    fn lookup_elsewhere(&self, pc: u32) -> BlockId {
+        self.elsewhere.get(&pc).copied().unwrap_or(NONE)
+    }
+
+    /// The block that starts at `pc` with an ITSTATE that is not zero, if it is decoded.
+    pub(crate) fn lookup_inside_it(&self, pc: u32, it: u8) -> BlockId {
+        self.inside_it.get(&(pc, it)).copied().unwrap_or(NONE)
     }
 
     /// Number of the function that `address` lies in, counting from its entry; 0 before the first.
@@ -183,12 +214,22 @@ impl Blocks {
         self.entries.partition_point(|&e| e <= address)
     }
 
-    /// Decodes the block at `pc`; `None` when no instruction can be fetched there.
-    pub(crate) fn decode(&mut self, pc: u32, bus: &Bus, timing: &Timing) -> Option<BlockId> {
-        let block = self.build(pc, bus, timing)?;
+    /// Decodes the block at `pc`, `it` being ITSTATE there; `None` when no instruction can be fetched.
+    pub(crate) fn decode(
+        &mut self,
+        pc: u32,
+        it: u8,
+        bus: &Bus,
+        timing: &Timing,
+    ) -> Option<BlockId> {
+        let block = self.build(pc, it, bus, timing)?;
         let id = self.all.len() as BlockId;
         self.all.push(block);
-        self.index(pc, bus, id);
+        if it == 0 {
+            self.index(pc, bus, id);
+        } else {
+            self.inside_it.insert((pc, it), id);
+        }
         Some(id)
     }
 
@@ -202,19 +243,24 @@ impl Blocks {
                 return;
             }
         }
-        // Code in an alias or a further memory is rare: it is decoded again each time.
+        self.elsewhere.insert(pc, id);
     }
 
-    fn build(&self, pc: u32, bus: &Bus, timing: &Timing) -> Option<Block> {
+    fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
+        let arch = timing.kind.architecture();
         let mut insns = Vec::new();
         let mut meta = Vec::new();
+        let mut its = vec![it];
         let mut at = pc;
         while let Some(first) = bus.peek(at, Size::Half) {
             let second = bus.peek(at.wrapping_add(2), Size::Half);
-            let (insn, size) = decode(at, first as u16, second.unwrap_or(0) as u16);
+            let (insn, size) = decode(arch, at, first as u16, second.unwrap_or(0) as u16);
             if size == 4 && second.is_none() {
                 break;
             }
+            let insn = if it != 0 && size == 2 { insn.inside_it_block() } else { insn };
+            it = next_it(it, insn);
+            its.push(it);
             let cost = timing.cost(insn);
             let offset = (at.wrapping_sub(pc) / 2) as u16;
             meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
@@ -222,7 +268,9 @@ impl Blocks {
             at = at.wrapping_add(size);
             let boundary =
                 self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
-            if insn.ends_block() || insns.len() == MAX_INSTRUCTIONS || boundary {
+            // An IT block is not torn apart for being at the limit.
+            let full = insns.len() >= MAX_INSTRUCTIONS && it == 0;
+            if insn.ends_block() || full || boundary {
                 break;
             }
         }
@@ -231,7 +279,9 @@ impl Blocks {
         let cycles: u32 = meta.iter().map(Meta::straight).sum();
         let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
         let here = self.function(pc);
+        let conditional = its.iter().any(|&it| it != 0);
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
+        let insns_take_their_time = insns.iter().any(|i: &Insn| i.takes_its_time());
         let mut block = Block {
             start: pc,
             end: at,
@@ -251,6 +301,8 @@ impl Blocks {
             target: NONE,
             idle: false,
             stop_here,
+            plain: !conditional && !insns_take_their_time,
+            it: if conditional { its.into() } else { Box::default() },
             heat: 0,
             compiled: None,
         };
@@ -278,6 +330,15 @@ pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
         || bus.memory_at(address).is_some_and(|m| m.kind == MemoryKind::Flash)
 }
 
+/// ITSTATE behind an instruction (ITAdvance, A7.3.3 of DDI 0403).
+fn next_it(it: u8, insn: Insn) -> u8 {
+    match insn {
+        Insn::It { state } => state,
+        _ if it & 7 == 0 => 0,
+        _ => it & 0xe0 | it << 1 & 0x1f,
+    }
+}
+
 fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
     match insn {
         Insn::LdrLit { address, .. } if in_flash(address, bus) => bus.flash_timing.data_read,
@@ -293,6 +354,68 @@ fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
         as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
-    // At most 9 transfers per instruction; the half cycle carried in may add one.
-    cycles + insns.len() as u32 * 9 * per_access + jump.div_ceil(2) + 1
+    let each = |insn: &Insn| {
+        let most = if insn.takes_its_time() { MOST_FOR_OPERANDS } else { 0 };
+        insn.transfers() * per_access + most
+    };
+    // The half cycle carried in may add one.
+    cycles + insns.iter().map(each).sum::<u32>() + jump.div_ceil(2) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use crate::board::Board;
+    use crate::cortexm::{Machine, Stop};
+
+    const BOARD: &str = "
+        name = 'aliases'
+        description = 'memories that appear twice'
+        clock_hz = 1_000_000
+        core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 0, cpuid = 0 }
+        [[memory]]
+        name = 'flash'
+        kind = 'flash'
+        base = 0x0800_0000
+        size = 0x400
+        alias = 0
+        [[memory]]
+        name = 'ram'
+        kind = 'ram'
+        base = 0x2000_0000
+        size = 0x400
+        alias = 0x1000_0000
+    ";
+
+    /// A machine that starts at `entry` with this code there.
+    fn machine(entry: u32, code: &[u16]) -> Machine<()> {
+        let board = Board::parse(BOARD).expect("a board");
+        let mut bus = board.build().expect("builds");
+        let vectors = [0x2000_0400, entry | 1].map(u32::to_le_bytes).concat();
+        bus.load(0, &vectors).expect("flash");
+        let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+        bus.load(entry, &code).expect("memory");
+        let mut machine = Machine::new(bus, &board.core_options(), ());
+        machine.reset().expect("a vector table");
+        machine
+    }
+
+    /// Such code was decoded anew each time that it ran, until the host had no memory left.
+    #[test]
+    fn code_in_an_alias_is_decoded_once() {
+        // adds r0, #1; b back
+        let mut machine = machine(0x40, &[0x3001, 0xe7fd]);
+        assert_eq!(machine.run(40_000, &AtomicBool::new(false)), Stop::Limit);
+        assert_eq!((machine.cpu.r[0], machine.blocks.all.len()), (10_000, 1));
+    }
+
+    #[test]
+    fn code_in_an_alias_of_ram_may_change_itself() {
+        // strh r2, [r3] makes `adds r1, #1` of the `adds r0, #1` before it.
+        let mut machine = machine(0x1000_0040, &[0x3001, 0x801a, 0xe7fc]);
+        (machine.cpu.r[2], machine.cpu.r[3]) = (0x3101, 0x2000_0040);
+        machine.run(600, &AtomicBool::new(false));
+        assert_eq!((machine.cpu.r[0], machine.cpu.r[1]), (1, 99));
+    }
 }

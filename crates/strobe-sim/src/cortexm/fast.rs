@@ -4,6 +4,7 @@ use super::block::{BlockId, NONE, jump_wait};
 use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple};
+use super::exec_branch;
 use super::insn::Insn;
 use super::jit::Left;
 use super::run::{EXC_RETURN, End, Stop};
@@ -37,7 +38,10 @@ impl<O: Observer> Machine<O> {
     /// Runs one block that fits before the horizon, instruction by instruction.
     fn interpret(&mut self, id: BlockId) -> Left {
         let block = &self.blocks.all[id as usize];
-        let mut port = FastPort { bus: &mut self.bus };
+        if !block.plain {
+            return self.interpret_irregular(id);
+        }
+        let mut port = FastPort { bus: &mut self.bus, spent: None };
         let body = block.body as usize;
         for (at, &insn) in block.insns[..body].iter().enumerate() {
             if exec(&mut self.cpu, &mut port, insn).is_err() {
@@ -51,6 +55,14 @@ impl<O: Observer> Machine<O> {
                 None => return Left::Miss(id, body),
             },
         };
+        self.account(id, &end);
+        self.warm(id);
+        Left::Ended(id, end)
+    }
+
+    /// A block has run to its end: what that always costs.
+    pub(super) fn account(&mut self, id: BlockId, end: &End) {
+        let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles);
         self.instructions += block.insns.len() as u64;
         self.slack.0 += u64::from(block.slack.0);
@@ -62,8 +74,6 @@ impl<O: Observer> Machine<O> {
         if O::COUNTS {
             self.observer.block(id, jumped, 1);
         }
-        self.warm(id);
-        Left::Ended(id, end)
     }
 
     /// A block has ended: what arriving at the next one costs, who wants to know, and which it is. Where
@@ -100,7 +110,7 @@ impl<O: Observer> Machine<O> {
     #[cold]
     fn find_next(&mut self, id: BlockId) -> BlockId {
         self.cpu.pc = self.blocks.all[id as usize].end;
-        let next = self.blocks.lookup(self.cpu.pc, &self.bus);
+        let next = self.lookup();
         self.blocks.all[id as usize].next = next;
         next
     }
@@ -166,7 +176,7 @@ impl<O: Observer> Machine<O> {
 
 /// Executes the branch at a block's end; `None` leaves it to the careful path.
 #[inline(always)]
-fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
+pub(super) fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
     Some(match insn {
         Insn::BCond { condition, .. } => {
             if cpu.passes(condition) {
@@ -195,7 +205,7 @@ fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End
         }
         Insn::MovPc { m } => End::Indirect(cpu.r[(m & 15) as usize] | 1),
         Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[(m & 15) as usize]) | 1),
-        _ => return None,
+        _ => return exec_branch::branch(cpu, port, insn, next).ok().flatten(),
     })
 }
 

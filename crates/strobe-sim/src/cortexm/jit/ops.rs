@@ -45,12 +45,26 @@ pub(super) fn flags(insn: Insn) -> Effect {
     Effect { reads, writes, may_leave }
 }
 
-/// Whether there is code for an instruction that does not end its block.
+/// Whether there is code for an instruction that does not end its block: for those of ARMv6-M, and 32-bit
+/// ones that do the same.
+#[rustfmt::skip] // A list.
 pub(super) fn is_known(insn: Insn, bus: &Bus) -> bool {
+    use Insn::*;
     match insn {
         // What a literal in flash holds never changes.
-        Insn::LdrLit { address, .. } => bus.flash.read(address, Size::Word).is_some(),
-        _ => !insn.ends_block(),
+        LdrLit { address, .. } => bus.flash.read(address, Size::Word).is_some(),
+        LslImm { .. } | LsrImm { .. } | AsrImm { .. } | AddReg { .. } | SubReg { .. }
+        | AddImm { .. } | SubImm { .. } | MovImm { .. } | CmpImm { .. } | And { .. }
+        | Eor { .. } | LslReg { .. } | LsrReg { .. } | AsrReg { .. } | Adc { .. } | Sbc { .. }
+        | RorReg { .. } | Tst { .. } | Rsb { .. } | CmpReg { .. } | Cmn { .. } | Orr { .. }
+        | Mul { .. } | Bic { .. } | Mvn { .. } | AddHi { .. } | MovHi { .. } | AddConst { .. }
+        | MovConst { .. } | CmpConst { .. } | AddSpImm { .. } | AdjustSp { .. } | Sxth { .. }
+        | Sxtb { .. } | Uxth { .. } | Uxtb { .. } | Rev { .. } | Rev16 { .. } | Revsh { .. }
+        | LdrReg { .. } | LdrhReg { .. } | LdrbReg { .. } | LdrshReg { .. } | LdrsbReg { .. }
+        | StrReg { .. } | StrhReg { .. } | StrbReg { .. } | LdrImm { .. } | LdrhImm { .. }
+        | LdrbImm { .. } | StrImm { .. } | StrhImm { .. } | StrbImm { .. } | Ldm { .. }
+        | Stm { .. } | Push { .. } | Pop { .. } | Nop | Dmb | Dsb => true,
+        _ => false,
     }
 }
 

@@ -85,6 +85,7 @@ fn suits(block: &Block, bus: &Bus) -> bool {
     let ends = block.insns.get(block.body as usize).is_none_or(|&last| ops::is_jump(last));
     !block.stop_here
         && !block.idle
+        && block.plain
         && ends
         && block.insns[..block.body as usize].iter().all(|&i| ops::is_known(i, bus))
 }
