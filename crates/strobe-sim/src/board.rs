@@ -58,7 +58,11 @@ const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
     ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
     ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
+    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
+    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
+    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
+    ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
 ];
 
 impl Board {
@@ -83,7 +87,7 @@ impl Board {
         Board::parse(Board::builtin_text(name)?)
     }
 
-    fn builtin_text(name: &str) -> Result<&'static str, BoardError> {
+    pub(crate) fn builtin_text(name: &str) -> Result<&'static str, BoardError> {
         let found = BUILTIN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, toml) = found.ok_or_else(|| BoardError::UnknownBuiltin {
             name: name.to_owned(),
@@ -173,5 +177,7 @@ impl Board {
 
 #[cfg(test)]
 mod stm32f070cb;
+#[cfg(test)]
+mod stm32f407;
 #[cfg(test)]
 mod tests;
