@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-use crate::state::CpuState;
+use crate::state::{CpuState, FpState};
 
 /// Why a log could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,11 @@ const LINE: usize = 4 * 13;
 const DUMP: usize = 4 * LINE + 5 + 8;
 const START: &[u8] = b"R00=";
 
+/// With `-d fpu`, behind that: sixteen lines of two singles and the double they are, then FPSCR.
+const FP_LINE: usize = 13 + 13 + 20 + 1;
+const FP_DUMP: usize = 16 * FP_LINE + 7 + 8;
+const FP_START: &[u8] = b"s00=";
+
 /// QEMU logs a block when it goes there, and this behind it if an interrupt came first and the block did not run.
 const NOT_RUN: &[u8] = b"Stopped execution of TB chain";
 
@@ -52,6 +57,7 @@ pub struct DumpReader<R> {
 /// What a line of the log means.
 enum Line {
     Dump(CpuState),
+    Fp(FpState),
     NotRun,
     Other,
 }
@@ -85,7 +91,7 @@ impl<R: Read> DumpReader<R> {
 
     /// The next line, or the lines of a dump; none at the end of the log.
     fn next_line(&mut self) -> Result<Option<Line>, DumpError> {
-        while self.end - self.start < DUMP {
+        while self.end - self.start < FP_DUMP {
             if !self.fill()? {
                 break;
             }
@@ -104,6 +110,15 @@ impl<R: Read> DumpReader<R> {
             self.consume(DUMP);
             return Ok(Some(Line::Dump(state)));
         }
+        if window.starts_with(FP_START) {
+            let dump = window.get(..FP_DUMP).ok_or(DumpError::Truncated { offset })?;
+            let state = parse_fp(dump).ok_or_else(|| DumpError::Malformed {
+                offset,
+                text: String::from_utf8_lossy(&dump[..FP_LINE]).into_owned(),
+            })?;
+            self.consume(FP_DUMP);
+            return Ok(Some(Line::Fp(state)));
+        }
         // Other lines, and the rest of a dump's last one.
         let not_run = window.starts_with(NOT_RUN);
         let line = window.iter().position(|&b| b == b'\n').map_or(window.len(), |at| at + 1);
@@ -121,6 +136,11 @@ impl<R: Read> Iterator for DumpReader<R> {
                 Ok(Some(Line::Dump(state))) => {
                     if let Some(executed) = self.last.replace(state) {
                         return Some(Ok(executed));
+                    }
+                }
+                Ok(Some(Line::Fp(fp))) => {
+                    if let Some(last) = &mut self.last {
+                        last.fp = Some(fp);
                     }
                 }
                 Ok(Some(Line::NotRun)) => self.withdrawn += u64::from(self.last.take().is_some()),
@@ -146,6 +166,23 @@ fn parse(dump: &[u8]) -> Option<CpuState> {
         return None;
     }
     state.xpsr = hex(&status[5..])?;
+    Some(state)
+}
+
+fn parse_fp(dump: &[u8]) -> Option<FpState> {
+    let mut state = FpState::default();
+    for (n, value) in state.s.iter_mut().enumerate() {
+        let at = n / 2 * FP_LINE + n % 2 * 13;
+        if dump[at] != b's' || dump[at + 3] != b'=' {
+            return None;
+        }
+        *value = hex(&dump[at + 4..at + 12])?;
+    }
+    let status = &dump[16 * FP_LINE..];
+    if !status.starts_with(b"FPSCR: ") {
+        return None;
+    }
+    state.fpscr = hex(&status[7..])?;
     Some(state)
 }
 
@@ -183,6 +220,15 @@ R12=00000000 R13=20004000 R14=ffffffff R15=0000004e
 XPSR=61000000 -ZC- T priv-thread
 ";
 
+    /// What `-d fpu` adds for registers holding their own numbers.
+    fn fp() -> String {
+        let pair = |d: u32| {
+            let (low, high) = (2 * d, 2 * d + 1);
+            format!("s{low:02}={low:08x} s{high:02}={high:08x} d{d:02}={high:08x}{low:08x}\n")
+        };
+        (0..16).map(pair).collect::<String>() + "FPSCR: 03c0009f\n"
+    }
+
     fn states(text: &str) -> Vec<CpuState> {
         DumpReader::new(text.as_bytes()).map(|s| s.expect("a sound log")).collect()
     }
@@ -204,6 +250,23 @@ XPSR=61000000 -ZC- T priv-thread
         let [state] = states(ONE)[..] else { panic!("one dump") };
         assert_eq!((state.r[0], state.r[4], state.pc()), (0x23, 0xe000_ed04, 0x4e));
         assert_eq!(state.xpsr, 0x6100_0000);
+    }
+
+    #[test]
+    fn floating_point_registers_belong_to_the_dump_before_them() {
+        let fp = fp();
+        let log = format!("{ONE}{fp}Trace 0: 0x1\n{ONE}");
+        let [with, without] = states(&log)[..] else { panic!("two dumps") };
+        let expected = FpState { s: std::array::from_fn(|n| n as u32), fpscr: 0x03c0_009f };
+        assert_eq!((with.fp, without.fp), (Some(expected), None));
+        let damaged = format!("{ONE}{}", fp.replace("s07=0000", "s07=xxxx"));
+        let error = DumpReader::new(damaged.as_bytes()).next().expect("an item");
+        assert!(matches!(error, Err(DumpError::Malformed { .. })), "{error:?}");
+        for length in FP_START.len()..FP_DUMP {
+            let cut = format!("{ONE}{}", &fp[..length]);
+            let error = DumpReader::new(cut.as_bytes()).next().expect("an item");
+            assert!(matches!(error, Err(DumpError::Truncated { .. })), "{length}: {error:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What others say about the same program, to hold the simulator against. For tests and benchmarks, not for users.
 //!
-//! - [`Trace`] runs QEMU's Cortex-M0 and yields the registers before every instruction.
+//! - [`Trace`] runs one of QEMU's Cortex-M machines and yields the registers before every instruction.
 //! - [`compare`] runs anything that can stop anywhere ([`Stepper`]) in lockstep with such a trace.
 //! - [`count`] sums the manual's cycle table over a trace, by its own decoding.
 //!
@@ -30,4 +30,4 @@ pub use dump::{DumpError, DumpReader};
 pub use lockstep::{Agreement, Disagreement, Step, Stepper, Stop, compare};
 pub use program::{Program, ProgramError};
 pub use qemu::{Trace, TraceError};
-pub use state::CpuState;
+pub use state::{CpuState, FpState};

@@ -1,4 +1,4 @@
-//! Runs a program on QEMU's only Cortex-M0, the one of the `microbit` machine: 256 KiB flash at 0, 16 KiB RAM at 0x20000000.
+//! Runs a program on one of QEMU's Cortex-M machines ([`Machine`]).
 //!
 //! Knows QEMU's options and how to end it; what a log line means is [`DumpReader`]'s business.
 
@@ -16,10 +16,42 @@ use crate::state::CpuState;
 /// QEMU's name on Debian and Fedora.
 pub const PROGRAM: &str = "qemu-system-arm";
 
-/// The command that runs a program headless with semihosting; the exit code is the program's.
+/// QEMU's machine for each kind of core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// Its only Cortex-M0: 256 KiB flash at 0, 16 KiB RAM at 0x20000000.
+    Microbit,
+    /// A Cortex-M3: 4 MiB RAM at 0 and at 0x20000000.
+    Mps2An385,
+    /// A Cortex-M4 with its floating-point unit; the same memories.
+    Mps2An386,
+}
+
+impl Machine {
+    /// Its name for `-M`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Machine::Microbit => "microbit",
+            Machine::Mps2An385 => "mps2-an385",
+            Machine::Mps2An386 => "mps2-an386",
+        }
+    }
+
+    /// Whether it has a floating-point unit.
+    pub fn has_fp(self) -> bool {
+        self == Machine::Mps2An386
+    }
+}
+
+/// The command that runs a program headless with semihosting on the Cortex-M0; the exit code is the program's.
 pub fn command(elf: &Path) -> Command {
+    command_on(Machine::Microbit, elf)
+}
+
+/// The same for any of the machines.
+pub fn command_on(machine: Machine, elf: &Path) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(["-M", "microbit", "-display", "none", "-serial", "none", "-monitor", "none"]);
+    command.args(["-M", machine.name(), "-display", "none", "-serial", "none", "-monitor", "none"]);
     command.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(elf);
     command.stdin(Stdio::null());
     command
@@ -70,12 +102,18 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Starts QEMU; it is killed when the trace is dropped or the deadline passes.
+    /// Starts QEMU's Cortex-M0; it is killed when the trace is dropped or the deadline passes.
     pub fn start(elf: &Path, deadline: Duration) -> Result<Self, TraceError> {
-        let mut command = command(elf);
+        Self::start_on(Machine::Microbit, elf, deadline)
+    }
+
+    /// Starts QEMU as one of its machines.
+    pub fn start_on(machine: Machine, elf: &Path, deadline: Duration) -> Result<Self, TraceError> {
+        let mut command = command_on(machine, elf);
         // One instruction per translation block, a dump before each block, and a note if it was not executed after all.
         // QEMU buffers the log by line if it is named and not at all if it goes to standard error.
-        command.args(["-singlestep", "-d", "cpu,exec,nochain", "-D", "/dev/fd/1"]);
+        let log = if machine.has_fp() { "cpu,fpu,exec,nochain" } else { "cpu,exec,nochain" };
+        command.args(["-singlestep", "-d", log, "-D", "/dev/fd/1"]);
         let (run, log) = Run::start(command, deadline).map_err(TraceError::Start)?;
         let dumps = DumpReader::new(log);
         let elf = elf.to_owned();

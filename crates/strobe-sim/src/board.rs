@@ -53,6 +53,9 @@ impl BoardError {
 const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
     ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),
+    ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
+    ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
+    ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
 ];
 
@@ -117,6 +120,7 @@ impl Board {
                     .collect(),
             },
             irq_lines: u32::from(core.irq_lines),
+            priority_bits: core.priority_bits.unwrap_or(file::ARMV6M_PRIORITY_BITS),
             cpuid: core.cpuid,
             systick_reference_divider: core.systick_reference_divider,
             systick_calibration: core.systick_calibration,

@@ -280,7 +280,7 @@ impl Context<'_> {
     /// For a bus master: writes memory or a register as the DMA controller does.
     pub fn master_write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         self.bus.write(address, size, value)?;
-        self.bus.code_written(address, size);
+        self.bus.code_written(address);
         Ok(())
     }
 

@@ -26,6 +26,13 @@ pub struct Wait {
     pub high: i64,
 }
 
+impl Wait {
+    /// Cycles of a cause with their bounds.
+    pub(crate) fn of(cause: Cause, b: strobe_model::Bounds) -> Self {
+        Wait { cause, low: b.low as i64, likely: b.likely as i64, high: b.high as i64 }
+    }
+}
+
 /// Which stack pointer is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stack {
@@ -121,7 +128,7 @@ pub struct Retired {
 /// [`Observer::block`] stands for every instruction of a decoded block; instructions of a block that
 /// was left or entered half-way come one by one through [`Observer::retired`].
 pub trait Observer {
-    /// Wants [`Observer::block`], [`Observer::retired`] and [`Observer::wait`].
+    /// Wants [`Observer::block`], [`Observer::retired`], [`Observer::skipped`] and [`Observer::wait`].
     const COUNTS: bool = false;
     /// Wants [`Observer::transfer`].
     const FLOW: bool = false;
@@ -149,6 +156,12 @@ pub trait Observer {
     /// Instruction `at` of block `id` retired.
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
         let _ = (id, at, jumped);
+    }
+    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of as well,
+    /// did nothing but take one cycle, `times` times: its condition failed (IT). Reported at the latest
+    /// when the machine stops.
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        let _ = (id, at, times);
     }
     /// Cycles on top of the instruction table, for the instruction at `pc`.
     fn wait(&mut self, pc: u32, wait: Wait) {
@@ -206,6 +219,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
         self.0.retired(id, at, jumped);
         self.1.retired(id, at, jumped);
+    }
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        self.0.skipped(id, at, times);
+        self.1.skipped(id, at, times);
     }
     fn wait(&mut self, pc: u32, wait: Wait) {
         self.0.wait(pc, wait);

@@ -130,7 +130,8 @@ impl Pricer {
 
     /// What an instruction does and costs.
     fn step(&self, i: &Instruction) -> Step {
-        let (insn, size) = decode(i.address, i.halfwords[0], i.halfwords[1]);
+        let (insn, size) =
+            decode(self.timing.kind.architecture(), i.address, i.halfwords[0], i.halfwords[1]);
         let cost = self.timing.cost(insn);
         let mut always = vec![caused(Cause::Execute, u64::from(cost.execute))];
         if cost.load_store > 0 {

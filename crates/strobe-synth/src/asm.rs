@@ -26,6 +26,10 @@ enum Branch {
     Always,
     If(Cond),
     Link,
+    WideAlways,
+    WideIf(Cond),
+    Zero(Reg),
+    NotZero(Reg),
 }
 
 /// How far a literal load may come before its pool: 1020 bytes, less room for what a caller emits between two checks.
@@ -108,6 +112,22 @@ impl Assembler {
         self.branch(Branch::Link, to);
     }
 
+    /// B.W to a label.
+    pub fn b_wide(&mut self, to: Label) {
+        self.branch(Branch::WideAlways, to);
+    }
+
+    /// Conditional B.W to a label.
+    pub fn b_cond_wide(&mut self, cond: Cond, to: Label) {
+        self.branch(Branch::WideIf(cond), to);
+    }
+
+    /// CBZ or CBNZ to a label, at most 126 bytes ahead.
+    pub fn cbz(&mut self, nonzero: bool, rn: Reg, to: Label) {
+        let kind = if nonzero { Branch::NotZero(rn) } else { Branch::Zero(rn) };
+        self.branch(kind, to);
+    }
+
     /// BL to an address outside this piece of code.
     pub fn bl_to(&mut self, address: u32) {
         let offset = address.wrapping_sub(self.here() + 4) as i32;
@@ -155,6 +175,11 @@ impl Assembler {
         }
     }
 
+    /// Places a table of halfwords.
+    pub fn data(&mut self, halfwords: &[u16]) {
+        self.code.extend(halfwords);
+    }
+
     fn patch(&mut self, at: u32, insn: Insn) {
         let index = ((at - self.origin) / 2) as usize;
         let code = insn.encode();
@@ -196,6 +221,10 @@ impl Branch {
             Branch::Always => Insn::B { offset },
             Branch::If(cond) => Insn::BCond { cond, offset },
             Branch::Link => Insn::Bl { offset },
+            Branch::WideAlways => Insn::BWide { offset },
+            Branch::WideIf(cond) => Insn::BCondWide { cond, offset },
+            Branch::Zero(rn) => Insn::Cbz { nonzero: false, rn, offset },
+            Branch::NotZero(rn) => Insn::Cbz { nonzero: true, rn, offset },
         }
     }
 }

@@ -125,8 +125,21 @@ pub const FORMS: &[&str] = &[
     "ISB",
 ];
 
+/// What ARMv7-M adds outside the table of [`crate::wide_forms`].
+pub const FORMS_V7M: &[&str] = &[
+    "IT",
+    "CBZ",
+    "CBNZ",
+    "CPSIE f",
+    "CPSID f",
+    "B.W cond forward",
+    "B.W cond backward",
+    "B.W forward",
+    "B.W backward",
+];
+
 impl Insn {
-    /// The name of the encoding, one of [`FORMS`].
+    /// The name of the encoding, one of [`FORMS`], [`FORMS_V7M`] or [`crate::wide_forms`].
     pub fn form(&self) -> &'static str {
         match *self {
             Insn::ShiftImm { op: Shift::Lsl, .. } => "LSL imm",
@@ -189,6 +202,16 @@ impl Insn {
             Insn::Barrier { op: Barrier::Dsb } => "DSB",
             Insn::Barrier { op: Barrier::Dmb } => "DMB",
             Insn::Barrier { op: Barrier::Isb } => "ISB",
+            Insn::It { .. } => "IT",
+            Insn::Cbz { nonzero: false, .. } => "CBZ",
+            Insn::Cbz { nonzero: true, .. } => "CBNZ",
+            Insn::CpsFault { disable: false, .. } => "CPSIE f",
+            Insn::CpsFault { disable: true, .. } => "CPSID f",
+            Insn::BCondWide { offset: 0.., .. } => "B.W cond forward",
+            Insn::BCondWide { .. } => "B.W cond backward",
+            Insn::BWide { offset: 0.. } => "B.W forward",
+            Insn::BWide { .. } => "B.W backward",
+            Insn::Wide(wide) => wide.form().name,
         }
     }
 

@@ -1,6 +1,9 @@
-//! The encoder: every instruction of the ARMv6-M Architecture Reference Manual (DDI 0419, chapters A5 and A6) as a value.
+//! The encoder: every instruction of the ARMv6-M Architecture Reference Manual (DDI 0419, chapters A5 and A6) as a value,
+//! and what ARMv7-M (DDI 0403) adds.
 //!
 //! Written from the manual's encoding diagrams alone. It knows encodings, not behaviour, and never reads machine code.
+
+use crate::wide::Wide;
 
 /// A core register, `r0` to `r15`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -398,6 +401,29 @@ pub enum Insn {
     Barrier {
         op: Barrier,
     },
+    /// IT: the first condition, and the mask with its lowest bit set.
+    It {
+        cond: u8,
+        mask: u8,
+    },
+    Cbz {
+        nonzero: bool,
+        rn: Reg,
+        offset: i32,
+    },
+    /// CPS of FAULTMASK, or of both masks.
+    CpsFault {
+        disable: bool,
+        interrupts: bool,
+    },
+    BCondWide {
+        cond: Cond,
+        offset: i32,
+    },
+    BWide {
+        offset: i32,
+    },
+    Wide(Wide),
 }
 
 impl Insn {
@@ -412,6 +438,12 @@ impl Insn {
             Insn::Msr { to, rn } => vec![0xf380 | any(rn), 0x8800 | to as u16],
             Insn::Mrs { rd, from } => vec![0xf3ef, 0x8000 | any(rd) << 8 | from as u16],
             Insn::Barrier { op } => vec![0xf3bf, 0x8f0f | (op as u16) << 4],
+            Insn::BCondWide { cond, offset } => b_cond_wide(cond, offset),
+            Insn::BWide { offset } => {
+                let [first, second] = bl(offset)[..] else { unreachable!("two halfwords") };
+                vec![first, second & !0x4000]
+            }
+            Insn::Wide(wide) => vec![(wide.bits >> 16) as u16, wide.bits as u16],
             _ => vec![self.encode_16()],
         }
     }
@@ -423,6 +455,9 @@ impl Insn {
             | Insn::UdfW { .. }
             | Insn::Msr { .. }
             | Insn::Mrs { .. }
+            | Insn::BCondWide { .. }
+            | Insn::BWide { .. }
+            | Insn::Wide(_)
             | Insn::Barrier { .. } => 4,
             _ => 2,
         }
@@ -475,11 +510,27 @@ impl Insn {
             Insn::BCond { cond, offset } => 0xd000 | (cond as u16) << 8 | halfwords(offset, 8),
             Insn::B { offset } => 0xe000 | halfwords(offset, 11),
             Insn::Udf { imm8 } => 0xde00 | u16::from(imm8),
+            Insn::It { cond, mask } => {
+                assert!(mask != 0, "a mask of zero is a hint");
+                0xbf00 | field(cond, 4) << 4 | field(mask, 4)
+            }
+            Insn::Cbz { nonzero, rn, offset } => {
+                let units = u16::try_from(offset / 2).expect("it only goes forward");
+                assert!(offset % 2 == 0 && units < 64, "CBZ cannot reach {offset} bytes");
+                let op = u16::from(nonzero) << 11;
+                0xb100 | op | units >> 5 << 9 | (units & 31) << 3 | low(rn)
+            }
+            Insn::CpsFault { disable, interrupts } => {
+                0xb661 | u16::from(disable) << 4 | u16::from(interrupts) << 1
+            }
             Insn::Svc { imm8 } => 0xdf00 | u16::from(imm8),
             Insn::Bl { .. }
             | Insn::UdfW { .. }
             | Insn::Msr { .. }
             | Insn::Mrs { .. }
+            | Insn::BCondWide { .. }
+            | Insn::BWide { .. }
+            | Insn::Wide(_)
             | Insn::Barrier { .. } => unreachable!("a 32-bit encoding"),
         }
     }
@@ -524,6 +575,18 @@ fn mem_imm(op: LoadStore) -> u16 {
         LoadStore::Ldrh => 0x8800,
         LoadStore::Ldrsb | LoadStore::Ldrsh => panic!("{op:?} has no immediate form"),
     }
+}
+
+/// B, encoding T3: offset = S:J2:J1:imm6:imm11:0.
+fn b_cond_wide(cond: Cond, offset: i32) -> Vec<u16> {
+    let reach = 1 << 20;
+    let fits = offset % 2 == 0 && (-reach..reach).contains(&offset);
+    assert!(fits, "a conditional branch cannot reach {offset} bytes");
+    let bit = |n: u32| (offset >> n & 1) as u16;
+    let imm6 = (offset >> 12 & 0x3f) as u16;
+    let imm11 = (offset >> 1 & 0x7ff) as u16;
+    let first = 0xf000 | bit(20) << 10 | (cond as u16) << 6 | imm6;
+    vec![first, 0x8000 | bit(18) << 13 | bit(19) << 11 | imm11]
 }
 
 /// BL, encoding T1: I1 = NOT(J1 EOR S), I2 = NOT(J2 EOR S), offset = S:I1:I2:imm10:imm11:0.

@@ -3,7 +3,8 @@
 //! A test that builds its input with the code under test proves nothing, so this crate shares no table and no layout with
 //! the simulator's decoder or the ELF reader, and depends on neither. It must not know either side's types.
 //!
-//! - [`Insn`] encodes every ARMv6-M instruction; [`Insn::form`] names the encoding, so that coverage can be asserted.
+//! - [`Insn`] encodes every ARMv6-M and ARMv7-M instruction, DSP and floating point included; [`Insn::form`] names the
+//!   encoding, so that coverage can be asserted.
 //! - [`Assembler`] places instructions, labels and literal pools.
 //! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
 //! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
@@ -22,13 +23,15 @@ mod insn;
 mod rng;
 mod sequence;
 mod text;
+mod wide;
 
 pub use asm::{Assembler, Label, Value};
 pub use elf::{ElfBuilder, Section, Segment, Symbol};
-pub use forms::FORMS;
+pub use forms::{FORMS, FORMS_V7M};
 pub use insn::{
     AddSub, Barrier, Cond, DataOp, Extend, Hint, Imm8Op, Insn, LoadStore, Reg, Reverse, Shift,
     Special,
 };
 pub use rng::Rng;
-pub use sequence::{Options, Sequence};
+pub use sequence::{Core, Options, Sequence};
+pub use wide::{Extension as WideExtension, Form as WideForm, Wide, forms as wide_forms};

@@ -39,6 +39,16 @@ fn scale(op: LoadStore) -> u32 {
     }
 }
 
+/// IT with a letter for each further instruction: its mask bit equals the condition's lowest or not.
+fn it_text(f: &mut Formatter<'_>, cond: u8, mask: u8) -> fmt::Result {
+    const NAMES: [&str; 15] =
+        ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al"];
+    let further = 3 - mask.trailing_zeros().min(3);
+    let letters: String =
+        (0..further).map(|i| if mask >> (3 - i) & 1 == cond & 1 { 't' } else { 'e' }).collect();
+    write!(f, "it{letters} {}", NAMES.get(usize::from(cond)).unwrap_or(&"nv"))
+}
+
 impl Display for Insn {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         use crate::insn::DataOp::{Cmn, Cmp, Mul, Rsb, Tst};
@@ -104,6 +114,20 @@ impl Display for Insn {
             Insn::Msr { to, rn } => write!(f, "msr {}, {rn}", name(to)),
             Insn::Mrs { rd, from } => write!(f, "mrs {rd}, {}", name(from)),
             Insn::Barrier { op } => write!(f, "{} sy", name(op)),
+            Insn::It { cond, mask } => it_text(f, cond, mask),
+            Insn::Cbz { nonzero, rn, offset } => {
+                write!(f, "cb{}z {rn}, .{:+}", if nonzero { "n" } else { "" }, offset + 4)
+            }
+            Insn::CpsFault { disable, interrupts } => {
+                let masks = if interrupts { "if" } else { "f" };
+                write!(f, "cpsi{} {masks}", if disable { "d" } else { "e" })
+            }
+            Insn::BCondWide { cond, offset } => {
+                write!(f, "b{}.w .{:+}", name(cond), offset + 4)
+            }
+            Insn::BWide { offset } => write!(f, "b.w .{:+}", offset + 4),
+            // The table's own test is against a disassembler.
+            Insn::Wide(wide) => write!(f, ".inst.w {:#010x} @ {}", wide.bits, wide.form().name),
         }
     }
 }

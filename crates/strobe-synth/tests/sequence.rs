@@ -27,7 +27,7 @@ fn a_few_programs_contain_every_form() {
 
 #[test]
 fn without_exceptions_and_faults_there_are_none() {
-    let options = Options { snippets: 300, exceptions: false, faults: false };
+    let options = Options { snippets: 300, exceptions: false, faults: false, ..Options::default() };
     let sequence = Sequence::generate(3, &options);
     let forbidden = ["SVC", "UDF", "UDF.W", "WFI"];
     for (address, insn) in sequence.listing() {

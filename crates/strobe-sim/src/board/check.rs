@@ -1,7 +1,7 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{AddressRange, File, Kind};
+use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind};
 use crate::cortexm::timing::CoreKind;
 
 /// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
@@ -24,11 +24,20 @@ fn check_core(file: &File) -> Result<(), BoardError> {
     if file.clock_hz == 0 {
         return Err(BoardError::value("clock_hz", "must be more than 0"));
     }
-    if !matches!(core.multiplier_cycles, 1 | 32) {
-        return bad("multiplier_cycles", "must be 1 or 32");
+    let v7m = core.model.architecture().v7m;
+    if !matches!(core.multiplier_cycles, 1 | 32) || v7m && core.multiplier_cycles != 1 {
+        return bad("multiplier_cycles", "must be 1 or, on a cortex-m0 or cortex-m0plus, 32");
+    }
+    match core.priority_bits {
+        Some(3..=8) if v7m => {}
+        None | Some(ARMV6M_PRIORITY_BITS) if !v7m => {}
+        _ => return bad("priority_bits", "must be 3 to 8 on a cortex-m3 or cortex-m4, else 2"),
     }
     if core.irq_lines > 32 {
-        return bad("irq_lines", "ARMv6-M has at most 32");
+        return bad("irq_lines", "at most 32");
+    }
+    if v7m && !core.io_port.is_empty() {
+        return bad("io_port", "only a cortex-m0plus may have one");
     }
     if core.model == CoreKind::CortexM0 && (core.vtor_mask != 0 || !core.io_port.is_empty()) {
         return bad("model", "a cortex-m0 has neither vtor_mask nor io_port; cortex-m0plus may");

@@ -46,10 +46,13 @@ pub struct File {
 pub struct CoreEntry {
     /// Which core.
     pub model: CoreKind,
-    /// Cycles of MULS: 1 (fast) or 32 (small).
+    /// Cycles of MULS on an M0 or M0+: 1 (fast) or 32 (small).
+    #[serde(default = "fast_multiplier")]
     pub multiplier_cycles: u8,
     /// Interrupt request lines, at most 32.
     pub irq_lines: u16,
+    /// Priority bits that the interrupt controller has: 3 to 8 on an M3 or M4, which need this; 2 on an M0.
+    pub priority_bits: Option<u8>,
     /// The CPUID register's value.
     pub cpuid: u32,
     /// SysTick calibration register: NOREF in bit 31, SKEW in bit 30, TENMS in bits 23..0.
@@ -61,12 +64,19 @@ pub struct CoreEntry {
     /// Address of the vector table at reset.
     #[serde(default)]
     pub vectors: u32,
-    /// Writable bits of VTOR (a Cortex-M0+ option); 0 if the vector table cannot be moved.
+    /// Writable bits of VTOR (on a Cortex-M0+ an option); 0 if the vector table cannot be moved.
     #[serde(default)]
     pub vtor_mask: u32,
     /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).
     #[serde(default)]
     pub io_port: Vec<AddressRange>,
+}
+
+/// What every ARMv6-M has (B1.5.4).
+pub(super) const ARMV6M_PRIORITY_BITS: u8 = 2;
+
+fn fast_multiplier() -> u8 {
+    1
 }
 
 /// NOREF: no reference clock (ARMv6-M B3.3.6).

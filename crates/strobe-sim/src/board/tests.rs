@@ -90,7 +90,7 @@ fn a_board_becomes_a_bus() {
 fn unknown_keys_and_wrong_types_name_the_line() {
     for (from, to, expected) in [
         ("multiplier_cycles", "multiplyer_cycles", "unknown field `multiplyer_cycles`"),
-        ("'cortex-m0plus'", "'cortex-m3'", "expected `cortex-m0` or `cortex-m0plus`"),
+        ("'cortex-m0plus'", "'cortex-m9'", "expected one of `cortex-m0`, `cortex-m0plus`"),
         ("kind = 'ram'", "kind = 'rom'", "expected `flash` or `ram`"),
         ("irq = [3]", "irq = ['three']", "invalid type"),
         ("bus = 'apb'", "bus = 'ahb2'", "expected `ahb` or `apb`"),
@@ -109,8 +109,10 @@ fn unknown_keys_and_wrong_types_name_the_line() {
 fn values_that_cannot_be_are_refused() {
     for (from, to, expected) in [
         ("clock_hz = 8_000_000", "clock_hz = 0", "clock_hz: must be more than 0"),
-        ("= 32", "= 2", "core.multiplier_cycles: must be 1 or 32"),
-        ("irq_lines = 8", "irq_lines = 33", "core.irq_lines: ARMv6-M has at most 32"),
+        ("= 32", "= 2", "core.multiplier_cycles: must be 1 or"),
+        ("irq_lines = 8", "irq_lines = 33", "core.irq_lines: at most 32"),
+        ("irq_lines = 8", "irq_lines = 8\npriority_bits = 4", "core.priority_bits: must be 3 to 8"),
+        ("'cortex-m0plus'", "'cortex-m3'", "core.multiplier_cycles: must be 1 or"),
         ("'cortex-m0plus'", "'cortex-m0'", "core.model: a cortex-m0 has neither"),
         ("size = 0x1000 }", "size = 0 }", "core.io_port: size must be at least 1"),
         ("irq = [3]", "irq = [8]", "device ID: irq: 8 is not below core.irq_lines = 8"),
@@ -139,7 +141,10 @@ fn values_that_cannot_be_are_refused() {
 #[test]
 fn an_unknown_board_lists_the_known_ones() {
     let error = Board::builtin("stm32f4").unwrap_err().to_string();
-    assert!(error.contains("cortex-m0, cortex-m0plus, stm32f070cb"), "{error}");
+    assert!(
+        error.contains("cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m4f, stm32f070cb"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -152,7 +157,7 @@ fn built_in_boards_build_under_their_names() {
 
 #[test]
 fn the_generic_boards_run_images_linked_at_zero() {
-    for name in ["cortex-m0", "cortex-m0plus"] {
+    for name in ["cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m4f"] {
         let mut bus = Board::builtin(name).unwrap().build().unwrap();
         bus.load(0, &[1, 2, 3, 4]).unwrap();
         assert_eq!(bus.peek(0, Size::Word), Some(0x0403_0201));

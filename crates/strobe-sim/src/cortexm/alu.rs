@@ -115,8 +115,21 @@ impl Cpu {
 
     #[inline(always)]
     pub(crate) fn passes(&self, condition: Condition) -> bool {
-        let flags = (self.n >> 31) << 3 | u32::from(self.z == 0) << 2 | self.c << 1 | self.v >> 31;
-        PASSES[condition as usize] >> flags & 1 != 0
+        PASSES[condition as usize] >> self.nzcv() & 1 != 0
+    }
+
+    #[inline(always)]
+    fn nzcv(&self) -> u32 {
+        (self.n >> 31) << 3 | u32::from(self.z == 0) << 2 | self.c << 1 | self.v >> 31
+    }
+
+    /// Whether the condition in an IT state passes; outside an IT block and for 14 (always) it does.
+    #[inline(always)]
+    pub(crate) fn passes_it(&self, it: u8) -> bool {
+        match PASSES.get(usize::from(it >> 4)) {
+            Some(passes) if it != 0 => passes >> self.nzcv() & 1 != 0,
+            _ => true,
+        }
     }
 }
 

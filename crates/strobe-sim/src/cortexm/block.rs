@@ -3,12 +3,12 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above all its
 //! cycles, so that running it costs one addition and, if anybody counts, one increment.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
-use super::timing::{Cost, Timing};
+use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
@@ -75,6 +75,10 @@ pub struct Block {
     pub(crate) heat: u32,
     /// Its compiled code, if it can be entered here.
     pub(super) compiled: Option<Compiled>,
+    /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
+    pub(crate) it: Box<[u8]>,
+    /// No conditions and no time that depends on operands: every run does and costs the same.
+    pub(crate) plain: bool,
 }
 
 impl Meta {
@@ -108,6 +112,11 @@ impl Block {
             && body.iter().all(|i| *i == Insn::Nop)
     }
 
+    /// ITSTATE before instruction `at`, or behind the last.
+    pub(crate) fn it_at(&self, at: usize) -> u8 {
+        self.it.get(at).copied().unwrap_or(0)
+    }
+
     /// The address of instruction `at`.
     pub fn address(&self, at: usize) -> u32 {
         self.start + u32::from(self.meta[at].offset) * 2
@@ -128,8 +137,10 @@ pub(crate) struct Blocks {
     pub(crate) all: Vec<Block>,
     flash: Vec<BlockId>,
     ram: Vec<BlockId>,
-    /// Those in an alias or a further memory, which is rare.
+    /// Those in aliases and further memories.
     elsewhere: HashMap<u32, BlockId>,
+    /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
+    inside_it: BTreeMap<(u32, u8), BlockId>,
     generation: u32,
     /// Addresses at which every block must begin, sorted: function starts (from symbols).
     entries: Vec<u32>,
@@ -160,6 +171,7 @@ impl Blocks {
         self.flash.clear();
         self.ram.clear();
         self.elsewhere.clear();
+        self.inside_it.clear();
     }
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
@@ -192,17 +204,32 @@ impl Blocks {
         self.elsewhere.get(&pc).copied().unwrap_or(NONE)
     }
 
+    /// The block that starts at `pc` with an ITSTATE that is not zero, if it is decoded.
+    pub(crate) fn lookup_inside_it(&self, pc: u32, it: u8) -> BlockId {
+        self.inside_it.get(&(pc, it)).copied().unwrap_or(NONE)
+    }
+
     /// Number of the function that `address` lies in, counting from its entry; 0 before the first.
     fn function(&self, address: u32) -> usize {
         self.entries.partition_point(|&e| e <= address)
     }
 
-    /// Decodes the block at `pc`; `None` when no instruction can be fetched there.
-    pub(crate) fn decode(&mut self, pc: u32, bus: &Bus, timing: &Timing) -> Option<BlockId> {
-        let block = self.build(pc, bus, timing)?;
+    /// Decodes the block at `pc`, `it` being ITSTATE there; `None` when no instruction can be fetched.
+    pub(crate) fn decode(
+        &mut self,
+        pc: u32,
+        it: u8,
+        bus: &Bus,
+        timing: &Timing,
+    ) -> Option<BlockId> {
+        let block = self.build(pc, it, bus, timing)?;
         let id = self.all.len() as BlockId;
         self.all.push(block);
-        self.index(pc, bus, id);
+        if it == 0 {
+            self.index(pc, bus, id);
+        } else {
+            self.inside_it.insert((pc, it), id);
+        }
         Some(id)
     }
 
@@ -219,16 +246,21 @@ impl Blocks {
         self.elsewhere.insert(pc, id);
     }
 
-    fn build(&self, pc: u32, bus: &Bus, timing: &Timing) -> Option<Block> {
+    fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
+        let arch = timing.kind.architecture();
         let mut insns = Vec::new();
         let mut meta = Vec::new();
+        let mut its = vec![it];
         let mut at = pc;
         while let Some(first) = bus.peek(at, Size::Half) {
             let second = bus.peek(at.wrapping_add(2), Size::Half);
-            let (insn, size) = decode(at, first as u16, second.unwrap_or(0) as u16);
+            let (insn, size) = decode(arch, at, first as u16, second.unwrap_or(0) as u16);
             if size == 4 && second.is_none() {
                 break;
             }
+            let insn = if it != 0 && size == 2 { insn.inside_it_block() } else { insn };
+            it = next_it(it, insn);
+            its.push(it);
             let cost = timing.cost(insn);
             let offset = (at.wrapping_sub(pc) / 2) as u16;
             meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
@@ -236,7 +268,9 @@ impl Blocks {
             at = at.wrapping_add(size);
             let boundary =
                 self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
-            if insn.ends_block() || insns.len() == MAX_INSTRUCTIONS || boundary {
+            // An IT block is not torn apart for being at the limit.
+            let full = insns.len() >= MAX_INSTRUCTIONS && it == 0;
+            if insn.ends_block() || full || boundary {
                 break;
             }
         }
@@ -245,7 +279,9 @@ impl Blocks {
         let cycles: u32 = meta.iter().map(Meta::straight).sum();
         let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
         let here = self.function(pc);
+        let conditional = its.iter().any(|&it| it != 0);
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
+        let insns_take_their_time = insns.iter().any(|i: &Insn| i.takes_its_time());
         let mut block = Block {
             start: pc,
             end: at,
@@ -267,6 +303,8 @@ impl Blocks {
             stop_here,
             heat: 0,
             compiled: None,
+            plain: !conditional && !insns_take_their_time,
+            it: if conditional { its.into() } else { Box::default() },
         };
         block.idle = block.is_idle_loop();
         if block.idle {
@@ -292,6 +330,15 @@ pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
         || bus.memory_at(address).is_some_and(|m| m.kind == MemoryKind::Flash)
 }
 
+/// ITSTATE behind an instruction (ITAdvance, A7.3.3 of DDI 0403).
+fn next_it(it: u8, insn: Insn) -> u8 {
+    match insn {
+        Insn::It { state } => state,
+        _ if it & 7 == 0 => 0,
+        _ => it & 0xe0 | it << 1 & 0x1f,
+    }
+}
+
 fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
     match insn {
         Insn::LdrLit { address, .. } if in_flash(address, bus) => bus.flash_timing.data_read,
@@ -305,8 +352,12 @@ fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
     let apb = (bus.apb_wait.high * u64::from(bus.clocks.apb_divider.max(1))) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
-    // At most 9 transfers per instruction; the half cycle carried in may add one.
-    cycles + insns.len() as u32 * 9 * per_access + jump.div_ceil(2) + 1
+    let each = |insn: &Insn| {
+        let most = if insn.takes_its_time() { MOST_FOR_OPERANDS } else { 0 };
+        insn.transfers() * per_access + most
+    };
+    // The half cycle carried in may add one.
+    cycles + insns.iter().map(each).sum::<u32>() + jump.div_ceil(2) + 1
 }
 
 #[cfg(test)]

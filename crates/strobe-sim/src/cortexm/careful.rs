@@ -2,16 +2,18 @@
 //!
 //! Here accesses reach devices, wait, contend and fault, and system instructions take effect.
 
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 
 use super::block::{BlockId, jump_wait};
 use super::core::{CarefulPort, Machine, NO_WAIT, Sleep};
 use super::cpu::Cpu;
-use super::exec::{Port, exec, load_multiple};
+use super::exec::{Port, exec, load_multiple, write_any};
 use super::fault::Fault;
 use super::insn::Insn;
 use super::run::{EXC_RETURN, End, Stop};
 use super::system::number;
+use super::timing::SKIPPED;
+use super::{exec_branch, special};
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
 use crate::observe::{Access, Observer, Retired, TransferKind, Wait};
@@ -28,6 +30,7 @@ impl<O: Observer> Machine<O> {
     /// The fast path gave up at instruction `at`: accounts for those before it and goes on carefully.
     pub(super) fn finish_carefully(&mut self, id: BlockId, at: usize) -> Result<(), Stop> {
         let block = &self.blocks.all[id as usize];
+        let plain = block.plain;
         self.now += u64::from(block.cycles_before(at));
         self.instructions += at as u64;
         if O::COUNTS {
@@ -36,6 +39,9 @@ impl<O: Observer> Machine<O> {
         let slack = block.literal_slack(at);
         self.slack.0 += slack.0;
         self.slack.1 += slack.1;
+        if !plain {
+            self.settle(id);
+        }
         self.run_carefully(id, at)
     }
 
@@ -73,6 +79,19 @@ impl<O: Observer> Machine<O> {
         let pc = self.cpu.pc;
         let next = pc.wrapping_add(u32::from(meta.size));
         let start = self.now;
+        let block = &self.blocks.all[id as usize];
+        let (it, next_it) = (block.it_at(at), block.it_at(at + 1));
+        self.cpu.it = it;
+        if it != 0 && !self.cpu.passes_it(it) && !insn.is_unconditional() {
+            self.skip(id, at, next);
+            self.cpu.it = next_it;
+            return Ok(false);
+        }
+        if insn.is_fp()
+            && let Err(fault) = self.prepare_fp()
+        {
+            return self.fault(fault, pc).map(|()| true);
+        }
         let mut log: Vec<Access> = Vec::new();
         let mut port = CarefulPort {
             bus: &mut self.bus,
@@ -85,6 +104,8 @@ impl<O: Observer> Machine<O> {
             data_wait: NO_WAIT,
             contention: 0,
             saved: 0,
+            spent: Bounds::exact(0),
+            split: 0,
             log: O::ACCESSES.then_some(&mut log),
         };
         let mut end = End::Next;
@@ -101,6 +122,7 @@ impl<O: Observer> Machine<O> {
             exec(&mut self.cpu, &mut port, insn)
         };
         let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
+        let (spent, split) = (port.spent, port.split);
         for access in &log {
             self.observer.access(access);
         }
@@ -120,10 +142,17 @@ impl<O: Observer> Machine<O> {
         self.slack.0 += literal.likely - literal.low;
         self.slack.1 += literal.high - literal.likely;
         self.pay(pc, data_wait, contention, saved);
+        if spent.high > 0 {
+            self.add_wait(pc, Wait::of(Cause::Execute, spent));
+        }
+        if split > 0 {
+            self.add_wait(pc, Wait::of(Cause::LoadStore, Bounds::exact(u64::from(split))));
+        }
         if !self.bus.edges.is_empty() {
             self.drain();
         }
         self.cpu.pc = next;
+        self.cpu.it = next_it;
         let left = match end {
             End::Next => self.system_effect(insn, pc, next)?,
             End::Direct => {
@@ -151,6 +180,32 @@ impl<O: Observer> Machine<O> {
             self.observer.instruction(&Retired { pc, start, cycles, jumped });
         }
         Ok(left)
+    }
+
+    /// An instruction whose condition failed: it retires, and does nothing else.
+    fn skip(&mut self, id: BlockId, at: usize, next: u32) {
+        let (pc, start) = (self.cpu.pc, self.now);
+        self.now += u64::from(SKIPPED);
+        self.instructions += 1;
+        self.cpu.pc = next;
+        if O::COUNTS {
+            self.observer.retired(id, at, false);
+            self.observer.skipped(id, at, 1);
+        }
+        if O::EACH {
+            self.observer.instruction(&Retired { pc, start, cycles: SKIPPED, jumped: false });
+        }
+    }
+
+    /// Before a floating-point instruction: whether there may be one (ExecuteFPCheck, B1.5.7 of DDI 0403).
+    fn prepare_fp(&mut self) -> Result<(), Fault> {
+        if !self.cpu.fp_ready {
+            if !self.system.fp_enabled(self.cpu.is_privileged()) {
+                return Err(Fault::NoCoprocessor);
+            }
+            self.cpu.fp_ready = true;
+        }
+        Ok(())
     }
 
     /// Adds what an instruction's accesses waited.
@@ -252,51 +307,21 @@ fn branch(
         // BranchWritePC: bit 0 is ignored, no change of state.
         Insn::MovPc { m } => End::Indirect(cpu.r[r(m)] | 1),
         Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[r(m)]) | 1),
-        Insn::Cps { disable } => {
-            if !cpu.unprivileged || cpu.ipsr != 0 {
-                cpu.primask = disable;
-            }
+        Insn::Cps { disable, masks } => {
+            special::change_masks(cpu, port.system, disable, masks);
             return Ok(None);
         }
         Insn::Mrs { d, sysm } => {
-            cpu.r[r(d)] = read_special(cpu, sysm);
+            let value = special::read(cpu, port.timing.kind.architecture(), sysm);
+            write_any(cpu, d, value);
             return Ok(None);
         }
-        Insn::Msr { n, sysm } => {
-            write_special(cpu, sysm, cpu.r[r(n)]);
+        Insn::Msr { n, sysm, mask } => {
+            special::write(cpu, port.system, sysm, mask, cpu.r[r(n)]);
             return Ok(None);
         }
         Insn::Undefined => return Err(Fault::Undefined),
-        _ => return Ok(None),
+        Insn::NoCoprocessor => return Err(Fault::NoCoprocessor),
+        _ => return exec_branch::branch(cpu, port, insn, next),
     }))
-}
-
-/// MRS (B4.2.2): APSR, IPSR and their combinations, the stack pointers, PRIMASK and CONTROL.
-fn read_special(cpu: &Cpu, sysm: u8) -> u32 {
-    match sysm {
-        0..=7 => {
-            let ipsr = if sysm & 1 != 0 { u32::from(cpu.ipsr) } else { 0 };
-            // EPSR reads as zero; APSR is absent from 4-7.
-            let apsr = if sysm & 4 == 0 { cpu.apsr() } else { 0 };
-            apsr | ipsr
-        }
-        8 => cpu.msp(),
-        9 => cpu.psp(),
-        16 => u32::from(cpu.primask),
-        20 => u32::from(cpu.spsel) << 1 | u32::from(cpu.unprivileged),
-        _ => 0,
-    }
-}
-
-/// MSR (B4.2.3).
-fn write_special(cpu: &mut Cpu, sysm: u8, value: u32) {
-    match sysm {
-        0..=3 => cpu.set_apsr(value),
-        8 => cpu.set_msp(value),
-        9 => cpu.set_psp(value),
-        16 => cpu.primask = value & 1 != 0,
-        // SPSEL can only be written in thread mode.
-        20 if cpu.ipsr == 0 => cpu.set_mode(0, value & 2 != 0),
-        _ => {}
-    }
 }

@@ -1,17 +1,19 @@
 //! A core on its bus: state, and how its instructions reach memory and devices.
 
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 
 use super::block::Blocks;
 use super::cpu::Cpu;
-use super::exec::Port;
+use super::exec::{Port, Work};
 use super::fault::{Fault, FaultReport};
+use super::irregular::Deviations;
 use super::jit::Jit;
 use super::system::System;
 use super::timing::Timing;
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycleCarry, bounds};
+use crate::memory::MemoryKind;
 use crate::observe::{Access, Observer, Wait};
 use crate::semihost::Semihost;
 
@@ -22,6 +24,8 @@ pub struct CoreOptions {
     pub timing: Timing,
     /// Interrupt lines, 1-32.
     pub irq_lines: u32,
+    /// Priority bits that exist, from the top of the byte: 2 on ARMv6-M, 3-8 on ARMv7-M.
+    pub priority_bits: u8,
     /// CPUID register.
     pub cpuid: u32,
     /// SysTick reference clock: core cycles per tick; 0 for none.
@@ -63,6 +67,8 @@ pub struct Machine<O: Observer> {
     pub(crate) sleep: Sleep,
     pub(crate) fault: Option<FaultReport>,
     pub(crate) resets: u64,
+    /// What the block that runs now does beyond what it always costs.
+    pub(crate) deviations: Deviations,
 }
 
 /// Whether the core sleeps and what wakes it.
@@ -80,10 +86,11 @@ impl<O: Observer> Machine<O> {
     /// A core at rest on a bus; [`Machine::reset`] reads the vector table and starts it.
     pub fn new(bus: Bus, options: &CoreOptions, observer: O) -> Self {
         let mut system = System::new(options.irq_lines, options.cpuid, options.vtor_mask);
+        system.set_core(options.timing.kind.architecture(), options.priority_bits);
         system.systick.reference_divider = options.systick_reference_divider;
         system.systick.calibration = options.systick_calibration;
         Machine {
-            cpu: Cpu::default(),
+            cpu: Cpu::new(options.timing.kind.architecture()),
             bus,
             observer,
             semihost: Semihost::default(),
@@ -101,6 +108,7 @@ impl<O: Observer> Machine<O> {
             sleep: Sleep::Awake,
             fault: None,
             resets: 0,
+            deviations: Deviations::default(),
         }
     }
 
@@ -164,13 +172,29 @@ impl<O: Observer> Machine<O> {
 /// An access that the fast port leaves to the careful one.
 pub(crate) struct Miss;
 
-/// RAM, and flash when it never waits; nothing else.
+/// RAM, and flash when it never waits; nothing else, and not where code lies.
 pub(crate) struct FastPort<'a> {
     pub(crate) bus: &'a mut Bus,
+    /// What the last instruction's time depends on, if it does.
+    pub(crate) spent: Option<Work>,
 }
 
 impl Port for FastPort<'_> {
     type Stop = Miss;
+    const EXCEPTION_RETURNS: bool = false;
+
+    #[inline(always)]
+    fn refuse(&mut self, _: Fault) -> Miss {
+        Miss
+    }
+
+    fn divide_by_zero(&mut self) -> Result<(), Miss> {
+        Err(Miss)
+    }
+
+    fn spend(&mut self, work: Work) {
+        self.spent = Some(work);
+    }
 
     #[inline(always)]
     fn load(&mut self, address: u32, size: Size, _: u32) -> Result<u32, Miss> {
@@ -180,23 +204,33 @@ impl Port for FastPort<'_> {
         if let Some(value) = self.bus.ram.read(address, size) {
             return Ok(value);
         }
-        if self.bus.flash_reads_wait {
-            return Err(Miss);
+        if !self.bus.flash_reads_wait
+            && let Some(value) = self.bus.flash.read(address, size)
+        {
+            return Ok(value);
         }
-        self.bus.flash.read(address, size).ok_or(Miss)
+        self.bus.more_ram().find_map(|(_, memory)| memory.read(address, size)).ok_or(Miss)
     }
 
     #[inline(always)]
     fn literal(&mut self, address: u32) -> Result<u32, Miss> {
-        self.bus.flash.read(address, Size::Word).ok_or(Miss)
+        self.bus
+            .flash
+            .read(address, Size::Word)
+            .or_else(|| self.bus.ram.read(address, Size::Word))
+            .ok_or(Miss)
     }
 
     #[inline(always)]
     fn store(&mut self, address: u32, size: Size, value: u32, _: u32) -> Result<(), Miss> {
-        if address & (size.bytes() - 1) != 0 || self.bus.code_in_ram {
+        if address & (size.bytes() - 1) != 0 || self.bus.hits_code(address) {
             return Err(Miss);
         }
-        self.bus.ram.write(address, size, value).ok_or(Miss)
+        if let Some(()) = self.bus.ram.write(address, size, value) {
+            return Ok(());
+        }
+        let mut more = self.bus.more.iter_mut().filter(|memory| memory.kind == MemoryKind::Ram);
+        more.find_map(|memory| memory.write(address, size, value)).ok_or(Miss)
     }
 }
 
@@ -214,6 +248,10 @@ pub(crate) struct CarefulPort<'a> {
     pub(crate) contention: u64,
     /// Cycles that accesses through the single-cycle I/O port save.
     pub(crate) saved: u32,
+    /// Cycles that the operands' values cost.
+    pub(crate) spent: Bounds,
+    /// Further transfers of an unaligned access, a cycle each.
+    pub(crate) split: u32,
     pub(crate) log: Option<&'a mut Vec<Access>>,
 }
 
@@ -251,7 +289,8 @@ impl CarefulPort<'_> {
 
     /// The end of the data phase of a transfer, as known so far.
     fn time(&self, transfer: u32) -> u64 {
-        let base = self.start + 2 + u64::from(transfer) + self.contention;
+        let transfer = u64::from(transfer) + u64::from(self.split);
+        let base = self.start + 2 + transfer + self.contention;
         base + self.data_wait.likely as u64 - u64::from(self.saved)
     }
 
@@ -259,7 +298,7 @@ impl CarefulPort<'_> {
         let (cause, b) = if super::block::in_flash(address, self.bus) {
             let cost = self.bus.flash_timing.data_read;
             (Cause::DataWait, bounds(cost, self.carry.take(cost)))
-        } else if self.bus.ram.contains(address) || PPB.contains(&address) {
+        } else if PPB.contains(&address) || self.bus.is_ram(address) {
             return None;
         } else {
             self.bus.device_wait(address)?
@@ -283,12 +322,76 @@ impl CarefulPort<'_> {
     }
 }
 
+impl CarefulPort<'_> {
+    /// An unaligned access as the aligned ones that the core makes of it; each but the last adds a cycle
+    /// (DDI 0337, load and store timings).
+    fn parts(
+        &self,
+        address: u32,
+        size: Size,
+    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, Fault> {
+        if self.system.traps_unaligned() {
+            return Err(Fault::Unaligned { address });
+        }
+        let mut offset = 0;
+        Ok(std::iter::from_fn(move || {
+            let left = size.bytes() - offset;
+            let at = address.wrapping_add(offset);
+            let part = match left {
+                0 => return None,
+                1 => Size::Byte,
+                _ if at & 1 != 0 => Size::Byte,
+                _ => Size::Half,
+            };
+            offset += part.bytes();
+            Some((offset - part.bytes(), part))
+        }))
+    }
+
+    fn load_unaligned(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
+        let mut value = 0;
+        for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
+            self.split += u32::from(i > 0);
+            value |= self.load(address.wrapping_add(offset), part, transfer)? << (8 * offset);
+        }
+        Ok(value)
+    }
+
+    fn store_unaligned(
+        &mut self,
+        address: u32,
+        size: Size,
+        value: u32,
+        transfer: u32,
+    ) -> Result<(), Fault> {
+        for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
+            self.split += u32::from(i > 0);
+            let value = value >> (8 * offset) & part.mask();
+            self.store(address.wrapping_add(offset), part, value, transfer)?;
+        }
+        Ok(())
+    }
+}
+
 impl Port for CarefulPort<'_> {
     type Stop = Fault;
+    const EXCEPTION_RETURNS: bool = true;
+
+    fn refuse(&mut self, fault: Fault) -> Fault {
+        fault
+    }
+
+    fn divide_by_zero(&mut self) -> Result<(), Fault> {
+        if self.system.traps_division_by_zero() { Err(Fault::DivideByZero) } else { Ok(()) }
+    }
+
+    fn spend(&mut self, work: Work) {
+        self.spent = self.timing.extra(work);
+    }
 
     fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
         if address & (size.bytes() - 1) != 0 {
-            return Err(Fault::Unaligned { address });
+            return self.load_unaligned(address, size, transfer);
         }
         self.arrive(address, transfer);
         let value = if SCS.contains(&address) {
@@ -320,7 +423,7 @@ impl Port for CarefulPort<'_> {
 
     fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Fault> {
         if address & (size.bytes() - 1) != 0 {
-            return Err(Fault::Unaligned { address });
+            return self.store_unaligned(address, size, value, transfer);
         }
         self.arrive(address, transfer);
         if SCS.contains(&address) {
@@ -331,7 +434,7 @@ impl Port for CarefulPort<'_> {
             self.note_ppb(address);
         } else {
             self.bus.write(address, size, value).map_err(|f| Fault::Bus { address: f.address })?;
-            self.bus.code_written(address, size);
+            self.bus.code_written(address);
         }
         self.access(address, size, true, value & size.mask());
         Ok(())

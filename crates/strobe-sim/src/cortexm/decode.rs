@@ -1,5 +1,9 @@
-//! Halfwords to instructions: the Thumb encodings of ARMv6-M (DDI 0419, A5 and A6.7).
+//! Halfwords to instructions: the 16-bit Thumb encodings, and all of ARMv6-M (DDI 0419, A5 and A6.7).
+//!
+//! The 32-bit encodings that ARMv7-M adds are `decode32.rs`'s.
 
+use super::arch::Architecture;
+use super::decode32;
 use super::insn::{Condition, Insn, Reg};
 
 /// Whether a halfword starts a 32-bit instruction (A5.1).
@@ -9,8 +13,14 @@ pub fn is_wide(first: u16) -> bool {
 
 /// Decodes the instruction at `address`. `second` is the following halfword; pass anything when it
 /// cannot be read, it only matters for 32-bit encodings. Returns the instruction and its bytes.
-pub fn decode(address: u32, first: u16, second: u16) -> (Insn, u32) {
-    if is_wide(first) { (wide(address, first, second), 4) } else { (narrow(address, first), 2) }
+///
+/// Inside an IT block, 16-bit instructions go through [`Insn::inside_it_block`] as well.
+pub fn decode(arch: Architecture, address: u32, first: u16, second: u16) -> (Insn, u32) {
+    match (is_wide(first), arch.v7m) {
+        (false, _) => (narrow(arch, address, first), 2),
+        (true, false) => (wide(address, first, second), 4),
+        (true, true) => (decode32::wide(arch, address, first, second), 4),
+    }
 }
 
 fn reg(bits: u16, at: u32) -> Reg {
@@ -18,11 +28,11 @@ fn reg(bits: u16, at: u32) -> Reg {
 }
 
 /// The value an instruction reads from the PC: its address plus 4.
-fn pc(address: u32) -> u32 {
+pub(super) fn pc(address: u32) -> u32 {
     address.wrapping_add(4)
 }
 
-fn narrow(address: u32, h: u16) -> Insn {
+fn narrow(arch: Architecture, address: u32, h: u16) -> Insn {
     match h >> 10 {
         0x00..=0x0f => shift_add_move(h),
         0x10 => data_processing(h),
@@ -38,7 +48,7 @@ fn narrow(address: u32, h: u16) -> Insn {
             value: (pc(address) & !3).wrapping_add(u32::from(h & 0xff) * 4),
         },
         0x2a..=0x2b => Insn::AddSpImm { d: reg(h, 8), imm: (h & 0xff) * 4 },
-        0x2c..=0x2f => miscellaneous(h),
+        0x2c..=0x2f => miscellaneous(arch, address, h),
         0x30..=0x31 => Insn::Stm { n: reg(h, 8), list: h as u8 },
         0x32..=0x33 => Insn::Ldm { n: reg(h, 8), list: h as u8 },
         0x34..=0x37 => conditional(address, h),
@@ -150,14 +160,22 @@ fn load_store_immediate(h: u16) -> Insn {
 }
 
 /// A5.2.5: miscellaneous 16-bit instructions.
-fn miscellaneous(h: u16) -> Insn {
+fn miscellaneous(arch: Architecture, address: u32, h: u16) -> Insn {
     let (d, m) = (reg(h, 0), reg(h, 3));
+    if arch.v7m && h & 0x0500 == 0x0100 {
+        let offset = u32::from(h >> 3 & 0x40 | h >> 2 & 0x3e);
+        let target = pc(address).wrapping_add(offset);
+        return Insn::Cbz { n: reg(h, 0), nonzero: h & 0x800 != 0, target };
+    }
     match h >> 5 & 0x7f {
         0x00..=0x03 => Insn::AdjustSp { imm: (h & 0x7f) as i16 * 4 },
         0x04..=0x07 => Insn::AdjustSp { imm: -((h & 0x7f) as i16 * 4) },
         0x10..=0x17 => extend(h, d, m),
         0x20..=0x2f => Insn::Push { list: h & 0xff | (h & 0x100) << 6 },
-        0x33 if h & 0xffef == 0xb662 => Insn::Cps { disable: h & 0x10 != 0 },
+        0x33 if h & 0xffef == 0xb662 => Insn::Cps { disable: h & 0x10 != 0, masks: 2 },
+        0x33 if arch.v7m && h & 0xffec == 0xb660 && h & 3 != 0 => {
+            Insn::Cps { disable: h & 0x10 != 0, masks: (h & 3) as u8 }
+        }
         0x50..=0x57 => match h >> 6 & 3 {
             0 => Insn::Rev { d, m },
             1 => Insn::Rev16 { d, m },
@@ -173,7 +191,10 @@ fn miscellaneous(h: u16) -> Insn {
             (0, 4) => Insn::Sev,
             // NOP, YIELD and reserved hints do nothing.
             (0, _) => Insn::Nop,
-            // IT is not in ARMv6-M.
+            // IT is not in ARMv6-M. Condition 15, and 14 with an "else" (which is 15), are unpredictable.
+            (_, 15) => Insn::Undefined,
+            (mask, 14) if !mask.is_power_of_two() => Insn::Undefined,
+            _ if arch.v7m => Insn::It { state: h as u8 },
             _ => Insn::Undefined,
         },
         _ => Insn::Undefined,
@@ -215,7 +236,7 @@ fn wide(address: u32, first: u16, second: u16) -> Insn {
     match first {
         0xf380..=0xf38f if second & 0xff00 == 0x8800 => match first & 15 {
             13 | 15 => Insn::Undefined,
-            n => Insn::Msr { n: n as Reg, sysm: second as u8 },
+            n => Insn::Msr { n: n as Reg, sysm: second as u8, mask: 2 },
         },
         0xf3ef if second & 0xf000 == 0x8000 => match second >> 8 & 15 {
             13 | 15 => Insn::Undefined,
@@ -232,7 +253,7 @@ fn wide(address: u32, first: u16, second: u16) -> Insn {
 }
 
 /// BL, encoding T1 (A6.7.13).
-fn bl_target(address: u32, first: u16, second: u16) -> u32 {
+pub(super) fn bl_target(address: u32, first: u16, second: u16) -> u32 {
     let s = u32::from(first >> 10 & 1);
     let i1 = !(u32::from(second >> 13 & 1) ^ s) & 1;
     let i2 = !(u32::from(second >> 11 & 1) ^ s) & 1;

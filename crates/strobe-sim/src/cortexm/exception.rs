@@ -19,10 +19,20 @@ const FRAME_BYTES: u32 = 32;
 const VECTOR_FETCH: u32 = 4;
 
 impl<O: Observer> Machine<O> {
-    /// The priority of the running code, PRIMASK included.
+    /// The priority of the running code, with what masks it.
     pub(crate) fn execution_priority(&self) -> i16 {
+        let priority = self.priority_but_for_primask();
+        if self.cpu.primask { priority.min(0) } else { priority }
+    }
+
+    /// PRIMASK keeps handlers from running, but the core wakes for them.
+    pub(crate) fn priority_but_for_primask(&self) -> i16 {
         let active = self.system.active_priority();
-        if self.cpu.primask { active.min(0) } else { active }
+        match (self.cpu.faultmask, self.cpu.basepri) {
+            (true, _) => active.min(-1),
+            (false, 0) => active,
+            (false, base) => active.min(i16::from(base)),
+        }
     }
 
     /// Takes the best pending exception if it may run now.
@@ -89,6 +99,9 @@ impl<O: Observer> Machine<O> {
         self.cpu.r[14] = exc_return;
         self.cpu.pc = vector & !1;
         self.cpu.thumb = vector & 1 != 0;
+        self.cpu.it = 0;
+        self.cpu.exclusive = false;
+        self.cpu.fp_ready = false;
         self.system.event = true;
         self.check = true;
         let start = self.now;
@@ -149,6 +162,9 @@ impl<O: Observer> Machine<O> {
             _ => return self.fault(Fault::BadReturn { value }, from),
         };
         self.system.deactivate(ended, self.now);
+        if ended != number::NMI {
+            self.cpu.faultmask = false;
+        }
         if let Some((next, priority)) = self.system.best_pending()
             && priority < self.execution_priority()
         {
@@ -183,7 +199,7 @@ impl<O: Observer> Machine<O> {
             }
         }
         let [r0, r1, r2, r3, r12, lr, return_address, xpsr] = words;
-        let ipsr = (xpsr & 0x3f) as u16;
+        let ipsr = (xpsr & 0x1ff) as u16;
         // The stacked IPSR must agree with where EXC_RETURN says it goes.
         if (ipsr != 0) != to_handler || return_address & 1 != 0 {
             return self.fault(Fault::BadReturn { value: return_address }, from);
@@ -200,7 +216,9 @@ impl<O: Observer> Machine<O> {
         self.cpu.r[14] = lr;
         self.cpu.pc = return_address;
         self.cpu.set_apsr(xpsr);
-        self.cpu.thumb = xpsr >> 24 & 1 != 0;
+        self.cpu.set_epsr(xpsr);
+        self.cpu.exclusive = false;
+        self.cpu.fp_ready = false;
         Ok(())
     }
 

@@ -5,14 +5,24 @@
 //! careful port, which knows time, devices and faults.
 
 use super::cpu::Cpu;
+use super::fault::Fault;
 use super::insn::{Insn, Reg};
+use super::{exec_data, exec_dsp, exec_fp, exec_mem};
 use crate::device::Size;
 
 /// How an instruction reaches memory. Transfers of one instruction are numbered from 0.
 pub(crate) trait Port {
     /// Why an access did not happen.
     type Stop;
-    /// A load of that width, zero extended.
+    /// Whether a jump in a handler may return from the exception.
+    const EXCEPTION_RETURNS: bool;
+    /// The instruction cannot complete.
+    fn refuse(&mut self, fault: Fault) -> Self::Stop;
+    /// A division by zero: goes on, with zero, unless that is trapped.
+    fn divide_by_zero(&mut self) -> Result<(), Self::Stop>;
+    /// The instruction takes longer than its least, by what its operands decide.
+    fn spend(&mut self, work: Work);
+    /// A load of that width, zero extended. The address may be unaligned where the core allows that.
     fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Self::Stop>;
     /// A literal: a word at a fixed address, whose wait is part of the instruction's own cost.
     fn literal(&mut self, address: u32) -> Result<u32, Self::Stop>;
@@ -24,6 +34,28 @@ pub(crate) trait Port {
         value: u32,
         transfer: u32,
     ) -> Result<(), Self::Stop>;
+}
+
+/// What the time of an instruction depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Work {
+    /// A division of these magnitudes.
+    Divide { dividend: u32, divisor: u32 },
+    /// A multiplication to 64 bits of these operands.
+    LongMultiply { n: u32, m: u32, signed: bool, accumulates: bool },
+}
+
+/// Transfers that must be aligned whatever the core: of several registers, exclusive.
+#[inline(always)]
+pub(crate) fn check_aligned<P: Port>(
+    port: &mut P,
+    address: u32,
+    size: Size,
+) -> Result<(), P::Stop> {
+    if address & (size.bytes() - 1) != 0 {
+        return Err(port.refuse(Fault::Unaligned { address }));
+    }
+    Ok(())
 }
 
 /// Executes an instruction that does not end a block.
@@ -124,9 +156,60 @@ pub(crate) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(
         }
         Pop { list } => cpu.r[13] = load_multiple(cpu, port, cpu.r[13], list)?,
         Nop | Dmb | Dsb => {}
-        // Everything else ends its block and is handled there.
-        _ => debug_assert!(!insn.ends_block() || matches!(insn, Undefined), "{insn:?} in a block"),
+        DataImm { op, d, n, value } => exec_data::immediate(cpu, op, d, n, value),
+        DataImmS { op, d, n, value } => {
+            exec_data::immediate_setting(cpu, op, d, n, value, cpu.c);
+        }
+        DataImmSc { op, d, n, value } => {
+            exec_data::immediate_setting(cpu, op, d, n, value, value >> 31);
+        }
+        DataReg { op, set, d, n, m, shift, by } => {
+            exec_data::register(cpu, op, set, d, n, m, shift, by);
+        }
+        Load { width, t, n, index, imm } => exec_mem::load(cpu, port, width, t, n, index, imm)?,
+        Store { width, t, n, index, imm } => exec_mem::store(cpu, port, width, t, n, index, imm)?,
+        LoadReg { width, t, n, m, by } => exec_mem::load_register(cpu, port, width, t, n, m, by)?,
+        StoreReg { width, t, n, m, by } => exec_mem::store_register(cpu, port, width, t, n, m, by)?,
+        LoadMultiple { direction, writeback, n, list } => {
+            exec_mem::load_multiple(cpu, port, direction, writeback, n, list)?;
+        }
+        StoreMultiple { direction, writeback, n, list } => {
+            exec_mem::store_multiple(cpu, port, direction, writeback, n, list)?;
+        }
+        LoadDual { t, t2, n, index, imm } => {
+            exec_mem::load_dual(cpu, port, t, t2, n, index, imm)?;
+        }
+        StoreDual { t, t2, n, index, imm } => {
+            exec_mem::store_dual(cpu, port, t, t2, n, index, imm)?;
+        }
+        Mla { d, n, m, a } => {
+            write_any(cpu, d, r!(a).wrapping_add(r!(n).wrapping_mul(r!(m))));
+        }
+        Mls { d, n, m, a } => {
+            write_any(cpu, d, r!(a).wrapping_sub(r!(n).wrapping_mul(r!(m))));
+        }
+        Ubfx { d, n, lsb, width } => {
+            write_any(cpu, d, r!(n) >> (lsb & 31) & exec_data::low_bits(width));
+        }
+        // The condition of what follows is the block's business.
+        It { .. } => {}
+        _ if insn.is_fp() => exec_fp::exec(cpu, port, insn)?,
+        _ => rare(cpu, port, insn)?,
     }
+    Ok(())
+}
+
+/// What is not worth a place in the loop over a block.
+#[inline(never)]
+fn rare<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(), P::Stop> {
+    if exec_data::exec(cpu, port, insn)? || exec_dsp::exec(cpu, insn) {
+        return Ok(());
+    }
+    if exec_mem::exec(cpu, port, insn)? {
+        return Ok(());
+    }
+    // Everything else ends its block and is handled there.
+    debug_assert!(!insn.ends_block() || matches!(insn, Insn::Undefined), "{insn:?} in a block");
     Ok(())
 }
 
@@ -138,7 +221,7 @@ fn logic(cpu: &mut Cpu, d: Reg, result: u32) {
 
 /// Writes R0-R14; the bottom two bits of SP read as zero (B1.4.1).
 #[inline(always)]
-fn write_any(cpu: &mut Cpu, d: Reg, value: u32) {
+pub(crate) fn write_any(cpu: &mut Cpu, d: Reg, value: u32) {
     cpu.r[(d & 15) as usize] = if d == 13 { value & !3 } else { value };
 }
 
@@ -150,6 +233,7 @@ pub(crate) fn load_multiple<P: Port>(
     start: u32,
     list: u8,
 ) -> Result<u32, P::Stop> {
+    check_aligned(port, start, Size::Word)?;
     let mut values = [0u32; 8];
     let mut address = start;
     let mut rest = list;
@@ -172,6 +256,7 @@ pub(crate) fn load_multiple<P: Port>(
 
 #[inline(always)]
 fn store_multiple<P: Port>(cpu: &Cpu, port: &mut P, start: u32, list: u16) -> Result<u32, P::Stop> {
+    check_aligned(port, start, Size::Word)?;
     let mut address = start;
     let mut rest = list;
     let mut transfer = 0;

@@ -1,12 +1,13 @@
 //! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
 
-use super::block::{BlockId, NONE, jump_wait};
+use super::block::{Block, BlockId, NONE, jump_wait};
 use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple};
 use super::insn::Insn;
 use super::jit::Left;
 use super::run::{EXC_RETURN, End, Stop};
+use super::{exec_branch, irregular};
 use crate::device::Size;
 use crate::observe::{Observer, TransferKind};
 
@@ -37,19 +38,15 @@ impl<O: Observer> Machine<O> {
     /// Runs one block that fits before the horizon, instruction by instruction.
     fn interpret(&mut self, id: BlockId) -> Left {
         let block = &self.blocks.all[id as usize];
-        let mut port = FastPort { bus: &mut self.bus };
-        let body = block.body as usize;
-        for (at, &insn) in block.insns[..body].iter().enumerate() {
-            if exec(&mut self.cpu, &mut port, insn).is_err() {
-                return Left::Miss(id, at);
-            }
-        }
-        let end = match block.insns.get(body) {
-            None => End::Next,
-            Some(&last) => match jump(&mut self.cpu, &mut port, last, block.end) {
-                Some(end) => end,
-                None => return Left::Miss(id, body),
-            },
+        let mut port = FastPort { bus: &mut self.bus, spent: None };
+        let end = if block.plain {
+            straight(&mut self.cpu, &mut port, block)
+        } else {
+            irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations)
+        };
+        let end = match end {
+            Ok(end) => end,
+            Err(at) => return Left::Miss(id, at),
         };
         self.now += u64::from(block.cycles);
         self.instructions += block.insns.len() as u64;
@@ -61,6 +58,9 @@ impl<O: Observer> Machine<O> {
         }
         if O::COUNTS {
             self.observer.block(id, jumped, 1);
+        }
+        if !block.plain {
+            self.settle(id);
         }
         self.warm(id);
         Left::Ended(id, end)
@@ -100,7 +100,7 @@ impl<O: Observer> Machine<O> {
     #[cold]
     fn find_next(&mut self, id: BlockId) -> BlockId {
         self.cpu.pc = self.blocks.all[id as usize].end;
-        let next = self.blocks.lookup(self.cpu.pc, &self.bus);
+        let next = self.lookup();
         self.blocks.all[id as usize].next = next;
         next
     }
@@ -164,9 +164,22 @@ impl<O: Observer> Machine<O> {
     }
 }
 
+/// Runs a plain block's instructions; `Err` says which one is for the careful path.
+#[inline(always)]
+fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block) -> Result<End, usize> {
+    let body = block.body as usize;
+    for (at, &insn) in block.insns[..body].iter().enumerate() {
+        exec(cpu, port, insn).map_err(|_| at)?;
+    }
+    match block.insns.get(body) {
+        None => Ok(End::Next),
+        Some(&last) => jump(cpu, port, last, block.end).ok_or(body),
+    }
+}
+
 /// Executes the branch at a block's end; `None` leaves it to the careful path.
 #[inline(always)]
-fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
+pub(super) fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
     Some(match insn {
         Insn::BCond { condition, .. } => {
             if cpu.passes(condition) {
@@ -195,7 +208,7 @@ fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End
         }
         Insn::MovPc { m } => End::Indirect(cpu.r[(m & 15) as usize] | 1),
         Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[(m & 15) as usize]) | 1),
-        _ => return None,
+        _ => return exec_branch::branch(cpu, port, insn, next).ok().flatten(),
     })
 }
 

@@ -2,11 +2,13 @@
 
 use super::cpu::Cpu;
 
-/// Why an instruction could not complete; all end in HardFault on ARMv6-M (B1.5.6).
+/// Why an instruction could not complete; all end in HardFault on ARMv6-M (B1.5.6), and on ARMv7-M while
+/// the handlers of their own are not enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A load or store whose address is not a multiple of its size.
-    #[error("unaligned access to {address:#010x} (ARMv6-M faults on every unaligned access)")]
+    /// A load or store whose address is not a multiple of its size. ARMv6-M faults on each, ARMv7-M on
+    /// those of several registers, exclusive ones, and all if CCR.UNALIGN_TRP says so.
+    #[error("unaligned access to {address:#010x}, where the processor does not allow one")]
     Unaligned {
         /// The address.
         address: u32,
@@ -17,6 +19,12 @@ pub enum Fault {
         /// The address.
         address: u32,
     },
+    /// SDIV or UDIV by zero, which CCR.DIV_0_TRP traps.
+    #[error("division by zero")]
+    DivideByZero,
+    /// An instruction of a coprocessor that is not there or not enabled.
+    #[error("coprocessor instruction, but there is none or CPACR does not enable it")]
+    NoCoprocessor,
     /// The processor has no such instruction.
     #[error("undefined instruction")]
     Undefined,

@@ -70,7 +70,7 @@ impl<O: Observer> Machine<O> {
         self.bus.now = self.now;
         self.bus.reset();
         self.system.reset();
-        self.cpu = super::cpu::Cpu::default();
+        self.cpu = super::cpu::Cpu::new(self.timing.kind.architecture());
         let sp = self.bus.read(self.vectors, Size::Word)?;
         let pc = self.bus.read(self.vectors.wrapping_add(4), Size::Word)?;
         self.cpu.r[13] = sp & !3;
@@ -144,6 +144,8 @@ impl<O: Observer> Machine<O> {
     fn service(&mut self, limit: u64) -> Result<(), Stop> {
         self.check = false;
         self.bus.attention = false;
+        // The firmware may have written CPACR.
+        self.cpu.fp_ready = false;
         self.bus.run_events(self.now);
         self.drain();
         if let Some((address, pc)) = self.bus.strict_hit.take() {
@@ -159,7 +161,7 @@ impl<O: Observer> Machine<O> {
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
-            self.bus.code_in_ram = false;
+            self.bus.code_range = 0..0;
             self.forget_code();
             self.blocks.refresh(&self.bus);
         }
@@ -201,7 +203,7 @@ impl<O: Observer> Machine<O> {
             Sleep::Interrupt => self
                 .system
                 .best_pending()
-                .is_some_and(|(_, priority)| priority < self.system.active_priority()),
+                .is_some_and(|(_, priority)| priority < self.priority_but_for_primask()),
             Sleep::Event => {
                 self.system.event
                     || self
@@ -259,27 +261,34 @@ impl<O: Observer> Machine<O> {
         Ok(times > 0)
     }
 
+    /// The block that begins at the program counter, in the IT state there.
+    pub(super) fn lookup(&self) -> BlockId {
+        match self.cpu.it {
+            0 => self.blocks.lookup(self.cpu.pc, &self.bus),
+            it => self.blocks.lookup_inside_it(self.cpu.pc, it),
+        }
+    }
+
     fn block_at_pc(&mut self) -> Result<BlockId, Stop> {
         let pc = self.cpu.pc;
-        let id = self.blocks.lookup(pc, &self.bus);
+        let id = self.lookup();
         if id != NONE && self.cpu.thumb {
             return Ok(id);
         }
         if !self.cpu.thumb {
             return self.fault(Fault::NotThumb, pc).map(|()| NONE);
         }
-        let Some(id) = self.blocks.decode(pc, &self.bus, &self.timing) else {
+        let Some(id) = self.blocks.decode(pc, self.cpu.it, &self.bus, &self.timing) else {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);
         };
         let real = self.bus.unalias(pc);
-        if self.bus.ram.contains(real) || self.bus.more.iter().any(|m| m.contains(real)) {
-            if !self.bus.code_in_ram {
-                // Compiled code does not look whether its stores hit code.
-                self.forget_compiled();
-            }
+        if self.bus.is_ram(real) {
             let block = &self.blocks.all[id as usize];
             let size = block.end.wrapping_sub(block.start);
-            self.bus.note_code_in_ram(real, real.wrapping_add(size));
+            if self.bus.note_code_in_ram(real, real.wrapping_add(size)) {
+                // Compiled code does not look whether its stores hit this code.
+                self.forget_compiled();
+            }
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);

@@ -3,6 +3,7 @@
 //! Holds what is pending, enabled and active, and with which priority; how the core moves in and out of
 //! handlers is `exception.rs`.
 
+use super::arch::Architecture;
 use crate::bus::IRQ_WORDS;
 use crate::device::Size;
 
@@ -174,6 +175,13 @@ pub(crate) struct System {
     pended_at: [u64; 48],
     /// AIRCR.SYSRESETREQ was written.
     pub(crate) reset_requested: bool,
+    arch: Architecture,
+    /// Bits of a priority that exist.
+    priority_mask: u8,
+    /// CCR's writable bits: DIV_0_TRP, UNALIGN_TRP and others without effect here. ARMv7-M only.
+    ccr: u32,
+    /// CPACR: access to the floating-point unit.
+    cpacr: u32,
 }
 
 impl System {
@@ -200,6 +208,43 @@ impl System {
             event: false,
             pended_at: [0; 48],
             reset_requested: false,
+            arch: Architecture::V6M,
+            priority_mask: 0xc0,
+            ccr: 0,
+            cpacr: 0,
+        }
+    }
+
+    /// What kind of core this is part of, if not ARMv6-M.
+    pub(crate) fn set_core(&mut self, arch: Architecture, priority_bits: u8) {
+        self.arch = arch;
+        self.priority_mask = !(0xffu16 >> priority_bits.min(8)) as u8;
+    }
+
+    pub(crate) fn arch(&self) -> Architecture {
+        self.arch
+    }
+
+    pub(crate) fn priority_mask(&self) -> u8 {
+        self.priority_mask
+    }
+
+    /// Whether every unaligned access faults: always on ARMv6-M, else by CCR.UNALIGN_TRP.
+    pub(crate) fn traps_unaligned(&self) -> bool {
+        !self.arch.v7m || self.ccr & 8 != 0
+    }
+
+    /// CCR.DIV_0_TRP.
+    pub(crate) fn traps_division_by_zero(&self) -> bool {
+        self.ccr & 0x10 != 0
+    }
+
+    /// Whether CPACR lets the running code use the floating-point unit.
+    pub(crate) fn fp_enabled(&self, privileged: bool) -> bool {
+        match self.cpacr >> 20 & 3 {
+            3 => true,
+            1 => privileged,
+            _ => false,
         }
     }
 
@@ -207,7 +252,12 @@ impl System {
     pub(crate) fn reset(&mut self) {
         let (reference_divider, calibration) =
             (self.systick.reference_divider, self.systick.calibration);
-        *self = System { irq_mask: self.irq_mask, ..System::new(32, self.cpuid, self.vtor_mask) };
+        *self = System {
+            irq_mask: self.irq_mask,
+            arch: self.arch,
+            priority_mask: self.priority_mask,
+            ..System::new(32, self.cpuid, self.vtor_mask)
+        };
         self.systick.reference_divider = reference_divider;
         self.systick.calibration = calibration;
     }
@@ -349,8 +399,10 @@ impl System {
             0xd08 => self.vtor,
             0xd0c => 0xfa05_0000,
             0xd10 => self.scr,
-            // CCR: STKALIGN and UNALIGN_TRP are fixed at one.
+            // CCR: STKALIGN is fixed at one, and on ARMv6-M UNALIGN_TRP.
+            0xd14 if self.arch.v7m => 0x200 | self.ccr,
             0xd14 => 0x208,
+            0xd88 => self.cpacr,
             0xd1c => u32::from(self.svcall_priority) << 24,
             0xd20 => u32::from(self.systick_priority) << 24 | u32::from(self.pendsv_priority) << 16,
             // SHCSR: SVCALLPENDED, for debuggers.
@@ -376,7 +428,7 @@ impl System {
         let offset = address & 0xfff;
         if (0x400..0x420).contains(&offset) {
             for i in 0..size.bytes() {
-                let byte = (value >> (8 * i)) as u8 & 0xc0;
+                let byte = (value >> (8 * i)) as u8 & self.priority_mask;
                 if let Some(slot) = self.priority.get_mut((offset - 0x400 + i) as usize) {
                     *slot = byte;
                 }
@@ -394,11 +446,13 @@ impl System {
             0xd08 => self.vtor = value & self.vtor_mask,
             0xd0c if value >> 16 == 0x05fa => self.write_aircr(value),
             0xd10 => self.scr = value & 0x16,
-            0xd1c => self.svcall_priority = (value >> 24) as u8 & 0xc0,
+            0xd14 if self.arch.v7m => self.ccr = value & 0x11b,
+            0xd1c => self.svcall_priority = (value >> 24) as u8 & self.priority_mask,
             0xd20 => {
-                self.systick_priority = (value >> 24) as u8 & 0xc0;
-                self.pendsv_priority = (value >> 16) as u8 & 0xc0;
+                self.systick_priority = (value >> 24) as u8 & self.priority_mask;
+                self.pendsv_priority = (value >> 16) as u8 & self.priority_mask;
             }
+            0xd88 if self.arch.fp => self.cpacr = value & 0x00f0_0000,
             _ => {}
         }
     }

@@ -1,11 +1,20 @@
 //! Instruction timing of Cortex-M0 (DDI 0432C, table 3-1) and Cortex-M0+ (DDI 0484C, table 3-1) at
-//! zero wait states, with the cause of each cycle.
+//! zero wait states, with the cause of each cycle. Cortex-M3 and M4 are `timing_v7m.rs`'s.
 //!
 //! Waits for flash, peripheral buses and other bus masters come on top, where they happen.
 
 use strobe_model::{Bounds, Cause, CauseCycles};
 
+use super::arch::Architecture;
+use super::exec::Work;
 use super::insn::Insn;
+use super::timing_v7m;
+
+/// Cycles of an instruction whose condition failed (IT).
+pub(crate) const SKIPPED: u32 = 1;
+
+/// The most that operands can add to an instruction's table row.
+pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;
 
 /// Which core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -15,6 +24,12 @@ pub enum CoreKind {
     CortexM0,
     /// Cortex-M0+, two pipeline stages.
     CortexM0plus,
+    /// Cortex-M3.
+    CortexM3,
+    /// Cortex-M4 without a floating-point unit.
+    CortexM4,
+    /// Cortex-M4 with its floating-point unit.
+    CortexM4f,
 }
 
 impl CoreKind {
@@ -23,6 +38,19 @@ impl CoreKind {
         match self {
             CoreKind::CortexM0 => "Cortex-M0",
             CoreKind::CortexM0plus => "Cortex-M0+",
+            CoreKind::CortexM3 => "Cortex-M3",
+            CoreKind::CortexM4 => "Cortex-M4",
+            CoreKind::CortexM4f => "Cortex-M4F",
+        }
+    }
+
+    /// Which instructions it has.
+    pub fn architecture(self) -> Architecture {
+        match self {
+            CoreKind::CortexM0 | CoreKind::CortexM0plus => Architecture::V6M,
+            CoreKind::CortexM3 => Architecture::V7M,
+            CoreKind::CortexM4 => Architecture::V7EM,
+            CoreKind::CortexM4f => Architecture::V7EM_FP,
         }
     }
 }
@@ -79,6 +107,9 @@ impl Timing {
     /// The table's row for an instruction.
     pub fn cost(&self, insn: Insn) -> Cost {
         use Insn::*;
+        if self.kind.architecture().v7m {
+            return timing_v7m::cost(self.kind, insn);
+        }
         let m0 = self.kind == CoreKind::CortexM0;
         // The third pipeline stage of the M0 costs one more cycle at each change of flow.
         let refill = if m0 { 2 } else { 1 };
@@ -114,11 +145,20 @@ impl Timing {
         Cost { execute, load_store, refill }
     }
 
+    /// What the operands add to an instruction's table row.
+    pub(crate) fn extra(&self, work: Work) -> Bounds {
+        timing_v7m::extra(self.kind, work)
+    }
+
     /// Cycles from the end of the interrupted instruction to the handler's first instruction.
     ///
-    /// M0: 16, M0+: 15 (Arm's interrupt latency table; DDI 0484C 3.6.1).
+    /// M0: 16, M0+: 15, M3 and M4: 12 (Arm's interrupt latency table; DDI 0484C 3.6.1).
     pub fn exception_entry(&self) -> u32 {
-        if self.kind == CoreKind::CortexM0 { 16 } else { 15 }
+        match self.kind {
+            CoreKind::CortexM0 => 16,
+            CoreKind::CortexM0plus => 15,
+            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4f => 12,
+        }
     }
 
     /// Unstacking on exception return, after the returning branch itself. The TRMs give no figure:
@@ -130,10 +170,11 @@ impl Timing {
     /// From one handler straight to the next (tail-chaining), after the returning branch itself:
     /// vector fetch and refill without stacking. No figure in the TRMs; modelled.
     pub fn tail_chain(&self) -> Bounds {
-        if self.kind == CoreKind::CortexM0 {
-            Bounds { low: 4, likely: 6, high: 8 }
-        } else {
-            Bounds { low: 3, likely: 5, high: 7 }
+        match self.kind {
+            CoreKind::CortexM0 => Bounds { low: 4, likely: 6, high: 8 },
+            CoreKind::CortexM0plus => Bounds { low: 3, likely: 5, high: 7 },
+            // The one figure that Arm does give.
+            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4f => Bounds::exact(6),
         }
     }
 

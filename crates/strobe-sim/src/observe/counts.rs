@@ -8,6 +8,7 @@ use strobe_model::{Bounds, Cause, CauseCycles};
 use super::{Observer, Wait};
 use crate::bus::Bus;
 use crate::cortexm::block::{Block, BlockId, Meta};
+use crate::cortexm::timing::SKIPPED;
 
 /// What one instruction address saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct AddressCount {
     pub count: u64,
     /// Times it changed the flow.
     pub jumped: u64,
+    /// Times its condition failed, so that it did nothing (IT).
+    pub skipped: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
     /// Cycles that models might have counted too many.
@@ -73,6 +76,8 @@ struct Counted {
     meta: Box<[Meta]>,
     /// Instructions that retired outside whole runs: (count, jumped).
     single: Vec<(u64, u64)>,
+    /// How often each instruction's condition failed; empty if none ever did.
+    skipped: Vec<u64>,
     idle: bool,
 }
 
@@ -148,16 +153,21 @@ impl Counts {
                 let idle_jumps = if last { block.idle_runs } else { 0 };
                 let entry = self.entry(block.start + 2 * u32::from(meta.offset));
                 entry.count += count;
+                let skipped = block.skipped.get(at).copied().unwrap_or(0);
+                let executed = count - skipped;
                 entry.jumped += jumped + idle_jumps;
-                let mut cycles = meta.cost.cycles(count, jumped + idle_jumps);
+                entry.skipped += skipped;
+                let mut cycles = meta.cost.cycles(executed, jumped + idle_jumps);
+                cycles[Cause::Execute] += u64::from(SKIPPED) * skipped;
                 let wait = meta.literal_bounds();
-                cycles[Cause::DataWait] += wait.likely * count;
+                cycles[Cause::DataWait] += wait.likely * executed;
                 if block.idle {
                     // An empty loop that only an interrupt ends is waiting, not work.
                     cycles = CauseCycles::of(Cause::Asleep, cycles.total());
                 }
                 entry.cycles += cycles;
-                let slack = ((wait.likely - wait.low) * count, (wait.high - wait.likely) * count);
+                let slack =
+                    ((wait.likely - wait.low) * executed, (wait.high - wait.likely) * executed);
                 entry.slack_low += slack.0;
                 entry.slack_high += slack.1;
                 self.slack[Cause::DataWait as usize].0 += slack.0;
@@ -178,6 +188,7 @@ impl Observer for Counts {
             start: block.start,
             meta: block.meta.clone(),
             single: Vec::new(),
+            skipped: Vec::new(),
             idle: block.is_idle_loop(),
         });
     }
@@ -207,6 +218,16 @@ impl Observer for Counts {
             }
             block.single[at].0 += 1;
             block.single[at].1 += u64::from(jumped);
+        }
+    }
+
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        if self.active {
+            let block = &mut self.blocks[id as usize];
+            if block.skipped.is_empty() {
+                block.skipped = vec![0; block.meta.len()];
+            }
+            block.skipped[at] += times;
         }
     }
 

@@ -1,8 +1,8 @@
-//! The simulated Cortex-M0 as the comparison wants it: flash at 0, RAM at 0x20000000, stoppable anywhere.
+//! The simulated core as the comparison wants it: flash at 0, RAM at 0x20000000, stoppable anywhere.
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_oracle::{CpuState, Program, Step, Stepper, Stop};
+use strobe_oracle::{CpuState, FpState, Program, Step, Stepper, Stop};
 use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::{CoreKind, Timing};
 use strobe_sim::cortexm::{self, CoreOptions, Machine};
@@ -10,7 +10,11 @@ use strobe_sim::device::Size;
 use strobe_sim::memory::{Memory, MemoryKind};
 use strobe_synth::Rng;
 
-const FLASH_BYTES: u32 = 256 << 10;
+/// Flash and RAM in bytes, as QEMU's machine for the core has them.
+fn memories(kind: CoreKind) -> (u32, u32) {
+    if kind.architecture().v7m { (4 << 20, 4 << 20) } else { (256 << 10, 16 << 10) }
+}
+
 /// BKPT 0xAB: strides end before it, for what the host answers must be taken over at once.
 const SEMIHOSTING: u32 = 0xbeab;
 /// Calls that leave in R0 what no two hosts agree on: SYS_WRITEC and SYS_WRITE0 corrupt it, SYS_CLOCK and SYS_TIME tell the
@@ -28,6 +32,7 @@ pub(crate) enum Stride {
 
 pub(crate) struct Core {
     machine: Machine<()>,
+    kind: CoreKind,
     stride: Stride,
     rng: Rng,
     exit_code: Option<i32>,
@@ -35,8 +40,9 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn load(elf: &[u8], kind: CoreKind, stride: Stride) -> Self {
-        let flash = Memory::new("flash", MemoryKind::Flash, 0, FLASH_BYTES);
-        let ram = Memory::new("ram", MemoryKind::Ram, 0x2000_0000, 16 << 10);
+        let (flash_bytes, ram_bytes) = memories(kind);
+        let flash = Memory::new("flash", MemoryKind::Flash, 0, flash_bytes);
+        let ram = Memory::new("ram", MemoryKind::Ram, 0x2000_0000, ram_bytes);
         let mut bus = Bus::new(flash, ram, 16_000_000);
         for (address, bytes) in Program::from_elf(elf).expect("an ELF program").image() {
             bus.load(address, bytes).expect("the program fits the memories");
@@ -44,13 +50,14 @@ impl Core {
         let options = CoreOptions {
             timing: Timing::new(kind),
             irq_lines: 32,
+            priority_bits: if kind.architecture().v7m { 8 } else { 2 },
             cpuid: 0x410c_c200,
             systick_reference_divider: 0,
             systick_calibration: 0,
             vtor_mask: 0,
             vectors: 0,
         };
-        let halfwords = (0..FLASH_BYTES).step_by(2);
+        let halfwords = (0..flash_bytes).step_by(2);
         let calls = halfwords.filter(|&at| bus.peek(at, Size::Half) == Some(SEMIHOSTING)).collect();
         let mut machine = Machine::new(bus, &options, ());
         machine.set_stops(calls);
@@ -58,7 +65,7 @@ impl Core {
         machine.set_compile_after(Some(2));
         machine.reset().expect("the vector table can be read");
         let seed = if let Stride::Random { seed, .. } = stride { seed } else { 0 };
-        Self { machine, stride, rng: Rng::new(seed), exit_code: None }
+        Self { machine, kind, stride, rng: Rng::new(seed), exit_code: None }
     }
 
     /// Cycles since reset.
@@ -85,7 +92,10 @@ impl Core {
 
 impl Stepper for Core {
     fn state(&self) -> CpuState {
-        CpuState { r: self.machine.cpu.registers(), xpsr: self.machine.cpu.xpsr() }
+        let cpu = &self.machine.cpu;
+        let fp = FpState { s: cpu.fp.s, fpscr: cpu.fp.fpscr() };
+        let fp = self.kind.architecture().fp.then_some(fp);
+        CpuState { r: cpu.registers(), xpsr: cpu.xpsr(), fp }
     }
 
     fn adopt(&mut self, state: &CpuState) {

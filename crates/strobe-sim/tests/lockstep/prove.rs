@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use strobe_oracle::count::{Count, Table, sum};
-use strobe_oracle::{Agreement, CpuState, Program, Trace, TraceError, compare};
+use strobe_oracle::{Agreement, CpuState, Program, Trace, TraceError, compare, qemu};
 use strobe_sim::cortexm::timing::CoreKind;
 
 use crate::machine::{Core, Stride};
@@ -18,10 +18,27 @@ const DEADLINE: Duration = Duration::from_secs(900);
 pub(crate) struct Proof {
     pub(crate) instructions: u64,
     pub(crate) exit_code: i32,
-    /// Its cycles on a Cortex-M0 as simulated.
+    /// Its cycles as simulated.
     pub(crate) cycles: u64,
-    /// Its cycles on a Cortex-M0 and a Cortex-M0+ as counted independently.
-    pub(crate) counts: [Count; 2],
+    /// Its cycles as counted independently by each of the core's [`tables`].
+    pub(crate) counts: Vec<Count>,
+}
+
+/// QEMU's machine for a core.
+fn machine(kind: CoreKind) -> qemu::Machine {
+    match kind {
+        CoreKind::CortexM0 | CoreKind::CortexM0plus => qemu::Machine::Microbit,
+        CoreKind::CortexM3 => qemu::Machine::Mps2An385,
+        CoreKind::CortexM4 | CoreKind::CortexM4f => qemu::Machine::Mps2An386,
+    }
+}
+
+/// Cycle tables to count by: those of the Cortex-M0 and the Cortex-M0+, which run the same programs.
+fn tables(kind: CoreKind) -> &'static [Table] {
+    match kind {
+        CoreKind::CortexM0 => &[Table::CORTEX_M0, Table::CORTEX_M0_PLUS],
+        _ => &[],
+    }
 }
 
 /// A part of the trace, or why it broke off.
@@ -30,31 +47,47 @@ type Part = Result<Arc<[CpuState]>, Arc<TraceError>>;
 /// States per part: few enough to stay in the cache.
 const PART: usize = 4096;
 
-/// Proves a program or panics with the first difference.
+/// Proves a program for the Cortex-M0 or panics with the first difference.
 pub(crate) fn prove(name: &str, elf: &Path) -> Proof {
+    prove_on(CoreKind::CortexM0, name, elf)
+}
+
+/// Proves a program for a core or panics with the first difference.
+pub(crate) fn prove_on(kind: CoreKind, name: &str, elf: &Path) -> Proof {
     let bytes = std::fs::read(elf).unwrap_or_else(|error| panic!("{}: {error}", elf.display()));
-    let trace = Trace::start(elf, DEADLINE).expect("qemu-system-arm is installed");
+    let trace =
+        Trace::start_on(machine(kind), elf, DEADLINE).expect("qemu-system-arm is installed");
     let program = Program::from_elf(&bytes).expect("an ELF program");
-    let follow = |stride: Stride, parts: Receiver<Part>| {
-        let mut core = Core::load(&bytes, CoreKind::CortexM0, stride);
+    let follow = &|stride: Stride, parts: Receiver<Part>| {
+        let mut core = Core::load(&bytes, kind, stride);
         let told = format!("{name}, {stride:?}");
         let agreement = compare(&mut core, states(parts)).unwrap_or_else(|e| panic!("{told}: {e}"));
         (agreement, core.exit_code(), core.cycles())
     };
-    let count = |table: Table, parts: Receiver<Part>| {
+    let count = &|table: Table, parts: Receiver<Part>| {
         sum(&table, &program, states(parts)).unwrap_or_else(|e| panic!("{name}: {e}"))
     };
     std::thread::scope(|scope| {
-        let (senders, parts): (Vec<_>, Vec<_>) = (0..4).map(|_| sync_channel(8)).unzip();
-        let Ok([single, strided, m0, m0_plus]) = <[_; 4]>::try_from(parts) else { unreachable!() };
-        let single = scope.spawn(|| follow(Stride::One, single));
-        let strided = scope.spawn(|| follow(Stride::Random { seed: 1, up_to: 400 }, strided));
-        let m0 = scope.spawn(|| count(Table::CORTEX_M0, m0));
-        let m0_plus = scope.spawn(|| count(Table::CORTEX_M0_PLUS, m0_plus));
+        let mut senders = Vec::new();
+        let mut parts = || {
+            let (sender, parts) = sync_channel(8);
+            senders.push(sender);
+            parts
+        };
+        let [single, strided] =
+            [Stride::One, Stride::Random { seed: 1, up_to: 400 }].map(|stride| {
+                let parts = parts();
+                scope.spawn(move || follow(stride, parts))
+            });
+        let counters = tables(kind).iter().map(|&table| {
+            let parts = parts();
+            scope.spawn(move || count(table, parts))
+        });
+        let counters: Vec<_> = counters.collect();
         let exit_code = share(trace, &senders);
         drop(senders);
         let [single, strided] = [single, strided].map(joined);
-        let counts = [m0, m0_plus].map(joined);
+        let counts = counters.into_iter().map(joined).collect();
         let instructions = single.0.instructions;
         let one_by_one = Agreement { instructions, compared: instructions };
         assert_eq!(single.0, one_by_one, "{name}: not stepped one by one");

@@ -46,6 +46,7 @@ fn machine<O: Observer>(kind: CoreKind, code: &[u16], observer: O) -> Machine<O>
     let options = CoreOptions {
         timing,
         irq_lines: 32,
+        priority_bits: 2,
         cpuid: 0x410c_c200,
         systick_reference_divider: 0,
         systick_calibration: 0,

@@ -1,7 +1,7 @@
 //! Control flow: every branch in both directions, calls, computed jumps and counted loops.
 
 use super::{Gen, bit, layout};
-use crate::asm::{Assembler, Value};
+use crate::asm::{Assembler, Label, Value};
 use crate::insn::{AddSub, Cond, DataOp, Imm8Op, Insn, Reg};
 use crate::rng::Rng;
 
@@ -35,6 +35,18 @@ impl Gen {
         }
     }
 
+    /// A branch that always or on some condition goes to a label; on ARMv7-M it may be a wide one.
+    fn branch(&mut self, to: Label) {
+        let wide = self.is_v7m() && self.rng.one_in(2);
+        let cond = if self.rng.one_in(4) { None } else { Some(self.cond()) };
+        match (cond, wide) {
+            (None, false) => self.asm.b(to),
+            (None, true) => self.asm.b_wide(to),
+            (Some(cond), false) => self.asm.b_cond(cond, to),
+            (Some(cond), true) => self.asm.b_cond_wide(cond, to),
+        }
+    }
+
     fn cond(&mut self) -> Cond {
         self.rng.pick(Cond::ALL)
     }
@@ -42,12 +54,7 @@ impl Gen {
     /// A forward branch over some code.
     fn skip(&mut self) {
         let over = self.asm.label();
-        if self.rng.one_in(4) {
-            self.asm.b(over);
-        } else {
-            let cond = self.cond();
-            self.asm.b_cond(cond, over);
-        }
+        self.branch(over);
         self.body();
         self.asm.bind(over);
     }
@@ -61,12 +68,7 @@ impl Gen {
         self.asm.b(out);
         self.asm.bind(test);
         self.arith();
-        if self.rng.one_in(4) {
-            self.asm.b(back);
-        } else {
-            let cond = self.cond();
-            self.asm.b_cond(cond, back);
-        }
+        self.branch(back);
         self.body();
         self.asm.bind(out);
     }
@@ -112,7 +114,7 @@ impl Gen {
         }
     }
 
-    fn call_it(&mut self, routine: crate::asm::Label) {
+    fn call_it(&mut self, routine: Label) {
         if self.rng.one_in(2) {
             self.asm.bl(routine);
         } else {

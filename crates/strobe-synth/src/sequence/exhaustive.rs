@@ -18,7 +18,8 @@ impl Sequence {
             Gen::every_register_offset,
             Gen::every_stack,
         ];
-        let options = Options { snippets: 0, exceptions: false, faults: false };
+        let options =
+            Options { snippets: 0, exceptions: false, faults: false, ..Options::default() };
         let program = |(n, part): (usize, &fn(&mut Gen))| {
             Self::of(Rng::new(seed.wrapping_add(n as u64)), &options, part)
         };

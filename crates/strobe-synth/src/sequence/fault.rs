@@ -3,10 +3,13 @@
 use super::{Gen, bit, layout};
 use crate::asm::Value;
 use crate::insn::{Hint, Insn, LoadStore};
+use crate::wide::Extension;
 
 impl Gen {
     pub(super) fn fault(&mut self) {
         match self.rng.below(5) {
+            _ if self.is_v7m() && self.rng.one_in(4) => self.trapped(),
+            _ if self.has(Extension::Fp) && self.rng.one_in(4) => self.fp_fault(),
             0 => {
                 let imm8 = self.rng.next_u32() as u8;
                 self.emit(Insn::Udf { imm8 });
@@ -38,9 +41,9 @@ impl Gen {
         }
     }
 
-    /// Just behind any RAM this can have.
+    /// Behind any RAM this can have.
     fn no_memory(&mut self) {
-        const NOWHERE: u32 = 0x2010_0000;
+        const NOWHERE: u32 = 0x3010_0000;
         let (rn, rt) = self.two_dests();
         self.load(rn, NOWHERE);
         let op = self.rng.pick(&[LoadStore::Ldr, LoadStore::Str, LoadStore::Ldrb, LoadStore::Strh]);

@@ -39,6 +39,7 @@ impl Gen {
     /// A handler with random content, returning by POP or by BX, perhaps pending the next interrupt.
     fn handler(&mut self, irq: Option<u32>) -> u32 {
         let entry = self.asm.here();
+        self.may_call = false;
         self.emit(Insn::Push { list: 0xf0, lr: true });
         self.body();
         if let Some(next) = irq.map(|n| n + 1).filter(|n| *n < IRQS)

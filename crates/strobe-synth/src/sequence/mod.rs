@@ -8,14 +8,18 @@ mod arith;
 mod control;
 mod exhaustive;
 mod fault;
+mod flow;
+mod fp;
 mod handlers;
 mod memory;
 mod system;
+mod wide;
 
 use crate::asm::{Assembler, Value};
 use crate::elf::ElfBuilder;
 use crate::insn::{Cond, DataOp, Imm8Op, Insn, LoadStore, Reg};
 use crate::rng::Rng;
+use crate::wide::Extension;
 
 /// Where things lie: 256 KiB of flash at 0 and 16 KiB of RAM at 0x20000000, the smallest part that is worth naming.
 mod layout {
@@ -35,9 +39,48 @@ mod layout {
 /// How many IRQ handlers there are; they are numbered from 0.
 const IRQS: u32 = 8;
 
+/// What the program is to run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Core {
+    /// ARMv6-M: Cortex-M0.
+    V6m,
+    /// ARMv7-M: Cortex-M3.
+    V7m,
+    /// ARMv7E-M with FPv4-SP: Cortex-M4 with its floating-point unit.
+    V7emFp,
+}
+
+impl Core {
+    fn is_v7m(self) -> bool {
+        self != Core::V6m
+    }
+
+    /// The extensions whose 32-bit instructions it has, ARMv7-M's own first.
+    fn extensions(self) -> &'static [Extension] {
+        match self {
+            Core::V6m => &[],
+            Core::V7m => &[Extension::None],
+            Core::V7emFp => &[Extension::None, Extension::Dsp, Extension::Fp],
+        }
+    }
+
+    /// The names of its forms of instructions.
+    pub fn forms(self) -> Vec<&'static str> {
+        let mut all = crate::FORMS.to_vec();
+        if self.is_v7m() {
+            all.extend(crate::FORMS_V7M);
+        }
+        let wide = crate::wide::forms().iter();
+        all.extend(wide.filter(|f| self.extensions().contains(&f.extension)).map(|f| f.name));
+        all
+    }
+}
+
 /// What to generate.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The core whose instructions to use.
+    pub core: Core,
     /// Top-level snippets; one is about ten instructions.
     pub snippets: u32,
     /// Include SVC, PendSV, SysTick, NMI and interrupts, pended by software with random priorities.
@@ -49,7 +92,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { snippets: 400, exceptions: true, faults: true }
+        Self { core: Core::V6m, snippets: 400, exceptions: true, faults: true }
     }
 }
 
@@ -83,6 +126,8 @@ impl Sequence {
         generator.checksum_and_exit();
         generator.asm.pool();
         let vectors = generator.handlers(reset);
+        // PC-relative loads reach a little ahead; what is behind the program differs from machine to machine.
+        generator.asm.data(&[0; 16]);
         let (code, near) = generator.asm.finish();
         assert!(layout::CODE + (code.len() as u32) < layout::FAR_CODE, "the program is too long");
         listing.extend(near);
@@ -130,12 +175,14 @@ struct Gen {
     lr_free: bool,
     /// Addresses of the far subroutines.
     far: Vec<u32>,
+    /// Whether SVC is possible here: not in handlers, nor with exceptions masked.
+    may_call: bool,
 }
 
 impl Gen {
     fn new(rng: Rng, options: Options, far: Vec<u32>) -> Self {
         let asm = Assembler::new(layout::CODE);
-        Self { asm, rng, options, free: 0xff, lr_free: true, far }
+        Self { asm, rng, options, free: 0xff, lr_free: true, far, may_call: true }
     }
 
     fn emit(&mut self, insn: Insn) {
@@ -205,13 +252,18 @@ impl Gen {
 
     /// A few straight-line snippets, at most about a hundred bytes.
     fn body(&mut self) {
-        for _ in 0..=self.rng.below(4) {
+        // 32-bit instructions take more room, and conditional branches do not reach further.
+        let most = if self.is_v7m() { 2 } else { 4 };
+        for _ in 0..=self.rng.below(most) {
             self.straight();
         }
     }
 
     /// One snippet without control flow that leaves SP as it was.
     fn straight(&mut self) {
+        if self.is_v7m() && !self.rng.one_in(3) {
+            return self.straight_v7m();
+        }
         match self.rng.below(10) {
             0..6 => self.arith(),
             6..9 => self.memory(),
@@ -219,8 +271,22 @@ impl Gen {
         }
     }
 
+    fn straight_v7m(&mut self) {
+        match self.rng.below(16) {
+            0..10 => self.wide(),
+            10 => self.wide_multiple(),
+            11 => self.wide_push_pop(),
+            12 => self.exclusive(),
+            13 | 14 if self.has(Extension::Fp) => self.fp(),
+            _ => self.it_block(),
+        }
+    }
+
     fn top_level(&mut self) {
         let exceptions = self.options.exceptions;
+        if self.is_v7m() && self.rng.one_in(4) {
+            return self.flow();
+        }
         match self.rng.below(20) {
             0..8 => self.straight(),
             8..13 => self.control(),
@@ -260,6 +326,10 @@ impl Gen {
         for n in 0..8 {
             let word = self.edge_value();
             self.load(Reg::new(n), word);
+        }
+        if self.has(Extension::Fp) {
+            self.enable_fp();
+            self.barriers();
         }
         if self.options.exceptions {
             self.enable_interrupts();

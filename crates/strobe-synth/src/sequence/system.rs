@@ -2,6 +2,7 @@
 
 use super::{Gen, IRQS, bit, layout};
 use crate::insn::{Barrier, Hint, Insn, LoadStore, Reg, Special};
+use crate::wide::Form;
 
 /// System control space (B3.2, B3.4).
 mod scs {
@@ -20,6 +21,9 @@ mod scs {
     pub(super) const PENDSTCLR: u32 = 1 << 25;
 }
 
+/// The bits of priorities that decide over preemption: on ARMv7-M the lowest is a subpriority (B1.5.4).
+const PREEMPTING: u32 = 0xfefe_fefe;
+
 impl Gen {
     /// MRS of anything, MSR of what changes only flags or nothing.
     pub(super) fn special_register(&mut self) {
@@ -36,7 +40,8 @@ impl Gen {
             let to = self.rng.pick(&[Apsr, Iapsr, Eapsr, Xpsr, Ipsr, Epsr, Iepsr]);
             // ARMv6-M has no Q flag (B1.4.2 reserves bit 27), but QEMU 7.2 keeps one and gives it back to MRS.
             const Q: u32 = 1 << 27;
-            let (low, word) = (self.dest(), self.edge_value() & !Q);
+            let missing = if self.is_v7m() { 0 } else { Q };
+            let (low, word) = (self.dest(), self.edge_value() & !missing);
             self.load(low, word);
             let rn = if self.rng.one_in(4) { Reg::new(8 + self.rng.below(5) as u8) } else { low };
             if rn != low {
@@ -48,6 +53,9 @@ impl Gen {
 
     /// Hints do nothing visible; WFE comes behind SEV so that nothing sleeps.
     pub(super) fn hint_or_barrier(&mut self) {
+        if self.is_v7m() && self.rng.one_in(3) {
+            return self.wide_hint();
+        }
         match self.rng.below(5) {
             0 => {
                 let op = self.rng.pick(&[Hint::Nop, Hint::Yield, Hint::Sev]);
@@ -72,8 +80,68 @@ impl Gen {
         }
     }
 
+    fn wide_hint(&mut self) {
+        let name = self.rng.pick(&["NOP W", "YIELD W", "SEV W", "WFE W", "WFI W", "DBG"]);
+        let form = Form::named(name);
+        let filler = self.rng.next_u32();
+        match name {
+            "WFE W" => self.emit(Insn::Wide(Form::named("SEV W").with(&[], 0))),
+            "WFI W" if !self.options.exceptions => return,
+            "WFI W" => {
+                self.emit(Insn::Cps { disable: true });
+                self.write(scs::ICSR, scs::PENDSVSET);
+            }
+            _ => {}
+        }
+        self.emit(Insn::Wide(form.with(&[], filler)));
+        if name == "WFI W" {
+            self.emit(Insn::Cps { disable: false });
+        }
+    }
+
+    /// Some code with BASEPRI or FAULTMASK set, perhaps with exceptions pended meanwhile.
+    fn masked_v7m(&mut self) {
+        let name = self.rng.pick(&["MSR BASEPRI", "MSR BASEPRI_MAX", "MSR FAULTMASK", "CPS"]);
+        let (rn, word) = (self.dest(), self.rng.next_u32() & PREEMPTING);
+        let msr = |name: &str, rn: Reg| {
+            Insn::Wide(Form::named(name).with(&[('n', u32::from(rn.number()))], 0))
+        };
+        if name == "CPS" {
+            let interrupts = self.rng.one_in(2);
+            self.emit(Insn::CpsFault { disable: true, interrupts });
+        } else {
+            self.load(rn, word);
+            self.emit(msr(name, rn));
+        }
+        // A second attempt to raise the priority, which may not lower it.
+        if name == "MSR BASEPRI" && self.rng.one_in(2) {
+            let (rn, word) = (self.dest(), self.rng.next_u32() & PREEMPTING);
+            self.load(rn, word);
+            self.emit(msr("MSR BASEPRI_MAX", rn));
+        }
+        let may_call = std::mem::replace(&mut self.may_call, false);
+        self.body();
+        self.may_call = may_call;
+        if self.options.exceptions {
+            for _ in 0..self.rng.below(3) {
+                self.pend();
+            }
+        }
+        for name in ["MRS BASEPRI", "MRS FAULTMASK"] {
+            let insn = self.plain(Form::named(name));
+            self.emit(insn);
+        }
+        self.emit(Insn::CpsFault { disable: false, interrupts: true });
+        let rn = self.dest();
+        self.mov(rn, 0);
+        self.emit(msr("MSR BASEPRI", rn));
+    }
+
     /// Some code with interrupts masked, by CPS or by MSR, perhaps with exceptions pended meanwhile.
     pub(super) fn masked(&mut self) {
+        if self.is_v7m() && self.rng.one_in(2) {
+            return self.masked_v7m();
+        }
         if self.rng.one_in(2) {
             self.emit(Insn::Cps { disable: true });
         } else {
@@ -81,7 +149,9 @@ impl Gen {
             self.load(rn, word);
             self.emit(Insn::Msr { to: Special::Primask, rn });
         }
+        let may_call = std::mem::replace(&mut self.may_call, false);
         self.body();
+        self.may_call = may_call;
         if self.options.exceptions {
             for _ in 0..self.rng.below(3) {
                 self.pend();
@@ -181,7 +251,8 @@ impl Gen {
                     (scs::SHPR2, 0xff00_0000),
                     (scs::SHPR3, 0xffff_0000),
                 ]);
-                self.write(register, word & fields);
+                let preempting = if self.is_v7m() { PREEMPTING } else { u32::MAX };
+                self.write(register, word & fields & preempting);
                 self.read(register);
             }
             2 => {
