@@ -10,7 +10,7 @@ use strobe_model::{Bounds, Cause};
 
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
-use crate::flash::FlashTiming;
+use crate::flash::{FlashCaches, FlashTiming};
 use crate::memory::{BusFault, Memory, MemoryKind};
 use crate::signal::{PinEdge, SignalId, Signals};
 use crate::unmodelled::Unmodelled;
@@ -25,9 +25,14 @@ pub enum Slave {
     Ram,
     /// A device on the core's own bus (AHB): no wait states.
     Ahb,
-    /// A device behind the peripheral bridge (APB).
+    /// A device behind the (first) peripheral bridge (APB, APB1).
     Apb,
+    /// A device behind the second peripheral bridge (APB2).
+    Apb2,
 }
+
+/// Number of [`Slave`]s; the banks of RAM beyond them are told apart by number.
+const SLAVES: usize = 5;
 
 /// One device in its place on the bus.
 pub(crate) struct Slot {
@@ -69,6 +74,7 @@ pub(crate) const IRQ_WORDS: usize = 8;
 pub(crate) struct FlashSetting {
     pub(crate) wait_states: u8,
     pub(crate) prefetch: bool,
+    pub(crate) caches: FlashCaches,
     pub(crate) timing: FlashTiming,
 }
 
@@ -109,6 +115,8 @@ pub struct Bus {
     pub(crate) flash_timing: FlashTiming,
     /// (wait states, prefetch on) as the firmware has set them.
     pub flash_state: (u8, bool),
+    /// Caches of the flash interface as the firmware has set them.
+    pub flash_caches: FlashCaches,
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
@@ -116,7 +124,8 @@ pub struct Bus {
     pub(crate) flash_reads_wait: bool,
     /// Where code was decoded from RAM, in whole words: stores there must be looked at. Empty at first.
     pub(crate) code_range: Range<u32>,
-    busy_until: [u64; 4],
+    /// By [`Bus::port_of`]; grows on demand.
+    busy_until: Vec<u64>,
     pub(crate) contended_until: u64,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
@@ -163,11 +172,12 @@ impl Bus {
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
             flash_state: (0, false),
+            flash_caches: FlashCaches::default(),
             generation: 0,
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
             code_range: 0..0,
-            busy_until: [0; 4],
+            busy_until: Vec::new(),
             contended_until: 0,
             unmodelled: Unmodelled::default(),
             strict: false,
@@ -244,7 +254,7 @@ impl Bus {
         self.settle();
         match answer {
             Some(value) => Ok(value & size.mask()),
-            None => self.read_unmodelled(address, size),
+            None => Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask()),
         }
     }
 
@@ -273,10 +283,10 @@ impl Bus {
         let offset = address - self.slots[at].base;
         let answer = self.call(at, |device, cx| device.write(offset, size, value, cx)).flatten();
         self.settle();
-        match answer {
-            Some(()) => Ok(()),
-            None => self.write_unmodelled(address, size, value),
+        if answer.is_none() {
+            self.set_unmodelled(address, size, value);
         }
+        Ok(())
     }
 
     fn clocked(&mut self, at: usize) -> bool {
@@ -307,19 +317,26 @@ impl Bus {
         if !PERIPHERALS.contains(&address) {
             return Err(BusFault { address });
         }
+        Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask())
+    }
+
+    fn unmodelled_word(&mut self, address: u32) -> u32 {
         self.note_strict(address);
-        let word = self.unmodelled.read(address & !3, self.pc);
-        Ok(word >> (8 * (address & 3)) & size.mask())
+        self.unmodelled.read(address & !3, self.pc)
     }
 
     fn write_unmodelled(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         if !PERIPHERALS.contains(&address) {
             return Err(BusFault { address });
         }
+        self.set_unmodelled(address, size, value);
+        Ok(())
+    }
+
+    fn set_unmodelled(&mut self, address: u32, size: Size, value: u32) {
         self.note_strict(address);
         let shift = 8 * (address & 3);
         self.unmodelled.write(address & !3, size.mask() << shift, value << shift, self.pc);
-        Ok(())
     }
 
     /// Calls a device unless it is already being called (a master that reaches itself).
@@ -449,16 +466,18 @@ impl Bus {
         self.resets.push((register, bit));
     }
 
-    pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool) {
+    pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) {
         self.flash_state = (wait_states, prefetch);
+        self.flash_caches = caches;
+        let wanted = (wait_states, prefetch, caches);
         let found = self
             .flash_settings
             .iter()
-            .find(|s| s.wait_states == wait_states && s.prefetch == prefetch)
+            .find(|s| (s.wait_states, s.prefetch, s.caches) == wanted)
             .map(|s| s.timing);
         if found.is_none() && !self.flash_settings.is_empty() {
             self.warnings.add(format!(
-                "the board file gives no timing for {wait_states} wait states with prefetch {}: cycles are counted without flash waits",
+                "the board file gives no timing for {wait_states} wait states with prefetch {}{caches}: cycles are counted without flash waits",
                 if prefetch { "on" } else { "off" }
             ));
         }
@@ -480,24 +499,51 @@ impl Bus {
         }
     }
 
+    /// The port of the bus matrix behind which an address lies: a slave, or a bank of RAM.
+    fn port_of(&self, address: u32) -> usize {
+        let address = self.unalias(address);
+        let mut port = SLAVES;
+        for memory in [&self.ram].into_iter().chain(&self.more) {
+            if memory.contains(address) && memory.kind == MemoryKind::Ram {
+                return port + memory.bank_of(address);
+            }
+            port += 1 + memory.banks.len();
+        }
+        self.slave_of(address) as usize
+    }
+
     /// A bus master holds the slave behind `address` for `cycles` from now.
     pub(crate) fn occupy(&mut self, address: u32, cycles: u32) {
-        let slave = self.slave_of(address) as usize;
-        let from = self.busy_until[slave].max(self.now);
-        self.busy_until[slave] = from + u64::from(cycles);
-        self.contended_until = self.contended_until.max(self.busy_until[slave]);
+        let port = self.port_of(address);
+        if port >= self.busy_until.len() {
+            self.busy_until.resize(port + 1, 0);
+        }
+        let busy = &mut self.busy_until[port];
+        *busy = self.now.max(*busy) + u64::from(cycles);
+        self.contended_until = self.contended_until.max(*busy);
         self.attention = true;
     }
 
     /// Cycles that a core access starting at `now` waits for another master of its slave.
     pub(crate) fn contention(&self, address: u32, now: u64) -> u64 {
-        self.busy_until[self.slave_of(address) as usize].saturating_sub(now)
+        let busy = self.busy_until.get(self.port_of(address)).copied();
+        busy.unwrap_or(0).saturating_sub(now)
+    }
+
+    /// Core cycles per clock of the bus that a slave is on.
+    pub(crate) fn divider_of(&self, slave: Slave) -> u32 {
+        match slave {
+            Slave::Flash | Slave::Ram | Slave::Ahb => 1,
+            Slave::Apb => self.clocks.apb_divider.max(1),
+            Slave::Apb2 => self.clocks.apb2_divider.max(1),
+        }
     }
 
     /// Cycles that a core data access to a device waits, and why. Memories: see [`FlashTiming`].
     pub(crate) fn device_wait(&self, address: u32) -> Option<(Cause, Bounds)> {
-        (self.slave_of(address) == Slave::Apb && self.apb_wait.high > 0).then(|| {
-            let times = u64::from(self.clocks.apb_divider.max(1));
+        let slave = self.slave_of(address);
+        (matches!(slave, Slave::Apb | Slave::Apb2) && self.apb_wait.high > 0).then(|| {
+            let times = u64::from(self.divider_of(slave));
             let wait = Bounds {
                 low: self.apb_wait.low * times,
                 likely: self.apb_wait.likely * times,

@@ -5,6 +5,7 @@
 
 use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
+use crate::flash::FlashCaches;
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
@@ -57,6 +58,8 @@ pub enum ResetCause {
     Software,
     /// The independent watchdog ran out or was refreshed too early.
     IndependentWatchdog,
+    /// The window watchdog ran out or was refreshed too early.
+    WindowWatchdog,
 }
 
 impl std::fmt::Display for ResetCause {
@@ -65,6 +68,7 @@ impl std::fmt::Display for ResetCause {
             ResetCause::PowerOn => "power-on",
             ResetCause::Software => "software (SYSRESETREQ)",
             ResetCause::IndependentWatchdog => "independent watchdog",
+            ResetCause::WindowWatchdog => "window watchdog",
         })
     }
 }
@@ -267,21 +271,53 @@ impl Context<'_> {
         self.bus.request_reset(register, bit);
     }
 
-    /// For a flash controller: wait states and prefetch as now programmed.
-    pub fn set_flash(&mut self, wait_states: u8, prefetch: bool) {
-        self.bus.set_flash(wait_states, prefetch);
+    /// For a flash controller: wait states, prefetch and caches as now programmed.
+    pub fn set_flash(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) {
+        self.bus.set_flash(wait_states, prefetch, caches);
+    }
+
+    /// Core cycles per clock of the bus that this device is on.
+    pub fn bus_divider(&self) -> u32 {
+        self.bus.divider_of(self.slave())
+    }
+
+    /// Core cycles per kernel clock of a timer on this device's bus.
+    pub fn timer_divider(&self) -> u32 {
+        let clocks = &self.bus.clocks;
+        let second = self.slave() == Slave::Apb2;
+        if second { clocks.apb2_timer_divider } else { clocks.timer_divider }.max(1)
+    }
+
+    fn slave(&self) -> Slave {
+        self.bus.slots[self.id.0 as usize].slave
+    }
+
+    /// For a bus master: whether memory that only the core reaches is at `address`.
+    fn out_of_reach(&self, address: u32) -> bool {
+        self.bus.memory_at(address).is_some_and(|memory| memory.core_only)
     }
 
     /// For a bus master: reads memory or a register as the DMA controller does.
     pub fn master_read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        if self.out_of_reach(address) {
+            return Err(BusFault { address });
+        }
         self.bus.read(address, size)
     }
 
     /// For a bus master: writes memory or a register as the DMA controller does.
     pub fn master_write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
+        if self.out_of_reach(address) {
+            return Err(BusFault { address });
+        }
         self.bus.write(address, size, value)?;
         self.bus.code_written(address);
         Ok(())
+    }
+
+    /// For a bus master: core cycles per clock of the bus that `address` is on.
+    pub fn divider_of(&self, address: u32) -> u32 {
+        self.bus.divider_of(self.bus.slave_of(address))
     }
 
     /// For a bus master: which slave answers `address`.

@@ -36,7 +36,7 @@ proptest! {
 /// Programs made to get far: every form of instruction, exceptions and faults.
 #[test]
 fn generated_programs_are_bounded_and_add_up() {
-    let options = Options { snippets: 40, exceptions: true, faults: true };
+    let options = Options { snippets: 40, ..Options::default() };
     for seed in 0..16 {
         let sequence = Sequence::generate(seed, &options);
         for (_, code) in sequence.segments() {

@@ -38,6 +38,7 @@ fn memory(entry: &MemoryEntry) -> Memory {
         Kind::Ram => MemoryKind::Ram,
     };
     let mut memory = Memory::new(&entry.name, kind, entry.base, entry.size);
+    (memory.core_only, memory.banks) = (entry.core_only, entry.banks.clone());
     for contents in &entry.contents {
         for (address, &word) in (contents.address..).step_by(4).zip(&contents.words) {
             memory.write(address, crate::device::Size::Word, word);
@@ -46,14 +47,14 @@ fn memory(entry: &MemoryEntry) -> Memory {
     memory
 }
 
-/// Entries for both prefetch settings become two.
+/// An entry for several settings becomes one for each.
 fn flash_settings(file: &File) -> Vec<FlashSetting> {
-    let both = file.flash.timing.iter().flat_map(|t| [(t, false), (t, true)]);
-    both.filter(|(t, prefetch)| t.applies(t.wait_states, *prefetch))
-        .filter_map(|(t, prefetch)| {
-            Some(FlashSetting { wait_states: t.wait_states, prefetch, timing: t.timing().ok()? })
-        })
-        .collect()
+    let all = file.flash.timing.iter().flat_map(|t| t.settings().map(move |s| (t, s)));
+    all.filter_map(|(t, (prefetch, caches))| {
+        let timing = t.timing().ok()?;
+        Some(FlashSetting { wait_states: t.wait_states, prefetch, caches, timing })
+    })
+    .collect()
 }
 
 fn make(entry: &DeviceEntry, id: DeviceId, bus: &mut Bus) -> Result<Box<dyn Device>, BoardError> {
@@ -77,6 +78,7 @@ fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
         slave: match entry.bus {
             BusKind::Ahb => Slave::Ahb,
             BusKind::Apb => Slave::Apb,
+            BusKind::Apb2 => Slave::Apb2,
         },
         gate: entry.gate,
         gate_name: entry.gate_name.clone(),

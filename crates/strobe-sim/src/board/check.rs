@@ -2,6 +2,7 @@
 
 use super::BoardError;
 use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind};
+use crate::bus::Bus;
 use crate::cortexm::timing::CoreKind;
 
 /// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
@@ -62,6 +63,11 @@ fn check_memories(file: &File) -> Result<(), BoardError> {
             let window = AddressRange { base: alias, size: memory.size };
             check_range(&format!("{key}: alias"), window)?;
         }
+        let inside = |at: u32| at > memory.base && at - memory.base < memory.size;
+        if !memory.banks.iter().all(|&at| inside(at)) || !memory.banks.is_sorted() {
+            let problem = "banks begin inside the memory, in ascending order";
+            return Err(BoardError::value(key, problem));
+        }
         total += u64::from(memory.size);
         if total > MEMORY_LIMIT {
             return Err(BoardError::value(key, "all memories together may have 256 MiB"));
@@ -92,10 +98,11 @@ fn check_flash(file: &File) -> Result<(), BoardError> {
             let problem = "needs 0 <= low <= likely <= high <= 100 in steps of 0.5";
             BoardError::value(format!("{setting}: {key}"), problem)
         })?;
-        for prefetch in [false, true].into_iter().filter(|&p| entry.applies(entry.wait_states, p)) {
-            let all = &file.flash.timing;
-            if all.iter().filter(|t| t.applies(entry.wait_states, prefetch)).count() > 1 {
-                return Err(BoardError::value(setting, "is given twice for one prefetch setting"));
+        for (prefetch, caches) in entry.settings() {
+            let all = file.flash.timing.iter();
+            if all.filter(|t| t.applies(entry.wait_states, prefetch, caches)).count() > 1 {
+                let problem = "is given twice for one setting of prefetch and caches";
+                return Err(BoardError::value(setting, problem));
             }
         }
     }
@@ -148,6 +155,17 @@ fn check_devices(file: &File) -> Result<(), BoardError> {
             if gate.is_some_and(|g| g.bit > 31) {
                 return Err(BoardError::value(format!("{key}: {what}"), "bit is 0 to 31"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Names of pins must mean pins that some port has.
+pub(super) fn check_pins(file: &File, bus: &Bus) -> Result<(), BoardError> {
+    for (name, pin) in &file.pins {
+        if !bus.signals.pins().any(|id| bus.signals.name(id) == pin) {
+            let problem = format!("no port has a pin `{pin}`");
+            return Err(BoardError::value(format!("pins.{name}"), problem));
         }
     }
     Ok(())

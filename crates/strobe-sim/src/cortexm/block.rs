@@ -361,7 +361,8 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 /// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
 /// start it end the fast path).
 fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
-    let apb = (bus.apb_wait.high * u64::from(bus.clocks.apb_divider.max(1))) as u32;
+    let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
+    let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
     let each = |insn: &Insn| {

@@ -291,7 +291,8 @@ fn marks(
 ) -> Result<Marks, Error> {
     let (mut pins, mut arrivals) = (Vec::new(), Vec::new());
     for name in names {
-        let upper = name.to_ascii_uppercase();
+        let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let upper = named.map_or(name.as_str(), |(_, pin)| pin).to_ascii_uppercase();
         let looks_like_pin = upper.len() >= 3
             && upper.starts_with('P')
             && upper.as_bytes()[1].is_ascii_uppercase()

@@ -120,8 +120,9 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let counts = &run.machine.observer.0;
     let why = |cause: Cause| match cause {
         Cause::FetchWait | Cause::DataWait => {
-            let (wait_states, prefetch) = run.machine.bus.flash_state;
-            board.flash_timing_at(wait_states, prefetch).map_or_else(
+            let bus = &run.machine.bus;
+            let (wait_states, prefetch) = bus.flash_state;
+            board.flash_timing_with(wait_states, prefetch, bus.flash_caches).map_or_else(
                 || {
                     "accesses through the peripheral bridge wait; no manual says how long"
                         .to_owned()
