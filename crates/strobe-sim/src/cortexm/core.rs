@@ -162,6 +162,13 @@ impl<O: Observer> Machine<O> {
         self.bus.record_edges = on;
     }
 
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
+    /// time passes for the core.
+    pub fn finish_sending(&mut self, limit: u64) {
+        self.bus.finish_sending(limit);
+        self.drain();
+    }
+
     /// Adds cycles beyond the instruction table, with their bounds and cause.
     pub(crate) fn add_wait(&mut self, pc: u32, wait: Wait) {
         self.now = self.now.wrapping_add_signed(wait.likely);
@@ -269,6 +276,7 @@ const SCS: std::ops::Range<u32> = 0xe000_e000..0xe000_f000;
 impl CarefulPort<'_> {
     /// Works out when the access happens and lets devices catch up to then.
     fn arrive(&mut self, address: u32, transfer: u32) {
+        let address = self.bus.behind_bit_band(address);
         if self.timing.on_io_port(address) {
             self.saved += 1;
         }
@@ -406,7 +414,7 @@ impl Port for CarefulPort<'_> {
             self.note_ppb(address);
             0
         } else {
-            self.bus.read(address, size).map_err(|f| Fault::Bus { address: f.address })?
+            self.bus.core_read(address, size).map_err(|f| Fault::Bus { address: f.address })?
         };
         self.access(address, size, false, value);
         Ok(value)
@@ -437,8 +445,8 @@ impl Port for CarefulPort<'_> {
         } else if PPB.contains(&address) {
             self.note_ppb(address);
         } else {
-            self.bus.write(address, size, value).map_err(|f| Fault::Bus { address: f.address })?;
-            self.bus.code_written(address);
+            let written = self.bus.core_write(address, size, value);
+            written.map_err(|f| Fault::Bus { address: f.address })?;
         }
         self.access(address, size, true, value & size.mask());
         Ok(())

@@ -166,6 +166,9 @@ impl<O: Observer> Machine<O> {
             self.system_reset(cause);
         }
         self.system.event |= std::mem::take(&mut self.bus.event);
+        if std::mem::take(&mut self.bus.nmi) {
+            self.system.pend_nmi(self.now);
+        }
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
@@ -297,6 +300,10 @@ impl<O: Observer> Machine<O> {
                 // Compiled code does not look whether its stores hit this code.
                 self.forget_compiled();
             }
+        } else if self.bus.flash.writable {
+            let block = &self.blocks.all[id as usize];
+            let size = block.end.wrapping_sub(block.start);
+            self.bus.note_writable_code(real, real.wrapping_add(size));
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);

@@ -360,7 +360,7 @@ impl Device for Rcc {
             ResetCause::PowerOn => CSR_PORRSTF | CSR_BORRSTF,
             ResetCause::Software => CSR_SFTRSTF,
             ResetCause::IndependentWatchdog => CSR_IWDGRSTF,
-            ResetCause::WindowWatchdog => CSR_WWDGRSTF,
+            ResetCause::WindowWatchdog | ResetCause::Watchdog => CSR_WWDGRSTF,
         };
         if cx.reset_cause() == ResetCause::PowerOn {
             (self.csr, self.bdcr) = (0, 0);
