@@ -3,11 +3,12 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above all its
 //! cycles, so that running it costs one addition and, if anybody counts, one increment.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
+use super::neighbours::Placed;
 use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
@@ -71,14 +72,14 @@ pub struct Block {
     pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
-    /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
-    pub(crate) it: Box<[u8]>,
-    /// No conditions and no time that depends on operands: every run does and costs the same.
-    pub(crate) plain: bool,
     /// Runs in the interpreter since it was last looked at for compiling.
     pub(crate) heat: u32,
     /// Its compiled code, if it can be entered here.
     pub(super) compiled: Option<Compiled>,
+    /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
+    pub(crate) it: Box<[u8]>,
+    /// No conditions and no time that depends on operands: every run does and costs the same.
+    pub(crate) plain: bool,
 }
 
 impl Meta {
@@ -137,10 +138,10 @@ pub(crate) struct Blocks {
     pub(crate) all: Vec<Block>,
     flash: Vec<BlockId>,
     ram: Vec<BlockId>,
-    /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
-    inside_it: HashMap<(u32, u8), BlockId>,
-    /// Those in an alias or a further memory, which is rare.
+    /// Those in aliases and further memories.
     elsewhere: HashMap<u32, BlockId>,
+    /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
+    inside_it: BTreeMap<(u32, u8), BlockId>,
     generation: u32,
     /// Addresses at which every block must begin, sorted: function starts (from symbols).
     entries: Vec<u32>,
@@ -170,8 +171,8 @@ impl Blocks {
         self.all.clear();
         self.flash.clear();
         self.ram.clear();
-        self.inside_it.clear();
         self.elsewhere.clear();
+        self.inside_it.clear();
     }
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
@@ -249,7 +250,7 @@ impl Blocks {
     fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
         let arch = timing.kind.architecture();
         let mut insns = Vec::new();
-        let mut meta = Vec::new();
+        let mut code = Vec::new();
         let mut its = vec![it];
         let mut at = pc;
         while let Some(first) = bus.peek(at, Size::Half) {
@@ -259,11 +260,10 @@ impl Blocks {
                 break;
             }
             let insn = if it != 0 && size == 2 { insn.inside_it_block() } else { insn };
+            let conditional = it != 0;
             it = next_it(it, insn);
             its.push(it);
-            let cost = timing.cost(insn);
-            let offset = (at.wrapping_sub(pc) / 2) as u16;
-            meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
+            code.push(Placed { insn, address: at, size, conditional });
             insns.push(insn);
             at = at.wrapping_add(size);
             let boundary =
@@ -275,6 +275,18 @@ impl Blocks {
             }
         }
         let last = *insns.last()?;
+        let mut costs = timing.costs(&code);
+        if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
+            cost.refill += timing.refill_at(target, bus.peek(target, Size::Half));
+        }
+        let meta: Vec<Meta> = (code.iter().zip(costs))
+            .map(|(placed, cost)| Meta {
+                offset: (placed.address.wrapping_sub(pc) / 2) as u16,
+                size: placed.size as u8,
+                cost,
+                data_wait: literal_wait(placed.insn, bus),
+            })
+            .collect();
         let stop_here = self.stops.binary_search(&pc).is_ok();
         let cycles: u32 = meta.iter().map(Meta::straight).sum();
         let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
@@ -301,10 +313,10 @@ impl Blocks {
             target: NONE,
             idle: false,
             stop_here,
-            plain: !conditional && !insns_take_their_time,
-            it: if conditional { its.into() } else { Box::default() },
             heat: 0,
             compiled: None,
+            plain: !conditional && !insns_take_their_time,
+            it: if conditional { its.into() } else { Box::default() },
         };
         block.idle = block.is_idle_loop();
         if block.idle {
@@ -349,7 +361,8 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 /// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
 /// start it end the fast path).
 fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
-    let apb = (bus.apb_wait.high * u64::from(bus.clocks.apb_divider.max(1))) as u32;
+    let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
+    let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
     let each = |insn: &Insn| {

@@ -2,7 +2,7 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::Blocks;
+use super::block::{BlockId, Blocks};
 use super::cpu::Cpu;
 use super::exec::{Port, Work};
 use super::fault::{Fault, FaultReport};
@@ -13,6 +13,7 @@ use super::timing::Timing;
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycleCarry, bounds};
+use crate::memory::MemoryKind;
 use crate::observe::{Access, Observer, Wait};
 use crate::semihost::Semihost;
 
@@ -66,6 +67,9 @@ pub struct Machine<O: Observer> {
     pub(crate) sleep: Sleep,
     pub(crate) fault: Option<FaultReport>,
     pub(crate) resets: u64,
+    /// A block that was left in the middle, and where it goes on: what its instructions cost depends on
+    /// those before them.
+    pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
 }
@@ -107,6 +111,7 @@ impl<O: Observer> Machine<O> {
             sleep: Sleep::Awake,
             fault: None,
             resets: 0,
+            resume: None,
             deviations: Deviations::default(),
         }
     }
@@ -157,6 +162,13 @@ impl<O: Observer> Machine<O> {
         self.bus.record_edges = on;
     }
 
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
+    /// time passes for the core.
+    pub fn finish_sending(&mut self, limit: u64) {
+        self.bus.finish_sending(limit);
+        self.drain();
+    }
+
     /// Adds cycles beyond the instruction table, with their bounds and cause.
     pub(crate) fn add_wait(&mut self, pc: u32, wait: Wait) {
         self.now = self.now.wrapping_add_signed(wait.likely);
@@ -171,7 +183,7 @@ impl<O: Observer> Machine<O> {
 /// An access that the fast port leaves to the careful one.
 pub(crate) struct Miss;
 
-/// RAM, and flash when it never waits; nothing else.
+/// RAM, and flash when it never waits; nothing else, and not where code lies.
 pub(crate) struct FastPort<'a> {
     pub(crate) bus: &'a mut Bus,
     /// What the last instruction's time depends on, if it does.
@@ -203,23 +215,33 @@ impl Port for FastPort<'_> {
         if let Some(value) = self.bus.ram.read(address, size) {
             return Ok(value);
         }
-        if self.bus.flash_reads_wait {
-            return Err(Miss);
+        if !self.bus.flash_reads_wait
+            && let Some(value) = self.bus.flash.read(address, size)
+        {
+            return Ok(value);
         }
-        self.bus.flash.read(address, size).ok_or(Miss)
+        self.bus.more_ram().find_map(|(_, memory)| memory.read(address, size)).ok_or(Miss)
     }
 
     #[inline(always)]
     fn literal(&mut self, address: u32) -> Result<u32, Miss> {
-        self.bus.flash.read(address, Size::Word).ok_or(Miss)
+        self.bus
+            .flash
+            .read(address, Size::Word)
+            .or_else(|| self.bus.ram.read(address, Size::Word))
+            .ok_or(Miss)
     }
 
     #[inline(always)]
     fn store(&mut self, address: u32, size: Size, value: u32, _: u32) -> Result<(), Miss> {
-        if address & (size.bytes() - 1) != 0 || self.bus.code_in_ram {
+        if address & (size.bytes() - 1) != 0 || self.bus.hits_code(address) {
             return Err(Miss);
         }
-        self.bus.ram.write(address, size, value).ok_or(Miss)
+        if let Some(()) = self.bus.ram.write(address, size, value) {
+            return Ok(());
+        }
+        let mut more = self.bus.more.iter_mut().filter(|memory| memory.kind == MemoryKind::Ram);
+        more.find_map(|memory| memory.write(address, size, value)).ok_or(Miss)
     }
 }
 
@@ -254,6 +276,7 @@ const SCS: std::ops::Range<u32> = 0xe000_e000..0xe000_f000;
 impl CarefulPort<'_> {
     /// Works out when the access happens and lets devices catch up to then.
     fn arrive(&mut self, address: u32, transfer: u32) {
+        let address = self.bus.behind_bit_band(address);
         if self.timing.on_io_port(address) {
             self.saved += 1;
         }
@@ -287,7 +310,7 @@ impl CarefulPort<'_> {
         let (cause, b) = if super::block::in_flash(address, self.bus) {
             let cost = self.bus.flash_timing.data_read;
             (Cause::DataWait, bounds(cost, self.carry.take(cost)))
-        } else if self.bus.ram.contains(address) || PPB.contains(&address) {
+        } else if PPB.contains(&address) || self.bus.is_ram(address) {
             return None;
         } else {
             self.bus.device_wait(address)?
@@ -391,7 +414,7 @@ impl Port for CarefulPort<'_> {
             self.note_ppb(address);
             0
         } else {
-            self.bus.read(address, size).map_err(|f| Fault::Bus { address: f.address })?
+            self.bus.core_read(address, size).map_err(|f| Fault::Bus { address: f.address })?
         };
         self.access(address, size, false, value);
         Ok(value)
@@ -422,8 +445,8 @@ impl Port for CarefulPort<'_> {
         } else if PPB.contains(&address) {
             self.note_ppb(address);
         } else {
-            self.bus.write(address, size, value).map_err(|f| Fault::Bus { address: f.address })?;
-            self.bus.code_written(address, size);
+            let written = self.bus.core_write(address, size, value);
+            written.map_err(|f| Fault::Bus { address: f.address })?;
         }
         self.access(address, size, true, value & size.mask());
         Ok(())
