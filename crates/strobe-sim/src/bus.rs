@@ -4,6 +4,8 @@
 //! happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash settings)
 //! raises `attention` so that the core leaves its block of decoded instructions at once.
 
+use std::ops::Range;
+
 use strobe_model::{Bounds, Cause};
 
 use crate::clock::{Clocks, Gate};
@@ -120,9 +122,8 @@ pub struct Bus {
     pub(crate) apb_wait: Bounds,
     /// Data reads from flash cost waits at the present setting.
     pub(crate) flash_reads_wait: bool,
-    /// Code was decoded from RAM: stores must be looked at.
-    pub(crate) code_in_ram: bool,
-    code_range: std::ops::Range<u32>,
+    /// Where code was decoded from RAM, in whole words: stores there must be looked at. Empty at first.
+    pub(crate) code_range: Range<u32>,
     /// By [`Bus::port_of`]; grows on demand.
     busy_until: Vec<u64>,
     pub(crate) contended_until: u64,
@@ -143,7 +144,7 @@ pub struct Bus {
 
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
 /// registers, not faults.
-const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
+const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
 
 impl Bus {
     /// A bus with two memories and no devices.
@@ -175,7 +176,6 @@ impl Bus {
             generation: 0,
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
-            code_in_ram: false,
             code_range: 0..0,
             busy_until: Vec::new(),
             contended_until: 0,
@@ -553,24 +553,42 @@ impl Bus {
         })
     }
 
+    /// Whether an aligned store to `address` may change decoded code.
+    #[inline(always)]
+    pub(crate) fn hits_code(&self, address: u32) -> bool {
+        let Range { start, end } = self.code_range;
+        address.wrapping_sub(start) < end.wrapping_sub(start)
+    }
+
     /// A store may have changed decoded code.
-    pub(crate) fn code_written(&mut self, address: u32, size: Size) {
-        if !self.code_in_ram {
+    pub(crate) fn code_written(&mut self, address: u32) {
+        if self.code_range.is_empty() {
             return;
         }
-        let address = self.unalias(address);
-        let end = address.wrapping_add(size.bytes());
-        if self.code_range.start < end && address < self.code_range.end {
+        if self.hits_code(self.unalias(address) & !3) {
             self.generation += 1;
             self.attention = true;
         }
     }
 
-    /// Code was decoded from RAM, at these addresses after aliases.
-    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) {
-        let old = if self.code_in_ram { self.code_range.clone() } else { from..to };
-        self.code_range = old.start.min(from)..old.end.max(to);
-        self.code_in_ram = true;
+    /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to be.
+    pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) -> bool {
+        let (from, to) = (from & !3, to.saturating_add(3) & !3);
+        let old = if self.code_range.is_empty() { from..to } else { self.code_range.clone() };
+        let range = old.start.min(from)..old.end.max(to);
+        let grows = range != self.code_range;
+        self.code_range = range;
+        grows
+    }
+
+    /// Whether RAM answers there.
+    pub(crate) fn is_ram(&self, address: u32) -> bool {
+        self.ram.contains(address) || self.more_ram().any(|(_, memory)| memory.contains(address))
+    }
+
+    /// RAM besides the main one, with its place among the further memories.
+    pub(crate) fn more_ram(&self) -> impl Iterator<Item = (usize, &Memory)> {
+        self.more.iter().enumerate().filter(|(_, memory)| memory.kind == MemoryKind::Ram)
     }
 
     /// A device's name on the board.

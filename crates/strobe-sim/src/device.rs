@@ -311,7 +311,7 @@ impl Context<'_> {
             return Err(BusFault { address });
         }
         self.bus.write(address, size, value)?;
-        self.bus.code_written(address, size);
+        self.bus.code_written(address);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above all its
 //! cycles, so that running it costs one addition and, if anybody counts, one increment.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::decode::decode;
 use super::insn::Insn;
@@ -71,14 +71,14 @@ pub struct Block {
     pub(crate) idle: bool,
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
-    /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
-    pub(crate) it: Box<[u8]>,
-    /// No conditions and no time that depends on operands: every run does and costs the same.
-    pub(crate) plain: bool,
     /// Runs in the interpreter since it was last looked at for compiling.
     pub(crate) heat: u32,
     /// Its compiled code, if it can be entered here.
     pub(super) compiled: Option<Compiled>,
+    /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
+    pub(crate) it: Box<[u8]>,
+    /// No conditions and no time that depends on operands: every run does and costs the same.
+    pub(crate) plain: bool,
 }
 
 impl Meta {
@@ -137,10 +137,10 @@ pub(crate) struct Blocks {
     pub(crate) all: Vec<Block>,
     flash: Vec<BlockId>,
     ram: Vec<BlockId>,
-    /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
-    inside_it: HashMap<(u32, u8), BlockId>,
-    /// Those in an alias or a further memory, which is rare.
+    /// Those in aliases and further memories.
     elsewhere: HashMap<u32, BlockId>,
+    /// Blocks that begin inside an IT block, by address and ITSTATE: rare.
+    inside_it: BTreeMap<(u32, u8), BlockId>,
     generation: u32,
     /// Addresses at which every block must begin, sorted: function starts (from symbols).
     entries: Vec<u32>,
@@ -170,8 +170,8 @@ impl Blocks {
         self.all.clear();
         self.flash.clear();
         self.ram.clear();
-        self.inside_it.clear();
         self.elsewhere.clear();
+        self.inside_it.clear();
     }
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
@@ -301,10 +301,10 @@ impl Blocks {
             target: NONE,
             idle: false,
             stop_here,
-            plain: !conditional && !insns_take_their_time,
-            it: if conditional { its.into() } else { Box::default() },
             heat: 0,
             compiled: None,
+            plain: !conditional && !insns_take_their_time,
+            it: if conditional { its.into() } else { Box::default() },
         };
         block.idle = block.is_idle_loop();
         if block.idle {

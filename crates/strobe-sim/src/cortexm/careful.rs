@@ -30,6 +30,7 @@ impl<O: Observer> Machine<O> {
     /// The fast path gave up at instruction `at`: accounts for those before it and goes on carefully.
     pub(super) fn finish_carefully(&mut self, id: BlockId, at: usize) -> Result<(), Stop> {
         let block = &self.blocks.all[id as usize];
+        let plain = block.plain;
         self.now += u64::from(block.cycles_before(at));
         self.instructions += at as u64;
         if O::COUNTS {
@@ -38,7 +39,7 @@ impl<O: Observer> Machine<O> {
         let slack = block.literal_slack(at);
         self.slack.0 += slack.0;
         self.slack.1 += slack.1;
-        if !self.blocks.all[id as usize].plain {
+        if !plain {
             self.settle(id);
         }
         self.run_carefully(id, at)
@@ -189,7 +190,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.pc = next;
         if O::COUNTS {
             self.observer.retired(id, at, false);
-            self.observer.skipped(id, at);
+            self.observer.skipped(id, at, 1);
         }
         if O::EACH {
             self.observer.instruction(&Retired { pc, start, cycles: SKIPPED, jumped: false });

@@ -13,6 +13,7 @@ use super::timing::Timing;
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycleCarry, bounds};
+use crate::memory::MemoryKind;
 use crate::observe::{Access, Observer, Wait};
 use crate::semihost::Semihost;
 
@@ -171,7 +172,7 @@ impl<O: Observer> Machine<O> {
 /// An access that the fast port leaves to the careful one.
 pub(crate) struct Miss;
 
-/// RAM, and flash when it never waits; nothing else.
+/// RAM, and flash when it never waits; nothing else, and not where code lies.
 pub(crate) struct FastPort<'a> {
     pub(crate) bus: &'a mut Bus,
     /// What the last instruction's time depends on, if it does.
@@ -203,23 +204,33 @@ impl Port for FastPort<'_> {
         if let Some(value) = self.bus.ram.read(address, size) {
             return Ok(value);
         }
-        if self.bus.flash_reads_wait {
-            return Err(Miss);
+        if !self.bus.flash_reads_wait
+            && let Some(value) = self.bus.flash.read(address, size)
+        {
+            return Ok(value);
         }
-        self.bus.flash.read(address, size).ok_or(Miss)
+        self.bus.more_ram().find_map(|(_, memory)| memory.read(address, size)).ok_or(Miss)
     }
 
     #[inline(always)]
     fn literal(&mut self, address: u32) -> Result<u32, Miss> {
-        self.bus.flash.read(address, Size::Word).ok_or(Miss)
+        self.bus
+            .flash
+            .read(address, Size::Word)
+            .or_else(|| self.bus.ram.read(address, Size::Word))
+            .ok_or(Miss)
     }
 
     #[inline(always)]
     fn store(&mut self, address: u32, size: Size, value: u32, _: u32) -> Result<(), Miss> {
-        if address & (size.bytes() - 1) != 0 || self.bus.code_in_ram {
+        if address & (size.bytes() - 1) != 0 || self.bus.hits_code(address) {
             return Err(Miss);
         }
-        self.bus.ram.write(address, size, value).ok_or(Miss)
+        if let Some(()) = self.bus.ram.write(address, size, value) {
+            return Ok(());
+        }
+        let mut more = self.bus.more.iter_mut().filter(|memory| memory.kind == MemoryKind::Ram);
+        more.find_map(|memory| memory.write(address, size, value)).ok_or(Miss)
     }
 }
 
@@ -287,7 +298,7 @@ impl CarefulPort<'_> {
         let (cause, b) = if super::block::in_flash(address, self.bus) {
             let cost = self.bus.flash_timing.data_read;
             (Cause::DataWait, bounds(cost, self.carry.take(cost)))
-        } else if self.bus.ram.contains(address) || PPB.contains(&address) {
+        } else if PPB.contains(&address) || self.bus.is_ram(address) {
             return None;
         } else {
             self.bus.device_wait(address)?
@@ -423,7 +434,7 @@ impl Port for CarefulPort<'_> {
             self.note_ppb(address);
         } else {
             self.bus.write(address, size, value).map_err(|f| Fault::Bus { address: f.address })?;
-            self.bus.code_written(address, size);
+            self.bus.code_written(address);
         }
         self.access(address, size, true, value & size.mask());
         Ok(())

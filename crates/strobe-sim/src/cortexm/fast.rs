@@ -1,13 +1,13 @@
 //! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
 
-use super::block::{BlockId, NONE, jump_wait};
+use super::block::{Block, BlockId, NONE, jump_wait};
 use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple};
-use super::exec_branch;
 use super::insn::Insn;
 use super::jit::Left;
 use super::run::{EXC_RETURN, End, Stop};
+use super::{exec_branch, irregular};
 use crate::device::Size;
 use crate::observe::{Observer, TransferKind};
 
@@ -38,31 +38,16 @@ impl<O: Observer> Machine<O> {
     /// Runs one block that fits before the horizon, instruction by instruction.
     fn interpret(&mut self, id: BlockId) -> Left {
         let block = &self.blocks.all[id as usize];
-        if !block.plain {
-            return self.interpret_irregular(id);
-        }
         let mut port = FastPort { bus: &mut self.bus, spent: None };
-        let body = block.body as usize;
-        for (at, &insn) in block.insns[..body].iter().enumerate() {
-            if exec(&mut self.cpu, &mut port, insn).is_err() {
-                return Left::Miss(id, at);
-            }
-        }
-        let end = match block.insns.get(body) {
-            None => End::Next,
-            Some(&last) => match jump(&mut self.cpu, &mut port, last, block.end) {
-                Some(end) => end,
-                None => return Left::Miss(id, body),
-            },
+        let end = if block.plain {
+            straight(&mut self.cpu, &mut port, block)
+        } else {
+            irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations)
         };
-        self.account(id, &end);
-        self.warm(id);
-        Left::Ended(id, end)
-    }
-
-    /// A block has run to its end: what that always costs.
-    pub(super) fn account(&mut self, id: BlockId, end: &End) {
-        let block = &self.blocks.all[id as usize];
+        let end = match end {
+            Ok(end) => end,
+            Err(at) => return Left::Miss(id, at),
+        };
         self.now += u64::from(block.cycles);
         self.instructions += block.insns.len() as u64;
         self.slack.0 += u64::from(block.slack.0);
@@ -74,6 +59,11 @@ impl<O: Observer> Machine<O> {
         if O::COUNTS {
             self.observer.block(id, jumped, 1);
         }
+        if !block.plain {
+            self.settle(id);
+        }
+        self.warm(id);
+        Left::Ended(id, end)
     }
 
     /// A block has ended: what arriving at the next one costs, who wants to know, and which it is. Where
@@ -171,6 +161,19 @@ impl<O: Observer> Machine<O> {
             };
             self.report_transfer(kind, from);
         }
+    }
+}
+
+/// Runs a plain block's instructions; `Err` says which one is for the careful path.
+#[inline(always)]
+fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block) -> Result<End, usize> {
+    let body = block.body as usize;
+    for (at, &insn) in block.insns[..body].iter().enumerate() {
+        exec(cpu, port, insn).map_err(|_| at)?;
+    }
+    match block.insns.get(body) {
+        None => Ok(End::Next),
+        Some(&last) => jump(cpu, port, last, block.end).ok_or(body),
     }
 }
 

@@ -11,7 +11,6 @@ use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
 use super::exec::{Work, exec};
 use super::fast::jump;
-use super::jit::Left;
 use super::run::End;
 use super::timing::SKIPPED;
 use crate::observe::{Observer, Wait};
@@ -25,16 +24,23 @@ pub(crate) struct Deviations {
     spent: Vec<(usize, Work)>,
 }
 
+impl Deviations {
+    /// Of a run that has done nothing otherwise so far.
+    pub(super) fn clear(&mut self) {
+        self.skipped.clear();
+        self.spent.clear();
+    }
+}
+
 /// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right there, and
 /// behind the block.
-fn run(
+pub(super) fn run(
     cpu: &mut Cpu,
     port: &mut FastPort,
     block: &Block,
     deviations: &mut Deviations,
 ) -> Result<End, usize> {
-    deviations.skipped.clear();
-    deviations.spent.clear();
+    deviations.clear();
     let body = block.body as usize;
     for (at, &insn) in block.insns.iter().enumerate() {
         let it = block.it_at(at);
@@ -58,20 +64,6 @@ fn run(
 }
 
 impl<O: Observer> Machine<O> {
-    /// Runs such a block that fits before the horizon.
-    pub(super) fn interpret_irregular(&mut self, id: BlockId) -> Left {
-        let block = &self.blocks.all[id as usize];
-        let mut port = FastPort { bus: &mut self.bus, spent: None };
-        match run(&mut self.cpu, &mut port, block, &mut self.deviations) {
-            Ok(end) => {
-                self.account(id, &end);
-                self.settle(id);
-                Left::Ended(id, end)
-            }
-            Err(at) => Left::Miss(id, at),
-        }
-    }
-
     /// Corrects time and counts, which have been those of a run in which everything was executed and
     /// took its least, by what [`run`] has noted.
     pub(super) fn settle(&mut self, id: BlockId) {
@@ -83,7 +75,7 @@ impl<O: Observer> Machine<O> {
             self.slack.0 -= literal.likely - literal.low;
             self.slack.1 -= literal.high - literal.likely;
             if O::COUNTS {
-                self.observer.skipped(id, at);
+                self.observer.skipped(id, at, 1);
             }
         }
         for i in 0..self.deviations.spent.len() {

@@ -9,15 +9,22 @@
 
 mod build;
 mod code;
+mod effect;
 mod flags;
+mod float;
 mod memory;
 mod ops;
 mod region;
+mod transfer;
+mod vary;
+mod wide;
 
 use self::code::{Code, Frame};
+use self::region::{Otherwise, Place};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
 use super::run::End;
+use super::timing::MOST_FOR_OPERANDS;
 use crate::bus::Bus;
 use crate::flash::HalfCycles;
 use crate::observe::{Observer, Wait};
@@ -32,6 +39,9 @@ const WARM: u32 = 8;
 /// Compiled instructions at most; what is hot after that stays interpreted.
 const MOST_INSTRUCTIONS: usize = 1 << 18;
 
+/// Memories besides flash and RAM that compiled code reaches.
+const MOST_MEMORIES: usize = 6;
+
 /// What compiled code counts of one block.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -44,12 +54,25 @@ struct Slot {
     waited: u64,
 }
 
+/// What compiled code counts of an instruction that does or costs something else from run to run.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Event {
+    /// Times its condition failed, or times it took longer than the least.
+    count: u64,
+    /// Cycles beyond the least, likely figure.
+    likely: u64,
+}
+
 /// A region: its blocks, its code and what that has counted.
 struct Region {
     blocks: Vec<BlockId>,
     /// For each block: its jump stays inside, so that the code pays for the target's wait.
     inside: Vec<bool>,
     slots: Box<[Slot]>,
+    places: Vec<Place>,
+    /// For each of the places.
+    events: Box<[Event]>,
     code: Code,
 }
 
@@ -95,7 +118,7 @@ impl Jit {
 
     /// Compiles the region around a block that has become hot, if that can be done.
     fn compile(&mut self, blocks: &mut Blocks, bus: &Bus, hot: BlockId, warm: u32) {
-        if self.instructions > MOST_INSTRUCTIONS || bus.code_in_ram {
+        if self.instructions > MOST_INSTRUCTIONS {
             return;
         }
         if self.compiler.is_none() {
@@ -117,10 +140,12 @@ impl Jit {
         let ids: Vec<BlockId> = plan.blocks.iter().map(|b| b.id).collect();
         let inside = plan.blocks.iter().map(|b| b.target.is_some()).collect();
         let slots = vec![Slot::default(); plan.blocks.len()].into();
+        let events = vec![Event::default(); plan.events.len()].into();
+        let places = plan.events;
         for (entry, at) in (0..).zip(plan.entries) {
             blocks.all[ids[at] as usize].compiled = Some(Compiled { region, entry });
         }
-        self.regions.push(Region { blocks: ids, inside, slots, code });
+        self.regions.push(Region { blocks: ids, inside, slots, places, events, code });
     }
 }
 
@@ -147,6 +172,10 @@ impl<O: Observer> Machine<O> {
     /// Runs compiled code from a block on that fits before the horizon.
     pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
         let region = &mut self.jit.regions[at.region as usize];
+        let mut more = [std::ptr::null_mut(); MOST_MEMORIES];
+        for (at, memory) in more.iter_mut().zip(&mut self.bus.more) {
+            *at = memory.data.as_mut_ptr();
+        }
         let mut frame = Frame {
             budget: (self.horizon - self.now) as i64,
             instructions: self.instructions,
@@ -154,8 +183,10 @@ impl<O: Observer> Machine<O> {
             carry: self.carry.carry,
             value: 0,
             ram: self.bus.ram.data.as_mut_ptr(),
+            more,
             flash: self.bus.flash.data.as_ptr(),
             slots: region.slots.as_mut_ptr(),
+            events: region.events.as_mut_ptr(),
         };
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
@@ -168,7 +199,11 @@ impl<O: Observer> Machine<O> {
             code::ExitKind::Next => Left::Ended(id, End::Next),
             code::ExitKind::Direct => Left::Ended(id, End::Direct),
             code::ExitKind::Indirect => Left::Ended(id, End::Indirect(frame.value)),
-            code::ExitKind::Miss => Left::Miss(id, exit.at),
+            code::ExitKind::Miss => {
+                // What this run did otherwise is settled already.
+                self.deviations.clear();
+                Left::Miss(id, exit.at)
+            }
         }
     }
 
@@ -201,6 +236,21 @@ impl<O: Observer> Machine<O> {
                 if region.inside[at] && slot.jumped > 0 && !block.target_wait.is_zero() {
                     let wait = waits(block.target_wait, slot.jumped, slot.waited);
                     self.observer.wait(block.address(block.body as usize), wait);
+                }
+            }
+            for (event, place) in region.events.iter_mut().zip(&region.places) {
+                let Event { count, likely } = std::mem::take(event);
+                if count == 0 {
+                    continue;
+                }
+                let id = region.blocks[place.block];
+                if place.otherwise == Otherwise::Skipped {
+                    self.observer.skipped(id, place.at, count);
+                } else {
+                    let block = &self.blocks.all[id as usize];
+                    let high = (count * u64::from(MOST_FOR_OPERANDS)) as i64;
+                    let wait = Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high };
+                    self.observer.wait(block.address(place.at), wait);
                 }
             }
         }

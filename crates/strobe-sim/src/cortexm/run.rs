@@ -161,7 +161,7 @@ impl<O: Observer> Machine<O> {
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
-            self.bus.code_in_ram = false;
+            self.bus.code_range = 0..0;
             self.forget_code();
             self.blocks.refresh(&self.bus);
         }
@@ -282,14 +282,13 @@ impl<O: Observer> Machine<O> {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);
         };
         let real = self.bus.unalias(pc);
-        if self.bus.ram.contains(real) || self.bus.more.iter().any(|m| m.contains(real)) {
-            if !self.bus.code_in_ram {
-                // Compiled code does not look whether its stores hit code.
-                self.forget_compiled();
-            }
+        if self.bus.is_ram(real) {
             let block = &self.blocks.all[id as usize];
             let size = block.end.wrapping_sub(block.start);
-            self.bus.note_code_in_ram(real, real.wrapping_add(size));
+            if self.bus.note_code_in_ram(real, real.wrapping_add(size)) {
+                // Compiled code does not look whether its stores hit this code.
+                self.forget_compiled();
+            }
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);

@@ -1,8 +1,11 @@
-//! Guest memory from compiled code: every access is checked against RAM and flash first.
+//! Guest memory from compiled code: every access is checked against the memories first.
+
+use std::ops::Range;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, Endianness, InstBuilder, MemFlagsData, Value, types};
 
+use super::MOST_MEMORIES;
 use super::build::Build;
 use crate::device::Size;
 use crate::memory::Memory;
@@ -10,6 +13,13 @@ use crate::memory::Memory;
 /// Guest memory is little-endian and, on the host, nowhere in particular.
 fn guest() -> MemFlagsData {
     MemFlagsData::new().with_notrap().with_endianness(Endianness::Little)
+}
+
+/// Where a memory's host address is to be had.
+enum Base {
+    Value(Value),
+    /// Among the frame's further memories.
+    Frame(usize),
 }
 
 /// An access to be checked.
@@ -62,33 +72,63 @@ impl Build<'_> {
         self.b.ins().store(guest(), value, at, 4 * number as i32);
     }
 
-    /// Where a span of RAM lies on the host; anything else needs care.
-    pub(super) fn writable(&mut self, address: Value, span: Span) -> Value {
-        let (fits, offset) = self.offset(address, span, &self.bus.ram);
-        self.or_miss(fits);
-        self.b.ins().iadd(self.ram, offset)
+    /// A word at a fixed address in RAM.
+    pub(super) fn load_ram_at(&mut self, address: u32) -> Value {
+        let offset = address.wrapping_sub(self.bus.ram.base);
+        self.b.ins().load(types::I32, guest(), self.ram, offset as i32)
     }
 
-    /// Where a span of RAM or flash lies on the host; anything else needs care.
-    pub(super) fn readable(&mut self, address: Value, span: Span, stack: bool) -> Value {
-        if stack || self.bus.flash_reads_wait {
-            return self.writable(address, span);
+    /// Where a span of RAM lies on the host; anything else, and where code lies, needs care.
+    pub(super) fn writable(&mut self, address: Value, span: Span) -> Value {
+        if !self.bus.code_range.is_empty() {
+            self.spare_code(address, span);
         }
-        let [ram, other, flash, miss, found] = std::array::from_fn(|_| self.b.create_block());
+        self.place(address, span, false)
+    }
+
+    /// Where a span of RAM or flash lies on the host; anything else needs care. `stack`: flash is out
+    /// of the question.
+    pub(super) fn readable(&mut self, address: Value, span: Span, stack: bool) -> Value {
+        self.place(address, span, !stack && !self.bus.flash_reads_wait)
+    }
+
+    /// A span that reaches into RAM from which code was decoded needs care.
+    fn spare_code(&mut self, address: Value, span: Span) {
+        let Range { start, end } = self.bus.code_range;
+        // Its last byte is behind the start, and its first before the end.
+        let first = start.wrapping_sub(span.bytes - 1);
+        let first = self.constant(first);
+        let offset = self.b.ins().isub(address, first);
+        let length = end.wrapping_sub(start).saturating_add(span.bytes - 1);
+        let apart = IntCC::UnsignedGreaterThanOrEqual;
+        let apart = self.b.ins().icmp_imm_u(apart, offset, i64::from(length));
+        self.or_miss(apart);
+    }
+
+    /// Tries one memory after the other: RAM, flash if asked for, further RAM.
+    fn place(&mut self, address: Value, span: Span, flash: bool) -> Value {
+        let mut memories = vec![(&self.bus.ram, Base::Value(self.ram))];
+        if flash {
+            memories.push((&self.bus.flash, Base::Value(self.flash)));
+        }
+        let more = self.bus.more_ram().take_while(|&(at, _)| at < MOST_MEMORIES);
+        memories.extend(more.map(|(at, memory)| (memory, Base::Frame(at))));
+        let found = self.b.create_block();
         let at = self.b.append_block_param(found, types::I64);
-        let (fits, offset) = self.offset(address, span, &self.bus.ram);
-        self.b.ins().brif(fits, ram, &[], other, &[]);
-        self.b.switch_to_block(ram);
-        let place = self.b.ins().iadd(self.ram, offset);
-        self.b.ins().jump(found, &[BlockArg::Value(place)]);
-        self.b.switch_to_block(other);
-        let (fits, offset) = self.offset(address, span, &self.bus.flash);
-        self.b.ins().brif(fits, flash, &[], miss, &[]);
-        self.b.switch_to_block(miss);
+        for (memory, base) in memories {
+            let (fits, offset) = self.offset(address, span, memory);
+            let [here, other] = [self.b.create_block(), self.b.create_block()];
+            self.b.ins().brif(fits, here, &[], other, &[]);
+            self.b.switch_to_block(here);
+            let base = match base {
+                Base::Value(value) => value,
+                Base::Frame(at) => self.further_memory(at),
+            };
+            let place = self.b.ins().iadd(base, offset);
+            self.b.ins().jump(found, &[BlockArg::Value(place)]);
+            self.b.switch_to_block(other);
+        }
         self.miss();
-        self.b.switch_to_block(flash);
-        let place = self.b.ins().iadd(self.flash, offset);
-        self.b.ins().jump(found, &[BlockArg::Value(place)]);
         self.b.switch_to_block(found);
         at
     }
