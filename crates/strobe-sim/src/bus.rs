@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use strobe_model::{Bounds, Cause};
 
+mod bit_band;
+
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
 use crate::flash::{FlashCaches, FlashTiming};
@@ -110,6 +112,12 @@ pub struct Bus {
     pub(crate) last_reset: ResetCause,
     /// A device has sent an event, which wakes a core from WFE. The core takes it.
     pub(crate) event: bool,
+    /// A device has raised the non-maskable interrupt. The core takes it.
+    pub(crate) nmi: bool,
+    /// The core sees the bit-band aliases.
+    pub(crate) bit_band: bool,
+    /// Devices answer although their clock is off.
+    pub(crate) answer_unclocked: bool,
     resets: Vec<(u16, u8)>,
     pub(crate) flash_settings: Vec<FlashSetting>,
     pub(crate) flash_timing: FlashTiming,
@@ -124,6 +132,8 @@ pub struct Bus {
     pub(crate) flash_reads_wait: bool,
     /// Where code was decoded from RAM, in whole words: stores there must be looked at. Empty at first.
     pub(crate) code_range: Range<u32>,
+    /// The same of flash that firmware can write.
+    writable_code: Range<u32>,
     /// By [`Bus::port_of`]; grows on demand.
     busy_until: Vec<u64>,
     pub(crate) contended_until: u64,
@@ -145,6 +155,9 @@ pub struct Bus {
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
 /// registers, not faults.
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// How far a load relative to the program counter reaches (ARMv7-M, LDR literal).
+const LITERAL_REACH: u32 = 4096;
 
 impl Bus {
     /// A bus with two memories and no devices.
@@ -168,6 +181,9 @@ impl Bus {
             reset_request: None,
             last_reset: ResetCause::PowerOn,
             event: false,
+            nmi: false,
+            bit_band: false,
+            answer_unclocked: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
@@ -177,6 +193,7 @@ impl Bus {
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
             code_range: 0..0,
+            writable_code: 0..0,
             busy_until: Vec::new(),
             contended_until: 0,
             unmodelled: Unmodelled::default(),
@@ -262,9 +279,11 @@ impl Bus {
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let value = value & size.mask();
-        let memory =
-            [&mut self.ram].into_iter().chain(&mut self.more).find(|m| m.contains(address));
-        if let Some(memory) = memory.filter(|m| m.kind == MemoryKind::Ram) {
+        let memory = [&mut self.ram, &mut self.flash]
+            .into_iter()
+            .chain(&mut self.more)
+            .find(|m| m.contains(address));
+        if let Some(memory) = memory.filter(|m| m.writable) {
             return memory.write(address, size, value).ok_or(BusFault { address });
         }
         if self.memory_at(address).is_some() {
@@ -298,7 +317,7 @@ impl Bus {
             slot.unclocked_pc = self.pc;
         }
         slot.unclocked += 1;
-        false
+        self.answer_unclocked
     }
 
     /// Whether the clock controller lets a device's clock through.
@@ -562,13 +581,24 @@ impl Bus {
 
     /// A store may have changed decoded code.
     pub(crate) fn code_written(&mut self, address: u32) {
-        if self.code_range.is_empty() {
+        if self.code_range.is_empty() && self.writable_code.is_empty() {
             return;
         }
-        if self.hits_code(self.unalias(address) & !3) {
+        let word = self.unalias(address) & !3;
+        if self.hits_code(word) || self.writable_code.contains(&word) {
             self.generation += 1;
             self.attention = true;
         }
+    }
+
+    /// Code was decoded from flash that firmware can write. What lies around it may be literals, which
+    /// decoded code takes for constants.
+    pub(crate) fn note_writable_code(&mut self, from: u32, to: u32) {
+        let from = from.saturating_sub(LITERAL_REACH) & !3;
+        let to = to.saturating_add(LITERAL_REACH);
+        let old = &self.writable_code;
+        let old = if old.is_empty() { from..to } else { old.clone() };
+        self.writable_code = old.start.min(from)..old.end.max(to);
     }
 
     /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to be.
@@ -623,6 +653,11 @@ impl Bus {
         Some(DeviceId(at as u8))
     }
 
+    /// Whether devices answer although their clock is off, which no chip's do.
+    pub fn answers_unclocked(&self) -> bool {
+        self.answer_unclocked
+    }
+
     /// Devices that were accessed while their clock was off.
     pub fn unclocked(&self) -> impl Iterator<Item = Unclocked<'_>> + '_ {
         self.slots.iter().filter(|s| s.unclocked > 0).map(|s| Unclocked {
@@ -669,6 +704,15 @@ impl Bus {
         let streams =
             self.slots.iter().filter(|s| s.device.as_ref().is_some_and(|d| d.is_stream()));
         streams.map(|s| s.name.as_str())
+    }
+
+    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger has
+    /// stopped; time goes on for all devices. Stops at `limit` at the latest.
+    pub fn finish_sending(&mut self, limit: u64) {
+        let sending = |slot: &Slot| slot.device.as_ref().is_some_and(|d| d.is_sending());
+        while self.next_due <= limit && self.slots.iter().any(sending) {
+            self.run_events(self.next_due);
+        }
     }
 
     /// How many bytes from the host a serial device can take now.

@@ -9,8 +9,12 @@ use crate::flash::FlashCaches;
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
+pub mod arm;
+mod counter;
 mod registers;
+mod serial;
 pub mod stm32;
+pub mod ti;
 mod unmodelled;
 
 #[cfg(test)]
@@ -58,6 +62,8 @@ pub enum ResetCause {
     Software,
     /// The independent watchdog ran out or was refreshed too early.
     IndependentWatchdog,
+    /// A watchdog ran out a second time, its interrupt unanswered.
+    Watchdog,
     /// The window watchdog ran out or was refreshed too early.
     WindowWatchdog,
 }
@@ -68,6 +74,7 @@ impl std::fmt::Display for ResetCause {
             ResetCause::PowerOn => "power-on",
             ResetCause::Software => "software (SYSRESETREQ)",
             ResetCause::IndependentWatchdog => "independent watchdog",
+            ResetCause::Watchdog => "watchdog",
             ResetCause::WindowWatchdog => "window watchdog",
         })
     }
@@ -132,6 +139,11 @@ pub trait Device: Send {
         false
     }
 
+    /// Whether the device has accepted something that it has not sent yet.
+    fn is_sending(&self) -> bool {
+        false
+    }
+
     /// How many bytes from the host the device can take without losing any.
     fn host_room(&self) -> usize {
         0
@@ -184,7 +196,7 @@ const GENERIC: &[(&str, Maker)] =
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    GENERIC.iter().chain(stm32::MODELS)
+    GENERIC.iter().chain(arm::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
@@ -232,6 +244,11 @@ impl Context<'_> {
     /// Whether the device's own clock runs. A change is announced by [`Device::clock_changed`].
     pub fn clocked(&self) -> bool {
         self.bus.gate_open(self.id)
+    }
+
+    /// Whether the device of that name has its clock; one that the board lacks has none.
+    pub fn is_clocked(&self, device: &str) -> bool {
+        self.bus.device_named(device).is_some_and(|id| self.bus.gate_open(id))
     }
 
     /// Sets a signal's level; listeners are told after this call returns to the bus.
@@ -339,6 +356,12 @@ impl Context<'_> {
     pub fn serial_frame(&mut self, direction: Direction, value: u16) {
         let frame = SerialFrame { cycle: self.bus.now, device: self.id, direction, value };
         self.bus.frames.push(frame);
+    }
+
+    /// Raises the non-maskable interrupt.
+    pub fn non_maskable_interrupt(&mut self) {
+        self.bus.nmi = true;
+        self.bus.attention = true;
     }
 
     /// Asks for a system reset (watchdog, software).

@@ -28,6 +28,8 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// First address.
     pub base: u32,
+    /// Whether firmware can write it: RAM, and what stands in for flash on FPGA boards.
+    pub writable: bool,
     /// Contents.
     pub data: Vec<u8>,
     /// Only the core reaches it, no other bus master (as core-coupled memory).
@@ -45,6 +47,7 @@ impl Memory {
             name: name.to_owned(),
             kind,
             base,
+            writable: kind == MemoryKind::Ram,
             data: vec![fill; size as usize],
             core_only: false,
             banks: Vec::new(),

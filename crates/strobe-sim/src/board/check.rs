@@ -1,7 +1,7 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind};
+use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MemoryEntry};
 use crate::bus::Bus;
 use crate::cortexm::timing::CoreKind;
 
@@ -59,7 +59,7 @@ fn check_memories(file: &File) -> Result<(), BoardError> {
     for memory in &file.memory {
         let key = format!("memory {}", memory.name);
         check_range(&key, AddressRange { base: memory.base, size: memory.size })?;
-        if let Some(alias) = memory.alias {
+        for alias in memory.windows() {
             let window = AddressRange { base: alias, size: memory.size };
             check_range(&format!("{key}: alias"), window)?;
         }
@@ -174,7 +174,8 @@ pub(super) fn check_pins(file: &File, bus: &Bus) -> Result<(), BoardError> {
 /// Two things at one address would make the answer depend on the file's order.
 fn check_overlap(file: &File) -> Result<(), BoardError> {
     let memories = file.memory.iter().map(|m| (m.base, m.size, &m.name));
-    let aliases = file.memory.iter().filter_map(|m| Some((m.alias?, m.size, &m.name)));
+    let windows = |m| MemoryEntry::windows(m).map(move |base| (base, m.size, &m.name));
+    let aliases = file.memory.iter().flat_map(windows);
     let devices = file.device.iter().map(|d| (d.base, d.size, &d.name));
     let mut all: Vec<_> = memories.chain(aliases).chain(devices).collect();
     all.sort();

@@ -77,6 +77,8 @@ pub struct CoreEntry {
     /// Writable bits of VTOR (on a Cortex-M0+ an option); 0 if the vector table cannot be moved.
     #[serde(default)]
     pub vtor_mask: u32,
+    /// Whether the bit-band aliases exist; by default on a Cortex-M3 or M4, where its maker may leave them out.
+    pub bit_band: Option<bool>,
     /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).
     #[serde(default)]
     pub io_port: Vec<AddressRange>,
@@ -92,6 +94,13 @@ fn fast_multiplier() -> u8 {
 /// NOREF: no reference clock (ARMv6-M B3.3.6).
 fn no_reference() -> u32 {
     1 << 31
+}
+
+impl CoreEntry {
+    /// Whether the bit-band aliases exist.
+    pub(super) fn has_bit_band(&self) -> bool {
+        self.bit_band.unwrap_or(self.model.architecture().v7m)
+    }
 }
 
 /// A range of addresses.
@@ -126,8 +135,12 @@ pub struct MemoryEntry {
     pub base: u32,
     /// Bytes.
     pub size: u32,
-    /// A second address at which it appears, as boot memory does at 0.
-    pub alias: Option<u32>,
+    /// Further addresses at which it appears, one or a list, as boot memory does at 0.
+    #[serde(default)]
+    pub alias: Aliases,
+    /// Whether firmware can write it although its kind is flash: RAM that holds code on FPGA boards.
+    #[serde(default)]
+    pub writable: bool,
     /// Only the core reaches it, no other bus master.
     #[serde(default)]
     pub core_only: bool,
@@ -137,6 +150,33 @@ pub struct MemoryEntry {
     /// What the factory put there.
     #[serde(default)]
     pub contents: Vec<Contents>,
+}
+
+/// Addresses at which a memory appears besides its own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "an address or a list of addresses")]
+pub enum Aliases {
+    /// One.
+    One(u32),
+    /// Any number.
+    Several(Vec<u32>),
+}
+
+impl MemoryEntry {
+    /// The first addresses of its aliases.
+    pub(super) fn windows(&self) -> impl Iterator<Item = u32> + '_ {
+        let all = match &self.alias {
+            Aliases::One(address) => std::slice::from_ref(address),
+            Aliases::Several(addresses) => addresses,
+        };
+        all.iter().copied()
+    }
+}
+
+impl Default for Aliases {
+    fn default() -> Self {
+        Aliases::Several(Vec::new())
+    }
 }
 
 /// Words at an address.
@@ -228,6 +268,10 @@ pub struct BusSection {
     /// Where the figures come from.
     #[serde(default)]
     pub origin: String,
+    /// Whether a device answers while its clock is off. Chips do not let it; emulators whose firmware a
+    /// board wants to run do. Such accesses are counted and reported either way.
+    #[serde(default)]
+    pub answer_unclocked: bool,
 }
 
 /// Which bus a device is on.

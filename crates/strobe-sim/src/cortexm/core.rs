@@ -2,7 +2,7 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::Blocks;
+use super::block::{BlockId, Blocks};
 use super::cpu::Cpu;
 use super::exec::{Port, Work};
 use super::fault::{Fault, FaultReport};
@@ -67,6 +67,9 @@ pub struct Machine<O: Observer> {
     pub(crate) sleep: Sleep,
     pub(crate) fault: Option<FaultReport>,
     pub(crate) resets: u64,
+    /// A block that was left in the middle, and where it goes on: what its instructions cost depends on
+    /// those before them.
+    pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
 }
@@ -108,6 +111,7 @@ impl<O: Observer> Machine<O> {
             sleep: Sleep::Awake,
             fault: None,
             resets: 0,
+            resume: None,
             deviations: Deviations::default(),
         }
     }
@@ -156,6 +160,13 @@ impl<O: Observer> Machine<O> {
     /// Has pin edges recorded for [`Observer::pin`].
     pub fn record_pins(&mut self, on: bool) {
         self.bus.record_edges = on;
+    }
+
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
+    /// time passes for the core.
+    pub fn finish_sending(&mut self, limit: u64) {
+        self.bus.finish_sending(limit);
+        self.drain();
     }
 
     /// Adds cycles beyond the instruction table, with their bounds and cause.
@@ -265,6 +276,7 @@ const SCS: std::ops::Range<u32> = 0xe000_e000..0xe000_f000;
 impl CarefulPort<'_> {
     /// Works out when the access happens and lets devices catch up to then.
     fn arrive(&mut self, address: u32, transfer: u32) {
+        let address = self.bus.behind_bit_band(address);
         if self.timing.on_io_port(address) {
             self.saved += 1;
         }
@@ -402,7 +414,7 @@ impl Port for CarefulPort<'_> {
             self.note_ppb(address);
             0
         } else {
-            self.bus.read(address, size).map_err(|f| Fault::Bus { address: f.address })?
+            self.bus.core_read(address, size).map_err(|f| Fault::Bus { address: f.address })?
         };
         self.access(address, size, false, value);
         Ok(value)
@@ -433,8 +445,8 @@ impl Port for CarefulPort<'_> {
         } else if PPB.contains(&address) {
             self.note_ppb(address);
         } else {
-            self.bus.write(address, size, value).map_err(|f| Fault::Bus { address: f.address })?;
-            self.bus.code_written(address);
+            let written = self.bus.core_write(address, size, value);
+            written.map_err(|f| Fault::Bus { address: f.address })?;
         }
         self.access(address, size, true, value & size.mask());
         Ok(())

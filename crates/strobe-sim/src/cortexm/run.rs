@@ -111,6 +111,14 @@ impl<O: Observer> Machine<O> {
                     continue;
                 }
             }
+            if let Some((id, at)) = self.resume.take()
+                && self.cpu.pc == self.blocks.all[id as usize].address(at)
+            {
+                if let Err(stop) = self.run_carefully(id, at) {
+                    return stop;
+                }
+                continue;
+            }
             let id = match self.block_at_pc() {
                 Ok(id) => id,
                 Err(stop) => return stop,
@@ -158,6 +166,9 @@ impl<O: Observer> Machine<O> {
             self.system_reset(cause);
         }
         self.system.event |= std::mem::take(&mut self.bus.event);
+        if std::mem::take(&mut self.bus.nmi) {
+            self.system.pend_nmi(self.now);
+        }
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
@@ -289,6 +300,10 @@ impl<O: Observer> Machine<O> {
                 // Compiled code does not look whether its stores hit this code.
                 self.forget_compiled();
             }
+        } else if self.bus.flash.writable {
+            let block = &self.blocks.all[id as usize];
+            let size = block.end.wrapping_sub(block.start);
+            self.bus.note_writable_code(real, real.wrapping_add(size));
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);

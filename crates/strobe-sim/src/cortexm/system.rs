@@ -274,6 +274,12 @@ impl System {
         }
     }
 
+    /// The non-maskable interrupt line has risen.
+    pub(crate) fn pend_nmi(&mut self, now: u64) {
+        self.nmi_pending = true;
+        self.note_pended(number::NMI, now);
+    }
+
     /// When `exception` last became pending.
     pub(crate) fn pended_at(&self, exception: u16) -> u64 {
         self.pended_at.get(usize::from(exception)).copied().unwrap_or(0)

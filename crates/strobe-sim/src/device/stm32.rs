@@ -1,6 +1,6 @@
 //! Peripherals of STMicroelectronics' STM32 parts, one file per block.
 //!
-//! Register layouts follow RM0360 (STM32F030/F070) and RM0090 (STM32F405/407), whose chapter each module names;
+//! Register layouts follow RM0360 (STM32F030/F070), RM0008 (STM32F103) and RM0090 (STM32F405/407), whose chapter each module names;
 //! what a board may vary is in the board file.
 
 use super::Maker;
@@ -9,6 +9,7 @@ mod crc;
 mod dma;
 mod eth;
 mod exti;
+mod f1;
 mod flash_ctl;
 mod flashf4;
 mod gpio;
@@ -51,6 +52,9 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("stm32-tim", tim::create),
     ("stm32-usart", usart::create),
     ("stm32-usart-v1", usart::v1::create),
+    ("stm32f1-afio", f1::afio::create),
+    ("stm32f1-gpio", f1::gpio::create),
+    ("stm32f1-rcc", f1::rcc::create),
     ("stm32-wwdg", wwdg::create),
     ("stm32f4-flash", flashf4::create),
     ("stm32f4-rcc", rccf4::create),

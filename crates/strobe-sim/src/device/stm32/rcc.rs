@@ -11,7 +11,7 @@ use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
 pub(super) mod oscillator;
-mod tree;
+pub(super) mod tree;
 
 use oscillator::{Source, State};
 
@@ -403,7 +403,9 @@ impl Device for Rcc {
             }
             ResetCause::Software => self.csr |= CSR_SFTRSTF | CSR_PINRSTF,
             ResetCause::IndependentWatchdog => self.csr |= CSR_IWDGRSTF | CSR_PINRSTF,
-            ResetCause::WindowWatchdog => self.csr |= CSR_WWDGRSTF | CSR_PINRSTF,
+            ResetCause::WindowWatchdog | ResetCause::Watchdog => {
+                self.csr |= CSR_WWDGRSTF | CSR_PINRSTF;
+            }
         }
         self.system = Source::Hsi;
         self.states[Source::Hsi as usize] = State::Ready;

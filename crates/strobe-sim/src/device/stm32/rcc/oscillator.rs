@@ -2,7 +2,7 @@
 
 /// The clock sources, in the order of their bits in the clock interrupt register (RM0360 7.4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(in crate::device::stm32) enum Source {
     Lsi,
     Lse,
     Hsi,
