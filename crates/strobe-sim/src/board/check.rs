@@ -34,8 +34,8 @@ fn check_core(file: &File) -> Result<(), BoardError> {
         None | Some(ARMV6M_PRIORITY_BITS) if !v7m => {}
         _ => return bad("priority_bits", "must be 3 to 8 on a cortex-m3 or cortex-m4, else 2"),
     }
-    if core.irq_lines > 32 {
-        return bad("irq_lines", "at most 32");
+    if core.irq_lines > if v7m { 240 } else { 32 } {
+        return bad("irq_lines", "at most 32, or 240 on a cortex-m3 or cortex-m4");
     }
     if v7m && !core.io_port.is_empty() {
         return bad("io_port", "only a cortex-m0plus may have one");
