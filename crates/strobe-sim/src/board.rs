@@ -68,12 +68,12 @@ const BUILTIN: &[(&str, &str)] = &[
     ("lm3s6965evb", include_str!("../../../boards/lm3s6965evb.toml")),
     ("mps2-an385", include_str!("../../../boards/mps2-an385.toml")),
     ("mps2-an386", include_str!("../../../boards/mps2-an386.toml")),
-    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
-    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
     ("stm32f103", include_str!("../../../boards/stm32f103.toml")),
-    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
     ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
+    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
+    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
+    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
 ];
 
 impl Board {

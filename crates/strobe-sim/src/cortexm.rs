@@ -26,6 +26,7 @@ mod fp_convert;
 pub mod insn;
 mod irregular;
 mod jit;
+pub mod neighbours;
 pub mod op;
 mod run;
 mod special;

@@ -6,7 +6,7 @@ mod image;
 
 use image::exercise;
 use proptest::prelude::*;
-use strobe_synth::{Options, Sequence};
+use strobe_synth::{Core, Options, Sequence};
 
 /// Code that does something: mostly common encodings, so that it gets further than its first instruction.
 fn halfword() -> impl Strategy<Value = u16> {
@@ -17,6 +17,8 @@ fn halfword() -> impl Strategy<Value = u16> {
         2 => 0xd000..0xe000u16,
         1 => 0xe000..0xe010u16,
         1 => any::<u16>(),
+        // Where 32-bit instructions begin; the Cortex-M0 has few.
+        1 => 0xe800..=0xffffu16,
     ]
 }
 
@@ -36,8 +38,9 @@ proptest! {
 /// Programs made to get far: every form of instruction, exceptions and faults.
 #[test]
 fn generated_programs_are_bounded_and_add_up() {
-    let options = Options { snippets: 40, ..Options::default() };
     for seed in 0..16 {
+        let core = [Core::V6m, Core::V7emFp][seed as usize % 2];
+        let options = Options { core, snippets: 40, ..Options::default() };
         let sequence = Sequence::generate(seed, &options);
         for (_, code) in sequence.segments() {
             for how in 0..128 {

@@ -142,7 +142,7 @@ fn values_that_cannot_be_are_refused() {
 fn an_unknown_board_lists_the_known_ones() {
     let error = Board::builtin("stm32f4").unwrap_err().to_string();
     let known: Vec<&str> = Board::builtin_names().collect();
-    assert!(known.is_sorted() && known.contains(&"cortex-m0"), "{known:?}");
+    assert!(known.contains(&"cortex-m0"), "{known:?}");
     assert!(error.contains(&known.join(", ")), "{error}");
 }
 

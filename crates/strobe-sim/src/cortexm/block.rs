@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
+use super::neighbours::Placed;
 use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
@@ -249,7 +250,7 @@ impl Blocks {
     fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
         let arch = timing.kind.architecture();
         let mut insns = Vec::new();
-        let mut meta = Vec::new();
+        let mut code = Vec::new();
         let mut its = vec![it];
         let mut at = pc;
         while let Some(first) = bus.peek(at, Size::Half) {
@@ -259,11 +260,10 @@ impl Blocks {
                 break;
             }
             let insn = if it != 0 && size == 2 { insn.inside_it_block() } else { insn };
+            let conditional = it != 0;
             it = next_it(it, insn);
             its.push(it);
-            let cost = timing.cost(insn);
-            let offset = (at.wrapping_sub(pc) / 2) as u16;
-            meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
+            code.push(Placed { insn, address: at, size, conditional });
             insns.push(insn);
             at = at.wrapping_add(size);
             let boundary =
@@ -275,6 +275,18 @@ impl Blocks {
             }
         }
         let last = *insns.last()?;
+        let mut costs = timing.costs(&code);
+        if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
+            cost.refill += timing.refill_at(target, bus.peek(target, Size::Half));
+        }
+        let meta: Vec<Meta> = (code.iter().zip(costs))
+            .map(|(placed, cost)| Meta {
+                offset: (placed.address.wrapping_sub(pc) / 2) as u16,
+                size: placed.size as u8,
+                cost,
+                data_wait: literal_wait(placed.insn, bus),
+            })
+            .collect();
         let stop_here = self.stops.binary_search(&pc).is_ok();
         let cycles: u32 = meta.iter().map(Meta::straight).sum();
         let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
@@ -349,9 +361,8 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 /// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
 /// start it end the fast path).
 fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
-    let apb = (bus.apb_wait.high
-        * u64::from(bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1)))
-        as u32;
+    let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
+    let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
     let each = |insn: &Insn| {

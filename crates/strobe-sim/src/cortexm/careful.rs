@@ -53,6 +53,7 @@ impl<O: Observer> Machine<O> {
             self.cpu.pc = block.address(at);
             if at > from && (self.now >= self.horizon || self.bus.attention) {
                 self.check = true;
+                self.resume = Some((id, at));
                 return Ok(());
             }
             let insn = block.insns[at];

@@ -2,7 +2,7 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::Blocks;
+use super::block::{BlockId, Blocks};
 use super::cpu::Cpu;
 use super::exec::{Port, Work};
 use super::fault::{Fault, FaultReport};
@@ -67,6 +67,9 @@ pub struct Machine<O: Observer> {
     pub(crate) sleep: Sleep,
     pub(crate) fault: Option<FaultReport>,
     pub(crate) resets: u64,
+    /// A block that was left in the middle, and where it goes on: what its instructions cost depends on
+    /// those before them.
+    pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
 }
@@ -108,6 +111,7 @@ impl<O: Observer> Machine<O> {
             sleep: Sleep::Awake,
             fault: None,
             resets: 0,
+            resume: None,
             deviations: Deviations::default(),
         }
     }

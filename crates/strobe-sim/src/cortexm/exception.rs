@@ -2,11 +2,13 @@
 
 use strobe_model::Cause;
 
+use super::block::{in_flash, jump_wait};
 use super::core::{Machine, Sleep};
 use super::fault::{Fault, FaultReport};
 use super::run::Stop;
 use super::system::number;
 use crate::device::Size;
+use crate::flash::{HalfCycles, bounds};
 use crate::observe::{Observer, Stack, Transfer, TransferKind, Wait};
 
 /// Words of a stacked frame: R0-R3, R12, LR, return address, xPSR.
@@ -90,8 +92,8 @@ impl<O: Observer> Machine<O> {
     ) -> Result<(), Stop> {
         let pended_at = self.system.pended_at(exception).min(self.now);
         let table = self.vectors.wrapping_add(self.system.vtor);
-        let vector = self.bus.read(table.wrapping_add(4 * u32::from(exception)), Size::Word);
-        let vector = vector.unwrap_or(0);
+        let entry = table.wrapping_add(4 * u32::from(exception));
+        let vector = self.bus.read(entry, Size::Word).unwrap_or(0);
         self.system.activate(exception);
         self.cpu.set_mode(exception, false);
         self.cpu.r[14] = exc_return;
@@ -102,18 +104,34 @@ impl<O: Observer> Machine<O> {
         self.cpu.fp_ready = false;
         self.system.event = true;
         self.check = true;
+        let start = self.now;
         self.add_wait(self.cpu.pc, wait);
+        if in_flash(entry, &self.bus) {
+            self.flash_wait(Cause::DataWait, self.bus.flash_timing.data_read, self.cpu.pc);
+        }
+        self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), self.cpu.pc);
         self.report_transfer(
             TransferKind::ExceptionEntry {
                 exception,
                 pended_at,
                 interrupted_sp,
                 after,
-                cost: wait.likely as u64,
+                cost: self.now - start,
             },
             from,
         );
         Ok(())
+    }
+
+    /// What flash adds on the way into a handler or out of it. The figures of the manuals are for memory that
+    /// answers at once; how much of a wait their other cycles hide nobody says, so it may be nothing.
+    fn flash_wait(&mut self, cause: Cause, cost: HalfCycles, pc: u32) {
+        if cost.is_zero() {
+            return;
+        }
+        let b = bounds(cost, self.carry.take(cost));
+        let (likely, high) = (b.likely as i64, b.high as i64);
+        self.add_wait(pc, Wait { cause, low: 0, likely, high });
     }
 
     /// Stacks the caller-saved registers on the stack in use (PushStack, B1.5.6).
@@ -158,6 +176,7 @@ impl<O: Observer> Machine<O> {
         self.pop_frame(to_handler, process, from)?;
         let wait = modelled(Cause::ExceptionExit, self.timing.exception_exit());
         self.add_wait(from, wait);
+        self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), from);
         self.system.event = true;
         self.check = true;
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);

@@ -211,6 +211,7 @@ impl<O: Observer> Machine<O> {
     pub(super) fn forget_code(&mut self) {
         self.take_counts();
         self.jit.clear();
+        self.resume = None;
         self.observer.forget();
     }
 

@@ -111,6 +111,14 @@ impl<O: Observer> Machine<O> {
                     continue;
                 }
             }
+            if let Some((id, at)) = self.resume.take()
+                && self.cpu.pc == self.blocks.all[id as usize].address(at)
+            {
+                if let Err(stop) = self.run_carefully(id, at) {
+                    return stop;
+                }
+                continue;
+            }
             let id = match self.block_at_pc() {
                 Ok(id) => id,
                 Err(stop) => return stop,

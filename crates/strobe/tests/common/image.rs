@@ -22,12 +22,12 @@ const VECTORS: usize = 48;
 const FUNCTION: usize = 64;
 
 /// Bare cores with little memory, because making it is most of the work; and the board with devices and wait states.
-static BOARDS: LazyLock<[Board; 3]> = LazyLock::new(|| {
-    let small = |name| {
+static BOARDS: LazyLock<[Board; 4]> = LazyLock::new(|| {
+    let small = |name, options| {
         let board = Board::builtin(name).expect("comes with the project");
         let text = format!(
             "name = 'small'\ndescription = 'small'\nclock_hz = 1_000_000\n\
-             [core]\nmodel = '{name}'\nmultiplier_cycles = 32\nirq_lines = 32\ncpuid = {}\n\
+             [core]\nmodel = '{name}'\n{options}\nirq_lines = 32\ncpuid = {}\n\
              [[memory]]\nname = 'flash'\nkind = 'flash'\nbase = 0\nsize = 0x4000\n\
              [[memory]]\nname = 'ram'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x2000\n\
              [bus]\napb_wait = {{ low = 0, likely = 1, high = 2 }}\n",
@@ -36,7 +36,9 @@ static BOARDS: LazyLock<[Board; 3]> = LazyLock::new(|| {
         Board::parse(&text).expect("a board")
     };
     let full = Board::builtin("stm32f070cb").expect("comes with the project");
-    [small("cortex-m0"), small("cortex-m0plus"), full]
+    let slow = "multiplier_cycles = 32";
+    let m4f = small("cortex-m4f", "priority_bits = 3");
+    [small("cortex-m0", slow), small("cortex-m0plus", slow), full, m4f]
 });
 
 /// Runs the program that the bytes stand for: the first one says how, the rest is code. Must never panic, must stop at
@@ -44,7 +46,7 @@ static BOARDS: LazyLock<[Board; 3]> = LazyLock::new(|| {
 pub(crate) fn exercise(bytes: &[u8]) {
     let [how, code @ ..] = bytes else { return };
     let code = &code[..code.len().min(4096) & !1];
-    let which = usize::from(how % 3);
+    let which = usize::from(how % 4);
     let (board, base) = (&BOARDS[which], if which == 2 { 0x0800_0000 } else { 0 });
     let firmware = Firmware::parse(elf(base, code, how & 4 != 0)).expect("a sound ELF file");
     let settings = Settings {
