@@ -1,7 +1,7 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind};
+use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MPU_REGIONS};
 use crate::cortexm::timing::CoreKind;
 
 /// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
@@ -33,8 +33,13 @@ fn check_core(file: &File) -> Result<(), BoardError> {
         None | Some(ARMV6M_PRIORITY_BITS) if !v7m => {}
         _ => return bad("priority_bits", "must be 3 to 8 on a cortex-m3 or cortex-m4, else 2"),
     }
-    if core.irq_lines > 32 {
-        return bad("irq_lines", "at most 32");
+    if core.irq_lines > if v7m { 240 } else { 32 } {
+        return bad("irq_lines", "at most 32, or 240 on a cortex-m3 or cortex-m4");
+    }
+    match core.mpu_regions {
+        None | Some(0) => {}
+        Some(MPU_REGIONS) if v7m => {}
+        _ => return bad("mpu_regions", "must be 0 or, on a cortex-m3 or cortex-m4, 8"),
     }
     if v7m && !core.io_port.is_empty() {
         return bad("io_port", "only a cortex-m0plus may have one");

@@ -183,6 +183,11 @@ impl Blocks {
         self.generation = bus.generation;
     }
 
+    /// Whether code was decoded from anywhere but the main memories at their own addresses.
+    pub(crate) fn run_elsewhere(&self) -> bool {
+        !self.elsewhere.is_empty()
+    }
+
     /// The block that starts at `pc`, if it is decoded. `pc` is even.
     #[inline(always)]
     pub(crate) fn lookup(&self, pc: u32, bus: &Bus) -> BlockId {
