@@ -4,7 +4,7 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::{BlockId, jump_wait};
+use super::block::{BlockId, acts_unprivileged, jump_wait};
 use super::core::{CarefulPort, Machine, NO_WAIT, Sleep};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
@@ -99,7 +99,7 @@ impl<O: Observer> Machine<O> {
             return self.fault(fault, pc).map(|()| true);
         }
         let masked = self.masked_priority();
-        let (rights, checks) = self.access_rights(insn, pc);
+        let (rights, checks) = self.access_rights(pc);
         let mut log: Vec<Access> = Vec::new();
         let mut port = CarefulPort {
             bus: &mut self.bus,
@@ -209,23 +209,16 @@ impl<O: Observer> Machine<O> {
     }
 
     /// With which rights an instruction accesses memory, and whether that must be looked at.
-    fn access_rights(&self, insn: Insn, pc: u32) -> (Rights, bool) {
+    fn access_rights(&self, pc: u32) -> (Rights, bool) {
         let privileged = self.cpu.is_privileged();
         let on = self.system.mpu.is_on();
         if !on && !self.system.ignores_bus_faults() {
             return (Rights { privileged, unprotected: false }, !privileged);
         }
-        let privileged = privileged && !(on && self.acts_unprivileged(insn, pc));
+        let half = |at: u32| self.bus.peek(pc.wrapping_add(at), Size::Half).unwrap_or(0);
+        let privileged = privileged && !(on && acts_unprivileged(half(0), half(2)));
         let unprotected = self.execution_priority() < 0;
         (Rights { privileged, unprotected }, on || !privileged)
-    }
-
-    /// LDRT, STRT and their kind access memory as if unprivileged (DDI 0403, A7.7); decoded, they are ordinary.
-    fn acts_unprivileged(&self, insn: Insn, pc: u32) -> bool {
-        let half = |at: u32| self.bus.peek(pc.wrapping_add(at), Size::Half).unwrap_or(0);
-        matches!(insn, Insn::Load { .. } | Insn::Store { .. })
-            && half(0) & 0xfe80 == 0xf800
-            && half(2) & 0x0f00 == 0x0e00
     }
 
     /// Adds what an instruction's accesses waited.

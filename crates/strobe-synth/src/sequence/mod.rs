@@ -12,6 +12,7 @@ mod flow;
 mod fp;
 mod handlers;
 mod memory;
+mod mpu;
 mod system;
 mod wide;
 
@@ -296,6 +297,7 @@ impl Gen {
             19 if self.options.faults && self.is_v7m() && self.rng.one_in(4) => {
                 self.fault_handlers();
             }
+            19 if self.options.faults && self.is_v7m() && self.rng.one_in(3) => self.protected(),
             19 if self.options.faults => self.fault(),
             _ => self.arith(),
         }
