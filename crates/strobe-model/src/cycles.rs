@@ -60,27 +60,71 @@ pub struct CycleRange {
     /// The average that the simulated time line uses, where a model has a part in the figure; may have
     /// a fraction (a flash interface that costs 1.5 cycles on average).
     pub likely: Option<f64>,
+    /// Where data or path decide as well: `likely` is the cheapest case's average and this the dearest's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely_most: Option<f64>,
 }
 
 impl CycleRange {
     /// Always this many, by documented rules.
     pub const fn exact(cycles: u64) -> Self {
-        CycleRange { min: cycles, max: cycles, likely: None }
+        CycleRange { min: cycles, max: cycles, likely: None, likely_most: None }
     }
 
     /// Between two documented figures, as path or data will have it.
     pub const fn between(min: u64, max: u64) -> Self {
-        CycleRange { min, max, likely: None }
+        CycleRange { min, max, likely: None, likely_most: None }
     }
 
     /// A modelled figure.
     pub const fn modelled(min: u64, likely: f64, max: u64) -> Self {
-        CycleRange { min, max, likely: Some(likely) }
+        CycleRange { min, max, likely: Some(likely), likely_most: None }
     }
 
     /// Whether there is nothing to choose.
     pub fn is_exact(&self) -> bool {
         self.min == self.max
+    }
+
+    /// Both, one after the other.
+    pub fn plus(self, other: CycleRange) -> CycleRange {
+        let (a, b) = (self.averages(), other.averages());
+        let modelled = self.likely.is_some() || other.likely.is_some();
+        let (min, max) = (self.min.saturating_add(other.min), self.max.saturating_add(other.max));
+        CycleRange { min, max, ..averaged(modelled, (a.0 + b.0, a.1 + b.1)) }
+    }
+
+    /// Either of the two, as data or path decide.
+    pub fn or(self, other: CycleRange) -> CycleRange {
+        let (a, b) = (self.averages(), other.averages());
+        let modelled = self.likely.is_some() || other.likely.is_some();
+        let (min, max) = (self.min.min(other.min), self.max.max(other.max));
+        CycleRange { min, max, ..averaged(modelled, (a.0.min(b.0), a.1.max(b.1))) }
+    }
+
+    /// That many times in a row.
+    pub fn times(self, n: u64) -> CycleRange {
+        let (least, most) = self.averages();
+        let (min, max) = (self.min.saturating_mul(n), self.max.saturating_mul(n));
+        let averages = (least * n as f64, most * n as f64);
+        CycleRange { min, max, ..averaged(self.likely.is_some(), averages) }
+    }
+
+    /// The averages of the cheapest and the dearest case; what no model touches is its own.
+    fn averages(self) -> (f64, f64) {
+        match self.likely {
+            Some(likely) => (likely, self.likely_most.unwrap_or(likely)),
+            None => (self.min as f64, self.max as f64),
+        }
+    }
+}
+
+/// The averages of a range, if a model has a part in it.
+fn averaged(modelled: bool, (least, most): (f64, f64)) -> CycleRange {
+    CycleRange {
+        likely: modelled.then_some(least),
+        likely_most: (modelled && most > least).then_some(most),
+        ..CycleRange::default()
     }
 }
 
@@ -196,4 +240,29 @@ pub struct FunctionCycles {
     pub once_through: Option<CycleRange>,
     /// What a run saw: `count` is calls.
     pub run: Option<RunCycles>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `~likely-most (min-max)` in one line.
+    fn parts(range: CycleRange) -> (u64, u64, Option<f64>, Option<f64>) {
+        (range.min, range.max, range.likely, range.likely_most)
+    }
+
+    #[test]
+    fn a_model_stays_visible_whatever_it_is_added_to() {
+        let (taken, wait) = (CycleRange::between(1, 3), CycleRange::modelled(1, 1.5, 3));
+        assert_eq!(parts(wait.plus(CycleRange::exact(3))), (4, 6, Some(4.5), None));
+        assert_eq!(parts(taken.plus(wait)), (2, 6, Some(2.5), Some(4.5)));
+        assert_eq!(parts(CycleRange::exact(5).or(wait)), (1, 5, Some(1.5), Some(5.0)));
+        assert_eq!(parts(taken.plus(wait).times(2)), (4, 12, Some(5.0), Some(9.0)));
+    }
+
+    #[test]
+    fn documented_figures_have_no_likely_one() {
+        let sum = CycleRange::between(1, 3).plus(CycleRange::exact(2)).or(CycleRange::exact(9));
+        assert_eq!(parts(sum), (3, 9, None, None));
+    }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use strobe_oracle::qemu::Machine;
 use strobe_oracle::{CpuState, Trace, TraceError};
-use strobe_synth::{AddSub, Cond, ElfBuilder, FORMS, Insn, LoadStore, Options, Sequence};
+use strobe_synth::{AddSub, Cond, Core, ElfBuilder, FORMS, Insn, LoadStore, Options, Sequence};
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -65,6 +66,27 @@ fn traces_are_without_gaps_and_run_every_form() {
         assert!(matches!(sequence.at(last.pc()), Some(Insn::Bkpt { imm8: 0xab })));
     }
     assert!(missing.is_empty(), "never executed: {missing:?}");
+}
+
+/// On each core every form that it has is executed, by programs few enough for every day.
+#[test]
+fn programs_for_armv7m_run_every_form() {
+    for (core, machine) in [(Core::V7m, Machine::Mps2An385), (Core::V7emFp, Machine::Mps2An386)] {
+        let mut missing: BTreeSet<&str> = core.forms().into_iter().collect();
+        for seed in 0..12 {
+            let sequence =
+                Sequence::generate(seed, &Options { core, snippets: 1500, ..Options::default() });
+            let elf = write(&sequence.elf());
+            let mut trace = Trace::start_on(machine, &elf, DEADLINE).expect("QEMU is installed");
+            for state in &mut trace {
+                let state = state.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                let insn = sequence.at(state.pc()).expect("only generated code runs");
+                missing.remove(insn.form());
+            }
+            assert_eq!(trace.exit_code(), Some(0), "seed {seed} met an unexpected exception");
+        }
+        assert!(missing.is_empty(), "{core:?}, never executed: {missing:?}");
+    }
 }
 
 /// What they contain is proved where they are made; here, that it also runs.

@@ -120,16 +120,20 @@ pub(crate) fn spread(bounds: Bounds) -> String {
     format!("-{below}/+{above} %")
 }
 
-/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`.
+/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`; where the path decides
+/// as well, `~2-4.5 (2-6)`.
 pub(crate) fn range(cycles: CycleRange) -> String {
-    let CycleRange { min, max, likely } = cycles;
+    let CycleRange { min, max, likely, likely_most } = cycles;
+    let average = |cycles: f64| {
+        let text = format!("{cycles:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
     match likely {
         _ if min == max => grouped(min),
         None => format!("{}-{}", grouped(min), grouped(max)),
         Some(likely) => {
-            let likely = format!("{likely:.2}");
-            let likely = likely.trim_end_matches('0').trim_end_matches('.');
-            format!("~{likely} ({}-{})", grouped(min), grouped(max))
+            let most = likely_most.map(|most| format!("-{}", average(most))).unwrap_or_default();
+            format!("~{}{most} ({}-{})", average(likely), grouped(min), grouped(max))
         }
     }
 }
@@ -167,6 +171,8 @@ mod tests {
         assert_eq!(range(CycleRange::exact(7)), "7");
         assert_eq!(range(CycleRange::between(1, 3)), "1-3");
         assert_eq!(range(CycleRange::modelled(8, 8.5, 10)), "~8.5 (8-10)");
+        let path = CycleRange::exact(2).or(CycleRange::modelled(4, 4.5, 6));
+        assert_eq!(range(path), "~2-4.5 (2-6)");
     }
 
     #[test]

@@ -446,21 +446,17 @@ fn instruction(
         .iter()
         .map(|&(cause, cycles, when)| CausedCycles { cause, cycles, when: when.map(str::to_owned) })
         .collect();
-    let (always, maybe): (Vec<_>, Vec<_>) = causes.iter().partition(|c| c.when.is_none());
-    let min = always.iter().map(|c| c.cycles.min).sum::<u64>();
-    let all = always.iter().chain(&maybe);
-    let likely = causes.iter().any(|c| c.cycles.likely.is_some());
-    let average = |c: &&CausedCycles| c.cycles.likely.unwrap_or(c.cycles.min as f64);
+    let sum = |parts: &[&CausedCycles]| {
+        parts.iter().fold(CycleRange::exact(0), |sum, part| sum.plus(part.cycles))
+    };
+    let always: Vec<_> = causes.iter().filter(|c| c.when.is_none()).collect();
+    let all: Vec<_> = causes.iter().collect();
     InstructionCycles {
         address,
         bytes: bytes.into(),
         text: text.into(),
         source: Some(source),
-        cycles: CycleRange {
-            min,
-            max: all.clone().map(|c| c.cycles.max).sum(),
-            likely: likely.then(|| all.map(average).sum()),
-        },
+        cycles: sum(&always).or(sum(&all)),
         causes,
         note: None,
         run: None,

@@ -6,10 +6,12 @@
 use crate::bus::Bus;
 use crate::cortexm::CoreOptions;
 use crate::cortexm::timing::Timing;
+use crate::flash::FlashCaches;
 
 mod build;
 mod check;
 pub mod file;
+mod inherit;
 
 pub use file::{CoreEntry, FlashEntry};
 
@@ -56,29 +58,42 @@ const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
     ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
     ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
+    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
+    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
+    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
+    ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
 ];
 
 impl Board {
     /// Parses and checks a board file.
     pub fn parse(toml: &str) -> Result<Board, BoardError> {
-        let file: file::File = toml::from_str(toml)
-            .map_err(|e| BoardError::Syntax(e.to_string().trim_end().to_owned()))?;
+        let syntax = |e: toml::de::Error| BoardError::Syntax(e.to_string().trim_end().to_owned());
+        let file: file::File = match inherit::resolve(&inherit::parse(toml)?)? {
+            Some(whole) => whole.try_into().map_err(syntax)?,
+            // Straight from the text, errors name the line.
+            None => toml::from_str(toml).map_err(syntax)?,
+        };
         check::check(&file)?;
         let board = Board { file };
         // Models check their own options when they are made; a parsed board must build.
-        board.build()?;
+        let bus = board.build()?;
+        check::check_pins(&board.file, &bus)?;
         Ok(board)
     }
 
     /// A board that comes with the project.
     pub fn builtin(name: &str) -> Result<Board, BoardError> {
+        Board::parse(Board::builtin_text(name)?)
+    }
+
+    pub(crate) fn builtin_text(name: &str) -> Result<&'static str, BoardError> {
         let found = BUILTIN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, toml) = found.ok_or_else(|| BoardError::UnknownBuiltin {
             name: name.to_owned(),
             known: Board::builtin_names().collect::<Vec<_>>().join(", "),
         })?;
-        Board::parse(toml)
+        Ok(toml)
     }
 
     /// Names of the boards that come with the project.
@@ -133,6 +148,11 @@ impl Board {
         }
     }
 
+    /// What the circuit board calls its pins, as (name, pin), in order of the names.
+    pub fn pin_names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.file.pins.iter().map(|(name, pin)| (name.as_str(), pin.as_str()))
+    }
+
     /// Core clock at reset, in hertz.
     pub fn clock_hz(&self) -> u32 {
         self.file.clock_hz
@@ -143,13 +163,25 @@ impl Board {
         &self.file.flash.timing
     }
 
-    /// Flash timing at one setting.
+    /// Flash timing at one setting with the caches, if there are any, off.
     pub fn flash_timing_at(&self, wait_states: u8, prefetch: bool) -> Option<&FlashEntry> {
-        self.flash_timing().iter().find(|t| t.applies(wait_states, prefetch))
+        self.flash_timing_with(wait_states, prefetch, FlashCaches::default())
+    }
+
+    /// Flash timing at one setting.
+    pub fn flash_timing_with(
+        &self,
+        wait_states: u8,
+        prefetch: bool,
+        caches: FlashCaches,
+    ) -> Option<&FlashEntry> {
+        self.flash_timing().iter().find(|t| t.applies(wait_states, prefetch, caches))
     }
 }
 
 #[cfg(test)]
 mod stm32f070cb;
+#[cfg(test)]
+mod stm32f407;
 #[cfg(test)]
 mod tests;

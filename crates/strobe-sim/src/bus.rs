@@ -8,9 +8,11 @@ use std::ops::Range;
 
 use strobe_model::{Bounds, Cause};
 
+mod bit_band;
+
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
-use crate::flash::FlashTiming;
+use crate::flash::{FlashCaches, FlashTiming};
 use crate::memory::{BusFault, Memory, MemoryKind};
 use crate::signal::{PinEdge, SignalId, Signals};
 use crate::unmodelled::Unmodelled;
@@ -25,9 +27,14 @@ pub enum Slave {
     Ram,
     /// A device on the core's own bus (AHB): no wait states.
     Ahb,
-    /// A device behind the peripheral bridge (APB).
+    /// A device behind the (first) peripheral bridge (APB, APB1).
     Apb,
+    /// A device behind the second peripheral bridge (APB2).
+    Apb2,
 }
+
+/// Number of [`Slave`]s; the banks of RAM beyond them are told apart by number.
+const SLAVES: usize = 5;
 
 /// One device in its place on the bus.
 pub(crate) struct Slot {
@@ -71,6 +78,7 @@ pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
 pub(crate) struct FlashSetting {
     pub(crate) wait_states: u8,
     pub(crate) prefetch: bool,
+    pub(crate) caches: FlashCaches,
     pub(crate) timing: FlashTiming,
 }
 
@@ -106,11 +114,19 @@ pub struct Bus {
     pub(crate) last_reset: ResetCause,
     /// A device has sent an event, which wakes a core from WFE. The core takes it.
     pub(crate) event: bool,
+    /// A device has raised the non-maskable interrupt. The core takes it.
+    pub(crate) nmi: bool,
+    /// The core sees the bit-band aliases.
+    pub(crate) bit_band: bool,
+    /// Devices answer although their clock is off.
+    pub(crate) answer_unclocked: bool,
     resets: Vec<(u16, u8)>,
     pub(crate) flash_settings: Vec<FlashSetting>,
     pub(crate) flash_timing: FlashTiming,
     /// (wait states, prefetch on) as the firmware has set them.
     pub flash_state: (u8, bool),
+    /// Caches of the flash interface as the firmware has set them.
+    pub flash_caches: FlashCaches,
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
@@ -118,7 +134,10 @@ pub struct Bus {
     pub(crate) flash_reads_wait: bool,
     /// Where code was decoded from RAM, in whole words: stores there must be looked at. Empty at first.
     pub(crate) code_range: Range<u32>,
-    busy_until: [u64; 4],
+    /// The same of flash that firmware can write.
+    writable_code: Range<u32>,
+    /// By [`Bus::port_of`]; grows on demand.
+    busy_until: Vec<u64>,
     pub(crate) contended_until: u64,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
@@ -138,6 +157,9 @@ pub struct Bus {
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
 /// registers, not faults.
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// How far a load relative to the program counter reaches (ARMv7-M, LDR literal).
+const LITERAL_REACH: u32 = 4096;
 
 impl Bus {
     /// A bus with two memories and no devices.
@@ -161,15 +183,20 @@ impl Bus {
             reset_request: None,
             last_reset: ResetCause::PowerOn,
             event: false,
+            nmi: false,
+            bit_band: false,
+            answer_unclocked: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
             flash_timing: FlashTiming::default(),
             flash_state: (0, false),
+            flash_caches: FlashCaches::default(),
             generation: 0,
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
             code_range: 0..0,
-            busy_until: [0; 4],
+            writable_code: 0..0,
+            busy_until: Vec::new(),
             contended_until: 0,
             unmodelled: Unmodelled::default(),
             strict: false,
@@ -246,7 +273,7 @@ impl Bus {
         self.settle();
         match answer {
             Some(value) => Ok(value & size.mask()),
-            None => self.read_unmodelled(address, size),
+            None => Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask()),
         }
     }
 
@@ -254,9 +281,11 @@ impl Bus {
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let value = value & size.mask();
-        let memory =
-            [&mut self.ram].into_iter().chain(&mut self.more).find(|m| m.contains(address));
-        if let Some(memory) = memory.filter(|m| m.kind == MemoryKind::Ram) {
+        let memory = [&mut self.ram, &mut self.flash]
+            .into_iter()
+            .chain(&mut self.more)
+            .find(|m| m.contains(address));
+        if let Some(memory) = memory.filter(|m| m.writable) {
             return memory.write(address, size, value).ok_or(BusFault { address });
         }
         if self.memory_at(address).is_some() {
@@ -275,10 +304,10 @@ impl Bus {
         let offset = address - self.slots[at].base;
         let answer = self.call(at, |device, cx| device.write(offset, size, value, cx)).flatten();
         self.settle();
-        match answer {
-            Some(()) => Ok(()),
-            None => self.write_unmodelled(address, size, value),
+        if answer.is_none() {
+            self.set_unmodelled(address, size, value);
         }
+        Ok(())
     }
 
     fn clocked(&mut self, at: usize) -> bool {
@@ -290,7 +319,7 @@ impl Bus {
             slot.unclocked_pc = self.pc;
         }
         slot.unclocked += 1;
-        false
+        self.answer_unclocked
     }
 
     /// Whether the clock controller lets a device's clock through.
@@ -309,19 +338,26 @@ impl Bus {
         if !PERIPHERALS.contains(&address) {
             return Err(BusFault { address });
         }
+        Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask())
+    }
+
+    fn unmodelled_word(&mut self, address: u32) -> u32 {
         self.note_strict(address);
-        let word = self.unmodelled.read(address & !3, self.pc);
-        Ok(word >> (8 * (address & 3)) & size.mask())
+        self.unmodelled.read(address & !3, self.pc)
     }
 
     fn write_unmodelled(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         if !PERIPHERALS.contains(&address) {
             return Err(BusFault { address });
         }
+        self.set_unmodelled(address, size, value);
+        Ok(())
+    }
+
+    fn set_unmodelled(&mut self, address: u32, size: Size, value: u32) {
         self.note_strict(address);
         let shift = 8 * (address & 3);
         self.unmodelled.write(address & !3, size.mask() << shift, value << shift, self.pc);
-        Ok(())
     }
 
     /// Calls a device unless it is already being called (a master that reaches itself).
@@ -451,16 +487,18 @@ impl Bus {
         self.resets.push((register, bit));
     }
 
-    pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool) {
+    pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) {
         self.flash_state = (wait_states, prefetch);
+        self.flash_caches = caches;
+        let wanted = (wait_states, prefetch, caches);
         let found = self
             .flash_settings
             .iter()
-            .find(|s| s.wait_states == wait_states && s.prefetch == prefetch)
+            .find(|s| (s.wait_states, s.prefetch, s.caches) == wanted)
             .map(|s| s.timing);
         if found.is_none() && !self.flash_settings.is_empty() {
             self.warnings.add(format!(
-                "the board file gives no timing for {wait_states} wait states with prefetch {}: cycles are counted without flash waits",
+                "the board file gives no timing for {wait_states} wait states with prefetch {}{caches}: cycles are counted without flash waits",
                 if prefetch { "on" } else { "off" }
             ));
         }
@@ -482,24 +520,51 @@ impl Bus {
         }
     }
 
+    /// The port of the bus matrix behind which an address lies: a slave, or a bank of RAM.
+    fn port_of(&self, address: u32) -> usize {
+        let address = self.unalias(address);
+        let mut port = SLAVES;
+        for memory in [&self.ram].into_iter().chain(&self.more) {
+            if memory.contains(address) && memory.kind == MemoryKind::Ram {
+                return port + memory.bank_of(address);
+            }
+            port += 1 + memory.banks.len();
+        }
+        self.slave_of(address) as usize
+    }
+
     /// A bus master holds the slave behind `address` for `cycles` from now.
     pub(crate) fn occupy(&mut self, address: u32, cycles: u32) {
-        let slave = self.slave_of(address) as usize;
-        let from = self.busy_until[slave].max(self.now);
-        self.busy_until[slave] = from + u64::from(cycles);
-        self.contended_until = self.contended_until.max(self.busy_until[slave]);
+        let port = self.port_of(address);
+        if port >= self.busy_until.len() {
+            self.busy_until.resize(port + 1, 0);
+        }
+        let busy = &mut self.busy_until[port];
+        *busy = self.now.max(*busy) + u64::from(cycles);
+        self.contended_until = self.contended_until.max(*busy);
         self.attention = true;
     }
 
     /// Cycles that a core access starting at `now` waits for another master of its slave.
     pub(crate) fn contention(&self, address: u32, now: u64) -> u64 {
-        self.busy_until[self.slave_of(address) as usize].saturating_sub(now)
+        let busy = self.busy_until.get(self.port_of(address)).copied();
+        busy.unwrap_or(0).saturating_sub(now)
+    }
+
+    /// Core cycles per clock of the bus that a slave is on.
+    pub(crate) fn divider_of(&self, slave: Slave) -> u32 {
+        match slave {
+            Slave::Flash | Slave::Ram | Slave::Ahb => 1,
+            Slave::Apb => self.clocks.apb_divider.max(1),
+            Slave::Apb2 => self.clocks.apb2_divider.max(1),
+        }
     }
 
     /// Cycles that a core data access to a device waits, and why. Memories: see [`FlashTiming`].
     pub(crate) fn device_wait(&self, address: u32) -> Option<(Cause, Bounds)> {
-        (self.slave_of(address) == Slave::Apb && self.apb_wait.high > 0).then(|| {
-            let times = u64::from(self.clocks.apb_divider.max(1));
+        let slave = self.slave_of(address);
+        (matches!(slave, Slave::Apb | Slave::Apb2) && self.apb_wait.high > 0).then(|| {
+            let times = u64::from(self.divider_of(slave));
             let wait = Bounds {
                 low: self.apb_wait.low * times,
                 likely: self.apb_wait.likely * times,
@@ -518,10 +583,24 @@ impl Bus {
 
     /// A store may have changed decoded code.
     pub(crate) fn code_written(&mut self, address: u32) {
-        if self.hits_code(address & !3) {
+        if self.code_range.is_empty() && self.writable_code.is_empty() {
+            return;
+        }
+        let word = self.unalias(address) & !3;
+        if self.hits_code(word) || self.writable_code.contains(&word) {
             self.generation += 1;
             self.attention = true;
         }
+    }
+
+    /// Code was decoded from flash that firmware can write. What lies around it may be literals, which
+    /// decoded code takes for constants.
+    pub(crate) fn note_writable_code(&mut self, from: u32, to: u32) {
+        let from = from.saturating_sub(LITERAL_REACH) & !3;
+        let to = to.saturating_add(LITERAL_REACH);
+        let old = &self.writable_code;
+        let old = if old.is_empty() { from..to } else { old.clone() };
+        self.writable_code = old.start.min(from)..old.end.max(to);
     }
 
     /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to be.
@@ -576,6 +655,11 @@ impl Bus {
         Some(DeviceId(at as u8))
     }
 
+    /// Whether devices answer although their clock is off, which no chip's do.
+    pub fn answers_unclocked(&self) -> bool {
+        self.answer_unclocked
+    }
+
     /// Devices that were accessed while their clock was off.
     pub fn unclocked(&self) -> impl Iterator<Item = Unclocked<'_>> + '_ {
         self.slots.iter().filter(|s| s.unclocked > 0).map(|s| Unclocked {
@@ -622,6 +706,15 @@ impl Bus {
         let streams =
             self.slots.iter().filter(|s| s.device.as_ref().is_some_and(|d| d.is_stream()));
         streams.map(|s| s.name.as_str())
+    }
+
+    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger has
+    /// stopped; time goes on for all devices. Stops at `limit` at the latest.
+    pub fn finish_sending(&mut self, limit: u64) {
+        let sending = |slot: &Slot| slot.device.as_ref().is_some_and(|d| d.is_sending());
+        while self.next_due <= limit && self.slots.iter().any(sending) {
+            self.run_events(self.next_due);
+        }
     }
 
     /// How many bytes from the host a serial device can take now.

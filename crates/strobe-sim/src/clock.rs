@@ -35,6 +35,10 @@ pub struct Clocks {
     pub apb_divider: u32,
     /// Core cycles per timer kernel clock cycle (the APB clock, doubled when it is divided).
     pub timer_divider: u32,
+    /// The same two for the second peripheral bus (APB2), on parts that have one.
+    pub apb2_divider: u32,
+    /// Core cycles per kernel clock cycle of the timers on the second peripheral bus.
+    pub apb2_timer_divider: u32,
     open_gates: Vec<Gate>,
     kernel_hz: BTreeMap<String, u32>,
 }
@@ -48,6 +52,8 @@ impl Clocks {
             sysclk_hz: hz.max(1),
             apb_divider: 1,
             timer_divider: 1,
+            apb2_divider: 1,
+            apb2_timer_divider: 1,
             open_gates: Vec::new(),
             kernel_hz: BTreeMap::new(),
         }

@@ -32,6 +32,7 @@ pub mod insn;
 mod irregular;
 mod jit;
 mod mpu;
+pub mod neighbours;
 mod nvic;
 pub mod op;
 mod raise;

@@ -5,11 +5,16 @@
 
 use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
+use crate::flash::FlashCaches;
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
+pub mod arm;
+mod counter;
 mod registers;
+mod serial;
 pub mod stm32;
+pub mod ti;
 mod unmodelled;
 
 #[cfg(test)]
@@ -57,6 +62,10 @@ pub enum ResetCause {
     Software,
     /// The independent watchdog ran out or was refreshed too early.
     IndependentWatchdog,
+    /// A watchdog ran out a second time, its interrupt unanswered.
+    Watchdog,
+    /// The window watchdog ran out or was refreshed too early.
+    WindowWatchdog,
 }
 
 impl std::fmt::Display for ResetCause {
@@ -65,6 +74,8 @@ impl std::fmt::Display for ResetCause {
             ResetCause::PowerOn => "power-on",
             ResetCause::Software => "software (SYSRESETREQ)",
             ResetCause::IndependentWatchdog => "independent watchdog",
+            ResetCause::Watchdog => "watchdog",
+            ResetCause::WindowWatchdog => "window watchdog",
         })
     }
 }
@@ -128,6 +139,11 @@ pub trait Device: Send {
         false
     }
 
+    /// Whether the device has accepted something that it has not sent yet.
+    fn is_sending(&self) -> bool {
+        false
+    }
+
     /// How many bytes from the host the device can take without losing any.
     fn host_room(&self) -> usize {
         0
@@ -180,7 +196,7 @@ const GENERIC: &[(&str, Maker)] =
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    GENERIC.iter().chain(stm32::MODELS)
+    GENERIC.iter().chain(arm::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
@@ -230,6 +246,11 @@ impl Context<'_> {
         self.bus.gate_open(self.id)
     }
 
+    /// Whether the device of that name has its clock; one that the board lacks has none.
+    pub fn is_clocked(&self, device: &str) -> bool {
+        self.bus.device_named(device).is_some_and(|id| self.bus.gate_open(id))
+    }
+
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
@@ -267,19 +288,53 @@ impl Context<'_> {
         self.bus.request_reset(register, bit);
     }
 
-    /// For a flash controller: wait states and prefetch as now programmed.
-    pub fn set_flash(&mut self, wait_states: u8, prefetch: bool) {
-        self.bus.set_flash(wait_states, prefetch);
+    /// For a flash controller: wait states, prefetch and caches as now programmed.
+    pub fn set_flash(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) {
+        self.bus.set_flash(wait_states, prefetch, caches);
+    }
+
+    /// Core cycles per clock of the bus that this device is on.
+    pub fn bus_divider(&self) -> u32 {
+        self.bus.divider_of(self.slave())
+    }
+
+    /// Core cycles per kernel clock of a timer on this device's bus.
+    pub fn timer_divider(&self) -> u32 {
+        let clocks = &self.bus.clocks;
+        let second = self.slave() == Slave::Apb2;
+        if second { clocks.apb2_timer_divider } else { clocks.timer_divider }.max(1)
+    }
+
+    fn slave(&self) -> Slave {
+        self.bus.slots[self.id.0 as usize].slave
+    }
+
+    /// For a bus master: whether memory that only the core reaches is at `address`.
+    fn out_of_reach(&self, address: u32) -> bool {
+        self.bus.memory_at(address).is_some_and(|memory| memory.core_only)
     }
 
     /// For a bus master: reads memory or a register as the DMA controller does.
     pub fn master_read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        if self.out_of_reach(address) {
+            return Err(BusFault { address });
+        }
         self.bus.read(address, size)
     }
 
     /// For a bus master: writes memory or a register as the DMA controller does.
     pub fn master_write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
-        self.bus.write(address, size, value)
+        if self.out_of_reach(address) {
+            return Err(BusFault { address });
+        }
+        self.bus.write(address, size, value)?;
+        self.bus.code_written(address);
+        Ok(())
+    }
+
+    /// For a bus master: core cycles per clock of the bus that `address` is on.
+    pub fn divider_of(&self, address: u32) -> u32 {
+        self.bus.divider_of(self.bus.slave_of(address))
     }
 
     /// For a bus master: which slave answers `address`.
@@ -301,6 +356,12 @@ impl Context<'_> {
     pub fn serial_frame(&mut self, direction: Direction, value: u16) {
         let frame = SerialFrame { cycle: self.bus.now, device: self.id, direction, value };
         self.bus.frames.push(frame);
+    }
+
+    /// Raises the non-maskable interrupt.
+    pub fn non_maskable_interrupt(&mut self) {
+        self.bus.nmi = true;
+        self.bus.attention = true;
     }
 
     /// Asks for a system reset (watchdog, software).

@@ -72,6 +72,26 @@ impl FlashTiming {
     }
 }
 
+/// Which caches of a flash interface are on, where it has any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlashCaches {
+    /// Instruction cache.
+    pub instructions: bool,
+    /// Data cache.
+    pub data: bool,
+}
+
+impl std::fmt::Display for FlashCaches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match (self.instructions, self.data) {
+            (false, false) => "",
+            (true, false) => " and the instruction cache on",
+            (false, true) => " and the data cache on",
+            (true, true) => " and both caches on",
+        })
+    }
+}
+
 /// Turns half-cycle costs into whole cycles, carrying the rest, and sums the bounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HalfCycleCarry {

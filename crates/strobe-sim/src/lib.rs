@@ -13,5 +13,6 @@ pub mod memory;
 pub mod observe;
 pub mod semihost;
 pub mod signal;
+pub mod svd;
 pub mod unmodelled;
 pub mod warnings;

@@ -28,15 +28,35 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// First address.
     pub base: u32,
+    /// Whether firmware can write it: RAM, and what stands in for flash on FPGA boards.
+    pub writable: bool,
     /// Contents.
     pub data: Vec<u8>,
+    /// Only the core reaches it, no other bus master (as core-coupled memory).
+    pub core_only: bool,
+    /// First address of each bank but the first: banks are slaves of their own, so that two masters in
+    /// different ones do not wait for each other.
+    pub banks: Vec<u32>,
 }
 
 impl Memory {
     /// A memory of `size` bytes; flash starts erased (all ones), RAM as zero.
     pub fn new(name: &str, kind: MemoryKind, base: u32, size: u32) -> Self {
         let fill = if kind == MemoryKind::Flash { 0xff } else { 0 };
-        Memory { name: name.to_owned(), kind, base, data: vec![fill; size as usize] }
+        Memory {
+            name: name.to_owned(),
+            kind,
+            base,
+            writable: kind == MemoryKind::Ram,
+            data: vec![fill; size as usize],
+            core_only: false,
+            banks: Vec::new(),
+        }
+    }
+
+    /// Which of its banks holds an address.
+    pub fn bank_of(&self, address: u32) -> usize {
+        self.banks.partition_point(|&start| start <= address)
     }
 
     /// Whether `address` lies in it.

@@ -158,9 +158,10 @@ pub trait Observer {
         let _ = (id, at, jumped);
     }
     /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of as well,
-    /// did nothing but take one cycle: its condition failed (IT).
-    fn skipped(&mut self, id: BlockId, at: usize) {
-        let _ = (id, at);
+    /// did nothing but take one cycle, `times` times: its condition failed (IT). Reported at the latest
+    /// when the machine stops.
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        let _ = (id, at, times);
     }
     /// Cycles on top of the instruction table, for the instruction at `pc`.
     fn wait(&mut self, pc: u32, wait: Wait) {
@@ -219,9 +220,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.retired(id, at, jumped);
         self.1.retired(id, at, jumped);
     }
-    fn skipped(&mut self, id: BlockId, at: usize) {
-        self.0.skipped(id, at);
-        self.1.skipped(id, at);
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        self.0.skipped(id, at, times);
+        self.1.skipped(id, at, times);
     }
     fn wait(&mut self, pc: u32, wait: Wait) {
         self.0.wait(pc, wait);

@@ -1,6 +1,9 @@
 //! Registers that nobody modelled: they keep their last value, are counted, and are listed at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::svd::Svd;
 
 /// A ready flag in an unmodelled register, so that firmware which polls it goes on: `bit` reads as another
 /// bit was last written, or always the same.
@@ -19,6 +22,21 @@ pub struct ReadyRule {
     pub reads: Option<u8>,
 }
 
+/// What is known of an unmodelled register although nobody modelled it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Its name with its peripheral's, as `RCC.CR`.
+    pub name: String,
+    /// Its value at reset.
+    pub reset: u32,
+    /// Bits that a write does not change.
+    pub read_only: u32,
+    /// Bits that writing a one clears, and writing a zero leaves.
+    pub one_clears: u32,
+    /// Bits of the word that belong to a register.
+    pub lanes: u32,
+}
+
 /// What firmware did to one unmodelled register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Touched {
@@ -26,6 +44,8 @@ pub struct Touched {
     pub reads: u64,
     /// Writes.
     pub writes: u64,
+    /// Writes without effect, because the register is known to be read-only.
+    pub refused: u64,
     /// What it holds.
     pub value: u32,
     /// Program counter of the first access.
@@ -38,6 +58,7 @@ pub struct Unmodelled {
     registers: BTreeMap<u32, Touched>,
     rules: Vec<ReadyRule>,
     resets: BTreeMap<u32, u32>,
+    svd: Option<Arc<Svd>>,
     overflow: u64,
 }
 
@@ -50,12 +71,31 @@ impl Unmodelled {
         Unmodelled { rules, resets, ..Unmodelled::default() }
     }
 
+    /// Adds what an SVD file knows: names, reset values, access, and ready flags. What the board itself says
+    /// of a register goes first.
+    pub(crate) fn describe(&mut self, svd: &Arc<Svd>) {
+        self.svd = Some(Arc::clone(svd));
+        let told: BTreeSet<(u32, u8)> = self.rules.iter().map(|r| (r.address, r.bit)).collect();
+        let new = svd.rules.iter().filter(|r| !told.contains(&(r.address, r.bit)));
+        self.rules.extend(new.copied());
+    }
+
+    /// What is known of the word at `word`.
+    pub fn known(&self, word: u32) -> Option<&Known> {
+        self.svd.as_ref()?.known.get(&word)
+    }
+
+    fn reset_of(&self, word: u32) -> u32 {
+        let known = || self.known(word).map_or(0, |known| known.reset);
+        self.resets.get(&word).copied().unwrap_or_else(known)
+    }
+
     fn entry(&mut self, word: u32, pc: u32) -> Option<&mut Touched> {
         if self.registers.len() >= LIMIT && !self.registers.contains_key(&word) {
             self.overflow += 1;
             return None;
         }
-        let value = self.resets.get(&word).copied().unwrap_or(0);
+        let value = self.reset_of(word);
         Some(self.registers.entry(word).or_insert_with(|| Touched {
             value,
             first_pc: pc,
@@ -79,15 +119,20 @@ impl Unmodelled {
 
     /// What a register holds, without counting the look.
     fn stored(&self, word: u32) -> u32 {
-        let reset = self.resets.get(&word).copied().unwrap_or(0);
-        self.registers.get(&word).map_or(reset, |touched| touched.value)
+        self.registers.get(&word).map_or_else(|| self.reset_of(word), |touched| touched.value)
     }
 
     /// Replaces the bits of `mask` in the word at `word`.
     pub fn write(&mut self, word: u32, mask: u32, value: u32, pc: u32) {
+        let (read_only, one_clears) =
+            self.known(word).map_or((0, 0), |known| (known.read_only, known.one_clears));
         if let Some(touched) = self.entry(word, pc) {
             touched.writes += 1;
-            touched.value = touched.value & !mask | value & mask;
+            touched.refused += u64::from(mask & !read_only == 0);
+            let mask = mask & !read_only;
+            let written = touched.value & !mask | value & mask;
+            let cleared = touched.value & !(value & mask);
+            touched.value = written & !one_clears | cleared & one_clears;
         }
     }
 

@@ -7,10 +7,14 @@ use std::sync::atomic::AtomicBool;
 use strobe_model::{Bounds, Cause};
 use strobe_oracle::Program;
 use strobe_sim::board::Board;
-use strobe_sim::cortexm::Machine;
+use strobe_sim::bus::Bus;
+use strobe_sim::cortexm::timing::{CoreKind, Timing};
+use strobe_sim::cortexm::{CoreOptions, Machine, Stop};
+use strobe_sim::memory::{Memory, MemoryKind};
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::counts::{AddressCount, Counts};
 use strobe_sim::observe::pins::PinLog;
+use strobe_synth::{Core, Options, Rng, Sequence};
 
 const FIRMWARE: [(&str, &str); 9] = [
     ("stm32f070cb", "loop-0ws"),
@@ -62,7 +66,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     const LIMIT: u64 = 3_000_000;
     while machine.cycles() < LIMIT {
         let limit = (machine.cycles() + chunk).min(LIMIT);
-        if machine.run(limit, &AtomicBool::new(false)) != strobe_sim::cortexm::Stop::Limit {
+        if machine.run(limit, &AtomicBool::new(false)) != Stop::Limit {
             break;
         }
     }
@@ -139,11 +143,59 @@ fn code_in_ram_that_changes_is_seen_by_compiled_code() {
         machine.set_compile_after(compile_after);
         machine.reset().unwrap();
         let stop = machine.run(1_000_000, &AtomicBool::new(false));
-        assert!(matches!(stop, strobe_sim::cortexm::Stop::HardFault(_)), "{stop:?}");
+        assert!(matches!(stop, Stop::HardFault(_)), "{stop:?}");
         (machine.cpu.registers(), machine.cycles(), machine.instructions())
     };
     let interpreted = run(None);
     assert_eq!(interpreted.0[6], 10 * (0..200).sum::<u32>());
     assert_eq!(run(Some(1)), interpreted);
     assert_eq!(run(Some(4)), interpreted);
+}
+
+/// A core with large memories and a program of its own.
+fn generated(elf: &[u8], kind: CoreKind, compile_after: Option<u32>) -> Machine<()> {
+    let flash = Memory::new("flash", MemoryKind::Flash, 0, 4 << 20);
+    let ram = Memory::new("ram", MemoryKind::Ram, 0x2000_0000, 4 << 20);
+    let mut bus = Bus::new(flash, ram, 16_000_000);
+    for (address, bytes) in Program::from_elf(elf).expect("an ELF program").image() {
+        bus.load(address, bytes).expect("the program fits");
+    }
+    let board = Board::builtin("cortex-m3").expect("a bundled board");
+    let options = CoreOptions { timing: Timing::new(kind), ..board.core_options() };
+    let mut machine = Machine::new(bus, &options, ());
+    machine.set_compile_after(compile_after);
+    machine.reset().expect("a vector table");
+    machine
+}
+
+/// Programs that cover every encoding, compared every few hundred cycles: registers, flags, floating
+/// point, cycles and their bounds.
+#[test]
+fn generated_programs_agree_all_the_way() {
+    let cores = [(Core::V7m, CoreKind::CortexM3), (Core::V7emFp, CoreKind::CortexM4f)];
+    for (core, kind, seed) in cores.iter().flat_map(|&(c, k)| (0..18).map(move |seed| (c, k, seed)))
+    {
+        let options =
+            Options { core, snippets: 1500, exceptions: seed % 3 > 0, faults: seed % 3 > 1 };
+        let elf = Sequence::generate(seed, &options).elf();
+        let mut interpreted = generated(&elf, kind, None);
+        let mut compiled = generated(&elf, kind, Some(2));
+        let never = AtomicBool::new(false);
+        let mut rng = Rng::new(seed);
+        let mut limit = 0;
+        while limit < 1_000_000 {
+            limit += 1 + u64::from(rng.below(400));
+            let stops = [&mut interpreted, &mut compiled].map(|m| m.run(limit, &never));
+            let [a, b] = [&interpreted, &compiled].map(|m| {
+                let fp = (m.cpu.fp.s, m.cpu.fp.fpscr());
+                (m.cpu.registers(), m.cpu.xpsr(), fp, m.instructions(), m.cycle_bounds())
+            });
+            assert_eq!(a, b, "seed {seed} on {kind:?}, by cycle {limit}");
+            assert_eq!(stops[0], stops[1], "seed {seed} on {kind:?}, by cycle {limit}");
+            if !matches!(stops[0], Stop::Limit | Stop::HardFault(_)) {
+                break;
+            }
+        }
+        assert!(interpreted.instructions() > 1000, "seed {seed} on {kind:?}");
+    }
 }

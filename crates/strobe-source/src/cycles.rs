@@ -81,7 +81,7 @@ pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
             }),
         },
         instructions,
-        notes: pricer.notes(request),
+        notes: pricer.notes(request, &steps),
     })
 }
 
@@ -167,19 +167,19 @@ impl Pricer {
         if transfers == 0 || literal || stack {
             return Vec::new();
         }
-        let times = |r: CycleRange| CycleRange { min: 0, max: r.max * transfers, likely: None };
         let mut waits = Vec::new();
         if self.flash.data_read.high > 0 && reads(insn) {
             waits.push(CausedCycles {
                 cause: Cause::DataWait,
-                cycles: times(range(self.flash.data_read)),
+                cycles: range(self.flash.data_read).times(transfers),
                 when: Some("if it reads flash".to_owned()),
             });
         }
         if self.apb_wait.high > 0 {
+            let Bounds { low, likely, high } = self.apb_wait;
             waits.push(CausedCycles {
                 cause: Cause::DataWait,
-                cycles: times(CycleRange::between(0, self.apb_wait.high)),
+                cycles: CycleRange::modelled(low, likely as f64, high).times(transfers),
                 when: Some("if it meets the peripheral bridge".to_owned()),
             });
         }
@@ -191,36 +191,32 @@ impl Pricer {
         if refill == 0 {
             return Vec::new();
         }
-        let conditional = matches!(insn, Insn::BCond { .. });
-        let when = conditional.then(|| "if taken".to_owned());
-        let mut parts = vec![CausedCycles {
-            cause: Cause::Refill,
-            cycles: CycleRange::exact(refill),
-            when: when.clone(),
-        }];
-        let (wait, why) = match insn.target() {
-            Some(target) if self.in_flash(target) => {
-                let why = if target & 2 == 0 {
-                    "word-aligned target"
-                } else {
-                    "target in upper half of a word"
-                };
-                (range(self.flash.jump(target)), Some(why))
-            }
-            Some(_) => (CycleRange::exact(0), None),
-            None => (either(self.flash), Some("by the target's alignment")),
+        let when = matches!(insn, Insn::BCond { .. }).then(|| "if taken".to_owned());
+        let part = |cause, cycles| CausedCycles { cause, cycles, when: when.clone() };
+        let mut parts = vec![part(Cause::Refill, CycleRange::exact(refill))];
+        let wait = match insn.target() {
+            Some(target) if self.in_flash(target) => range(self.flash.jump(target)),
+            Some(_) => CycleRange::exact(0),
+            None => somewhere(self.flash),
         };
         if wait.max > 0 {
-            let when = match (when, why) {
-                (Some(when), Some(why)) => Some(format!("{when}, {why}")),
-                (when, why) => when.or(why.map(str::to_owned)),
-            };
-            parts.push(CausedCycles { cause: Cause::FetchWait, cycles: wait, when });
+            parts.push(part(Cause::FetchWait, wait));
         }
         parts
     }
 
-    fn notes(&self, request: &Request) -> Vec<String> {
+    /// What decides an instruction's cycles besides its parts' conditions.
+    fn note(&self, insn: Insn) -> Option<String> {
+        let target = insn.target().filter(|&t| self.in_flash(t) && self.flash.jump(t).high > 0);
+        let alignment = target.map(|target| match target & 2 {
+            0 => "word-aligned target",
+            _ => "target in upper half of a word",
+        });
+        let parts: Vec<&str> = alignment.into_iter().chain(note(insn, &self.timing)).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn notes(&self, request: &Request, steps: &[Step]) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(why) = &self.why {
             notes.push(format!("Fetch and data waits are modelled, with bounds: {why}."));
@@ -230,6 +226,13 @@ impl Pricer {
             notes.push(
                 "Figures are for flash without wait states. With them (--wait-states 1, or --run to take the \
                  firmware's own setting) taken branches and literals cost more."
+                    .to_owned(),
+            );
+        }
+        if somewhere(self.flash).max > 0 && steps.iter().any(Step::goes_anywhere) {
+            notes.push(
+                "What a return, or a jump or call through a register, waits depends on where it goes: nothing \
+                 in RAM, most in the upper half of a flash word."
                     .to_owned(),
             );
         }
@@ -264,28 +267,17 @@ fn range(cost: HalfCycles) -> CycleRange {
     CycleRange::modelled(min, f64::from(cost.likely) / 2.0, max)
 }
 
-/// A jump whose target's alignment is not known.
-fn either(flash: FlashTiming) -> CycleRange {
-    let (a, u) = (range(flash.aligned_target), range(flash.unaligned_target));
-    CycleRange { min: a.min.min(u.min), max: a.max.max(u.max), likely: None }
+/// The wait for a target that only the run knows: in flash, likely, but a RAM function returns to RAM.
+fn somewhere(flash: FlashTiming) -> CycleRange {
+    let in_flash = range(flash.aligned_target).or(range(flash.unaligned_target));
+    CycleRange { min: 0, ..in_flash }
 }
 
 /// The sum over parts that always happen and parts that may.
 fn total(always: &[CausedCycles], sometimes: &[CausedCycles]) -> CycleRange {
-    let fixed = always.iter().fold(CycleRange::exact(0), |sum, part| add(sum, part.cycles));
+    let fixed = always.iter().fold(CycleRange::exact(0), |sum, part| sum.plus(part.cycles));
     // Of several conditions on one access only one can hold.
-    let most = sometimes.iter().map(|part| part.cycles.max).max().unwrap_or(0);
-    CycleRange { max: fixed.max + most, ..fixed }
-}
-
-/// Sum of two ranges; the likely figure survives as long as each part has one or is exact.
-pub(crate) fn add(a: CycleRange, b: CycleRange) -> CycleRange {
-    let likely_of = |r: CycleRange| r.likely.or(r.is_exact().then_some(r.min as f64));
-    let likely = match (a.likely.or(b.likely), likely_of(a), likely_of(b)) {
-        (Some(_), Some(x), Some(y)) => Some(x + y),
-        _ => None,
-    };
-    CycleRange { min: a.min + b.min, max: a.max + b.max, likely }
+    sometimes.iter().fold(fixed, |sum, part| sum.or(fixed.plus(part.cycles)))
 }
 
 fn instruction(
@@ -294,16 +286,6 @@ fn instruction(
     i: &Instruction,
     step: &Step,
 ) -> InstructionCycles {
-    let mut cycles = step.straight;
-    let jump = step.jump_cost();
-    if !step.jump.is_empty() {
-        let jumping = add(cycles, jump);
-        cycles = if step.insn.falls_through() && step.conditional() {
-            CycleRange { min: cycles.min, max: jumping.max, likely: None }
-        } else {
-            jumping
-        };
-    }
     let mut causes = step.always.clone();
     causes.extend(step.sometimes.iter().cloned());
     causes.extend(step.jump.iter().cloned());
@@ -312,15 +294,15 @@ fn instruction(
         bytes: i.encoding(),
         text: i.to_string(),
         source: source(request.firmware, i.address),
-        cycles,
+        cycles: step.cycles(),
         causes,
-        note: note(step.insn, &pricer.timing),
+        note: pricer.note(step.insn),
         run: run_of(request, i.address..step.end),
     }
 }
 
-fn note(insn: Insn, timing: &Timing) -> Option<String> {
-    let text = match insn {
+fn note(insn: Insn, timing: &Timing) -> Option<&'static str> {
+    Some(match insn {
         Insn::Wfi | Insn::Wfe => "sleeps until woken: those cycles come on top",
         Insn::Svc { .. } => "then exception entry, the handler and exception return",
         Insn::Bl { .. } | Insn::Blx { .. } => "call: the callee's cycles come on top",
@@ -328,8 +310,7 @@ fn note(insn: Insn, timing: &Timing) -> Option<String> {
         Insn::Ldm { .. } | Insn::Stm { .. } => "an interrupt abandons and later restarts it",
         Insn::Mul { .. } if timing.multiplier_cycles > 1 => "small multiplier",
         _ => return None,
-    };
-    Some(text.to_owned())
+    })
 }
 
 fn source(firmware: &Firmware, address: u32) -> Option<SourceLine> {
@@ -358,19 +339,10 @@ fn run_of(request: &Request, range: std::ops::Range<u32>) -> Option<RunCycles> {
 fn blocks(request: &Request, steps: &[Step], flow: &Flow) -> Vec<BlockCycles> {
     let describe = |block: &flow::Block| {
         let (first, last) = (&steps[block.first], &steps[block.last]);
-        let straight = steps[block.first..=block.last]
-            .iter()
-            .fold(CycleRange::exact(0), |sum, step| add(sum, step.straight));
-        let jumping = add(straight, last.jump_cost());
-        let cycles = if last.conditional() {
-            CycleRange { min: straight.min, max: jumping.max, likely: None }
-        } else {
-            jumping
-        };
         BlockCycles {
             first: first.address,
             last: last.address,
-            cycles,
+            cycles: block.cycles,
             run: run_of(request, first.address..last.end),
         }
     };

@@ -193,10 +193,7 @@ fn check_vectors(bus: &Bus, board: &Board) -> Result<(), Error> {
         return text("the flash is blank there".to_owned());
     }
     // A full descending stack may start just above RAM.
-    if bus
-        .memory_at(sp.wrapping_sub(4))
-        .is_none_or(|m| m.kind != strobe_sim::memory::MemoryKind::Ram)
-    {
+    if bus.memory_at(sp.wrapping_sub(4)).is_none_or(|m| !m.writable) {
         return text(format!("the initial stack pointer {sp:#010x} is not in RAM"));
     }
     if reset & 1 == 0 {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use capstone::arch::arm::{ArchExtraMode, ArchMode, ArmOperandType};
 use capstone::arch::{ArchOperand, BuildsCapstone, BuildsCapstoneExtraMode};
-use capstone::{Capstone, Insn};
+use capstone::{Capstone, Insn, Syntax};
 
 use crate::code::CodeKind;
 use crate::firmware::Firmware;
@@ -151,13 +151,16 @@ impl Firmware {
 
 fn engine() -> Option<Capstone> {
     // Without the M-class mode capstone decodes none of MRS and MSR's special registers.
-    Capstone::new()
+    let mut engine = Capstone::new()
         .arm()
         .mode(ArchMode::Thumb)
         .extra_mode([ArchExtraMode::MClass].into_iter())
         .detail(true)
         .build()
-        .ok()
+        .ok()?;
+    // R9 to R12 as the manuals and fault reports name them, not SB, SL, FP and IP.
+    engine.set_syntax(Syntax::NoRegName).ok()?;
+    Some(engine)
 }
 
 /// Iterator over [`Item`]s, see [`Firmware::listing`].

@@ -119,3 +119,20 @@ fn references_are_named() {
     assert!(delay[3].ends_with("=0xcafef00d"), "{delay:?}");
     assert_eq!(delay.last().expect("a literal"), ".word   0xcafef00d");
 }
+
+/// As the manuals, the fault report and this program's own texts call them.
+#[test]
+fn registers_have_their_numbers_as_names() {
+    // mov r9, r8; mov r10, r9; mov r11, r10; mov r12, r11; mov sp, r12; mov lr, sp; push {r4, lr}; pop {r4, pc}
+    let halfwords = [0x46c1u16, 0x46ca, 0x46d3, 0x46dc, 0x46e5, 0x46ee, 0xb510, 0xbd10];
+    let code: Vec<u8> = halfwords.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = strobe_synth::ElfBuilder::new();
+    elf.code(0, &code);
+    elf.function("moves", 0, code.len() as u32);
+    let firmware = Firmware::parse(elf.build()).expect("a firmware image");
+    let operands: Vec<String> =
+        firmware.instructions(0..code.len() as u32).map(|i| i.operands).collect();
+    let expected =
+        ["r9, r8", "r10, r9", "r11, r10", "r12, r11", "sp, r12", "lr, sp", "{r4, lr}", "{r4, pc}"];
+    assert_eq!(operands, expected);
+}

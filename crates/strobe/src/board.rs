@@ -1,4 +1,4 @@
-//! Which board: named, from a file, or guessed from where the firmware is linked.
+//! Which board: named, from a file, or guessed from where the firmware is linked and what it is built for.
 
 use strobe_sim::board::Board;
 use strobe_symbols::Firmware;
@@ -19,8 +19,13 @@ pub fn choose(named: Option<&str>, firmware: &Firmware) -> anyhow::Result<Choice
         return Ok(Choice { board: load(name)?, guessed: None });
     }
     let lowest = firmware.segments().iter().map(|s| s.load_address.0).min().unwrap_or(0);
-    let (name, why) = match lowest >> 24 {
-        0x08 => ("stm32f070cb", "linked for flash at 0x08000000"),
+    let architecture = firmware.build_target().and_then(|target| target.architecture);
+    let (name, why) = match (lowest >> 24, architecture) {
+        (0x08, _) => ("stm32f070cb", "linked for flash at 0x08000000"),
+        (_, Some("ARMv7")) => ("cortex-m3", "built for ARMv7-M, linked for flash at 0x00000000"),
+        (_, Some("ARMv7E-M")) => {
+            ("cortex-m4f", "built for ARMv7E-M, linked for flash at 0x00000000")
+        }
         _ => ("cortex-m0", "linked for flash at 0x00000000"),
     };
     if lowest >> 24 != 0x08 && lowest >> 24 != 0 {

@@ -14,8 +14,10 @@ mod run;
 mod simulate;
 mod source;
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 /// Measures, explains and compares where firmware spends its cycles.
@@ -40,11 +42,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are results; anything else is a usage error.
-            let _ = error.print();
-            return if error.use_stderr() { exit::USAGE.into() } else { ExitCode::SUCCESS };
-        }
+        Err(error) => return explain(&error),
     };
     cli.color.apply();
     let result = match cli.command {
@@ -56,5 +54,26 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => exit::report(&error),
+    }
+}
+
+/// What the parser has to say: help and version are results, anything else is a usage error.
+fn explain(error: &clap::Error) -> ExitCode {
+    if let Some(file) = file_as_command(error) {
+        let message = format!("`{file}` is no command; to profile it: strobe run {file}");
+        return exit::report(&exit::usage(message));
+    }
+    match error.print() {
+        Err(io) if !error.use_stderr() => exit::report(&io.into()),
+        _ if error.use_stderr() => exit::USAGE.into(),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// The firmware, where somebody gave it without saying what to do with it.
+fn file_as_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(name) if Path::new(name).is_file() => Some(name),
+        _ => None,
     }
 }

@@ -146,6 +146,11 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         match limit(until) {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
             None if until == "exit" => settings.default_limit_cycles = u64::MAX,
+            None if lacks_unit(until) => {
+                return Err(exit::usage(format!(
+                    "--until {until}: a number needs a unit, as in 1000c (cycles), 20us, 20ms or 2s"
+                )));
+            }
             None if settings.until.is_none() => settings.until = Some(until.clone()),
             _ => {
                 return Err(exit::usage(format!(
@@ -170,6 +175,11 @@ fn limit(text: &str) -> Option<Limit> {
         "s" => Limit::Nanoseconds(scale(1e9)),
         _ => return None,
     })
+}
+
+/// A number that is neither a limit nor an address; no symbol begins with a digit.
+fn lacks_unit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && !text.to_ascii_lowercase().starts_with("0x")
 }
 
 #[cfg(test)]

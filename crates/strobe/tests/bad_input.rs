@@ -388,6 +388,8 @@ fn names_that_do_not_exist_are_wrong_arguments() {
     told.add("--to main", &of(&["--to", "main"]));
     told.add("--annotate mian", &of(&["--annotate", "mian"]));
     told.add("--uart USART9=null", &of(&["--uart", "USART9=null"]));
+    told.add("--until 100", &of(&["--until", "100"]));
+    told.add("--until 20mss", &of(&["--until", "20mss"]));
     told.add("--until twice", &of(&["--until", "10ms", "--until", "20ms"]));
     let ran = strobe(&["cycles", &prebuilt("fault"), "mian"]);
     told.add("cycles mian", &message(&ran, 64));
@@ -403,6 +405,39 @@ fn arguments_that_do_not_parse_are_wrong_arguments() {
         assert_eq!(ran.code, 64, "{}", ran.stderr);
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_was_probably_meant_is_suggested() {
+    let of = |arguments: &[&str]| {
+        let ran = strobe(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{}", ran.stderr);
+        ran.stderr
+    };
+    let elf = prebuilt("fault");
+    assert_eq!(
+        of(&[&elf]),
+        format!("strobe: `{elf}` is no command; to profile it: strobe run {elf}\n")
+    );
+    for (arguments, meant) in [
+        (&["cylces", &elf, "main"][..], "'cycles'"),
+        (&["run", "--untill", "main", &elf], "'--until'"),
+        (&["run", "--by", "lines", &elf], "'line'"),
+        (&["cycles", &elf, "mian"], "did you mean main?"),
+    ] {
+        let message = of(arguments);
+        assert!(message.contains(meant), "no {meant} in\n{message}");
+    }
+}
+
+/// What runs can end with is said where people look for it.
+#[test]
+fn the_commands_that_run_firmware_explain_their_exit_codes() {
+    for command in ["run", "cycles"] {
+        let help = strobe(&[command, "--help"]);
+        assert_eq!(help.code, 0);
+        assert_says(&help.stdout, &["120 HardFault", "only --run-on lets run", "130 stopped by"]);
     }
 }
 
@@ -440,6 +475,22 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
+/// A log reader that went away must not cost the report or the exit code.
+#[test]
+fn a_closed_standard_error_is_no_error() {
+    for (arguments, code) in [(["run", "shift"], 0), (["run", "missing"], 66)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let file = match arguments[1] {
+            "missing" => "missing.elf".to_owned(),
+            name => prebuilt(name),
+        };
+        let output = command().args([arguments[0], &file]).stderr(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert_eq!(output.stdout.is_empty(), code != 0, "{arguments:?}");
+    }
+}
+
 #[test]
 fn results_that_cannot_be_written_are_an_error() {
     let mut told = Told::default();
@@ -455,5 +506,8 @@ fn results_that_cannot_be_written_are_an_error() {
         let output = command().args(["run", &elf]).stdout(out).output().unwrap();
         assert_eq!(output.status.code(), Some(74));
         assert_one_message(&String::from_utf8_lossy(&output.stderr));
+        let out = fs::File::create(full).unwrap();
+        let help = command().arg("--help").stdout(out).output().unwrap();
+        assert_eq!(help.status.code(), Some(74), "help is a result, too");
     }
 }

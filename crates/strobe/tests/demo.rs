@@ -67,7 +67,7 @@ fn generic_c_exits_with_42_and_prints_what_it_should() {
 
 #[test]
 fn programs_that_check_themselves_succeed() {
-    for name in ["crc-rs", "x25519-c"] {
+    for name in ["crc-rs", "x25519-c", "x25519-c-m3", "numbers-m4f"] {
         let (code, record) = record(&[&prebuilt(name)]);
         assert_eq!(code, 0, "{name}");
         assert_eq!(record["window"]["end_reason"]["kind"], "exit", "{name}");
@@ -167,7 +167,7 @@ fn a_fault_in_the_fault_handler_locks_up() {
 
 #[test]
 fn a_record_names_its_schema_and_is_the_same_each_time() {
-    for name in ["loop-48mhz", "generic-c", "shift"] {
+    for name in ["loop-48mhz", "generic-c", "shift", "generic-c-m3"] {
         let arguments = ["run", &prebuilt(name), "--format", "json", "--quiet"];
         let first = strobe(&arguments);
         let record: serde_json::Value = serde_json::from_str(&first.stdout).expect("JSON");

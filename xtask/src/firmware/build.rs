@@ -75,6 +75,7 @@ fn c_command(manifest: &Manifest, board: &Board, program: &Program) -> Recorded 
     arguments.extend(board.linker_scripts.first().map(|script| format!("-Tfirmware/{script}")));
     let sources = board.sources.iter().chain(&program.sources);
     arguments.extend(sources.map(|source| format!("firmware/{source}")));
+    arguments.extend(program.link.iter().cloned());
     Recorded { directory: ".".into(), arguments }
 }
 

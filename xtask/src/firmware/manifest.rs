@@ -57,6 +57,9 @@ pub(crate) struct Program {
     pub(crate) sources: Vec<String>,
     #[serde(default)]
     pub(crate) flags: Vec<String>,
+    /// What the linker wants behind the sources.
+    #[serde(default)]
+    pub(crate) link: Vec<String>,
     cargo: Option<String>,
     /// Where `test_loop` must be, for programs that contain it.
     pub(crate) test_loop: Option<founding_loop::Placement>,

@@ -1,4 +1,4 @@
-//! Runs a program on QEMU's only Cortex-M0 machine: a second opinion on what it does.
+//! Runs a program on one of QEMU's machines: a second opinion on what it does.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,10 +13,17 @@ const QEMU: &str = "qemu-system-arm";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expected {
+    /// QEMU's machine; its only Cortex-M0 unless it is said.
+    #[serde(default = "cortex_m0")]
+    machine: String,
     exit_code: i32,
     /// A file below `firmware/` with its standard output. Standard error and SYS_WRITE0 go
     /// elsewhere.
     stdout: Option<String>,
+}
+
+fn cortex_m0() -> String {
+    "microbit".to_owned()
 }
 
 /// Far more than any of our programs needs.
@@ -25,7 +32,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) fn check(elf: &Path, expected: &Expected, firmware: &Path) -> Result<()> {
     let output = Command::new("timeout")
         .arg(LIMIT.as_secs().to_string())
-        .args([QEMU, "-M", "microbit", "-semihosting", "-nographic", "-kernel"])
+        .args([QEMU, "-M", &expected.machine, "-semihosting", "-nographic", "-kernel"])
         .arg(elf)
         .stdin(Stdio::null())
         .output()

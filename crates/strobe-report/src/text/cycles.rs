@@ -16,6 +16,10 @@ use crate::paint::Paint;
 use crate::table::Table;
 use crate::words::{clean, one_line};
 
+/// How to read a figure such as `~2-4.5 (2-6)`.
+const MODELLED: &str = "A figure marked ~ is the likely one, with the least and the most in brackets. Where data or \
+                        path decide as well, the likely one is a range, too.";
+
 /// Instructions block by block, then loops, the function as a whole, and notes.
 ///
 /// # Errors
@@ -41,9 +45,12 @@ pub fn cycles(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> 
     listing(report, options, out)?;
     loops(report, options, out)?;
     whole(report, options, out)?;
-    if !report.notes.is_empty() {
+    let modelled = report.instructions.iter().any(|i| i.cycles.likely.is_some());
+    let notes = modelled.then_some(MODELLED).into_iter();
+    let notes: Vec<&str> = notes.chain(report.notes.iter().map(String::as_str)).collect();
+    if !notes.is_empty() {
         heading("notes", options, out)?;
-        for note in &report.notes {
+        for note in notes {
             item("- ", note, Paint::Plain, options, out)?;
         }
     }
@@ -129,9 +136,8 @@ fn row(instruction: &InstructionCycles, table: &mut Table) {
 fn paths(instruction: &InstructionCycles) -> String {
     let causes = &instruction.causes;
     let mut conditions = causes.iter().filter_map(|c| c.when.as_deref());
-    // `if taken, target in the upper half of a word` goes together with `if taken`.
     let Some(first) = conditions.next() else { return range(instruction.cycles) };
-    if !conditions.all(|other| other.starts_with(first)) {
+    if !conditions.all(|other| other == first) {
         return range(instruction.cycles);
     }
     let always = causes.iter().filter(|c| c.when.is_none());
@@ -139,17 +145,7 @@ fn paths(instruction: &InstructionCycles) -> String {
 }
 
 fn sum<'a>(parts: impl Iterator<Item = &'a CausedCycles>) -> CycleRange {
-    let mut sum = CycleRange::exact(0);
-    for CausedCycles { cycles, .. } in parts {
-        let likely = |range: &CycleRange| range.likely.unwrap_or(range.min as f64);
-        let modelled = sum.likely.is_some() || cycles.likely.is_some();
-        sum = CycleRange {
-            min: sum.min.saturating_add(cycles.min),
-            max: sum.max.saturating_add(cycles.max),
-            likely: modelled.then(|| likely(&sum) + likely(cycles)),
-        };
-    }
-    sum
+    parts.fold(CycleRange::exact(0), |sum, part| sum.plus(part.cycles))
 }
 
 /// `1 execute (+ 2 pipeline refill + ~1.5 (1-3) fetch wait if taken)`.

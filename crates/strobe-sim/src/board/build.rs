@@ -18,8 +18,11 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     };
     let mut bus = Bus::new(take(MemoryKind::Flash)?, take(MemoryKind::Ram)?, file.clock_hz);
     bus.more = memories;
-    bus.aliases = file.memory.iter().filter_map(|m| Some((m.alias?, m.size, m.base))).collect();
+    let aliases = file.memory.iter().flat_map(|m| m.windows().map(|base| (base, m.size, m.base)));
+    bus.aliases = aliases.collect();
+    bus.bit_band = file.core.has_bit_band();
     bus.apb_wait = file.bus.apb_wait;
+    bus.answer_unclocked = file.bus.answer_unclocked;
     bus.flash_settings = flash_settings(file);
     let resets: BTreeMap<u32, u32> =
         file.reset_value.iter().map(|r| (r.address, r.value)).collect();
@@ -38,6 +41,12 @@ fn memory(entry: &MemoryEntry) -> Memory {
         Kind::Ram => MemoryKind::Ram,
     };
     let mut memory = Memory::new(&entry.name, kind, entry.base, entry.size);
+    if entry.writable && kind == MemoryKind::Flash {
+        memory.writable = true;
+        // It comes up as RAM does, not as erased flash.
+        memory.data.fill(0);
+    }
+    (memory.core_only, memory.banks) = (entry.core_only, entry.banks.clone());
     for contents in &entry.contents {
         for (address, &word) in (contents.address..).step_by(4).zip(&contents.words) {
             memory.write(address, crate::device::Size::Word, word);
@@ -46,14 +55,14 @@ fn memory(entry: &MemoryEntry) -> Memory {
     memory
 }
 
-/// Entries for both prefetch settings become two.
+/// An entry for several settings becomes one for each.
 fn flash_settings(file: &File) -> Vec<FlashSetting> {
-    let both = file.flash.timing.iter().flat_map(|t| [(t, false), (t, true)]);
-    both.filter(|(t, prefetch)| t.applies(t.wait_states, *prefetch))
-        .filter_map(|(t, prefetch)| {
-            Some(FlashSetting { wait_states: t.wait_states, prefetch, timing: t.timing().ok()? })
-        })
-        .collect()
+    let all = file.flash.timing.iter().flat_map(|t| t.settings().map(move |s| (t, s)));
+    all.filter_map(|(t, (prefetch, caches))| {
+        let timing = t.timing().ok()?;
+        Some(FlashSetting { wait_states: t.wait_states, prefetch, caches, timing })
+    })
+    .collect()
 }
 
 fn make(entry: &DeviceEntry, id: DeviceId, bus: &mut Bus) -> Result<Box<dyn Device>, BoardError> {
@@ -77,6 +86,7 @@ fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
         slave: match entry.bus {
             BusKind::Ahb => Slave::Ahb,
             BusKind::Apb => Slave::Apb,
+            BusKind::Apb2 => Slave::Apb2,
         },
         gate: entry.gate,
         gate_name: entry.gate_name.clone(),

@@ -1,7 +1,8 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MPU_REGIONS};
+use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MPU_REGIONS, MemoryEntry};
+use crate::bus::Bus;
 use crate::cortexm::timing::CoreKind;
 
 /// Memory that a board may ask of the host, in bytes; no Cortex-M part comes near.
@@ -63,9 +64,14 @@ fn check_memories(file: &File) -> Result<(), BoardError> {
     for memory in &file.memory {
         let key = format!("memory {}", memory.name);
         check_range(&key, AddressRange { base: memory.base, size: memory.size })?;
-        if let Some(alias) = memory.alias {
+        for alias in memory.windows() {
             let window = AddressRange { base: alias, size: memory.size };
             check_range(&format!("{key}: alias"), window)?;
+        }
+        let inside = |at: u32| at > memory.base && at - memory.base < memory.size;
+        if !memory.banks.iter().all(|&at| inside(at)) || !memory.banks.is_sorted() {
+            let problem = "banks begin inside the memory, in ascending order";
+            return Err(BoardError::value(key, problem));
         }
         total += u64::from(memory.size);
         if total > MEMORY_LIMIT {
@@ -97,10 +103,11 @@ fn check_flash(file: &File) -> Result<(), BoardError> {
             let problem = "needs 0 <= low <= likely <= high <= 100 in steps of 0.5";
             BoardError::value(format!("{setting}: {key}"), problem)
         })?;
-        for prefetch in [false, true].into_iter().filter(|&p| entry.applies(entry.wait_states, p)) {
-            let all = &file.flash.timing;
-            if all.iter().filter(|t| t.applies(entry.wait_states, prefetch)).count() > 1 {
-                return Err(BoardError::value(setting, "is given twice for one prefetch setting"));
+        for (prefetch, caches) in entry.settings() {
+            let all = file.flash.timing.iter();
+            if all.filter(|t| t.applies(entry.wait_states, prefetch, caches)).count() > 1 {
+                let problem = "is given twice for one setting of prefetch and caches";
+                return Err(BoardError::value(setting, problem));
             }
         }
     }
@@ -158,10 +165,22 @@ fn check_devices(file: &File) -> Result<(), BoardError> {
     Ok(())
 }
 
+/// Names of pins must mean pins that some port has.
+pub(super) fn check_pins(file: &File, bus: &Bus) -> Result<(), BoardError> {
+    for (name, pin) in &file.pins {
+        if !bus.signals.pins().any(|id| bus.signals.name(id) == pin) {
+            let problem = format!("no port has a pin `{pin}`");
+            return Err(BoardError::value(format!("pins.{name}"), problem));
+        }
+    }
+    Ok(())
+}
+
 /// Two things at one address would make the answer depend on the file's order.
 fn check_overlap(file: &File) -> Result<(), BoardError> {
     let memories = file.memory.iter().map(|m| (m.base, m.size, &m.name));
-    let aliases = file.memory.iter().filter_map(|m| Some((m.alias?, m.size, &m.name)));
+    let windows = |m| MemoryEntry::windows(m).map(move |base| (base, m.size, &m.name));
+    let aliases = file.memory.iter().flat_map(windows);
     let devices = file.device.iter().map(|d| (d.base, d.size, &d.name));
     let mut all: Vec<_> = memories.chain(aliases).chain(devices).collect();
     all.sort();

@@ -1,4 +1,11 @@
 //! The board file format, key by key. Unknown keys are errors that name the known ones.
+//!
+//! A file may begin with `base = "stm32f407"`, the name of a built-in board, and then give only what differs:
+//! tables are joined key by key, devices and memories are found by their name or added, `ready` and
+//! `reset_value` are added to, everything else (lists included) is replaced. `remove = ["ETH"]` leaves out
+//! devices or memories of the base.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -6,7 +13,7 @@ use crate::cortexm::timing::CoreKind;
 use strobe_model::Bounds;
 
 use crate::clock::Gate;
-use crate::flash::{FlashTiming, Penalty};
+use crate::flash::{FlashCaches, FlashTiming, Penalty};
 use crate::unmodelled::ReadyRule;
 
 /// A whole board file.
@@ -38,6 +45,9 @@ pub struct File {
     /// What unmodelled registers hold at reset, where not zero.
     #[serde(default)]
     pub reset_value: Vec<ResetValue>,
+    /// What the circuit board calls its pins: `LED = "PC13"`.
+    #[serde(default)]
+    pub pins: BTreeMap<String, String>,
 }
 
 /// The core and what its implementer chose.
@@ -69,6 +79,8 @@ pub struct CoreEntry {
     /// Writable bits of VTOR (on a Cortex-M0+ an option); 0 if the vector table cannot be moved.
     #[serde(default)]
     pub vtor_mask: u32,
+    /// Whether the bit-band aliases exist; by default on a Cortex-M3 or M4, where its maker may leave them out.
+    pub bit_band: Option<bool>,
     /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).
     #[serde(default)]
     pub io_port: Vec<AddressRange>,
@@ -87,6 +99,13 @@ fn fast_multiplier() -> u8 {
 /// NOREF: no reference clock (ARMv6-M B3.3.6).
 fn no_reference() -> u32 {
     1 << 31
+}
+
+impl CoreEntry {
+    /// Whether the bit-band aliases exist.
+    pub(super) fn has_bit_band(&self) -> bool {
+        self.bit_band.unwrap_or(self.model.architecture().v7m)
+    }
 }
 
 /// A range of addresses.
@@ -121,11 +140,48 @@ pub struct MemoryEntry {
     pub base: u32,
     /// Bytes.
     pub size: u32,
-    /// A second address at which it appears, as boot memory does at 0.
-    pub alias: Option<u32>,
+    /// Further addresses at which it appears, one or a list, as boot memory does at 0.
+    #[serde(default)]
+    pub alias: Aliases,
+    /// Whether firmware can write it although its kind is flash: RAM that holds code on FPGA boards.
+    #[serde(default)]
+    pub writable: bool,
+    /// Only the core reaches it, no other bus master.
+    #[serde(default)]
+    pub core_only: bool,
+    /// Where its banks begin that are slaves of their own, apart from the first, in ascending order.
+    #[serde(default)]
+    pub banks: Vec<u32>,
     /// What the factory put there.
     #[serde(default)]
     pub contents: Vec<Contents>,
+}
+
+/// Addresses at which a memory appears besides its own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "an address or a list of addresses")]
+pub enum Aliases {
+    /// One.
+    One(u32),
+    /// Any number.
+    Several(Vec<u32>),
+}
+
+impl MemoryEntry {
+    /// The first addresses of its aliases.
+    pub(super) fn windows(&self) -> impl Iterator<Item = u32> + '_ {
+        let all = match &self.alias {
+            Aliases::One(address) => std::slice::from_ref(address),
+            Aliases::Several(addresses) => addresses,
+        };
+        all.iter().copied()
+    }
+}
+
+impl Default for Aliases {
+    fn default() -> Self {
+        Aliases::Several(Vec::new())
+    }
 }
 
 /// Words at an address.
@@ -155,6 +211,10 @@ pub struct FlashEntry {
     pub wait_states: u8,
     /// Prefetch on or off; left out, the entry is for both.
     pub prefetch: Option<bool>,
+    /// Instruction cache on or off, where there is one; left out, the entry is for both.
+    pub icache: Option<bool>,
+    /// Data cache on or off, where there is one; left out, the entry is for both.
+    pub dcache: Option<bool>,
     /// Change of flow to a word-aligned target.
     #[serde(default)]
     pub aligned_target: Penalty,
@@ -172,8 +232,20 @@ pub struct FlashEntry {
 
 impl FlashEntry {
     /// Whether the entry is for this setting.
-    pub fn applies(&self, wait_states: u8, prefetch: bool) -> bool {
-        self.wait_states == wait_states && self.prefetch.is_none_or(|p| p == prefetch)
+    pub fn applies(&self, wait_states: u8, prefetch: bool, caches: FlashCaches) -> bool {
+        self.wait_states == wait_states
+            && self.prefetch.is_none_or(|p| p == prefetch)
+            && self.icache.is_none_or(|c| c == caches.instructions)
+            && self.dcache.is_none_or(|c| c == caches.data)
+    }
+
+    /// Every setting of prefetch and caches that the entry is for.
+    pub(super) fn settings(&self) -> impl Iterator<Item = (bool, FlashCaches)> + '_ {
+        let all = (0..8u8).map(|n| {
+            let caches = FlashCaches { instructions: n & 2 != 0, data: n & 4 != 0 };
+            (n & 1 != 0, caches)
+        });
+        all.filter(|&(prefetch, caches)| self.applies(self.wait_states, prefetch, caches))
     }
 
     /// The figures in half cycles, which a checked board file always has.
@@ -201,6 +273,10 @@ pub struct BusSection {
     /// Where the figures come from.
     #[serde(default)]
     pub origin: String,
+    /// Whether a device answers while its clock is off. Chips do not let it; emulators whose firmware a
+    /// board wants to run do. Such accesses are counted and reported either way.
+    #[serde(default)]
+    pub answer_unclocked: bool,
 }
 
 /// Which bus a device is on.
@@ -209,8 +285,10 @@ pub struct BusSection {
 pub enum BusKind {
     /// The core's own bus: no wait states.
     Ahb,
-    /// Behind the peripheral bridge.
+    /// Behind the peripheral bridge; where there are two, behind the first.
     Apb,
+    /// Behind the second peripheral bridge.
+    Apb2,
 }
 
 /// A device.

@@ -93,7 +93,7 @@ fn unknown_keys_and_wrong_types_name_the_line() {
         ("'cortex-m0plus'", "'cortex-m9'", "expected one of `cortex-m0`, `cortex-m0plus`"),
         ("kind = 'ram'", "kind = 'rom'", "expected `flash` or `ram`"),
         ("irq = [3]", "irq = ['three']", "invalid type"),
-        ("bus = 'apb'", "bus = 'ahb2'", "expected `ahb` or `apb`"),
+        ("bus = 'apb'", "bus = 'ahb2'", "expected one of `ahb`, `apb`, `apb2`"),
         ("bit = 17", "", "missing field `bit`"),
         ("clock_hz = 8_000_000", "clock_hz = -1", "expected u32"),
         ("[core]", "[core", "TOML parse error"),

@@ -3,15 +3,17 @@
 //! Everything about a block that does not depend on data is worked out when it is decoded, above all its
 //! cycles, so that running it costs one addition and, if anybody counts, one increment.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
+use super::neighbours::Placed;
 use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
 use crate::memory::MemoryKind;
-use std::collections::{BTreeMap, HashMap};
 use strobe_model::Bounds;
 
 /// A decoded block, by index.
@@ -198,8 +200,14 @@ impl Blocks {
         let at = (pc.wrapping_sub(bus.ram.base) / 2) as usize;
         match self.ram.get(at) {
             Some(&id) => id,
-            None => self.elsewhere.get(&pc).copied().unwrap_or(NONE),
+            None if self.elsewhere.is_empty() => NONE,
+            None => self.lookup_elsewhere(pc),
         }
+    }
+
+    #[cold]
+    fn lookup_elsewhere(&self, pc: u32) -> BlockId {
+        self.elsewhere.get(&pc).copied().unwrap_or(NONE)
     }
 
     /// The block that starts at `pc` with an ITSTATE that is not zero, if it is decoded.
@@ -247,7 +255,7 @@ impl Blocks {
     fn build(&self, pc: u32, mut it: u8, bus: &Bus, timing: &Timing) -> Option<Block> {
         let arch = timing.kind.architecture();
         let mut insns = Vec::new();
-        let mut meta = Vec::new();
+        let mut code = Vec::new();
         let mut its = vec![it];
         let mut asks = false;
         let mut at = pc;
@@ -258,11 +266,10 @@ impl Blocks {
                 break;
             }
             let insn = if it != 0 && size == 2 { insn.inside_it_block() } else { insn };
+            let conditional = it != 0;
             it = next_it(it, insn);
             its.push(it);
-            let cost = timing.cost(insn);
-            let offset = (at.wrapping_sub(pc) / 2) as u16;
-            meta.push(Meta { offset, size: size as u8, cost, data_wait: literal_wait(insn, bus) });
+            code.push(Placed { insn, address: at, size, conditional });
             insns.push(insn);
             asks |= size == 4 && acts_unprivileged(first, second.unwrap_or(0));
             at = at.wrapping_add(size);
@@ -275,6 +282,18 @@ impl Blocks {
             }
         }
         let last = *insns.last()?;
+        let mut costs = timing.costs(&code);
+        if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
+            cost.refill += timing.refill_at(target, bus.peek(target, Size::Half));
+        }
+        let meta: Vec<Meta> = (code.iter().zip(costs))
+            .map(|(placed, cost)| Meta {
+                offset: (placed.address.wrapping_sub(pc) / 2) as u16,
+                size: placed.size as u8,
+                cost,
+                data_wait: literal_wait(placed.insn, bus),
+            })
+            .collect();
         let stop_here = self.stops.binary_search(&pc).is_ok();
         let cycles: u32 = meta.iter().map(Meta::straight).sum();
         let refill = u32::from(meta.last().map_or(0, |m| m.cost.refill));
@@ -359,7 +378,8 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 /// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
 /// start it end the fast path).
 fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
-    let apb = (bus.apb_wait.high * u64::from(bus.clocks.apb_divider.max(1))) as u32;
+    let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
+    let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
     let each = |insn: &Insn| {
@@ -368,4 +388,62 @@ fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
     };
     // The half cycle carried in may add one.
     cycles + insns.iter().map(each).sum::<u32>() + jump.div_ceil(2) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use crate::board::Board;
+    use crate::cortexm::{Machine, Stop};
+
+    const BOARD: &str = "
+        name = 'aliases'
+        description = 'memories that appear twice'
+        clock_hz = 1_000_000
+        core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 0, cpuid = 0 }
+        [[memory]]
+        name = 'flash'
+        kind = 'flash'
+        base = 0x0800_0000
+        size = 0x400
+        alias = 0
+        [[memory]]
+        name = 'ram'
+        kind = 'ram'
+        base = 0x2000_0000
+        size = 0x400
+        alias = 0x1000_0000
+    ";
+
+    /// A machine that starts at `entry` with this code there.
+    fn machine(entry: u32, code: &[u16]) -> Machine<()> {
+        let board = Board::parse(BOARD).expect("a board");
+        let mut bus = board.build().expect("builds");
+        let vectors = [0x2000_0400, entry | 1].map(u32::to_le_bytes).concat();
+        bus.load(0, &vectors).expect("flash");
+        let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+        bus.load(entry, &code).expect("memory");
+        let mut machine = Machine::new(bus, &board.core_options(), ());
+        machine.reset().expect("a vector table");
+        machine
+    }
+
+    /// Such code was decoded anew each time that it ran, until the host had no memory left.
+    #[test]
+    fn code_in_an_alias_is_decoded_once() {
+        // adds r0, #1; b back
+        let mut machine = machine(0x40, &[0x3001, 0xe7fd]);
+        assert_eq!(machine.run(40_000, &AtomicBool::new(false)), Stop::Limit);
+        assert_eq!((machine.cpu.r[0], machine.blocks.all.len()), (10_000, 1));
+    }
+
+    #[test]
+    fn code_in_an_alias_of_ram_may_change_itself() {
+        // strh r2, [r3] makes `adds r1, #1` of the `adds r0, #1` before it.
+        let mut machine = machine(0x1000_0040, &[0x3001, 0x801a, 0xe7fc]);
+        (machine.cpu.r[2], machine.cpu.r[3]) = (0x3101, 0x2000_0040);
+        machine.run(600, &AtomicBool::new(false));
+        assert_eq!((machine.cpu.r[0], machine.cpu.r[1]), (1, 99));
+    }
 }

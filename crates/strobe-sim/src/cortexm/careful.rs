@@ -54,6 +54,7 @@ impl<O: Observer> Machine<O> {
             self.cpu.pc = block.address(at);
             if at > from && (self.now >= self.horizon || self.bus.attention) {
                 self.check = true;
+                self.resume = Some((id, at));
                 return Ok(());
             }
             let insn = block.insns[at];
@@ -201,7 +202,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.pc = next;
         if O::COUNTS {
             self.observer.retired(id, at, false);
-            self.observer.skipped(id, at);
+            self.observer.skipped(id, at, 1);
         }
         if O::EACH {
             self.observer.instruction(&Retired { pc, start, cycles: SKIPPED, jumped: false });

@@ -2,7 +2,7 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::Blocks;
+use super::block::{BlockId, Blocks};
 use super::cpu::Cpu;
 use super::exec::{Port, Work};
 use super::fault::{Fault, FaultAccess, FaultReport, HandledFault};
@@ -78,6 +78,9 @@ pub struct Machine<O: Observer> {
     /// Memory protection must be asked at each access and fetch.
     pub(crate) guarded: Guarded,
     pub(crate) resets: u64,
+    /// A block that was left in the middle, and where it goes on: what its instructions cost depends on
+    /// those before them.
+    pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
 }
@@ -118,6 +121,7 @@ impl<O: Observer> Machine<O> {
             abandoned: 0,
             guarded: Guarded::default(),
             resets: 0,
+            resume: None,
             deviations: Deviations::default(),
         }
     }
@@ -166,6 +170,13 @@ impl<O: Observer> Machine<O> {
     /// Has pin edges recorded for [`Observer::pin`].
     pub fn record_pins(&mut self, on: bool) {
         self.bus.record_edges = on;
+    }
+
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
+    /// time passes for the core.
+    pub fn finish_sending(&mut self, limit: u64) {
+        self.bus.finish_sending(limit);
+        self.drain();
     }
 
     /// Adds cycles beyond the instruction table, with their bounds and cause.
@@ -280,6 +291,7 @@ const SCS: std::ops::Range<u32> = 0xe000_e000..0xe000_f000;
 impl CarefulPort<'_> {
     /// Works out when the access happens and lets devices catch up to then.
     fn arrive(&mut self, address: u32, transfer: u32) {
+        let address = self.bus.behind_bit_band(address);
         if self.timing.on_io_port(address) {
             self.saved += 1;
         }
@@ -498,7 +510,7 @@ impl Port for CarefulPort<'_> {
         } else if PPB.contains(&address) && !self.is_device(address) {
             self.read_debug(address, size)
         } else {
-            match self.bus.read(address, size) {
+            match self.bus.core_read(address, size) {
                 Ok(value) => value,
                 Err(fault) => self.lost_load(fault.address)?,
             }
@@ -534,8 +546,8 @@ impl Port for CarefulPort<'_> {
         } else if PPB.contains(&address) && !self.is_device(address) {
             self.write_debug(address, value);
         } else {
-            match self.bus.write(address, size, value) {
-                Ok(()) => self.bus.code_written(address),
+            match self.bus.core_write(address, size, value) {
+                Ok(()) => {}
                 Err(fault) => self.lost_store(fault.address, size)?,
             }
         }

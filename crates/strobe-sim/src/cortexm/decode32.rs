@@ -1,8 +1,9 @@
 //! 32-bit encodings of ARMv7-M (DDI 0403, A5.3): which class, and the branches and system instructions.
 //!
-//! UNPREDICTABLE encodings: register 15 where the manual forbids it, lists and writebacks that contradict
-//! themselves are undefined here, as in QEMU; register 13 where the manual forbids it works like any other.
-//! Should-be-zero bits are ignored where no other instruction lies behind them.
+//! UNPREDICTABLE encodings: register 15 where the manual forbids it, lists that contradict themselves, and
+//! should-be bits that are not so are undefined here, as in QEMU. So are a base that is loaded or stored
+//! and written back, both halves of a result in one register, and one operand encoded twice but
+//! differently, all of which QEMU executes. Register 13 where the manual forbids it works like any other.
 
 use super::arch::Architecture;
 use super::decode::{bl_target, pc};
@@ -64,31 +65,88 @@ fn near(h: u16, k: u16) -> i32 {
 }
 
 fn system(arch: Architecture, h: u16, k: u16) -> Insn {
+    let (n, d) = (nibble(h, 0), nibble(k, 8));
     match h >> 4 & 0x7f {
-        0x38 if nibble(h, 0) != 15 => {
+        0x38 if n != 15 && k & 0x300 == 0 => {
             let mask = (k >> 10 & 3) as u8;
             // GE exists with the DSP extension only.
             match mask {
                 0 => Insn::Undefined,
                 1 | 3 if !arch.dsp => Insn::Undefined,
-                _ => Insn::Msr { n: nibble(h, 0), sysm: k as u8, mask },
+                _ => Insn::Msr { n, sysm: k as u8, mask },
             }
         }
-        0x3a if k & 0x700 == 0 => match k & 0xff {
+        0x3a if n == 15 && d == 0 => match k & 0xff {
             2 => Insn::Wfe,
             3 => Insn::Wfi,
             4 => Insn::Sev,
             // NOP, YIELD, DBG and reserved hints do nothing.
             _ => Insn::Nop,
         },
-        0x3b => match k >> 4 & 15 {
-            2 => Insn::Clrex,
+        0x3b if n == 15 && d == 15 => match k >> 4 & 15 {
+            2 if k & 15 == 15 => Insn::Clrex,
             4 => Insn::Dsb,
             5 => Insn::Dmb,
             6 => Insn::Isb,
             _ => Insn::Undefined,
         },
-        0x3e if nibble(k, 8) != 15 => Insn::Mrs { d: nibble(k, 8), sysm: k as u8 },
+        0x3e if n == 15 && d != 15 => Insn::Mrs { d, sysm: k as u8 },
         _ => Insn::Undefined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::decode;
+    use super::*;
+
+    /// Every first halfword with second ones from a small generator.
+    fn each(mut look: impl FnMut(u16, u16)) {
+        let mut state = 1u32;
+        for h in 0xe800..=0xffff {
+            for _ in 0..64 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                look(h, (state >> 16) as u16);
+            }
+        }
+    }
+
+    #[test]
+    fn armv6m_has_none_of_these() {
+        each(|h, k| {
+            let (insn, size) = decode(Architecture::V6M, 0x100, h, k);
+            assert_eq!(size, 4);
+            let known = matches!(
+                insn,
+                Insn::Bl { .. }
+                    | Insn::Msr { mask: 2, .. }
+                    | Insn::Mrs { .. }
+                    | Insn::Dsb
+                    | Insn::Dmb
+                    | Insn::Isb
+                    | Insn::Undefined
+            );
+            assert!(known, "{h:04x} {k:04x}: {insn:?}");
+        });
+        for h in 0..0xe800 {
+            let (v6m, _) = decode(Architecture::V6M, 0x100, h, 0);
+            let (v7m, _) = decode(Architecture::V7M, 0x100, h, 0);
+            // CBZ, IT and CPS of FAULTMASK are all that 16 bits gained.
+            let gained = matches!(v7m, Insn::Cbz { .. } | Insn::It { .. } | Insn::Cps { .. });
+            assert!(v6m == v7m || gained && v6m == Insn::Undefined, "{h:04x}: {v7m:?}");
+        }
+    }
+
+    /// What a core lacks is undefined there, and nothing else changes.
+    #[test]
+    fn extensions_only_add() {
+        each(|h, k| {
+            let on = |arch| decode(arch, 0x100, h, k).0;
+            let (m3, m4, m4f) =
+                (on(Architecture::V7M), on(Architecture::V7EM), on(Architecture::V7EM_FP));
+            assert!(m3 == m4 || m3 == Insn::Undefined, "{h:04x} {k:04x}: {m3:?} and {m4:?}");
+            assert!(m4 == m4f || m4 == Insn::NoCoprocessor, "{h:04x} {k:04x}: {m4f:?}");
+            assert!(!m4.is_fp(), "{h:04x} {k:04x}");
+        });
     }
 }

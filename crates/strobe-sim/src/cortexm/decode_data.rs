@@ -111,10 +111,13 @@ pub(super) fn plain_immediate(arch: Architecture, address: u32, h: u16, k: u16) 
     let imm16 = u32::from(h & 15) << 12 | imm12;
     let (low, high) = (imm5(k), (k & 31) as u8);
     let base = pc(address) & !3;
-    if d == 15 {
+    let op = h >> 4 & 31;
+    // Saturation and bit fields have no use for i and the bit between their numbers.
+    let stray = op & 0x10 != 0 && (h & 0x400 != 0 || k & 0x20 != 0);
+    if d == 15 || stray {
         return Insn::Undefined;
     }
-    match (h >> 4 & 31, n) {
+    match (op, n) {
         (0x00, 15) => Insn::MovConst { d, value: base.wrapping_add(imm12) },
         (0x00, n) => Insn::DataImm { op: DataOp::Add, d, n, value: imm12 },
         (0x04, _) => Insn::MovConst { d, value: imm16 },
@@ -123,8 +126,8 @@ pub(super) fn plain_immediate(arch: Architecture, address: u32, h: u16, k: u16) 
         (0x0c, _) => Insn::Movt { d, imm: imm16 as u16 },
         (0x16, n) if high >= low => Insn::Bfi { d, n, lsb: low, width: high - low + 1 },
         (_, 15) => Insn::Undefined,
-        (0x12, n) if low == 0 && arch.dsp => Insn::Ssat16 { d, n, to: high + 1 },
-        (0x1a, n) if low == 0 && arch.dsp => Insn::Usat16 { d, n, to: high },
+        (0x12, n) if low == 0 && high < 16 && arch.dsp => Insn::Ssat16 { d, n, to: high + 1 },
+        (0x1a, n) if low == 0 && high < 16 && arch.dsp => Insn::Usat16 { d, n, to: high },
         (0x10, n) => Insn::Ssat { d, n, to: high + 1, shift: Shift::Lsl, by: low },
         (0x12, n) if low != 0 => Insn::Ssat { d, n, to: high + 1, shift: Shift::Asr, by: low },
         (0x18, n) => Insn::Usat { d, n, to: high, shift: Shift::Lsl, by: low },
@@ -147,7 +150,7 @@ pub(super) fn register(arch: Architecture, h: u16, k: u16) -> Insn {
             let shift = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror][usize::from(op1 >> 1)];
             Insn::ShiftReg { shift, set: op1 & 1 != 0, d, n, m }
         }
-        (0..=5, 8..=15) => extend(arch, op1, d, n, m, (k >> 4 & 3) as u8 * 8),
+        (0..=5, 8..=11) => extend(arch, op1, d, n, m, (k >> 4 & 3) as u8 * 8),
         (_, 0..=7) if op1 >= 8 && arch.dsp && n != 15 => parallel(op1, op2, d, n, m),
         (8..=11, 8..=11) => miscellaneous(arch, op1, op2, d, n, m),
         _ => Insn::Undefined,

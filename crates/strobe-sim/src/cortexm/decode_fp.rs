@@ -77,6 +77,7 @@ fn data_processing(h: u16, k: u16) -> Insn {
         (0x9, true) => FpOp::Fnma,
         (0xa, false) => FpOp::Fma,
         (0xa, true) => FpOp::Fms,
+        (0xb, false) if k & 0xa0 != 0 => return Insn::Undefined,
         (0xb, false) => return Insn::FpImm { d, value: expand_immediate(h, k) },
         (0xb, true) => return one_operand(h, k),
         _ => return Insn::Undefined,
@@ -107,6 +108,7 @@ fn one_operand(h: u16, k: u16) -> Insn {
         (3, true) => convert(Conversion::SingleToHalfTop),
         (4, false) => op(FpOp::Cmp),
         (4, true) => op(FpOp::CmpE),
+        (5, _) if k & 0x2f != 0 => Insn::Undefined,
         (5, false) => op(FpOp::CmpZero),
         (5, true) => op(FpOp::CmpEZero),
         (8, false) => convert(Conversion::UnsignedToSingle),
@@ -134,8 +136,9 @@ fn transfer(h: u16, k: u16) -> Insn {
     let (t, to_core) = (nibble(k, 12), h & 0x10 != 0);
     let op = h >> 5 & 7;
     let n = match (is_double(k), op) {
+        _ if k & 0x6f != 0 => return Insn::Undefined,
         (false, 0) => single_n(h, k),
-        (false, 7) if h & 15 == 1 => {
+        (false, 7) if h & 15 == 1 && k & 0x80 == 0 => {
             return match (to_core, t) {
                 (true, t) => Insn::Vmrs { t },
                 (false, 15) => Insn::Undefined,
@@ -143,7 +146,7 @@ fn transfer(h: u16, k: u16) -> Insn {
             };
         }
         // Dn[x]: D is bit 7 and must be 0, x bit 21.
-        (true, 0 | 1) if k & 0xe0 == 0 => nibble(h, 0) << 1 | op as u8,
+        (true, 0 | 1) if k & 0x80 == 0 => nibble(h, 0) << 1 | op as u8,
         _ => return Insn::Undefined,
     };
     match (to_core, t) {

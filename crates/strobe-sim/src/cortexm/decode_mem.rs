@@ -69,7 +69,9 @@ fn exclusive_or_table(h: u16, k: u16) -> Insn {
     if h & 0x80 == 0 {
         let imm = (k & 0xff) * 4;
         return match load {
-            true if n != 15 && t != 15 => Insn::LoadExclusive { size: Size::Word, t, n, imm },
+            true if n != 15 && t != 15 && d == 15 => {
+                Insn::LoadExclusive { size: Size::Word, t, n, imm }
+            }
             false => store_exclusive(Size::Word, d, t, n, imm),
             true => Insn::Undefined,
         };
@@ -77,9 +79,13 @@ fn exclusive_or_table(h: u16, k: u16) -> Insn {
     let size = if k & 0x10 == 0 { Size::Byte } else { Size::Half };
     match (load, k >> 4 & 15) {
         // The base may be the PC: the table follows.
-        (true, 0 | 1) if m != 15 => Insn::TableBranch { n, m, half: size == Size::Half },
-        (true, 4 | 5) if n != 15 && t != 15 => Insn::LoadExclusive { size, t, n, imm: 0 },
-        (false, 4 | 5) => store_exclusive(size, m, t, n, 0),
+        (true, 0 | 1) if m != 15 && t == 15 && d == 0 => {
+            Insn::TableBranch { n, m, half: size == Size::Half }
+        }
+        (true, 4 | 5) if n != 15 && t != 15 && d == 15 && m == 15 => {
+            Insn::LoadExclusive { size, t, n, imm: 0 }
+        }
+        (false, 4 | 5) if d == 15 => store_exclusive(size, m, t, n, 0),
         _ => Insn::Undefined,
     }
 }

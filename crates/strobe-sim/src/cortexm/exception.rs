@@ -5,12 +5,14 @@
 
 use strobe_model::{Bounds, Cause};
 
+use super::block::{in_flash, jump_wait};
 use super::core::{Machine, Sleep};
 use super::fault::{ExceptionStep, Fault};
 use super::nvic::IDLE_PRIORITY;
 use super::run::Stop;
 use super::system::number;
 use crate::device::Size;
+use crate::flash::{HalfCycles, bounds};
 use crate::observe::{Observer, Stack, Transfer, TransferKind, Wait};
 
 /// Words of a stacked frame: R0-R3, R12, LR, return address, xPSR.
@@ -136,7 +138,7 @@ impl<O: Observer> Machine<O> {
         wait: Wait,
         after: Option<u16>,
     ) -> Result<(), Stop> {
-        let (exception, vector) = self.vector(exception, from)?;
+        let (exception, entry, vector) = self.vector(exception, from)?;
         let pended_at = self.system.nvic.pended_at(exception).min(self.now);
         self.system.nvic.activate(exception);
         self.cpu.set_mode(exception, false);
@@ -149,37 +151,55 @@ impl<O: Observer> Machine<O> {
         self.cpu.fp_ready = false;
         self.system.event = true;
         self.check = true;
+        let start = self.now;
         self.add_wait(self.cpu.pc, wait);
+        if in_flash(entry, &self.bus) {
+            self.flash_wait(Cause::DataWait, self.bus.flash_timing.data_read, self.cpu.pc);
+        }
+        self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), self.cpu.pc);
         self.report_transfer(
             TransferKind::ExceptionEntry {
                 exception,
                 pended_at,
                 interrupted_sp,
                 after,
-                cost: wait.likely as u64,
+                cost: self.now - start,
             },
             from,
         );
         Ok(())
     }
 
-    /// An exception's vector. On ARMv7-M one that cannot be read is a HardFault, whose own must be there.
-    fn vector(&mut self, exception: u16, pc: u32) -> Result<(u16, u32), Stop> {
+    /// The address and value of an exception's vector. On ARMv7-M one that cannot be read is a HardFault, whose
+    /// own must be there.
+    fn vector(&mut self, exception: u16, pc: u32) -> Result<(u16, u32, u32), Stop> {
         let table = self.vectors.wrapping_add(self.system.vtor);
-        let address = table.wrapping_add(4 * u32::from(exception));
-        let read = self.bus.read(address, Size::Word);
+        let entry = table.wrapping_add(4 * u32::from(exception));
+        let read = self.bus.read(entry, Size::Word);
         if read.is_ok() || !self.system.arch().v7m {
-            return Ok((exception, read.unwrap_or(0)));
+            return Ok((exception, entry, read.unwrap_or(0)));
         }
-        let fault = Fault::Exception { step: ExceptionStep::Vector, address, protected: false };
+        let step = ExceptionStep::Vector;
+        let fault = Fault::Exception { step, address: entry, protected: false };
         if self.system.nvic.priority_of(exception) > -1 {
             self.pend_fault(fault, pc, None)?;
-            let hard_fault = table.wrapping_add(4 * u32::from(number::HARD_FAULT));
-            if let Ok(vector) = self.bus.read(hard_fault, Size::Word) {
-                return Ok((number::HARD_FAULT, vector));
+            let entry = table.wrapping_add(4 * u32::from(number::HARD_FAULT));
+            if let Ok(vector) = self.bus.read(entry, Size::Word) {
+                return Ok((number::HARD_FAULT, entry, vector));
             }
         }
         Err(self.lockup(fault, pc))
+    }
+
+    /// What flash adds on the way into a handler or out of it. The figures of the manuals are for memory that
+    /// answers at once; how much of a wait their other cycles hide nobody says, so it may be nothing.
+    fn flash_wait(&mut self, cause: Cause, cost: HalfCycles, pc: u32) {
+        if cost.is_zero() {
+            return;
+        }
+        let b = bounds(cost, self.carry.take(cost));
+        let (likely, high) = (b.likely as i64, b.high as i64);
+        self.add_wait(pc, Wait { cause, low: 0, likely, high });
     }
 
     /// Stacks the caller-saved registers on the stack in use (PushStack, B1.5.6).
@@ -301,6 +321,7 @@ impl<O: Observer> Machine<O> {
     /// The frame is back: what that cost, and whether the core goes on sleeping.
     fn leave(&mut self, ended: u16, from: u32, cost: Bounds) {
         self.add_wait(from, Wait::of(Cause::ExceptionExit, cost));
+        self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), from);
         self.system.event = true;
         self.check = true;
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);

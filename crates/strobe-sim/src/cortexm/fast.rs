@@ -9,7 +9,8 @@ use super::jit::Left;
 use super::run::{EXC_RETURN, End, Stop};
 use super::{exec_branch, irregular};
 use crate::device::Size;
-use crate::observe::{Observer, TransferKind};
+use crate::observe::{Observer, TransferKind, Wait};
+use strobe_model::{Bounds, Cause};
 
 impl<O: Observer> Machine<O> {
     /// Runs blocks until one does not fit before the horizon, needs care, or is not decoded yet.
@@ -59,11 +60,10 @@ impl<O: Observer> Machine<O> {
         if O::COUNTS {
             self.observer.block(id, jumped, 1);
         }
-        if block.plain {
-            self.warm(id);
-        } else {
+        if !block.plain {
             self.settle(id);
         }
+        self.warm(id);
         Left::Ended(id, end)
     }
 
@@ -153,6 +153,13 @@ impl<O: Observer> Machine<O> {
             let cost = jump_wait(self.cpu.pc, &self.bus);
             if !cost.is_zero() {
                 self.fetch_wait(cost, from);
+            }
+        }
+        if self.cpu.pc & 2 != 0 {
+            let first = self.bus.peek(self.cpu.pc, Size::Half);
+            let late = self.timing.refill_at(self.cpu.pc, first);
+            if late > 0 {
+                self.add_wait(from, Wait::of(Cause::Refill, Bounds::exact(late.into())));
             }
         }
         if O::FLOW {

@@ -348,6 +348,11 @@ impl Insn {
         )
     }
 
+    /// Whether the floating-point unit works on it for long (VDIV, VSQRT).
+    pub(crate) fn is_long_fp(self) -> bool {
+        matches!(self, Insn::Fp { op: FpOp::Div | FpOp::Sqrt, .. })
+    }
+
     /// Transfers on the data bus: at least as many as it makes.
     pub(crate) fn transfers(self) -> u32 {
         use Insn::*;

@@ -24,6 +24,14 @@ pub(crate) struct Deviations {
     spent: Vec<(usize, Work)>,
 }
 
+impl Deviations {
+    /// Of a run that has done nothing otherwise so far.
+    pub(super) fn clear(&mut self) {
+        self.skipped.clear();
+        self.spent.clear();
+    }
+}
+
 /// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right there, and
 /// behind the block.
 pub(super) fn run(
@@ -32,8 +40,7 @@ pub(super) fn run(
     block: &Block,
     deviations: &mut Deviations,
 ) -> Result<End, usize> {
-    deviations.skipped.clear();
-    deviations.spent.clear();
+    deviations.clear();
     let body = block.body as usize;
     for (at, &insn) in block.insns.iter().enumerate() {
         let it = block.it_at(at);
@@ -68,7 +75,7 @@ impl<O: Observer> Machine<O> {
             self.slack.0 -= literal.likely - literal.low;
             self.slack.1 -= literal.high - literal.likely;
             if O::COUNTS {
-                self.observer.skipped(id, at);
+                self.observer.skipped(id, at, 1);
             }
         }
         for i in 0..self.deviations.spent.len() {

@@ -9,15 +9,22 @@
 
 mod build;
 mod code;
+mod effect;
 mod flags;
+mod float;
 mod memory;
 mod ops;
 mod region;
+mod transfer;
+mod vary;
+mod wide;
 
 use self::code::{Code, Frame};
+use self::region::{Otherwise, Place};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
 use super::run::End;
+use super::timing::MOST_FOR_OPERANDS;
 use crate::bus::Bus;
 use crate::flash::HalfCycles;
 use crate::observe::{Observer, Wait};
@@ -47,12 +54,25 @@ struct Slot {
     waited: u64,
 }
 
+/// What compiled code counts of an instruction that does or costs something else from run to run.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Event {
+    /// Times its condition failed, or times it took longer than the least.
+    count: u64,
+    /// Cycles beyond the least, likely figure.
+    likely: u64,
+}
+
 /// A region: its blocks, its code and what that has counted.
 struct Region {
     blocks: Vec<BlockId>,
     /// For each block: its jump stays inside, so that the code pays for the target's wait.
     inside: Vec<bool>,
     slots: Box<[Slot]>,
+    places: Vec<Place>,
+    /// For each of the places.
+    events: Box<[Event]>,
     code: Code,
 }
 
@@ -120,10 +140,12 @@ impl Jit {
         let ids: Vec<BlockId> = plan.blocks.iter().map(|b| b.id).collect();
         let inside = plan.blocks.iter().map(|b| b.target.is_some()).collect();
         let slots = vec![Slot::default(); plan.blocks.len()].into();
+        let events = vec![Event::default(); plan.events.len()].into();
+        let places = plan.events;
         for (entry, at) in (0..).zip(plan.entries) {
             blocks.all[ids[at] as usize].compiled = Some(Compiled { region, entry });
         }
-        self.regions.push(Region { blocks: ids, inside, slots, code });
+        self.regions.push(Region { blocks: ids, inside, slots, places, events, code });
     }
 }
 
@@ -164,6 +186,7 @@ impl<O: Observer> Machine<O> {
             more,
             flash: self.bus.flash.data.as_ptr(),
             slots: region.slots.as_mut_ptr(),
+            events: region.events.as_mut_ptr(),
         };
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
@@ -176,7 +199,11 @@ impl<O: Observer> Machine<O> {
             code::ExitKind::Next => Left::Ended(id, End::Next),
             code::ExitKind::Direct => Left::Ended(id, End::Direct),
             code::ExitKind::Indirect => Left::Ended(id, End::Indirect(frame.value)),
-            code::ExitKind::Miss => Left::Miss(id, exit.at),
+            code::ExitKind::Miss => {
+                // What this run did otherwise is settled already.
+                self.deviations.clear();
+                Left::Miss(id, exit.at)
+            }
         }
     }
 
@@ -184,6 +211,7 @@ impl<O: Observer> Machine<O> {
     pub(super) fn forget_code(&mut self) {
         self.take_counts();
         self.jit.clear();
+        self.resume = None;
         self.observer.forget();
     }
 
@@ -209,6 +237,21 @@ impl<O: Observer> Machine<O> {
                 if region.inside[at] && slot.jumped > 0 && !block.target_wait.is_zero() {
                     let wait = waits(block.target_wait, slot.jumped, slot.waited);
                     self.observer.wait(block.address(block.body as usize), wait);
+                }
+            }
+            for (event, place) in region.events.iter_mut().zip(&region.places) {
+                let Event { count, likely } = std::mem::take(event);
+                if count == 0 {
+                    continue;
+                }
+                let id = region.blocks[place.block];
+                if place.otherwise == Otherwise::Skipped {
+                    self.observer.skipped(id, place.at, count);
+                } else {
+                    let block = &self.blocks.all[id as usize];
+                    let high = (count * u64::from(MOST_FOR_OPERANDS)) as i64;
+                    let wait = Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high };
+                    self.observer.wait(block.address(place.at), wait);
                 }
             }
         }

@@ -118,6 +118,14 @@ impl<O: Observer> Machine<O> {
                     continue;
                 }
             }
+            if let Some((id, at)) = self.resume.take()
+                && self.cpu.pc == self.blocks.all[id as usize].address(at)
+            {
+                if let Err(stop) = self.run_carefully(id, at) {
+                    return stop;
+                }
+                continue;
+            }
             let id = match self.block_at_pc() {
                 Ok(id) => id,
                 Err(stop) => return stop,
@@ -174,6 +182,9 @@ impl<O: Observer> Machine<O> {
             self.system_reset(cause);
         }
         self.system.event |= std::mem::take(&mut self.bus.event);
+        if std::mem::take(&mut self.bus.nmi) {
+            self.system.pend_nmi(self.now);
+        }
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
@@ -315,10 +326,18 @@ impl<O: Observer> Machine<O> {
         let Some(id) = self.blocks.decode(pc, self.cpu.it, &self.bus, &self.timing) else {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);
         };
-        let block = &self.blocks.all[id as usize];
-        if self.bus.is_ram(pc) && self.bus.note_code_in_ram(block.start, block.end) {
-            // Compiled code does not look whether its stores hit this code.
-            self.forget_compiled();
+        let real = self.bus.unalias(pc);
+        if self.bus.is_ram(real) {
+            let block = &self.blocks.all[id as usize];
+            let size = block.end.wrapping_sub(block.start);
+            if self.bus.note_code_in_ram(real, real.wrapping_add(size)) {
+                // Compiled code does not look whether its stores hit this code.
+                self.forget_compiled();
+            }
+        } else if self.bus.flash.writable {
+            let block = &self.blocks.all[id as usize];
+            let size = block.end.wrapping_sub(block.start);
+            self.bus.note_writable_code(real, real.wrapping_add(size));
         }
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);

@@ -269,6 +269,12 @@ impl System {
         self.event |= pended && self.scr & 0x10 != 0;
     }
 
+    /// The non-maskable interrupt line has risen.
+    pub(crate) fn pend_nmi(&mut self, now: u64) {
+        self.nvic.pending.set(number::NMI, true);
+        self.nvic.note_pended(number::NMI, now);
+    }
+
     /// A handler has ended.
     pub(crate) fn deactivate(&mut self, exception: u16, now: u64) {
         let again = self.nvic.deactivate(exception, now);

@@ -8,6 +8,7 @@ use strobe_model::{Bounds, Cause, CauseCycles};
 use super::arch::Architecture;
 use super::exec::Work;
 use super::insn::Insn;
+use super::neighbours::{self, Placed};
 use super::timing_v7m;
 
 /// Cycles of an instruction whose condition failed (IT).
@@ -81,12 +82,14 @@ pub struct Cost {
     pub load_store: u8,
     /// Further cycles if it jumps: the pipeline fills again.
     pub refill: u8,
+    /// Cycles that it waits for its own fetch, even from memory that does not wait.
+    pub fetch: u8,
 }
 
 impl Cost {
     /// Cycles when the instruction does not jump.
     pub fn straight(self) -> u32 {
-        u32::from(self.execute) + u32::from(self.load_store)
+        u32::from(self.execute) + u32::from(self.load_store) + u32::from(self.fetch)
     }
 
     /// Cycles when it jumps.
@@ -100,6 +103,7 @@ impl Cost {
         sum[Cause::Execute] = u64::from(self.execute) * count;
         sum[Cause::LoadStore] = u64::from(self.load_store) * count;
         sum[Cause::Refill] = u64::from(self.refill) * taken;
+        sum[Cause::FetchWait] = u64::from(self.fetch) * count;
         sum
     }
 }
@@ -148,7 +152,24 @@ impl Timing {
             Wfi | Wfe => (2, 0, 0),
             _ => (1, 0, 0),
         };
-        Cost { execute, load_store, refill }
+        Cost { execute, load_store, refill, fetch: 0 }
+    }
+
+    /// The costs of a straight run of code that begins behind a change of flow. On a Cortex-M3 or M4 they
+    /// depend on their neighbours.
+    pub fn costs(&self, code: &[Placed]) -> Vec<Cost> {
+        if self.kind.architecture().v7m {
+            neighbours::costs(self.kind, code, |insn| self.cost(insn))
+        } else {
+            code.iter().map(|placed| self.cost(placed.insn)).collect()
+        }
+    }
+
+    /// Further cycles of a jump to an instruction whose first halfword this is: the first fetch brings only
+    /// half of a 32-bit instruction in the middle of a word (measured on M3 and M4).
+    pub(crate) fn refill_at(&self, target: u32, first: Option<u32>) -> u8 {
+        let wide = first.is_some_and(|half| half >> 11 & 0x1f >= 0x1d);
+        u8::from(self.kind.architecture().v7m && target & 2 != 0 && wide)
     }
 
     /// What the operands add to an instruction's table row.

@@ -1,9 +1,8 @@
 //! Instruction timing of Cortex-M3 (DDI 0337, table 3-1) and Cortex-M4 (DDI 0439, tables 3-1 and 7-1) at zero
 //! wait states, as far as an instruction has a fixed figure of its own.
 //!
-//! Not here yet: what depends on neighbours (loads and stores that pair or hide, IT folding, 32-bit
-//! instructions that straddle words), on the alignment of a jump's target (the refill is 1 to 3 cycles, 2
-//! here), and the integer code that goes on under a floating-point division.
+//! What depends on the instructions before is in `neighbours`. A jump's refill is 1 to 3 cycles by the
+//! tables; it is 2 here, and 3 where the target is a 32-bit instruction that straddles words.
 
 use strobe_model::Bounds;
 
@@ -69,7 +68,7 @@ pub(super) fn cost(kind: CoreKind, insn: Insn) -> Cost {
         FpToCores { .. } | FpFromCores { .. } => (2, 0, 0),
         _ => (1, 0, 0),
     };
-    Cost { execute, load_store, refill }
+    Cost { execute, load_store, refill, fetch: 0 }
 }
 
 fn accumulates(op: super::op::LongOp) -> bool {

@@ -67,19 +67,38 @@ fn run(rig: &mut Rig, step: &Step) {
     }
 }
 
+/// A board with its registers that enable clocks.
+type Subject = (&'static str, &'static [u32]);
+
+/// Between them they have every model.
+const BOARDS: [Subject; 2] = [
+    ("stm32f070cb", &[0x4002_1014, 0x4002_1018, 0x4002_101c]),
+    ("stm32f407", &[0x4002_3830, 0x4002_3834, 0x4002_3838, 0x4002_3840, 0x4002_3844]),
+];
+
 /// With all clocks on, so that the accesses arrive.
-fn clocked() -> Rig {
-    let mut rig = Rig::builtin("stm32f070cb");
-    for enable in [0x4002_1014, 0x4002_1018, 0x4002_101c] {
-        rig.write32(enable, u32::MAX);
-    }
+fn clocked((board, enables): Subject) -> Rig {
+    let mut rig = Rig::builtin(board);
+    enables.iter().for_each(|&enable| rig.write32(enable, u32::MAX));
     rig
+}
+
+#[test]
+fn every_model_is_on_some_board() {
+    let boards = BOARDS.map(|(board, _)| crate::board::Board::builtin_text(board).unwrap());
+    for (model, _) in super::models() {
+        let entry = format!("model = \"{model}\"");
+        assert!(boards.iter().any(|text| text.contains(&entry)), "{model}");
+    }
 }
 
 proptest! {
     #[test]
-    fn random_accesses_never_panic(steps in prop::collection::vec(step(), 1..200)) {
-        let mut rig = clocked();
+    fn random_accesses_never_panic(
+        board in prop::sample::select(&BOARDS),
+        steps in prop::collection::vec(step(), 1..200),
+    ) {
+        let mut rig = clocked(board);
         steps.iter().for_each(|step| run(&mut rig, step));
         prop_assert!(rig.bus.next_due >= rig.bus.now);
     }
@@ -87,10 +106,11 @@ proptest! {
     /// A device of its own, so that all steps meet it.
     #[test]
     fn random_accesses_to_one_device_never_panic(
+        board in prop::sample::select(&BOARDS),
         device in any::<usize>(),
         steps in prop::collection::vec(step(), 1..200),
     ) {
-        let mut rig = clocked();
+        let mut rig = clocked(board);
         for step in steps {
             let step = match step {
                 Step::Read(_, register, size) => Step::Read(device, register, size),

@@ -10,10 +10,18 @@ name = 'rig'
 description = 'devices under test'
 clock_hz = 8_000_000
 core = { model = 'cortex-m0', multiplier_cycles = 1, irq_lines = 32, cpuid = 0x410c_c200 }
-memory = [
-  { name = 'flash', kind = 'flash', base = 0x0800_0000, size = 0x400, alias = 0 },
-  { name = 'ram', kind = 'ram', base = 0x2000_0000, size = 0x1000 },
-]
+
+[[memory]]
+name = 'flash'
+kind = 'flash'
+base = 0x0800_0000
+size = 0x400
+alias = 0
+[[memory]]
+name = 'ram'
+kind = 'ram'
+base = 0x2000_0000
+size = 0x1000
 ";
 
 /// Where the rig's RAM starts.
@@ -37,7 +45,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A bare board with these devices (and anything else a board file may hold).
+    /// A bare board with these devices (and anything else a board file may hold, further memories for one).
     pub(crate) fn new(devices: &str) -> Rig {
         let board = Board::parse(&format!("{BARE}{devices}")).expect("the test's board file");
         Rig { bus: board.build().expect("it has been parsed") }

@@ -221,13 +221,13 @@ impl Observer for Counts {
         }
     }
 
-    fn skipped(&mut self, id: BlockId, at: usize) {
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
         if self.active {
             let block = &mut self.blocks[id as usize];
             if block.skipped.is_empty() {
                 block.skipped = vec![0; block.meta.len()];
             }
-            block.skipped[at] += 1;
+            block.skipped[at] += times;
         }
     }
 

@@ -63,7 +63,7 @@ impl Core {
         let mut machine = Machine::new(bus, &options, ());
         machine.set_stops(calls);
         // Nearly everything as host code, against the interpreter and QEMU.
-        machine.set_compile_after(if kind.architecture().v7m { None } else { Some(2) }); // TEMP
+        machine.set_compile_after(Some(2));
         machine.reset().expect("the vector table can be read");
         let seed = if let Stride::Random { seed, .. } = stride { seed } else { 0 };
         Self { machine, kind, stride, rng: Rng::new(seed), exit_code: None }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use strobe_sim::cortexm::timing::CoreKind;
 
 use crate::machine::{Core, Stride};
-use crate::prove::prove;
+use crate::prove::{prove, prove_on};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -20,6 +20,20 @@ fn prebuilt(name: &str) -> PathBuf {
 fn prebuilt_firmware() {
     for (name, exit_code) in [("generic-c", 42), ("crc-rs", 0), ("wordcount", 0)] {
         let proof = prove(name, &prebuilt(name));
+        assert_eq!(proof.exit_code, exit_code, "{name}");
+        eprintln!("{name}: {} instructions agree", proof.instructions);
+    }
+}
+
+/// The same sources for a Cortex-M3, and arithmetic of all kinds for a Cortex-M4 with its floating-point unit.
+#[test]
+fn prebuilt_firmware_for_armv7m() {
+    for (kind, name, exit_code) in [
+        (CoreKind::CortexM3, "generic-c-m3", 42),
+        (CoreKind::CortexM3, "x25519-c-m3", 0),
+        (CoreKind::CortexM4f, "numbers-m4f", 0),
+    ] {
+        let proof = prove_on(kind, name, &prebuilt(name));
         assert_eq!(proof.exit_code, exit_code, "{name}");
         eprintln!("{name}: {} instructions agree", proof.instructions);
     }
@@ -45,6 +59,26 @@ fn x25519_in_lockstep_and_to_the_cycle() {
         assert!(difference <= 2 * without, "simulated {simulated}, counted {count:?}");
         eprintln!("x25519-c: simulated {simulated} cycles, counted {}", count.cycles);
     }
+}
+
+/// Whatever programs somebody has put below `target/lockstep/cortex-m3` and `target/lockstep/cortex-m4f`: they must run on
+/// QEMU's machines for these cores without devices, and end by semihosting.
+#[test]
+#[ignore = "takes as long as the programs found"]
+fn programs_found_for_armv7m() {
+    let mut total = 0;
+    for (kind, name) in [(CoreKind::CortexM3, "cortex-m3"), (CoreKind::CortexM4f, "cortex-m4f")] {
+        let directory = root().join("target/lockstep").join(name);
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        let mut elves: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+        elves.sort();
+        for elf in elves {
+            let proof = prove_on(kind, &elf.display().to_string(), &elf);
+            eprintln!("{}: {} agree", elf.display(), proof.instructions);
+            total += proof.instructions;
+        }
+    }
+    assert!(total > 0, "no programs below target/lockstep");
 }
 
 /// Sixteen programs nobody here wrote, fifty-six million instructions.

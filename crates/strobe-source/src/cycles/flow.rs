@@ -5,8 +5,6 @@ use std::ops::Range;
 use strobe_model::{CausedCycles, CycleRange};
 use strobe_sim::cortexm::insn::Insn;
 
-use super::add;
-
 /// One instruction with its price.
 pub(crate) struct Step {
     pub address: u32,
@@ -22,11 +20,21 @@ pub(crate) struct Step {
 
 impl Step {
     pub fn jump_cost(&self) -> CycleRange {
-        self.jump.iter().fold(CycleRange::exact(0), |sum, part| add(sum, part.cycles))
+        self.jump.iter().fold(CycleRange::exact(0), |sum, part| sum.plus(part.cycles))
     }
 
-    pub fn conditional(&self) -> bool {
-        matches!(self.insn, Insn::BCond { .. })
+    /// Cycles whichever way it goes.
+    pub fn cycles(&self) -> CycleRange {
+        let jumping = self.straight.plus(self.jump_cost());
+        match self.insn {
+            Insn::BCond { .. } => self.straight.or(jumping),
+            _ => jumping,
+        }
+    }
+
+    /// It jumps to an address that only the run knows.
+    pub fn goes_anywhere(&self) -> bool {
+        !self.jump.is_empty() && self.insn.target().is_none()
     }
 
     fn is_call(&self) -> bool {
@@ -38,6 +46,8 @@ impl Step {
 pub(crate) struct Block {
     pub first: usize,
     pub last: usize,
+    /// Cycles of one pass, whichever way it is left.
+    pub cycles: CycleRange,
     /// (block, cycles up to its start when leaving this way).
     successors: Vec<(usize, CycleRange)>,
     /// Cycles when the function is left here: by return, tail call, or for ever.
@@ -87,9 +97,9 @@ impl Flow {
         let ends = self.blocks.iter().zip(&reached).filter_map(|(block, at)| {
             let (least, most) = (*at)?;
             let leaves = block.leaves?;
-            Some((add(least, leaves), add(most, leaves)))
+            Some((least.plus(leaves), most.plus(leaves)))
         });
-        ends.reduce(|a, b| (least(a.0, b.0), most(a.1, b.1))).map(|(a, b)| join(a, b))
+        ends.reduce(|a, b| (least(a.0, b.0), most(a.1, b.1))).map(|(a, b)| a.or(b))
     }
 
     /// Least and most cycles from the start of `from` to the start of each block inside, going forward
@@ -104,7 +114,7 @@ impl Flow {
                 if !inside[next] || self.position[next] <= self.position[block] {
                     continue;
                 }
-                let (a, b) = (add(low, cost), add(high, cost));
+                let (a, b) = (low.plus(cost), high.plus(cost));
                 reached[next] = Some(match reached[next] {
                     None => (a, b),
                     Some((x, y)) => (least(x, a), most(y, b)),
@@ -127,7 +137,7 @@ impl Flow {
                 let mut inside = vec![false; self.blocks.len()];
                 body.iter().for_each(|&b| inside[b] = true);
                 let Some((low, high)) = self.reach(header, &inside)[latch] else { continue };
-                let per_iteration = join(add(low, cost), add(high, cost));
+                let per_iteration = low.plus(cost).or(high.plus(cost));
                 found.push(Loop { header, latch, body, depth: 0, per_iteration });
             }
         }
@@ -191,10 +201,12 @@ fn blocks(steps: &[Step], range: &Range<u32>) -> Vec<Block> {
     let block_at = |address: u32| firsts.binary_search(&index(address)?).ok();
     let build = |(n, &first): (usize, &usize)| {
         let last = firsts.get(n + 1).map_or(steps.len(), |&next| next) - 1;
-        let straight =
-            steps[first..=last].iter().fold(CycleRange::exact(0), |sum, s| add(sum, s.straight));
+        // Calls inside a block jump, too: whether or not the callee is looked at, they refill.
+        let before =
+            steps[first..last].iter().fold(CycleRange::exact(0), |n, s| n.plus(s.cycles()));
         let step = &steps[last];
-        let jumping = add(straight, step.jump_cost());
+        let straight = before.plus(step.straight);
+        let jumping = straight.plus(step.jump_cost());
         let mut successors = Vec::new();
         let mut leaves = None;
         if !step.is_call() && !step.jump.is_empty() {
@@ -204,24 +216,15 @@ fn blocks(steps: &[Step], range: &Range<u32>) -> Vec<Block> {
             }
         }
         if step.insn.falls_through() {
-            // A call's refill is paid whether or not the callee is looked at.
             let cost = if step.is_call() { jumping } else { straight };
             match block_at(step.end) {
                 Some(next) => successors.push((next, cost)),
                 None => leaves = Some(cost),
             }
         }
-        Block { first, last, successors, leaves }
+        Block { first, last, cycles: before.plus(step.cycles()), successors, leaves }
     };
-    let mut blocks: Vec<Block> = firsts.iter().enumerate().map(build).collect();
-    // Calls inside a block jump too.
-    for block in &mut blocks {
-        let calls = steps[block.first..block.last].iter().filter(|s| s.is_call());
-        let extra = calls.fold(CycleRange::exact(0), |sum, s| add(sum, s.jump_cost()));
-        block.successors.iter_mut().for_each(|(_, cost)| *cost = add(*cost, extra));
-        block.leaves = block.leaves.map(|cost| add(cost, extra));
-    }
-    blocks
+    firsts.iter().enumerate().map(build).collect()
 }
 
 fn reverse_post_order(blocks: &[Block]) -> Vec<usize> {
@@ -254,10 +257,4 @@ fn least(a: CycleRange, b: CycleRange) -> CycleRange {
 
 fn most(a: CycleRange, b: CycleRange) -> CycleRange {
     if (b.max, b.min) > (a.max, a.min) { b } else { a }
-}
-
-/// One range from the cheapest and the dearest way; the likely figure holds only if they are the same.
-fn join(low: CycleRange, high: CycleRange) -> CycleRange {
-    let likely = if low == high { low.likely } else { None };
-    CycleRange { min: low.min, max: high.max, likely }
 }

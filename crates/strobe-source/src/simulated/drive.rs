@@ -34,6 +34,9 @@ const MAX_ARRIVALS: usize = 1 << 20;
 /// Cycles between two looks at serial ports and the progress bar.
 const CHUNK: u64 = 1 << 22;
 
+/// Cycles for serial devices to send what they hold at the end.
+const SENDING_LIMIT: u64 = 1 << 32;
+
 /// A moment of the run with the models' slack up to then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mark {
@@ -163,9 +166,25 @@ impl Run {
                 Stop::Interrupted => break EndReason::Interrupted,
             }
         };
-        self.serve(host);
         self.close_window();
+        if !self.was_cut_short(&reason) {
+            let limit = self.machine.cycles().saturating_add(SENDING_LIMIT);
+            self.machine.finish_sending(limit);
+        }
+        self.serve(host);
         reason
+    }
+
+    /// Whether the run ended at a time or place that somebody chose; elsewhere the firmware itself came to
+    /// an end, and on a board its serial devices would still send what they hold.
+    fn was_cut_short(&self, reason: &EndReason) -> bool {
+        matches!(
+            reason,
+            EndReason::Limit
+                | EndReason::DefaultLimit
+                | EndReason::Reached { .. }
+                | EndReason::Interrupted
+        )
     }
 
     /// The cycle to stop at and what that would mean.
@@ -291,7 +310,8 @@ fn marks(
 ) -> Result<Marks, Error> {
     let (mut pins, mut arrivals) = (Vec::new(), Vec::new());
     for name in names {
-        let upper = name.to_ascii_uppercase();
+        let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let upper = named.map_or(name.as_str(), |(_, pin)| pin).to_ascii_uppercase();
         let looks_like_pin = upper.len() >= 3
             && upper.starts_with('P')
             && upper.as_bytes()[1].is_ascii_uppercase()

@@ -120,8 +120,9 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let counts = &run.machine.observer.0;
     let why = |cause: Cause| match cause {
         Cause::FetchWait | Cause::DataWait => {
-            let (wait_states, prefetch) = run.machine.bus.flash_state;
-            board.flash_timing_at(wait_states, prefetch).map_or_else(
+            let bus = &run.machine.bus;
+            let (wait_states, prefetch) = bus.flash_state;
+            board.flash_timing_with(wait_states, prefetch, bus.flash_caches).map_or_else(
                 || {
                     "accesses through the peripheral bridge wait; no manual says how long"
                         .to_owned()
@@ -279,9 +280,13 @@ fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = &run.machine.bus;
     let unclocked = |u: Unclocked| {
         let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
+        let fate = if bus.answers_unclocked() {
+            "it answers all the same, the chip would not"
+        } else {
+            "it reads as zero and ignores writes, as on the chip"
+        };
         let text = format!(
-            "{} was accessed while its clock was off: it reads as zero and ignores writes, as on the chip; \
-             set {enable} first (first access from {})",
+            "{} was accessed while its clock was off: {fate}; set {enable} first (first access from {})",
             u.device,
             names.describe(u.first_pc).swap_remove(0)
         );

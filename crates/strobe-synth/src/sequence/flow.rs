@@ -27,13 +27,19 @@ impl Gen {
         let letters = if cond == 14 { 0 } else { self.rng.below(8) as u8 };
         let stop = 8 >> (length - 1);
         let mask = letters << 1 & !(stop | (stop - 1)) & 15 | stop;
-        self.keeping(bit(base), |this| {
+        // Exceptions from inside: the frame keeps what is left of the block.
+        let may_pend = self.options.exceptions && self.may_call && self.rng.one_in(3);
+        let pend = may_pend.then(|| self.keeping_for(bit(base), Self::ready_to_pend));
+        let kept = pend.map_or(0, |(rn, rt)| bit(rn) | bit(rt)) | bit(base);
+        self.keeping(kept, |this| {
             this.emit(Insn::It { cond, mask });
             for left in (0..length).rev() {
-                if left == 0 && this.rng.one_in(4) {
-                    this.conditional_jump();
-                } else {
-                    this.conditional(base);
+                match pend {
+                    Some((rn, rt)) if this.rng.one_in(3) => {
+                        this.emit(Insn::MemImm { op: LoadStore::Str, rt, rn, units: 0 });
+                    }
+                    _ if left == 0 && this.rng.one_in(4) => this.conditional_jump(),
+                    _ => this.conditional(base),
                 }
             }
         });

@@ -15,10 +15,10 @@ impl Gen {
         }
         if self.options.exceptions {
             for vector in [2, 11, 14, 15] {
-                table[vector] = self.handler(None);
+                table[vector] = self.handler(None, vector == 11);
             }
             for irq in 0..IRQS {
-                table[16 + irq as usize] = self.handler(Some(irq));
+                table[16 + irq as usize] = self.handler(Some(irq), false);
             }
         }
         table[1] = reset;
@@ -40,11 +40,14 @@ impl Gen {
         entry
     }
 
-    /// A handler with random content, returning by POP or by BX, perhaps pending the next interrupt.
-    fn handler(&mut self, irq: Option<u32>) -> u32 {
+    /// A handler with random content (that of SVC gives privilege back as well), returning by POP or by BX, perhaps pending the next interrupt.
+    fn handler(&mut self, irq: Option<u32>, supervisor: bool) -> u32 {
         let entry = self.asm.here();
         self.may_call = false;
         self.emit(Insn::Push { list: 0xf0, lr: true });
+        if supervisor && self.is_v7m() {
+            self.give_privilege();
+        }
         self.body();
         if let Some(next) = irq.map(|n| n + 1).filter(|n| *n < IRQS)
             && self.rng.one_in(2)

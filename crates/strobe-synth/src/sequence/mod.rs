@@ -127,6 +127,8 @@ impl Sequence {
         generator.checksum_and_exit();
         generator.asm.pool();
         let vectors = generator.handlers(reset);
+        // PC-relative loads reach a little ahead; what is behind the program differs from machine to machine.
+        generator.asm.data(&[0; 16]);
         let (code, near) = generator.asm.finish();
         assert!(layout::CODE + (code.len() as u32) < layout::FAR_CODE, "the program is too long");
         listing.extend(near);
@@ -212,10 +214,16 @@ impl Gen {
 
     /// Runs `body` with these registers kept from being written.
     fn keeping(&mut self, mask: u8, body: impl FnOnce(&mut Self)) {
+        self.keeping_for(mask, body);
+    }
+
+    /// The same for a body with a result.
+    fn keeping_for<T>(&mut self, mask: u8, body: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.free;
         self.free &= !mask;
-        body(self);
+        let result = body(self);
         self.free = before;
+        result
     }
 
     fn mov(&mut self, rdn: Reg, imm8: u8) {
@@ -291,6 +299,7 @@ impl Gen {
             8..13 => self.control(),
             13 => self.hint_or_barrier(),
             14 => self.masked(),
+            15 if exceptions && self.is_v7m() && self.rng.one_in(3) => self.unprivileged(),
             15 => self.other_stack(),
             16 | 17 if exceptions => self.exception(),
             18 if exceptions => self.nvic_registers(),

@@ -215,6 +215,46 @@ impl Gen {
         self.emit(Insn::Barrier { op: Barrier::Isb });
     }
 
+    /// Some code without privilege, which cannot mask anything nor read most special registers. The handler of SVC gives
+    /// privilege back.
+    pub(super) fn unprivileged(&mut self) {
+        self.select_stack(1);
+        let may_call = std::mem::replace(&mut self.may_call, false);
+        self.body();
+        self.may_call = may_call;
+        for _ in 0..=self.rng.below(3) {
+            match self.rng.below(6) {
+                0 => self.emit(Insn::Cps { disable: true }),
+                1 => self.emit(Insn::CpsFault { disable: true, interrupts: true }),
+                2 => self.select_stack(0),
+                3 => {
+                    let insn = self.plain(Form::named("MRS BASEPRI"));
+                    self.emit(insn);
+                }
+                4 => {
+                    let name = self.rng.pick(&["MSR BASEPRI", "MSR FAULTMASK"]);
+                    let n = u32::from(self.any_source().number());
+                    self.emit(Insn::Wide(Form::named(name).with(&[('n', n)], 0)));
+                }
+                _ => {
+                    let to = self.rng.pick(&[Special::Primask, Special::Msp, Special::Psp]);
+                    let rn = self.dest();
+                    self.emit(Insn::Msr { to, rn });
+                }
+            }
+            let (rd, from) = (self.dest(), self.rng.pick(Special::ALL));
+            self.emit(Insn::Mrs { rd, from });
+        }
+        self.emit(Insn::Svc { imm8: 0 });
+        let rd = self.dest();
+        self.emit(Insn::Mrs { rd, from: Special::Control });
+    }
+
+    /// In a handler: threads are privileged from now on.
+    pub(super) fn give_privilege(&mut self) {
+        self.select_stack(0);
+    }
+
     /// An exception from thread mode.
     pub(super) fn exception(&mut self) {
         if self.rng.one_in(2) {
@@ -246,6 +286,15 @@ impl Gen {
         if self.has(Extension::Fp) {
             self.fp_context();
         }
+    }
+
+    /// Address and value in registers, of a store that pends interrupts.
+    pub(super) fn ready_to_pend(&mut self) -> (Reg, Reg) {
+        let (rn, rt) = self.two_dests();
+        self.load(rn, scs::ISPR);
+        let irqs = self.rng.next_u32() & ((1 << IRQS) - 1);
+        self.load(rt, irqs);
+        (rn, rt)
     }
 
     /// Pends an interrupt from a handler, so that handlers nest or chain.

@@ -8,18 +8,19 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    Block as Label, BlockArg, Function, InstBuilder, MemFlagsData, Type, Value, types,
+    Block as Label, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Type, Value, types,
 };
-use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
-use super::Slot;
 use super::code::{Exit, ExitKind, Frame};
 use super::flags::{self, Flags};
+
+use super::Slot;
 use super::region::Plan;
 use crate::bus::Bus;
 use crate::cortexm::cpu::Cpu;
-use crate::cortexm::insn::Insn;
+use crate::cortexm::insn::{Insn, NO_REG};
 use crate::cortexm::run::EXC_RETURN;
 use crate::flash::HalfCycles;
 
@@ -42,6 +43,7 @@ pub(super) fn function(
     let ram = load(&mut b, offset_of!(Frame, ram));
     let flash = load(&mut b, offset_of!(Frame, flash));
     let slots = load(&mut b, offset_of!(Frame, slots));
+    let events = load(&mut b, offset_of!(Frame, events));
     // What the region uses is known once it is built: the registers are loaded in a block built last.
     let dispatch = b.create_block();
     b.ins().jump(dispatch, &[]);
@@ -64,6 +66,10 @@ pub(super) fn function(
         ram,
         flash,
         slots,
+        events,
+        alone: None,
+        call_convention: host.default_call_conv,
+        fp_checked: false,
         used: 0,
         changed: 0,
     };
@@ -81,7 +87,7 @@ pub(super) struct State {
     pub(super) z: Variable,
     pub(super) c: Variable,
     pub(super) v: Variable,
-    budget: Variable,
+    pub(super) budget: Variable,
     instructions: Variable,
     carry: Variable,
 }
@@ -104,20 +110,26 @@ impl State {
 /// A function being built.
 pub(super) struct Build<'a> {
     pub(super) b: FunctionBuilder<'a>,
-    plan: &'a Plan<'a>,
+    pub(super) plan: &'a Plan<'a>,
     pub(super) bus: &'a Bus,
     pub(super) state: State,
     /// Flags as known at this point of the block.
     pub(super) flags: Flags,
     /// Block and instruction being built.
-    at: (usize, usize),
+    pub(super) at: (usize, usize),
     labels: Vec<Label>,
     exit: Label,
-    cpu: Value,
-    frame: Value,
+    pub(super) cpu: Value,
+    pub(super) frame: Value,
     pub(super) ram: Value,
     pub(super) flash: Value,
     slots: Value,
+    pub(super) events: Value,
+    /// The signature of the function that executes one instruction.
+    pub(super) alone: Option<SigRef>,
+    pub(super) call_convention: CallConv,
+    /// The block has found the floating-point unit ready.
+    pub(super) fp_checked: bool,
     /// Registers read or written anywhere.
     used: u16,
     /// Registers written anywhere.
@@ -130,8 +142,11 @@ pub(super) fn trusted() -> MemFlagsData {
 }
 
 impl Build<'_> {
-    /// A register's value.
+    /// A register's value; an absent one reads as zero.
     pub(super) fn get(&mut self, r: u8) -> Value {
+        if r == NO_REG {
+            return self.constant(0);
+        }
         self.used |= 1 << r;
         self.b.use_var(self.state.r[usize::from(r)])
     }
@@ -150,15 +165,32 @@ impl Build<'_> {
     fn block(&mut self, number: usize) {
         self.b.switch_to_block(self.labels[number]);
         self.flags = Flags::unchanged();
+        self.fp_checked = false;
         let block = self.plan.blocks[number].block;
         for (at, &insn) in block.insns[..block.body as usize].iter().enumerate() {
             self.at = (number, at);
-            self.insn(insn);
+            match block.condition(at) {
+                None => self.insn(insn),
+                Some(condition) => self.conditional(condition, insn),
+            }
         }
-        self.at = (number, block.body as usize);
-        match block.insns.get(block.body as usize) {
-            None => self.go_on(),
-            Some(&last) => self.jump(last, block.end),
+        let body = block.body as usize;
+        self.at = (number, body);
+        match (block.insns.get(body), block.condition(body)) {
+            (None, _) => self.go_on(),
+            (Some(&last), None) => self.jump(last, block.end),
+            (Some(&last), Some(condition)) => {
+                let passes = self.condition(condition);
+                let [taken, straight] = [self.b.create_block(), self.b.create_block()];
+                self.b.ins().brif(passes, taken, &[], straight, &[]);
+                let flags = self.flags;
+                self.b.switch_to_block(straight);
+                self.skip();
+                self.go_on();
+                self.flags = flags;
+                self.b.switch_to_block(taken);
+                self.jump(last, block.end);
+            }
         }
     }
 
@@ -166,12 +198,13 @@ impl Build<'_> {
         match last {
             Insn::BCond { condition, .. } => {
                 let passes = self.condition(condition);
-                let [taken, straight] = [self.b.create_block(), self.b.create_block()];
-                self.b.ins().brif(passes, taken, &[], straight, &[]);
-                self.b.switch_to_block(taken);
-                self.jump_direct();
-                self.b.switch_to_block(straight);
-                self.go_on();
+                self.branch(passes);
+            }
+            Insn::Cbz { n, nonzero, .. } => {
+                let value = self.get(n);
+                let code = if nonzero { IntCC::NotEqual } else { IntCC::Equal };
+                let passes = self.b.ins().icmp_imm_s(code, value, 0);
+                self.branch(passes);
             }
             Insn::B { .. } => self.jump_direct(),
             Insn::Bl { .. } => {
@@ -181,6 +214,7 @@ impl Build<'_> {
             }
             Insn::Bx { m } => {
                 let value = self.get(m);
+                self.check_ordinary(value);
                 self.jump_indirect(value);
             }
             Insn::Blx { m } => {
@@ -193,19 +227,24 @@ impl Build<'_> {
             Insn::MovPc { m } => {
                 let value = self.get(m);
                 let value = self.b.ins().bor_imm_s(value, 1);
+                self.check_ordinary(value);
                 self.jump_indirect(value);
             }
             Insn::AddPc { m, value } => {
                 let offset = self.get(m);
                 let value = self.b.ins().iadd_imm_s(offset, i64::from(value));
                 let value = self.b.ins().bor_imm_s(value, 1);
+                self.check_ordinary(value);
                 self.jump_indirect(value);
             }
             Insn::PopPc { list } => {
                 let value = self.pop_pc(list);
                 self.jump_indirect(value);
             }
-            _ => unreachable!("not a jump: {last:?}"),
+            _ => {
+                let value = self.loaded_target(last, next);
+                self.jump_indirect(value);
+            }
         }
     }
 
@@ -231,8 +270,19 @@ impl Build<'_> {
         }
     }
 
+    fn branch(&mut self, passes: Value) {
+        let [taken, straight] = [self.b.create_block(), self.b.create_block()];
+        self.b.ins().brif(passes, taken, &[], straight, &[]);
+        let flags = self.flags;
+        self.b.switch_to_block(taken);
+        self.jump_direct();
+        self.flags = flags;
+        self.b.switch_to_block(straight);
+        self.go_on();
+    }
+
+    /// The block jumps to a value that is no exception return.
     fn jump_indirect(&mut self, value: Value) {
-        self.check_ordinary(value);
         self.pay(offset_of!(Slot, jumped), true);
         let offset = offset_of!(Frame, value) as i32;
         self.b.ins().store(trusted(), value, self.frame, offset);
@@ -286,7 +336,7 @@ impl Build<'_> {
     }
 
     /// Adds a constant to a 64-bit number in memory.
-    fn add_to(&mut self, base: Value, offset: usize, constant: i64) {
+    pub(super) fn add_to(&mut self, base: Value, offset: usize, constant: i64) {
         if constant != 0 {
             let sum = self.b.ins().load(types::I64, trusted(), base, offset as i32);
             let sum = self.b.ins().iadd_imm_s(sum, constant);
@@ -294,7 +344,7 @@ impl Build<'_> {
         }
     }
 
-    fn add_value_to(&mut self, base: Value, offset: usize, value: Value) {
+    pub(super) fn add_value_to(&mut self, base: Value, offset: usize, value: Value) {
         let sum = self.b.ins().load(types::I64, trusted(), base, offset as i32);
         let sum = self.b.ins().iadd(sum, value);
         self.b.ins().store(trusted(), sum, base, offset as i32);

@@ -9,8 +9,12 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
 
-use super::{MOST_MEMORIES, Slot};
+use super::{Event, MOST_MEMORIES, Slot};
 use crate::cortexm::cpu::Cpu;
+use crate::cortexm::exec::{Port, Work, exec};
+use crate::cortexm::fault::Fault;
+use crate::cortexm::insn::Insn;
+use crate::device::Size;
 
 /// What compiled code reads and writes besides the registers.
 #[repr(C)]
@@ -30,6 +34,7 @@ pub(super) struct Frame {
     /// The further memories, in the bus's order.
     pub(super) more: [*mut u8; MOST_MEMORIES],
     pub(super) slots: *mut Slot,
+    pub(super) events: *mut Event,
 }
 
 /// Why compiled code returned. The number is part of what it returns.
@@ -88,6 +93,40 @@ impl Drop for Memory {
     }
 }
 
+/// Executes one instruction that neither branches nor uses memory: called from compiled code.
+pub(super) const ALONE: unsafe extern "C" fn(*mut Cpu, *const Insn) = alone;
+
+unsafe extern "C" fn alone(cpu: *mut Cpu, insn: *const Insn) {
+    // SAFETY: compiled code passes the processor that `Code::run` borrowed for it and does not touch it
+    // meanwhile; the instruction is one of a block's, which outlive the code (`Machine::forget_code`).
+    let (cpu, insn) = unsafe { (&mut *cpu, *insn) };
+    let done = exec(cpu, &mut NoMemory, insn);
+    debug_assert!(done.is_ok(), "{insn:?} uses memory");
+}
+
+/// No memory at all.
+struct NoMemory;
+
+impl Port for NoMemory {
+    type Stop = ();
+    const EXCEPTION_RETURNS: bool = false;
+
+    fn refuse(&mut self, _: Fault) {}
+    fn divide_by_zero(&mut self) -> Result<(), ()> {
+        Err(())
+    }
+    fn spend(&mut self, _: Work) {}
+    fn load(&mut self, _: u32, _: Size, _: u32) -> Result<u32, ()> {
+        Err(())
+    }
+    fn literal(&mut self, _: u32) -> Result<u32, ()> {
+        Err(())
+    }
+    fn store(&mut self, _: u32, _: Size, _: u32, _: u32) -> Result<(), ()> {
+        Err(())
+    }
+}
+
 type Entry = unsafe extern "C" fn(*mut Cpu, *mut Frame, u32) -> i64;
 
 /// One compiled region.
@@ -101,7 +140,8 @@ impl Code {
     pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; `frame.slots` at the region's own
-        // block numbers, for which `Region` holds one slot each; guest memory through `frame.ram`,
+        // block numbers, and `frame.events` at its
+        // plan's events, for which `Region` holds one each; guest memory through `frame.ram`,
         // `frame.flash` and `frame.more` after comparing the offset with the length that the memory had when the code was
         // made (`memory::pointer`), and memories never change size. An entry number that does not exist
         // leaves at once.

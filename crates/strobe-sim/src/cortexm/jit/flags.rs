@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::Build;
-use super::ops;
+use super::effect;
 use crate::cortexm::block::Block;
 use crate::cortexm::insn::Condition;
 
@@ -65,9 +65,10 @@ impl Flags {
 /// Which flags must be right when `block` begins: those not set again before it can be left.
 pub(super) fn needed(block: &Block) -> Set {
     let mut set = 0;
-    for &insn in &block.insns[..block.body as usize] {
-        let effect = ops::flags(insn);
-        if effect.may_leave || effect.reads & !set != 0 {
+    for (at, &insn) in block.insns[..block.body as usize].iter().enumerate() {
+        let effect = effect::flags(insn);
+        // A condition reads them all, and what depends on it may not set any.
+        if effect.may_leave || effect.reads & !set != 0 || block.condition(at).is_some() {
             break;
         }
         set |= effect.writes;

@@ -4,72 +4,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::Build;
-use super::flags::{ALL, CARRY, Carry, NZ, Set};
+use super::flags::Carry;
 use super::memory::Span;
-use crate::bus::Bus;
 use crate::cortexm::insn::{Insn, Reg};
+use crate::cortexm::op::Shift;
 use crate::device::Size;
-
-/// What an instruction has to do with flags.
-pub(super) struct Effect {
-    pub(super) reads: Set,
-    pub(super) writes: Set,
-    /// It may need care, and then the flags before it matter.
-    pub(super) may_leave: bool,
-}
-
-/// What an instruction that does not end its block does with the flags.
-pub(super) fn flags(insn: Insn) -> Effect {
-    use Insn::*;
-    let (reads, writes, may_leave) = match insn {
-        AddReg { .. } | SubReg { .. } | AddImm { .. } | SubImm { .. } | CmpImm { .. } => {
-            (0, ALL, false)
-        }
-        Rsb { .. } | CmpReg { .. } | Cmn { .. } | CmpConst { .. } => (0, ALL, false),
-        Adc { .. } | Sbc { .. } => (CARRY, ALL, false),
-        MovImm { .. } | And { .. } | Eor { .. } | Tst { .. } | Orr { .. } => (0, NZ, false),
-        Mul { .. } | Bic { .. } | Mvn { .. } => (0, NZ, false),
-        LslImm { imm: 0, .. } => (0, NZ, false),
-        LslImm { .. } | LsrImm { .. } | AsrImm { .. } => (0, NZ | CARRY, false),
-        // By zero these leave the carry alone.
-        LslReg { .. } | LsrReg { .. } | AsrReg { .. } | RorReg { .. } => (CARRY, NZ | CARRY, false),
-        LdrLit { .. } => (0, 0, false),
-        LdrReg { .. } | LdrhReg { .. } | LdrbReg { .. } | LdrshReg { .. } | LdrsbReg { .. } => {
-            (0, 0, true)
-        }
-        LdrImm { .. } | LdrhImm { .. } | LdrbImm { .. } | Ldm { .. } | Pop { .. } => (0, 0, true),
-        StrReg { .. } | StrhReg { .. } | StrbReg { .. } | Stm { .. } | Push { .. } => (0, 0, true),
-        StrImm { .. } | StrhImm { .. } | StrbImm { .. } => (0, 0, true),
-        _ => (0, 0, false),
-    };
-    Effect { reads, writes, may_leave }
-}
-
-/// Whether there is code for an instruction that does not end its block.
-pub(super) fn is_known(insn: Insn, bus: &Bus) -> bool {
-    match insn {
-        Insn::LdrLit { address, .. } => {
-            bus.flash.contains(address) || bus.ram.read(address, Size::Word).is_some()
-        }
-        _ => !insn.ends_block(),
-    }
-}
-
-/// Whether there is code for an instruction that ends its block.
-pub(super) fn is_jump(insn: Insn) -> bool {
-    use Insn::*;
-    matches!(
-        insn,
-        B { .. }
-            | BCond { .. }
-            | Bl { .. }
-            | Bx { .. }
-            | Blx { .. }
-            | PopPc { .. }
-            | MovPc { .. }
-            | AddPc { .. }
-    )
-}
 
 impl Build<'_> {
     pub(super) fn insn(&mut self, insn: Insn) {
@@ -211,7 +150,7 @@ impl Build<'_> {
     }
 
     /// Writes R0-R14; the bottom two bits of SP read as zero (B1.4.1).
-    fn set_any(&mut self, d: Reg, value: Value) {
+    pub(super) fn set_any(&mut self, d: Reg, value: Value) {
         let value = if d == 13 { self.b.ins().band_imm_u(value, !3u32 as i64) } else { value };
         self.set(d, value);
     }
@@ -238,33 +177,45 @@ impl Build<'_> {
         }
     }
 
-    /// Shifts by a register's bottom byte: 0 leaves the carry alone, 33 and more clear it (or, for ASR,
-    /// repeat the sign). Done in 64 bits, where the last bit shifted out stays next to the result.
     fn shift_reg(&mut self, insn: Insn) {
         use Insn::*;
         let (LslReg { d, m } | LsrReg { d, m } | AsrReg { d, m } | RorReg { d, m }) = insn else {
             unreachable!("{insn:?}")
         };
+        let shift = match insn {
+            LslReg { .. } => Shift::Lsl,
+            LsrReg { .. } => Shift::Lsr,
+            AsrReg { .. } => Shift::Asr,
+            _ => Shift::Ror,
+        };
         let (value, by) = (self.get(d), self.get(m));
+        let (result, carry) = self.shift_by(shift, value, by);
+        self.logic(d, result);
+        self.set_carry(Carry::Value(carry));
+    }
+
+    /// Shifts by a register's bottom byte: 0 leaves the carry alone, 33 and more clear it (or, for ASR,
+    /// repeat the sign). Done in 64 bits, where the last bit shifted out stays next to the result.
+    pub(super) fn shift_by(&mut self, shift: Shift, value: Value, by: Value) -> (Value, Value) {
         let by = self.b.ins().band_imm_u(by, 0xff);
-        let most = self.constant(if let AsrReg { .. } = insn { 32 } else { 33 });
+        let most = self.constant(if shift == Shift::Asr { 32 } else { 33 });
         let clamped = self.b.ins().umin(by, most);
-        let (result, out) = match insn {
-            LslReg { .. } => {
+        let (result, out) = match shift {
+            Shift::Lsl => {
                 let wide = self.b.ins().uextend(types::I64, value);
                 let wide = self.b.ins().ishl(wide, clamped);
                 (self.b.ins().ireduce(types::I32, wide), self.bit(wide, 32))
             }
-            RorReg { .. } => {
+            Shift::Ror | Shift::Rrx => {
                 let result = self.b.ins().rotr(value, by);
                 (result, self.b.ins().ushr_imm_u(result, 31))
             }
-            _ => {
+            Shift::Lsr | Shift::Asr => {
                 let wide = self.b.ins().uextend(types::I64, value);
                 let wide = self.b.ins().ishl_imm_u(wide, 32);
                 let ins = self.b.ins();
-                let wide = match insn {
-                    LsrReg { .. } => ins.ushr(wide, clamped),
+                let wide = match shift {
+                    Shift::Lsr => ins.ushr(wide, clamped),
                     _ => ins.sshr(wide, clamped),
                 };
                 let out = self.bit(wide, 31);
@@ -274,9 +225,7 @@ impl Build<'_> {
         };
         let old = self.carry();
         let none = self.b.ins().icmp_imm_s(IntCC::Equal, by, 0);
-        let carry = self.b.ins().select(none, old, out);
-        self.logic(d, result);
-        self.set_carry(Carry::Value(carry));
+        (result, self.b.ins().select(none, old, out))
     }
 
     /// A bit of a 64-bit value as 0 or 1 in 32 bits.
@@ -301,7 +250,7 @@ impl Build<'_> {
         self.set(d, value);
     }
 
-    fn sign_extend(&mut self, value: Value, size: Size) -> Value {
+    pub(super) fn sign_extend(&mut self, value: Value, size: Size) -> Value {
         let ty = if size == Size::Byte { types::I8 } else { types::I16 };
         let value = self.b.ins().ireduce(ty, value);
         self.b.ins().sextend(types::I32, value)
@@ -372,7 +321,7 @@ impl Build<'_> {
                 self.store_multiple(start, list);
                 self.set(13, start);
             }
-            _ => unreachable!("{insn:?} ends its block"),
+            _ => self.wide(insn),
         }
     }
 
@@ -412,15 +361,24 @@ impl Build<'_> {
     /// Loads registers from ascending words at a base register; returns the address after them.
     fn load_multiple(&mut self, n: Reg, list: u16, stack: bool) -> Value {
         let (start, count) = (self.get(n), list.count_ones());
-        let at = self.readable(start, Span::words(count), stack);
+        self.load_list(start, list, stack);
+        self.b.ins().iadd_imm_s(start, 4 * i64::from(count))
+    }
+
+    pub(super) fn load_list(&mut self, start: Value, list: u16, stack: bool) {
+        let at = self.readable(start, Span::words(list.count_ones()), stack);
+        self.load_words(at, list);
+    }
+
+    /// Loads registers from words that were checked.
+    pub(super) fn load_words(&mut self, at: Value, list: u16) {
         for (number, t) in (0..).zip(registers(list)) {
             let value = self.load_word(at, number);
             self.set(t, value);
         }
-        self.b.ins().iadd_imm_s(start, 4 * i64::from(count))
     }
 
-    fn store_multiple(&mut self, start: Value, list: u16) {
+    pub(super) fn store_multiple(&mut self, start: Value, list: u16) {
         let at = self.writable(start, Span::words(list.count_ones()));
         for (number, t) in (0..).zip(registers(list)) {
             let value = self.get(t);
@@ -435,10 +393,7 @@ impl Build<'_> {
         let at = self.readable(start, Span::words(count + 1), true);
         let target = self.load_word(at, count);
         self.check_ordinary(target);
-        for (number, t) in (0..).zip(registers(list.into())) {
-            let value = self.load_word(at, number);
-            self.set(t, value);
-        }
+        self.load_words(at, list.into());
         let end = self.b.ins().iadd_imm_s(start, 4 * i64::from(count + 1));
         self.set(13, end);
         target

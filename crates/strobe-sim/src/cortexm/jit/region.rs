@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use super::ops;
+use super::effect;
 use crate::bus::Bus;
 use crate::cortexm::block::{Block, BlockId, Blocks, NONE};
-use crate::cortexm::insn::Insn;
+use crate::cortexm::insn::{Condition, Insn};
 
 /// Most blocks of a region.
 const MOST_BLOCKS: usize = 96;
@@ -28,6 +28,25 @@ pub(super) struct Plan<'a> {
     pub(super) blocks: Vec<Member<'a>>,
     /// Which of them can be entered from outside: entry number to block number.
     pub(super) entries: Vec<usize>,
+    /// Instructions that do or cost something else from run to run.
+    pub(super) events: Vec<Place>,
+}
+
+/// What an instruction may do otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Otherwise {
+    /// Nothing, its condition having failed.
+    Skipped,
+    /// Take longer than the least.
+    Longer,
+}
+
+/// An instruction of a region: block number and place in the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) block: usize,
+    pub(super) at: usize,
+    pub(super) otherwise: Otherwise,
 }
 
 /// The region around a hot block: what it reaches by direct jumps inside its function, as far as that
@@ -63,7 +82,19 @@ pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -
         })
         .collect();
     let entries = entries(&blocks, number[&hot]);
-    Some(Plan { blocks, entries })
+    let events = (0..).zip(&blocks).flat_map(|(number, member)| events(number, member.block));
+    let events = events.collect();
+    Some(Plan { blocks, entries, events })
+}
+
+fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
+    let place = move |at, otherwise| Place { block, at, otherwise };
+    decoded.insns.iter().enumerate().flat_map(move |(at, insn)| {
+        let skipped = decoded.condition(at).is_some().then(|| place(at, Otherwise::Skipped));
+        let divides = matches!(insn, Insn::Divide { .. });
+        let longer = divides.then(|| place(at, Otherwise::Longer));
+        skipped.into_iter().chain(longer)
+    })
 }
 
 /// Where the region can be entered: at the hot block, after calls, and at the head of each loop.
@@ -82,17 +113,18 @@ fn entries(blocks: &[Member], hot: usize) -> Vec<usize> {
 
 /// Whether a block can be compiled.
 fn suits(block: &Block, bus: &Bus) -> bool {
-    let ends = block.insns.get(block.body as usize).is_none_or(|&last| ops::is_jump(last));
-    block.plain
+    let ends = block.insns.get(block.body as usize).is_none_or(|&last| effect::is_jump(last));
+    block.is_outside_it()
         && !block.stop_here
         && !block.idle
         && ends
-        && block.insns[..block.body as usize].iter().all(|&i| ops::is_known(i, bus))
+        && block.insns[..block.body as usize].iter().all(|&i| effect::is_known(i, bus))
 }
 
 fn next(block: &Block) -> Option<BlockId> {
     let ends = block.insns.get(block.body as usize);
-    let goes_on = ends.is_none_or(|last| matches!(last, Insn::BCond { .. }));
+    let goes_on = ends.is_none_or(|last| matches!(last, Insn::BCond { .. } | Insn::Cbz { .. }))
+        || block.condition(block.body as usize).is_some();
     (goes_on && !block.falls_into_function).then_some(block.next)
 }
 
@@ -101,6 +133,22 @@ fn target(block: &Block) -> Option<BlockId> {
 }
 
 impl Block {
+    /// The condition under which an instruction executes, if that is not always.
+    pub(super) fn condition(&self, at: usize) -> Option<Condition> {
+        match self.it_at(at) {
+            0 => None,
+            _ if self.insns.get(at).is_none_or(|i| i.is_unconditional()) => None,
+            it => Condition::from_bits(u16::from(it >> 4)),
+        }
+    }
+
+    /// Neither begins nor ends inside an IT block, and its times can be had from compiled code.
+    fn is_outside_it(&self) -> bool {
+        let divides = |i: &Insn| !matches!(i, Insn::Divide { .. });
+        let known = self.plain || !self.insns.iter().any(|i| i.takes_its_time() && divides(i));
+        known && self.it_at(0) == 0 && self.it_at(self.insns.len()) == 0
+    }
+
     fn is_call(&self) -> bool {
         matches!(self.insns.last(), Some(Insn::Bl { .. } | Insn::Blx { .. }))
     }

@@ -1,4 +1,4 @@
-//! CRC calculation unit (RM0360 section 12).
+//! CRC calculation unit (RM0360 section 12, RM0090 section 4).
 //!
 //! A write to DR takes 4 AHB cycles for a word; the next access waits for it. Code that feeds words in a
 //! loop takes longer than that per word, so the wait is not modelled.
@@ -24,9 +24,13 @@ struct Options {
     /// Whether the part has POL and POLYSIZE.
     #[serde(default)]
     programmable_polynomial: bool,
+    /// A unit with DR, IDR and a reset bit only, which always takes whole words (RM0090).
+    #[serde(default)]
+    words_only: bool,
 }
 
 struct Crc {
+    words_only: bool,
     programmable: bool,
     dr: u32,
     idr: u32,
@@ -36,8 +40,8 @@ struct Crc {
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let Options { programmable_polynomial: programmable } = cx.options()?;
-    Ok(Box::new(Crc { programmable, dr: 0, idr: 0, cr: 0, init: 0, pol: 0 }))
+    let Options { programmable_polynomial: programmable, words_only } = cx.options()?;
+    Ok(Box::new(Crc { words_only, programmable, dr: 0, idr: 0, cr: 0, init: 0, pol: 0 }))
 }
 
 impl Crc {
@@ -86,7 +90,7 @@ impl Device for Crc {
             DR => self.output(),
             IDR => self.idr,
             CR => self.cr,
-            INIT => self.init,
+            INIT if !self.words_only => self.init,
             POL if self.programmable => self.pol,
             _ => return None,
         };
@@ -95,17 +99,22 @@ impl Device for Crc {
 
     fn write(&mut self, offset: u32, size: Size, value: u32, _cx: &mut Context) -> Option<()> {
         match offset & !3 {
+            DR if self.words_only => self.feed(merge(0, offset, size, value), Size::Word),
             DR => self.feed(value, size),
             IDR => self.idr = merge(self.idr, offset, size, value) & 0xff,
             CR => {
-                let writable = if self.programmable { 0xf8 } else { 0xe0 };
+                let writable = match (self.words_only, self.programmable) {
+                    (true, _) => 0,
+                    (_, true) => 0xf8,
+                    (_, false) => 0xe0,
+                };
                 let cr = merge(self.cr, offset, size, value);
                 self.cr = cr & writable;
                 if cr & CR_RESET != 0 {
                     self.dr = self.init;
                 }
             }
-            INIT => {
+            INIT if !self.words_only => {
                 self.init = merge(self.init, offset, size, value);
                 self.dr = self.init;
             }
@@ -116,9 +125,9 @@ impl Device for Crc {
     }
 
     fn reset(&mut self, _cx: &mut Context) {
-        let programmable = self.programmable;
-        let ones = u32::MAX;
-        *self = Crc { programmable, dr: ones, idr: 0, cr: 0, init: ones, pol: DEFAULT_POLYNOMIAL };
+        let (words_only, programmable) = (self.words_only, self.programmable);
+        let (dr, init, pol) = (u32::MAX, u32::MAX, DEFAULT_POLYNOMIAL);
+        *self = Crc { words_only, programmable, dr, idr: 0, cr: 0, init, pol };
     }
 }
 
@@ -172,10 +181,31 @@ mod tests {
         assert_eq!(rig.read32(BASE), word);
     }
 
+    /// RM0090 4.4: what other families have is not there, and a narrow write feeds a whole word.
+    #[test]
+    fn the_simple_unit_takes_words() {
+        let mut rig = Rig::new(
+            "[[device]]\nname = 'CRC'\nmodel = 'stm32-crc'\nbase = 0x4002_3000\nsize = 0x400\n\
+             bus = 'ahb'\noptions.words_only = true",
+        );
+        rig.write32(BASE + CR, 0xe0);
+        rig.write32(BASE + DR, 0x3132_3334);
+        let word = rig.read32(BASE);
+        assert_eq!(rig.read32(BASE + CR), 0);
+        rig.write32(BASE + CR, CR_RESET);
+        rig.write(BASE, Size::Byte, 0x34);
+        let byte = rig.read32(BASE);
+        rig.write32(BASE + CR, CR_RESET);
+        rig.write32(BASE, 0x34);
+        assert_eq!(rig.read32(BASE), byte);
+        assert_ne!(word, byte);
+    }
+
     /// RM0360 12.3: the examples for input 0x1A2B3C4D and output 0x11223344.
     #[test]
     fn reversal_as_in_the_manual() {
-        let mut crc = Crc { programmable: true, dr: 0, idr: 0, cr: 0, init: 0, pol: 0 };
+        let mut crc =
+            Crc { words_only: false, programmable: true, dr: 0, idr: 0, cr: 0, init: 0, pol: 0 };
         for (mode, reversed) in [(1, 0x58d4_3cb2), (2, 0xd458_b23c), (3, 0xb23c_d458u32)] {
             crc.cr = mode << 5;
             assert_eq!(crc.reverse_in(0x1a2b_3c4d, 32), reversed);

@@ -46,15 +46,15 @@ struct Options {
 /// Cycles of the parts of a beat.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Timing {
+pub(super) struct Timing {
     /// Request sampling, arbitration and address computation, in core cycles; at least 1.
-    arbitration_cycles: u32,
+    pub(super) arbitration_cycles: u32,
     /// An access to memory or an AHB device without wait states, in core cycles.
     ahb_cycles: u32,
     /// An access to an APB device, in APB cycles.
     apb_cycles: u32,
     /// From the end of the write until the next arbitration, in core cycles.
-    acknowledge_cycles: u32,
+    pub(super) acknowledge_cycles: u32,
 }
 
 impl Default for Timing {
@@ -64,19 +64,28 @@ impl Default for Timing {
 }
 
 impl Timing {
+    /// Whether the figures can be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let parts = [self.ahb_cycles, self.apb_cycles, self.acknowledge_cycles];
+        if self.arbitration_cycles == 0 || parts.iter().any(|&cycles| cycles > 1000) {
+            return Err("arbitration_cycles must be at least 1, the others at most 1000".to_owned());
+        }
+        Ok(())
+    }
+
     /// Core cycles of one access.
-    fn access(&self, address: u32, cx: &Context) -> u32 {
+    pub(super) fn access(&self, address: u32, cx: &Context) -> u32 {
         match cx.slave_of(address) {
             Slave::Flash => self.ahb_cycles + u32::from(cx.flash_wait_states()),
             Slave::Ram | Slave::Ahb => self.ahb_cycles,
-            Slave::Apb => self.apb_cycles * cx.clocks().apb_divider.max(1),
+            Slave::Apb | Slave::Apb2 => self.apb_cycles * cx.divider_of(address),
         }
     }
 }
 
 /// A wire that can request a channel.
 #[derive(Debug)]
-struct Request {
+pub(super) struct Request {
     wire: SignalId,
     acknowledge: SignalId,
     /// Counts only while this wire has this level.
@@ -84,7 +93,7 @@ struct Request {
 }
 
 impl Request {
-    fn parse(text: &str, cx: &mut Create) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, cx: &mut Create) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (name, condition) = match words[..] {
             [name] => (name, None),
@@ -103,8 +112,18 @@ impl Request {
         Ok(request)
     }
 
-    fn is_high(&self, cx: &Context) -> bool {
+    pub(super) fn is_high(&self, cx: &Context) -> bool {
         cx.level(self.wire) && self.condition.is_none_or(|(wire, level)| cx.level(wire) == level)
+    }
+}
+
+impl Request {
+    /// Tells the source, if it is asking, that it has been served.
+    pub(super) fn acknowledge(&self, cx: &mut Context) {
+        if self.is_high(cx) {
+            let level = cx.level(self.acknowledge);
+            cx.set_signal(self.acknowledge, !level);
+        }
     }
 }
 
@@ -141,10 +160,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         ));
     }
     let timing = options.timing;
-    let parts = [timing.ahb_cycles, timing.apb_cycles, timing.acknowledge_cycles];
-    if timing.arbitration_cycles == 0 || parts.iter().any(|&cycles| cycles > 1000) {
-        return Err("arbitration_cycles must be at least 1, the others at most 1000".to_owned());
-    }
+    timing.check()?;
     let parse = |list: &Vec<String>| list.iter().map(|text| Request::parse(text, cx)).collect();
     let requests = options.requests.iter().map(parse).collect::<Result<_, String>>()?;
     Ok(Box::new(Dma {
@@ -228,12 +244,7 @@ impl Dma {
     }
 
     fn acknowledge(&self, channel: usize, cx: &mut Context) {
-        for request in &self.requests[channel] {
-            if request.is_high(cx) {
-                let level = cx.level(request.acknowledge);
-                cx.set_signal(request.acknowledge, !level);
-            }
-        }
+        self.requests[channel].iter().for_each(|request| request.acknowledge(cx));
     }
 
     fn publish_interrupts(&self, cx: &mut Context) {

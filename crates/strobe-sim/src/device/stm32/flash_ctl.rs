@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::register::{bit, merge, part};
 use crate::device::{Context, Create, Device, Size};
+use crate::flash::FlashCaches;
 
 const ACR: u32 = 0x00;
 const KEYR: u32 = 0x04;
@@ -29,7 +30,7 @@ const CR_OPTWRE: u32 = 1 << 9;
 /// PG, PER, MER, OPTPG, OPTER, ERRIE, EOPIE.
 const CR_WRITABLE: u32 = 0x1437;
 
-const KEYS: [u32; 2] = [0x4567_0123, 0xcdef_89ab];
+pub(super) const KEYS: [u32; 2] = [0x4567_0123, 0xcdef_89ab];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +56,7 @@ struct FlashController {
 
 /// Two keys in order open a lock; a wrong one jams it until reset (3.2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lock {
+pub(super) enum Lock {
     Closed,
     Half,
     Open,
@@ -63,20 +64,39 @@ enum Lock {
 }
 
 impl Lock {
-    fn key(self, key: u32) -> Lock {
+    /// The lock after `key` was written, which `keys` open.
+    pub(super) fn key(self, key: u32, keys: [u32; 2]) -> Lock {
         match self {
-            Lock::Closed if key == KEYS[0] => Lock::Half,
-            Lock::Half if key == KEYS[1] => Lock::Open,
+            Lock::Closed if key == keys[0] => Lock::Half,
+            Lock::Half if key == keys[1] => Lock::Open,
             _ => Lock::Jammed,
         }
     }
 }
 
-pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let options: Options = cx.options()?;
-    if options.max_hz.is_empty() || options.max_hz.len() > 8 {
+/// Whether a board file's `max_hz` can be.
+pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), String> {
+    if max_hz.is_empty() || max_hz.len() > 8 {
         return Err("max_hz: one entry per number of wait states, 1 to 8 of them".to_owned());
     }
+    Ok(())
+}
+
+/// Too few wait states read garbage on silicon; the simulation reads right and says so (3.5.1). `max_hz`
+/// is the highest core clock by number of wait states.
+pub(super) fn check_speed(max_hz: &[u32], wait_states: u8, cx: &mut Context) {
+    let hz = cx.clocks().core_hz();
+    if let Some(&limit) = max_hz.get(usize::from(wait_states)).filter(|&&limit| hz > limit) {
+        cx.warn(format!(
+            "flash: {wait_states} wait states are for up to {limit} Hz, the core ran at {hz} Hz: \
+             real flash would return wrong data"
+        ));
+    }
+}
+
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+    let options: Options = cx.options()?;
+    check_limits(&options.max_hz)?;
     let (keys, option_keys) = (Lock::Closed, Lock::Closed);
     let device = FlashController { options, acr: 0, sr: 0, cr: 0, ar: 0, keys, option_keys };
     Ok(Box::new(device))
@@ -88,20 +108,9 @@ impl FlashController {
     }
 
     fn apply(&self, cx: &mut Context) {
-        cx.set_flash(self.wait_states(), self.acr & ACR_PRFTBE != 0);
-        self.check_speed(cx);
-    }
-
-    /// Too few wait states read garbage on silicon; the simulation reads right and says so (3.5.1).
-    fn check_speed(&self, cx: &mut Context) {
-        let (wait_states, hz) = (self.wait_states(), cx.clocks().core_hz());
-        let limit = self.options.max_hz.get(usize::from(wait_states));
-        if let Some(&limit) = limit.filter(|&&limit| hz > limit) {
-            cx.warn(format!(
-                "flash: {wait_states} wait states are for up to {limit} Hz, the core ran at {hz} Hz: \
-                 real flash would return wrong data"
-            ));
-        }
+        let prefetch = self.acr & ACR_PRFTBE != 0;
+        cx.set_flash(self.wait_states(), prefetch, FlashCaches::default());
+        check_speed(&self.options.max_hz, self.wait_states(), cx);
     }
 
     fn write_control(&mut self, value: u32, cx: &mut Context) {
@@ -146,9 +155,9 @@ impl Device for FlashController {
                 self.acr = merge(self.acr, offset, size, value) & ACR_WRITABLE;
                 self.apply(cx);
             }
-            KEYR if self.keys != Lock::Open => self.keys = self.keys.key(value),
+            KEYR if self.keys != Lock::Open => self.keys = self.keys.key(value, KEYS),
             OPTKEYR if self.keys == Lock::Open && self.option_keys != Lock::Open => {
-                self.option_keys = self.option_keys.key(value);
+                self.option_keys = self.option_keys.key(value, KEYS);
             }
             SR => self.sr &= !(merge(0, offset, size, value) & SR_CLEARABLE),
             CR => self.write_control(merge(self.control(), offset, size, value), cx),
@@ -160,7 +169,7 @@ impl Device for FlashController {
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
-        self.check_speed(cx);
+        check_speed(&self.options.max_hz, self.wait_states(), cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {

@@ -1,4 +1,4 @@
-//! General-purpose I/O port (RM0360 section 8).
+//! General-purpose I/O port (RM0360 section 8, RM0090 section 8).
 //!
 //! The port owns its pins' wires (`PA0` to `PA15`). A pin's level comes from the output register, from
 //! a peripheral's wire that the alternate function selects, from outside the chip, or from a pull
@@ -235,7 +235,8 @@ impl Device for Gpio {
             PUPDR => self.pupdr,
             IDR => self.idr(),
             ODR => self.odr,
-            BSRR | BRR => 0,
+            BSRR => 0,
+            BRR if self.options.brr => 0,
             LCKR => self.lock.pins | if self.lock.locked { LOCK_KEY } else { 0 },
             AFRL => self.afr[0],
             AFRH => self.afr[1],
@@ -250,7 +251,7 @@ impl Device for Gpio {
             ODR => self.set_odr(merge(self.odr, offset, size, value) & 0xffff, cx),
             // 8.4.7: if both are asked for, set wins.
             BSRR => self.set_odr(self.odr & !(written >> 16) | written & 0xffff, cx),
-            BRR => self.set_odr(self.odr & !written, cx),
+            BRR if self.options.brr => self.set_odr(self.odr & !written, cx),
             LCKR => self.lock.write(written),
             IDR => {}
             register @ (MODER | OTYPER | PUPDR | OSPEEDR | AFRL | AFRH) => {

@@ -1,4 +1,4 @@
-//! Independent watchdog (RM0360 section 22): counts the low-speed oscillator, whatever the core does.
+//! Independent watchdog (RM0360 section 22, RM0090 section 21): counts the low-speed oscillator, whatever the core does.
 
 use serde::Deserialize;
 
@@ -24,9 +24,17 @@ const UPDATE_CYCLES: u64 = 5;
 struct Options {
     /// The low-speed oscillator, in hertz.
     lsi_hz: u32,
+    /// Whether it has a window register.
+    #[serde(default = "yes")]
+    window: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 struct Iwdg {
+    has_window: bool,
     lsi_hz: u32,
     unlocked: bool,
     prescaler: u32,
@@ -39,11 +47,12 @@ struct Iwdg {
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let Options { lsi_hz } = cx.options()?;
+    let Options { lsi_hz, window: has_window } = cx.options()?;
     if lsi_hz == 0 {
         return Err("lsi_hz must be more than 0".to_owned());
     }
     let iwdg = Iwdg {
+        has_window,
         lsi_hz,
         unlocked: false,
         prescaler: 0,
@@ -115,7 +124,7 @@ impl Device for Iwdg {
                 let now = now_ns(cx);
                 (0..3).filter(|&i| now < self.update_over[i]).map(|i| 1 << i).sum()
             }
-            WINR => self.window,
+            WINR if self.has_window => self.window,
             _ => return None,
         };
         Some(part(word, offset, size))
@@ -138,7 +147,7 @@ impl Device for Iwdg {
                 self.reload = value & FULL;
                 self.begin_update(1, cx);
             }
-            WINR if self.unlocked => {
+            WINR if self.unlocked && self.has_window => {
                 self.window = value & FULL;
                 self.begin_update(2, cx);
                 // 22.3.2: writing the window also reloads the counter.
@@ -146,7 +155,8 @@ impl Device for Iwdg {
                     self.load(cx);
                 }
             }
-            PR | RLR | SR | WINR => {}
+            PR | RLR | SR => {}
+            WINR if self.has_window => {}
             _ => return None,
         }
         Some(())

@@ -10,8 +10,8 @@ use crate::clock::Gate;
 use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
-mod oscillator;
-mod tree;
+pub(super) mod oscillator;
+pub(super) mod tree;
 
 use oscillator::{Source, State};
 
@@ -45,11 +45,12 @@ const CFGR_SWS_SHIFT: u32 = 2;
 const BDCR_WRITABLE: u32 = 0x831d;
 const BDCR_BDRST: u32 = 1 << 16;
 const CSR_RMVF: u32 = 1 << 24;
-/// Reset flags: by pin (the internal resets drive it too), power-on, software, watchdog.
+/// Reset flags: by pin (the internal resets drive it too), power-on, software, watchdogs.
 const CSR_PINRSTF: u32 = 1 << 26;
 const CSR_PORRSTF: u32 = 1 << 27;
 const CSR_SFTRSTF: u32 = 1 << 28;
 const CSR_IWDGRSTF: u32 = 1 << 29;
+const CSR_WWDGRSTF: u32 = 1 << 30;
 /// HSI14ON, HSI14DIS, HSI14TRIM.
 const CR2_WRITABLE: u32 = 0xfd;
 const CR2_RESET: u32 = 0x80;
@@ -402,6 +403,9 @@ impl Device for Rcc {
             }
             ResetCause::Software => self.csr |= CSR_SFTRSTF | CSR_PINRSTF,
             ResetCause::IndependentWatchdog => self.csr |= CSR_IWDGRSTF | CSR_PINRSTF,
+            ResetCause::WindowWatchdog | ResetCause::Watchdog => {
+                self.csr |= CSR_WWDGRSTF | CSR_PINRSTF;
+            }
         }
         self.system = Source::Hsi;
         self.states[Source::Hsi as usize] = State::Ready;

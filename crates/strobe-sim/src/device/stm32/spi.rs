@@ -1,87 +1,32 @@
-//! SPI1 and SPI2 of RM0360 (section 24) as bus masters.
+//! SPIs as bus masters: SPI1 and SPI2 of RM0360 (section 24), and without FIFOs those of RM0090 (section 28).
 //!
 //! Modelled: frames of 4 to 16 bits through both FIFOs with data packing, clock rate, polarity and phase,
 //! bit order, full duplex, receive-only and one-wire transfers, NSS output with pulses, overrun and mode
 //! fault, interrupts, DMA requests. A frame begins with the write when the bus is free and right
 //! after the one before otherwise; its flags change at its end, when the last clock period is over. A frame
 //! under way keeps its rate when clocks change. Not modelled, and said so when firmware asks for it:
-//! slave mode, CRC, TI frame format, I2S, odd-length DMA packing.
+//! slave mode, CRC, TI frame format, I2S, odd-length DMA packing. Without FIFOs there is one frame in each direction,
+//! of 8 or 16 bits.
 //!
 //! Signals: `<NAME>_SCK`, `_MOSI`, `_NSS` (high unless driven), `<NAME>_MISO`, `<NAME>_TX_DMA` and
 //! `<NAME>_RX_DMA`. Wires move at their true times if anybody watches the clock or the data; otherwise a frame
 //! is one event, and MISO is taken as it stands at its end.
 
+mod bits;
 mod fifo;
 mod shift;
 
 #[cfg(test)]
 mod tests;
 
+use bits::{CR1, CR2, CRCPR, DR, I2SCFGR, I2SPR, INTERRUPTS, RXCRCR, SR, TXCRCR, UNMODELLED};
+use bits::{cr1, cr2, sr};
 use fifo::Fifo;
 use shift::{Shape, Shift};
 
 use super::register::{self, bit};
 use crate::device::{Context, Create, Device, Direction, Size};
 use crate::signal::SignalId;
-
-const CR1: u32 = 0x00;
-const CR2: u32 = 0x04;
-const SR: u32 = 0x08;
-const DR: u32 = 0x0c;
-const CRCPR: u32 = 0x10;
-const RXCRCR: u32 = 0x14;
-const TXCRCR: u32 = 0x18;
-const I2SCFGR: u32 = 0x1c;
-const I2SPR: u32 = 0x20;
-
-/// Bits of CR1.
-mod cr1 {
-    pub(super) const CPHA: u32 = 0;
-    pub(super) const CPOL: u32 = 1;
-    pub(super) const MSTR: u32 = 2;
-    pub(super) const BR: u32 = 3;
-    pub(super) const SPE: u32 = 6;
-    pub(super) const LSBFIRST: u32 = 7;
-    pub(super) const SSI: u32 = 8;
-    pub(super) const SSM: u32 = 9;
-    pub(super) const RXONLY: u32 = 10;
-    pub(super) const BIDIOE: u32 = 14;
-    pub(super) const BIDIMODE: u32 = 15;
-}
-
-/// Bits of CR2.
-mod cr2 {
-    pub(super) const RXDMAEN: u32 = 0;
-    pub(super) const TXDMAEN: u32 = 1;
-    pub(super) const SSOE: u32 = 2;
-    pub(super) const NSSP: u32 = 3;
-    pub(super) const DS: u32 = 8;
-    pub(super) const FRXTH: u32 = 12;
-    /// Eight-bit frames.
-    pub(super) const RESET: u32 = 7 << DS;
-}
-
-/// Flags in SR.
-mod sr {
-    pub(super) const RXNE: u32 = 1 << 0;
-    pub(super) const TXE: u32 = 1 << 1;
-    pub(super) const MODF: u32 = 1 << 5;
-    pub(super) const OVR: u32 = 1 << 6;
-    pub(super) const BSY: u32 = 1 << 7;
-    pub(super) const FRLVL: u32 = 9;
-    pub(super) const FTLVL: u32 = 11;
-}
-
-/// What enables an interrupt: (bit in CR2, flags).
-const INTERRUPTS: &[(u32, u32)] = &[(5, sr::MODF | sr::OVR), (6, sr::RXNE), (7, sr::TXE)];
-
-/// Modes that are not modelled: (register, bits, name).
-const UNMODELLED: &[(u32, u32, &str)] = &[
-    (CR1, 1 << 13, "CRC calculation"),
-    (CR2, 1 << 4, "TI frame format"),
-    (CR2, 0b11 << 13, "odd-length DMA packing"),
-    (I2SCFGR, 1 << 11, "I2S mode"),
-];
 
 /// A serial peripheral interface.
 struct Spi {
@@ -99,8 +44,9 @@ struct Spi {
     /// The earliest cycle of the next frame.
     gap_until: u64,
     wires: Wires,
-    /// The data output is connected to the data input.
-    loopback: bool,
+    options: Options,
+    /// What DR reads while nothing has been received since.
+    last_read: u16,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -113,12 +59,19 @@ struct Wires {
     rx_request: SignalId,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[derive(Default)]
 struct Options {
     /// A wire on the circuit board leads from MOSI to MISO.
     loopback: bool,
+    /// Whether frames of any size pass through FIFOs of four bytes.
+    fifo: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { loopback: false, fifo: true }
+    }
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
@@ -133,14 +86,14 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         tx_request: wire("TX_DMA"),
         rx_request: wire("RX_DMA"),
     };
-    Ok(Box::new(Spi::new(wires, options.loopback)))
+    Ok(Box::new(Spi::new(wires, options)))
 }
 
 impl Spi {
-    fn new(wires: Wires, loopback: bool) -> Self {
+    fn new(wires: Wires, options: Options) -> Self {
         Spi {
             cr1: 0,
-            cr2: cr2::RESET,
+            cr2: if options.fifo { cr2::RESET } else { 0 },
             crcpr: 7,
             errors: 0,
             data_read_after_overrun: false,
@@ -150,12 +103,16 @@ impl Spi {
             shift: None,
             gap_until: 0,
             wires,
-            loopback,
+            options,
+            last_read: 0,
         }
     }
 
     /// Data bits of a frame; codes for fewer than 4 mean 8 (RM0360, SPIx_CR2.DS).
     fn frame_bits(&self) -> u32 {
+        if !self.options.fifo {
+            return if bit(self.cr1, cr1::DFF) { 16 } else { 8 };
+        }
         match self.cr2 >> cr2::DS & 0xf {
             0..3 => 8,
             code => code + 1,
@@ -183,19 +140,20 @@ impl Spi {
 
     fn status(&self) -> u32 {
         let when = |condition: bool, flag: u32| if condition { flag } else { 0 };
-        let threshold = if bit(self.cr2, cr2::FRXTH) { 1 } else { 2 };
+        let fifo = self.options.fifo;
+        let threshold = if !fifo || bit(self.cr2, cr2::FRXTH) { 1 } else { 2 };
+        let levels = self.rx.level() << sr::FRLVL | self.tx.level() << sr::FTLVL;
         let waiting = self.is_on() && self.tx.len() >= self.frame_bytes() && self.directions().0;
         self.errors
             | when(self.rx.len() >= threshold, sr::RXNE)
-            | when(self.tx.len() <= 2, sr::TXE)
+            | when(self.tx.len() <= if fifo { 2 } else { 0 }, sr::TXE)
             | when(self.shift.is_some() || waiting, sr::BSY)
-            | self.rx.level() << sr::FRLVL
-            | self.tx.level() << sr::FTLVL
+            | when(fifo, levels)
     }
 
     /// Half a clock period in core cycles.
     fn half(&self, cx: &Context) -> u64 {
-        u64::from(cx.clocks().apb_divider.max(1)) << (self.cr1 >> cr1::BR & 7)
+        u64::from(cx.bus_divider()) << (self.cr1 >> cr1::BR & 7)
     }
 
     /// Begins a frame if there is one to send or the clock runs by itself; false if not.
@@ -253,7 +211,7 @@ impl Spi {
         self.shift = None;
         let (sends, receives) = self.directions();
         shift.received_at_once(cx.level(self.wires.miso));
-        if self.loopback {
+        if self.options.loopback {
             shift.received = shift.sent;
         }
         if sends {
@@ -261,7 +219,7 @@ impl Spi {
         }
         if receives {
             cx.serial_frame(Direction::Receive, shift.received);
-            if !self.rx.push(shift.received, self.frame_bytes()) {
+            if !self.push_received(shift.received) {
                 self.errors |= sr::OVR;
             }
         }
@@ -270,6 +228,12 @@ impl Spi {
             self.gap_until = cx.now() + 2 * self.half(cx);
             self.drive_nss(false, cx);
         }
+    }
+
+    /// Stores a received frame; false if there is no room for it.
+    fn push_received(&mut self, frame: u16) -> bool {
+        let free = self.options.fifo || self.rx.len() == 0;
+        free && self.rx.push(frame, self.frame_bytes())
     }
 
     /// NSS as an output: low while the interface is on, or only during frames in pulse mode.
@@ -320,19 +284,34 @@ impl Spi {
     }
 
     fn write_data(&mut self, size: Size, value: u32, cx: &mut Context) {
-        // Accesses wider than a byte carry two bytes: one frame, or two packed ones.
-        let count = if size == Size::Byte { 1 } else { 2 };
-        if !self.tx.push(value as u16, count) {
+        let count = self.access_bytes(size);
+        let free = self.options.fifo || self.tx.len() == 0;
+        if !free || !self.tx.push(value as u16, count) {
+            let full = if self.options.fifo { "the transmit FIFO was full" } else { "it was full" };
             cx.warn(format!(
-                "{}: the data register was written while the transmit FIFO was full: data was lost",
+                "{}: the data register was written while {full}: data was lost",
                 cx.name()
             ));
         }
     }
 
+    /// How many bytes an access to the data register moves: with FIFOs those wider than a byte carry two,
+    /// one frame or two packed ones; without, always a frame.
+    fn access_bytes(&self, size: Size) -> usize {
+        match (self.options.fifo, size) {
+            (false, _) => self.frame_bytes(),
+            (true, Size::Byte) => 1,
+            (true, _) => 2,
+        }
+    }
+
     fn read_data(&mut self, size: Size) -> u32 {
         self.data_read_after_overrun = self.errors & sr::OVR != 0;
-        self.rx.pop(if size == Size::Byte { 1 } else { 2 }).into()
+        let count = self.access_bytes(size);
+        if self.options.fifo || self.rx.len() > 0 {
+            self.last_read = self.rx.pop(count);
+        }
+        self.last_read.into()
     }
 
     /// Reads SR, which is half of what clears an error.
@@ -377,7 +356,10 @@ impl Device for Spi {
         if register == DR {
             self.write_data(size, value, cx);
         } else {
-            let value = register::merge(self.register(register)?, offset, size, value);
+            let mut value = register::merge(self.register(register)?, offset, size, value);
+            if register == CR2 && !self.options.fifo {
+                value &= cr2::WITHOUT_FIFO;
+            }
             let unmodelled = UNMODELLED.iter().filter(|(r, b, _)| *r == register && value & b != 0);
             for (_, _, mode) in unmodelled {
                 cx.warn(format!("{}: {mode} is not modelled", cx.name()));
@@ -400,7 +382,7 @@ impl Device for Spi {
     }
 
     fn reset(&mut self, cx: &mut Context) {
-        *self = Spi::new(self.wires, self.loopback);
+        *self = Spi::new(self.wires, self.options);
         cx.set_signal(self.wires.sck, false);
         cx.set_signal(self.wires.mosi, false);
         cx.set_signal(self.wires.nss, true);

@@ -1,4 +1,4 @@
-//! System configuration controller (RM0360 section 9): memory at address 0, ports to
+//! System configuration controller (RM0360 section 9, RM0090 section 9): memory at address 0, ports to
 //! EXTI lines, and bits that other devices look at.
 
 use std::collections::BTreeMap;
@@ -13,6 +13,14 @@ const CFGR1: u32 = 0x00;
 const EXTICR1: u32 = 0x08;
 const EXTICR4: u32 = 0x14;
 const CFGR2: u32 = 0x18;
+/// RM0090 only: peripheral mode and compensation cell. CFGR1 is called MEMRMP there.
+const PMC: u32 = 0x04;
+const CMPCR: u32 = 0x20;
+/// MII_RMII_SEL and the bits of other F4 parts.
+const PMC_WRITABLE: u32 = 0x0087_0000;
+/// CMP_PD, which READY follows.
+const CMPCR_PD: u32 = 1 << 0;
+const CMPCR_READY: u32 = 1 << 8;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +32,20 @@ struct Options {
     /// Wires that show CFGR1 bits to others, as the DMA controller's remap bits, by bit number.
     #[serde(default)]
     wires: BTreeMap<String, String>,
+    /// Which registers there are.
+    #[serde(default)]
+    layout: Layout,
+}
+
+/// Which family's registers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Layout {
+    /// RM0360: CFGR1, EXTICR1 to 4, CFGR2.
+    #[default]
+    F0,
+    /// RM0090: MEMRMP, PMC, EXTICR1 to 4, CMPCR.
+    F4,
 }
 
 struct Syscfg {
@@ -38,6 +60,9 @@ struct Syscfg {
     selected: [Option<SignalId>; 16],
     cfgr1: u32,
     cfgr2: u32,
+    layout: Layout,
+    pmc: u32,
+    cmpcr: u32,
     exticr: [u32; 4],
 }
 
@@ -73,6 +98,9 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         selected: [None; 16],
         cfgr1: 0,
         cfgr2: 0,
+        layout: options.layout,
+        pmc: 0,
+        cmpcr: 0,
         exticr: [0; 4],
     }))
 }
@@ -103,23 +131,29 @@ impl Syscfg {
 
 impl Device for Syscfg {
     fn read(&mut self, offset: u32, size: Size, _cx: &mut Context) -> Option<u32> {
+        let f4 = self.layout == Layout::F4;
         let word = match offset & !3 {
             CFGR1 => self.cfgr1,
             at @ EXTICR1..=EXTICR4 => self.exticr[((at - EXTICR1) / 4) as usize],
-            CFGR2 => self.cfgr2,
+            CFGR2 if !f4 => self.cfgr2,
+            PMC if f4 => self.pmc,
+            CMPCR if f4 => self.cmpcr | (self.cmpcr & CMPCR_PD) * CMPCR_READY,
             _ => return None,
         };
         Some(part(word, offset, size))
     }
 
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()> {
+        let f4 = self.layout == Layout::F4;
         match offset & !3 {
             CFGR1 => self.cfgr1 = merge(self.cfgr1, offset, size, value),
             at @ EXTICR1..=EXTICR4 => {
                 let register = &mut self.exticr[((at - EXTICR1) / 4) as usize];
                 *register = merge(*register, offset, size, value) & 0xffff;
             }
-            CFGR2 => self.cfgr2 = merge(self.cfgr2, offset, size, value) & 7,
+            CFGR2 if !f4 => self.cfgr2 = merge(self.cfgr2, offset, size, value) & 7,
+            PMC if f4 => self.pmc = merge(self.pmc, offset, size, value) & PMC_WRITABLE,
+            CMPCR if f4 => self.cmpcr = merge(self.cmpcr, offset, size, value) & CMPCR_PD,
             _ => return None,
         }
         self.apply(cx);
@@ -135,6 +169,7 @@ impl Device for Syscfg {
 
     fn reset(&mut self, cx: &mut Context) {
         (self.cfgr1, self.cfgr2, self.exticr) = (0, 0, [0; 4]);
+        (self.pmc, self.cmpcr) = (0, 0);
         self.apply(cx);
     }
 }
@@ -177,6 +212,21 @@ mod tests {
         assert_eq!(rig.read32(4), 0x1234_5678);
         rig.bus.reset();
         assert_eq!(rig.read32(4), 0xffff_ffff);
+    }
+
+    /// RM0090 9.2: the compensation cell is ready when on, and there is no CFGR2.
+    #[test]
+    fn the_f4_has_other_registers() {
+        let mut rig = Rig::new(
+            "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\nsize = 0x400\n\
+             bus = 'apb'\n[device.options]\nlayout = 'f4'\nports = ['A']\nmemory = { 0 = 0x0800_0000 }",
+        );
+        rig.write32(BASE + CMPCR, 1);
+        assert_eq!(rig.read32(BASE + CMPCR), 0x101);
+        rig.write32(BASE + PMC, u32::MAX);
+        assert_eq!(rig.read32(BASE + PMC), 0x0087_0000);
+        rig.write32(BASE + CFGR2, 1);
+        assert_eq!(rig.bus.unmodelled.touched().count(), 1);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Timers: TIM1, TIM3, TIM6, TIM7, TIM14 to TIM17 of RM0360 (sections 12 to 17) as one model.
+//! Timers: TIM1, TIM3, TIM6, TIM7, TIM14 to TIM17 of RM0360 (sections 12 to 17) and TIM1 to TIM14 of RM0090
+//! (sections 17 to 20) as one model.
 //!
 //! Modelled: the prescaler, counter and repetition counter in all counting modes, update events with
 //! preload, one-pulse mode, output compare and PWM with complementary outputs, input capture,
@@ -10,7 +11,8 @@
 //!
 //! Signals: outputs `<NAME>_CH1`, `<NAME>_CH1N`; inputs `<NAME>_CH1_IN`; DMA requests
 //! `<NAME>_UP_DMA`, `<NAME>_CH1_DMA`, which stay high until `<NAME>_UP_DMA_ACK` changes level.
-//! Interrupt lines: one for all; with two, the second is capture/compare (TIM1).
+//! Interrupt lines: one for all; with two, the second is capture/compare (TIM1 of RM0360); with four, they are
+//! break, update, trigger and commutation, capture/compare (TIM1 and TIM8 of RM0090).
 
 mod channel;
 mod counter;
@@ -52,6 +54,10 @@ const UPDATE: u32 = 1 << 0;
 const CAPTURE_COMPARE: u32 = 1 << 1;
 /// All channels' flags.
 const ALL_CAPTURE_COMPARE: u32 = 0b1_1110;
+/// Commutation, trigger and break: the same places in SR, DIER and EGR.
+const COMMUTATION: u32 = 1 << 5;
+const TRIGGER: u32 = 1 << 6;
+const BREAK: u32 = 1 << 7;
 /// The first channel's overcapture flag.
 const OVERCAPTURE: u32 = 1 << 9;
 
@@ -176,11 +182,13 @@ impl Timer {
     /// Shows the timer's state to the board and asks for the next event.
     fn publish(&mut self, cx: &mut Context) {
         let asserted = self.sr & self.dier & 0xff;
-        if cx.interrupt_lines() > 1 {
-            cx.interrupt(0, asserted & !ALL_CAPTURE_COMPARE != 0);
-            cx.interrupt(1, asserted & ALL_CAPTURE_COMPARE != 0);
-        } else {
-            cx.interrupt(0, asserted != 0);
+        let lines = match cx.interrupt_lines() {
+            0 | 1 => &[0xff][..],
+            2 | 3 => &[!ALL_CAPTURE_COMPARE, ALL_CAPTURE_COMPARE],
+            _ => &[BREAK, UPDATE, TRIGGER | COMMUTATION, ALL_CAPTURE_COMPARE],
+        };
+        for (line, flags) in lines.iter().enumerate() {
+            cx.interrupt(line, asserted & flags != 0);
         }
         for request in &self.requests {
             cx.set_signal(request.request, self.requested & request.flag != 0);
@@ -272,7 +280,7 @@ impl Device for Timer {
 
     fn clock_changed(&mut self, cx: &mut Context) {
         self.catch_up(cx.now());
-        self.rebase(u64::from(cx.clocks().timer_divider.max(1)), cx.now());
+        self.rebase(u64::from(cx.timer_divider()), cx.now());
         self.gate(cx);
         self.publish(cx);
     }
@@ -282,7 +290,7 @@ impl Device for Timer {
         channels.iter_mut().for_each(Channel::reset);
         let requests = std::mem::take(&mut self.requests);
         *self = Timer::new(self.features, channels, requests);
-        self.divider = u64::from(cx.clocks().timer_divider.max(1));
+        self.divider = u64::from(cx.timer_divider());
         self.publish(cx);
     }
 }

@@ -1,4 +1,4 @@
-//! USART1 to USART4 of RM0360 (section 23) as asynchronous serial ports.
+//! USARTs as asynchronous serial ports: those of RM0360 (section 23), and in `v1` those of RM0090.
 //!
 //! Modelled: word length, parity and stop bits, oversampling by 16 and 8, transmitter and receiver
 //! with their idle frames, breaks, overrun, framing, parity and idle flags, character match, interrupts, DMA
@@ -13,6 +13,7 @@
 mod format;
 mod receive;
 mod transmit;
+pub(super) mod v1;
 
 #[cfg(test)]
 mod tests;
@@ -121,34 +122,38 @@ struct Usart {
 struct Options {}
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let Options {} = cx.options()?;
-    let name = cx.name;
-    let mut wire = |suffix: &str| cx.signal(&format!("{name}_{suffix}"));
-    let (tx_line, rx_line) = (wire("TX"), wire("RX"));
-    let (tx_request, rx_request) = (wire("TX_DMA"), wire("RX_DMA"));
-    cx.listen(rx_line);
-    Ok(Box::new(Usart {
-        name: name.to_owned(),
-        cr1: 0,
-        cr2: 0,
-        cr3: 0,
-        brr: 0,
-        gtpr: 0,
-        rtor: 0,
-        flags: isr::TC,
-        rdr: 0,
-        tdr: 0,
-        baud: None,
-        tx: Transmitter::default(),
-        rx: Receiver::default(),
-        tx_line,
-        rx_line,
-        tx_request,
-        rx_request,
-    }))
+    Ok(Box::new(Usart::create(cx)?))
 }
 
 impl Usart {
+    fn create(cx: &mut Create) -> Result<Self, String> {
+        let Options {} = cx.options()?;
+        let name = cx.name;
+        let mut wire = |suffix: &str| cx.signal(&format!("{name}_{suffix}"));
+        let (tx_line, rx_line) = (wire("TX"), wire("RX"));
+        let (tx_request, rx_request) = (wire("TX_DMA"), wire("RX_DMA"));
+        cx.listen(rx_line);
+        Ok(Usart {
+            name: name.to_owned(),
+            cr1: 0,
+            cr2: 0,
+            cr3: 0,
+            brr: 0,
+            gtpr: 0,
+            rtor: 0,
+            flags: isr::TC,
+            rdr: 0,
+            tdr: 0,
+            baud: None,
+            tx: Transmitter::default(),
+            rx: Receiver::default(),
+            tx_line,
+            rx_line,
+            tx_request,
+            rx_request,
+        })
+    }
+
     fn format(&self) -> Format {
         Format::new(self.cr1, self.cr2)
     }
@@ -173,7 +178,7 @@ impl Usart {
         };
         match cx.clocks().kernel_hz(&self.name) {
             Some(hz) => Baud::new(per_bit, cx.clocks().core_hz(), hz),
-            None => Baud::new(per_bit, cx.clocks().apb_divider, 1),
+            None => Baud::new(per_bit, cx.bus_divider(), 1),
         }
     }
 

@@ -64,6 +64,20 @@ fn a_memory_copy_takes_five_cycles_per_beat() {
     assert_eq!(rig.read32(ISR), 0);
 }
 
+/// A boot loader that receives code by DMA.
+#[test]
+fn code_that_is_overwritten_is_decoded_anew() {
+    let mut rig = controller();
+    rig.bus.note_code_in_ram(RAM + 0x100, RAM + 0x120);
+    let before = rig.bus.generation;
+    program(&mut rig, 1, EN | PINC | MINC | MEM2MEM, 4, RAM, RAM + 0x80);
+    rig.run_to(100);
+    assert_eq!(rig.bus.generation, before, "beside the code");
+    program(&mut rig, 2, EN | PINC | MINC | MEM2MEM, 4, RAM, RAM + 0x11e);
+    rig.run_to(200);
+    assert!(rig.bus.generation > before, "into the code");
+}
+
 #[test]
 fn the_slave_of_each_access_is_taken_from_the_core() {
     let mut rig = controller();

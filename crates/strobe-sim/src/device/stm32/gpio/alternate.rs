@@ -15,6 +15,9 @@ pub(super) struct Options {
     pub(super) port: String,
     /// Pins that the package has.
     pub(super) pins: Vec<u8>,
+    /// Whether there is a bit reset register.
+    #[serde(default = "yes")]
+    pub(super) brr: bool,
     /// Reset values (8.4): the debug port's pins are not inputs.
     #[serde(default)]
     pub(super) moder: u32,
@@ -26,6 +29,10 @@ pub(super) struct Options {
     /// peripheral `NAME`, plain for an output.
     #[serde(default)]
     alternate: BTreeMap<String, Vec<String>>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Which end drives an alternate function's wire.

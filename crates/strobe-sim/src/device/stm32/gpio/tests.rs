@@ -31,6 +31,18 @@ fn outputs_follow_the_set_and_reset_register() {
     assert!(!rig.level("PA1"));
 }
 
+/// RM0090 8.4.11: ports of the STM32F4 end with AFRH.
+#[test]
+fn not_every_port_has_a_bit_reset_register() {
+    let mut rig = Rig::new(
+        "[[device]]\nname = 'GPIOA'\nmodel = 'stm32-gpio'\nbase = 0x4800_0000\nsize = 0x400\n\
+         bus = 'ahb'\n[device.options]\nport = 'A'\npins = [0]\nbrr = false",
+    );
+    rig.write32(BASE + BSRR, 1);
+    rig.write32(BASE + BRR, 1);
+    assert_eq!((rig.read32(BASE + ODR), rig.bus.unmodelled.touched().count()), (1, 1));
+}
+
 #[test]
 fn edges_carry_their_cycle() {
     let mut rig = rig();

@@ -2,7 +2,7 @@
 
 /// The clock sources, in the order of their bits in the clock interrupt register (RM0360 7.4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(in crate::device::stm32) enum Source {
     Lsi,
     Lse,
     Hsi,
@@ -19,7 +19,7 @@ impl Source {
 /// One source's state. Times are nanoseconds since the start of the run, so that a changed core clock
 /// does not change them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(in crate::device::stm32) enum State {
     #[default]
     Off,
     /// Ready at that time.
@@ -29,7 +29,7 @@ pub(super) enum State {
 
 impl State {
     /// The state after its enable bit has been looked at, at time `now`.
-    pub(super) fn switched(self, on: bool, now: u64, startup_ns: u64) -> State {
+    pub(in crate::device::stm32) fn switched(self, on: bool, now: u64, startup_ns: u64) -> State {
         match (self, on) {
             (_, false) => State::Off,
             (State::Off, true) => State::Starting(now.saturating_add(startup_ns)),
@@ -38,14 +38,14 @@ impl State {
     }
 
     /// The state at time `now`; one nanosecond is lost to rounding between cycles and time.
-    pub(super) fn at(self, now: u64) -> State {
+    pub(in crate::device::stm32) fn at(self, now: u64) -> State {
         match self {
             State::Starting(ready) if ready <= now + 1 => State::Ready,
             state => state,
         }
     }
 
-    pub(super) fn is_ready(self) -> bool {
+    pub(in crate::device::stm32) fn is_ready(self) -> bool {
         self == State::Ready
     }
 }

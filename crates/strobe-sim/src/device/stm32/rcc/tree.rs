@@ -3,7 +3,7 @@
 use super::oscillator::Source;
 
 /// What drives the system clock: CFGR.SW and SWS.
-pub(super) fn system_source(code: u32) -> Option<Source> {
+pub(in crate::device::stm32) fn system_source(code: u32) -> Option<Source> {
     match code & 3 {
         0 => Some(Source::Hsi),
         1 => Some(Source::Hse),
@@ -13,7 +13,7 @@ pub(super) fn system_source(code: u32) -> Option<Source> {
 }
 
 /// AHB prescaler: CFGR.HPRE.
-pub(super) fn ahb_divider(cfgr: u32) -> u32 {
+pub(in crate::device::stm32) fn ahb_divider(cfgr: u32) -> u32 {
     match cfgr >> 4 & 0xf {
         code @ 8..=11 => 2 << (code - 8),
         // There is no division by 32.
@@ -23,7 +23,7 @@ pub(super) fn ahb_divider(cfgr: u32) -> u32 {
 }
 
 /// APB prescaler: CFGR.PPRE.
-pub(super) fn apb_divider(cfgr: u32) -> u32 {
+pub(in crate::device::stm32) fn apb_divider(cfgr: u32) -> u32 {
     match cfgr >> 8 & 7 {
         code @ 4..=7 => 2 << (code - 4),
         _ => 1,
@@ -31,12 +31,12 @@ pub(super) fn apb_divider(cfgr: u32) -> u32 {
 }
 
 /// PLL multiplication: CFGR.PLLMUL; 14 and 15 both mean 16.
-pub(super) fn pll_multiplier(cfgr: u32) -> u32 {
+pub(in crate::device::stm32) fn pll_multiplier(cfgr: u32) -> u32 {
     ((cfgr >> 18 & 0xf) + 2).min(16)
 }
 
 /// What feeds the PLL, and by what it is divided: CFGR.PLLSRC and CFGR2.PREDIV.
-pub(super) fn pll_input(cfgr: u32, cfgr2: u32) -> (Source, u32) {
+pub(in crate::device::stm32) fn pll_input(cfgr: u32, cfgr2: u32) -> (Source, u32) {
     let prediv = (cfgr2 & 0xf) + 1;
     match cfgr >> 15 & 3 {
         0 => (Source::Hsi, 2),

@@ -72,6 +72,36 @@ fn flags_follow_the_fifo_cycle_by_cycle() {
     }
 }
 
+/// RM0090 28.3.7: one frame in the data register and one in the shift register.
+#[test]
+fn without_fifos_there_is_one_frame_each_way() {
+    for (dff, frame) in [(0u32, 16), (1 << 11, 32)] {
+        let mut rig = spi("loopback = true\nfifo = false");
+        assert_eq!((rig.read32(CR2), rig.read32(SR)), (0, TXE));
+        rig.write32(CR2, u32::MAX & !(1 << 4));
+        assert_eq!(rig.read32(CR2), 0xe7);
+        rig.write32(CR2, 0);
+        rig.write32(CR1, ON | dff);
+        rig.write32(DR, 0xa1b2);
+        assert_eq!(rig.read32(SR), TXE | BSY, "in the shift register at once");
+        rig.write32(DR, 0xc3d4);
+        assert_eq!(rig.read32(SR), BSY);
+        rig.run_to(frame);
+        assert_eq!(rig.read32(SR), TXE | RXNE | BSY);
+        rig.run_to(2 * frame);
+        assert_eq!(rig.read32(SR), TXE | RXNE | OVR);
+        let mask = if dff == 0 { 0xff } else { 0xffff };
+        assert_eq!(rig.read(DR, Size::Byte), 0xb2);
+        assert_eq!(rig.read32(DR), 0xa1b2 & mask, "the last frame again");
+        assert_eq!((rig.read32(SR) & OVR, rig.read32(SR)), (OVR, TXE));
+        assert_eq!(sent(&rig)[1], (2 * frame, (0xc3d4 & mask) as u16));
+        rig.write32(DR, 1);
+        rig.write32(DR, 2);
+        rig.write32(DR, 3);
+        assert!(rig.warnings().contains("written while it was full"));
+    }
+}
+
 #[test]
 fn half_word_accesses_pack_two_bytes() {
     let mut rig = spi("loopback = true");

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// No STM32F0 timer has more channels.
+/// No STM32F0 or F4 timer has more channels.
 pub(super) const MAX_CHANNELS: usize = 4;
 
 /// Options of `stm32-tim`.

@@ -3,7 +3,7 @@
 //! A register that this timer lacks reads as zero and ignores writes, as reserved bits do. The DMA
 //! burst registers and the option register are left to the bus, which lists them as unmodelled.
 
-use super::{CAPTURE_COMPARE, OVERCAPTURE, Timer, UPDATE, cr1};
+use super::{BREAK, CAPTURE_COMPARE, COMMUTATION, OVERCAPTURE, TRIGGER, Timer, UPDATE, cr1};
 use crate::device::Context;
 use crate::device::stm32::register::bit;
 
@@ -24,10 +24,8 @@ const CCR1: u32 = 0x34;
 const CCR4: u32 = 0x40;
 const BDTR: u32 = 0x44;
 
-/// COMIF, TIF and BIF, which EGR can raise.
-const OTHER_FLAGS: u32 = 0xe0;
-/// BG in EGR: a software break.
-const BREAK: u32 = 1 << 7;
+/// What EGR can raise besides.
+const OTHER_FLAGS: u32 = COMMUTATION | TRIGGER | BREAK;
 /// SMS in SMCR.
 const SLAVE_MODE: u32 = 7;
 /// DTG in BDTR.

@@ -309,6 +309,37 @@ fn a_timer_with_two_lines_splits_its_interrupts() {
     assert_eq!((rig.irq(13), rig.irq(14)), (true, true));
 }
 
+/// RM0090 table 62: break, update, trigger and commutation, capture/compare.
+#[test]
+fn a_timer_with_four_lines_has_one_for_each_kind() {
+    let mut rig = Rig::new(&apb_device(("TIM1", "stm32-tim"), BASE, &[24, 25, 26, 27], FULL));
+    let lines = |rig: &Rig| [24, 25, 26, 27].map(|number| rig.irq(number));
+    rig.write32(DIER, 0xff);
+    for (event, expected) in [
+        (1, [false, true, false, false]),
+        (1 << 4, [false, false, false, true]),
+        (1 << 5, [false, false, true, false]),
+        (1 << 6, [false, false, true, false]),
+        (1 << 7, [true, false, false, false]),
+    ] {
+        rig.write32(EGR, event);
+        assert_eq!(lines(&rig), expected, "event {event:#x}");
+        rig.write32(SR, 0);
+    }
+}
+
+/// TIM2 and TIM5 of RM0090 count 32 bits.
+#[test]
+fn a_wide_timer_counts_past_16_bits() {
+    let mut rig = timer("channels = 4\ndown = true\nbits = 32");
+    assert_eq!(rig.read32(ARR), u32::MAX);
+    rig.write32(CCR1, 0x12_3456);
+    rig.write32(DIER, 2);
+    rig.write32(CR1, 1);
+    assert_eq!(rig.run_to_irq(16, 1 << 40), Some(1 + 0x12_3456));
+    assert_eq!(rig.read32(CNT), 0x12_3456);
+}
+
 /// The simplest possible timer: up-counting, one tick at a time.
 fn reference_flags(psc: u64, arr: u64, ccr: u64, cycles: u64) -> (u64, u32) {
     let (mut count, mut flags) = (0, 0);

@@ -1,0 +1,112 @@
+//! Instructions that do or cost something else from run to run: conditional ones, divisions; and those
+//! that the interpreter executes.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value, types};
+
+use super::build::{Build, trusted};
+use super::code::{self, Frame};
+use super::flags::{self, Flags};
+use super::region::{Otherwise, Place};
+use super::{Event, effect};
+use crate::cortexm::cpu::Cpu;
+use crate::cortexm::insn::{Condition, Insn};
+use crate::cortexm::timing::{MOST_FOR_OPERANDS, SKIPPED};
+
+impl Build<'_> {
+    /// An instruction in an IT block.
+    pub(super) fn conditional(&mut self, condition: Condition, insn: Insn) {
+        let passes = self.condition(condition);
+        let sets_flags = effect::flags(insn).writes != 0;
+        if sets_flags {
+            // Both ways must leave them in the same place.
+            self.keep_flags(flags::ALL);
+            self.flags = Flags::unchanged();
+        }
+        let (flags, fp_checked) = (self.flags, self.fp_checked);
+        let [execute, skip, on] = std::array::from_fn(|_| self.b.create_block());
+        self.b.ins().brif(passes, execute, &[], skip, &[]);
+        self.b.switch_to_block(skip);
+        self.skip();
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(execute);
+        self.insn(insn);
+        if sets_flags {
+            self.keep_flags(flags::ALL);
+        }
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
+        self.flags = flags;
+        self.fp_checked = fp_checked;
+    }
+
+    /// The instruction's condition has failed: it takes a cycle and waits for no literal.
+    pub(super) fn skip(&mut self) {
+        let meta = &self.plan.blocks[self.at.0].block.meta[self.at.1];
+        let saved = i64::from(meta.straight()) - i64::from(SKIPPED);
+        let budget = self.b.use_var(self.state.budget);
+        let budget = self.b.ins().iadd_imm_s(budget, saved);
+        self.b.def_var(self.state.budget, budget);
+        let literal = meta.literal_bounds();
+        let offset = offset_of!(Frame, slack);
+        self.add_to(self.frame, offset, literal.low as i64 - literal.likely as i64);
+        self.add_to(self.frame, offset + 8, literal.likely as i64 - literal.high as i64);
+        let event = self.event(Otherwise::Skipped);
+        self.add_to(self.events, event + offset_of!(Event, count), 1);
+    }
+
+    /// Where in the region's events the instruction being built counts.
+    fn event(&self, otherwise: Otherwise) -> usize {
+        let (block, at) = self.at;
+        let wanted = Place { block, at, otherwise };
+        let number = self.plan.events.iter().position(|e| *e == wanted);
+        number.unwrap_or_default() * size_of::<Event>()
+    }
+
+    /// What a division's operands add to the least: as [`timing::division`], which is the model.
+    pub(super) fn pay_for_division(&mut self, dividend: Value, divisor: Value) {
+        let (n, m) = (self.b.ins().clz(dividend), self.b.ins().clz(divisor));
+        let bits = self.b.ins().isub(m, n);
+        let more = self.b.ins().ushr_imm_u(bits, 2);
+        let more = self.b.ins().iadd_imm_s(more, 2);
+        let none = self.constant(0);
+        let smaller = self.b.ins().icmp(IntCC::UnsignedLessThan, dividend, divisor);
+        let cycles = self.b.ins().select(smaller, none, more);
+        let cycles = self.b.ins().uextend(types::I64, cycles);
+        let budget = self.b.use_var(self.state.budget);
+        let budget = self.b.ins().isub(budget, cycles);
+        self.b.def_var(self.state.budget, budget);
+        let offset = offset_of!(Frame, slack);
+        let most = self.b.ins().iconst(types::I64, i64::from(MOST_FOR_OPERANDS));
+        let high = self.b.ins().isub(most, cycles);
+        self.add_value_to(self.frame, offset, cycles);
+        self.add_value_to(self.frame, offset + 8, high);
+        let event = self.event(Otherwise::Longer);
+        self.add_to(self.events, event + offset_of!(Event, count), 1);
+        self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
+    }
+
+    /// Has the interpreter execute the instruction being built, on the registers in memory.
+    pub(super) fn call_interpreter(&mut self) {
+        let insn = &raw const self.plan.blocks[self.at.0].block.insns[self.at.1];
+        let insn = self.b.ins().iconst(types::I64, insn as i64);
+        let function = self.b.ins().iconst(types::I64, code::ALONE as usize as i64);
+        let signature = *self.alone.get_or_insert_with(|| {
+            let mut signature = Signature::new(self.call_convention);
+            signature.params.extend([types::I64, types::I64].map(AbiParam::new));
+            self.b.import_signature(signature)
+        });
+        self.b.ins().call_indirect(signature, function, &[self.cpu, insn]);
+    }
+
+    /// Floating-point instructions need care until one has gone that way.
+    pub(super) fn check_fp(&mut self) {
+        if !std::mem::replace(&mut self.fp_checked, true) {
+            let offset = offset_of!(Cpu, fp_ready) as i32;
+            let ready = self.b.ins().uload8(types::I32, trusted(), self.cpu, offset);
+            self.or_miss(ready);
+        }
+    }
+}

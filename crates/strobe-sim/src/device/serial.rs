@@ -1,0 +1,135 @@
+//! Whole frames on a serial line, for UART models that do not show single bits on a pin.
+//!
+//! A frame takes its time on the line and is over at an exact cycle. What the registers around it look like
+//! is the model's business.
+
+use std::collections::VecDeque;
+
+/// Most frames that a sender takes beyond its FIFO, and most bytes from the host that wait.
+const QUEUE_LIMIT: usize = 1 << 16;
+
+/// The sending half: a FIFO in front of the line.
+#[derive(Debug, Default)]
+pub(super) struct Sender {
+    queue: VecDeque<u8>,
+    /// The frame on the line and the cycle of its end.
+    on_line: Option<(u8, u64)>,
+}
+
+impl Sender {
+    /// Frames that wait behind the one on the line.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether a frame is on the line or waits for it.
+    pub(super) fn is_busy(&self) -> bool {
+        self.on_line.is_some() || !self.queue.is_empty()
+    }
+
+    /// Queues a frame; false if no memory is left for it.
+    pub(super) fn push(&mut self, byte: u8) -> bool {
+        let fits = self.queue.len() < QUEUE_LIMIT;
+        if fits {
+            self.queue.push_back(byte);
+        }
+        fits
+    }
+
+    /// Takes the frame whose end has come off the line.
+    pub(super) fn finish(&mut self, now: u64) -> Option<u8> {
+        let (byte, _) = self.on_line.filter(|&(_, end)| end <= now)?;
+        self.on_line = None;
+        Some(byte)
+    }
+
+    /// Puts the next frame on a free line; it takes `cycles`.
+    pub(super) fn start(&mut self, now: u64, cycles: u64) {
+        if self.on_line.is_none()
+            && let Some(byte) = self.queue.pop_front()
+        {
+            self.on_line = Some((byte, now + cycles.max(1)));
+        }
+    }
+
+    /// The cycle at which the frame on the line ends.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.on_line.map(|(_, end)| end)
+    }
+}
+
+/// The receiving half as the line sees it: bytes from the host, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Receiver {
+    queue: VecDeque<u8>,
+    on_line: Option<(u8, u64)>,
+}
+
+impl Receiver {
+    /// How many more bytes the host may hand over.
+    pub(super) fn room(&self) -> usize {
+        QUEUE_LIMIT - self.queue.len()
+    }
+
+    /// A byte from the host; false if there is no room.
+    pub(super) fn push(&mut self, byte: u8) -> bool {
+        let fits = self.room() > 0;
+        if fits {
+            self.queue.push_back(byte);
+        }
+        fits
+    }
+
+    /// Lets the next byte begin; it takes `cycles`.
+    pub(super) fn start(&mut self, now: u64, cycles: u64) {
+        if self.on_line.is_none()
+            && let Some(byte) = self.queue.pop_front()
+        {
+            self.on_line = Some((byte, now + cycles.max(1)));
+        }
+    }
+
+    /// The byte that has arrived completely.
+    pub(super) fn finish(&mut self, now: u64) -> Option<u8> {
+        let (byte, _) = self.on_line.filter(|&(_, end)| end <= now)?;
+        self.on_line = None;
+        Some(byte)
+    }
+
+    /// The cycle at which the byte on the line has arrived.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.on_line.map(|(_, end)| end)
+    }
+}
+
+/// The earliest of several wishes for an event.
+pub(super) fn earliest(wishes: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+    wishes.into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_follow_each_other() {
+        let mut sender = Sender::default();
+        assert!(sender.push(b'a') && sender.push(b'b'));
+        sender.start(10, 100);
+        assert_eq!((sender.due(), sender.waiting()), (Some(110), 1));
+        assert_eq!(sender.finish(109), None);
+        assert_eq!(sender.finish(110), Some(b'a'));
+        sender.start(110, 100);
+        assert_eq!(sender.finish(210), Some(b'b'));
+        assert!(!sender.is_busy());
+    }
+
+    #[test]
+    fn a_host_that_never_stops_is_bounded() {
+        let mut receiver = Receiver::default();
+        assert!((0..QUEUE_LIMIT).all(|_| receiver.push(0)));
+        assert!(!receiver.push(0));
+        receiver.start(0, 10);
+        assert_eq!((receiver.room(), receiver.finish(10)), (1, Some(0)));
+    }
+}

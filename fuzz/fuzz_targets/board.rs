@@ -1,0 +1,10 @@
+//! Any text as a board file: refused, or a board that stands whatever firmware does to its devices.
+//!
+//! `cargo +nightly fuzz run -s none board fuzz/corpus/board boards -- -rss_limit_mb=2048 -timeout=10`; the shipped boards are a good
+//! corpus.
+#![no_main]
+
+#[path = "../../crates/strobe-sim/tests/common/exercise_board.rs"]
+mod exercise_board;
+
+libfuzzer_sys::fuzz_target!(|text: &str| exercise_board::exercise(text));
