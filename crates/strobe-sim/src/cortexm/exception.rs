@@ -109,7 +109,13 @@ impl<O: Observer> Machine<O> {
             likely: entry.likely.max(arrived + again.likely),
             high: entry.high.max(arrived + again.high),
         };
-        (best, if best == exception { entry } else { cost })
+        if best != exception {
+            return (best, cost);
+        }
+        // A store to a register that pends is done a little behind its instruction.
+        let pended_at = self.system.nvic.pended_at(exception).min(self.now);
+        self.system.nvic.note_pended(exception, pended_at);
+        (exception, entry)
     }
 
     /// Lets everything happen that is due up to a cycle to come.
@@ -139,7 +145,9 @@ impl<O: Observer> Machine<O> {
         after: Option<u16>,
     ) -> Result<(), Stop> {
         let (exception, entry, vector) = self.vector(exception, from)?;
-        let pended_at = self.system.nvic.pended_at(exception).min(self.now);
+        // A late arrival on ARMv7-M came up on the way in.
+        let until = if self.system.arch().v7m { self.now + wait.likely as u64 } else { self.now };
+        let pended_at = self.system.nvic.pended_at(exception).min(until);
         self.system.nvic.activate(exception);
         self.cpu.set_mode(exception, false);
         self.cpu.r[14] = exc_return;

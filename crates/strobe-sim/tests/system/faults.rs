@@ -7,7 +7,7 @@ use strobe_sim::device::Size;
 use strobe_synth::{Barrier, Insn, LoadStore, Reg, Special};
 
 use crate::program::{
-    FAULT_HANDLERS, NO_FLASH, NOWHERE, Program, RAM, RAM_BYTES, end, run, scs, word,
+    FAULT_HANDLERS, NO_FLASH, NOWHERE, Program, RAM, RAM_BYTES, after, end, run, scs, word,
 };
 
 const FORCED: u32 = 1 << 30;
@@ -251,7 +251,7 @@ fn a_fault_while_stacking_comes_first_if_it_is_better() {
     p.load(4, scs::CFSR);
     p.load(5, scs::ISPR);
     p.stop();
-    let machine = end(p, CoreKind::CortexM4);
+    let machine = after(p, CoreKind::CortexM4);
     assert_eq!((machine.cpu.r[4], machine.cpu.r[5]), (1 << 12, 1));
     let [handled] = machine.handled_faults() else { panic!("one fault") };
     let step = ExceptionStep::Stacking;

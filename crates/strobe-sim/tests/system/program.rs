@@ -209,6 +209,13 @@ pub(crate) fn end(program: Program, kind: CoreKind) -> Machine<()> {
     machine
 }
 
+/// Runs a program for a while and returns the core, which may have something pending for ever.
+pub(crate) fn after(program: Program, kind: CoreKind) -> Machine<()> {
+    let mut machine = program.machine(kind, ());
+    assert_eq!(run(&mut machine, 2000), Stop::Limit);
+    machine
+}
+
 /// A word in memory.
 pub(crate) fn word<O: Observer>(machine: &Machine<O>, address: u32) -> u32 {
     machine.bus.peek(address, Size::Word).expect("there is memory")

@@ -4,7 +4,7 @@ use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::cortexm::{Fault, Machine, Purpose, Stop};
 use strobe_synth::{AddSub, Cond, Insn, LoadStore, Reg, Special};
 
-use crate::program::{FAULT_HANDLERS, Program, RAM, RAM_BYTES, end, run, scs};
+use crate::program::{FAULT_HANDLERS, Program, RAM, RAM_BYTES, after, run, scs};
 
 /// RASR of 2^size bytes with AP and XN.
 fn region(size: u32, access: u32, never: bool) -> u32 {
@@ -63,7 +63,7 @@ fn what_is_allowed_takes_the_same_time() {
     };
     let (open, holed) = (program(FULL), program(0));
     assert_eq!(open.cycles(), holed.cycles());
-    assert_eq!(open.cpu.r, holed.cpu.r);
+    assert_eq!(open.cpu.r[..6], holed.cpu.r[..6]);
     assert_eq!(open.handled_faults().len() + holed.handled_faults().len(), 0);
 }
 
@@ -138,7 +138,7 @@ fn a_stack_guard_is_mstkerr() {
     p.handler(4);
     p.load(4, scs::CFSR);
     p.stop();
-    let machine = end(p, CoreKind::CortexM3);
+    let machine = after(p, CoreKind::CortexM3);
     assert_eq!(machine.cpu.r[4], 1 << 4);
     assert_eq!(machine.cpu.msp(), RAM + RAM_BYTES);
 }
