@@ -58,11 +58,11 @@ const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
     ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
     ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
-    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
-    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
-    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
     ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
+    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
+    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
+    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
 ];
 
 impl Board {

@@ -37,6 +37,7 @@ mod nvic;
 pub mod op;
 mod raise;
 mod run;
+mod several;
 mod special;
 pub mod system;
 mod systick;

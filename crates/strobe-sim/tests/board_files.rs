@@ -8,9 +8,10 @@ use exercise_board::exercise;
 use proptest::prelude::*;
 use strobe_sim::board::Board;
 
-const BOARDS: [&str; 3] = [
+const BOARDS: [&str; 4] = [
     include_str!("../../../boards/cortex-m0.toml"),
     include_str!("../../../boards/cortex-m0plus.toml"),
+    include_str!("../../../boards/cortex-m4f.toml"),
     include_str!("../../../boards/stm32f070cb.toml"),
 ];
 

@@ -191,7 +191,7 @@ impl Pricer {
         if refill == 0 {
             return Vec::new();
         }
-        let when = matches!(insn, Insn::BCond { .. }).then(|| "if taken".to_owned());
+        let when = insn.is_conditional_branch().then(|| "if taken".to_owned());
         let part = |cause, cycles| CausedCycles { cause, cycles, when: when.clone() };
         let mut parts = vec![part(Cause::Refill, CycleRange::exact(refill))];
         let wait = match insn.target() {
@@ -306,7 +306,7 @@ fn note(insn: Insn, timing: &Timing) -> Option<&'static str> {
         Insn::Wfi | Insn::Wfe => "sleeps until woken: those cycles come on top",
         Insn::Svc { .. } => "then exception entry, the handler and exception return",
         Insn::Bl { .. } | Insn::Blx { .. } => "call: the callee's cycles come on top",
-        Insn::PopPc { .. } | Insn::Bx { m: 14 } => "return",
+        Insn::PopPc { .. } | Insn::Bx { m: 14 } | Insn::LoadMultiplePc { n: 13, .. } => "return",
         Insn::Ldm { .. } | Insn::Stm { .. } => "an interrupt abandons and later restarts it",
         Insn::Mul { .. } if timing.multiplier_cycles > 1 => "small multiplier",
         _ => return None,

@@ -21,6 +21,9 @@ pub fn choose(named: Option<&str>, firmware: &Firmware) -> anyhow::Result<Choice
     let lowest = firmware.segments().iter().map(|s| s.load_address.0).min().unwrap_or(0);
     let architecture = firmware.build_target().and_then(|target| target.architecture);
     let (name, why) = match (lowest >> 24, architecture) {
+        (0x08, Some("ARMv7E-M")) => {
+            ("stm32f407", "built for ARMv7E-M, linked for flash at 0x08000000")
+        }
         (0x08, _) => ("stm32f070cb", "linked for flash at 0x08000000"),
         (_, Some("ARMv7")) => ("cortex-m3", "built for ARMv7-M, linked for flash at 0x00000000"),
         (_, Some("ARMv7E-M")) => {

@@ -22,8 +22,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     match args.format {
         Format::Text => {
+            let width = boards.iter().map(|board| board.name().len()).max().unwrap_or(0);
             for board in &boards {
-                writeln!(out, "{:<14} {}", board.name(), board.description())?;
+                writeln!(out, "{:<width$} {}", board.name(), board.description())?;
             }
         }
         Format::Json => {

@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::insn::Insn;
 use super::mpu::{Purpose, Rights};
 use super::run::{EXC_RETURN, End, Stop};
+use super::several::Broken;
 use super::system::{Caller, number};
 use super::timing::SKIPPED;
 use super::{exec_branch, special};
@@ -101,6 +102,7 @@ impl<O: Observer> Machine<O> {
         }
         let masked = self.masked_priority();
         let (rights, checks) = self.access_rights(pc);
+        let several = self.several(insn, it);
         let mut log: Vec<Access> = Vec::new();
         let mut port = CarefulPort {
             bus: &mut self.bus,
@@ -118,6 +120,7 @@ impl<O: Observer> Machine<O> {
             saved: 0,
             spent: Bounds::exact(0),
             split: 0,
+            several,
             log: O::ACCESSES.then_some(&mut log),
         };
         let mut end = End::Next;
@@ -135,11 +138,20 @@ impl<O: Observer> Machine<O> {
         };
         let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
         let (spent, split, last) = (port.spent, port.split, port.last);
+        let several = port.several;
         for access in &log {
             self.observer.access(access);
         }
-        if let Err(fault) = result {
-            return self.fault_of_access(fault, pc, last).map(|()| true);
+        match result {
+            Ok(()) => {}
+            Err(Broken::Fault(fault)) => {
+                return self.fault_of_access(fault, pc, last).map(|()| true);
+            }
+            Err(Broken::Interrupted) => {
+                self.pay(pc, data_wait, contention, saved);
+                self.suspend(insn, several, pc);
+                return Ok(true);
+            }
         }
         let jumped = !matches!(end, End::Next);
         self.now += u64::from(meta.cost.straight()) + u64::from(meta.data_wait.likely / 2);
@@ -153,7 +165,7 @@ impl<O: Observer> Machine<O> {
         let literal = meta.literal_bounds();
         self.slack.0 += literal.likely - literal.low;
         self.slack.1 += literal.high - literal.likely;
-        self.pay(pc, data_wait, contention, saved);
+        self.pay(pc, data_wait, contention, saved + several.skip);
         if spent.high > 0 {
             self.add_wait(pc, Wait::of(Cause::Execute, spent));
         }
@@ -296,7 +308,7 @@ fn branch(
     port: &mut CarefulPort,
     insn: Insn,
     next: u32,
-) -> Result<Option<End>, Fault> {
+) -> Result<Option<End>, Broken> {
     let r = |i: u8| (i & 15) as usize;
     Ok(Some(match insn {
         Insn::BCond { condition, .. } => {
@@ -341,8 +353,8 @@ fn branch(
             special::write(cpu, port.system, sysm, mask, cpu.r[r(n)]);
             return Ok(None);
         }
-        Insn::Undefined => return Err(Fault::Undefined),
-        Insn::NoCoprocessor => return Err(Fault::NoCoprocessor),
+        Insn::Undefined => return Err(Fault::Undefined.into()),
+        Insn::NoCoprocessor => return Err(Fault::NoCoprocessor.into()),
         _ => return exec_branch::branch(cpu, port, insn, next),
     }))
 }

@@ -10,6 +10,7 @@ use super::guard::Guarded;
 use super::irregular::Deviations;
 use super::jit::Jit;
 use super::mpu::{Purpose, Rights};
+use super::several::{Broken, Several};
 use super::system::{Caller, LostStore, System};
 use super::timing::Timing;
 use crate::bus::Bus;
@@ -278,6 +279,8 @@ pub(crate) struct CarefulPort<'a> {
     pub(crate) spent: Bounds,
     /// Further transfers of an unaligned access, a cycle each.
     pub(crate) split: u32,
+    /// Of a transfer of several registers.
+    pub(crate) several: Several,
     pub(crate) log: Option<&'a mut Vec<Access>>,
 }
 
@@ -316,7 +319,7 @@ impl CarefulPort<'_> {
 
     /// The end of the data phase of a transfer, as known so far.
     fn time(&self, transfer: u32) -> u64 {
-        let transfer = u64::from(transfer) + u64::from(self.split);
+        let transfer = u64::from(transfer - self.several.skip) + u64::from(self.split);
         let base = self.start + 2 + transfer + self.contention;
         base + self.data_wait.likely as u64 - u64::from(self.saved)
     }
@@ -437,9 +440,9 @@ impl CarefulPort<'_> {
         &self,
         address: u32,
         size: Size,
-    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, Fault> {
+    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, Broken> {
         if self.system.traps_unaligned() {
-            return Err(Fault::Unaligned { address });
+            return Err(Fault::Unaligned { address }.into());
         }
         let mut offset = 0;
         Ok(std::iter::from_fn(move || {
@@ -456,7 +459,7 @@ impl CarefulPort<'_> {
         }))
     }
 
-    fn load_unaligned(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
+    fn load_unaligned(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Broken> {
         let mut value = 0;
         for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
             self.split += u32::from(i > 0);
@@ -471,7 +474,7 @@ impl CarefulPort<'_> {
         size: Size,
         value: u32,
         transfer: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Broken> {
         for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
             self.split += u32::from(i > 0);
             let value = value >> (8 * offset) & part.mask();
@@ -482,25 +485,30 @@ impl CarefulPort<'_> {
 }
 
 impl Port for CarefulPort<'_> {
-    type Stop = Fault;
+    type Stop = Broken;
     const EXCEPTION_RETURNS: bool = true;
 
-    fn refuse(&mut self, fault: Fault) -> Fault {
-        fault
+    fn refuse(&mut self, fault: Fault) -> Broken {
+        fault.into()
     }
 
-    fn divide_by_zero(&mut self) -> Result<(), Fault> {
-        if self.system.traps_division_by_zero() { Err(Fault::DivideByZero) } else { Ok(()) }
+    fn divide_by_zero(&mut self) -> Result<(), Broken> {
+        let traps = self.system.traps_division_by_zero();
+        if traps { Err(Fault::DivideByZero.into()) } else { Ok(()) }
     }
 
     fn spend(&mut self, work: Work) {
         self.spent = self.timing.extra(work);
     }
 
-    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
+    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Broken> {
         if address & (size.bytes() - 1) != 0 {
             return self.load_unaligned(address, size, transfer);
         }
+        if let Some(kept) = self.several.kept(transfer) {
+            return Ok(kept);
+        }
+        self.go_on(transfer)?;
         self.check(address, size, Purpose::Load)?;
         self.arrive(address, transfer);
         let value = if SCS.contains(&address) {
@@ -516,10 +524,11 @@ impl Port for CarefulPort<'_> {
             }
         };
         self.access(address, size, false, value);
+        self.several.note(transfer, value);
         Ok(value)
     }
 
-    fn literal(&mut self, address: u32) -> Result<u32, Fault> {
+    fn literal(&mut self, address: u32) -> Result<u32, Broken> {
         // The wait for a literal in flash is part of the block's own cycles.
         self.check(address, Size::Word, Purpose::Load)?;
         self.bus.pc = self.pc;
@@ -533,10 +542,14 @@ impl Port for CarefulPort<'_> {
         Ok(value)
     }
 
-    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Fault> {
+    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Broken> {
         if address & (size.bytes() - 1) != 0 {
             return self.store_unaligned(address, size, value, transfer);
         }
+        if self.several.kept(transfer).is_some() {
+            return Ok(());
+        }
+        self.go_on(transfer)?;
         self.check(address, size, Purpose::Store)?;
         self.arrive(address, transfer);
         if SCS.contains(&address) {
@@ -552,6 +565,7 @@ impl Port for CarefulPort<'_> {
             }
         }
         self.access(address, size, true, value & size.mask());
+        self.several.note(transfer, value);
         Ok(())
     }
 }

@@ -154,6 +154,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.pc = vector & !1;
         self.cpu.thumb = vector & 1 != 0;
         self.cpu.it = 0;
+        self.cpu.resume_at = 0;
         self.cpu.exclusive = false;
         self.cpu.fpca = false;
         self.cpu.fp_ready = false;

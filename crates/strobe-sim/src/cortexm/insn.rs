@@ -375,6 +375,11 @@ impl Insn {
         matches!(self, Insn::Divide { .. } | Insn::LongMul { .. })
     }
 
+    /// A direct branch that may not be taken.
+    pub fn is_conditional_branch(self) -> bool {
+        matches!(self, Insn::BCond { .. } | Insn::Cbz { .. })
+    }
+
     /// Where a direct branch goes.
     pub fn target(self) -> Option<u32> {
         match self {

@@ -149,6 +149,7 @@ impl<O: Observer> Machine<O> {
             let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let carefully = O::EACH || O::ACCESSES || !fits || self.guarded.everywhere;
+            let carefully = carefully || self.cpu.resume_at != 0;
             let result = if carefully || self.now < self.bus.contended_until {
                 self.run_carefully(id, 0)
             } else {

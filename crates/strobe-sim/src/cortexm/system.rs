@@ -244,6 +244,11 @@ impl System {
         self.actlr & DISDEFWBUF != 0
     }
 
+    /// ACTLR.DISMCYCINT: transfers of several registers are not interrupted.
+    pub(crate) fn finishes_transfers(&self) -> bool {
+        self.actlr & 1 != 0
+    }
+
     /// Whether CPACR lets the running code use the floating-point unit.
     pub(crate) fn fp_enabled(&self, privileged: bool) -> bool {
         match self.cpacr >> 20 & 3 {

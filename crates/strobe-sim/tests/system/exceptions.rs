@@ -2,7 +2,7 @@
 
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::cortexm::{Machine, Stop};
-use strobe_sim::observe::{Observer, Retired, Transfer, TransferKind};
+use strobe_sim::observe::{Access, Observer, Retired, Transfer, TransferKind};
 use strobe_synth::{Hint, Insn, LoadStore, Reg, Special};
 
 use crate::program::{Program, RAM, RAM_BYTES, end, run, scs, word};
@@ -331,5 +331,69 @@ fn threads_may_run_above_active_handlers_if_allowed() {
         } else {
             assert_eq!(machine.cpu.r[4], 1 << 18, "INVPC");
         }
+    }
+}
+
+/// Keeps how often each instruction loaded, and the latency of each exception.
+#[derive(Default)]
+struct Loads {
+    at: Vec<u32>,
+    latency: Vec<u64>,
+}
+
+impl Observer for Loads {
+    const ACCESSES: bool = true;
+    const FLOW: bool = true;
+
+    fn access(&mut self, access: &Access) {
+        if !access.write {
+            self.at.push(access.pc);
+        }
+    }
+
+    fn transfer(&mut self, t: &Transfer) {
+        if let TransferKind::ExceptionEntry { pended_at, .. } = t.kind {
+            self.latency.push(t.now - pended_at);
+        }
+    }
+}
+
+/// SysTick comes up at each cycle of LDM of seven registers in turn.
+#[test]
+fn transfers_of_several_registers_are_interrupted_and_go_on() {
+    let values: [u32; 7] = std::array::from_fn(|i| 0x1111_1111 * (i as u32 + 1));
+    for (actlr, most) in [(0, 14), (1, 20)] {
+        let mut latencies = Vec::new();
+        for reload in 3..16 {
+            let mut p = Program::new();
+            p.store(scs::ACTLR, actlr);
+            p.store(scs::SYST_RVR, reload);
+            p.store(scs::SYST_CVR, 0);
+            p.set(0, RAM);
+            p.set(2, scs::SYST_CSR);
+            p.set(1, 7);
+            p.access(LoadStore::Str, 1, 2);
+            p.nops(2);
+            let ldm = p.here();
+            p.emit(Insn::Ldm { rn: Reg::new(0), list: 0xfe });
+            p.stop();
+            p.handler(15);
+            p.emit(Insn::Push { list: 0xc0, lr: false });
+            p.store(scs::SYST_CSR, 0);
+            p.store(scs::ICSR, 1 << 25);
+            p.emit(Insn::Pop { list: 0xc0, pc: false });
+            p.bx_lr();
+            let mut machine = p.machine(CoreKind::CortexM4, Loads::default());
+            machine.bus.load(RAM, &values.map(u32::to_le_bytes).concat()).expect("RAM");
+            assert_eq!(run(&mut machine, 10_000), Stop::SleepsForever);
+            assert_eq!(machine.cpu.r[1..8], values, "reload {reload}");
+            assert_eq!(machine.cpu.r[0], RAM + 28);
+            let loads = machine.observer.at.iter().filter(|pc| **pc == ldm).count();
+            assert_eq!(loads, 7, "none is done twice");
+            latencies.push(machine.observer.latency[0]);
+        }
+        let worst = latencies.iter().copied().max().expect("some");
+        assert!(latencies.iter().all(|&l| l >= 12), "{latencies:?}");
+        assert!(worst <= most && (actlr == 0 || worst > 14), "{latencies:?}");
     }
 }

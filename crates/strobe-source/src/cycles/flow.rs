@@ -27,7 +27,7 @@ impl Step {
     pub fn cycles(&self) -> CycleRange {
         let jumping = self.straight.plus(self.jump_cost());
         match self.insn {
-            Insn::BCond { .. } => self.straight.or(jumping),
+            insn if insn.is_conditional_branch() => self.straight.or(jumping),
             _ => jumping,
         }
     }

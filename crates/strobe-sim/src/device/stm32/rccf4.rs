@@ -26,6 +26,8 @@ const BDCR: u32 = 0x70;
 const CSR: u32 = 0x74;
 const SSCGR: u32 = 0x80;
 const PLLI2SCFGR: u32 = 0x84;
+/// PLLSAICFGR and DCKCFGR of later parts, reserved here: libraries for the whole family write them.
+const LATER: std::ops::RangeInclusive<u32> = 0x88..=0x8c;
 
 const CR_HSION: u32 = 1 << 0;
 const CR_HSEON: u32 = 1 << 16;
@@ -302,6 +304,7 @@ impl Rcc {
             CSR => self.csr | self.flag(Source::Lsi, 1),
             SSCGR => self.sscgr,
             PLLI2SCFGR => self.plli2scfgr,
+            _ if LATER.contains(&register) => 0,
             _ => return None,
         })
     }
@@ -326,7 +329,8 @@ impl Rcc {
                     cx.warn("RCC: spread spectrum is not modelled: the PLL's clock is steady");
                 }
             }
-            _ => self.plli2scfgr = value,
+            (PLLI2SCFGR, _) => self.plli2scfgr = value,
+            _ => {}
         }
     }
 }
