@@ -207,17 +207,19 @@ impl FaultReport {
 
     /// What happened, in a sentence.
     pub fn text(&self) -> String {
-        match (self.fault, self.access) {
-            (Fault::Bus { .. }, Some(access)) if self.status.is_some() => {
-                let (direction, way) =
-                    if access.write { ("store", "to") } else { ("load", "from") };
-                let (bytes, address) = (access.size.bytes(), access.address);
-                let plural = if bytes == 1 { "" } else { "s" };
-                format!(
-                    "precise bus fault: {direction} of {bytes} byte{plural} {way} {address:#010x}, where nothing answers"
-                )
-            }
-            (fault, _) => fault.to_string(),
-        }
+        let kind = match self.fault {
+            Fault::Bus { .. } => "precise bus fault",
+            Fault::LostStore { .. } => "imprecise bus fault",
+            fault => return fault.to_string(),
+        };
+        let Some(access) = self.access.filter(|_| self.status.is_some()) else {
+            return self.fault.to_string();
+        };
+        let (direction, way) = if access.write { ("store", "to") } else { ("load", "from") };
+        let (bytes, address) = (access.size.bytes(), access.address);
+        let plural = if bytes == 1 { "" } else { "s" };
+        format!(
+            "{kind}: {direction} of {bytes} byte{plural} {way} {address:#010x}, where nothing answers"
+        )
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use strobe_oracle::count::{Count, Table, sum};
-use strobe_oracle::{Agreement, CpuState, Program, Trace, TraceError, compare, qemu};
+use strobe_oracle::{CpuState, Program, Trace, TraceError, compare, qemu};
 use strobe_sim::cortexm::timing::CoreKind;
 
 use crate::machine::{Core, Stride};
