@@ -308,6 +308,10 @@ pub struct Fault {
     pub text: String,
     /// Address of the instruction.
     pub pc: String,
+    /// Fault status registers that say something: their names, and their values with what the bits mean. Empty
+    /// where the core has none.
+    #[serde(default)]
+    pub status: Vec<(String, String)>,
     /// When.
     pub at: Moment,
     /// R0-R12, SP, LR, PC, xPSR, MSP, PSP with their values.

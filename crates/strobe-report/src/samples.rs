@@ -277,6 +277,7 @@ pub(crate) fn faulted() -> Record {
         kind: "HardFault".into(),
         text: "unaligned load of a word from 0x20000001; Cortex-M0 cannot do that".into(),
         pc: "0x08000110".into(),
+        status: Vec::new(),
         at: Moment { cycle: 17, nanoseconds: 2125 },
         registers,
         frame: names.iter().map(|n| ((*n).to_owned(), hex(1))).collect(),
@@ -287,6 +288,25 @@ pub(crate) fn faulted() -> Record {
         ],
     });
     b.finish()
+}
+
+/// A fault on a core that has status registers.
+pub(crate) fn faulted_with_status() -> Record {
+    let mut record = faulted();
+    if let Some(fault) = &mut record.fault {
+        fault.text =
+            "precise bus fault: load of 4 bytes from 0x30000000, where nothing answers".into();
+        let status = [
+            (
+                "CFSR",
+                "0x00008200 PRECISERR: nothing answered a load or store; the stacked PC is its; BFARVALID: BFAR holds the address",
+            ),
+            ("HFSR", "0x40000000 FORCED: a fault whose own handler is disabled or cannot preempt"),
+            ("BFAR", "0x30000000 the address that did not answer"),
+        ];
+        fault.status = status.map(|(name, words)| (name.into(), words.into())).into();
+    }
+    record
 }
 
 /// A firmware that touches what nobody modelled.
@@ -428,6 +448,7 @@ pub(crate) fn records() -> Vec<(&'static str, Record)> {
         ("modelled", modelled()),
         ("windowed", windowed()),
         ("faulted", faulted()),
+        ("faulted_with_status", faulted_with_status()),
         ("unmodelled", unmodelled()),
         ("without_symbols", without_symbols()),
         ("long_names", long_names()),

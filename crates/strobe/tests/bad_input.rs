@@ -8,7 +8,9 @@ use std::path::Path;
 
 use common::{Ran, command, prebuilt, ran, strobe};
 use insta::assert_snapshot;
-use strobe_synth::{Assembler, ElfBuilder, Imm8Op, Insn, LoadStore, Reg, Section, Segment, Value};
+use strobe_synth::{
+    Assembler, ElfBuilder, Imm8Op, Insn, LoadStore, Reg, Section, Segment, Special, Value,
+};
 use tempfile::TempDir;
 
 const FLASH: u32 = 0;
@@ -289,6 +291,71 @@ fn code_that_leaves_memory_is_a_fault() {
     // Behind the last instruction is blank flash, which is no code either.
     let elf = firmware(FLASH, |asm| asm.emit(Insn::Udf { imm8: 0 }));
     assert_says(&reported(&elf, &[], 120), &["HardFault at 0x00000040", "undefined"]);
+}
+
+const M4: [&str; 2] = ["--board", "cortex-m4f"];
+
+/// ARMv7-M knows more about its faults, and says so in registers.
+#[test]
+fn a_fault_on_a_cortex_m4_is_told_in_words() {
+    let elf = firmware(FLASH, |asm| {
+        asm.load(Reg::new(0), Value::Word(0x3000_0000));
+        asm.emit(Insn::MemImm { op: LoadStore::Ldr, rt: Reg::new(1), rn: Reg::new(0), units: 0 });
+        spin(asm);
+    });
+    let report = reported(&elf, &M4, 120);
+    assert_says(
+        &report,
+        &[
+            "HardFault at 0x00000042",
+            "precise bus fault: load of 4 bytes from 0x30000000, where nothing answers",
+            "CFSR 0x00008200 PRECISERR",
+            "HFSR 0x40000000 FORCED",
+            "BFAR 0x30000000",
+            "main",
+        ],
+    );
+}
+
+/// The core has gone on when the bus says no, but the simulator knows who stored.
+#[test]
+fn a_lost_store_on_a_cortex_m4_names_the_instruction() {
+    let elf = firmware(FLASH, |asm| {
+        asm.load(Reg::new(0), Value::Word(0x3000_0000));
+        asm.emit(Insn::MemImm { op: LoadStore::Str, rt: Reg::new(1), rn: Reg::new(0), units: 0 });
+        spin(asm);
+    });
+    let report = reported(&elf, &M4, 120);
+    assert_says(
+        &report,
+        &[
+            "imprecise bus fault: store of 4 bytes to 0x30000000",
+            "the store is that of 0x00000042 main",
+            "IMPRECISERR",
+        ],
+    );
+}
+
+/// What the firmware has a handler for is its own business: the run goes on, and the report counts.
+#[test]
+fn a_fault_that_the_firmware_handles_is_a_warning() {
+    let elf = firmware(FLASH, |asm| {
+        let [r0, r1, r2] = [0, 1, 2].map(Reg::new);
+        // All vectors lead here: the second time it is UsageFault's handler.
+        asm.emit(Insn::Mrs { rd: r2, from: Special::Ipsr });
+        let first = asm.label();
+        asm.cbz(false, r2, first);
+        spin(asm);
+        asm.bind(first);
+        asm.load(r0, Value::Word(0xe000_ed24));
+        asm.load(r1, Value::Word(7 << 16));
+        asm.emit(Insn::MemImm { op: LoadStore::Str, rt: r1, rn: r0, units: 0 });
+        asm.emit(Insn::Udf { imm8: 0 });
+        asm.pool();
+    });
+    let report = reported(&elf, &M4, 0);
+    let words = ["undefined instruction, which the firmware's UsageFault handler was started for"];
+    assert_says(&report, &words);
 }
 
 /// `b .` with no interrupt to come is where programs end that have no other way to.

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use strobe_model::{Fault, Record};
 
-use super::layout::{heading, item};
+use super::layout::{fields, heading, item};
 use crate::Options;
 use crate::number::{grouped, time};
 use crate::paint::Paint;
 use crate::words::clean;
 
-/// Registers with their values, the stacked frame and the backtrace; nothing if there was no fault.
+/// What happened with the status registers, registers with their values, the stacked frame and the backtrace; nothing if there was no fault.
 ///
 /// # Errors
 /// Those of `out`.
@@ -25,6 +25,9 @@ pub fn fault(record: &Record, options: &Options, out: &mut dyn Write) -> io::Res
     );
     writeln!(out, "\n{}", Paint::Bad.on(&title, options.style))?;
     item("", &fault.text, Paint::Plain, options, out)?;
+    let status: Vec<(&str, String)> =
+        fault.status.iter().map(|(name, words)| (name.as_str(), words.clone())).collect();
+    fields(&status, options, out)?;
     heading("backtrace", options, out)?;
     backtrace(fault, out)?;
     heading("registers", options, out)?;

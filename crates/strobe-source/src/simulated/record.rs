@@ -118,6 +118,7 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
 /// Which causes were modelled, and why.
 fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let counts = &run.machine.observer.0;
+    let v7m = board.core().model.architecture().v7m;
     let why = |cause: Cause| match cause {
         Cause::FetchWait | Cause::DataWait => {
             let bus = &run.machine.bus;
@@ -131,6 +132,13 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
             )
         }
         Cause::Contention => "which bus master wins each slot is not documented".to_owned(),
+        Cause::ExceptionEntry if v7m => {
+            "no manual gives a figure for a late arrival or for vectors that lie beside the stack"
+                .to_owned()
+        }
+        Cause::ExceptionExit if v7m => {
+            "Arm's figures for leaving a handler differ by what they count".to_owned()
+        }
         Cause::ExceptionEntry => "the manual gives no figure for tail-chaining".to_owned(),
         Cause::ExceptionExit => "the manual gives no figure for leaving a handler".to_owned(),
         _ => "modelled".to_owned(),
@@ -307,9 +315,31 @@ fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
         let text = "further unmodelled registers were accessed than are listed".to_owned();
         out.push(Warning { text, count: bus.unmodelled.overflow() });
     }
+    let faults = run.machine.handled_faults().iter();
+    out.extend(faults.map(|f| handled(&f.report, f.count, names)));
     let symbols = firmware.warnings().iter().map(|w| Warning { text: w.to_string(), count: 1 });
     out.extend(symbols);
     out
+}
+
+/// Faults that the firmware has handlers for, which ran.
+fn handled(report: &FaultReport, count: u64, names: &Names) -> Warning {
+    let place = names.describe(report.pc).swap_remove(0);
+    let text = format!(
+        "{}, which the firmware's {} handler was started for (at {place})",
+        text(report, names),
+        exception_name(report.exception)
+    );
+    Warning { text, count }
+}
+
+/// What happened, with the instruction behind it where that is not the one it was noticed at.
+fn text(report: &FaultReport, names: &Names) -> String {
+    let mut text = report.text();
+    if let strobe_sim::cortexm::Fault::LostStore { pc, .. } = report.fault {
+        text += &format!("; the store is that of {}", names.describe(pc).swap_remove(0));
+    }
+    text
 }
 
 fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault {
@@ -331,6 +361,11 @@ fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault 
         let word = |i: u32| run.machine.bus.peek(at + 4 * i, Size::Word).unwrap_or(0);
         (0..).zip(words).map(|(i, name)| (name.to_owned(), hex(word(i)))).collect()
     });
+    let words = report.status.map_or_else(Vec::new, |status| status.words());
+    let status = words
+        .into_iter()
+        .map(|(name, value, words)| (name.to_owned(), format!("{} {words}", hex(value))));
+    let status = status.collect();
     let mut backtrace = names.describe(report.pc);
     let mut interrupted_pc = false;
     for step in run.machine.observer.1.0.backtrace(!lockup) {
@@ -349,8 +384,9 @@ fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault 
     }
     Fault {
         kind: if lockup { "lockup" } else { "HardFault" }.to_owned(),
-        text: report.fault.to_string(),
+        text: text(report, names),
         pc: hex(report.pc),
+        status,
         at: moment(&run.machine.bus, report.cycle),
         registers,
         frame,
