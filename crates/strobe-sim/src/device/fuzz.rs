@@ -71,8 +71,11 @@ fn run(rig: &mut Rig, step: &Step) {
 type Subject = (&'static str, &'static [u32]);
 
 /// Between them they have every model.
-const BOARDS: [Subject; 2] = [
+const BOARDS: [Subject; 5] = [
+    ("lm3s6965evb", &[0x400f_e100, 0x400f_e104, 0x400f_e108]),
+    ("mps2-an385", &[]),
     ("stm32f070cb", &[0x4002_1014, 0x4002_1018, 0x4002_101c]),
+    ("stm32f103", &[0x4002_1014, 0x4002_1018, 0x4002_101c]),
     ("stm32f407", &[0x4002_3830, 0x4002_3834, 0x4002_3838, 0x4002_3840, 0x4002_3844]),
 ];
 
