@@ -51,6 +51,8 @@ pub struct Cpu {
     pub basepri: u8,
     /// CONTROL.SPSEL: thread mode uses the process stack.
     pub spsel: bool,
+    /// CONTROL.FPCA: the running code has a floating-point context.
+    pub fpca: bool,
     /// CONTROL.nPRIV, where the core has the unprivileged/privileged extension.
     pub unprivileged: bool,
     /// Number of the exception being handled; 0 in thread mode.
@@ -84,6 +86,7 @@ impl Cpu {
             faultmask: false,
             basepri: 0,
             spsel: false,
+            fpca: false,
             unprivileged: false,
             ipsr: 0,
             exclusive: false,
