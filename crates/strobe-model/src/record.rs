@@ -275,6 +275,9 @@ pub struct UnmodelledRegister {
     pub address: String,
     /// Peripheral, where the board knows its name.
     pub peripheral: Option<String>,
+    /// Register with its peripheral, as `RCC.CR`, where an SVD file names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub register: Option<String>,
     /// The board has a device there, but not this register.
     pub known_device: bool,
     /// Reads.

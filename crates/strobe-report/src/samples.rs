@@ -298,6 +298,7 @@ pub(crate) fn unmodelled() -> Record {
         |address: &str, peripheral: Option<&str>, known_device, reads, writes| UnmodelledRegister {
             address: address.into(),
             peripheral: peripheral.map(str::to_owned),
+            register: None,
             known_device,
             reads,
             writes,
@@ -308,6 +309,7 @@ pub(crate) fn unmodelled() -> Record {
         register("0x40021030", Some("RCC"), true, 1, 0),
         register("0x50000000", None, false, 0, 123_456),
     ];
+    record.unmodelled[1].register = Some("RCC.CFGR3".into());
     record
 }
 

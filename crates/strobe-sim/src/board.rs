@@ -3,22 +3,29 @@
 //! A board that recombines existing device models is a new file and no Rust. The format is documented
 //! by the types in [`mod@file`]; the files that come with the project are under `boards/`.
 
+use std::sync::Arc;
+
 use crate::bus::Bus;
 use crate::cortexm::CoreOptions;
 use crate::cortexm::timing::Timing;
 use crate::flash::FlashCaches;
+use crate::svd::Svd;
 
 mod build;
 mod check;
+mod chip;
 pub mod file;
 mod inherit;
 
-pub use file::{CoreEntry, FlashEntry};
+pub use chip::{Chip, Region};
+pub use file::{CoreEntry, FlashEntry, Kind};
 
 /// A board description, parsed and checked.
 #[derive(Debug, Clone)]
 pub struct Board {
     file: file::File,
+    /// What its chip's registers are called, if somebody has told.
+    svd: Option<Arc<Svd>>,
 }
 
 /// What is wrong with a board file.
@@ -58,7 +65,11 @@ const BUILTIN: &[(&str, &str)] = &[
     ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
     ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
     ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
+    ("lm3s6965evb", include_str!("../../../boards/lm3s6965evb.toml")),
+    ("mps2-an385", include_str!("../../../boards/mps2-an385.toml")),
+    ("mps2-an386", include_str!("../../../boards/mps2-an386.toml")),
     ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
+    ("stm32f103", include_str!("../../../boards/stm32f103.toml")),
     ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
     ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
     ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
@@ -75,7 +86,7 @@ impl Board {
             None => toml::from_str(toml).map_err(syntax)?,
         };
         check::check(&file)?;
-        let board = Board { file };
+        let board = Board { file, svd: None };
         // Models check their own options when they are made; a parsed board must build.
         let bus = board.build()?;
         check::check_pins(&board.file, &bus)?;
@@ -103,7 +114,17 @@ impl Board {
 
     /// Makes the board: memories erased, devices in their power-on state.
     pub fn build(&self) -> Result<Bus, BoardError> {
-        build::build(&self.file)
+        let mut bus = build::build(&self.file)?;
+        if let Some(svd) = &self.svd {
+            bus.unmodelled.describe(svd);
+        }
+        Ok(bus)
+    }
+
+    /// The same board with names, reset values and ready flags for registers that nobody modelled. What the board
+    /// itself says goes first.
+    pub fn with_svd(self, svd: Arc<Svd>) -> Board {
+        Board { svd: Some(svd), ..self }
     }
 
     /// The board's name.

@@ -334,8 +334,13 @@ impl Bus {
         }
     }
 
+    /// Whether unlisted addresses there are registers that nobody modelled, and no fault.
+    fn has_registers(&self, address: u32) -> bool {
+        PERIPHERALS.contains(&address) || self.unmodelled.known(address & !3).is_some()
+    }
+
     fn read_unmodelled(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
-        if !PERIPHERALS.contains(&address) {
+        if !self.has_registers(address) {
             return Err(BusFault { address });
         }
         Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask())
@@ -347,7 +352,7 @@ impl Bus {
     }
 
     fn write_unmodelled(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
-        if !PERIPHERALS.contains(&address) {
+        if !self.has_registers(address) {
             return Err(BusFault { address });
         }
         self.set_unmodelled(address, size, value);
@@ -641,12 +646,23 @@ impl Bus {
             .filter(|s| s.irqs.iter().any(|&(n, _)| n == number))
             .map(|s| s.name.as_str())
             .collect();
-        (!owners.is_empty()).then(|| owners.join("/"))
+        if owners.is_empty() {
+            return self.unmodelled.svd()?.interrupts.get(&number).cloned();
+        }
+        Some(owners.join("/"))
     }
 
     /// Name of the device at an address.
     pub fn device_at(&self, address: u32) -> Option<&str> {
-        self.slot_at(address).map(|at| self.slots[at].name.as_str())
+        match self.slot_at(address) {
+            Some(at) => Some(&self.slots[at].name),
+            None => self.unmodelled.svd()?.peripheral_at(address).map(|p| p.name.as_str()),
+        }
+    }
+
+    /// Name of the register at an address with its peripheral's, as `RCC.CR`, where an SVD file tells it.
+    pub fn register_at(&self, address: u32) -> Option<&str> {
+        self.unmodelled.known(address & !3).map(|known| known.name.as_str())
     }
 
     /// The device of that name.

@@ -80,6 +80,11 @@ impl Unmodelled {
         self.rules.extend(new.copied());
     }
 
+    /// The SVD file that describes the chip, if there is one.
+    pub(crate) fn svd(&self) -> Option<&Svd> {
+        self.svd.as_deref()
+    }
+
     /// What is known of the word at `word`.
     pub fn known(&self, word: u32) -> Option<&Known> {
         self.svd.as_ref()?.known.get(&word)

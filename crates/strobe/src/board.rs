@@ -1,23 +1,81 @@
-//! Which board: named, from a file, or guessed from where the firmware is linked and what it is built for.
+//! Which board: named, from a file, made for a chip that nobody described, or guessed from where the firmware is
+//! linked and what it is built for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use strobe_sim::board::Board;
+use strobe_sim::svd::Svd;
 use strobe_symbols::Firmware;
 
+use crate::chip::{self, Hertz, Memory, Said};
 use crate::exit;
 
-/// A board and whether it was guessed.
+/// Which board.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
+    #[arg(long, value_name = "NAME|FILE")]
+    board: Option<String>,
+    /// The chip's CMSIS-SVD file: names, reset values and ready flags for registers that are not modelled. Without
+    /// --board, the chip itself, with its memories taken from the firmware or --memory.
+    #[arg(long, value_name = "FILE")]
+    svd: Option<PathBuf>,
+    /// Memories of a chip that no board describes: `flash=0x08000000:1M,ram=0x20000000:128K`.
+    #[arg(long, value_name = "KIND=ADDRESS:SIZE", value_delimiter = ',', conflicts_with = "board")]
+    memory: Vec<Memory>,
+    /// Core clock of a chip that no board describes [default: 16MHz].
+    #[arg(long, value_name = "HZ", conflicts_with = "board")]
+    clock: Option<Hertz>,
+}
+
+/// A board and how it was chosen.
 pub struct Choice {
     /// The board.
     pub board: Board,
-    /// Why this one, when the user did not say.
-    pub guessed: Option<String>,
+    /// Why this one, when the user did not say; for the report.
+    pub note: Option<String>,
 }
 
-/// The board that the user named (a built-in one or a file), or the one that fits the firmware.
-pub fn choose(named: Option<&str>, firmware: &Firmware) -> anyhow::Result<Choice> {
-    if let Some(name) = named {
-        return Ok(Choice { board: load(name)?, guessed: None });
+/// The board that the user named (a built-in one or a file) or described, or the one that fits the firmware.
+pub fn choose(options: &Options, firmware: &Firmware) -> anyhow::Result<Choice> {
+    let svd = options.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);
+    let described = svd.is_some() || !options.memory.is_empty() || options.clock.is_some();
+    let choice = match &options.board {
+        Some(name) => Choice { board: load(name)?, note: None },
+        None if described => {
+            let said =
+                Said { svd: svd.as_deref(), memories: &options.memory, clock: options.clock };
+            let (board, note) = chip::board(firmware, &said)?;
+            Choice { board, note: Some(note) }
+        }
+        None => fitting(firmware)?,
+    };
+    Ok(match svd {
+        Some(svd) => Choice { board: choice.board.with_svd(svd), ..choice },
+        None => choice,
+    })
+}
+
+/// The most an SVD file may have; some have tens of megabytes.
+const MAX_SVD_BYTES: u64 = 64 << 20;
+
+fn read_svd(path: &Path) -> anyhow::Result<Svd> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_SVD_BYTES {
+        let limit = MAX_SVD_BYTES >> 20;
+        return Err(exit::data(format!(
+            "{shown}: more than {limit} MiB, no SVD file is that large"
+        )));
     }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Svd::parse(&text).map_err(|e| exit::data(format!("{shown}: {e}")))
+}
+
+/// The built-in board that fits the firmware.
+fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
     let lowest = firmware.segments().iter().map(|s| s.load_address.0).min().unwrap_or(0);
     let architecture = firmware.build_target().and_then(|target| target.architecture);
     let (name, why) = match (lowest >> 24, architecture) {
@@ -34,10 +92,13 @@ pub fn choose(named: Option<&str>, firmware: &Firmware) -> anyhow::Result<Choice
     if lowest >> 24 != 0x08 && lowest >> 24 != 0 {
         return Err(exit::usage(format!(
             "no board fits a firmware linked at {lowest:#010x}; say which with --board (`strobe boards` \
-             lists them)"
+             lists them) \
+             or describe the chip with --svd and --memory"
         )));
     }
-    Ok(Choice { board: load(name)?, guessed: Some(why.to_owned()) })
+    let note =
+        format!("board {name} was chosen because the firmware is {why}; --board names another");
+    Ok(Choice { board: load(name)?, note: Some(note) })
 }
 
 fn load(name: &str) -> anyhow::Result<Board> {

@@ -46,7 +46,7 @@ pub struct Args {
 /// Explains and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
-    let choice = board::choose(args.simulation.board.as_deref(), &firmware)?;
+    let choice = board::choose(&args.simulation.board, &firmware)?;
     let function = input::function(&firmware, &args.function)?;
     let mut flash = FlashState {
         wait_states: args.wait_states.unwrap_or(0),

@@ -4,6 +4,7 @@
 
 mod board;
 mod boards;
+mod chip;
 mod completions;
 mod cycles;
 mod exit;

@@ -69,7 +69,7 @@ impl From<By> for strobe_model::By {
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
-    let choice = board::choose(args.simulation.board.as_deref(), &firmware)?;
+    let choice = board::choose(&args.simulation.board, &firmware)?;
     let functions: Vec<_> =
         args.annotate.iter().map(|n| input::function(&firmware, n)).collect::<Result<_, _>>()?;
     let done = simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation)?;

@@ -10,16 +10,16 @@ use strobe_source::serial::{HostPort, Spec};
 use strobe_source::simulated::{self, Limit, Settings};
 use strobe_symbols::Firmware;
 
-use crate::board::Choice;
+use crate::board::{self, Choice};
 use crate::{exit, host, input};
 
 /// How to simulate.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Simulation")]
 pub struct Options {
-    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub board: Option<String>,
+    /// Which board.
+    #[command(flatten)]
+    pub board: board::Options,
     /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
     /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
     /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
@@ -100,12 +100,8 @@ pub fn simulate(
         let text = format!("--from {from} was never reached, so nothing was measured");
         record.warnings.push(Warning { text, count: 1 });
     }
-    if let Some(why) = &choice.guessed {
-        let board = &record.subject.board;
-        let text = format!(
-            "board {board} was chosen because the firmware is {why}; --board names another"
-        );
-        record.warnings.push(Warning { text, count: 1 });
+    if let Some(note) = &choice.note {
+        record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
     Ok(Finished {
         record,

@@ -42,7 +42,8 @@ fn unmodelled(record: &Record, options: &Options, out: &mut dyn Write) -> io::Re
         .text("peripheral")
         .text("first accessed from");
     for register in &record.unmodelled {
-        let peripheral = match (&register.peripheral, register.known_device) {
+        let name = register.register.as_ref().or(register.peripheral.as_ref());
+        let peripheral = match (name, register.known_device) {
             (Some(name), true) => name.clone(),
             (Some(name), false) => format!("{name}, not on this board"),
             (None, true) => "on this board".to_owned(),

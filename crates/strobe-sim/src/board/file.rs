@@ -97,7 +97,7 @@ fn fast_multiplier() -> u8 {
 }
 
 /// NOREF: no reference clock (ARMv6-M B3.3.6).
-fn no_reference() -> u32 {
+pub(super) fn no_reference() -> u32 {
     1 << 31
 }
 

@@ -141,10 +141,9 @@ fn values_that_cannot_be_are_refused() {
 #[test]
 fn an_unknown_board_lists_the_known_ones() {
     let error = Board::builtin("stm32f4").unwrap_err().to_string();
-    assert!(
-        error.contains("cortex-m0, cortex-m0plus, cortex-m3, cortex-m4, cortex-m4f, stm32f070cb"),
-        "{error}"
-    );
+    let known: Vec<&str> = Board::builtin_names().collect();
+    assert!(known.contains(&"cortex-m0"), "{known:?}");
+    assert!(error.contains(&known.join(", ")), "{error}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn value() -> impl Strategy<Value = u32> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let register = || prop_oneof![4 => 0..0x60u32, 1 => 0..0x400u32];
+    let register = || prop_oneof![4 => 0..0x60u32, 1 => 0..0x1000u32];
     prop_oneof![
         4 => (any::<usize>(), register(), size()).prop_map(|(d, r, s)| Step::Read(d, r, s)),
         8 => (any::<usize>(), register(), size(), value())

@@ -268,6 +268,7 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
             address: format!("{address:#010x}"),
             known_device: device.is_some(),
             peripheral: device,
+            register: bus.register_at(address).map(str::to_owned),
             reads: touched.reads,
             writes: touched.writes,
             first_from: names.describe(touched.first_pc).swap_remove(0),
@@ -294,6 +295,14 @@ fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
     };
     let mut out: Vec<Warning> = bus.unclocked().map(unclocked).collect();
     out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
+    for (address, touched) in bus.unmodelled.touched().filter(|(_, t)| t.refused > 0) {
+        let name = bus.register_at(address).unwrap_or("a register");
+        let from = names.describe(touched.first_pc).swap_remove(0);
+        let text = format!(
+            "{name} at {address:#010x} is read-only: writing it has no effect (first accessed from {from})"
+        );
+        out.push(Warning { text, count: touched.refused });
+    }
     if bus.unmodelled.overflow() > 0 {
         let text = "further unmodelled registers were accessed than are listed".to_owned();
         out.push(Warning { text, count: bus.unmodelled.overflow() });
