@@ -13,6 +13,7 @@ use crate::exit;
 
 /// Which board.
 #[derive(clap::Args)]
+#[group(id = "board_options")]
 pub struct Options {
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
     #[arg(long, value_name = "NAME|FILE")]
