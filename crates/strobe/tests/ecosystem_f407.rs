@@ -62,6 +62,9 @@ fn embassy_finds_the_devices_of_the_board() {
 
 #[test]
 fn embassy_frames_come_back_through_the_plug() {
+    let record = on("olimex-e407", "f407-ethernet", "100ms", &[]);
+    let mac = array(&record["exceptions"]).iter().find(|e| e["name"] == "IRQ61 (ETH)");
+    assert_eq!(mac.map(|e| number(&e["count"])), Some(4));
     let text = sent("olimex-e407", "f407-ethernet", "USART1", "100ms");
     let lines = [60, 61, 400, 1514].map(|n| format!("sent {n}, received {n}, same true\r\n"));
     assert_eq!(text, format!("link up\r\n{}", lines.concat()));
