@@ -20,15 +20,18 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// The firmware packages and their workspaces, each with its own lock file because their
+/// The firmware packages, their workspaces and what they are built for, each with its own lock file because their
 /// dependencies exclude each other.
-const FIRMWARE: &[(&str, &str)] = &[
-    (SUBJECTS, "subjects-fw"),
-    ("firmware/ecosystem/embassy", "ecosystem-embassy"),
-    ("firmware/ecosystem/hal", "ecosystem-hal"),
+const FIRMWARE: &[(&str, &str, &str)] = &[
+    (SUBJECTS, "subjects-fw", ARMV6M),
+    ("firmware/ecosystem/embassy", "ecosystem-embassy", ARMV6M),
+    ("firmware/ecosystem/hal", "ecosystem-hal", ARMV6M),
+    ("firmware/ecosystem/embassy-f407", "ecosystem-embassy-f407", ARMV7EM),
+    ("firmware/ecosystem/hal-f407", "ecosystem-hal-f407", ARMV7EM),
 ];
 const SUBJECTS: &str = "firmware/subjects";
-const TARGET: &str = "thumbv6m-none-eabi";
+const ARMV6M: &str = "thumbv6m-none-eabi";
+const ARMV7EM: &str = "thumbv7em-none-eabihf";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
@@ -36,8 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
 
     let mut names = BTreeSet::new();
-    for (workspace, package) in FIRMWARE {
-        for image in build(root, workspace, package, &["--release", "--target", TARGET])? {
+    for (workspace, package, target) in FIRMWARE {
+        for image in build(root, workspace, package, &["--release", "--target", target])? {
             let name = image.file_stem().context("an executable has a name")?.to_owned();
             copy_if_changed(&image, &output.join(&name).with_extension("elf"))?;
             names.insert(name);

@@ -53,6 +53,9 @@ struct Context {
     resume: (u32, u32),
 }
 
+/// Exception numbers of ARMv7-M: 16 of the core's own and 240 interrupts.
+const EXCEPTIONS: usize = 256;
+
 /// What is known of one exception's runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExceptionCount {
@@ -87,7 +90,7 @@ pub struct CallTree {
     threads: u32,
     last_cycle: u64,
     last_instruction: u64,
-    exceptions: [ExceptionCount; 64],
+    exceptions: [ExceptionCount; EXCEPTIONS],
     active: bool,
     /// Calls that were too deep or too many to keep apart.
     pub cut: u64,
@@ -124,7 +127,7 @@ impl CallTree {
             threads: 1,
             last_cycle: 0,
             last_instruction: 0,
-            exceptions: [ExceptionCount::default(); 64],
+            exceptions: [ExceptionCount::default(); EXCEPTIONS],
             active: true,
             cut: 0,
         }
