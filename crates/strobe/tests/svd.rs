@@ -12,8 +12,7 @@ fn svd(name: &str) -> String {
 #[test]
 fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
     let part = svd("part.svd");
-    let (code, record) =
-        record(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
+    let (code, record) = record(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
     assert_eq!(code, 0, "{record:#}");
     assert_eq!(record["subject"]["board"], "PARTF070");
     assert_eq!(record["subject"]["core"], "Cortex-M0");
@@ -27,7 +26,10 @@ fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
     }
     let warnings = record["warnings"].to_string();
     assert!(warnings.contains("no board file describes PARTF070"), "{warnings}");
-    assert!(warnings.contains("flash 0x08000000..0x08100000, ram 0x20000000..0x20004000"), "{warnings}");
+    assert!(
+        warnings.contains("flash 0x08000000..0x08100000, ram 0x20000000..0x20004000"),
+        "{warnings}"
+    );
     assert!(warnings.contains("USART1.BRR at 0x4001380c is read-only"), "{warnings}");
 }
 

@@ -137,7 +137,7 @@ impl Device for Syscfg {
             at @ EXTICR1..=EXTICR4 => self.exticr[((at - EXTICR1) / 4) as usize],
             CFGR2 if !f4 => self.cfgr2,
             PMC if f4 => self.pmc,
-            CMPCR if f4 => self.cmpcr | (self.cmpcr & CMPCR_PD) * CMPCR_READY,
+            CMPCR if f4 => self.cmpcr | ((self.cmpcr & CMPCR_PD) * CMPCR_READY),
             _ => return None,
         };
         Some(part(word, offset, size))

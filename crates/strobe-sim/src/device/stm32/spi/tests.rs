@@ -78,7 +78,7 @@ fn without_fifos_there_is_one_frame_each_way() {
     for (dff, frame) in [(0u32, 16), (1 << 11, 32)] {
         let mut rig = spi("loopback = true\nfifo = false");
         assert_eq!((rig.read32(CR2), rig.read32(SR)), (0, TXE));
-        rig.write32(CR2, u32::MAX & !(1 << 4));
+        rig.write32(CR2, !(1 << 4));
         assert_eq!(rig.read32(CR2), 0xe7);
         rig.write32(CR2, 0);
         rig.write32(CR1, ON | dff);

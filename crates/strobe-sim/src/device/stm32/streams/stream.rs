@@ -194,7 +194,10 @@ impl Stream {
         self.closing = false;
         // 10.3.12: a threshold that no number of bursts reaches exactly is refused.
         let burst = self.burst(cr::MBURST) * self.memory_size().bytes();
-        if !self.is_direct() && self.burst(cr::MBURST) > 1 && self.threshold() % burst != 0 {
+        if !self.is_direct()
+            && self.burst(cr::MBURST) > 1
+            && !self.threshold().is_multiple_of(burst)
+        {
             self.flags |= flag::FIFO;
             self.cr &= !(1 << cr::EN);
         }
