@@ -157,6 +157,10 @@ impl Board {
             },
             irq_lines: u32::from(core.irq_lines),
             priority_bits: core.priority_bits.unwrap_or(file::ARMV6M_PRIORITY_BITS),
+            mpu_regions: match core.model.architecture().v7m {
+                true => core.mpu_regions.unwrap_or(file::MPU_REGIONS),
+                false => 0,
+            },
             cpuid: core.cpuid,
             systick_reference_divider: core.systick_reference_divider,
             systick_calibration: core.systick_calibration,

@@ -68,8 +68,10 @@ pub struct Unclocked<'a> {
     pub first_pc: u32,
 }
 
-/// Interrupt request lines, as levels.
-pub(crate) const IRQ_WORDS: usize = 8;
+/// Interrupt request lines that a core may have (ARMv7-M; an ARMv6-M has at most 32).
+pub(crate) const IRQS: usize = 240;
+/// Words for that many levels.
+pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
 
 /// Flash behaviour at one setting of the flash controller.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +106,7 @@ pub struct Bus {
     pub(crate) next_due: u64,
     pub(crate) irq_levels: [u32; IRQ_WORDS],
     /// Cycle of each line's last rising edge.
-    pub(crate) irq_since: [u64; 32],
+    pub(crate) irq_since: [u64; IRQS],
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
     pub(crate) reset_request: Option<ResetCause>,
@@ -175,7 +177,7 @@ impl Bus {
             dues: Vec::new(),
             next_due: u64::MAX,
             irq_levels: [0; IRQ_WORDS],
-            irq_since: [0; 32],
+            irq_since: [0; IRQS],
             attention: false,
             clocks_dirty: false,
             reset_request: None,
@@ -466,8 +468,8 @@ impl Bus {
         // Several devices may share a line: it is high while any of them asks.
         let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
-        if word < IRQ_WORDS {
-            if high && self.irq_levels[word] & bit == 0 && word == 0 {
+        if usize::from(number) < IRQS {
+            if high && self.irq_levels[word] & bit == 0 {
                 self.irq_since[usize::from(number)] = self.now;
             }
             if high {

@@ -36,6 +36,7 @@ enum Branch {
 const POOL_REACH_BYTES: u32 = 600;
 
 /// Assembles one contiguous piece of code.
+#[derive(Clone)]
 pub struct Assembler {
     origin: u32,
     code: Vec<u16>,

@@ -1,7 +1,7 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MemoryEntry};
+use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MPU_REGIONS, MemoryEntry};
 use crate::bus::Bus;
 use crate::cortexm::timing::CoreKind;
 
@@ -36,6 +36,11 @@ fn check_core(file: &File) -> Result<(), BoardError> {
     }
     if core.irq_lines > if v7m { 240 } else { 32 } {
         return bad("irq_lines", "at most 32, or 240 on a cortex-m3 or cortex-m4");
+    }
+    match core.mpu_regions {
+        None | Some(0) => {}
+        Some(MPU_REGIONS) if v7m => {}
+        _ => return bad("mpu_regions", "must be 0 or, on a cortex-m3 or cortex-m4, 8"),
     }
     if v7m && !core.io_port.is_empty() {
         return bad("io_port", "only a cortex-m0plus may have one");

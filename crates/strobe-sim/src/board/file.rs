@@ -59,10 +59,12 @@ pub struct CoreEntry {
     /// Cycles of MULS on an M0 or M0+: 1 (fast) or 32 (small).
     #[serde(default = "fast_multiplier")]
     pub multiplier_cycles: u8,
-    /// Interrupt request lines, at most 32.
+    /// Interrupt request lines: at most 32, on an M3 or M4 240.
     pub irq_lines: u16,
     /// Priority bits that the interrupt controller has: 3 to 8 on an M3 or M4, which need this; 2 on an M0.
     pub priority_bits: Option<u8>,
+    /// Regions of the memory protection unit on an M3 or M4: 8, or 0 if it was left out; 8 if not given.
+    pub mpu_regions: Option<u8>,
     /// The CPUID register's value.
     pub cpuid: u32,
     /// SysTick calibration register: NOREF in bit 31, SKEW in bit 30, TENMS in bits 23..0.
@@ -86,6 +88,9 @@ pub struct CoreEntry {
 
 /// What every ARMv6-M has (B1.5.4).
 pub(super) const ARMV6M_PRIORITY_BITS: u8 = 2;
+
+/// What every ARMv7-M memory protection unit of these cores has.
+pub(super) const MPU_REGIONS: u8 = 8;
 
 fn fast_multiplier() -> u8 {
     1

@@ -185,6 +185,11 @@ impl Blocks {
         self.generation = bus.generation;
     }
 
+    /// Whether code was decoded from anywhere but the main memories at their own addresses.
+    pub(crate) fn run_elsewhere(&self) -> bool {
+        !self.elsewhere.is_empty()
+    }
+
     /// The block that starts at `pc`, if it is decoded. `pc` is even.
     #[inline(always)]
     pub(crate) fn lookup(&self, pc: u32, bus: &Bus) -> BlockId {
@@ -252,6 +257,7 @@ impl Blocks {
         let mut insns = Vec::new();
         let mut code = Vec::new();
         let mut its = vec![it];
+        let mut asks = false;
         let mut at = pc;
         while let Some(first) = bus.peek(at, Size::Half) {
             let second = bus.peek(at.wrapping_add(2), Size::Half);
@@ -265,6 +271,7 @@ impl Blocks {
             its.push(it);
             code.push(Placed { insn, address: at, size, conditional });
             insns.push(insn);
+            asks |= size == 4 && acts_unprivileged(first, second.unwrap_or(0));
             at = at.wrapping_add(size);
             let boundary =
                 self.entries.binary_search(&at).is_ok() || self.stops.binary_search(&at).is_ok();
@@ -299,8 +306,12 @@ impl Blocks {
             end: at,
             body: insns.len() as u32 - u32::from(last.ends_block()),
             cycles,
-            // A block to stop at never fits: it always goes through the main loop.
-            worst: if stop_here { u32::MAX } else { worst_case(&insns, cycles + refill, bus) },
+            // A block to stop at, or one that asks for other rights, never fits: it always goes through the main loop.
+            worst: if stop_here || asks {
+                u32::MAX
+            } else {
+                worst_case(&insns, cycles + refill, bus)
+            },
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
             slack: (0, 0),
@@ -340,6 +351,12 @@ pub(crate) fn jump_wait(target: u32, bus: &Bus) -> HalfCycles {
 pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
     bus.flash.contains(address)
         || bus.memory_at(address).is_some_and(|m| m.kind == MemoryKind::Flash)
+}
+
+/// LDRT, STRT and their kind, by their encoding: they access memory as if unprivileged (DDI 0403, A7.7), and
+/// do otherwise what ordinary loads and stores do.
+pub(crate) fn acts_unprivileged(first: u32, second: u32) -> bool {
+    first & 0xfe80 == 0xf800 && second & 0x0f00 == 0x0e00
 }
 
 /// ITSTATE behind an instruction (ITAdvance, A7.3.3 of DDI 0403).

@@ -4,14 +4,16 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::block::{BlockId, jump_wait};
+use super::block::{BlockId, acts_unprivileged, jump_wait};
 use super::core::{CarefulPort, Machine, NO_WAIT, Sleep};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
 use super::fault::Fault;
 use super::insn::Insn;
+use super::mpu::{Purpose, Rights};
 use super::run::{EXC_RETURN, End, Stop};
-use super::system::number;
+use super::several::Broken;
+use super::system::{Caller, number};
 use super::timing::SKIPPED;
 use super::{exec_branch, special};
 use crate::device::Size;
@@ -88,11 +90,19 @@ impl<O: Observer> Machine<O> {
             self.cpu.it = next_it;
             return Ok(false);
         }
+        if self.guarded.everywhere && !(self.may_fetch(pc) && self.may_fetch(next.wrapping_sub(2)))
+        {
+            let fault = Fault::Protected { address: pc, purpose: Purpose::Fetch };
+            return self.fault(fault, pc).map(|()| true);
+        }
         if insn.is_fp()
-            && let Err(fault) = self.prepare_fp()
+            && let Err(fault) = self.prepare_fp(pc)
         {
             return self.fault(fault, pc).map(|()| true);
         }
+        let masked = self.masked_priority();
+        let (rights, checks) = self.access_rights(pc);
+        let several = self.several(insn, it);
         let mut log: Vec<Access> = Vec::new();
         let mut port = CarefulPort {
             bus: &mut self.bus,
@@ -101,12 +111,16 @@ impl<O: Observer> Machine<O> {
             carry: &mut self.carry,
             start,
             pc,
-            ipsr: self.cpu.ipsr,
+            caller: Caller { ipsr: self.cpu.ipsr, masked },
+            rights,
+            checks,
+            last: None,
             data_wait: NO_WAIT,
             contention: 0,
             saved: 0,
             spent: Bounds::exact(0),
             split: 0,
+            several,
             log: O::ACCESSES.then_some(&mut log),
         };
         let mut end = End::Next;
@@ -123,12 +137,21 @@ impl<O: Observer> Machine<O> {
             exec(&mut self.cpu, &mut port, insn)
         };
         let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
-        let (spent, split) = (port.spent, port.split);
+        let (spent, split, last) = (port.spent, port.split, port.last);
+        let several = port.several;
         for access in &log {
             self.observer.access(access);
         }
-        if let Err(fault) = result {
-            return self.fault(fault, pc).map(|()| true);
+        match result {
+            Ok(()) => {}
+            Err(Broken::Fault(fault)) => {
+                return self.fault_of_access(fault, pc, last).map(|()| true);
+            }
+            Err(Broken::Interrupted) => {
+                self.pay(pc, data_wait, contention, saved);
+                self.suspend(insn, several, pc);
+                return Ok(true);
+            }
         }
         let jumped = !matches!(end, End::Next);
         self.now += u64::from(meta.cost.straight()) + u64::from(meta.data_wait.likely / 2);
@@ -142,7 +165,7 @@ impl<O: Observer> Machine<O> {
         let literal = meta.literal_bounds();
         self.slack.0 += literal.likely - literal.low;
         self.slack.1 += literal.high - literal.likely;
-        self.pay(pc, data_wait, contention, saved);
+        self.pay(pc, data_wait, contention, saved + several.skip);
         if spent.high > 0 {
             self.add_wait(pc, Wait::of(Cause::Execute, spent));
         }
@@ -168,7 +191,7 @@ impl<O: Observer> Machine<O> {
                 true
             }
             End::Indirect(value) if value >= EXC_RETURN && self.cpu.ipsr != 0 => {
-                self.exception_return(value, pc)?;
+                self.exception_return(value, pc, meta.cost.refill)?;
                 true
             }
             End::Indirect(value) => {
@@ -198,15 +221,17 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Before a floating-point instruction: whether there may be one (ExecuteFPCheck, B1.5.7 of DDI 0403).
-    fn prepare_fp(&mut self) -> Result<(), Fault> {
-        if !self.cpu.fp_ready {
-            if !self.system.fp_enabled(self.cpu.is_privileged()) {
-                return Err(Fault::NoCoprocessor);
-            }
-            self.cpu.fp_ready = true;
+    /// With which rights an instruction accesses memory, and whether that must be looked at.
+    fn access_rights(&self, pc: u32) -> (Rights, bool) {
+        let privileged = self.cpu.is_privileged();
+        let on = self.system.mpu.is_on();
+        if !on && !self.system.ignores_bus_faults() {
+            return (Rights { privileged, unprotected: false }, !privileged);
         }
-        Ok(())
+        let half = |at: u32| self.bus.peek(pc.wrapping_add(at), Size::Half).unwrap_or(0);
+        let privileged = privileged && !(on && acts_unprivileged(half(0), half(2)));
+        let unprotected = self.execution_priority() < 0;
+        (Rights { privileged, unprotected }, on || !privileged)
     }
 
     /// Adds what an instruction's accesses waited.
@@ -234,11 +259,11 @@ impl<O: Observer> Machine<O> {
         match insn {
             Insn::Svc { .. } => {
                 self.check = true;
-                if self.system.priority_of(number::SVCALL) >= self.execution_priority() {
+                if self.system.nvic.priority_of(number::SVCALL) >= self.execution_priority() {
                     return self.fault(Fault::SvcMasked, pc).map(|()| true);
                 }
                 self.cpu.pc = next;
-                self.system.note_pended(number::SVCALL, self.now);
+                self.system.nvic.note_pended(number::SVCALL, self.now);
                 self.enter(number::SVCALL, next)?;
             }
             Insn::Bkpt { imm: 0xab } => {
@@ -262,6 +287,13 @@ impl<O: Observer> Machine<O> {
                 self.check = true;
             }
             Insn::Sev => self.system.event = true,
+            // What the write buffer holds is done first.
+            Insn::Dsb => {
+                let Some(store) = self.system.lost_store else { return Ok(false) };
+                let cycles = store.due.saturating_sub(self.now);
+                self.add_wait(pc, Wait::of(Cause::DataWait, Bounds::exact(cycles)));
+                self.check = true;
+            }
             Insn::Cps { .. } | Insn::Msr { .. } | Insn::Isb => self.check = true,
             _ => return Ok(false),
         }
@@ -276,7 +308,7 @@ fn branch(
     port: &mut CarefulPort,
     insn: Insn,
     next: u32,
-) -> Result<Option<End>, Fault> {
+) -> Result<Option<End>, Broken> {
     let r = |i: u8| (i & 15) as usize;
     Ok(Some(match insn {
         Insn::BCond { condition, .. } => {
@@ -321,8 +353,8 @@ fn branch(
             special::write(cpu, port.system, sysm, mask, cpu.r[r(n)]);
             return Ok(None);
         }
-        Insn::Undefined => return Err(Fault::Undefined),
-        Insn::NoCoprocessor => return Err(Fault::NoCoprocessor),
+        Insn::Undefined => return Err(Fault::Undefined.into()),
+        Insn::NoCoprocessor => return Err(Fault::NoCoprocessor.into()),
         _ => return exec_branch::branch(cpu, port, insn, next),
     }))
 }

@@ -5,10 +5,13 @@ use strobe_model::{Bounds, Cause};
 use super::block::{BlockId, Blocks};
 use super::cpu::Cpu;
 use super::exec::{Port, Work};
-use super::fault::{Fault, FaultReport};
+use super::fault::{Fault, FaultAccess, FaultReport, HandledFault};
+use super::guard::Guarded;
 use super::irregular::Deviations;
 use super::jit::Jit;
-use super::system::System;
+use super::mpu::{Purpose, Rights};
+use super::several::{Broken, Several};
+use super::system::{Caller, LostStore, System};
 use super::timing::Timing;
 use crate::bus::Bus;
 use crate::device::Size;
@@ -22,10 +25,12 @@ use crate::semihost::Semihost;
 pub struct CoreOptions {
     /// Timing options, with the kind of core.
     pub timing: Timing,
-    /// Interrupt lines, 1-32.
+    /// Interrupt lines: at most 32 on ARMv6-M, 240 on ARMv7-M.
     pub irq_lines: u32,
     /// Priority bits that exist, from the top of the byte: 2 on ARMv6-M, 3-8 on ARMv7-M.
     pub priority_bits: u8,
+    /// Regions of the memory protection unit: 8, or 0 if there is none.
+    pub mpu_regions: u8,
     /// CPUID register.
     pub cpuid: u32,
     /// SysTick reference clock: core cycles per tick; 0 for none.
@@ -65,7 +70,14 @@ pub struct Machine<O: Observer> {
     /// The cycle before which nothing happens unless the core does it.
     pub(crate) horizon: u64,
     pub(crate) sleep: Sleep,
-    pub(crate) fault: Option<FaultReport>,
+    /// Faults on their way into a handler.
+    pub(crate) raised: Vec<FaultReport>,
+    /// Faults that the firmware's own handlers were started for.
+    pub(crate) handled: Vec<HandledFault>,
+    /// Instructions that faulted instead of retiring.
+    pub(crate) abandoned: u64,
+    /// Memory protection must be asked at each access and fetch.
+    pub(crate) guarded: Guarded,
     pub(crate) resets: u64,
     /// A block that was left in the middle, and where it goes on: what its instructions cost depends on
     /// those before them.
@@ -88,16 +100,12 @@ pub(crate) enum Sleep {
 impl<O: Observer> Machine<O> {
     /// A core at rest on a bus; [`Machine::reset`] reads the vector table and starts it.
     pub fn new(bus: Bus, options: &CoreOptions, observer: O) -> Self {
-        let mut system = System::new(options.irq_lines, options.cpuid, options.vtor_mask);
-        system.set_core(options.timing.kind.architecture(), options.priority_bits);
-        system.systick.reference_divider = options.systick_reference_divider;
-        system.systick.calibration = options.systick_calibration;
         Machine {
             cpu: Cpu::new(options.timing.kind.architecture()),
             bus,
             observer,
             semihost: Semihost::default(),
-            system,
+            system: System::new(options),
             timing: options.timing.clone(),
             vectors: options.vectors,
             blocks: Blocks::default(),
@@ -109,7 +117,10 @@ impl<O: Observer> Machine<O> {
             check: true,
             horizon: 0,
             sleep: Sleep::Awake,
-            fault: None,
+            raised: Vec::new(),
+            handled: Vec::new(),
+            abandoned: 0,
+            guarded: Guarded::default(),
             resets: 0,
             resume: None,
             deviations: Deviations::default(),
@@ -254,7 +265,12 @@ pub(crate) struct CarefulPort<'a> {
     /// Cycle at which the instruction started.
     pub(crate) start: u64,
     pub(crate) pc: u32,
-    pub(crate) ipsr: u16,
+    pub(crate) caller: Caller,
+    pub(crate) rights: Rights,
+    /// Each access must be allowed first.
+    pub(crate) checks: bool,
+    /// The access under way, for the report if it fails.
+    pub(crate) last: Option<FaultAccess>,
     pub(crate) data_wait: Wait,
     pub(crate) contention: u64,
     /// Cycles that accesses through the single-cycle I/O port save.
@@ -263,6 +279,8 @@ pub(crate) struct CarefulPort<'a> {
     pub(crate) spent: Bounds,
     /// Further transfers of an unaligned access, a cycle each.
     pub(crate) split: u32,
+    /// Of a transfer of several registers.
+    pub(crate) several: Several,
     pub(crate) log: Option<&'a mut Vec<Access>>,
 }
 
@@ -301,7 +319,7 @@ impl CarefulPort<'_> {
 
     /// The end of the data phase of a transfer, as known so far.
     fn time(&self, transfer: u32) -> u64 {
-        let transfer = u64::from(transfer) + u64::from(self.split);
+        let transfer = u64::from(transfer - self.several.skip) + u64::from(self.split);
         let base = self.start + 2 + transfer + self.contention;
         base + self.data_wait.likely as u64 - u64::from(self.saved)
     }
@@ -332,6 +350,87 @@ impl CarefulPort<'_> {
              the core itself cannot reach it on silicon"
         ));
     }
+
+    /// Whether a private peripheral is the chip maker's, and on the board.
+    fn is_device(&self, address: u32) -> bool {
+        self.system.arch().v7m && self.bus.device_at(address).is_some()
+    }
+
+    fn read_debug(&mut self, address: u32, size: Size) -> u32 {
+        if !self.system.arch().v7m {
+            self.note_ppb(address);
+            return 0;
+        }
+        let word = self.system.debug.read(address & !3, self.bus.now);
+        if word.is_none() {
+            self.note_unmodelled(address);
+        }
+        word.unwrap_or(0) >> (8 * (address & 3)) & size.mask()
+    }
+
+    fn write_debug(&mut self, address: u32, value: u32) {
+        if !self.system.arch().v7m {
+            return self.note_ppb(address);
+        }
+        let word = value << (8 * (address & 3));
+        if self.system.debug.write(address & !3, word, self.bus.now).is_none() {
+            self.note_unmodelled(address);
+        }
+        if let Some(what) = self.system.debug.asked.take() {
+            self.bus.warnings.add(format!("{what}: not modelled"));
+        }
+    }
+
+    fn note_unmodelled(&mut self, address: u32) {
+        let page = address & !0xfff;
+        self.bus.warnings.add(format!(
+            "debug registers at {page:#010x} are not modelled: they read as zero and ignore writes"
+        ));
+    }
+
+    /// Whether memory protection and privilege allow an access.
+    fn check(&mut self, address: u32, size: Size, purpose: Purpose) -> Result<(), Fault> {
+        self.last = Some(FaultAccess { address, size, write: purpose == Purpose::Store });
+        if !self.checks {
+            return Ok(());
+        }
+        let write = purpose == Purpose::Store;
+        if PPB.contains(&address)
+            && !self.rights.privileged
+            && !self.system.is_for_everybody(address, write)
+        {
+            return Err(Fault::Unprivileged { address });
+        }
+        if self.system.mpu.permission(address, self.rights).allows(purpose) {
+            Ok(())
+        } else {
+            Err(Fault::Protected { address, purpose })
+        }
+    }
+
+    /// Nothing answers a load: a fault, unless the handler only probes.
+    fn lost_load(&mut self, address: u32) -> Result<u32, Fault> {
+        if self.system.arch().v7m && self.rights.unprotected && self.system.ignores_bus_faults() {
+            self.system.note_ignored(address);
+            return Ok(0);
+        }
+        Err(Fault::Bus { address })
+    }
+
+    /// Nothing answers a store. One that the write buffer took is noticed later.
+    fn lost_store(&mut self, address: u32, size: Size) -> Result<(), Fault> {
+        let system = &mut self.system;
+        if !system.arch().v7m {
+            return Err(Fault::Bus { address });
+        }
+        if !system.buffers_nothing() && system.mpu.buffers(address, self.rights) {
+            let (pc, due) = (self.pc, self.bus.now + 1);
+            system.lost_store.get_or_insert(LostStore { address, size, pc, due });
+            self.bus.attention = true;
+            return Ok(());
+        }
+        self.lost_load(address).map(|_| ())
+    }
 }
 
 impl CarefulPort<'_> {
@@ -341,9 +440,9 @@ impl CarefulPort<'_> {
         &self,
         address: u32,
         size: Size,
-    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, Fault> {
+    ) -> Result<impl Iterator<Item = (u32, Size)> + use<>, Broken> {
         if self.system.traps_unaligned() {
-            return Err(Fault::Unaligned { address });
+            return Err(Fault::Unaligned { address }.into());
         }
         let mut offset = 0;
         Ok(std::iter::from_fn(move || {
@@ -360,7 +459,7 @@ impl CarefulPort<'_> {
         }))
     }
 
-    fn load_unaligned(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
+    fn load_unaligned(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Broken> {
         let mut value = 0;
         for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
             self.split += u32::from(i > 0);
@@ -375,7 +474,7 @@ impl CarefulPort<'_> {
         size: Size,
         value: u32,
         transfer: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Broken> {
         for (i, (offset, part)) in self.parts(address, size)?.enumerate() {
             self.split += u32::from(i > 0);
             let value = value >> (8 * offset) & part.mask();
@@ -386,42 +485,52 @@ impl CarefulPort<'_> {
 }
 
 impl Port for CarefulPort<'_> {
-    type Stop = Fault;
+    type Stop = Broken;
     const EXCEPTION_RETURNS: bool = true;
 
-    fn refuse(&mut self, fault: Fault) -> Fault {
-        fault
+    fn refuse(&mut self, fault: Fault) -> Broken {
+        fault.into()
     }
 
-    fn divide_by_zero(&mut self) -> Result<(), Fault> {
-        if self.system.traps_division_by_zero() { Err(Fault::DivideByZero) } else { Ok(()) }
+    fn divide_by_zero(&mut self) -> Result<(), Broken> {
+        let traps = self.system.traps_division_by_zero();
+        if traps { Err(Fault::DivideByZero.into()) } else { Ok(()) }
     }
 
     fn spend(&mut self, work: Work) {
         self.spent = self.timing.extra(work);
     }
 
-    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Fault> {
+    fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Broken> {
         if address & (size.bytes() - 1) != 0 {
             return self.load_unaligned(address, size, transfer);
         }
+        if let Some(kept) = self.several.kept(transfer) {
+            return Ok(kept);
+        }
+        self.go_on(transfer)?;
+        self.check(address, size, Purpose::Load)?;
         self.arrive(address, transfer);
         let value = if SCS.contains(&address) {
             self.bus.attention = true;
             self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
-            self.system.read(address, size, self.bus.now, self.ipsr)
-        } else if PPB.contains(&address) {
-            self.note_ppb(address);
-            0
+            self.system.read(address, size, self.bus.now, self.caller)
+        } else if PPB.contains(&address) && !self.is_device(address) {
+            self.read_debug(address, size)
         } else {
-            self.bus.core_read(address, size).map_err(|f| Fault::Bus { address: f.address })?
+            match self.bus.core_read(address, size) {
+                Ok(value) => value,
+                Err(fault) => self.lost_load(fault.address)?,
+            }
         };
         self.access(address, size, false, value);
+        self.several.note(transfer, value);
         Ok(value)
     }
 
-    fn literal(&mut self, address: u32) -> Result<u32, Fault> {
+    fn literal(&mut self, address: u32) -> Result<u32, Broken> {
         // The wait for a literal in flash is part of the block's own cycles.
+        self.check(address, Size::Word, Purpose::Load)?;
         self.bus.pc = self.pc;
         let read = self.bus.peek(address, Size::Word);
         self.bus.now = self.start + 2;
@@ -433,22 +542,30 @@ impl Port for CarefulPort<'_> {
         Ok(value)
     }
 
-    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Fault> {
+    fn store(&mut self, address: u32, size: Size, value: u32, transfer: u32) -> Result<(), Broken> {
         if address & (size.bytes() - 1) != 0 {
             return self.store_unaligned(address, size, value, transfer);
         }
+        if self.several.kept(transfer).is_some() {
+            return Ok(());
+        }
+        self.go_on(transfer)?;
+        self.check(address, size, Purpose::Store)?;
         self.arrive(address, transfer);
         if SCS.contains(&address) {
             self.bus.attention = true;
             self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
             self.system.write(address, size, value, self.bus.now);
-        } else if PPB.contains(&address) {
-            self.note_ppb(address);
+        } else if PPB.contains(&address) && !self.is_device(address) {
+            self.write_debug(address, value);
         } else {
-            let written = self.bus.core_write(address, size, value);
-            written.map_err(|f| Fault::Bus { address: f.address })?;
+            match self.bus.core_write(address, size, value) {
+                Ok(()) => {}
+                Err(fault) => self.lost_store(fault.address, size)?,
+            }
         }
         self.access(address, size, true, value & size.mask());
+        self.several.note(transfer, value);
         Ok(())
     }
 }

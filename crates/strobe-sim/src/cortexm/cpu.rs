@@ -39,6 +39,9 @@ pub struct Cpu {
     apsr_bits: u32,
     /// EPSR.IT: the condition and what is left of the IT block, from the next instruction on; 0 outside.
     pub it: u8,
+    /// EPSR.ICI: a transfer of several registers that an exception interrupted goes on with this one; 0 if there
+    /// is none.
+    pub(crate) resume_at: u8,
     /// EPSR.T: clear only after a jump to an even address; the next instruction then faults.
     pub thumb: bool,
     /// The stack pointer not in use now.
@@ -51,6 +54,8 @@ pub struct Cpu {
     pub basepri: u8,
     /// CONTROL.SPSEL: thread mode uses the process stack.
     pub spsel: bool,
+    /// CONTROL.FPCA: the running code has a floating-point context.
+    pub fpca: bool,
     /// CONTROL.nPRIV, where the core has the unprivileged/privileged extension.
     pub unprivileged: bool,
     /// Number of the exception being handled; 0 in thread mode.
@@ -78,12 +83,14 @@ impl Cpu {
             ge: 0,
             apsr_bits: arch.apsr_bits(),
             it: 0,
+            resume_at: 0,
             thumb: false,
             other_sp: 0,
             primask: false,
             faultmask: false,
             basepri: 0,
             spsel: false,
+            fpca: false,
             unprivileged: false,
             ipsr: 0,
             exclusive: false,
@@ -95,7 +102,7 @@ impl Cpu {
     /// APSR, IPSR and EPSR combined.
     pub fn xpsr(&self) -> u32 {
         let thumb = if self.thumb { T } else { 0 };
-        let it = u32::from(self.it);
+        let it = u32::from(self.it | self.resume_at << 4);
         self.apsr() | it << 25 & 0x0600_0000 | it << 8 & 0xfc00 | thumb | u32::from(self.ipsr)
     }
 
@@ -124,11 +131,13 @@ impl Cpu {
         self.ge = ((value & self.apsr_bits) >> 16 & 15) as u8;
     }
 
-    /// Takes over EPSR from a stacked xPSR: Thumb and, if the core has it, IT.
+    /// Takes over EPSR from a stacked xPSR: Thumb and, if the core has them, IT or ICI, which share their bits.
     pub(crate) fn set_epsr(&mut self, xpsr: u32) {
         self.thumb = xpsr & T != 0;
         let it = (xpsr >> 25 & 3 | xpsr >> 8 & 0xfc) as u8;
-        self.it = if self.apsr_bits & Q != 0 { it } else { 0 };
+        let it = if self.apsr_bits & Q != 0 { it } else { 0 };
+        // The lower half of ITSTATE is never zero inside an IT block.
+        (self.it, self.resume_at) = if it & 15 == 0 { (0, it >> 4) } else { (it, 0) };
     }
 
     /// Code that may change what is privileged: handlers always, threads unless CONTROL.nPRIV.

@@ -1,10 +1,14 @@
-//! Into and out of exception handlers (DDI 0419, B1.5.6-B1.5.8), with what it costs.
+//! Into and out of exception handlers (DDI 0419 and DDI 0403, B1.5.6-B1.5.8), with what it costs.
+//!
+//! Of the two ways in and out, one is ARMv6-M's, whose figures are partly models, and one is ARMv7-M's, where stacking and
+//! returning may themselves fault and the floating-point registers have a part.
 
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 
 use super::block::{in_flash, jump_wait};
 use super::core::{Machine, Sleep};
-use super::fault::{Fault, FaultReport};
+use super::fault::{ExceptionStep, Fault};
+use super::nvic::IDLE_PRIORITY;
 use super::run::Stop;
 use super::system::number;
 use crate::device::Size;
@@ -19,7 +23,7 @@ const FRAME_BYTES: u32 = 32;
 const VECTOR_FETCH: u32 = 4;
 
 impl<O: Observer> Machine<O> {
-    /// The priority of the running code, with what masks it.
+    /// The priority of the running code, with what masks it (ExecutionPriority, B1.5.4).
     pub(crate) fn execution_priority(&self) -> i16 {
         let priority = self.priority_but_for_primask();
         if self.cpu.primask { priority.min(0) } else { priority }
@@ -27,17 +31,23 @@ impl<O: Observer> Machine<O> {
 
     /// PRIMASK keeps handlers from running, but the core wakes for them.
     pub(crate) fn priority_but_for_primask(&self) -> i16 {
-        let active = self.system.active_priority();
+        self.system.nvic.active_priority().min(self.masked_priority())
+    }
+
+    /// The priority that FAULTMASK and BASEPRI leave.
+    pub(crate) fn masked_priority(&self) -> i16 {
         match (self.cpu.faultmask, self.cpu.basepri) {
-            (true, _) => active.min(-1),
-            (false, 0) => active,
-            (false, base) => active.min(i16::from(base)),
+            (true, _) => -1,
+            (false, 0) => IDLE_PRIORITY,
+            (false, base) => self.system.nvic.group_priority(i16::from(base)),
         }
     }
 
     /// Takes the best pending exception if it may run now.
     pub(crate) fn take_pending(&mut self) -> Result<bool, Stop> {
-        let Some((exception, priority)) = self.system.best_pending() else { return Ok(false) };
+        let Some((exception, priority)) = self.system.nvic.best_pending() else {
+            return Ok(false);
+        };
         if priority >= self.execution_priority() {
             return Ok(false);
         }
@@ -47,6 +57,9 @@ impl<O: Observer> Machine<O> {
 
     /// Stacks a frame with `return_address` and enters a handler.
     pub(crate) fn enter(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
+        if self.system.arch().v7m {
+            return self.enter_v7m(exception, return_address);
+        }
         let interrupted = (self.cpu.pc, self.cpu.r[13]);
         if self.push_frame(return_address).is_err() {
             // A fault while stacking: HardFault, or lockup from a handler of that priority.
@@ -60,24 +73,65 @@ impl<O: Observer> Machine<O> {
             (0, true) => 0xffff_fffd,
             _ => 0xffff_fff1,
         };
-        let wait = Wait {
-            cause: Cause::ExceptionEntry,
-            low: i64::from(cycles),
-            likely: i64::from(cycles),
-            high: i64::from(cycles),
-        };
+        let wait = Wait::of(Cause::ExceptionEntry, Bounds::exact(u64::from(cycles)));
         self.start_handler(exception, exc_return, interrupted, wait, None)
     }
 
-    /// While a frame is stacked, an exception with a better priority may come up and goes first.
-    fn late_arrival(&mut self, exception: u16, until: u64) -> u16 {
-        if self.bus.next_due <= until || self.system.systick.due() <= until {
+    /// ARMv7-M: the same, and of what is pending by the end of it the best goes first. What goes wrong on the
+    /// way is one more exception that is pending (DDI 0403, B1.5.11).
+    fn enter_v7m(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
+        let interrupted = (self.cpu.pc, self.cpu.r[13]);
+        self.system.nvic.pend(exception, self.now);
+        let stacked = self.stack(return_address);
+        if let Some(fault) = stacked.fault {
+            self.pend_fault(fault, interrupted.0, None)?;
+        }
+        let table = self.vectors.wrapping_add(self.system.vtor);
+        let alone = self.timing.entry(self.cpu.r[13], table, stacked.with_fp);
+        let (exception, cost) = self.late_arrival_v7m(exception, alone);
+        self.system.debug.count_exception(cost.likely);
+        let wait = Wait::of(Cause::ExceptionEntry, cost);
+        self.start_handler(exception, stacked.exc_return, interrupted, wait, None)?;
+        self.account_for_fault(self.cpu.ipsr, stacked.frame)
+    }
+
+    /// Up to the handler's first instruction a better exception may come up and goes first; its vector is then
+    /// fetched anew, which takes what tail-chaining takes (DUI 0553A, 2.3.7).
+    fn late_arrival_v7m(&mut self, exception: u16, entry: Bounds) -> (u16, Bounds) {
+        let end = self.now + entry.likely;
+        self.look_ahead(end - 1);
+        self.note_lost_store();
+        let best = self.system.nvic.best_pending().map_or(exception, |(best, _)| best);
+        let arrived = self.system.nvic.pended_at(best).max(self.now) - self.now;
+        let again = self.timing.tail_chain();
+        let cost = Bounds {
+            low: entry.low,
+            likely: entry.likely.max(arrived + again.likely),
+            high: entry.high.max(arrived + again.high),
+        };
+        if best != exception {
+            return (best, cost);
+        }
+        // A store to a register that pends is done a little behind its instruction.
+        let pended_at = self.system.nvic.pended_at(exception).min(self.now);
+        self.system.nvic.note_pended(exception, pended_at);
+        (exception, entry)
+    }
+
+    /// Lets everything happen that is due up to a cycle to come.
+    fn look_ahead(&mut self, until: u64) {
+        if self.bus.next_due <= until || self.system.due() <= until {
             self.bus.run_events(until);
             self.system.tick(until);
             self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         }
-        match self.system.best_pending() {
-            Some((other, priority)) if priority < self.system.priority_of(exception) => other,
+    }
+
+    /// While a frame is stacked, an exception with a better priority may come up and goes first.
+    fn late_arrival(&mut self, exception: u16, until: u64) -> u16 {
+        self.look_ahead(until);
+        match self.system.nvic.best_pending() {
+            Some((other, priority)) if priority < self.system.nvic.priority_of(exception) => other,
             _ => exception,
         }
     }
@@ -90,17 +144,19 @@ impl<O: Observer> Machine<O> {
         wait: Wait,
         after: Option<u16>,
     ) -> Result<(), Stop> {
-        let pended_at = self.system.pended_at(exception).min(self.now);
-        let table = self.vectors.wrapping_add(self.system.vtor);
-        let entry = table.wrapping_add(4 * u32::from(exception));
-        let vector = self.bus.read(entry, Size::Word).unwrap_or(0);
-        self.system.activate(exception);
+        let (exception, entry, vector) = self.vector(exception, from)?;
+        // A late arrival on ARMv7-M came up on the way in.
+        let until = if self.system.arch().v7m { self.now + wait.likely as u64 } else { self.now };
+        let pended_at = self.system.nvic.pended_at(exception).min(until);
+        self.system.nvic.activate(exception);
         self.cpu.set_mode(exception, false);
         self.cpu.r[14] = exc_return;
         self.cpu.pc = vector & !1;
         self.cpu.thumb = vector & 1 != 0;
         self.cpu.it = 0;
+        self.cpu.resume_at = 0;
         self.cpu.exclusive = false;
+        self.cpu.fpca = false;
         self.cpu.fp_ready = false;
         self.system.event = true;
         self.check = true;
@@ -121,6 +177,27 @@ impl<O: Observer> Machine<O> {
             from,
         );
         Ok(())
+    }
+
+    /// The address and value of an exception's vector. On ARMv7-M one that cannot be read is a HardFault, whose
+    /// own must be there.
+    fn vector(&mut self, exception: u16, pc: u32) -> Result<(u16, u32, u32), Stop> {
+        let table = self.vectors.wrapping_add(self.system.vtor);
+        let entry = table.wrapping_add(4 * u32::from(exception));
+        let read = self.bus.read(entry, Size::Word);
+        if read.is_ok() || !self.system.arch().v7m {
+            return Ok((exception, entry, read.unwrap_or(0)));
+        }
+        let step = ExceptionStep::Vector;
+        let fault = Fault::Exception { step, address: entry, protected: false };
+        if self.system.nvic.priority_of(exception) > -1 {
+            self.pend_fault(fault, pc, None)?;
+            let entry = table.wrapping_add(4 * u32::from(number::HARD_FAULT));
+            if let Ok(vector) = self.bus.read(entry, Size::Word) {
+                return Ok((number::HARD_FAULT, entry, vector));
+            }
+        }
+        Err(self.lockup(fault, pc))
     }
 
     /// What flash adds on the way into a handler or out of it. The figures of the manuals are for memory that
@@ -151,10 +228,19 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// A branch to EXC_RETURN in handler mode (ExceptionReturn, B1.5.8). `from` is the branch.
-    pub(crate) fn exception_return(&mut self, value: u32, from: u32) -> Result<(), Stop> {
+    /// A branch to EXC_RETURN in handler mode (ExceptionReturn, B1.5.8). `from` is the branch, `refill` what it
+    /// has been charged for filling the pipeline.
+    pub(crate) fn exception_return(
+        &mut self,
+        value: u32,
+        from: u32,
+        refill: u8,
+    ) -> Result<(), Stop> {
+        if self.system.arch().v7m {
+            return self.exception_return_v7m(value, from, u64::from(refill));
+        }
         let ended = self.cpu.ipsr;
-        let nested = self.system.active & !(1 << ended) != 0;
+        let nested = self.system.nvic.active.len() > 1;
         let (to_handler, process) = match value & 0xf {
             0x1 if nested => (true, false),
             0x9 if !nested => (false, false),
@@ -162,29 +248,96 @@ impl<O: Observer> Machine<O> {
             _ => return self.fault(Fault::BadReturn { value }, from),
         };
         self.system.deactivate(ended, self.now);
-        if ended != number::NMI {
-            self.cpu.faultmask = false;
-        }
-        if let Some((next, priority)) = self.system.best_pending()
+        if let Some((next, priority)) = self.system.nvic.best_pending()
             && priority < self.execution_priority()
         {
             let b = self.timing.tail_chain();
-            let wait = modelled(Cause::ExceptionEntry, b);
+            let wait = Wait::of(Cause::ExceptionEntry, b);
             let interrupted = (from, self.cpu.r[13]);
             return self.start_handler(next, value, interrupted, wait, Some(ended));
         }
         self.pop_frame(to_handler, process, from)?;
-        let wait = modelled(Cause::ExceptionExit, self.timing.exception_exit());
-        self.add_wait(from, wait);
+        self.leave(ended, from, self.timing.exception_exit());
+        Ok(())
+    }
+
+    /// ARMv7-M. What is wrong with the return is an exception that is chained to the handler (B1.5.8).
+    fn exception_return_v7m(&mut self, value: u32, from: u32, refill: u64) -> Result<(), Stop> {
+        let ended = self.cpu.ipsr;
+        let nvic = &self.system.nvic;
+        let was_active = nvic.active.contains(ended);
+        let at_base = nvic.active.len() == 1;
+        let valid = was_active
+            && match value & 0xf {
+                0x1 => true,
+                0x9 | 0xd => at_base || self.system.threads_may_nest(),
+                _ => false,
+            };
+        self.system.deactivate(ended, self.now);
+        if ended != number::NMI {
+            self.cpu.faultmask = false;
+        }
+        if !valid {
+            self.pend_fault(Fault::BadReturn { value }, from, None)?;
+        }
+        if let Some(chained) = self.chain(value, from, ended, refill) {
+            return chained;
+        }
+        let with_fp = self.unstacks_fp(value);
+        if let Err(fault) = self.unstack(value) {
+            self.pend_fault(fault, from, None)?;
+            return self.chain(value, from, ended, refill).unwrap_or(Ok(()));
+        }
+        // The stacked IPSR must agree with where EXC_RETURN says it goes.
+        let to_handler = value & 8 == 0;
+        if (self.cpu.ipsr != 0) != to_handler {
+            return self.wrong_mode(value, from);
+        }
+        let cost = less(self.timing.exit(with_fp), refill);
+        self.system.debug.count_exception(cost.likely);
+        self.leave(ended, from, cost);
+        Ok(())
+    }
+
+    /// From one handler to the next without unstacking, if one is pending that may run.
+    fn chain(
+        &mut self,
+        exc_return: u32,
+        from: u32,
+        ended: u16,
+        refill: u64,
+    ) -> Option<Result<(), Stop>> {
+        let (next, priority) = self.system.nvic.best_pending()?;
+        if priority >= self.execution_priority() {
+            return None;
+        }
+        let cost = less(self.timing.tail_chain(), refill);
+        self.system.debug.count_exception(cost.likely);
+        let wait = Wait::of(Cause::ExceptionEntry, cost);
+        let interrupted = (from, self.cpu.r[13]);
+        let started = self.start_handler(next, exc_return, interrupted, wait, Some(ended));
+        Some(started.and_then(|()| self.account_for_fault(self.cpu.ipsr, None)))
+    }
+
+    /// The frame was for another mode than EXC_RETURN says: it is stacked again, and UsageFault is taken.
+    fn wrong_mode(&mut self, value: u32, from: u32) -> Result<(), Stop> {
+        let exception = self.pend_fault(Fault::BadReturn { value }, from, None)?;
+        let entered = self.enter(exception, self.cpu.pc);
+        self.cpu.r[14] = value;
+        entered
+    }
+
+    /// The frame is back: what that cost, and whether the core goes on sleeping.
+    fn leave(&mut self, ended: u16, from: u32, cost: Bounds) {
+        self.add_wait(from, Wait::of(Cause::ExceptionExit, cost));
         self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), from);
         self.system.event = true;
         self.check = true;
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);
         // SLEEPONEXIT: back to sleep instead of to thread mode's code.
-        if !to_handler && self.system.scr & 2 != 0 {
+        if self.cpu.ipsr == 0 && self.system.nvic.active.len() == 0 && self.system.scr & 2 != 0 {
             self.sleep = Sleep::Interrupt;
         }
-        Ok(())
     }
 
     fn pop_frame(&mut self, to_handler: bool, process: bool, from: u32) -> Result<(), Stop> {
@@ -222,28 +375,7 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// A fault of the instruction at `pc`: HardFault, or lockup when that cannot be taken.
-    pub(crate) fn fault(&mut self, fault: Fault, pc: u32) -> Result<(), Stop> {
-        let mut report = FaultReport::new(fault, &self.cpu, pc, self.now);
-        if self.system.active_priority() <= -1 {
-            return Err(Stop::Lockup(Box::new(report)));
-        }
-        if self.cpu.r[13] & !7 == 0 || self.push_is_impossible() {
-            return Err(Stop::Lockup(Box::new(report)));
-        }
-        self.cpu.pc = pc;
-        self.system.note_pended(number::HARD_FAULT, self.now);
-        self.enter(number::HARD_FAULT, pc)?;
-        report.frame = Some(if report.registers[13] == report.psp && report.psp != report.msp {
-            self.cpu.psp()
-        } else {
-            self.cpu.msp()
-        });
-        self.fault.get_or_insert_with(|| report.clone());
-        Err(Stop::HardFault(Box::new(report)))
-    }
-
-    fn push_is_impossible(&self) -> bool {
+    pub(super) fn push_is_impossible(&self) -> bool {
         let frame = self.cpu.r[13].wrapping_sub(FRAME_BYTES) & !7;
         let ends = [frame, frame.wrapping_add(FRAME_BYTES - 4)];
         ends.iter().any(|&a| self.bus.peek(a, Size::Word).is_none())
@@ -265,6 +397,11 @@ impl<O: Observer> Machine<O> {
     }
 }
 
-fn modelled(cause: Cause, b: strobe_model::Bounds) -> Wait {
-    Wait { cause, low: b.low as i64, likely: b.likely as i64, high: b.high as i64 }
+/// Without cycles that have been paid for already.
+fn less(b: Bounds, paid: u64) -> Bounds {
+    Bounds {
+        low: b.low.saturating_sub(paid),
+        likely: b.likely.saturating_sub(paid),
+        high: b.high.saturating_sub(paid),
+    }
 }

@@ -1,6 +1,10 @@
 //! What goes wrong in a core: faults, and what is kept of the moment for the report.
 
 use super::cpu::Cpu;
+use super::fault_status::FaultStatus;
+use super::mpu::Purpose;
+use super::system::number;
+use crate::device::Size;
 
 /// Why an instruction could not complete; all end in HardFault on ARMv6-M (B1.5.6), and on ARMv7-M while
 /// the handlers of their own are not enabled.
@@ -43,6 +47,40 @@ pub enum Fault {
         /// The instruction's number.
         imm: u8,
     },
+    /// The memory protection unit or the memory map does not allow the access (ARMv7-M).
+    #[error("{} {address:#010x} is not allowed by the {}", of_purpose(*purpose), who_forbids(*purpose))]
+    Protected {
+        /// The address.
+        address: u32,
+        /// What the access was for.
+        purpose: Purpose,
+    },
+    /// Code without privilege used a register that is for privileged code (ARMv7-M).
+    #[error("system register {address:#010x} accessed by unprivileged code")]
+    Unprivileged {
+        /// The register.
+        address: u32,
+    },
+    /// A store that the write buffer had let finish, to where nothing answers (ARMv7-M).
+    #[error(
+        "imprecise bus fault: nothing answers the store to {address:#010x} by the instruction at {pc:#010x}, which had been let go on"
+    )]
+    LostStore {
+        /// The address stored to.
+        address: u32,
+        /// The instruction that stored.
+        pc: u32,
+    },
+    /// Registers could not be saved for an exception, or restored, or a vector not be read (ARMv7-M).
+    #[error("{step}: {}{address:#010x}", if *protected { "no permission at " } else { "nothing answers at " })]
+    Exception {
+        /// On which way.
+        step: ExceptionStep,
+        /// Where.
+        address: u32,
+        /// Something answers there, but may not be accessed.
+        protected: bool,
+    },
     /// SVC while its priority could not be taken.
     #[error("SVC at or above SVCall's priority (PRIMASK set, or in a handler of that priority)")]
     SvcMasked,
@@ -54,7 +92,74 @@ pub enum Fault {
     },
 }
 
-/// The moment of a HardFault or lockup.
+fn of_purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Fetch => "instruction fetch from",
+        Purpose::Load => "load from",
+        Purpose::Store => "store to",
+    }
+}
+
+/// Execution is also forbidden without a unit, where devices are.
+fn who_forbids(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Fetch => "memory map or the memory protection unit",
+        _ => "memory protection unit",
+    }
+}
+
+/// What the core does by itself around a handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ExceptionStep {
+    /// Stacking registers on the way in.
+    #[error("stacking registers for an exception failed")]
+    Stacking,
+    /// Unstacking them on the way out.
+    #[error("unstacking registers at the end of an exception failed")]
+    Unstacking,
+    /// Saving the floating-point registers late, when a handler uses them.
+    #[error("the lazy save of the floating-point registers failed")]
+    LazySave,
+    /// Reading the vector.
+    #[error("reading the exception vector failed")]
+    Vector,
+}
+
+impl Fault {
+    /// Whether it happened instead of an instruction, which so did not retire.
+    pub(crate) fn replaces_an_instruction(self) -> bool {
+        !matches!(
+            self,
+            Fault::Breakpoint { .. }
+                | Fault::SvcMasked
+                | Fault::BadReturn { .. }
+                | Fault::LostStore { .. }
+                | Fault::Exception { .. }
+        )
+    }
+}
+
+/// A data access that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FaultAccess {
+    /// The address.
+    pub address: u32,
+    /// Its width.
+    pub size: Size,
+    /// A store.
+    pub write: bool,
+}
+
+/// A fault that one of the firmware's own handlers was started for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandledFault {
+    /// The first of its kind at its place.
+    pub report: FaultReport,
+    /// How often it happened there.
+    pub count: u64,
+}
+
+/// The moment of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultReport {
     /// What happened.
@@ -73,6 +178,12 @@ pub struct FaultReport {
     pub frame: Option<u32>,
     /// Cycles since reset.
     pub cycle: u64,
+    /// The exception that was taken for it.
+    pub exception: u16,
+    /// The data access at fault, where it is one.
+    pub access: Option<FaultAccess>,
+    /// The fault status registers, where the core has them.
+    pub status: Option<FaultStatus>,
 }
 
 impl FaultReport {
@@ -88,6 +199,25 @@ impl FaultReport {
             psp: cpu.psp(),
             frame: None,
             cycle,
+            exception: number::HARD_FAULT,
+            access: None,
+            status: None,
+        }
+    }
+
+    /// What happened, in a sentence.
+    pub fn text(&self) -> String {
+        match (self.fault, self.access) {
+            (Fault::Bus { .. }, Some(access)) if self.status.is_some() => {
+                let (direction, way) =
+                    if access.write { ("store", "to") } else { ("load", "from") };
+                let (bytes, address) = (access.size.bytes(), access.address);
+                let plural = if bytes == 1 { "" } else { "s" };
+                format!(
+                    "precise bus fault: {direction} of {bytes} byte{plural} {way} {address:#010x}, where nothing answers"
+                )
+            }
+            (fault, _) => fault.to_string(),
         }
     }
 }

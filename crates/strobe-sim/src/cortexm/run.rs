@@ -13,6 +13,8 @@ use strobe_model::Cause;
 use super::block::{BlockId, NONE};
 use super::core::{Machine, Sleep};
 use super::fault::{Fault, FaultReport};
+use super::mpu::Purpose;
+use super::system::ResetRequest;
 use crate::device::{ResetCause, Size};
 use crate::flash::HalfCycles;
 use crate::memory::BusFault;
@@ -69,6 +71,11 @@ impl<O: Observer> Machine<O> {
     pub fn reset(&mut self) -> Result<(), BusFault> {
         self.bus.now = self.now;
         self.bus.reset();
+        self.start()
+    }
+
+    /// The core itself.
+    fn start(&mut self) -> Result<(), BusFault> {
         self.system.reset();
         self.cpu = super::cpu::Cpu::new(self.timing.kind.architecture());
         let sp = self.bus.read(self.vectors, Size::Word)?;
@@ -123,6 +130,10 @@ impl<O: Observer> Machine<O> {
                 Ok(id) => id,
                 Err(stop) => return stop,
             };
+            if id == NONE {
+                // The firmware handles the fault that was there instead of code.
+                continue;
+            }
             let block = &self.blocks.all[id as usize];
             if block.stop_here && skip_stop != Some(block.start) {
                 return Stop::Address(block.start);
@@ -137,7 +148,9 @@ impl<O: Observer> Machine<O> {
             }
             let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
-            let result = if O::EACH || O::ACCESSES || !fits || self.now < self.bus.contended_until {
+            let carefully = O::EACH || O::ACCESSES || !fits || self.guarded.everywhere;
+            let carefully = carefully || self.cpu.resume_at != 0;
+            let result = if carefully || self.now < self.bus.contended_until {
                 self.run_carefully(id, 0)
             } else {
                 self.run_blocks(id)
@@ -159,8 +172,12 @@ impl<O: Observer> Machine<O> {
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
-        if std::mem::take(&mut self.system.reset_requested) {
-            self.bus.reset_request.get_or_insert(ResetCause::Software);
+        match self.system.reset_requested.take() {
+            Some(ResetRequest::System) => {
+                self.bus.reset_request.get_or_insert(ResetCause::Software);
+            }
+            Some(ResetRequest::Core) => self.core_reset(),
+            None => {}
         }
         if let Some(cause) = self.bus.reset_request {
             self.system_reset(cause);
@@ -179,10 +196,12 @@ impl<O: Observer> Machine<O> {
         if self.sleep != Sleep::Awake {
             self.slumber(limit)?;
         }
+        self.note_lost_store();
         if self.sleep == Sleep::Awake {
             self.take_pending()?;
         }
-        let due = self.bus.next_due.min(self.system.systick.due());
+        self.look_at_protection();
+        let due = self.bus.next_due.min(self.system.due());
         self.horizon = due.min(limit).min(self.now + STRETCH);
         Ok(())
     }
@@ -194,6 +213,15 @@ impl<O: Observer> Machine<O> {
             self.cpu.thumb = false;
         }
         self.check = false;
+    }
+
+    /// VECTRESET: the core starts anew, the devices go on.
+    fn core_reset(&mut self) {
+        self.bus.warnings.add("the core was reset by AIRCR.VECTRESET, devices were not".to_owned());
+        self.resets += 1;
+        if self.start().is_err() {
+            self.cpu.thumb = false;
+        }
     }
 
     /// Hands what devices have recorded to whoever watches.
@@ -213,12 +241,14 @@ impl<O: Observer> Machine<O> {
             // PRIMASK keeps the handler from running, not the core from waking.
             Sleep::Interrupt => self
                 .system
+                .nvic
                 .best_pending()
                 .is_some_and(|(_, priority)| priority < self.priority_but_for_primask()),
             Sleep::Event => {
                 self.system.event
                     || self
                         .system
+                        .nvic
                         .best_pending()
                         .is_some_and(|(_, priority)| priority < self.execution_priority())
             }
@@ -230,13 +260,14 @@ impl<O: Observer> Machine<O> {
             self.sleep = Sleep::Awake;
             return Ok(());
         }
-        let due = self.bus.next_due.min(self.system.systick.due());
+        let due = self.bus.next_due.min(self.system.due());
         if due == u64::MAX && !self.bus.expects_input {
             return Err(Stop::SleepsForever);
         }
         let until = due.min(limit).min(self.now + STRETCH).max(self.now);
         let cycles = (until - self.now) as i64;
         let from = self.cpu.pc.wrapping_sub(2);
+        self.system.debug.count_sleep(until - self.now);
         self.add_wait(
             from,
             Wait { cause: Cause::Asleep, low: cycles, likely: cycles, high: cycles },
@@ -249,8 +280,8 @@ impl<O: Observer> Machine<O> {
     /// not even once fits.
     fn spin(&mut self, id: BlockId) -> Result<bool, Stop> {
         let block = &self.blocks.all[id as usize];
-        let due = self.bus.next_due.min(self.system.systick.due());
-        if due == u64::MAX && !self.bus.expects_input && self.system.best_pending().is_none() {
+        let due = self.bus.next_due.min(self.system.due());
+        if due == u64::MAX && !self.bus.expects_input && self.system.nvic.best_pending().is_none() {
             return Err(Stop::SleepsForever);
         }
         let (wait, at) = (block.target_wait, block.address(block.body as usize));
@@ -288,6 +319,10 @@ impl<O: Observer> Machine<O> {
         }
         if !self.cpu.thumb {
             return self.fault(Fault::NotThumb, pc).map(|()| NONE);
+        }
+        if self.system.arch().v7m && !self.may_fetch(pc) {
+            let fault = Fault::Protected { address: pc, purpose: Purpose::Fetch };
+            return self.fault(fault, pc).map(|()| NONE);
         }
         let Some(id) = self.blocks.decode(pc, self.cpu.it, &self.bus, &self.timing) else {
             return self.fault(Fault::Fetch { address: pc }, pc).map(|()| NONE);

@@ -25,7 +25,9 @@ pub(super) fn read(cpu: &Cpu, arch: Architecture, register: u8) -> u32 {
             let apsr = if register & 4 == 0 { cpu.apsr() } else { 0 };
             apsr | ipsr
         }
-        sysm::CONTROL => u32::from(cpu.spsel) << 1 | u32::from(cpu.unprivileged),
+        sysm::CONTROL => {
+            u32::from(cpu.fpca) << 2 | u32::from(cpu.spsel) << 1 | u32::from(cpu.unprivileged)
+        }
         _ if !cpu.is_privileged() => 0,
         sysm::MSP => cpu.msp(),
         sysm::PSP => cpu.psp(),
@@ -52,10 +54,10 @@ pub(super) fn write(cpu: &mut Cpu, system: &System, register: u8, mask: u8, valu
         sysm::MSP => cpu.set_msp(value),
         sysm::PSP => cpu.set_psp(value),
         sysm::PRIMASK => cpu.primask = value & 1 != 0,
-        sysm::BASEPRI if v7m => cpu.basepri = value as u8 & system.priority_mask(),
+        sysm::BASEPRI if v7m => cpu.basepri = value as u8 & system.nvic.priority_mask(),
         sysm::BASEPRI_MAX if v7m => {
             // Only raises the priority.
-            let base = value as u8 & system.priority_mask();
+            let base = value as u8 & system.nvic.priority_mask();
             if base != 0 && (base < cpu.basepri || cpu.basepri == 0) {
                 cpu.basepri = base;
             }
@@ -68,6 +70,7 @@ pub(super) fn write(cpu: &mut Cpu, system: &System, register: u8, mask: u8, valu
             }
             if v7m {
                 cpu.unprivileged = value & 1 != 0;
+                cpu.fpca = system.arch().fp && value & 4 != 0;
                 cpu.fp_ready = false;
             }
         }
@@ -90,7 +93,7 @@ pub(super) fn change_masks(cpu: &mut Cpu, system: &System, on: bool, masks: u8) 
 
 /// Handlers of HardFault and NMI priority cannot set it.
 fn set_faultmask(cpu: &mut Cpu, system: &System, on: bool) {
-    if !on || system.active_priority() > -1 {
+    if !on || system.nvic.active_priority() > -1 {
         cpu.faultmask = on;
     }
 }

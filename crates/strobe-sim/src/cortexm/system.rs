@@ -1,10 +1,18 @@
-//! The system control space of ARMv6-M (DDI 0419, B3): NVIC, SysTick and system control block.
+//! The system control space (DDI 0419 and DDI 0403, B3): what its registers show of the interrupt controller,
+//! SysTick, the fault status, the memory protection unit and the floating-point context.
 //!
-//! Holds what is pending, enabled and active, and with which priority; how the core moves in and out of
-//! handlers is `exception.rs`.
+//! How the core moves in and out of handlers is `exception.rs`; the debug blocks around this space are
+//! `debug.rs`.
 
 use super::arch::Architecture;
-use crate::bus::IRQ_WORDS;
+use super::core::CoreOptions;
+use super::debug::Debug;
+use super::fault_status::{FaultStatus, cfsr, hfsr};
+use super::ids;
+use super::mpu::Mpu;
+use super::nvic::Nvic;
+use super::systick::SysTick;
+use crate::bus::{IRQ_WORDS, IRQS};
 use crate::device::Size;
 
 /// Exception numbers with a meaning of their own (B1.5.2).
@@ -15,8 +23,16 @@ pub mod number {
     pub const NMI: u16 = 2;
     /// HardFault.
     pub const HARD_FAULT: u16 = 3;
+    /// MemManage: memory protection.
+    pub const MEM_MANAGE: u16 = 4;
+    /// BusFault: nothing answers.
+    pub const BUS_FAULT: u16 = 5;
+    /// UsageFault: what an instruction is or does.
+    pub const USAGE_FAULT: u16 = 6;
     /// Supervisor call.
     pub const SVCALL: u16 = 11;
+    /// Debug monitor.
+    pub const DEBUG_MONITOR: u16 = 12;
     /// Pendable service request.
     pub const PENDSV: u16 = 14;
     /// System tick timer.
@@ -31,7 +47,11 @@ pub fn exception_name(exception: u16) -> String {
         number::RESET => "Reset".to_owned(),
         number::NMI => "NMI".to_owned(),
         number::HARD_FAULT => "HardFault".to_owned(),
+        number::MEM_MANAGE => "MemManage".to_owned(),
+        number::BUS_FAULT => "BusFault".to_owned(),
+        number::USAGE_FAULT => "UsageFault".to_owned(),
         number::SVCALL => "SVCall".to_owned(),
+        number::DEBUG_MONITOR => "DebugMonitor".to_owned(),
         number::PENDSV => "PendSV".to_owned(),
         number::SYSTICK => "SysTick".to_owned(),
         n if n >= number::IRQ0 => format!("IRQ{}", n - number::IRQ0),
@@ -39,204 +59,194 @@ pub fn exception_name(exception: u16) -> String {
     }
 }
 
-/// Priority of the running code when nothing is active: below every exception.
-pub(crate) const IDLE_PRIORITY: i16 = 256;
+/// SHCSR (B3.2.13): which bit shows which exception as active, pending, enabled.
+const ACTIVE_BITS: [(u32, u16); 7] = [
+    (0, number::MEM_MANAGE),
+    (1, number::BUS_FAULT),
+    (3, number::USAGE_FAULT),
+    (7, number::SVCALL),
+    (8, number::DEBUG_MONITOR),
+    (10, number::PENDSV),
+    (11, number::SYSTICK),
+];
+const PENDING_BITS: [(u32, u16); 4] = [
+    (12, number::USAGE_FAULT),
+    (13, number::MEM_MANAGE),
+    (14, number::BUS_FAULT),
+    (15, number::SVCALL),
+];
+const ENABLE_BITS: [(u32, u16); 3] =
+    [(16, number::MEM_MANAGE), (17, number::BUS_FAULT), (18, number::USAGE_FAULT)];
 
-/// SysTick (B3.3). Counts core clock cycles, or the reference clock's, down to 0 and reloads.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SysTick {
-    control: u32,
-    reload: u32,
-    /// Counter value at `since`.
-    value: u32,
-    since: u64,
-    pub(crate) count_flag: bool,
-    /// Core cycles per reference clock cycle (board data; STM32F0: 8); 0 says there is none.
-    pub(crate) reference_divider: u32,
-    /// SYST_CALIB as the chip's maker set it.
-    pub(crate) calibration: u32,
+/// Bits of CCR (B3.2.8).
+mod ccr {
+    pub(super) const NONBASETHRDENA: u32 = 1;
+    pub(super) const USERSETMPEND: u32 = 1 << 1;
+    pub(super) const UNALIGN_TRP: u32 = 1 << 3;
+    pub(super) const DIV_0_TRP: u32 = 1 << 4;
+    pub(super) const BFHFNMIGN: u32 = 1 << 8;
+    pub(super) const STKALIGN: u32 = 1 << 9;
+    pub(super) const ALL: u32 =
+        NONBASETHRDENA | USERSETMPEND | UNALIGN_TRP | DIV_0_TRP | BFHFNMIGN | STKALIGN;
 }
 
-impl SysTick {
-    fn enabled(&self) -> bool {
-        self.control & 1 != 0
-    }
-
-    fn step(&self) -> u64 {
-        if self.control & 4 != 0 || self.reference_divider == 0 {
-            1
-        } else {
-            u64::from(self.reference_divider)
-        }
-    }
-
-    /// Brings the counter up to `now`; returns whether it reached 0 on the way.
-    pub(crate) fn sync(&mut self, now: u64) -> bool {
-        if !self.enabled() {
-            self.since = now;
-            return false;
-        }
-        let ticks = now.saturating_sub(self.since) / self.step();
-        self.since += ticks * self.step();
-        if ticks == 0 {
-            return false;
-        }
-        let value = u64::from(self.value);
-        let reload = u64::from(self.reload);
-        // From 0 the counter first takes the reload value: `value` ticks to reach 0 if it is not 0.
-        let (reached, left) = if value != 0 && ticks < value {
-            (false, value - ticks)
-        } else {
-            // The tick on which it reached 0 now; what remains counts whole periods of reload + 1.
-            let over = ticks - value;
-            let period = reload + 1;
-            let at = over % period;
-            let reached = value != 0 || (reload != 0 && over >= period);
-            (reached, if at == 0 { 0 } else { period - at })
-        };
-        self.value = left as u32;
-        self.count_flag |= reached;
-        reached
-    }
-
-    /// The cycle at which the counter next reaches 0, if it runs.
-    pub(crate) fn due(&self) -> u64 {
-        if !self.enabled() || (self.value == 0 && self.reload == 0) {
-            return u64::MAX;
-        }
-        let ticks =
-            if self.value != 0 { u64::from(self.value) } else { u64::from(self.reload) + 1 };
-        self.since + ticks * self.step()
-    }
-
-    fn read(&mut self, offset: u32, now: u64) -> u32 {
-        self.sync(now);
-        match offset {
-            0x10 => {
-                let flag = std::mem::take(&mut self.count_flag);
-                self.control | u32::from(flag) << 16
-            }
-            0x14 => self.reload,
-            0x18 => self.value,
-            _ => self.calibration,
-        }
-    }
-
-    fn write(&mut self, offset: u32, value: u32, now: u64) {
-        self.sync(now);
-        match offset {
-            0x10 => {
-                // Without a reference clock CLKSOURCE reads as one and ignores writes.
-                let forced = if self.reference_divider == 0 { 4 } else { 0 };
-                self.control = value & 7 | forced;
-                self.since = now;
-            }
-            0x14 => self.reload = value & 0xff_ffff,
-            0x18 => {
-                // Any write clears the counter and the flag; it reloads on the next tick.
-                self.value = 0;
-                self.count_flag = false;
-                self.since = now;
-            }
-            _ => {}
-        }
-    }
+/// Bits of FPCCR (B3.2.21).
+pub(crate) mod fpccr {
+    pub(crate) const LSPACT: u32 = 1;
+    pub(crate) const USER: u32 = 1 << 1;
+    pub(crate) const THREAD: u32 = 1 << 3;
+    pub(crate) const HFRDY: u32 = 1 << 4;
+    pub(crate) const MMRDY: u32 = 1 << 5;
+    pub(crate) const BFRDY: u32 = 1 << 6;
+    pub(crate) const MONRDY: u32 = 1 << 8;
+    pub(crate) const LSPEN: u32 = 1 << 30;
+    pub(crate) const ASPEN: u32 = 1 << 31;
+    pub(crate) const ALL: u32 =
+        LSPACT | USER | THREAD | HFRDY | MMRDY | BFRDY | MONRDY | LSPEN | ASPEN;
 }
 
-/// NVIC and SCB state.
+/// ACTLR.DISDEFWBUF.
+const DISDEFWBUF: u32 = 1 << 1;
+
+/// Who reads or writes a system register.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) ipsr: u16,
+    /// The priority that BASEPRI and FAULTMASK leave.
+    pub(crate) masked: i16,
+}
+
+/// What AIRCR was asked to reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResetRequest {
+    /// SYSRESETREQ: the whole chip.
+    System,
+    /// VECTRESET: the core alone.
+    Core,
+}
+
+/// A store in the write buffer that nothing will answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LostStore {
+    pub(crate) address: u32,
+    pub(crate) size: Size,
+    /// The instruction that stored.
+    pub(crate) pc: u32,
+    /// When the bus says so.
+    pub(crate) due: u64,
+}
+
+/// The registers and what is behind them.
 #[derive(Debug, Clone)]
 pub(crate) struct System {
-    pub(crate) enabled: u32,
-    pub(crate) pending: u32,
-    /// Interrupt lines as last seen, to find rising edges.
-    lines: u32,
-    /// NVIC_IPR: two bits each, in bits 7:6 of a byte.
-    priority: [u8; 32],
-    /// SHPR2 and SHPR3, the bytes of exceptions 11, 14 and 15.
-    svcall_priority: u8,
-    pendsv_priority: u8,
-    systick_priority: u8,
-    pub(crate) nmi_pending: bool,
-    pub(crate) svcall_pending: bool,
-    pub(crate) pendsv_pending: bool,
-    pub(crate) systick_pending: bool,
-    /// Active exceptions, bit by number (16-47 are interrupts).
-    pub(crate) active: u64,
+    pub(crate) nvic: Nvic,
     pub(crate) systick: SysTick,
+    pub(crate) mpu: Mpu,
+    pub(crate) debug: Debug,
+    /// Fault status registers.
+    pub(crate) status: FaultStatus,
     pub(crate) scr: u32,
     pub(crate) vtor: u32,
     /// Bits of VTOR that exist; 0 on a Cortex-M0.
-    pub(crate) vtor_mask: u32,
-    pub(crate) cpuid: u32,
-    pub(crate) irq_mask: u32,
+    vtor_mask: u32,
+    cpuid: u32,
     /// The event register of WFE.
     pub(crate) event: bool,
-    /// Cycle at which each exception last became pending.
-    pended_at: [u64; 48],
-    /// AIRCR.SYSRESETREQ was written.
-    pub(crate) reset_requested: bool,
+    /// AIRCR was asked for a reset.
+    pub(crate) reset_requested: Option<ResetRequest>,
     arch: Architecture,
-    /// Bits of a priority that exist.
-    priority_mask: u8,
-    /// CCR's writable bits: DIV_0_TRP, UNALIGN_TRP and others without effect here. ARMv7-M only.
     ccr: u32,
+    actlr: u32,
     /// CPACR: access to the floating-point unit.
     cpacr: u32,
+    pub(crate) fpccr: u32,
+    pub(crate) fpcar: u32,
+    fpdscr: u32,
+    /// In the write buffer.
+    pub(crate) lost_store: Option<LostStore>,
+    /// The store behind an imprecise fault that is pending.
+    pub(crate) imprecise: Option<LostStore>,
 }
 
 impl System {
-    pub(crate) fn new(irq_lines: u32, cpuid: u32, vtor_mask: u32) -> Self {
+    pub(crate) fn new(options: &CoreOptions) -> Self {
+        let arch = options.timing.kind.architecture();
         System {
-            enabled: 0,
-            pending: 0,
-            lines: 0,
-            priority: [0; 32],
-            svcall_priority: 0,
-            pendsv_priority: 0,
-            systick_priority: 0,
-            nmi_pending: false,
-            svcall_pending: false,
-            pendsv_pending: false,
-            systick_pending: false,
-            active: 0,
-            systick: SysTick::default(),
+            nvic: Nvic::new(options.irq_lines, options.priority_bits),
+            systick: SysTick::new(options.systick_reference_divider, options.systick_calibration),
+            mpu: Mpu::new(options.mpu_regions),
+            debug: Debug::new(arch.dsp),
+            status: FaultStatus::default(),
             scr: 0,
             vtor: 0,
-            vtor_mask,
-            cpuid,
-            irq_mask: if irq_lines >= 32 { u32::MAX } else { (1 << irq_lines) - 1 },
+            vtor_mask: options.vtor_mask,
+            cpuid: options.cpuid,
             event: false,
-            pended_at: [0; 48],
-            reset_requested: false,
-            arch: Architecture::V6M,
-            priority_mask: 0xc0,
-            ccr: 0,
+            reset_requested: None,
+            arch,
+            ccr: ccr::STKALIGN,
+            actlr: 0,
             cpacr: 0,
+            fpccr: if arch.fp { fpccr::ASPEN | fpccr::LSPEN } else { 0 },
+            fpcar: 0,
+            fpdscr: 0,
+            lost_store: None,
+            imprecise: None,
         }
     }
 
-    /// What kind of core this is part of, if not ARMv6-M.
-    pub(crate) fn set_core(&mut self, arch: Architecture, priority_bits: u8) {
-        self.arch = arch;
-        self.priority_mask = !(0xffu16 >> priority_bits.min(8)) as u8;
+    /// Back to the reset state, keeping what the chip's maker chose, and what belongs to the debugger.
+    pub(crate) fn reset(&mut self) {
+        self.nvic.reset();
+        self.mpu.reset();
+        self.debug.reset();
+        let SysTick { reference_divider, calibration, .. } = self.systick;
+        self.systick = SysTick::new(reference_divider, calibration);
+        self.status = FaultStatus::default();
+        (self.scr, self.vtor, self.ccr, self.actlr, self.cpacr) = (0, 0, ccr::STKALIGN, 0, 0);
+        self.fpccr = if self.arch.fp { fpccr::ASPEN | fpccr::LSPEN } else { 0 };
+        (self.fpcar, self.fpdscr) = (0, 0);
+        (self.event, self.reset_requested) = (false, None);
+        (self.lost_store, self.imprecise) = (None, None);
     }
 
     pub(crate) fn arch(&self) -> Architecture {
         self.arch
     }
 
-    pub(crate) fn priority_mask(&self) -> u8 {
-        self.priority_mask
-    }
-
     /// Whether every unaligned access faults: always on ARMv6-M, else by CCR.UNALIGN_TRP.
     pub(crate) fn traps_unaligned(&self) -> bool {
-        !self.arch.v7m || self.ccr & 8 != 0
+        !self.arch.v7m || self.ccr & ccr::UNALIGN_TRP != 0
     }
 
     /// CCR.DIV_0_TRP.
     pub(crate) fn traps_division_by_zero(&self) -> bool {
-        self.ccr & 0x10 != 0
+        self.ccr & ccr::DIV_0_TRP != 0
+    }
+
+    /// CCR.NONBASETHRDENA.
+    pub(crate) fn threads_may_nest(&self) -> bool {
+        self.ccr & ccr::NONBASETHRDENA != 0
+    }
+
+    /// CCR.BFHFNMIGN: handlers of HardFault and NMI may probe for what does not answer.
+    pub(crate) fn ignores_bus_faults(&self) -> bool {
+        self.ccr & ccr::BFHFNMIGN != 0
+    }
+
+    /// CCR.STKALIGN, which is fixed on ARMv6-M: frames are stacked at multiples of eight.
+    pub(crate) fn aligns_frames(&self) -> bool {
+        self.ccr & ccr::STKALIGN != 0
+    }
+
+    /// ACTLR.DISDEFWBUF: no write buffer.
+    pub(crate) fn buffers_nothing(&self) -> bool {
+        self.actlr & DISDEFWBUF != 0
+    }
+
+    /// ACTLR.DISMCYCINT: transfers of several registers are not interrupted.
+    pub(crate) fn finishes_transfers(&self) -> bool {
+        self.actlr & 1 != 0
     }
 
     /// Whether CPACR lets the running code use the floating-point unit.
@@ -248,300 +258,318 @@ impl System {
         }
     }
 
-    /// Back to the reset state, keeping what the chip's maker chose.
-    pub(crate) fn reset(&mut self) {
-        let (reference_divider, calibration) =
-            (self.systick.reference_divider, self.systick.calibration);
-        *self = System {
-            irq_mask: self.irq_mask,
-            arch: self.arch,
-            priority_mask: self.priority_mask,
-            ..System::new(32, self.cpuid, self.vtor_mask)
-        };
-        self.systick.reference_divider = reference_divider;
-        self.systick.calibration = calibration;
+    /// What a new floating-point context starts with in FPSCR.
+    pub(crate) fn new_fpscr(&self) -> u32 {
+        self.fpdscr
     }
 
-    /// Takes over the interrupt lines: a rising level becomes pending (B3.4.1).
-    pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; 32]) {
-        let levels = levels[0] & self.irq_mask;
-        let mut rising = levels & !self.lines;
-        self.lines = levels;
-        while rising != 0 {
-            let bit = rising & rising.wrapping_neg();
-            self.set_pending(bit, since[rising.trailing_zeros() as usize]);
-            rising ^= bit;
-        }
+    /// Takes over the interrupt lines.
+    pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; IRQS]) {
+        let any = self.nvic.update_lines(levels, since);
+        self.note_event(any);
+    }
+
+    /// SEVONPEND: an exception that becomes pending is an event, enabled or not.
+    fn note_event(&mut self, pended: bool) {
+        self.event |= pended && self.scr & 0x10 != 0;
     }
 
     /// The non-maskable interrupt line has risen.
     pub(crate) fn pend_nmi(&mut self, now: u64) {
-        self.nmi_pending = true;
-        self.note_pended(number::NMI, now);
+        self.nvic.pending.set(number::NMI, true);
+        self.nvic.note_pended(number::NMI, now);
     }
 
-    /// When `exception` last became pending.
-    pub(crate) fn pended_at(&self, exception: u16) -> u64 {
-        self.pended_at.get(usize::from(exception)).copied().unwrap_or(0)
-    }
-
-    fn set_pending(&mut self, bits: u32, now: u64) {
-        let new = bits & self.irq_mask & !self.pending;
-        (0..32).filter(|i| new >> i & 1 != 0).for_each(|i| self.pended_at[16 + i] = now);
-        // SEVONPEND: an interrupt that becomes pending is an event, enabled or not.
-        if new != 0 && self.scr & 0x10 != 0 {
-            self.event = true;
-        }
-        self.pending |= bits & self.irq_mask;
-    }
-
-    /// A handler has ended: an interrupt line that is still high becomes pending again.
+    /// A handler has ended.
     pub(crate) fn deactivate(&mut self, exception: u16, now: u64) {
-        self.active &= !(1 << exception);
-        if exception >= number::IRQ0 {
-            self.set_pending(self.lines & 1 << (exception - number::IRQ0), now);
-        }
+        let again = self.nvic.deactivate(exception, now);
+        self.note_event(again);
     }
 
-    /// The priority of an exception: lower goes first; negative ones are fixed.
-    pub(crate) fn priority_of(&self, exception: u16) -> i16 {
-        match exception {
-            number::RESET => -3,
-            number::NMI => -2,
-            number::HARD_FAULT => -1,
-            number::SVCALL => i16::from(self.svcall_priority),
-            number::PENDSV => i16::from(self.pendsv_priority),
-            number::SYSTICK => i16::from(self.systick_priority),
-            n => self.priority.get(usize::from(n - number::IRQ0)).copied().map_or(0, i16::from),
-        }
+    /// The cycle at which something becomes pending by itself.
+    pub(crate) fn due(&self) -> u64 {
+        self.systick.due().min(self.lost_store.map_or(u64::MAX, |store| store.due))
     }
 
-    /// An SVC instruction or a fault makes its exception pending at once.
-    pub(crate) fn note_pended(&mut self, exception: u16, now: u64) {
-        if let Some(at) = self.pended_at.get_mut(usize::from(exception)) {
-            *at = now;
-        }
-    }
-
-    /// The running code's priority without PRIMASK (ExecutionPriority, B1.5.4).
-    pub(crate) fn active_priority(&self) -> i16 {
-        let mut rest = self.active;
-        let mut best = IDLE_PRIORITY;
-        while rest != 0 {
-            best = best.min(self.priority_of(rest.trailing_zeros() as u16));
-            rest &= rest - 1;
-        }
-        best
-    }
-
-    /// The pending and enabled exception with the best priority; ties go to the lower number.
-    pub(crate) fn best_pending(&self) -> Option<(u16, i16)> {
-        let mut best: Option<(u16, i16)> = None;
-        let mut offer = |exception: u16, pending: bool| {
-            if pending {
-                let priority = self.priority_of(exception);
-                if best.is_none_or(|(_, p)| priority < p) {
-                    best = Some((exception, priority));
-                }
-            }
-        };
-        offer(number::NMI, self.nmi_pending);
-        offer(number::SVCALL, self.svcall_pending);
-        offer(number::PENDSV, self.pendsv_pending);
-        offer(number::SYSTICK, self.systick_pending);
-        let mut rest = self.pending & self.enabled;
-        while rest != 0 {
-            offer(number::IRQ0 + rest.trailing_zeros() as u16, true);
-            rest &= rest - 1;
-        }
-        best
-    }
-
-    /// An exception is being entered: no longer pending, now active.
-    pub(crate) fn activate(&mut self, exception: u16) {
-        match exception {
-            number::NMI => self.nmi_pending = false,
-            number::SVCALL => self.svcall_pending = false,
-            number::PENDSV => self.pendsv_pending = false,
-            number::SYSTICK => self.systick_pending = false,
-            n if n >= number::IRQ0 => self.pending &= !(1 << (n - number::IRQ0)),
-            _ => {}
-        }
-        self.active |= 1 << exception;
-    }
-
-    /// SysTick up to `now`: pends its exception when it reached 0 with TICKINT set.
+    /// Up to `now`: SysTick pends its exception when it reached 0 with TICKINT set, and a store that
+    /// nothing answered is a fault.
     pub(crate) fn tick(&mut self, now: u64) {
         let due = self.systick.due();
         if self.systick.sync(now) && self.systick.control & 2 != 0 {
-            if !self.systick_pending {
-                self.pended_at[usize::from(number::SYSTICK)] = due.min(now);
-            }
-            self.systick_pending = true;
-            if self.scr & 0x10 != 0 {
-                self.event = true;
-            }
+            self.nvic.pend(number::SYSTICK, due.min(now));
+            self.note_event(true);
+        }
+        if let Some(store) = self.lost_store.filter(|store| store.due <= now) {
+            self.lost_store = None;
+            self.lose(store);
         }
     }
 
-    /// Reads the system control space; words only, narrower reads take their lane.
-    pub(crate) fn read(&mut self, address: u32, size: Size, now: u64, ipsr: u16) -> u32 {
+    /// An imprecise bus fault: pending until its priority lets it be taken.
+    fn lose(&mut self, store: LostStore) {
+        self.status.cfsr |= cfsr::IMPRECISERR;
+        self.imprecise.get_or_insert(store);
+        if self.nvic.enabled.contains(number::BUS_FAULT) {
+            self.nvic.pend(number::BUS_FAULT, store.due);
+        } else {
+            self.status.hfsr |= hfsr::FORCED;
+            self.nvic.pend(number::HARD_FAULT, store.due);
+        }
+    }
+
+    /// A bus fault that CCR.BFHFNMIGN has ignored: the handler that probes reads it here.
+    pub(crate) fn note_ignored(&mut self, address: u32) {
+        self.status.cfsr |= cfsr::PRECISERR | cfsr::BFARVALID;
+        self.status.bfar = address;
+    }
+
+    /// Whether code without privilege may access a register of the private peripheral bus (B3.1.3).
+    pub(crate) fn is_for_everybody(&self, address: u32, write: bool) -> bool {
+        match address {
+            // STIR.
+            0xe000_ef00 => write && self.ccr & ccr::USERSETMPEND != 0,
+            // Stimulus ports.
+            0xe000_0000..=0xe000_007f => true,
+            _ => false,
+        }
+    }
+
+    /// Reads the system control space; narrower reads take their lane.
+    pub(crate) fn read(&mut self, address: u32, size: Size, now: u64, caller: Caller) -> u32 {
         self.tick(now);
-        let word = self.read_word(address & 0xfff & !3, now, ipsr);
+        let offset = address & 0xfff & !3;
+        let word = match (self.read_word(offset, now, caller), self.arch.v7m) {
+            (Some(word), _) => word,
+            (None, true) => self.read_v7m(offset),
+            (None, false) => 0,
+        };
         word >> (8 * (address & 3)) & size.mask()
     }
 
-    fn read_word(&mut self, offset: u32, now: u64, ipsr: u16) -> u32 {
-        match offset {
+    /// What ARMv6-M has, and ARMv7-M in the same place.
+    fn read_word(&mut self, offset: u32, now: u64, caller: Caller) -> Option<u32> {
+        let nvic = &self.nvic;
+        Some(match offset {
             0x010..=0x01c => self.systick.read(offset, now),
-            0x100 | 0x180 => self.enabled,
-            0x200 | 0x280 => self.pending,
-            0x400..=0x41c => {
-                let at = (offset - 0x400) as usize;
-                u32::from_le_bytes([0, 1, 2, 3].map(|i| self.priority[at + i]))
-            }
+            0x100..=0x11c | 0x180..=0x19c => nvic.enabled.irqs(register(offset)),
+            0x200..=0x21c | 0x280..=0x29c => nvic.pending.irqs(register(offset)),
+            0x400..=0x4ec => self.priorities(irq_of(offset)),
             0xd00 => self.cpuid,
-            0xd04 => self.icsr(ipsr),
+            0xd04 => self.icsr(caller),
             0xd08 => self.vtor,
-            0xd0c => 0xfa05_0000,
+            0xd0c => 0xfa05_0000 | u32::from(nvic.group) << 8,
             0xd10 => self.scr,
-            // CCR: STKALIGN is fixed at one, and on ARMv6-M UNALIGN_TRP.
-            0xd14 if self.arch.v7m => 0x200 | self.ccr,
-            0xd14 => 0x208,
+            // On ARMv6-M, UNALIGN_TRP is fixed at one.
+            0xd14 => self.ccr | if self.arch.v7m { 0 } else { ccr::UNALIGN_TRP },
+            0xd1c | 0xd20 => self.priorities(system_of(offset)),
+            0xd24 => self.shcsr(),
+            _ => return None,
+        })
+    }
+
+    fn read_v7m(&mut self, offset: u32) -> u32 {
+        match offset {
+            0x004 => self.nvic.register_count(),
+            0x008 => self.actlr,
+            0x300..=0x31c => self.nvic.active.irqs(register(offset)),
+            0xd18 => self.priorities(system_of(offset)),
+            0xd28 => self.status.cfsr,
+            0xd2c => self.status.hfsr,
+            0xd30 => self.status.dfsr,
+            0xd34 => self.status.mmfar,
+            0xd38 => self.status.bfar,
+            0xd40..=0xd70 => ids::feature(self.arch, offset),
             0xd88 => self.cpacr,
-            0xd1c => u32::from(self.svcall_priority) << 24,
-            0xd20 => u32::from(self.systick_priority) << 24 | u32::from(self.pendsv_priority) << 16,
-            // SHCSR: SVCALLPENDED, for debuggers.
-            0xd24 => u32::from(self.svcall_pending) << 15,
-            _ => 0,
+            0xd90..=0xdb8 => self.mpu.read(offset),
+            0xdfc => self.debug.demcr,
+            0xf34..=0xf44 if self.arch.fp => match offset {
+                0xf34 => self.fpccr,
+                0xf38 => self.fpcar,
+                0xf3c => self.fpdscr,
+                _ => ids::feature(self.arch, offset),
+            },
+            _ => self.debug.identification(0xe000_e000 | offset).unwrap_or(0),
         }
     }
 
-    fn icsr(&self, ipsr: u16) -> u32 {
-        let vect_pending = self.best_pending().map_or(0, |(n, _)| u32::from(n));
-        u32::from(self.nmi_pending) << 31
-            | u32::from(self.pendsv_pending) << 28
-            | u32::from(self.systick_pending) << 26
-            | u32::from(self.pending != 0) << 22
-            | vect_pending << 12
-            | u32::from(ipsr)
+    /// Four bytes of priorities.
+    fn priorities(&self, first: u16) -> u32 {
+        u32::from_le_bytes([0, 1, 2, 3].map(|i| self.nvic.priority_byte(first + i)))
     }
 
-    /// Writes the system control space. Only word writes are defined on ARMv6-M (B3.1.1); narrower ones
-    /// to priority bytes, which many programs make, take effect on their byte as on real cores.
+    fn icsr(&self, caller: Caller) -> u32 {
+        let nvic = &self.nvic;
+        let pending = |exception, bit: u32| u32::from(nvic.pending.contains(exception)) << bit;
+        // ARMv7-M shows only what BASEPRI and FAULTMASK let through (DUI 0552A, 4.3.3).
+        let best = nvic.best_pending().filter(|&(_, p)| !self.arch.v7m || p < caller.masked);
+        let at_base = self.arch.v7m && nvic.active.len() < 2;
+        pending(number::NMI, 31)
+            | pending(number::PENDSV, 28)
+            | pending(number::SYSTICK, 26)
+            | u32::from(nvic.pending.any_irq()) << 22
+            | best.map_or(0, |(exception, _)| u32::from(exception)) << 12
+            | u32::from(at_base) << 11
+            | u32::from(caller.ipsr)
+    }
+
+    fn shcsr(&self) -> u32 {
+        let Nvic { active, pending, enabled, .. } = &self.nvic;
+        if !self.arch.v7m {
+            // SVCALLPENDED, for debuggers.
+            return u32::from(pending.contains(number::SVCALL)) << 15;
+        }
+        let bits = |set: &super::nvic::Set, bits: &[(u32, u16)]| {
+            let on = bits.iter().filter(|&&(_, exception)| set.contains(exception));
+            on.fold(0, |word, (bit, _)| word | 1 << bit)
+        };
+        bits(active, &ACTIVE_BITS) | bits(pending, &PENDING_BITS) | bits(enabled, &ENABLE_BITS)
+    }
+
+    /// Writes the system control space. Words are what the manuals define for most registers; narrower
+    /// writes, which many programs make to priorities, take effect on their bytes.
     pub(crate) fn write(&mut self, address: u32, size: Size, value: u32, now: u64) {
         self.tick(now);
-        let offset = address & 0xfff;
-        if (0x400..0x420).contains(&offset) {
-            for i in 0..size.bytes() {
-                let byte = (value >> (8 * i)) as u8 & self.priority_mask;
-                if let Some(slot) = self.priority.get_mut((offset - 0x400 + i) as usize) {
-                    *slot = byte;
+        let (offset, shift) = (address & 0xfff & !3, 8 * (address & 3));
+        let (word, mask) = ((value & size.mask()) << shift, size.mask() << shift);
+        if !self.write_word(offset, word, mask, now) && self.arch.v7m {
+            self.write_v7m(offset, word, mask, now);
+        }
+    }
+
+    /// What ARMv6-M has, and ARMv7-M in the same place. Returns whether it was that.
+    fn write_word(&mut self, offset: u32, word: u32, mask: u32, now: u64) -> bool {
+        match offset {
+            0x010..=0x01c => self.systick.write(offset, word, now),
+            0x100..=0x11c => self.nvic.enable_irqs(register(offset), word, true),
+            0x180..=0x19c => self.nvic.enable_irqs(register(offset), word, false),
+            0x200..=0x21c => {
+                let any = self.nvic.pend_irqs(register(offset), word, now);
+                self.note_event(any);
+            }
+            0x280..=0x29c => self.nvic.unpend_irqs(register(offset), word),
+            0x400..=0x4ec => self.set_priorities(irq_of(offset), word, mask),
+            0xd04 => self.write_icsr(word, now),
+            0xd08 => self.vtor = merge(self.vtor, word, mask) & self.vtor_mask,
+            0xd0c if word >> 16 == 0x05fa => self.write_aircr(word),
+            0xd10 => self.scr = merge(self.scr, word, mask) & 0x16,
+            0xd14 if self.arch.v7m => self.ccr = merge(self.ccr, word, mask) & ccr::ALL,
+            0xd1c => self.set_priorities(system_of(offset), word, mask & 0xff00_0000),
+            0xd20 => self.set_priorities(system_of(offset), word, mask & 0xffff_0000),
+            _ => return false,
+        }
+        true
+    }
+
+    fn write_v7m(&mut self, offset: u32, word: u32, mask: u32, now: u64) {
+        let status = &mut self.status;
+        match offset {
+            0x008 => self.actlr = merge(self.actlr, word, mask) & 0x307,
+            0xd18 => self.set_priorities(system_of(offset), word, mask & 0x00ff_ffff),
+            0xd24 => self.write_shcsr(merge(self.shcsr(), word, mask), now),
+            // Bits of status are cleared by writing ones.
+            0xd28 => status.cfsr &= !word,
+            0xd2c => status.hfsr &= !word,
+            0xd30 => status.dfsr &= !word,
+            0xd34 => status.mmfar = merge(status.mmfar, word, mask),
+            0xd38 => status.bfar = merge(status.bfar, word, mask),
+            0xd88 if self.arch.fp => self.cpacr = merge(self.cpacr, word, mask) & 0x00f0_0000,
+            0xd90..=0xdb8 => self.mpu.write(offset, word),
+            0xdfc => self.write_demcr(merge(self.debug.demcr, word, mask), now),
+            0xf00 => {
+                let irq = word & 0x1ff;
+                if irq < IRQS as u32 {
+                    let any = self.nvic.pend_irqs(irq as usize / 32, 1 << (irq % 32), now);
+                    self.note_event(any);
                 }
             }
-            return;
-        }
-        match offset & !3 {
-            0x010..=0x01c => self.systick.write(offset & !3, value, now),
-            0x100 => self.enabled |= value & self.irq_mask,
-            0x180 => self.enabled &= !value,
-            0x200 => self.set_pending(value, now),
-            // A line that is still high keeps its interrupt pending (DUI 0497A 4.2.9), unless its handler runs.
-            0x280 => self.pending &= !value | self.lines & !((self.active >> 16) as u32),
-            0xd04 => self.write_icsr(value, now),
-            0xd08 => self.vtor = value & self.vtor_mask,
-            0xd0c if value >> 16 == 0x05fa => self.write_aircr(value),
-            0xd10 => self.scr = value & 0x16,
-            0xd14 if self.arch.v7m => self.ccr = value & 0x11b,
-            0xd1c => self.svcall_priority = (value >> 24) as u8 & self.priority_mask,
-            0xd20 => {
-                self.systick_priority = (value >> 24) as u8 & self.priority_mask;
-                self.pendsv_priority = (value >> 16) as u8 & self.priority_mask;
-            }
-            0xd88 if self.arch.fp => self.cpacr = value & 0x00f0_0000,
+            0xf34 if self.arch.fp => self.fpccr = merge(self.fpccr, word, mask) & fpccr::ALL,
+            0xf38 if self.arch.fp => self.fpcar = merge(self.fpcar, word, mask) & !7,
+            0xf3c if self.arch.fp => self.fpdscr = merge(self.fpdscr, word, mask) & 0x07c0_0000,
             _ => {}
+        }
+    }
+
+    fn set_priorities(&mut self, first: u16, word: u32, mask: u32) {
+        for (i, (byte, mask)) in (0..).zip(word.to_le_bytes().into_iter().zip(mask.to_le_bytes())) {
+            if mask != 0 {
+                self.nvic.set_priority_byte(first + i, byte);
+            }
         }
     }
 
     fn write_icsr(&mut self, value: u32, now: u64) {
-        let asks = [(31, number::NMI), (28, number::PENDSV), (26, number::SYSTICK)];
-        for (_, exception) in asks.into_iter().filter(|(bit, _)| value >> bit & 1 != 0) {
-            self.pended_at[usize::from(exception)] = now;
-        }
-        self.nmi_pending |= value & 1 << 31 != 0;
+        let nvic = &mut self.nvic;
         // Setting wins over clearing when both bits are written: the manual leaves it open.
-        self.pendsv_pending = value & 1 << 28 != 0 || (self.pendsv_pending && value & 1 << 27 == 0);
-        self.systick_pending =
-            value & 1 << 26 != 0 || (self.systick_pending && value & 1 << 25 == 0);
-    }
-
-    fn write_aircr(&mut self, value: u32) {
-        if value & 4 != 0 {
-            self.reset_requested = true;
+        for (bit, exception) in [(27, number::PENDSV), (25, number::SYSTICK)] {
+            if value >> bit & 1 != 0 {
+                nvic.pending.set(exception, false);
+            }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// DUI 0497A 4.2.9: software cannot clear what the peripheral still asks for.
-    #[test]
-    fn a_high_line_stays_pending_when_cleared() {
-        let mut system = System::new(32, 0, 0);
-        let levels = |bits| [bits, 0, 0, 0, 0, 0, 0, 0];
-        system.update_lines(&levels(1 << 20), &[0; 32]);
-        system.write(0xe000_e280, Size::Word, 1 << 20, 0);
-        assert_eq!(system.pending, 1 << 20);
-        system.activate(36);
-        system.write(0xe000_e280, Size::Word, 1 << 20, 0);
-        assert_eq!(system.pending, 0, "its handler runs");
-        system.update_lines(&levels(0), &[0; 32]);
-        system.deactivate(36, 0);
-        assert_eq!(system.pending, 0);
-    }
-
-    fn running(reload: u32) -> SysTick {
-        let mut tick = SysTick { reference_divider: 8, ..SysTick::default() };
-        tick.write(0x14, reload, 0);
-        tick.write(0x18, 0, 0);
-        tick.write(0x10, 7, 0);
-        tick
-    }
-
-    #[test]
-    fn systick_counts_reload_plus_one_cycles() {
-        let mut tick = running(99);
-        assert_eq!(tick.due(), 100);
-        assert!(!tick.sync(99));
-        assert!(tick.sync(100));
-        assert_eq!(tick.due(), 200);
-        assert_eq!(tick.read(0x18, 150), 50);
-        assert!(tick.sync(200));
-    }
-
-    #[test]
-    fn systick_syncs_the_same_in_one_step_or_many() {
-        for reload in [1u32, 2, 7, 100] {
-            let mut fine = running(reload);
-            for now in 1..1000u64 {
-                let mut coarse = running(reload);
-                fine.sync(now);
-                coarse.sync(now);
-                assert_eq!(fine.value, coarse.value, "reload {reload} at {now}");
-                assert_eq!(fine.due(), coarse.due(), "reload {reload} at {now}");
+        for (bit, exception) in [(31, number::NMI), (28, number::PENDSV), (26, number::SYSTICK)] {
+            if value >> bit & 1 != 0 {
+                nvic.pending.set(exception, true);
+                nvic.note_pended(exception, now);
             }
         }
     }
 
-    #[test]
-    fn ties_go_to_the_lower_exception_number() {
-        let mut system = System::new(32, 0, 0);
-        system.enabled = u32::MAX;
-        system.pending = 1 << 5 | 1 << 9;
-        assert_eq!(system.best_pending(), Some((21, 0)));
-        system.write(0xe000_e404, Size::Word, 0x0000_4000, 0);
-        assert_eq!(system.best_pending(), Some((25, 0)));
+    fn write_aircr(&mut self, value: u32) {
+        if value & 4 != 0 {
+            self.reset_requested = Some(ResetRequest::System);
+        }
+        if self.arch.v7m {
+            self.nvic.group = (value >> 8 & 7) as u8;
+            if value & 1 != 0 {
+                self.reset_requested.get_or_insert(ResetRequest::Core);
+            }
+        }
+    }
+
+    fn write_shcsr(&mut self, value: u32, now: u64) {
+        let nvic = &mut self.nvic;
+        let on = |bit: u32| value >> bit & 1 != 0;
+        ACTIVE_BITS.into_iter().for_each(|(bit, e)| nvic.active.set(e, on(bit)));
+        ENABLE_BITS.into_iter().for_each(|(bit, e)| nvic.enabled.set(e, on(bit)));
+        for (bit, exception) in PENDING_BITS {
+            if on(bit) {
+                nvic.pend(exception, now);
+            } else {
+                nvic.pending.set(exception, false);
+            }
+        }
+    }
+
+    fn write_demcr(&mut self, value: u32, now: u64) {
+        self.debug.write_demcr(value, now);
+        // MON_EN and MON_PEND.
+        self.nvic.enabled.set(number::DEBUG_MONITOR, value & 1 << 16 != 0);
+        if value & 1 << 17 != 0 {
+            self.nvic.pend(number::DEBUG_MONITOR, now);
+        } else {
+            self.nvic.pending.set(number::DEBUG_MONITOR, false);
+        }
     }
 }
+
+/// The number of one of the NVIC's registers for 32 interrupts.
+fn register(offset: u32) -> usize {
+    offset as usize / 4 % IRQ_WORDS
+}
+
+/// The first interrupt in a word of NVIC_IPR.
+fn irq_of(offset: u32) -> u16 {
+    number::IRQ0 + (offset - 0x400) as u16
+}
+
+/// The first exception in a word of SHPR1 to SHPR3.
+fn system_of(offset: u32) -> u16 {
+    4 + (offset - 0xd18) as u16
+}
+
+/// The bytes of `word` that are written, and those of `old` that are not.
+fn merge(old: u32, word: u32, mask: u32) -> u32 {
+    old & !mask | word
+}
+
+#[cfg(test)]
+mod tests;

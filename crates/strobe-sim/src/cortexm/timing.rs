@@ -17,6 +17,12 @@ pub(crate) const SKIPPED: u32 = 1;
 /// The most that operands can add to an instruction's table row.
 pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;
 
+/// Words of the floating-point context in a frame: S0-S15 and FPSCR.
+const FP_CONTEXT: u64 = 17;
+
+/// From here on, an M3 or M4 fetches over its system bus (DDI 0337I, 5.9).
+const SYSTEM_BUS: u32 = 0x2000_0000;
+
 /// Which core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -197,6 +203,25 @@ impl Timing {
             // The one figure that Arm does give.
             CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4f => Bounds::exact(6),
         }
+    }
+
+    /// Cycles into a handler on an M3 or M4. The twelve are with the frame stacked over the system bus while vector and
+    /// handler are fetched over the code bus; where vectors lie in RAM beside the stack, one comes after the other,
+    /// for which there is no figure (Arm knowledge base, 103489845); modelled. Stacking the floating-point registers takes
+    /// seventeen more.
+    pub(crate) fn entry(&self, stack: u32, vectors: u32, with_fp: bool) -> Bounds {
+        let cycles = u64::from(self.exception_entry()) + if with_fp { FP_CONTEXT } else { 0 };
+        if stack < SYSTEM_BUS || vectors < SYSTEM_BUS {
+            return Bounds::exact(cycles);
+        }
+        Bounds { low: cycles + 1, likely: cycles + 4, high: cycles + 8 }
+    }
+
+    /// Cycles out of a handler on an M3 or M4, behind the returning instruction's own; that it fills the pipeline is
+    /// among them. Arm says 10, which may count that instruction's cycle, where the M3's TRM had 12.
+    pub(crate) fn exit(&self, with_fp: bool) -> Bounds {
+        let fp = if with_fp { FP_CONTEXT } else { 0 };
+        Bounds { low: 9 + fp, likely: 10 + fp, high: 12 + fp }
     }
 
     /// Whether a data access to `address` goes through the single-cycle I/O port.

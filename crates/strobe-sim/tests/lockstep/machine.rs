@@ -51,6 +51,7 @@ impl Core {
             timing: Timing::new(kind),
             irq_lines: 32,
             priority_bits: if kind.architecture().v7m { 8 } else { 2 },
+            mpu_regions: 8,
             cpuid: 0x410c_c200,
             systick_reference_divider: 0,
             systick_calibration: 0,
@@ -110,16 +111,16 @@ impl Stepper for Core {
             Stride::Random { .. } | Stride::One => 1,
         };
         let answered = asks && HOSTS_DIFFER.contains(&self.machine.cpu.r[0]);
-        let before = self.machine.instructions();
+        // An instruction that faults does not retire, but it is a step of the trace.
+        let steps = |machine: &Machine<()>| machine.instructions() + machine.abandoned();
+        let before = steps(&self.machine);
         let limit = self.machine.cycles() + u64::from(cycles);
         let why = self.machine.run(limit, &AtomicBool::new(false));
-        let instructions = self.machine.instructions() - before;
+        let instructions = steps(&self.machine) - before;
         match why {
-            cortexm::Stop::Limit | cortexm::Stop::Address(_) => {
+            cortexm::Stop::Limit | cortexm::Stop::Address(_) | cortexm::Stop::HardFault(_) => {
                 Step { answered, ..Step::of(instructions) }
             }
-            // The instruction that faults does not retire, but it is a step of the trace.
-            cortexm::Stop::HardFault(_) => Step::of(instructions + 1),
             cortexm::Stop::Exit(code) => {
                 self.exit_code = Some(code);
                 Step::last(instructions, Stop::Exited)

@@ -47,6 +47,7 @@ fn machine<O: Observer>(kind: CoreKind, code: &[u16], observer: O) -> Machine<O>
         timing,
         irq_lines: 32,
         priority_bits: 2,
+        mpu_regions: 8,
         cpuid: 0x410c_c200,
         systick_reference_divider: 0,
         systick_calibration: 0,

@@ -2,10 +2,43 @@
 
 use super::{Gen, bit, layout};
 use crate::asm::Value;
-use crate::insn::{Hint, Insn, LoadStore};
+use crate::insn::{Hint, Insn, LoadStore, Reg};
 use crate::wide::Extension;
 
+/// Auxiliary control, system handler control and fault status registers (B3.2).
+const ACTLR: u32 = 0xe000_e008;
+const SHCSR: u32 = 0xe000_ed24;
+const CFSR: u32 = 0xe000_ed28;
+const HFSR: u32 = 0xe000_ed2c;
+const MMFAR: u32 = 0xe000_ed34;
+const BFAR: u32 = 0xe000_ed38;
+
 impl Gen {
+    /// No write buffer: QEMU has none, and knows no imprecise faults.
+    pub(super) fn disable_write_buffer(&mut self) {
+        self.store_word(ACTLR, 2);
+    }
+
+    /// In a handler: reads what is known of the fault, and forgets it. R0 to R3 are free.
+    pub(super) fn fault_registers(&mut self) {
+        let [rn, rt] = [0, 1].map(Reg::new);
+        for register in [MMFAR, BFAR, HFSR, CFSR] {
+            self.load(rn, register);
+            self.emit(Insn::MemImm { op: LoadStore::Ldr, rt, rn, units: 0 });
+            if matches!(register, HFSR | CFSR) && self.rng.one_in(2) {
+                self.emit(Insn::MemImm { op: LoadStore::Str, rt, rn, units: 0 });
+            }
+        }
+        self.load(rn, SHCSR);
+        self.emit(Insn::MemImm { op: LoadStore::Ldr, rt, rn, units: 0 });
+    }
+
+    /// Which faults have handlers of their own.
+    pub(super) fn fault_handlers(&mut self) {
+        let enabled = self.rng.below(8) << 16;
+        self.store_word(SHCSR, enabled);
+    }
+
     pub(super) fn fault(&mut self) {
         match self.rng.below(5) {
             _ if self.is_v7m() && self.rng.one_in(4) => self.trapped(),
@@ -58,6 +91,10 @@ impl Gen {
         let insn = if self.rng.one_in(2) { Insn::Bx { rm } } else { Insn::Blx { rm } };
         self.emit(insn);
         self.body();
+        // QEMU 7.2 tells of an unaligned access where the target is not one of an Arm instruction.
+        if self.is_v7m() && !self.asm.here().is_multiple_of(4) {
+            self.emit(Insn::Hint { op: Hint::Nop });
+        }
         self.asm.bind(target);
         self.emit(Insn::Hint { op: Hint::Nop });
     }

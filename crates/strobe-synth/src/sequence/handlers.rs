@@ -10,6 +10,9 @@ impl Gen {
         let hard_fault = if self.options.faults { self.step_over() } else { unexpected };
         let mut table = [unexpected; 48];
         table[3] = hard_fault;
+        if self.is_v7m() {
+            table[4..7].fill(hard_fault);
+        }
         if self.options.exceptions {
             for vector in [2, 11, 14, 15] {
                 table[vector] = self.handler(None, vector == 11);
@@ -21,7 +24,8 @@ impl Gen {
         table[1] = reset;
         let mut words = table.map(|handler| handler | 1);
         words[0] = layout::INITIAL_SP;
-        for reserved in [4, 5, 6, 7, 8, 9, 10, 12, 13] {
+        let faults: &[usize] = if self.is_v7m() { &[] } else { &[4, 5, 6] };
+        for &reserved in faults.iter().chain(&[7, 8, 9, 10, 12, 13]) {
             words[reserved] = 0;
         }
         words.iter().flat_map(|w| w.to_le_bytes()).collect()
@@ -58,6 +62,9 @@ impl Gen {
         }
         let rd = self.dest();
         self.emit(Insn::Mrs { rd, from: Special::Ipsr });
+        if self.is_v7m() && self.rng.one_in(2) {
+            self.handler_registers();
+        }
         if self.rng.one_in(2) {
             self.emit(Insn::Pop { list: 0xf0, pc: true });
         } else {
@@ -69,10 +76,13 @@ impl Gen {
         entry
     }
 
-    /// A HardFault handler that skips the faulting instruction and makes sure that Thumb state is on.
+    /// A handler of faults that skips the faulting instruction and makes sure that Thumb state is on.
     fn step_over(&mut self) -> u32 {
         let entry = self.asm.here();
         let [frame, pc, tmp, one] = [0, 1, 2, 3].map(Reg::new);
+        if self.is_v7m() {
+            self.fault_registers();
+        }
         let (on_psp, go) = (self.asm.label(), self.asm.label());
         // EXC_RETURN bit 2 tells which stack holds the frame.
         self.emit(Insn::MovHigh { rd: tmp, rm: Reg::LR });

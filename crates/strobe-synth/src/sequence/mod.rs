@@ -12,6 +12,7 @@ mod flow;
 mod fp;
 mod handlers;
 mod memory;
+mod mpu;
 mod system;
 mod wide;
 
@@ -302,6 +303,10 @@ impl Gen {
             15 => self.other_stack(),
             16 | 17 if exceptions => self.exception(),
             18 if exceptions => self.nvic_registers(),
+            19 if self.options.faults && self.is_v7m() && self.rng.one_in(4) => {
+                self.fault_handlers();
+            }
+            19 if self.options.faults && self.is_v7m() && self.rng.one_in(3) => self.protected(),
             19 if self.options.faults => self.fault(),
             _ => self.arith(),
         }
@@ -337,6 +342,9 @@ impl Gen {
         if self.has(Extension::Fp) {
             self.enable_fp();
             self.barriers();
+        }
+        if self.options.faults && self.is_v7m() {
+            self.disable_write_buffer();
         }
         if self.options.exceptions {
             self.enable_interrupts();

@@ -2,7 +2,7 @@
 
 use super::{Gen, IRQS, bit, layout};
 use crate::insn::{Barrier, Hint, Insn, LoadStore, Reg, Special};
-use crate::wide::Form;
+use crate::wide::{Extension, Form};
 
 /// System control space (B3.2, B3.4).
 mod scs {
@@ -11,18 +11,21 @@ mod scs {
     pub(super) const ISPR: u32 = 0xe000_e200;
     pub(super) const ICPR: u32 = 0xe000_e280;
     pub(super) const IPR0: u32 = 0xe000_e400;
+    pub(super) const IABR: u32 = 0xe000_e300;
     pub(super) const ICSR: u32 = 0xe000_ed04;
+    pub(super) const AIRCR: u32 = 0xe000_ed0c;
+    pub(super) const VECTKEY: u32 = 0x05fa_0000;
+    pub(super) const SHPR1: u32 = 0xe000_ed18;
     pub(super) const SHPR2: u32 = 0xe000_ed1c;
     pub(super) const SHPR3: u32 = 0xe000_ed20;
+    pub(super) const SHCSR: u32 = 0xe000_ed24;
+    pub(super) const STIR: u32 = 0xe000_ef00;
     pub(super) const NMIPENDSET: u32 = 1 << 31;
     pub(super) const PENDSVSET: u32 = 1 << 28;
     pub(super) const PENDSVCLR: u32 = 1 << 27;
     pub(super) const PENDSTSET: u32 = 1 << 26;
     pub(super) const PENDSTCLR: u32 = 1 << 25;
 }
-
-/// The bits of priorities that decide over preemption: on ARMv7-M the lowest is a subpriority (B1.5.4).
-const PREEMPTING: u32 = 0xfefe_fefe;
 
 impl Gen {
     /// MRS of anything, MSR of what changes only flags or nothing.
@@ -102,7 +105,7 @@ impl Gen {
     /// Some code with BASEPRI or FAULTMASK set, perhaps with exceptions pended meanwhile.
     fn masked_v7m(&mut self) {
         let name = self.rng.pick(&["MSR BASEPRI", "MSR BASEPRI_MAX", "MSR FAULTMASK", "CPS"]);
-        let (rn, word) = (self.dest(), self.rng.next_u32() & PREEMPTING);
+        let (rn, word) = (self.dest(), self.rng.next_u32());
         let msr = |name: &str, rn: Reg| {
             Insn::Wide(Form::named(name).with(&[('n', u32::from(rn.number()))], 0))
         };
@@ -115,12 +118,17 @@ impl Gen {
         }
         // A second attempt to raise the priority, which may not lower it.
         if name == "MSR BASEPRI" && self.rng.one_in(2) {
-            let (rn, word) = (self.dest(), self.rng.next_u32() & PREEMPTING);
+            let (rn, word) = (self.dest(), self.rng.next_u32());
             self.load(rn, word);
             self.emit(msr("MSR BASEPRI_MAX", rn));
         }
         let may_call = std::mem::replace(&mut self.may_call, false);
         self.body();
+        // A fault that is masked escalates; with FAULTMASK it would lock up.
+        let faultmask = matches!(name, "CPS" | "MSR FAULTMASK");
+        if self.options.faults && !faultmask && self.rng.one_in(3) {
+            self.fault();
+        }
         self.may_call = may_call;
         if self.options.exceptions {
             for _ in 0..self.rng.below(3) {
@@ -270,6 +278,16 @@ impl Gen {
         }
     }
 
+    /// What a handler can read of what is active and pending.
+    pub(super) fn handler_registers(&mut self) {
+        for register in [scs::SHCSR, scs::IABR, scs::ISPR] {
+            self.read(register);
+        }
+        if self.has(Extension::Fp) {
+            self.fp_context();
+        }
+    }
+
     /// Address and value in registers, of a store that pends interrupts.
     pub(super) fn ready_to_pend(&mut self) -> (Reg, Reg) {
         let (rn, rt) = self.two_dests();
@@ -300,9 +318,20 @@ impl Gen {
                     (scs::SHPR2, 0xff00_0000),
                     (scs::SHPR3, 0xffff_0000),
                 ]);
-                let preempting = if self.is_v7m() { PREEMPTING } else { u32::MAX };
-                self.write(register, word & fields & preempting);
+                self.write(register, word & fields);
                 self.read(register);
+            }
+            2 if self.is_v7m() && self.rng.one_in(2) => {
+                // Priority groups, and priorities of faults.
+                let (register, word) =
+                    self.rng.pick(&[(scs::AIRCR, scs::VECTKEY | word & 0x700), (scs::SHPR1, word)]);
+                self.write(register, word);
+                self.read(register);
+                self.read(scs::ICSR);
+            }
+            3 if self.is_v7m() && self.rng.one_in(2) => {
+                let irq = self.rng.below(IRQS);
+                self.write(scs::STIR, irq);
             }
             2 => {
                 // Disabled interrupts stay pending until they are enabled again.
