@@ -13,8 +13,7 @@ use crate::exit;
 
 /// Which board.
 #[derive(clap::Args)]
-#[group(skip)]
-pub struct Options {
+pub struct Which {
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
     #[arg(long, value_name = "NAME|FILE")]
     board: Option<String>,
@@ -39,7 +38,7 @@ pub struct Choice {
 }
 
 /// The board that the user named (a built-in one or a file) or described, or the one that fits the firmware.
-pub fn choose(options: &Options, firmware: &Firmware) -> anyhow::Result<Choice> {
+pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     let svd = options.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);
     let described = svd.is_some() || !options.memory.is_empty() || options.clock.is_some();
     let choice = match &options.board {

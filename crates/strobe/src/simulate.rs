@@ -19,7 +19,7 @@ use crate::{exit, host, input};
 pub struct Options {
     /// Which board.
     #[command(flatten)]
-    pub board: board::Options,
+    pub board: board::Which,
     /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
     /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
     /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also

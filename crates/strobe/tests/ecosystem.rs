@@ -54,6 +54,22 @@ fn third_party_programs_print_what_the_host_computes() {
     }
 }
 
+/// RTIC and cortex-m-rt on the LM3S6965: what they print is what QEMU's machine of that name prints, which
+/// `cargo xtask subjects --check` looks after.
+#[test]
+fn rtic_programs_print_on_the_evaluation_board_what_they_print_in_qemu() {
+    for name in ["rtic-preemption", "rtic-messages", "rtic-delays", "rt-exceptions"] {
+        let expected = fs::read_to_string(built(&format!("{name}.expected"))).unwrap();
+        let ran = strobe(&["run", &elf(name), "--board", "lm3s6965evb", "--format", "json"]);
+        assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
+        assert_eq!(ran.stderr, expected, "{name}");
+        let record: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_balanced(&record);
+        assert_eq!(record["window"]["end_reason"]["kind"], "exit", "{name}");
+        assert!(array(&record["unmodelled"]).is_empty(), "{name} touches what the board lacks");
+    }
+}
+
 /// Runs a program of the ecosystem on the STM32F070 to a limit.
 fn on_the_board(name: &str, until: &str, more: &[&str]) -> serde_json::Value {
     let elf = elf(name);

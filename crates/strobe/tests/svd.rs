@@ -64,7 +64,11 @@ fn a_listed_board_gets_names_for_what_it_does_not_model() {
 fn files_that_are_no_svd_are_refused_with_the_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("broken.svd");
-    std::fs::write(&path, "<device>\n<name>X</name>\n<peripherals>\n<peripheral/>").unwrap();
+    std::fs::write(
+        &path,
+        "<device>\n<name>X</name>\n<peripherals>\n<peripheral/>\n</peripherals></device>",
+    )
+    .unwrap();
     let path = path.display().to_string();
     let ran = strobe(&["run", &prebuilt("hello-uart"), "--svd", &path]);
     assert_eq!(ran.code, 65, "{}", ran.stderr);
