@@ -3,6 +3,7 @@
 mod drive;
 mod names;
 mod record;
+mod scheduling;
 mod settings;
 
 use std::sync::atomic::AtomicBool;

@@ -89,17 +89,12 @@ impl<O: Observer> Machine<O> {
         self.cpu.thumb = vector & 1 != 0;
         self.system.event = true;
         self.check = true;
+        let cost = wait.likely as u64;
+        let kind =
+            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost };
+        // Reported first, so that whoever counts by thread counts the way in for the handler.
+        self.report_transfer_at(kind, from, self.now + cost);
         self.add_wait(self.cpu.pc, wait);
-        self.report_transfer(
-            TransferKind::ExceptionEntry {
-                exception,
-                pended_at,
-                interrupted_sp,
-                after,
-                cost: wait.likely as u64,
-            },
-            from,
-        );
         Ok(())
     }
 
@@ -213,6 +208,10 @@ impl<O: Observer> Machine<O> {
     }
 
     pub(crate) fn report_transfer(&mut self, kind: TransferKind, from: u32) {
+        self.report_transfer_at(kind, from, self.now);
+    }
+
+    fn report_transfer_at(&mut self, kind: TransferKind, from: u32, now: u64) {
         if O::FLOW {
             let transfer = Transfer {
                 kind,
@@ -220,10 +219,23 @@ impl<O: Observer> Machine<O> {
                 to: self.cpu.pc,
                 sp: self.cpu.r[13],
                 stack: if self.cpu.uses_psp() { Stack::Process } else { Stack::Main },
-                now: self.now,
+                now,
+                asleep: self.asleep,
                 instructions: self.instructions,
             };
-            self.observer.transfer(&transfer);
+            self.observer.transfer(&transfer, &self.bus);
+            if self.belongs_to.is_some() {
+                self.hand_over();
+            }
+        }
+    }
+
+    /// What has been counted so far belongs to whoever ran, what comes to whoever runs now.
+    #[cold]
+    fn hand_over(&mut self) {
+        let who = self.observer.who();
+        if who != self.belongs_to {
+            self.tell_apart();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Interrupt latency (16 cycles on the M0, 15 on the M0+), tail-chaining and late arrival.
 
+use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::observe::{Observer, Transfer, TransferKind};
 
@@ -11,7 +12,7 @@ struct Exceptions(Vec<Transfer>);
 
 impl Observer for Exceptions {
     const FLOW: bool = true;
-    fn transfer(&mut self, transfer: &Transfer) {
+    fn transfer(&mut self, transfer: &Transfer, _: &Bus) {
         if let TransferKind::ExceptionEntry { .. } | TransferKind::ExceptionReturn { .. } =
             transfer.kind
         {
