@@ -157,7 +157,7 @@ fn wakes(
         return Ok(());
     }
     heading(
-        "wake-up to run: cycles from the exception that woke a thread to the thread's first instruction",
+        "wake-up to run: cycles from what woke a thread up to its first instruction",
         options,
         out,
     )?;

@@ -416,6 +416,7 @@ impl Observer for CallTree {
         match t.kind {
             TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct => {
                 self.charge(now);
+                self.schedule.glance(t.now, &self.threads, bus);
                 if self.threads.is_elsewhere(t.sp) {
                     self.moved(t, bus);
                 }

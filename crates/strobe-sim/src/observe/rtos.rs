@@ -56,6 +56,14 @@ impl Walk {
         })
     }
 
+    /// How far the value is from the start, if no pointer has to be followed.
+    pub(super) fn fixed(&self) -> Option<u32> {
+        self.steps.iter().try_fold(0u32, |sum, step| match step {
+            Step::Add(bytes) => Some(sum.wrapping_add(*bytes)),
+            Step::Load => None,
+        })
+    }
+
     /// The number there.
     fn number(&self, from: u32, bus: &Bus) -> Option<i64> {
         let at = self.end(from, bus)?;

@@ -9,11 +9,13 @@
 //! pended PendSV, an SVC, a switch by hand), be it that it blocks, yields or wakes a better one. It is preempted when
 //! an interrupt's handler asked.
 //!
-//! **Wake-up to run.** A thread that gave up the core and could not run (where the operating system tells; else: that gave up
-//! the core) is woken up by the handler after which it can run again: from the cycle in which that exception became pending
-//! to the thread's first instruction. Where another thread woke it by an action that led to the switch, from that action's
-//! exception. Where the other thread went on running, or nothing tells who woke it, the moment is unknown, and counted as
-//! such.
+//! **Wake-up to run.** Where the operating system tells which threads could run, a thread is woken up when it could not
+//! and now can. In a handler that counts from the cycle in which its exception became pending: that is when what the thread waited for
+//! happened. In another thread it counts from the call, return or exception at which it is first seen. Either
+//! way up to the woken thread's first instruction.
+//!
+//! Where nothing tells, a thread that gave up the core by itself is taken to have waited. If a handler asked for the switch to
+//! it, that handler's exception counts as what woke it; else the moment is unknown, and counted as such.
 
 mod log;
 
@@ -22,6 +24,7 @@ pub use log::{Keep, Kept, Log, Segment, Start, Worst};
 use super::threads::Threads;
 use crate::bus::Bus;
 use crate::cortexm::system::number;
+use crate::device::Size;
 
 /// A thread, by its number in [`Threads::all`], or the handler of an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,19 +148,29 @@ enum State {
     Ready,
     /// It waits for something.
     Waiting,
-    /// It was woken by a handler whose exception became pending then.
+    /// It can run since then.
     WokenAt(u64),
-    /// It was woken by another thread.
-    WokenByThread,
 }
 
-/// Who asked for a switch.
+/// Who asked for a switch to another thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// The thread that ran, by an exception of this cycle or by hand.
-    Itself(Option<u64>),
+    /// The thread that ran.
+    Itself,
     /// A handler whose exception became pending in this cycle.
     Handler(u64),
+}
+
+/// A word that changes when a waiting thread is woken.
+#[derive(Debug, Clone, Copy)]
+struct Watched {
+    thread: usize,
+    address: u32,
+    value: Option<u32>,
+}
+
+fn word(address: u32, bus: &Bus) -> Option<u32> {
+    bus.peek(address, Size::Word)
 }
 
 /// Handlers remembered since thread code ran last; a longer chain forgets its oldest.
@@ -169,6 +182,7 @@ pub struct Schedule {
     threads: Vec<ThreadRuns>,
     states: Vec<State>,
     waiting: Vec<usize>,
+    watched: Vec<Watched>,
     handlers: Vec<HandlerRuns>,
     under_way: Vec<Activation>,
     chain: Vec<Activation>,
@@ -289,7 +303,10 @@ impl Schedule {
             (_, None) => {
                 self.left_at = e.begin;
                 self.chain.clear();
-                self.look(State::WokenByThread, threads, bus);
+                // An exception that the thread itself asked for came right after what it did.
+                let by_thread = matches!(e.exception, number::SVCALL | number::PENDSV);
+                let since = if by_thread { e.begin.min(e.pended_at) } else { e.begin };
+                self.look(State::WokenAt(since), threads, bus);
             }
         }
         self.under_way.push(Activation {
@@ -362,8 +379,8 @@ impl Schedule {
     /// From one thread to another without an exception.
     pub(super) fn by_hand(&mut self, now: u64, asleep: u64, pc: u32, threads: &Threads, bus: &Bus) {
         self.settle(now, asleep);
-        self.look(State::WokenByThread, threads, bus);
-        self.switch(Asked::Itself(None), now, pc, threads, bus);
+        self.look(State::WokenAt(now), threads, bus);
+        self.switch(Asked::Itself, now, pc, threads, bus);
     }
 
     /// From reset again.
@@ -375,20 +392,19 @@ impl Schedule {
         self.thread = 0;
         self.states.iter_mut().for_each(|state| *state = State::Ready);
         self.waiting.clear();
+        self.watched.clear();
         self.change(Start::Reset);
     }
 
     /// Who asked for the switch that the handler that ended last has made.
     fn asked(&self) -> Asked {
-        let Some(last) = self.chain.last() else { return Asked::Itself(None) };
+        let Some(last) = self.chain.last() else { return Asked::Itself };
         let mut by = last;
         // An exception that only asks leads to who pended it. Each step goes back in time.
         loop {
             match by.exception {
-                number::SVCALL | number::HARD_FAULT => return Asked::Itself(Some(by.pended_at)),
-                number::PENDSV if by.pended_at <= self.left_at => {
-                    return Asked::Itself(Some(by.pended_at));
-                }
+                number::SVCALL | number::HARD_FAULT => return Asked::Itself,
+                number::PENDSV if by.pended_at <= self.left_at => return Asked::Itself,
                 number::PENDSV => {
                     let at = by.pended_at;
                     let ran = |a: &&Activation| a.begin <= at && at <= a.end && a.begin < by.begin;
@@ -405,7 +421,7 @@ impl Schedule {
     /// The thread that ran until `left` at `pc` has lost the core to `threads.current()`.
     fn switch(&mut self, asked: Asked, left: u64, pc: u32, threads: &Threads, bus: &Bus) {
         self.end_run(left, pc);
-        let by_itself = matches!(asked, Asked::Itself(_));
+        let by_itself = asked == Asked::Itself;
         self.leave(by_itself, threads, bus);
         self.thread = threads.current();
         let counts = !self.paused;
@@ -415,13 +431,12 @@ impl Schedule {
         let since = match (self.states[self.thread], asked) {
             (State::Ready, _) => None,
             (State::WokenAt(since), _) => Some(Some(since)),
-            (State::WokenByThread, Asked::Itself(at)) => Some(at),
-            (State::WokenByThread, _) => Some(None),
             (State::Waiting, Asked::Handler(since)) => Some(Some(since)),
-            (State::Waiting, Asked::Itself(_)) => Some(None),
+            (State::Waiting, Asked::Itself) => Some(None),
         };
         self.states[self.thread] = State::Ready;
         self.waiting.retain(|&waiting| waiting != threads.current());
+        self.watched.retain(|watched| watched.thread != threads.current());
         let waited = since.flatten().map(|since| now.saturating_sub(since));
         self.change(Start::Switched { by_itself, waited });
         if !counts {
@@ -458,12 +473,34 @@ impl Schedule {
         } else {
             self.states[from] = State::Waiting;
             self.waiting.push(from);
+            let watched = |address| Watched { thread: from, address, value: word(address, bus) };
+            self.watched.extend(threads.state_words(from).map(watched));
+        }
+    }
+
+    /// Looks, while a thread runs, whether it has woken another one.
+    #[inline(always)]
+    pub(super) fn glance(&mut self, now: u64, threads: &Threads, bus: &Bus) {
+        if !self.watched.is_empty() && self.under_way.is_empty() {
+            self.look_at_watched(now, threads, bus);
+        }
+    }
+
+    fn look_at_watched(&mut self, now: u64, threads: &Threads, bus: &Bus) {
+        let mut changed = false;
+        for watched in &mut self.watched {
+            let value = word(watched.address, bus);
+            changed |= value != watched.value;
+            watched.value = value;
+        }
+        if changed {
+            self.look(State::WokenAt(now), threads, bus);
         }
     }
 
     /// Looks which threads have been woken since the last look.
     fn look(&mut self, by: State, threads: &Threads, bus: &Bus) {
-        if !threads.tell_ready() {
+        if self.waiting.is_empty() || !threads.tell_ready() {
             return;
         }
         let states = &mut self.states;
@@ -474,6 +511,7 @@ impl Schedule {
             }
             !woken
         });
+        self.watched.retain(|watched| states[watched.thread] == State::Waiting);
     }
 
     fn end_run(&mut self, at: u64, pc: u32) {

@@ -116,6 +116,15 @@ impl Threads {
         self.layout.as_ref()?.is_ready(self.all[thread].structure?, bus)
     }
 
+    /// Where the words are that say whether a thread could run.
+    pub fn state_words(&self, thread: usize) -> impl Iterator<Item = u32> + '_ {
+        let structure = self.all[thread].structure;
+        let ready = self.layout.iter().flat_map(|layout| &layout.ready);
+        ready
+            .filter_map(move |ready| ready.state.fixed().zip(structure))
+            .map(|(offset, structure)| structure.wrapping_add(offset) & !3)
+    }
+
     /// The code from reset begins (again) with this stack pointer.
     pub fn reset(&mut self, sp: u32) {
         self.current = 0;

@@ -49,6 +49,8 @@ pub(super) struct Run {
     pub pins: Vec<(String, SignalId)>,
     pub arrivals: Vec<Arrivals>,
     pub fault: Option<(FaultReport, bool)>,
+    /// The operating system, if there is one.
+    pub system: Option<strobe_model::Rtos>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
     pub end: Mark,
@@ -90,7 +92,9 @@ impl Run {
         bus.strict = settings.strict;
         bus.expects_input = goes_on_asleep(settings.limit, host);
         tree.set_active(from.is_none(), Now::default());
-        tree.threads.know(variables(firmware), None);
+        let (layout, system) =
+            super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
+        tree.threads.know(variables(firmware), layout);
         let mut machine = Machine::new(bus, &board.core_options(), (counts, (tree, log)));
         machine.semihost.console = host.console();
         machine.record_pins(true);
@@ -108,6 +112,7 @@ impl Run {
             pins,
             arrivals,
             fault: None,
+            system,
             begin: None,
             end: Mark::default(),
             entries: 0,

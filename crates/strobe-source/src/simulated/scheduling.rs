@@ -50,7 +50,7 @@ pub(super) fn make(
     let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(one).collect();
     let rest = calls.threads.last_is_rest();
     let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
-    Ok(Scheduling { rtos: None, threads, balance })
+    Ok(Scheduling { rtos: run.system.clone(), threads, balance })
 }
 
 /// A worst case with its time and function.
