@@ -11,6 +11,7 @@ mod form;
 mod profile;
 mod record;
 mod rows;
+mod scheduling;
 mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
@@ -20,4 +21,5 @@ pub use cycles::*;
 pub use profile::{AddressSample, Frame, Function, Place, Profile, TreeNode};
 pub use record::*;
 pub use rows::{By, Called, Row, Spot};
+pub use scheduling::*;
 pub use tree::NodeSum;

@@ -96,6 +96,8 @@ pub struct TreeNode {
     pub calls: u64,
     /// Cycles in the function itself, asleep included.
     pub self_cycles: u64,
+    /// Of these, asleep or idle; absent where the instrument cannot tell.
+    pub self_idle: Option<u64>,
     /// Instructions of the function itself.
     pub self_instructions: u64,
 }

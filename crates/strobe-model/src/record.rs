@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Balance, Bounds, Cause, CauseCycles, Profile};
+use crate::{Balance, Bounds, Cause, CauseCycles, Extreme, Profile, Scheduling};
 
 /// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
 /// form would go wrong.
@@ -39,6 +39,8 @@ pub struct Record {
     pub profile: Profile,
     /// Interrupts and other exceptions.
     pub exceptions: Vec<ExceptionStatistics>,
+    /// Threads; absent where the instrument cannot tell them.
+    pub scheduling: Option<Scheduling>,
     /// Further distributions (pin pulses, marks), with units.
     pub series: Vec<Series>,
     /// Registers touched that are not modelled.
@@ -224,7 +226,7 @@ pub struct Coverage {
 }
 
 /// One exception's statistics.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExceptionStatistics {
     /// Exception number.
@@ -247,6 +249,20 @@ pub struct ExceptionStatistics {
     pub latency_max: u64,
     /// When the longest one ended.
     pub latency_max_at: Moment,
+    /// The longest one, with the code that was interrupted.
+    pub latency_worst: Option<Extreme>,
+    /// Of `cycles`, those asleep.
+    #[serde(default)]
+    pub idle: u64,
+    /// The longest run of the handler, without handlers that interrupted it.
+    pub longest_run: Option<Extreme>,
+}
+
+impl ExceptionStatistics {
+    /// Its cycles without those asleep.
+    pub fn busy(&self) -> u64 {
+        self.cycles.saturating_sub(self.idle)
+    }
 }
 
 /// A distribution of values: pulse widths on a pin, times between two marks.

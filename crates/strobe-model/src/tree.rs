@@ -1,8 +1,8 @@
 //! Sums over the call tree, sleep kept apart from work.
 //!
-//! The tree counts cycles per chain of callers, samples count sleep per function. Where a function has
-//! one node they agree exactly; where a function that sleeps has several, its sleep is divided in
-//! proportion and the result is marked as modelled.
+//! The simulator knows of each node how much of it was sleep. Of a record that does not say so, samples tell sleep per
+//! function: where a function that sleeps has several nodes, its sleep is divided in proportion and the result is marked
+//! as modelled.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,7 +55,12 @@ impl Profile {
         }
         let one = |node: &crate::TreeNode| {
             let cycles = node.self_cycles;
-            match function(&node.place).and_then(|f| functions.get(&f)) {
+            let sampled = function(&node.place).and_then(|f| functions.get(&f));
+            if let Some(idle) = node.self_idle {
+                let modelled = sampled.is_some_and(|sum| sum.modelled);
+                return NodeSum { busy: cycles.saturating_sub(idle), idle, modelled };
+            }
+            match sampled {
                 Some(sum) => {
                     let idle = part(sum.idle, cycles, sum.node_cycles);
                     let divided = sum.idle > 0 && sum.nodes > 1 && idle < cycles;
@@ -133,7 +138,7 @@ mod tests {
     use crate::{AddressSample, Bounds, By, CauseCycles, Function, TreeNode};
 
     fn node(place: Place, parent: Option<u32>, self_cycles: u64) -> TreeNode {
-        TreeNode { place, parent, calls: 1, self_cycles, self_instructions: 0 }
+        TreeNode { place, parent, calls: 1, self_cycles, self_idle: None, self_instructions: 0 }
     }
 
     fn sample(function: u32, busy: u64, idle: u64) -> AddressSample {
@@ -194,6 +199,17 @@ mod tests {
         let nodes = profile.nodes();
         assert_eq!(nodes[2], NodeSum { busy: 6, idle: 4, modelled: true });
         assert_eq!(nodes[3], NodeSum { busy: 12, idle: 8, modelled: true });
+    }
+
+    #[test]
+    fn sleep_that_is_known_by_node_is_not_divided() {
+        let mut profile = profile();
+        profile.addresses[1].cycles[Cause::Asleep] = 12;
+        profile.tree[2].self_idle = Some(1);
+        profile.tree[3].self_idle = Some(11);
+        let nodes = profile.nodes();
+        assert_eq!(nodes[2], NodeSum { busy: 9, idle: 1, modelled: false });
+        assert_eq!(nodes[3], NodeSum { busy: 9, idle: 11, modelled: false });
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl Build {
             coverage: Coverage::default(),
             profile: Profile::default(),
             exceptions: Vec::new(),
+            scheduling: None,
             series: Vec::new(),
             unmodelled: Vec::new(),
             warnings: Vec::new(),
@@ -92,7 +93,14 @@ impl Build {
 
     fn node(&mut self, place: Place, parent: Option<u32>, calls: u64, self_cycles: u64) -> u32 {
         let self_instructions = self_cycles / 2;
-        self.0.profile.tree.push(TreeNode { place, parent, calls, self_cycles, self_instructions });
+        self.0.profile.tree.push(TreeNode {
+            place,
+            parent,
+            calls,
+            self_cycles,
+            self_idle: None,
+            self_instructions,
+        });
         self.0.profile.tree.len() as u32 - 1
     }
 
@@ -173,6 +181,7 @@ pub(crate) fn exact() -> Record {
         latency_sum: 16_420,
         latency_max: 31,
         latency_max_at: Moment { cycle: 1_234_567, nanoseconds: 154_320_875 },
+        ..ExceptionStatistics::default()
     });
     b.0.series.push(Series {
         name: "PB8 high".into(),

@@ -15,6 +15,7 @@ mod series;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod tree;
 
 use std::io::{self, Write};
@@ -27,15 +28,25 @@ pub use cycles::cycles;
 pub use fault::fault;
 pub use profile::profile;
 pub use summary::summary;
+pub use threads::threads;
 pub use tree::{Tree, tree};
 
 use crate::Options;
+
+/// What rows of the profile stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Places in the code.
+    By(By),
+    /// Threads and interrupts.
+    Threads,
+}
 
 /// What a whole report shows.
 #[derive(Debug, Clone)]
 pub struct Show {
     /// What rows of the profile stand for.
-    pub by: By,
+    pub rows: Rows,
     /// Rows of the profile; 0 for all.
     pub top: usize,
     /// The call tree, if wanted.
@@ -46,7 +57,7 @@ pub struct Show {
 
 impl Default for Show {
     fn default() -> Self {
-        Show { by: By::Function, top: 20, tree: None, annotate: Vec::new() }
+        Show { rows: Rows::By(By::Function), top: 20, tree: None, annotate: Vec::new() }
     }
 }
 
@@ -62,7 +73,13 @@ pub fn report(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     summary(record, options, out)?;
-    profile(record, show.by, show.top, options, out)?;
+    match show.rows {
+        Rows::By(by) => {
+            threads::summary(record, options, out)?;
+            profile(record, by, show.top, options, out)?;
+        }
+        Rows::Threads => threads(record, options, out)?,
+    }
     if let Some(depth) = &show.tree {
         tree(record, depth, options, out)?;
     }

@@ -6,9 +6,14 @@
 pub mod calls;
 pub mod counts;
 pub mod pins;
+pub mod rtos;
+pub mod schedule;
+pub mod threads;
 
 use strobe_model::Cause;
 
+use self::schedule::Who;
+use crate::bus::Bus;
 use crate::cortexm::block::{Block, BlockId};
 use crate::device::{SerialFrame, Size};
 use crate::signal::PinEdge;
@@ -72,6 +77,8 @@ pub enum TransferKind {
         /// Exception number of the handler that ended.
         exception: u16,
     },
+    /// The core was reset after it had run. `to` is the first instruction.
+    Reset,
 }
 
 /// A change of flow that may change the running function.
@@ -89,6 +96,8 @@ pub struct Transfer {
     pub stack: Stack,
     /// Cycles since reset, everything that the transfer cost included.
     pub now: u64,
+    /// Of these, asleep or idle.
+    pub asleep: u64,
     /// Instructions since reset.
     pub instructions: u64,
 }
@@ -167,9 +176,17 @@ pub trait Observer {
     fn wait(&mut self, pc: u32, wait: Wait) {
         let _ = (pc, wait);
     }
-    /// Control went elsewhere.
-    fn transfer(&mut self, transfer: &Transfer) {
-        let _ = transfer;
+    /// Control went elsewhere. Memory may be looked at, devices do not answer.
+    fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
+        let _ = (transfer, bus);
+    }
+    /// Who runs, for observers that tell; asked for after a transfer if counts are to be told apart.
+    fn who(&self) -> Option<Who> {
+        None
+    }
+    /// What is counted from now on belongs to this thread or handler.
+    fn belongs_to(&mut self, who: Who) {
+        let _ = who;
     }
     /// An instruction retired.
     fn instruction(&mut self, retired: &Retired) {
@@ -228,9 +245,16 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.wait(pc, wait);
         self.1.wait(pc, wait);
     }
-    fn transfer(&mut self, transfer: &Transfer) {
-        self.0.transfer(transfer);
-        self.1.transfer(transfer);
+    fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
+        self.0.transfer(transfer, bus);
+        self.1.transfer(transfer, bus);
+    }
+    fn who(&self) -> Option<Who> {
+        self.0.who().or_else(|| self.1.who())
+    }
+    fn belongs_to(&mut self, who: Who) {
+        self.0.belongs_to(who);
+        self.1.belongs_to(who);
     }
     fn instruction(&mut self, retired: &Retired) {
         self.0.instruction(retired);

@@ -11,9 +11,10 @@ use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::{CoreKind, Timing};
 use strobe_sim::cortexm::{CoreOptions, Machine, Stop};
 use strobe_sim::memory::{Memory, MemoryKind};
-use strobe_sim::observe::calls::CallTree;
+use strobe_sim::observe::calls::{CallTree, NodeKind, Now};
 use strobe_sim::observe::counts::{AddressCount, Counts};
 use strobe_sim::observe::pins::PinLog;
+use strobe_sim::observe::schedule::Who;
 use strobe_synth::{Core, Options, Rng, Sequence};
 
 const FIRMWARE: [(&str, &str); 9] = [
@@ -39,6 +40,10 @@ struct Seen {
     slack: Vec<(u64, u64)>,
     /// Kind, parent, calls, cycles and instructions of each node.
     tree: Vec<String>,
+    /// Cycles and cycles asleep of each thread and handler: by the tree, by the schedule, by the counts.
+    by_tree: Vec<(Who, u64, u64)>,
+    by_schedule: Vec<(Who, u64, u64)>,
+    by_counts: Vec<(Who, u64, u64)>,
     edges: String,
 }
 
@@ -61,8 +66,9 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     machine.set_compile_after(compile_after);
     machine.set_function_entries(functions.iter().map(|f| f.0).collect());
     machine.reset().expect("a vector table");
-    let pc = machine.cpu.pc;
-    machine.observer.1.0.start(pc, 0, 0);
+    let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
+    machine.observer.1.0.start(pc, sp);
+    machine.tell_apart();
     const LIMIT: u64 = 3_000_000;
     while machine.cycles() < LIMIT {
         let limit = (machine.cycles() + chunk).min(LIMIT);
@@ -71,17 +77,64 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
         }
     }
     let (bounds, instructions) = (machine.cycle_bounds(), machine.instructions());
+    let (asleep, pc) = (machine.asleep(), machine.cpu.pc);
     let (counts, (tree, log)) = &mut machine.observer;
+    tree.finish(Now { cycle: bounds.likely, asleep, instructions }, pc);
+    let total = counts.finish();
     Seen {
+        by_tree: by_tree(tree),
+        by_schedule: by_schedule(tree),
+        by_counts: by_counts(counts),
         registers: machine.cpu.registers(),
         apsr: machine.cpu.apsr(),
         bounds,
         instructions,
-        counts: counts.finish(),
+        counts: total,
         slack: Cause::ALL.iter().map(|&cause| counts.slack(cause)).collect(),
-        tree: tree.finish(bounds.likely, instructions).iter().map(|n| format!("{n:?}")).collect(),
+        tree: tree.nodes().iter().map(|n| format!("{n:?}")).collect(),
         edges: format!("{log:?}"),
     }
+}
+
+type Shares = Vec<(Who, u64, u64)>;
+
+fn ran(mut shares: Shares) -> Shares {
+    shares.retain(|(_, cycles, _)| *cycles > 0);
+    shares.sort_unstable();
+    shares
+}
+
+fn by_tree(tree: &CallTree) -> Shares {
+    let mut sums: Vec<(u64, u64)> = tree.nodes().iter().map(|n| (n.cycles, n.asleep)).collect();
+    let mut out = Vec::new();
+    for (i, node) in tree.nodes().iter().enumerate().rev() {
+        match (node.parent, node.kind) {
+            (Some(parent), _) => {
+                sums[parent as usize].0 += sums[i].0;
+                sums[parent as usize].1 += sums[i].1;
+            }
+            (None, NodeKind::Exception(e)) => out.push((Who::Handler(e), sums[i].0, sums[i].1)),
+            (None, NodeKind::Thread(t)) => out.push((Who::Thread(t), sums[i].0, sums[i].1)),
+            (None, kind) => panic!("{kind:?} is no root"),
+        }
+    }
+    ran(out)
+}
+
+fn by_schedule(tree: &CallTree) -> Shares {
+    let threads = (0..).zip(tree.schedule.threads());
+    let threads = threads.map(|(i, t)| (Who::Thread(i), t.cycles, t.asleep));
+    let handlers = tree.schedule.handlers().iter();
+    let handlers = handlers.map(|h| (Who::Handler(h.exception), h.cycles, h.asleep));
+    ran(threads.chain(handlers).collect())
+}
+
+fn by_counts(counts: &Counts) -> Shares {
+    let sum = |(who, counts): (Who, Vec<(u32, AddressCount)>)| {
+        let total = counts.iter().map(|(_, c)| c.cycles.total()).sum();
+        (who, total, counts.iter().map(|(_, c)| c.cycles[Cause::Asleep]).sum())
+    };
+    ran(counts.apart().map(sum).collect())
 }
 
 /// The functions of the symbol table, sorted and disjoint.
@@ -101,6 +154,10 @@ fn compiled_code_and_interpreter_see_the_same() {
     for (board, firmware) in FIRMWARE {
         let interpreted = run(board, firmware, None, 1 << 24);
         assert!(interpreted.instructions > 100, "{firmware}");
+        assert_eq!(interpreted.by_tree, interpreted.by_schedule, "{firmware}");
+        assert_eq!(interpreted.by_tree, interpreted.by_counts, "{firmware}");
+        let shares: u64 = interpreted.by_tree.iter().map(|(_, cycles, _)| cycles).sum();
+        assert_eq!(shares, interpreted.bounds.likely, "{firmware}: every cycle is somebody's");
         for (compile_after, chunk) in [(1, 1 << 24), (2, 997), (50, 1 << 24)] {
             let compiled = run(board, firmware, Some(compile_after), chunk);
             assert!(

@@ -3,6 +3,8 @@
 mod drive;
 mod names;
 mod record;
+mod rtos;
+mod scheduling;
 mod settings;
 
 use std::sync::atomic::AtomicBool;
@@ -15,6 +17,7 @@ use strobe_symbols::Firmware;
 
 use crate::cycles::FlashState;
 
+pub use rtos::{Description, Systems};
 pub use settings::{Limit, Settings, Spot};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
@@ -95,6 +98,9 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// The operating system that the settings name.
+    #[error("{0}")]
+    Rtos(String),
     /// Our own accounting is wrong: a defect, never the firmware's fault.
     #[error("{0}; this is a defect of strobe, please report it with the firmware")]
     Balance(#[from] strobe_model::Unbalanced),

@@ -36,6 +36,7 @@ mod notes;
 mod paths;
 mod segments;
 mod symtab;
+mod types;
 mod unwind;
 
 pub use attributes::BuildTarget;
@@ -50,4 +51,5 @@ pub use image::{LoadAddress, Machine, Permissions, ReturnAddress, Segment, TOTAL
 pub use lookup::{SymbolError, SymbolMatch};
 pub use names::{demangle, plain_name};
 pub use paths::short_path;
+pub use types::{Route, Step, TypeError, TypeId, Types, Value};
 pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_model::{Record, Trust};
-use strobe_report::text::{AnnotateInput, AnnotateRow, Show, Tree};
+use strobe_report::text::{AnnotateInput, AnnotateRow, Rows, Show, Tree};
 use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
@@ -54,14 +54,17 @@ pub enum By {
     Line,
     /// Instruction addresses.
     Address,
+    /// Threads and interrupts, with latencies and worst cases.
+    Thread,
 }
 
-impl From<By> for strobe_model::By {
+impl From<By> for Rows {
     fn from(by: By) -> Self {
         match by {
-            By::Function => strobe_model::By::Function,
-            By::Line => strobe_model::By::Line,
-            By::Address => strobe_model::By::Address,
+            By::Function => Rows::By(strobe_model::By::Function),
+            By::Line => Rows::By(strobe_model::By::Line),
+            By::Address => Rows::By(strobe_model::By::Address),
+            By::Thread => Rows::Threads,
         }
     }
 }
@@ -81,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let annotate =
                 functions.into_iter().map(|f| annotation(&firmware, f, record, &mut sources));
             let show = Show {
-                by: args.by.into(),
+                rows: args.by.into(),
                 top: args.top,
                 tree: args.tree.then(Tree::default),
                 annotate: annotate.collect(),

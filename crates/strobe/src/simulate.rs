@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use strobe_model::{Record, Warning};
 use strobe_source::cycles::FlashState;
 use strobe_source::serial::{HostPort, Spec};
-use strobe_source::simulated::{self, Limit, Settings};
+use strobe_source::simulated::{self, Description, Limit, Settings, Systems};
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
@@ -47,6 +47,10 @@ pub struct Options {
     /// After a fault go on into the firmware's HardFault handler, instead of ending there.
     #[arg(long)]
     run_on: bool,
+    /// Where an operating system keeps its threads: a description as in rtos/, or `none` to tell threads by their
+    /// stacks alone. FreeRTOS, NuttX and Zephyr are recognised without.
+    #[arg(long, value_name = "FILE|none")]
+    rtos: Option<String>,
     /// Do not compile hot code for the host: the same figures, several times more slowly.
     #[arg(long)]
     interpret: bool,
@@ -114,7 +118,7 @@ pub fn simulate(
 fn explain(error: simulated::Error) -> anyhow::Error {
     use simulated::Error;
     match error {
-        Error::Symbol(_) | Error::Pin { .. } | Error::Serial { .. } => {
+        Error::Symbol(_) | Error::Pin { .. } | Error::Serial { .. } | Error::Rtos(_) => {
             exit::usage(error.to_string())
         }
         Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
@@ -133,6 +137,7 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         strict: options.strict,
         run_on_after_fault: options.run_on,
         interpret: options.interpret,
+        systems: systems(options.rtos.as_deref())?,
         ..Settings::default()
     };
     if settings.to.is_some() && settings.from.is_none() {
@@ -156,6 +161,20 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         }
     }
     Ok(settings)
+}
+
+fn systems(named: Option<&str>) -> anyhow::Result<Systems> {
+    let path = match named {
+        None => return Ok(Systems::BuiltIn),
+        Some("none") => return Ok(Systems::None),
+        Some(path) => path,
+    };
+    let toml = std::fs::read_to_string(path)
+        .map_err(|e| exit::no_input(format!("cannot read RTOS description {path}: {e}")))?;
+    // The parser's messages show the line in question: indented, they stay one message.
+    let parsed = Description::parse(&toml)
+        .map_err(|e| exit::data(format!("{path}: {}", e.replace('\n', "\n  "))))?;
+    Ok(Systems::This(Box::new(parsed)))
 }
 
 /// `1000000c`, `20ms`: a number with a unit; anything else is a symbol.

@@ -89,7 +89,9 @@ fn matches(value: &Value, schema: &Value, root: &Value, at: &str) -> Result<(), 
     };
     for (keyword, rule) in keywords {
         let fine = match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" | "format" | "required" => true,
+            "$schema" | "$defs" | "title" | "description" | "format" | "required" | "default" => {
+                true
+            }
             "$ref" => {
                 let pointer = rule.as_str().unwrap().trim_start_matches('#');
                 matches(value, root.pointer(pointer).unwrap(), root, at)?;

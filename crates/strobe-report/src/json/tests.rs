@@ -123,6 +123,7 @@ prop_compose! {
                 parent: (i > 0).then(|| parent.index(i) as u32).filter(|p| p % 3 > 0),
                 calls: u64::from(places[i]),
                 self_cycles: series.first().copied().unwrap_or(0),
+                self_idle: series.get(1).copied(),
                 self_instructions: 1,
             })
             .collect();
@@ -147,9 +148,10 @@ proptest! {
             style: crate::Style { colour: false, width },
             quiet: false,
         };
-        for by in [By::Function, By::Line, By::Address] {
+        let by = [By::Function, By::Line, By::Address].map(crate::text::Rows::By);
+        for rows in by.into_iter().chain([crate::text::Rows::Threads]) {
             let show = crate::text::Show {
-                by,
+                rows,
                 top: 3,
                 tree: Some(crate::text::Tree::default()),
                 annotate: Vec::new(),

@@ -16,7 +16,7 @@ fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
 }
 
 fn whole(record: &Record, by: By, options: Options) -> String {
-    let show = Show { by, tree: Some(Tree::default()), ..Show::default() };
+    let show = Show { rows: Rows::By(by), tree: Some(Tree::default()), ..Show::default() };
     text(|out| report(record, &show, &options, out))
 }
 

@@ -158,6 +158,9 @@ impl<O: Observer> Machine<O> {
         if jumped {
             self.now += u64::from(meta.cost.refill);
         }
+        if self.blocks.all[id as usize].idle {
+            self.asleep += self.now - start;
+        }
         self.instructions += 1;
         if O::COUNTS {
             self.observer.retired(id, at, jumped);

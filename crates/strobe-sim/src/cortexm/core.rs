@@ -17,6 +17,7 @@ use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycleCarry, bounds};
 use crate::memory::MemoryKind;
+use crate::observe::schedule::Who;
 use crate::observe::{Access, Observer, Wait};
 use crate::semihost::Semihost;
 
@@ -60,6 +61,8 @@ pub struct Machine<O: Observer> {
     pub(crate) jit: Jit,
     /// Cycles since reset.
     pub(crate) now: u64,
+    /// Of these, asleep or idle.
+    pub(crate) asleep: u64,
     /// Instructions retired since reset.
     pub(crate) instructions: u64,
     /// How much lower and higher `now` could be by the models' bounds.
@@ -84,6 +87,8 @@ pub struct Machine<O: Observer> {
     pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
+    /// Counts are told apart by who runs; this is who does.
+    pub(crate) belongs_to: Option<Who>,
 }
 
 /// Whether the core sleeps and what wakes it.
@@ -111,6 +116,7 @@ impl<O: Observer> Machine<O> {
             blocks: Blocks::default(),
             jit: Jit::default(),
             now: 0,
+            asleep: 0,
             instructions: 0,
             slack: (0, 0),
             carry: HalfCycleCarry::default(),
@@ -124,12 +130,18 @@ impl<O: Observer> Machine<O> {
             resets: 0,
             resume: None,
             deviations: Deviations::default(),
+            belongs_to: None,
         }
     }
 
     /// Cycles since the first reset.
     pub fn cycles(&self) -> u64 {
         self.now
+    }
+
+    /// Cycles asleep or in idle loops since the first reset.
+    pub fn asleep(&self) -> u64 {
+        self.asleep
     }
 
     /// Instructions retired since the first reset.
@@ -154,6 +166,16 @@ impl<O: Observer> Machine<O> {
     /// Whether the core sleeps now.
     pub fn is_asleep(&self) -> bool {
         self.sleep != Sleep::Awake
+    }
+
+    /// Tells the observer, from here on, what counts belong to which thread or handler
+    /// ([`Observer::belongs_to`]).
+    pub fn tell_apart(&mut self) {
+        self.take_counts();
+        self.belongs_to = self.observer.who();
+        if let Some(who) = self.belongs_to {
+            self.observer.belongs_to(who);
+        }
     }
 
     /// Tells where functions begin, so that changes of function are seen exactly.

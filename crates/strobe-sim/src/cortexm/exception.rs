@@ -160,22 +160,21 @@ impl<O: Observer> Machine<O> {
         self.cpu.fp_ready = false;
         self.system.event = true;
         self.check = true;
-        let start = self.now;
-        self.add_wait(self.cpu.pc, wait);
+        let mut waits = vec![wait];
         if in_flash(entry, &self.bus) {
-            self.flash_wait(Cause::DataWait, self.bus.flash_timing.data_read, self.cpu.pc);
+            let read = self.bus.flash_timing.data_read;
+            waits.extend(self.flash_wait(Cause::DataWait, read));
         }
-        self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), self.cpu.pc);
-        self.report_transfer(
-            TransferKind::ExceptionEntry {
-                exception,
-                pended_at,
-                interrupted_sp,
-                after,
-                cost: self.now - start,
-            },
-            from,
-        );
+        let target = jump_wait(self.cpu.pc, &self.bus);
+        waits.extend(self.flash_wait(Cause::FetchWait, target));
+        let cost = waits.iter().map(|wait| wait.likely as u64).sum();
+        let kind =
+            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost };
+        // Reported first, so that whoever counts by thread counts the way in for the handler.
+        self.report_transfer_at(kind, from, self.now + cost);
+        for wait in waits {
+            self.add_wait(self.cpu.pc, wait);
+        }
         Ok(())
     }
 
@@ -202,13 +201,13 @@ impl<O: Observer> Machine<O> {
 
     /// What flash adds on the way into a handler or out of it. The figures of the manuals are for memory that
     /// answers at once; how much of a wait their other cycles hide nobody says, so it may be nothing.
-    fn flash_wait(&mut self, cause: Cause, cost: HalfCycles, pc: u32) {
+    fn flash_wait(&mut self, cause: Cause, cost: HalfCycles) -> Option<Wait> {
         if cost.is_zero() {
-            return;
+            return None;
         }
         let b = bounds(cost, self.carry.take(cost));
         let (likely, high) = (b.likely as i64, b.high as i64);
-        self.add_wait(pc, Wait { cause, low: 0, likely, high });
+        Some(Wait { cause, low: 0, likely, high })
     }
 
     /// Stacks the caller-saved registers on the stack in use (PushStack, B1.5.6).
@@ -330,7 +329,9 @@ impl<O: Observer> Machine<O> {
     /// The frame is back: what that cost, and whether the core goes on sleeping.
     fn leave(&mut self, ended: u16, from: u32, cost: Bounds) {
         self.add_wait(from, Wait::of(Cause::ExceptionExit, cost));
-        self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus), from);
+        if let Some(wait) = self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus)) {
+            self.add_wait(from, wait);
+        }
         self.system.event = true;
         self.check = true;
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);
@@ -382,6 +383,10 @@ impl<O: Observer> Machine<O> {
     }
 
     pub(crate) fn report_transfer(&mut self, kind: TransferKind, from: u32) {
+        self.report_transfer_at(kind, from, self.now);
+    }
+
+    fn report_transfer_at(&mut self, kind: TransferKind, from: u32, now: u64) {
         if O::FLOW {
             let transfer = Transfer {
                 kind,
@@ -389,10 +394,23 @@ impl<O: Observer> Machine<O> {
                 to: self.cpu.pc,
                 sp: self.cpu.r[13],
                 stack: if self.cpu.uses_psp() { Stack::Process } else { Stack::Main },
-                now: self.now,
+                now,
+                asleep: self.asleep,
                 instructions: self.instructions,
             };
-            self.observer.transfer(&transfer);
+            self.observer.transfer(&transfer, &self.bus);
+            if self.belongs_to.is_some() {
+                self.hand_over();
+            }
+        }
+    }
+
+    /// What has been counted so far belongs to whoever ran, what comes to whoever runs now.
+    #[cold]
+    fn hand_over(&mut self) {
+        let who = self.observer.who();
+        if who != self.belongs_to {
+            self.tell_apart();
         }
     }
 }

@@ -18,7 +18,7 @@ use super::system::ResetRequest;
 use crate::device::{ResetCause, Size};
 use crate::flash::HalfCycles;
 use crate::memory::BusFault;
-use crate::observe::{Observer, Wait};
+use crate::observe::{Observer, TransferKind, Wait};
 use crate::signal::PinEdge;
 
 /// Why a run stopped.
@@ -209,9 +209,11 @@ impl<O: Observer> Machine<O> {
     fn system_reset(&mut self, cause: ResetCause) {
         self.bus.warnings.add(format!("system reset: {cause}"));
         self.resets += 1;
+        let from = self.cpu.pc;
         if self.reset().is_err() {
             self.cpu.thumb = false;
         }
+        self.report_transfer(TransferKind::Reset, from);
         self.check = false;
     }
 
@@ -266,6 +268,7 @@ impl<O: Observer> Machine<O> {
         }
         let until = due.min(limit).min(self.now + STRETCH).max(self.now);
         let cycles = (until - self.now) as i64;
+        self.asleep += until - self.now;
         let from = self.cpu.pc.wrapping_sub(2);
         self.system.debug.count_sleep(until - self.now);
         self.add_wait(
@@ -287,7 +290,9 @@ impl<O: Observer> Machine<O> {
         let (wait, at) = (block.target_wait, block.address(block.body as usize));
         let dearest = u64::from(block.cycles + block.refill + wait.high.div_ceil(2) + 1);
         let times = self.horizon.saturating_sub(self.now) / dearest;
-        self.now += times * u64::from(block.cycles + block.refill);
+        let cycles = times * u64::from(block.cycles + block.refill);
+        self.now += cycles;
+        self.asleep += cycles;
         self.instructions += times * block.insns.len() as u64;
         if O::COUNTS && times > 0 {
             self.observer.idle_block(id, times);
@@ -297,6 +302,7 @@ impl<O: Observer> Machine<O> {
             let (low, high) = (u64::from(wait.low) * times / 2, u64::from(wait.high) * times / 2);
             // Idle all the same: waiting for flash costs nobody anything here.
             let cause = Cause::Asleep;
+            self.asleep += likely;
             let (low, high) = (low.min(likely) as i64, high.max(likely) as i64);
             self.add_wait(at, Wait { cause, low, likely: likely as i64, high });
         }

@@ -2,16 +2,19 @@
 //!
 //! Calls push, returns pop. What is neither (tail calls, longjmp, handlers, switches to another thread's
 //! stack) is recognised from the stack pointer and from where functions begin, with no help from the
-//! firmware and no unwinding tables.
+//! firmware and no unwinding tables. Each thread and each handler is a root of the tree; whose stack is
+//! whose is found out in [`threads`](super::threads), and [`schedule`](super::schedule) is told who runs.
 
 use super::counts::AddressTable;
+use super::schedule::{Entry, Schedule, Who};
+use super::threads::Threads;
 use super::{Observer, Transfer, TransferKind};
 use crate::bus::Bus;
 
 /// What a node of the tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// Code from reset, or of the n-th further thread seen.
+    /// A thread, by its number in [`Threads::all`]; the first is the code from reset.
     Thread(u32),
     /// A handler and what it calls.
     Exception(u16),
@@ -32,6 +35,8 @@ pub struct Node {
     pub calls: u64,
     /// Cycles in the function itself, sleep included.
     pub cycles: u64,
+    /// Of these, asleep.
+    pub asleep: u64,
     /// Instructions of the function itself.
     pub instructions: u64,
     children: Vec<(NodeKind, u32)>,
@@ -45,38 +50,20 @@ struct Frame {
     node: u32,
 }
 
-#[derive(Debug, Clone)]
+/// A thread or a run of a handler.
+#[derive(Debug, Clone, Default)]
 struct Context {
     root: u32,
     frames: Vec<Frame>,
     current: u32,
+    /// Program counter and stack pointer when it was interrupted.
     resume: (u32, u32),
-}
-
-/// Exception numbers of ARMv7-M: 16 of the core's own and 240 interrupts.
-const EXCEPTIONS: usize = 256;
-
-/// What is known of one exception's runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ExceptionCount {
-    /// Times entered.
-    pub count: u64,
-    /// Of these, from another handler without unstacking.
-    pub tail_chained: u64,
-    /// Sum of cycles from pending to the handler's first instruction.
-    pub latency_sum: u64,
-    /// Shortest such time.
-    pub latency_min: u64,
-    /// Longest such time.
-    pub latency_max: u64,
-    /// The cycle at which the longest one ended.
-    pub latency_max_at: u64,
 }
 
 /// Bounds on memory: deeper or wider trees are cut and counted.
 const MAX_DEPTH: usize = 4096;
 const MAX_NODES: usize = 1 << 20;
-const MAX_CONTEXTS: usize = 4096;
+const MAX_NESTED: usize = 512;
 
 /// Builds the call tree while the board runs.
 #[derive(Debug)]
@@ -85,15 +72,32 @@ pub struct CallTree {
     function_at: AddressTable<u32>,
     entries: Vec<u32>,
     running: Context,
-    suspended: Vec<Context>,
+    /// What the running handler interrupted, innermost last; the first is a thread.
+    interrupted: Vec<Context>,
+    /// The threads that do not run, by number.
+    parked: Vec<Option<Context>>,
     handlers: Vec<(u32, u16)>,
-    threads: u32,
     last_cycle: u64,
     last_instruction: u64,
-    exceptions: [ExceptionCount; EXCEPTIONS],
+    last_asleep: u64,
     active: bool,
     /// Calls that were too deep or too many to keep apart.
     pub cut: u64,
+    /// The threads seen.
+    pub threads: Threads,
+    /// Who ran when.
+    pub schedule: Schedule,
+}
+
+/// A moment of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Cycles since reset.
+    pub cycle: u64,
+    /// Of these, asleep.
+    pub asleep: u64,
+    /// Instructions since reset.
+    pub instructions: u64,
 }
 
 impl CallTree {
@@ -109,53 +113,61 @@ impl CallTree {
                 },
             );
         }
-        let root = Node {
-            kind: NodeKind::Thread(0),
-            parent: None,
-            calls: 1,
-            cycles: 0,
-            instructions: 0,
-            children: Vec::new(),
-        };
-        CallTree {
-            nodes: vec![root],
+        let mut tree = CallTree {
+            nodes: Vec::new(),
             function_at,
             entries: functions.iter().map(|f| f.0 & !1).collect(),
-            running: Context { root: 0, frames: Vec::new(), current: 0, resume: (0, 0) },
-            suspended: Vec::new(),
+            running: Context::default(),
+            interrupted: Vec::new(),
+            parked: Vec::new(),
             handlers: Vec::new(),
-            threads: 1,
             last_cycle: 0,
             last_instruction: 0,
-            exceptions: [ExceptionCount::default(); EXCEPTIONS],
+            last_asleep: 0,
             active: true,
             cut: 0,
-        }
+            threads: Threads::new(),
+            schedule: Schedule::default(),
+        };
+        tree.add_node(NodeKind::Thread(0), None);
+        tree.nodes[0].calls = 1;
+        tree
     }
 
     /// The board stands at `pc` before its first instruction: the tree starts there.
-    pub fn start(&mut self, pc: u32, now: u64, instructions: u64) {
-        self.charge(now, instructions);
+    pub fn start(&mut self, pc: u32, sp: u32) {
+        self.threads.reset(sp);
         let kind = self.kind_at(pc);
-        self.running.current = self.child(self.running.root, kind);
+        self.running.current = self.child(0, kind);
         self.nodes[self.running.current as usize].calls += 1;
     }
 
     /// Switches counting on or off: a measuring window that begins or ends now.
-    pub fn set_active(&mut self, active: bool, now: u64, instructions: u64) {
-        self.charge(now, instructions);
+    pub fn set_active(&mut self, active: bool, now: Now) {
+        self.charge(now);
+        self.schedule.set_active(active, now.cycle, now.asleep);
         self.active = active;
     }
 
-    /// Charges what has run since the last transfer; call before reading the nodes.
-    pub fn finish(&mut self, now: u64, instructions: u64) -> &[Node] {
-        self.charge(now, instructions);
+    /// Charges what has run up to now, where the core stands at `pc`, and ends what is under way; call it once, before
+    /// reading the nodes or the schedule.
+    pub fn finish(&mut self, now: Now, pc: u32) {
+        let active = self.active;
+        self.set_active(active, now);
+        self.schedule.finish(pc);
+    }
+
+    /// The nodes; parents come before their children.
+    pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Counts per exception number.
-    pub fn exceptions(&self) -> impl Iterator<Item = (u16, ExceptionCount)> + '_ {
-        (0u16..).zip(self.exceptions).filter(|(_, e)| e.count > 0)
+    /// Who runs.
+    pub fn who(&self) -> Who {
+        match self.nodes[self.running.root as usize].kind {
+            NodeKind::Exception(e) => Who::Handler(e),
+            _ => Who::Thread(self.threads.current() as u32),
+        }
     }
 
     /// Return addresses of the calls that are open now, innermost first; with `interrupted`, of the code
@@ -163,7 +175,7 @@ impl CallTree {
     /// step from it to what it interrupted.
     pub fn backtrace(&self, interrupted: bool) -> Vec<Option<u32>> {
         let mut out = Vec::new();
-        let mut contexts = self.suspended.iter().rev();
+        let mut contexts = self.interrupted.iter().rev();
         let mut next = if interrupted { contexts.next() } else { Some(&self.running) };
         while let Some(context) = next {
             out.extend(context.frames.iter().rev().map(|f| Some(f.return_address)));
@@ -178,14 +190,16 @@ impl CallTree {
     }
 
     #[inline]
-    fn charge(&mut self, now: u64, instructions: u64) {
+    fn charge(&mut self, now: Now) {
         if self.active {
             let node = &mut self.nodes[self.running.current as usize];
-            node.cycles += now - self.last_cycle;
-            node.instructions += instructions - self.last_instruction;
+            node.cycles += now.cycle - self.last_cycle;
+            node.asleep += now.asleep - self.last_asleep;
+            node.instructions += now.instructions - self.last_instruction;
         }
-        self.last_cycle = now;
-        self.last_instruction = instructions;
+        self.last_cycle = now.cycle;
+        self.last_asleep = now.asleep;
+        self.last_instruction = now.instructions;
     }
 
     fn kind_at(&mut self, address: u32) -> NodeKind {
@@ -216,6 +230,7 @@ impl CallTree {
             parent,
             calls: 0,
             cycles: 0,
+            asleep: 0,
             instructions: 0,
             children: Vec::new(),
         });
@@ -277,19 +292,23 @@ impl CallTree {
     }
 
     fn exception_entry(&mut self, t: &Transfer, exception: u16, sp: u32, after: Option<u16>) {
+        let root = self.handler_root(exception);
+        let handler = Context { root, current: root, ..Context::default() };
+        let mut before = std::mem::replace(&mut self.running, handler);
         if after.is_none() {
-            self.running.resume = (t.from, sp);
-            if self.suspended.len() < MAX_CONTEXTS {
-                self.suspended.push(self.running.clone());
+            if self.interrupted.is_empty() {
+                self.threads.interrupted(sp);
+            }
+            before.resume = (t.from, sp);
+            if self.interrupted.len() < MAX_NESTED {
+                self.interrupted.push(before);
             } else {
                 self.cut += 1;
             }
         }
-        let root = self.handler_root(exception);
         if self.active {
             self.nodes[root as usize].calls += 1;
         }
-        self.running = Context { root, frames: Vec::new(), current: root, resume: (0, 0) };
         let kind = self.kind_at(t.to);
         self.enter(root, kind);
     }
@@ -303,36 +322,80 @@ impl CallTree {
         root
     }
 
-    /// Goes on with the context that was interrupted there; one never seen is a new thread.
-    fn exception_return(&mut self, t: &Transfer) {
-        let wanted = (t.to, t.sp);
-        if let Some(at) = self.suspended.iter().rposition(|c| c.resume == wanted) {
-            self.running = self.suspended.swap_remove(at);
+    /// Goes on with what was interrupted or, from the last handler, with another thread.
+    fn exception_return(&mut self, t: &Transfer, bus: &Bus) {
+        let Some(context) = self.interrupted.pop() else { return };
+        let (pc, now) = (context.resume.0, now_of(t));
+        if !self.interrupted.is_empty() {
+            self.running = context;
+            self.schedule.back_to_handler(now.cycle, now.asleep, &self.threads, bus);
             return;
         }
-        let root = self.add_node(NodeKind::Thread(self.threads), None);
-        self.nodes[root as usize].calls = 1;
-        self.threads += 1;
-        self.running = Context { root, frames: Vec::new(), current: root, resume: (0, 0) };
-        let kind = self.kind_at(t.to);
-        self.enter(root, kind);
+        let before = self.threads.current();
+        let to = self.threads.resumed(t.sp, bus);
+        let resume = (t.to, t.sp);
+        if to == before {
+            self.running = context;
+        } else {
+            self.park(before, context);
+            self.unpark(to);
+        }
+        self.schedule.back_to_thread(now.cycle, now.asleep, pc, &self.threads, bus);
+        if self.running.resume != resume {
+            self.jump(t);
+        }
     }
 
-    fn count_exception(&mut self, t: &Transfer, exception: u16, pended_at: u64, chained: bool) {
-        if !self.active {
-            return;
+    /// A thread's stack pointer is where it has not been: its stack has grown, or another thread has taken over.
+    #[cold]
+    fn moved(&mut self, t: &Transfer, bus: &Bus) {
+        let before = self.threads.current();
+        let to = self.threads.moved(t.sp, self.running.frames.is_empty(), bus);
+        if to != before {
+            let context = std::mem::take(&mut self.running);
+            self.park(before, context);
+            self.unpark(to);
+            let now = now_of(t);
+            self.schedule.by_hand(now.cycle, now.asleep, t.from, &self.threads, bus);
         }
-        let Some(e) = self.exceptions.get_mut(usize::from(exception)) else { return };
-        let latency = t.now.saturating_sub(pended_at);
-        e.latency_min = if e.count == 0 { latency } else { e.latency_min.min(latency) };
-        if e.count == 0 || latency > e.latency_max {
-            e.latency_max = latency;
-            e.latency_max_at = t.now;
-        }
-        e.count += 1;
-        e.tail_chained += u64::from(chained);
-        e.latency_sum += latency;
     }
+
+    fn park(&mut self, thread: usize, context: Context) {
+        if self.parked.len() <= thread {
+            self.parked.resize_with(thread + 1, Default::default);
+        }
+        self.parked[thread] = Some(context);
+    }
+
+    /// Goes on with a thread: with its calls as they were, or with none if it is new.
+    fn unpark(&mut self, thread: usize) {
+        let parked = self.parked.get_mut(thread).and_then(Option::take);
+        self.running = parked.unwrap_or_else(|| {
+            let root = self.add_node(NodeKind::Thread(thread as u32), None);
+            self.nodes[root as usize].calls = 1;
+            Context { root, current: root, ..Context::default() }
+        });
+    }
+
+    /// From reset again: no call is open, no handler runs.
+    fn reset(&mut self, t: &Transfer) {
+        self.interrupted.clear();
+        self.parked.iter_mut().flatten().for_each(|context| {
+            context.frames.clear();
+            context.current = context.root;
+            context.resume = (0, 0);
+        });
+        self.threads.reset(t.sp);
+        let now = now_of(t);
+        self.schedule.reset(now.cycle, now.asleep, t.from);
+        self.running = Context::default();
+        let kind = self.kind_at(t.to);
+        self.enter(0, kind);
+    }
+}
+
+fn now_of(t: &Transfer) -> Now {
+    Now { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
 }
 
 trait SortedAddresses {
@@ -348,26 +411,41 @@ impl SortedAddresses for Vec<u32> {
 impl Observer for CallTree {
     const FLOW: bool = true;
 
-    fn transfer(&mut self, t: &Transfer) {
+    fn transfer(&mut self, t: &Transfer, bus: &Bus) {
+        let now = now_of(t);
         match t.kind {
-            TransferKind::Call { return_address } => {
-                self.charge(t.now, t.instructions);
-                self.call(t, return_address);
-            }
-            TransferKind::Indirect | TransferKind::Direct => {
-                self.charge(t.now, t.instructions);
-                self.jump(t);
+            TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct => {
+                self.charge(now);
+                self.schedule.glance(t.now, &self.threads, bus);
+                if self.threads.is_elsewhere(t.sp) {
+                    self.moved(t, bus);
+                }
+                match t.kind {
+                    TransferKind::Call { return_address } => self.call(t, return_address),
+                    _ => self.jump(t),
+                }
             }
             TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {
                 // Entry belongs to the handler, not to whoever happened to be interrupted.
-                self.charge(t.now - cost, t.instructions);
+                let begin = t.now - cost;
+                self.charge(Now { cycle: begin, ..now });
                 self.exception_entry(t, exception, interrupted_sp, after);
-                self.count_exception(t, exception, pended_at, after.is_some());
+                let (from, asleep) = (t.from, t.asleep);
+                let entry = Entry { exception, pended_at, after, from, begin, now: t.now, asleep };
+                self.schedule.enter(&entry, &self.threads, bus);
             }
             TransferKind::ExceptionReturn { .. } => {
-                self.charge(t.now, t.instructions);
-                self.exception_return(t);
+                self.charge(now);
+                self.exception_return(t, bus);
+            }
+            TransferKind::Reset => {
+                self.charge(now);
+                self.reset(t);
             }
         }
+    }
+
+    fn who(&self) -> Option<Who> {
+        Some(CallTree::who(self))
     }
 }

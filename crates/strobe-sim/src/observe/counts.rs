@@ -3,8 +3,12 @@
 //! While the board runs, a block costs one increment; what that means for each instruction is worked out
 //! when the counts are asked for.
 
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
 use strobe_model::{Bounds, Cause, CauseCycles};
 
+use super::schedule::Who;
 use super::{Observer, Wait};
 use crate::bus::Bus;
 use crate::cortexm::block::{Block, BlockId, Meta};
@@ -43,6 +47,20 @@ impl AddressCount {
     }
 }
 
+impl AddAssign for AddressCount {
+    fn add_assign(&mut self, other: Self) {
+        self.count += other.count;
+        self.jumped += other.jumped;
+        self.skipped += other.skipped;
+        // Where a port saves cycles one part may be less than nothing; the sum is right.
+        for (cause, cycles) in other.cycles.iter() {
+            self.cycles[cause] = self.cycles[cause].wrapping_add(cycles);
+        }
+        self.slack_low += other.slack_low;
+        self.slack_high += other.slack_high;
+    }
+}
+
 /// Values by halfword address, dense over the memories that can hold code.
 #[derive(Debug, Default)]
 pub(crate) struct AddressTable<T> {
@@ -54,6 +72,13 @@ impl<T: Copy + Default> AddressTable<T> {
     pub(crate) fn new(bus: &Bus) -> Self {
         let memories = [&bus.flash, &bus.ram].into_iter().chain(&bus.more);
         let regions = memories.map(|m| (m.base, vec![T::default(); m.data.len().div_ceil(2)]));
+        AddressTable { regions: regions.collect(), elsewhere: Default::default() }
+    }
+
+    /// A table of nothing for the same memories.
+    pub(crate) fn another(&self) -> Self {
+        let regions = self.regions.iter();
+        let regions = regions.map(|(base, values)| (*base, vec![T::default(); values.len()]));
         AddressTable { regions: regions.collect(), elsewhere: Default::default() }
     }
 
@@ -69,63 +94,44 @@ impl<T: Copy + Default> AddressTable<T> {
     }
 }
 
+/// What is known of a block.
 #[derive(Debug)]
-struct Counted {
-    idle_runs: u64,
+struct Code {
     start: u32,
     meta: Box<[Meta]>,
+    idle: bool,
+}
+
+/// Runs of a block that are not counted as whole ones.
+#[derive(Debug, Clone, Default)]
+struct Odd {
+    idle_runs: u64,
     /// Instructions that retired outside whole runs: (count, jumped).
     single: Vec<(u64, u64)>,
     /// How often each instruction's condition failed; empty if none ever did.
     skipped: Vec<u64>,
-    idle: bool,
 }
 
-/// Counts every retired instruction and every cycle.
+/// Counts that belong together.
 #[derive(Debug)]
-pub struct Counts {
-    blocks: Vec<Counted>,
+struct Tally {
     /// Whole runs of each block that went on at its end, and that jumped: apart, to stay in the cache.
     runs: Vec<[u64; 2]>,
+    odd: Vec<Odd>,
     /// Where in `entries` an address has its counts, from 1; 0 for addresses that saw nothing.
     index: AddressTable<u32>,
     entries: Vec<(u32, AddressCount)>,
-    /// Cycles of each cause that models might have counted too many and too few.
-    slack: [(u64, u64); Cause::ALL.len()],
-    active: bool,
 }
 
-impl Counts {
-    /// Counts of nothing yet, for a board with these memories.
-    pub fn new(bus: &Bus) -> Self {
-        Counts {
-            blocks: Vec::new(),
-            runs: Vec::new(),
-            index: AddressTable::new(bus),
-            entries: Vec::new(),
-            slack: Default::default(),
-            active: true,
-        }
+impl Tally {
+    fn new(index: AddressTable<u32>) -> Self {
+        Tally { runs: Vec::new(), odd: Vec::new(), index, entries: Vec::new() }
     }
 
-    /// Switches counting on or off: a measuring window.
-    pub fn set_active(&mut self, active: bool) {
-        self.active = active;
-    }
-
-    /// What each address saw, in address order per memory; addresses that saw nothing are left out.
-    pub fn finish(&mut self) -> Vec<(u32, AddressCount)> {
-        self.fold();
-        let mut all = self.entries.clone();
-        all.retain(|(_, count)| !count.is_empty());
-        all.sort_unstable_by_key(|(address, _)| *address);
-        all
-    }
-
-    /// How many cycles of `cause` models might have counted too many, and too few. Call after
-    /// [`Counts::finish`].
-    pub fn slack(&self, cause: Cause) -> (u64, u64) {
-        self.slack[cause as usize]
+    /// Makes room for so many blocks.
+    fn fit(&mut self, blocks: usize) {
+        self.runs.resize(blocks, [0; 2]);
+        self.odd.resize_with(blocks, Odd::default);
     }
 
     fn entry(&mut self, address: u32) -> &mut AddressCount {
@@ -137,26 +143,22 @@ impl Counts {
         &mut self.entries[*at as usize - 1].1
     }
 
-    /// Moves block counts to their addresses.
-    fn fold(&mut self) {
-        let blocks = std::mem::take(&mut self.blocks);
-        let runs = std::mem::take(&mut self.runs);
-        for (block, [straight, jumps]) in blocks.into_iter().zip(runs) {
+    /// Moves block counts to their addresses; adds to the slack of literals.
+    fn fold(&mut self, blocks: &[Code], slack: &mut (u64, u64)) {
+        self.fit(blocks.len());
+        let (runs, odd) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.odd));
+        for ((block, [straight, jumps]), odd) in blocks.iter().zip(runs).zip(odd) {
             for (at, meta) in block.meta.iter().enumerate() {
                 let last = at + 1 == block.meta.len();
-                let (single, single_jumps) = block.single.get(at).copied().unwrap_or_default();
-                let count = straight + jumps + single + block.idle_runs;
+                let (single, single_jumps) = odd.single.get(at).copied().unwrap_or_default();
+                let count = straight + jumps + single + odd.idle_runs;
                 if count == 0 {
                     continue;
                 }
                 let jumped = single_jumps + if last { jumps } else { 0 };
-                let idle_jumps = if last { block.idle_runs } else { 0 };
-                let entry = self.entry(block.start + 2 * u32::from(meta.offset));
-                entry.count += count;
-                let skipped = block.skipped.get(at).copied().unwrap_or(0);
+                let idle_jumps = if last { odd.idle_runs } else { 0 };
+                let skipped = odd.skipped.get(at).copied().unwrap_or(0);
                 let executed = count - skipped;
-                entry.jumped += jumped + idle_jumps;
-                entry.skipped += skipped;
                 let mut cycles = meta.cost.cycles(executed, jumped + idle_jumps);
                 cycles[Cause::Execute] += u64::from(SKIPPED) * skipped;
                 let wait = meta.literal_bounds();
@@ -165,15 +167,85 @@ impl Counts {
                     // An empty loop that only an interrupt ends is waiting, not work.
                     cycles = CauseCycles::of(Cause::Asleep, cycles.total());
                 }
-                entry.cycles += cycles;
-                let slack =
-                    ((wait.likely - wait.low) * executed, (wait.high - wait.likely) * executed);
-                entry.slack_low += slack.0;
-                entry.slack_high += slack.1;
-                self.slack[Cause::DataWait as usize].0 += slack.0;
-                self.slack[Cause::DataWait as usize].1 += slack.1;
+                let slack_low = (wait.likely - wait.low) * executed;
+                let slack_high = (wait.high - wait.likely) * executed;
+                slack.0 += slack_low;
+                slack.1 += slack_high;
+                let jumped = jumped + idle_jumps;
+                *self.entry(block.start + 2 * u32::from(meta.offset)) +=
+                    AddressCount { count, jumped, skipped, cycles, slack_low, slack_high };
             }
         }
+    }
+}
+
+/// Counts every retired instruction and every cycle, if asked to for each thread and handler apart.
+#[derive(Debug)]
+pub struct Counts {
+    blocks: Vec<Code>,
+    /// Of whoever runs now.
+    tally: Tally,
+    /// Who that is, and the others' counts.
+    who: Option<Who>,
+    others: Vec<(Who, Tally)>,
+    /// Cycles of each cause that models might have counted too many and too few.
+    slack: [(u64, u64); Cause::ALL.len()],
+    active: bool,
+}
+
+impl Counts {
+    /// Counts of nothing yet, for a board with these memories.
+    pub fn new(bus: &Bus) -> Self {
+        Counts {
+            blocks: Vec::new(),
+            tally: Tally::new(AddressTable::new(bus)),
+            who: None,
+            others: Vec::new(),
+            slack: Default::default(),
+            active: true,
+        }
+    }
+
+    /// Switches counting on or off: a measuring window.
+    pub fn set_active(&mut self, active: bool) {
+        self.active = active;
+    }
+
+    /// What each address saw, in address order; addresses that saw nothing are left out.
+    pub fn finish(&mut self) -> Vec<(u32, AddressCount)> {
+        self.fold();
+        let mut sums: BTreeMap<u32, AddressCount> = BTreeMap::new();
+        let tallies = self.others.iter().map(|(_, tally)| tally).chain([&self.tally]);
+        for (address, count) in tallies.flat_map(|tally| &tally.entries) {
+            *sums.entry(*address).or_default() += *count;
+        }
+        sums.into_iter().filter(|(_, count)| !count.is_empty()).collect()
+    }
+
+    /// The same for each thread and handler, where they were told apart. Call after [`Counts::finish`].
+    pub fn apart(&self) -> impl Iterator<Item = (Who, Vec<(u32, AddressCount)>)> + '_ {
+        let present = self.who.map(|who| (who, &self.tally));
+        let others = self.others.iter().map(|(who, tally)| (*who, tally));
+        present.into_iter().chain(others).map(|(who, tally)| {
+            let mut entries = tally.entries.clone();
+            entries.retain(|(_, count)| !count.is_empty());
+            entries.sort_unstable_by_key(|(address, _)| *address);
+            (who, entries)
+        })
+    }
+
+    /// How many cycles of `cause` models might have counted too many, and too few. Call after
+    /// [`Counts::finish`].
+    pub fn slack(&self, cause: Cause) -> (u64, u64) {
+        self.slack[cause as usize]
+    }
+
+    fn fold(&mut self) {
+        let slack = &mut self.slack[Cause::DataWait as usize];
+        for tally in self.others.iter_mut().map(|(_, tally)| tally).chain([&mut self.tally]) {
+            tally.fold(&self.blocks, slack);
+        }
+        self.blocks.clear();
     }
 }
 
@@ -182,15 +254,9 @@ impl Observer for Counts {
 
     fn decoded(&mut self, id: BlockId, block: &Block) {
         debug_assert_eq!(id as usize, self.blocks.len());
-        self.runs.push([0; 2]);
-        self.blocks.push(Counted {
-            idle_runs: 0,
-            start: block.start,
-            meta: block.meta.clone(),
-            single: Vec::new(),
-            skipped: Vec::new(),
-            idle: block.is_idle_loop(),
-        });
+        let (start, idle) = (block.start, block.is_idle_loop());
+        self.blocks.push(Code { start, meta: block.meta.clone(), idle });
+        self.tally.fit(self.blocks.len());
     }
 
     fn forget(&mut self) {
@@ -200,40 +266,40 @@ impl Observer for Counts {
     #[inline(always)]
     fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
         if self.active {
-            self.runs[id as usize][usize::from(jumped)] += times;
+            self.tally.runs[id as usize][usize::from(jumped)] += times;
         }
     }
 
     fn idle_block(&mut self, id: BlockId, times: u64) {
         if self.active {
-            self.blocks[id as usize].idle_runs += times;
+            self.tally.odd[id as usize].idle_runs += times;
         }
     }
 
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
         if self.active {
-            let block = &mut self.blocks[id as usize];
-            if block.single.is_empty() {
-                block.single = vec![(0, 0); block.meta.len()];
+            let single = &mut self.tally.odd[id as usize].single;
+            if single.is_empty() {
+                *single = vec![(0, 0); self.blocks[id as usize].meta.len()];
             }
-            block.single[at].0 += 1;
-            block.single[at].1 += u64::from(jumped);
+            single[at].0 += 1;
+            single[at].1 += u64::from(jumped);
         }
     }
 
     fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
         if self.active {
-            let block = &mut self.blocks[id as usize];
-            if block.skipped.is_empty() {
-                block.skipped = vec![0; block.meta.len()];
+            let skipped = &mut self.tally.odd[id as usize].skipped;
+            if skipped.is_empty() {
+                *skipped = vec![0; self.blocks[id as usize].meta.len()];
             }
-            block.skipped[at] += times;
+            skipped[at] += times;
         }
     }
 
     fn wait(&mut self, pc: u32, wait: Wait) {
         if self.active {
-            let entry = self.entry(pc);
+            let entry = self.tally.entry(pc);
             // A port that saves cycles takes them off the same cause at the same address, which the
             // instruction's own count (folded in later) always covers.
             let sum = &mut entry.cycles[wait.cause];
@@ -244,6 +310,23 @@ impl Observer for Counts {
             let sum = &mut self.slack[wait.cause as usize];
             sum.0 += slack.0;
             sum.1 += slack.1;
+        }
+    }
+
+    fn belongs_to(&mut self, who: Who) {
+        match self.who.replace(who) {
+            // What was counted so far is the first one's.
+            None => {}
+            Some(before) if before == who => {}
+            Some(before) => {
+                let known = self.others.iter().position(|(other, _)| *other == who);
+                let mut next = match known {
+                    Some(at) => self.others.swap_remove(at).1,
+                    None => Tally::new(self.tally.index.another()),
+                };
+                next.fit(self.blocks.len());
+                self.others.push((before, std::mem::replace(&mut self.tally, next)));
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_model::Cause;
 use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::Machine;
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::observe::{Observer, Transfer, TransferKind, Wait};
@@ -16,7 +17,7 @@ struct Exceptions(Vec<Transfer>);
 
 impl Observer for Exceptions {
     const FLOW: bool = true;
-    fn transfer(&mut self, transfer: &Transfer) {
+    fn transfer(&mut self, transfer: &Transfer, _: &Bus) {
         if let TransferKind::ExceptionEntry { .. } | TransferKind::ExceptionReturn { .. } =
             transfer.kind
         {

@@ -7,7 +7,7 @@ use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::{FaultReport, Machine, Stop};
 use strobe_sim::device::Direction;
-use strobe_sim::observe::calls::CallTree;
+use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::signal::SignalId;
@@ -52,6 +52,8 @@ pub(super) struct Run {
     pub pins: Vec<(String, SignalId)>,
     pub arrivals: Vec<Arrivals>,
     pub fault: Option<(FaultReport, bool)>,
+    /// The operating system, if there is one.
+    pub system: Option<strobe_model::Rtos>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
     pub end: Mark,
@@ -92,7 +94,10 @@ impl Run {
         log.set_active(from.is_none());
         bus.strict = settings.strict;
         bus.expects_input = goes_on_asleep(settings.limit, host);
-        tree.set_active(from.is_none(), 0, 0);
+        tree.set_active(from.is_none(), Now::default());
+        let (layout, system) =
+            super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
+        tree.threads.know(variables(firmware), layout);
         let mut machine = Machine::new(bus, &board.core_options(), (counts, (tree, log)));
         machine.semihost.console = host.console();
         machine.record_pins(true);
@@ -103,13 +108,14 @@ impl Run {
         let marks = arrivals.iter().map(|a| a.address);
         machine.set_stops(marks.chain(from).chain(to).chain(until).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
-        let pc = machine.cpu.pc;
-        machine.observer.1.0.start(pc, 0, 0);
+        let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
+        machine.observer.1.0.start(pc, sp);
         let mut run = Run {
             machine,
             pins,
             arrivals,
             fault: None,
+            system,
             begin: None,
             end: Mark::default(),
             entries: 0,
@@ -236,7 +242,7 @@ impl Run {
         self.begin.get_or_insert(mark);
         self.open = Some(mark);
         self.entries += 1;
-        self.set_active(true, mark);
+        self.set_active(true);
     }
 
     fn close_window(&mut self) {
@@ -252,13 +258,23 @@ impl Run {
         let clocks = &self.machine.bus.clocks;
         self.nanoseconds += clocks.nanoseconds_at(mark.cycle) - clocks.nanoseconds_at(open.cycle);
         self.end = mark;
-        self.set_active(false, mark);
+        self.set_active(false);
     }
 
-    fn set_active(&mut self, active: bool, mark: Mark) {
+    /// Where the core is now.
+    pub(super) fn now(&self) -> Now {
+        Now {
+            cycle: self.machine.cycles(),
+            asleep: self.machine.asleep(),
+            instructions: self.machine.instructions(),
+        }
+    }
+
+    fn set_active(&mut self, active: bool) {
+        let now = self.now();
         let (counts, (tree, pins)) = &mut self.machine.observer;
         counts.set_active(active);
-        tree.set_active(active, mark.cycle, mark.instructions);
+        tree.set_active(active, now);
         pins.set_active(active);
     }
 
@@ -297,6 +313,12 @@ fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
     }
     let found = firmware.symbol(spot).map_err(|e| Error::Symbol(e.to_string()))?;
     Ok(found.address & !1)
+}
+
+/// Where variables are: (start, end).
+fn variables(firmware: &Firmware) -> Vec<(u32, u32)> {
+    let symbols = firmware.data_symbols().iter().filter(|symbol| symbol.size > 0);
+    symbols.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect()
 }
 
 type Marks = (Vec<(String, SignalId)>, Vec<Arrivals>);

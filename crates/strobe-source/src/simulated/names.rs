@@ -36,6 +36,10 @@ impl<'a> Names<'a> {
         }
     }
 
+    pub(super) fn firmware(&self) -> &'a Firmware {
+        self.firmware
+    }
+
     fn file(&mut self, name: &str) -> u32 {
         if let Some(&id) = self.files.get(name) {
             return id;
@@ -117,7 +121,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn outermost_at(firmware: &Firmware, address: u32) -> Option<&strobe_symbols::Function> {
+pub(super) fn outermost_at(firmware: &Firmware, address: u32) -> Option<&strobe_symbols::Function> {
     let functions = firmware.functions();
     let inner = firmware.function(firmware.function_at(address)?);
     // Nested entry points belong to the function around them, as in the call tree.

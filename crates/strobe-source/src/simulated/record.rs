@@ -16,6 +16,7 @@ use strobe_symbols::Firmware;
 use super::Error;
 use super::drive::Run;
 use super::names::{Names, outermost};
+use super::scheduling;
 use super::settings::Settings;
 
 pub(super) fn make(
@@ -25,7 +26,8 @@ pub(super) fn make(
     mut run: Run,
     end_reason: EndReason,
 ) -> Result<Record, Error> {
-    let (now, instructions) = (run.machine.cycles(), run.machine.instructions());
+    let (end, pc) = (run.now(), run.machine.cpu.pc);
+    run.machine.observer.1.0.finish(end, pc);
     let counts = run.machine.observer.0.finish();
     let mut names = Names::new(firmware);
     names.add_samples(&counts);
@@ -49,11 +51,13 @@ pub(super) fn make(
         idle: by_cause[Cause::Asleep],
         lost: 0,
     })?;
-    let nodes = run.machine.observer.1.0.finish(now, instructions).to_vec();
-    names.profile.tree_cut = run.machine.observer.1.0.cut;
+    let calls = &run.machine.observer.1.0;
+    names.profile.tree_cut = calls.cut;
     let starts: Vec<u32> = outermost(firmware).map(|f| f.start).collect();
-    let exceptions = exceptions(&run, &nodes, &mut names, &starts);
-    names.profile.tree = tree(&run.machine.bus, &nodes, &mut names, &starts);
+    let exceptions = exceptions(&run, &mut names, &starts);
+    let scheduling = scheduling::make(firmware, &run, &exceptions)?;
+    let labels: Vec<&str> = scheduling.threads.iter().map(|t| t.name.as_str()).collect();
+    names.profile.tree = tree(&run.machine.bus, calls.nodes(), &mut names, &starts, &labels);
     let moment = |cycle| moment(&run.machine.bus, cycle);
     let begin = run.begin.unwrap_or_default();
     Ok(Record {
@@ -75,12 +79,13 @@ pub(super) fn make(
         balance,
         trust: trust(&run, board, &by_cause),
         coverage: Coverage {
-            run_cycles: now,
+            run_cycles: end.cycle,
             seen_cycles: run.cycles.likely,
             lost_cycles: 0,
             overhead_cycles: 0,
         },
         exceptions,
+        scheduling: Some(scheduling),
         series: series(&run),
         unmodelled: unmodelled(&run.machine.bus, &names),
         warnings: warnings(firmware, &run, &names),
@@ -89,7 +94,7 @@ pub(super) fn make(
     })
 }
 
-fn moment(bus: &Bus, cycle: u64) -> Moment {
+pub(super) fn moment(bus: &Bus, cycle: u64) -> Moment {
     Moment { cycle, nanoseconds: bus.clocks.nanoseconds_at(cycle) }
 }
 
@@ -155,10 +160,17 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     if causes.is_empty() { Trust::Exact } else { Trust::Modelled { causes } }
 }
 
-fn tree(bus: &Bus, nodes: &[Node], names: &mut Names, starts: &[u32]) -> Vec<TreeNode> {
+fn tree(
+    bus: &Bus,
+    nodes: &[Node],
+    names: &mut Names,
+    starts: &[u32],
+    threads: &[&str],
+) -> Vec<TreeNode> {
     let mut place = |kind| match kind {
-        NodeKind::Thread(0) => Place::Thread("main".to_owned()),
-        NodeKind::Thread(n) => Place::Thread(format!("thread {n}")),
+        NodeKind::Thread(n) => {
+            Place::Thread(threads.get(n as usize).copied().unwrap_or_default().to_owned())
+        }
         NodeKind::Exception(n) => Place::Exception(exception_label(bus, n)),
         NodeKind::Function(f) => match starts.get(f as usize).and_then(|&a| names.function_at(a)) {
             Some(function) => Place::Function(function),
@@ -173,6 +185,7 @@ fn tree(bus: &Bus, nodes: &[Node], names: &mut Names, starts: &[u32]) -> Vec<Tre
             parent: node.parent,
             calls: node.calls,
             self_cycles: node.cycles,
+            self_idle: Some(node.asleep),
             self_instructions: node.instructions,
         })
         .collect()
@@ -186,40 +199,38 @@ fn exception_label(bus: &Bus, number: u16) -> String {
     }
 }
 
-fn exceptions(
-    run: &Run,
-    nodes: &[Node],
-    names: &mut Names,
-    starts: &[u32],
-) -> Vec<ExceptionStatistics> {
-    let mut subtree: Vec<u64> = nodes.iter().map(|n| n.cycles).collect();
-    for (i, node) in nodes.iter().enumerate().rev() {
-        if let Some(parent) = node.parent {
-            subtree[parent as usize] += subtree[i];
-        }
-    }
-    let bus = &run.machine.bus;
+fn exceptions(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStatistics> {
+    let (bus, calls) = (&run.machine.bus, &run.machine.observer.1.0);
+    let nodes = calls.nodes();
     let mut out = Vec::new();
-    for (number, e) in run.machine.observer.1.0.exceptions() {
+    for h in calls.schedule.handlers() {
+        let number = h.exception;
         let root = nodes.iter().position(|n| n.kind == NodeKind::Exception(number));
         let handler = nodes.iter().find_map(|n| match n.kind {
             NodeKind::Function(f) if n.parent.map(|p| p as usize) == root => starts.get(f as usize),
             _ => None,
         });
         let handler = handler.and_then(|&a| names.function_at(a));
+        let extreme = |time| scheduling::extreme(names.firmware(), bus, time);
+        let latency = &h.latency;
         out.push(ExceptionStatistics {
             number,
             name: exception_label(bus, number),
             handler: handler.map(|f| names.profile.function_name(Some(f))),
-            count: e.count,
-            tail_chained: e.tail_chained,
-            cycles: root.map_or(0, |r| subtree[r]),
-            latency_min: e.latency_min,
-            latency_sum: e.latency_sum,
-            latency_max: e.latency_max,
-            latency_max_at: moment(bus, e.latency_max_at),
+            count: latency.count,
+            tail_chained: h.tail_chained,
+            cycles: h.cycles,
+            latency_min: latency.min,
+            latency_sum: latency.sum,
+            latency_max: latency.max.map_or(0, |max| max.cycles),
+            latency_max_at: moment(bus, latency.max.map_or(0, |max| max.at)),
+            latency_worst: latency.max.map(extreme),
+            idle: h.asleep,
+            longest_run: h.longest.map(extreme),
         });
     }
+    out.retain(|e| e.count > 0 || e.cycles > 0);
+    out.sort_by_key(|e| e.number);
     out
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::rtos::Systems;
+
 /// How long to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
@@ -35,6 +37,8 @@ pub struct Settings {
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
     pub run_on_after_fault: bool,
+    /// Operating systems to look for.
+    pub systems: Systems,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
 }
@@ -51,6 +55,7 @@ impl Default for Settings {
             serial: Vec::new(),
             strict: false,
             run_on_after_fault: false,
+            systems: Systems::default(),
             interpret: false,
         }
     }
@@ -82,6 +87,11 @@ impl Settings {
         if self.run_on_after_fault {
             put("on-fault", "run".to_owned());
         }
+        match &self.systems {
+            Systems::BuiltIn => None,
+            Systems::None => put("rtos", "none".to_owned()),
+            Systems::This(description) => put("rtos", description.name().to_owned()),
+        };
         map
     }
 }

@@ -25,6 +25,8 @@ use crate::error::Warnings;
 use crate::frames::{DebugTables, ScopeId};
 use crate::interval::flatten;
 
+pub(crate) use unit::all_units;
+
 pub(crate) type Reader<'a> = EndianSlice<'a, LittleEndian>;
 
 /// What the debug information says, and what it could not say.
@@ -68,8 +70,13 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    fn for_size(bytes: usize) -> Self {
+    pub(crate) fn for_size(bytes: usize) -> Self {
         Budget { left: (1 << 16) + 8 * bytes as u64 }
+    }
+
+    /// For so many steps.
+    pub(crate) fn of(steps: u64) -> Self {
+        Budget { left: steps }
     }
 
     /// Pays for a piece of the tables that are kept. It costs memory and has to be sorted.
@@ -124,8 +131,7 @@ pub(crate) fn read(elf: &Elf<'_>, code: &CodeMap, warnings: &mut Warnings) -> De
     }
     let size =
         elf.sections.iter().filter(|s| s.name.starts_with(".debug_")).map(|s| s.data.len()).sum();
-    let dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(section(elf, id)));
-    let Ok(dwarf) = dwarf else { return Debug { obstacle, ..Debug::default() } };
+    let Some(dwarf) = open(elf) else { return Debug { obstacle, ..Debug::default() } };
     let live = Live::new(code);
     let mut builder = scopes::Builder::new(&dwarf, &live, Budget::for_size(size));
     let stopped = unit::read_units(&dwarf, &mut builder);
@@ -135,6 +141,11 @@ pub(crate) fn read(elf: &Elf<'_>, code: &CodeMap, warnings: &mut Warnings) -> De
         warnings.push(".debug_info", offset, unit.describe(&dwarf));
     }
     finish(builder, obstacle)
+}
+
+/// The debug information's sections.
+pub(crate) fn open<'a>(elf: &Elf<'a>) -> Option<gimli::Dwarf<Reader<'a>>> {
+    gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(section(elf, id))).ok()
 }
 
 fn finish(builder: scopes::Builder<'_, '_>, obstacle: Option<Obstacle>) -> Debug {

@@ -72,6 +72,24 @@ pub(super) fn read_units<'a>(
     stopped
 }
 
+/// Every unit that can be set up, type units among them, in order.
+pub(crate) fn all_units<'a>(dwarf: &Dwarf<Reader<'a>>) -> Vec<Unit<Reader<'a>>> {
+    let mut headers = Vec::new();
+    let (mut units, mut type_units) = (dwarf.units(), dwarf.type_units());
+    while let Ok(Some(header)) = units.next() {
+        headers.push(header);
+    }
+    while let Ok(Some(header)) = type_units.next() {
+        headers.push(header);
+    }
+    let mut tables = AbbreviationTables::new(dwarf, &headers);
+    let unit = |header: UnitHeader<Reader<'a>>| {
+        let abbreviations = tables.get(header.debug_abbrev_offset()).ok()?;
+        Some(set_up(dwarf, header, abbreviations).ok()?.0)
+    };
+    headers.into_iter().filter_map(unit).collect()
+}
+
 fn end_of(header: &UnitHeader<Reader<'_>>) -> usize {
     header.debug_info_offset().map_or(0, |offset| offset.0) + header.length_including_self()
 }

@@ -1,0 +1,210 @@
+//! Who had the core: threads and interrupts, how long, how often, how late.
+//!
+//! What the figures mean exactly is in the glossary (docs/glossary.md): run, by itself, preempted, latency, wake-up.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Balance, ExceptionStatistics, Moment, Record, Unbalanced};
+
+/// Threads and what is known of their operating system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Scheduling {
+    /// The operating system, where one was recognised.
+    pub rtos: Option<Rtos>,
+    /// The threads, in the order in which they first ran; the first is the code from reset.
+    pub threads: Vec<ThreadStatistics>,
+    /// The window's cycles: attributed to threads and interrupts, not attributable, idle.
+    pub balance: Balance,
+}
+
+/// An operating system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rtos {
+    /// Its name.
+    pub name: String,
+    /// Whether threads could be identified by its structures; else they are told apart by their stacks.
+    pub understood: bool,
+    /// What could not be found, and what follows from that.
+    pub notes: Vec<String>,
+}
+
+/// A thread, by index into [`Scheduling::threads`], or an interrupt, by exception number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Who {
+    /// A thread.
+    Thread(u32),
+    /// An exception's handler.
+    Interrupt(u16),
+}
+
+/// One thread's statistics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadStatistics {
+    /// Its name, different from all others'. In parentheses where nobody gave it one.
+    pub name: String,
+    /// The operating system's structure of it, as `0x20000100`.
+    pub structure: Option<String>,
+    /// The number that the operating system gave it.
+    pub id: Option<i64>,
+    /// Its priority when it last began to run, as the operating system counts.
+    pub priority: Option<i64>,
+    /// The part of its stack that was seen in use: lowest and highest address.
+    pub stack: (String, String),
+    /// Cycles of its own, those asleep included.
+    pub cycles: u64,
+    /// Of these, asleep or idle.
+    pub idle: u64,
+    /// Times it took over from another thread.
+    pub runs: u64,
+    /// Times it gave up the core by itself.
+    pub gave_up: u64,
+    /// Times it was preempted.
+    pub preempted: u64,
+    /// Its longest run.
+    pub longest_run: Option<Extreme>,
+    /// From wake-up to run.
+    pub wake: Latency,
+    /// Wake-ups at an unknown moment, which are not among those.
+    pub wakes_unknown: u64,
+}
+
+impl ThreadStatistics {
+    /// Its cycles without those asleep.
+    pub fn busy(&self) -> u64 {
+        self.cycles.saturating_sub(self.idle)
+    }
+}
+
+/// Latencies, in cycles.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Latency {
+    /// How many.
+    pub count: u64,
+    /// The shortest.
+    pub min: u64,
+    /// Their sum; divide by `count` for the mean.
+    pub sum: u64,
+    /// The longest.
+    pub max: Option<Extreme>,
+}
+
+/// The greatest of many times, with where it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Extreme {
+    /// Cycles.
+    pub cycles: u64,
+    /// When it ended.
+    pub at: Moment,
+    /// The code that had the core before (latencies), was interrupted (interrupts) or at which the thread stopped
+    /// (runs), as `0x08000123`.
+    pub address: String,
+    /// The function there.
+    pub function: Option<String>,
+}
+
+impl Scheduling {
+    /// The sum over threads and interrupts, held against the window's cycles. `rest` says that the last thread stands
+    /// for several that were not kept apart.
+    ///
+    /// # Errors
+    /// When they are not the same.
+    pub fn balanced(
+        taken: u64,
+        threads: &[ThreadStatistics],
+        interrupts: &[ExceptionStatistics],
+        rest: bool,
+    ) -> Result<Balance, Unbalanced> {
+        let sum = |values: &mut dyn Iterator<Item = u64>| values.fold(0, u64::saturating_add);
+        let kept = threads.len().saturating_sub(usize::from(rest));
+        let (threads, others) = threads.split_at(kept);
+        let busy = sum(&mut threads.iter().map(ThreadStatistics::busy))
+            .saturating_add(sum(&mut interrupts.iter().map(ExceptionStatistics::busy)));
+        let others_busy = sum(&mut others.iter().map(ThreadStatistics::busy));
+        let idle = sum(&mut threads.iter().chain(others).map(|t| t.idle))
+            .saturating_add(sum(&mut interrupts.iter().map(|e| e.idle)));
+        Balance::new(crate::Parts {
+            taken,
+            attributed: busy,
+            unattributed: if rest {
+                vec![("threads that were not kept apart".to_owned(), others_busy)]
+            } else {
+                Vec::new()
+            },
+            idle,
+            lost: 0,
+        })
+    }
+}
+
+impl Record {
+    /// The name of a thread or an interrupt.
+    pub fn who(&self, who: Who) -> String {
+        match who {
+            Who::Thread(thread) => {
+                let threads = self.scheduling.as_ref().map(|s| s.threads.as_slice());
+                let known = threads.unwrap_or_default().get(thread as usize);
+                known.map_or_else(|| format!("thread {thread}"), |t| t.name.clone())
+            }
+            Who::Interrupt(number) => {
+                let known = self.exceptions.iter().find(|e| e.number == number);
+                known.map_or_else(|| format!("exception {number}"), |e| e.name.clone())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn thread(cycles: u64, idle: u64) -> ThreadStatistics {
+        ThreadStatistics {
+            name: String::new(),
+            structure: None,
+            id: None,
+            priority: None,
+            stack: Default::default(),
+            cycles: cycles + idle,
+            idle,
+            runs: 0,
+            gave_up: 0,
+            preempted: 0,
+            longest_run: None,
+            wake: Latency::default(),
+            wakes_unknown: 0,
+        }
+    }
+
+    fn interrupt(cycles: u64) -> ExceptionStatistics {
+        ExceptionStatistics { cycles, ..ExceptionStatistics::default() }
+    }
+
+    proptest! {
+        #[test]
+        fn time_per_thread_and_interrupt_adds_up_or_is_refused(
+            threads in proptest::collection::vec((0u64..1 << 40, 0u64..1 << 40), 1..6),
+            interrupts in proptest::collection::vec(0u64..1 << 40, 0..4),
+            rest: bool,
+            off in 0u64..3,
+        ) {
+            let sum = threads.iter().map(|(a, b)| a + b).sum::<u64>() + interrupts.iter().sum::<u64>();
+            let threads: Vec<_> = threads.into_iter().map(|(a, b)| thread(a, b)).collect();
+            let interrupts: Vec<_> = interrupts.into_iter().map(interrupt).collect();
+            let balance = Scheduling::balanced(sum + off, &threads, &interrupts, rest);
+            prop_assert_eq!(balance.is_ok(), off == 0);
+            if let Ok(balance) = balance {
+                let parts = balance.parts();
+                let reasons: u64 = parts.unattributed.iter().map(|(_, n)| n).sum();
+                prop_assert_eq!(parts.attributed + reasons + parts.idle, sum);
+            }
+        }
+    }
+}

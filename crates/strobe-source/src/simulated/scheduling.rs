@@ -1,0 +1,124 @@
+//! Puts names to threads and makes their part of the record.
+
+use std::collections::{HashMap, HashSet};
+
+use strobe_model::{ExceptionStatistics, Extreme, Latency, Scheduling, ThreadStatistics};
+use strobe_sim::bus::Bus;
+use strobe_sim::observe::schedule;
+use strobe_sim::observe::threads::{Thread, Threads};
+use strobe_symbols::Firmware;
+
+use super::Error;
+use super::drive::Run;
+use super::names::outermost_at;
+use super::record::moment;
+
+pub(super) fn make(
+    firmware: &Firmware,
+    run: &Run,
+    exceptions: &[ExceptionStatistics],
+) -> Result<Scheduling, Error> {
+    let calls = &run.machine.observer.1.0;
+    let all = calls.threads.all();
+    let names = names(firmware, &calls.threads);
+    let runs =
+        calls.schedule.threads().iter().copied().chain(std::iter::repeat(Default::default()));
+    let hex = |address: u32| format!("{address:#010x}");
+    let one = |((thread, runs), name): ((&Thread, schedule::ThreadRuns), String)| {
+        let extreme = |time| extreme(firmware, &run.machine.bus, time);
+        ThreadStatistics {
+            name,
+            structure: thread.structure.map(hex),
+            id: thread.id,
+            priority: thread.priority,
+            stack: (hex(thread.low), hex(thread.top)),
+            cycles: runs.cycles,
+            idle: runs.asleep,
+            runs: runs.runs,
+            gave_up: runs.gave_up,
+            preempted: runs.preempted,
+            longest_run: runs.longest.map(extreme),
+            wake: Latency {
+                count: runs.wakes.count,
+                min: runs.wakes.min,
+                sum: runs.wakes.sum,
+                max: runs.wakes.max.map(extreme),
+            },
+            wakes_unknown: runs.wakes_unknown,
+        }
+    };
+    let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(one).collect();
+    let rest = calls.threads.last_is_rest();
+    let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
+    Ok(Scheduling { rtos: run.system.clone(), threads, balance })
+}
+
+/// A worst case with its time and function.
+pub(super) fn extreme(firmware: &Firmware, bus: &Bus, time: schedule::Extreme) -> Extreme {
+    Extreme {
+        cycles: time.cycles,
+        at: moment(bus, time.at),
+        address: format!("{:#010x}", time.pc),
+        function: outermost_at(firmware, time.pc).map(|function| function.name.clone()),
+    }
+}
+
+/// A name for each thread, no two the same: the operating system's; else, in parentheses, that of the variable
+/// that holds the thread's structure or stack, else where the stack is.
+fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
+    let all = threads.all();
+    let structures = variables(firmware, all.iter().map(|thread| thread.structure));
+    // A full descending stack ends where it is empty.
+    let stacks = variables(firmware, all.iter().map(|thread| thread.top.checked_sub(1)));
+    let known = all.iter().any(|thread| thread.structure.is_some());
+    let one = |(i, thread): (usize, &Thread)| {
+        if threads.last_is_rest() && i + 1 == all.len() {
+            return "(further threads)".to_owned();
+        }
+        match (i, thread.structure) {
+            _ if !thread.name.is_empty() => thread.name.clone(),
+            (0, None) if known => "(startup)".to_owned(),
+            (0, None) => "main".to_owned(),
+            _ => match structures[i].as_ref().or(stacks[i].as_ref()) {
+                Some(name) => format!("({name})"),
+                None => format!("(stack at {:#010x})", thread.top),
+            },
+        }
+    };
+    let mut names: Vec<String> = all.iter().enumerate().map(one).collect();
+    tell_apart(&mut names, all);
+    names
+}
+
+/// The variables at these addresses, where each holds only one of them.
+fn variables(
+    firmware: &Firmware,
+    addresses: impl Iterator<Item = Option<u32>>,
+) -> Vec<Option<String>> {
+    let name = |address: Option<u32>| Some(firmware.data_symbol_at(address?)?.name.clone());
+    let mut names: Vec<Option<String>> = addresses.map(name).collect();
+    let mut times: HashMap<Option<String>, usize> = HashMap::new();
+    names.iter().for_each(|name| *times.entry(name.clone()).or_default() += 1);
+    names.iter_mut().filter(|name| times[*name] > 1).for_each(|name| *name = None);
+    names
+}
+
+/// Threads of one name get their structure's address too, and a number where that is not enough.
+fn tell_apart(names: &mut [String], all: &[Thread]) {
+    let mut times: HashMap<String, usize> = HashMap::new();
+    names.iter().for_each(|name| *times.entry(name.clone()).or_default() += 1);
+    let mut used: HashSet<String> = HashSet::new();
+    for (name, thread) in names.iter_mut().zip(all) {
+        if times[name.as_str()] > 1
+            && let Some(structure) = thread.structure
+        {
+            *name = format!("{name} at {structure:#010x}");
+        }
+        let plain = name.clone();
+        let mut n = 1;
+        while !used.insert(name.clone()) {
+            n += 1;
+            *name = format!("{plain} #{n}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Where values lie inside variables: from a path such as `_kernel.cpus[0].current` to the steps that lead there.
+//!
+//! Offsets come from the debug information and from nothing else, so they are right for the configuration that this
+//! firmware was built with. The module reads no memory and knows no operating system.
+
+mod index;
+mod path;
+mod shape;
+
+use std::collections::HashMap;
+
+use gimli::{Dwarf, EndianSlice, LittleEndian, Unit};
+
+use self::path::{Part, Path};
+use self::shape::Shape;
+use crate::Firmware;
+use crate::dwarf::{Budget, Reader, open};
+use crate::elf::Elf;
+
+/// One step from an address towards a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// So many bytes further on.
+    Add(u32),
+    /// A pointer is here: go where it points.
+    Load,
+}
+
+/// What is at the end of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A number: integers, characters, enumerations, truth values.
+    Number {
+        /// Bytes.
+        bytes: u32,
+        /// Two's complement.
+        signed: bool,
+    },
+    /// A pointer.
+    Pointer {
+        /// To characters.
+        to_text: bool,
+    },
+    /// An array of characters.
+    Text {
+        /// Bytes.
+        bytes: u32,
+    },
+    /// A structure, a union or another array.
+    Other,
+}
+
+/// The way to a value, and its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Steps from address 0 for a variable, from its start for a member.
+    pub steps: Vec<Step>,
+    /// What is there.
+    pub value: Value,
+    /// Its type; for a pointer, what it points to.
+    pub target: TypeId,
+}
+
+/// A type, of one [`Types`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TypeId {
+    unit: u32,
+    offset: usize,
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TypeError {
+    /// Not a path.
+    #[error("`{path}` is no path such as `variable.member[0].member`")]
+    Syntax {
+        /// As given.
+        path: String,
+    },
+    /// The debug information has no such variable.
+    #[error("the debug information describes no variable {name}")]
+    NoVariable {
+        /// Its name.
+        name: String,
+    },
+    /// Several variables have that name.
+    #[error("there are {count} variables {name}")]
+    Ambiguous {
+        /// Their name.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// The debug information has no such type.
+    #[error("the debug information describes no type {name}")]
+    NoType {
+        /// Its name.
+        name: String,
+    },
+    /// A structure has no such member.
+    #[error("{of} has no member {member}")]
+    NoMember {
+        /// The structure.
+        of: String,
+        /// The member.
+        member: String,
+    },
+    /// A member or element of something that has none.
+    #[error("{what} is {kind}, so `{part}` means nothing there")]
+    Misfit {
+        /// What was reached.
+        what: String,
+        /// What kind of thing that is.
+        kind: &'static str,
+        /// The part of the path.
+        part: String,
+    },
+    /// An array has fewer elements.
+    #[error("{what} has {count} elements, none with index {index}")]
+    OutOfRange {
+        /// The array.
+        what: String,
+        /// Its length.
+        count: u64,
+        /// The index.
+        index: u32,
+    },
+    /// A part of a word.
+    #[error("{what} is a bit field, and those are not read")]
+    BitField {
+        /// The member.
+        what: String,
+    },
+    /// The record is damaged, or says what no compiler says.
+    #[error("the debug information of {what} cannot be read")]
+    Damaged {
+        /// What was being looked at.
+        what: String,
+    },
+}
+
+/// The types and variables that the debug information of a firmware describes.
+pub struct Types<'a> {
+    units: Vec<Unit<Reader<'a>>>,
+    dwarf: Dwarf<Reader<'a>>,
+    starts: Starts,
+    /// Types that units of their own describe, by signature.
+    signatures: HashMap<u64, TypeId>,
+    variables: HashMap<String, Vec<Variable>>,
+    structures: HashMap<String, TypeId>,
+    typedefs: HashMap<String, TypeId>,
+    enumerators: HashMap<String, i64>,
+}
+
+/// Where units begin in `.debug_info`, sorted, and their numbers.
+#[derive(Default)]
+struct Starts(Vec<(usize, u32)>);
+
+impl Starts {
+    /// The record at an offset in `.debug_info`.
+    fn at(&self, offset: usize) -> Option<TypeId> {
+        let at = self.0.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
+        let (start, unit) = self.0[at];
+        Some(TypeId { unit, offset: offset - start })
+    }
+}
+
+/// A variable with a fixed address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Variable {
+    address: u32,
+    of: TypeId,
+}
+
+impl Firmware {
+    /// Reads the types and variables that the debug information describes. What is damaged is left out.
+    pub fn types(&self) -> Types<'_> {
+        let dwarf = Elf::parse(&self.bytes).ok().and_then(|elf| open(&elf));
+        let empty = || gimli::DwarfSections::default().borrow(nothing);
+        index::read(dwarf.unwrap_or_else(empty))
+    }
+}
+
+fn nothing<'a>(_: &()) -> Reader<'a> {
+    EndianSlice::new(&[], LittleEndian)
+}
+
+/// Steps that one look-up may take: no real structure needs more.
+const LOOK_UP: u64 = 1 << 20;
+
+impl Types<'_> {
+    /// Whether there are any.
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty() && self.structures.is_empty()
+    }
+
+    /// Whether a variable of that name has an address.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// The value of an enumeration's constant.
+    pub fn enumerator(&self, name: &str) -> Option<i64> {
+        self.enumerators.get(name).copied()
+    }
+
+    /// The type of that name: a structure, union, enumeration or typedef.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(&self, name: &str) -> Result<TypeId, TypeError> {
+        let found = self.structures.get(name).or_else(|| self.typedefs.get(name));
+        found.copied().ok_or_else(|| TypeError::NoType { name: name.to_owned() })
+    }
+
+    /// From address 0 to what a path means: a variable, then members and elements. Pointers on the way are followed.
+    ///
+    /// # Errors
+    /// When a part of it is not there.
+    pub fn variable(&self, path: &str) -> Result<Route, TypeError> {
+        let path = Path::parse(path)?;
+        let name = path.name;
+        let known = self.variables.get(name).map(Vec::as_slice).unwrap_or_default();
+        let variable = match known {
+            [] => return Err(TypeError::NoVariable { name: name.to_owned() }),
+            [one] => one,
+            [..] => {
+                return Err(TypeError::Ambiguous { name: name.to_owned(), count: known.len() });
+            }
+        };
+        self.follow(vec![Step::Add(variable.address)], variable.of, name, &path.parts)
+    }
+
+    /// From the start of a value of type `of` to a member.
+    ///
+    /// # Errors
+    /// When a part of the path is not there.
+    pub fn member(&self, of: TypeId, path: &str) -> Result<Route, TypeError> {
+        let path = Path::parse(path)?;
+        let first = Part::Member(path.name);
+        let parts: Vec<Part<'_>> = [first].into_iter().chain(path.parts).collect();
+        let name = self.name(of);
+        self.follow(Vec::new(), of, &name, &parts)
+    }
+
+    fn follow(
+        &self,
+        mut steps: Vec<Step>,
+        mut at: TypeId,
+        name: &str,
+        parts: &[Part<'_>],
+    ) -> Result<Route, TypeError> {
+        let mut budget = Budget::of(LOOK_UP);
+        let mut what = name.to_owned();
+        let damaged = |what: &str| TypeError::Damaged { what: what.to_owned() };
+        for part in parts {
+            let mut shape = self.shape(at, &mut budget).ok_or_else(|| damaged(&what))?;
+            if let Shape::Pointer(Some(to)) = shape {
+                steps.push(Step::Load);
+                at = to;
+                shape = self.shape(at, &mut budget).ok_or_else(|| damaged(&what))?;
+                if let Part::Element(index) = part {
+                    // A pointer to the first of several.
+                    let size = self.size(at, &mut budget).ok_or_else(|| damaged(&what))?;
+                    steps.push(Step::Add(size.wrapping_mul(*index)));
+                    what = format!("{what}{part}");
+                    continue;
+                }
+            }
+            let misfit =
+                |kind| TypeError::Misfit { what: what.clone(), kind, part: part.to_string() };
+            (at, what) = match (part, shape) {
+                (Part::Member(member), Shape::Structure) => {
+                    let found = self.find_member(at, member, &mut budget);
+                    let (offset, of) = found.map_err(|found| match found {
+                        shape::Lost::Missing => {
+                            TypeError::NoMember { of: self.name(at), member: (*member).to_owned() }
+                        }
+                        shape::Lost::BitField => {
+                            TypeError::BitField { what: format!("{what}{part}") }
+                        }
+                        shape::Lost::Damaged => damaged(&format!("{what}{part}")),
+                    })?;
+                    steps.push(Step::Add(offset));
+                    (of, format!("{what}{part}"))
+                }
+                (Part::Element(index), Shape::Array { of, count }) => {
+                    if u64::from(*index) >= count {
+                        return Err(TypeError::OutOfRange { what, count, index: *index });
+                    }
+                    let size = self.size(of, &mut budget).ok_or_else(|| damaged(&what))?;
+                    steps.push(Step::Add(size.wrapping_mul(*index)));
+                    (of, format!("{what}{part}"))
+                }
+                (_, shape) => return Err(misfit(shape.kind())),
+            };
+        }
+        let value = self.value(at, &mut budget).ok_or_else(|| damaged(&what))?;
+        let target = match self.shape(at, &mut budget) {
+            Some(Shape::Pointer(Some(to))) => to,
+            _ => at,
+        };
+        Ok(Route { steps: joined(steps), value, target })
+    }
+
+    /// What a path ends at, with arrays and pointers of characters told from others.
+    fn value(&self, at: TypeId, budget: &mut Budget) -> Option<Value> {
+        Some(match self.shape(at, budget)? {
+            Shape::Number { bytes, signed } => Value::Number { bytes, signed },
+            Shape::Pointer(to) => {
+                let to = to.and_then(|to| self.shape(to, budget));
+                Value::Pointer { to_text: matches!(to, Some(Shape::Number { bytes: 1, .. })) }
+            }
+            Shape::Array { of, count } => match self.shape(of, budget)? {
+                Shape::Number { bytes: 1, .. } => Value::Text { bytes: u32::try_from(count).ok()? },
+                _ => Value::Other,
+            },
+            Shape::Structure | Shape::Other => Value::Other,
+        })
+    }
+}
+
+/// Neighbouring additions as one.
+fn joined(steps: Vec<Step>) -> Vec<Step> {
+    let mut out: Vec<Step> = Vec::new();
+    for step in steps {
+        match (out.last_mut(), step) {
+            (Some(Step::Add(sum)), Step::Add(more)) => *sum = sum.wrapping_add(more),
+            _ => out.push(step),
+        }
+    }
+    out.retain(|step| *step != Step::Add(0));
+    out
+}
