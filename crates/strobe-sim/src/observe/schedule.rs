@@ -421,7 +421,9 @@ impl Schedule {
     /// The thread that ran until `left` at `pc` has lost the core to `threads.current()`.
     fn switch(&mut self, asked: Asked, left: u64, pc: u32, threads: &Threads, bus: &Bus) {
         self.end_run(left, pc);
-        let by_itself = asked == Asked::Itself;
+        // Its own request counts, even if a handler came in between and chose yet another thread.
+        let own = |a: &Activation| a.exception == number::PENDSV && a.pended_at <= self.left_at;
+        let by_itself = asked == Asked::Itself || self.chain.iter().any(own);
         self.leave(by_itself, threads, bus);
         self.thread = threads.current();
         let counts = !self.paused;
