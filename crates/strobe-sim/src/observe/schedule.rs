@@ -19,7 +19,7 @@
 
 mod log;
 
-pub use log::{Keep, Kept, Log, Segment, Start, Worst};
+pub use log::{Keep, Kept, Log, Segment, Start, Whose, Worst};
 
 use super::threads::Threads;
 use crate::bus::Bus;
@@ -327,7 +327,7 @@ impl Schedule {
         let time = Extreme { cycles: latency, at: e.now, pc: e.from };
         handler.latency.add(time);
         if let Some(log) = &mut self.log {
-            log.judge(Who::Handler(e.exception), "", time, bus);
+            log.judge(Who::Handler(e.exception), None, time, bus);
         }
     }
 
@@ -452,8 +452,8 @@ impl Schedule {
                 let time = Extreme { cycles, at: now, pc };
                 thread.wakes.add(time);
                 if let Some(log) = &mut self.log {
-                    let name = &threads.all()[self.thread].name;
-                    log.judge(Who::Thread(self.thread as u32), name, time, bus);
+                    let woken = threads.all().get(self.thread);
+                    log.judge(Who::Thread(self.thread as u32), woken, time, bus);
                 }
             }
         }
@@ -524,3 +524,6 @@ impl Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
