@@ -37,10 +37,8 @@ pub fn timeline(
         return item("", "nobody ran in it", Paint::Plain, options, out);
     }
     if timeline.dropped > 0 {
-        let text = format!(
-            "{} of this time could not be kept: they came before the first one here",
-            counted(timeline.dropped, "row")
-        );
+        let text =
+            format!("{} of this time could not be kept", counted(timeline.dropped, "earlier row"));
         item("! ", &text, Paint::Warn, options, out)?;
     }
     Chart::new(record, timeline, options).write(options, out)?;
@@ -151,18 +149,30 @@ impl Chart {
         line("", &self.axis(), Paint::Faint)
     }
 
-    /// Times under the columns at which they are, from the start of the chart on.
+    /// Round times under the columns at which they are, from the start of the chart on.
     fn axis(&self) -> String {
         let width = self.lanes.first().map_or(0, |lane| lane.columns.len());
+        let span = u128::from(self.end - self.begin);
+        let step = round(span * AXIS as u128 / width.max(1) as u128);
         let mut axis = String::new();
-        for column in (0..width).step_by(AXIS) {
-            let text = format!("|+{}", time(u128::from(self.edge(column) - self.begin)));
-            if axis.len() <= column && column + text.len() <= width {
+        for at in (0..=span / step).map(|n| n * step) {
+            let column = usize::try_from(at * width as u128 / span).unwrap_or(usize::MAX);
+            let text = format!("|+{}", time(at));
+            if axis.len() <= column && column.saturating_add(text.len()) <= width {
                 axis = format!("{axis:column$}{text}");
             }
         }
         axis
     }
+}
+
+/// The next 1, 2 or 5 with zeros behind it.
+fn round(n: u128) -> u128 {
+    let mut power = 1u128;
+    while power * 10 <= n {
+        power *= 10;
+    }
+    [1, 2, 5].into_iter().map(|digit| digit * power).find(|round| *round >= n).unwrap_or(power * 10)
 }
 
 /// How dark a column is.
