@@ -104,6 +104,38 @@ fn the_worst_latencies_are_where_interrupts_are_masked() {
     }
 }
 
+/// No exception takes part in the switches, and all stacks are the main stack pointer's.
+#[test]
+fn switches_by_hand_are_seen() {
+    let (code, record) = record(&[&prebuilt("coroutines")]);
+    assert_eq!(code, 3);
+    let names: Vec<&str> = threads(&record).iter().filter_map(|t| t["name"].as_str()).collect();
+    assert_eq!(names, ["main", "(first_stack)", "(second_stack)", "(third_stack)"]);
+    let of = |name: &str, what: &str| number(&thread(&record, name)[what]);
+    // The first one is also the one that ends.
+    for (name, runs) in names[1..].iter().zip([101, 100, 100]) {
+        assert_eq!((of(name, "runs"), of(name, "gave_up"), of(name, "preempted")), (runs, runs, 0));
+    }
+    assert_eq!((of("main", "runs"), of("main", "gave_up")), (1, 1));
+    // The work of the second and the third is two and three times the first one's.
+    let base = of("(second_stack)", "cycles") - of("(first_stack)", "cycles");
+    let next = of("(third_stack)", "cycles") - of("(second_stack)", "cycles");
+    assert!(base.abs_diff(next) < 200 && base > 100 * 100 * 3, "{base} {next}");
+    // The calls of each thread are complete: a round is one call of work and one of pass_on.
+    let tree = array(&record["profile"]["tree"]);
+    let functions = array(&record["profile"]["functions"]);
+    for name in ["work", "pass_on", "resume"] {
+        let calls = |node: &&Value| {
+            let function =
+                node["place"]["function"].as_u64().map(|f| &functions[f as usize]["name"]);
+            function.is_some_and(|f| f == name)
+        };
+        let calls: Vec<u64> = tree.iter().filter(calls).map(|n| number(&n["calls"])).collect();
+        let rounds = calls.iter().filter(|calls| **calls == 100).count();
+        assert_eq!(rounds, 3, "{name}: {calls:?}");
+    }
+}
+
 /// What a thread is called changes nothing about whose cycles are whose.
 #[test]
 fn stacks_alone_tell_the_same_threads_apart() {
