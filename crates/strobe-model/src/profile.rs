@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounds, CauseCycles};
+use crate::{Bounds, Cause, CauseCycles, Who};
 
 /// Samples and the tables they refer to by index.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,37 @@ pub struct Profile {
     pub tree: Vec<TreeNode>,
     /// Calls that were too deep or too many to be kept apart in the tree.
     pub tree_cut: u64,
+    /// The addresses' samples by thread and interrupt, if they were told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
+}
+
+/// What one thread or interrupt has of the samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Share {
+    /// Who.
+    pub who: Who,
+    /// Its part of each address where it has one.
+    pub addresses: Vec<AddressShare>,
+    /// Its cycles of causes that are modelled.
+    pub modelled: Vec<(Cause, Bounds)>,
+}
+
+/// A part of an address's samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AddressShare {
+    /// The address, by index.
+    pub sample: u32,
+    /// Times executed.
+    pub count: u64,
+    /// Times it changed the flow.
+    pub jumped: u64,
+    /// Cycles by cause, likely figures.
+    pub cycles: CauseCycles,
+    /// Total with bounds.
+    pub bounds: Bounds,
 }
 
 /// A function.

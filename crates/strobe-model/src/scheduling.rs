@@ -16,6 +16,8 @@ pub struct Scheduling {
     pub threads: Vec<ThreadStatistics>,
     /// The window's cycles: attributed to threads and interrupts, not attributable, idle.
     pub balance: Balance,
+    /// Who ran when, for a part of the run, if asked for.
+    pub timeline: Option<Timeline>,
 }
 
 /// An operating system.
@@ -107,6 +109,76 @@ pub struct Extreme {
     pub address: String,
     /// The function there.
     pub function: Option<String>,
+}
+
+/// Who ran when, for a part of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Timeline {
+    /// Start of the part.
+    pub begin: Moment,
+    /// Its end.
+    pub end: Moment,
+    /// The latency that it was chosen for; none for the end of the run.
+    pub worst: Option<WorstLatency>,
+    /// Who ran, in order of time; a first and a last one may reach over the edges. Gaps are outside of measuring
+    /// windows.
+    pub segments: Vec<Segment>,
+    /// Segments that there was no room for; they came before the first.
+    pub dropped: u64,
+}
+
+/// The worst latency of the run: an interrupt's, or a thread's from wake-up to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorstLatency {
+    /// Who waited.
+    pub who: Who,
+    /// How long, and when it ended.
+    pub latency: Extreme,
+}
+
+/// Somebody runs without a break.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Segment {
+    /// Who.
+    pub who: Who,
+    /// How it came to run.
+    pub start: Start,
+    /// First cycle.
+    pub begin: Moment,
+    /// Cycle after the last.
+    pub end: Moment,
+    /// Cycles asleep or idle among them; they come last.
+    pub idle: u64,
+}
+
+/// How somebody came to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Start {
+    /// A measuring window began.
+    Window,
+    /// The core was reset.
+    Reset,
+    /// An interrupt was taken.
+    Entered {
+        /// Cycles since it became pending.
+        latency: u64,
+        /// Straight from another handler.
+        chained: bool,
+    },
+    /// The handler that had interrupted it has ended.
+    Resumed,
+    /// A thread took over from another one.
+    Switched {
+        /// The other one had asked for it.
+        by_itself: bool,
+        /// Cycles since it was woken up, if it was and that is known.
+        waited: Option<u64>,
+    },
 }
 
 impl Scheduling {

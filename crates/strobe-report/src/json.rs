@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use strobe_model::{Bounds, By, CauseCycles, CyclesReport, Place, Record};
+use strobe_model::{Bounds, By, CauseCycles, CyclesReport, Place, Record, Who};
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,6 +140,19 @@ fn check(record: &Record) -> Result<(), Error> {
             inside("frames", "function", Some(frame.function), functions)?;
             inside("frames", "file", frame.file, files)?;
         }
+    }
+    let scheduling = record.scheduling.iter();
+    for timeline in scheduling.clone().filter_map(|s| s.timeline.as_ref()) {
+        let threads: usize = scheduling.clone().map(|s| s.threads.len()).sum();
+        let worst = timeline.worst.iter().map(|worst| worst.who);
+        for who in timeline.segments.iter().map(|s| s.who).chain(worst) {
+            if let Who::Thread(thread) = who {
+                inside("timeline's segments", "thread", Some(thread), threads)?;
+            }
+        }
+    }
+    for part in profile.shares.iter().flat_map(|share| &share.addresses) {
+        inside("shares", "address", Some(part.sample), profile.addresses.len())?;
     }
     for (i, node) in profile.tree.iter().enumerate() {
         // Parents come first, which also rules out circles.

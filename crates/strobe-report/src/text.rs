@@ -16,6 +16,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod timeline;
 mod tree;
 
 use std::io::{self, Write};
@@ -29,6 +30,7 @@ pub use fault::fault;
 pub use profile::profile;
 pub use summary::summary;
 pub use threads::threads;
+pub use timeline::timeline;
 pub use tree::{Tree, tree};
 
 use crate::Options;
@@ -61,7 +63,7 @@ impl Default for Show {
     }
 }
 
-/// A whole report: summary, profile, call tree, annotated functions, fault, and what to know about the
+/// A whole report: summary, profile, timeline, call tree, annotated functions, fault, and what to know about the
 /// figures.
 ///
 /// # Errors
@@ -80,6 +82,7 @@ pub fn report(
         }
         Rows::Threads => threads(record, options, out)?,
     }
+    timeline(record, show.top, options, out)?;
     if let Some(depth) = &show.tree {
         tree(record, depth, options, out)?;
     }

@@ -12,12 +12,13 @@ use strobe_sim::cortexm::timing::{CoreKind, Timing};
 use strobe_sim::cortexm::{CoreOptions, Machine, Stop};
 use strobe_sim::memory::{Memory, MemoryKind};
 use strobe_sim::observe::calls::{CallTree, NodeKind, Now};
-use strobe_sim::observe::counts::{AddressCount, Counts};
+use strobe_sim::observe::counts::{AddressCount, Counts, Share};
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::Who;
 use strobe_synth::{Core, Options, Rng, Sequence};
 
-const FIRMWARE: [(&str, &str); 9] = [
+const FIRMWARE: [(&str, &str); 10] = [
+    ("stm32f070cb", "threads"),
     ("stm32f070cb", "loop-0ws"),
     ("stm32f070cb", "loop-48mhz"),
     ("stm32f070cb", "loop-48mhz-noprefetch"),
@@ -130,9 +131,10 @@ fn by_schedule(tree: &CallTree) -> Shares {
 }
 
 fn by_counts(counts: &Counts) -> Shares {
-    let sum = |(who, counts): (Who, Vec<(u32, AddressCount)>)| {
-        let total = counts.iter().map(|(_, c)| c.cycles.total()).sum();
-        (who, total, counts.iter().map(|(_, c)| c.cycles[Cause::Asleep]).sum())
+    let sum = |share: Share| {
+        let cycles = || share.counts.iter().map(|(_, count)| count.cycles);
+        let total = cycles().map(|cycles| cycles.total()).sum();
+        (share.who, total, cycles().map(|cycles| cycles[Cause::Asleep]).sum())
     };
     ran(counts.apart().map(sum).collect())
 }

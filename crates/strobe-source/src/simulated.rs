@@ -18,7 +18,7 @@ use strobe_symbols::Firmware;
 use crate::cycles::FlashState;
 
 pub use rtos::{Description, Systems};
-pub use settings::{Limit, Settings, Spot};
+pub use settings::{Limit, Settings, Spot, TimelineSettings};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
 pub trait Host {

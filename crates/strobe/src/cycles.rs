@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use strobe_source::cycles::{self, FlashState, Request};
 
 use crate::output::{self, Format};
+use crate::simulate::Threads;
 use crate::source::Sources;
 use crate::{board, exit, input, simulate};
 
@@ -62,7 +63,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         )));
     }
     let done = match args.run {
-        true => Some(simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation)?),
+        true => Some(simulate::simulate(
+            &args.firmware,
+            &firmware,
+            &choice,
+            &args.simulation,
+            Threads::default(),
+        )?),
         false => None,
     };
     if let Some(done) = &done {

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use strobe_model::{Record, Trust};
 use strobe_report::text::{AnnotateInput, AnnotateRow, Rows, Show, Tree};
+use strobe_source::simulated::{Limit, TimelineSettings};
 use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
+use crate::simulate::Threads;
 use crate::source::Sources;
 use crate::{board, exit, input, simulate};
 
@@ -23,6 +25,15 @@ pub struct Args {
     /// Rows of the profile; 0 for all.
     #[arg(long, default_value_t = 20, value_name = "N")]
     top: usize,
+    /// Only what this thread or interrupt ran: a thread's name, `SysTick`, `IRQ16` or `TIM3`.
+    #[arg(long, value_name = "NAME")]
+    thread: Option<String>,
+    /// Who ran when: at the end, or around the worst latency (of --thread, if given).
+    #[arg(long, value_name = "PART", value_enum, num_args = 0..=1, default_missing_value = "last")]
+    timeline: Option<Part>,
+    /// How much time --timeline shows.
+    #[arg(long, value_name = "TIME", default_value = "5ms", requires = "timeline")]
+    span: String,
     /// Print the call tree as well.
     #[arg(long)]
     tree: bool,
@@ -58,6 +69,15 @@ pub enum By {
     Thread,
 }
 
+/// Which part of the run a timeline shows.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Part {
+    /// The end.
+    Last,
+    /// Around the worst latency from a thread's wake-up to its run or, without threads, of an interrupt.
+    Worst,
+}
+
 impl From<By> for Rows {
     fn from(by: By) -> Self {
         match by {
@@ -75,8 +95,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let choice = board::choose(&args.simulation.board, &firmware)?;
     let functions: Vec<_> =
         args.annotate.iter().map(|n| input::function(&firmware, n)).collect::<Result<_, _>>()?;
-    let done = simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation)?;
-    let record = &done.record;
+    let threads = Threads {
+        only: args.thread.clone(),
+        apart: args.thread.is_some() || matches!(args.by, By::Thread),
+        timeline: timeline(args)?,
+    };
+    let done = simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation, threads)?;
+    let record = match &args.thread {
+        Some(name) => &only(&done.record, name)?,
+        None => &done.record,
+    };
     let bytes = match args.format {
         Format::Json => strobe_report::json::record(record).into_bytes(),
         Format::Text => {
@@ -97,6 +125,31 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     output::write(&bytes, args.output.as_deref())?;
     Ok(exit::code_for(&record.window.end_reason, done.asked))
+}
+
+fn timeline(args: &Args) -> anyhow::Result<Option<TimelineSettings>> {
+    let Some(part) = args.timeline else { return Ok(None) };
+    match simulate::limit(&args.span) {
+        Some(Limit::Nanoseconds(nanoseconds)) if nanoseconds > 0 => {
+            Ok(Some(TimelineSettings { worst: part == Part::Worst, nanoseconds }))
+        }
+        _ => Err(exit::usage(format!("--span {}: a time such as 5ms or 200us", args.span))),
+    }
+}
+
+/// The part of the record that belongs to the thread or interrupt of that name.
+fn only(record: &Record, name: &str) -> anyhow::Result<Record> {
+    let who = record.named(name);
+    if who.is_empty() {
+        let threads = record.scheduling.iter().flat_map(|s| &s.threads).map(|t| t.name.as_str());
+        let interrupts = record.exceptions.iter().map(|e| e.name.as_str());
+        let known: Vec<&str> = threads.chain(interrupts).collect();
+        return Err(exit::usage(format!(
+            "no thread or interrupt {name} has run; there were {}",
+            known.join(", ")
+        )));
+    }
+    Ok(record.only(&who)?)
 }
 
 /// A function's instructions with what the run saw of each.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use strobe_model::{Record, Warning};
 use strobe_source::cycles::FlashState;
 use strobe_source::serial::{HostPort, Spec};
-use strobe_source::simulated::{self, Description, Limit, Settings, Systems};
+use strobe_source::simulated::{self, Description, Limit, Settings, Systems, TimelineSettings};
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
@@ -59,6 +59,17 @@ pub struct Options {
     quiet: bool,
 }
 
+/// What to see of threads.
+#[derive(Default)]
+pub struct Threads {
+    /// Only the thread or interrupt of this name.
+    pub only: Option<String>,
+    /// Keep their counts apart.
+    pub apart: bool,
+    /// Keep who ran when.
+    pub timeline: Option<TimelineSettings>,
+}
+
 /// A finished run.
 pub struct Finished {
     /// What was measured.
@@ -75,8 +86,9 @@ pub fn simulate(
     firmware: &Firmware,
     choice: &Choice,
     options: &Options,
+    threads: Threads,
 ) -> anyhow::Result<Finished> {
-    let settings = settings(options)?;
+    let settings = settings(options, threads)?;
     let mut ports = Vec::new();
     for spec in &options.uart {
         ports.push(HostPort::open(spec).map_err(|e| exit::output(e.to_string()))?);
@@ -128,7 +140,7 @@ fn explain(error: simulated::Error) -> anyhow::Error {
     }
 }
 
-fn settings(options: &Options) -> anyhow::Result<Settings> {
+fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
     let mut settings = Settings {
         from: options.from.clone(),
         to: options.to.clone(),
@@ -138,6 +150,9 @@ fn settings(options: &Options) -> anyhow::Result<Settings> {
         run_on_after_fault: options.run_on,
         interpret: options.interpret,
         systems: systems(options.rtos.as_deref())?,
+        timeline: threads.timeline,
+        only: threads.only,
+        apart: threads.apart,
         ..Settings::default()
     };
     if settings.to.is_some() && settings.from.is_none() {
@@ -178,7 +193,7 @@ fn systems(named: Option<&str>) -> anyhow::Result<Systems> {
 }
 
 /// `1000000c`, `20ms`: a number with a unit; anything else is a symbol.
-fn limit(text: &str) -> Option<Limit> {
+pub fn limit(text: &str) -> Option<Limit> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
     let number: f64 = text[..split].replace('_', "").parse().ok()?;
     let scale = |factor: f64| (number * factor).round() as u64;

@@ -104,6 +104,38 @@ fn the_worst_latencies_are_where_interrupts_are_masked() {
     }
 }
 
+/// No exception takes part in the switches, and all stacks are the main stack pointer's.
+#[test]
+fn switches_by_hand_are_seen() {
+    let (code, record) = record(&[&prebuilt("coroutines")]);
+    assert_eq!(code, 3);
+    let names: Vec<&str> = threads(&record).iter().filter_map(|t| t["name"].as_str()).collect();
+    assert_eq!(names, ["main", "(first_stack)", "(second_stack)", "(third_stack)"]);
+    let of = |name: &str, what: &str| number(&thread(&record, name)[what]);
+    // The first one is also the one that ends.
+    for (name, runs) in names[1..].iter().zip([101, 100, 100]) {
+        assert_eq!((of(name, "runs"), of(name, "gave_up"), of(name, "preempted")), (runs, runs, 0));
+    }
+    assert_eq!((of("main", "runs"), of("main", "gave_up")), (1, 1));
+    // The work of the second and the third is two and three times the first one's.
+    let base = of("(second_stack)", "cycles") - of("(first_stack)", "cycles");
+    let next = of("(third_stack)", "cycles") - of("(second_stack)", "cycles");
+    assert!(base.abs_diff(next) < 200 && base > 100 * 100 * 3, "{base} {next}");
+    // The calls of each thread are complete: a round is one call of work and one of pass_on.
+    let tree = array(&record["profile"]["tree"]);
+    let functions = array(&record["profile"]["functions"]);
+    for name in ["work", "pass_on", "resume"] {
+        let calls = |node: &&Value| {
+            let function =
+                node["place"]["function"].as_u64().map(|f| &functions[f as usize]["name"]);
+            function.is_some_and(|f| f == name)
+        };
+        let calls: Vec<u64> = tree.iter().filter(calls).map(|n| number(&n["calls"])).collect();
+        let rounds = calls.iter().filter(|calls| **calls == 100).count();
+        assert_eq!(rounds, 3, "{name}: {calls:?}");
+    }
+}
+
 /// What a thread is called changes nothing about whose cycles are whose.
 #[test]
 fn stacks_alone_tell_the_same_threads_apart() {
@@ -205,4 +237,139 @@ fn the_profile_by_thread_is_readable() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let (_, tables) = ran.stdout.split_once("\nthreads and interrupts").expect("the table");
     insta::assert_snapshot!(tables);
+}
+
+/// What each thread and interrupt has of every address is together what the address has.
+#[test]
+fn profiles_of_threads_and_interrupts_add_up_to_the_whole() {
+    let program = prebuilt("threads-zephyr");
+    let until = ["--until", "finished"];
+    let (_, whole) = record(&[&[program.as_str(), "--by", "thread"], &until[..]].concat());
+    let addresses = array(&whole["profile"]["addresses"]);
+    let mut cycles = vec![0; addresses.len()];
+    let mut counts = vec![0; addresses.len()];
+    let mut names = Vec::new();
+    for share in array(&whole["profile"]["shares"]) {
+        for part in array(&share["addresses"]) {
+            let at = number(&part["sample"]) as usize;
+            cycles[at] +=
+                part["cycles"].as_object().expect("causes").values().map(number).sum::<u64>();
+            counts[at] += number(&part["count"]);
+        }
+        names.push(share["who"].to_string());
+    }
+    assert_eq!(names.len(), 8, "five threads and three interrupts: {names:?}");
+    for ((address, cycles), count) in addresses.iter().zip(cycles).zip(counts) {
+        let sum: u64 = address["cycles"].as_object().expect("causes").values().map(number).sum();
+        assert_eq!(cycles, sum, "{}", address["address"]);
+        assert_eq!(count, number(&address["count"]));
+    }
+    let mut rest = number(&whole["balance"]["taken"]);
+    let all = ["(startup)", "sensor", "filter", "logger", "idle", "PendSV", "SysTick", "TIM3"];
+    for name in all {
+        let (_, only) = record(&[&[program.as_str(), "--thread", name], &until[..]].concat());
+        rest -= number(&only["balance"]["taken"]);
+        let tree = array(&only["profile"]["tree"]);
+        assert_eq!(tree.iter().filter(|node| node["parent"].is_null()).count(), 1, "{name}");
+        let seen: u64 = tree.iter().map(|node| number(&node["self_cycles"])).sum();
+        assert_eq!(seen, number(&only["balance"]["taken"]), "{name}: calls and samples agree");
+        assert_eq!(only["coverage"]["run_cycles"], whole["coverage"]["run_cycles"]);
+    }
+    assert_eq!(rest, 0);
+}
+
+#[test]
+fn a_thread_that_never_ran_is_named() {
+    let ran = strobe(&["run", &prebuilt("threads-nuttx"), "--until", "5ms", "--thread", "loger"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("(startup), sensor, filter, logger, idle"), "{}", ran.stderr);
+}
+
+fn timeline(arguments: &[&str]) -> Value {
+    let program = prebuilt("threads-freertos");
+    let until = ["--until", "finished", "--timeline"];
+    let (_, record) = record(&[&[program.as_str()], &until[..], arguments].concat());
+    record["scheduling"]["timeline"].clone()
+}
+
+fn cycle(moment: &Value) -> u64 {
+    number(&moment["cycle"])
+}
+
+/// Segments follow each other without a gap over the whole span.
+fn assert_covered(timeline: &Value) {
+    let segments = array(&timeline["segments"]);
+    assert!(cycle(&segments[0]["begin"]) <= cycle(&timeline["begin"]));
+    let last = segments.last().expect("a segment");
+    assert!(cycle(&last["end"]) >= cycle(&timeline["end"]));
+    for pair in segments.windows(2) {
+        assert_eq!(pair[0]["end"], pair[1]["begin"]);
+    }
+}
+
+#[test]
+fn a_timeline_covers_its_span() {
+    for arguments in [
+        &["last"][..],
+        &["worst"],
+        &["worst", "--span", "300us"],
+        &["last", "--span", "20ms"],
+        &["worst", "--thread", "logger"],
+        &["worst", "--thread", "SysTick"],
+        &["--span", "1s"],
+    ] {
+        let timeline = timeline(arguments);
+        assert_covered(&timeline);
+        assert_eq!(timeline["dropped"], 0);
+        let worst = arguments[0] == "worst";
+        assert_eq!(timeline["worst"].is_null(), !worst, "{arguments:?}");
+    }
+    let length = |timeline: &Value| {
+        number(&timeline["end"]["nanoseconds"]) - number(&timeline["begin"]["nanoseconds"])
+    };
+    assert_eq!(length(&timeline(&["last"])), 5_000_000, "the default");
+    assert_eq!(length(&timeline(&["worst", "--span", "300us"])), 300_000);
+}
+
+/// The worst latency in the timeline is the one in the tables.
+#[test]
+fn the_timeline_shows_the_worst_latency() {
+    let program = prebuilt("threads-freertos");
+    for (who, name) in [("thread", "sensor"), ("interrupt", "SysTick")] {
+        let arguments = [&program, "--until", "finished", "--timeline", "worst", "--thread", name];
+        let (_, record) = record(&arguments);
+        let worst = &record["scheduling"]["timeline"]["worst"];
+        let wanted = match who {
+            "thread" => &thread(&record, name)["wake"]["max"],
+            _ => &interrupt(&record, name)["latency_worst"],
+        };
+        assert_eq!(worst["latency"], *wanted, "{name}");
+        assert!(worst["who"][who].is_u64(), "{worst}");
+    }
+    // Interrupts alone: the firmware has no threads.
+    let (_, record) = record(&[&prebuilt("stepper"), "--until", "20ms", "--timeline", "worst"]);
+    let worst = &record["scheduling"]["timeline"]["worst"];
+    assert_eq!(worst["latency"], interrupt(&record, "TIM3")["latency_worst"]);
+}
+
+#[test]
+fn timelines_are_readable() {
+    let program = prebuilt("threads-freertos");
+    let run = |arguments: &[&str]| {
+        let common = ["run", &program, "--until", "finished", "--terse", "--timeline"];
+        let ran = strobe(&[&common[..], arguments].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let (_, after) = ran.stdout.split_once("\ntimeline").expect("a timeline");
+        let (chart, _) = after.split_once("\nmodelled").expect("an end");
+        chart.to_owned()
+    };
+    insta::assert_snapshot!(run(&["last", "--top", "6"]));
+    insta::assert_snapshot!(run(&["worst", "--span", "2ms", "--thread", "sensor"]));
+}
+
+#[test]
+fn a_span_is_a_time() {
+    let ran = strobe(&["run", &prebuilt("blink"), "--timeline", "last", "--span", "5"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("a time such as 5ms"), "{}", ran.stderr);
 }

@@ -64,6 +64,17 @@ fn indexes_that_point_nowhere_are_refused() {
     assert!(matches!(file, Err(Error::Index { what: "file", index: 99, .. })));
 }
 
+#[test]
+fn threads_that_are_not_there_are_refused() {
+    let mut wrong = samples::threaded();
+    let timeline = wrong.scheduling.as_mut().and_then(|s| s.timeline.as_mut());
+    timeline.unwrap().segments[0].who = Who::Thread(2);
+    assert!(matches!(parse(&record(&wrong)), Err(Error::Index { what: "thread", index: 2, .. })));
+    let mut wrong = samples::threaded();
+    wrong.profile.shares[0].addresses[0].sample = 3;
+    assert!(matches!(parse(&record(&wrong)), Err(Error::Index { what: "address", index: 3, .. })));
+}
+
 prop_compose! {
     fn any_cycles()(values in proptest::array::uniform9(0u64..1 << 40)) -> CauseCycles {
         let mut sum = CauseCycles::ZERO;

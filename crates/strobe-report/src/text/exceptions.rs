@@ -22,7 +22,9 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
     )?;
     let marks = Marks::of(&record.trust);
     let mark = marks.general;
-    let taken = record.balance.parts().taken;
+    // Of a record of one thread only, scheduling still knows all cycles.
+    let all = record.scheduling.as_ref().map_or(&record.balance, |s| &s.balance);
+    let taken = all.parts().taken;
     let mut table = Table::new()
         .number("count")
         .number("chained")

@@ -40,6 +40,10 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
         facts.push(("symbols", record.subject.detail.clone()));
     }
     facts.push(("measured by", instrument(record)));
+    if let Some(name) = record.instrument.settings.get("thread") {
+        let text = "cycles, instructions, profile and calls are its alone";
+        facts.push(("only", format!("{name}: {text}")));
+    }
     facts.push(("clock", clock(&record.subject.clock)));
     facts.push(("time", measured(record)));
     facts.push(("ended", ended(&record.window.end_reason)));

@@ -1,6 +1,6 @@
 //! What a person sees, for each kind of record.
 
-use strobe_model::{Bounds, Cause, CauseCycles, SourceLine};
+use strobe_model::{Bounds, Cause, CauseCycles, SourceLine, Trust};
 
 use super::*;
 use crate::{Style, samples};
@@ -25,6 +25,45 @@ fn whole_reports() {
     for (name, record) in samples::records() {
         insta::assert_snapshot!(name, whole(&record, By::Function, options(100)));
     }
+}
+
+#[test]
+fn threads_and_their_timeline() {
+    let mut record = samples::threaded();
+    insta::assert_snapshot!(text(|out| threads(&record, &options(100), out)));
+    insta::assert_snapshot!(text(|out| timeline(&record, 3, &options(60), out)));
+    if let Some(timeline) = record.scheduling.as_mut().and_then(|s| s.timeline.as_mut()) {
+        timeline.worst = None;
+        timeline.segments.truncate(2);
+        timeline.begin.nanoseconds = u64::MAX - 1;
+        timeline.end.nanoseconds = u64::MAX;
+    }
+    insta::assert_snapshot!(text(|out| timeline(&record, 0, &options(60), out)));
+    record.scheduling = None;
+    assert_eq!(text(|out| timeline(&record, 0, &options(60), out)), "");
+    assert!(text(|out| threads(&record, &options(100), out)).contains("does not tell them apart"));
+}
+
+/// What threads and interrupts have apart is together the whole.
+#[test]
+fn a_record_of_one_thread_is_a_part_of_the_whole() {
+    let whole_record = samples::threaded();
+    let mut cycles = CauseCycles::ZERO;
+    for (name, busy, idle) in [("worker", 600, 0), ("idle_stack", 40, 3000), ("SysTick", 360, 0)] {
+        let who = whole_record.named(name);
+        assert_eq!(who.len(), 1, "{name}");
+        let only = whole_record.only(&who).unwrap();
+        assert_eq!(only.balance.parts().attributed, busy, "{name}");
+        assert_eq!(only.balance.parts().idle, idle, "{name}");
+        assert_eq!(only.coverage.seen_cycles, busy + idle);
+        assert_eq!(only.profile.tree.len(), 2, "{name}");
+        assert_eq!(only.profile.tree[1].self_cycles, busy + idle);
+        assert_eq!(only.trust == Trust::Exact, name != "SysTick", "only there is a model at work");
+        cycles += only.totals.by_cause;
+        assert!(whole(&only, By::Function, options(100)).contains("threads and interrupts"));
+    }
+    assert_eq!(cycles, whole_record.totals.by_cause);
+    assert_eq!(whole_record.named("nobody"), []);
 }
 
 #[test]

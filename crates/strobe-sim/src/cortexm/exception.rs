@@ -355,7 +355,7 @@ impl<O: Observer> Machine<O> {
         let [r0, r1, r2, r3, r12, lr, return_address, xpsr] = words;
         let ipsr = (xpsr & 0x1ff) as u16;
         // The stacked IPSR must agree with where EXC_RETURN says it goes.
-        if (ipsr != 0) != to_handler || return_address & 1 != 0 {
+        if (ipsr != 0) != to_handler {
             return self.fault(Fault::BadReturn { value: return_address }, from);
         }
         let sp = frame.wrapping_add(FRAME_BYTES) | (xpsr >> 7 & 4);
@@ -368,7 +368,9 @@ impl<O: Observer> Machine<O> {
         self.cpu.r[..4].copy_from_slice(&[r0, r1, r2, r3]);
         self.cpu.r[12] = r12;
         self.cpu.r[14] = lr;
-        self.cpu.pc = return_address;
+        // Bit 0 set is unpredictable by the manual. Real cores ignore it, and kernels that put a function pointer
+        // there (FreeRTOS) rely on that.
+        self.cpu.pc = return_address & !1;
         self.cpu.set_apsr(xpsr);
         self.cpu.set_epsr(xpsr);
         self.cpu.exclusive = false;

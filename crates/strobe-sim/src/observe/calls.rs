@@ -348,15 +348,14 @@ impl CallTree {
 
     /// A thread's stack pointer is where it has not been: its stack has grown, or another thread has taken over.
     #[cold]
-    fn moved(&mut self, t: &Transfer, bus: &Bus) {
+    fn moved(&mut self, sp: u32, pc: u32, now: Now, bus: &Bus) {
         let before = self.threads.current();
-        let to = self.threads.moved(t.sp, self.running.frames.is_empty(), bus);
+        let to = self.threads.moved(sp, self.running.frames.is_empty(), bus);
         if to != before {
             let context = std::mem::take(&mut self.running);
             self.park(before, context);
             self.unpark(to);
-            let now = now_of(t);
-            self.schedule.by_hand(now.cycle, now.asleep, t.from, &self.threads, bus);
+            self.schedule.by_hand(now.cycle, now.asleep, pc, &self.threads, bus);
         }
     }
 
@@ -418,7 +417,7 @@ impl Observer for CallTree {
                 self.charge(now);
                 self.schedule.glance(t.now, &self.threads, bus);
                 if self.threads.is_elsewhere(t.sp) {
-                    self.moved(t, bus);
+                    self.moved(t.sp, t.from, now, bus);
                 }
                 match t.kind {
                     TransferKind::Call { return_address } => self.call(t, return_address),
@@ -428,7 +427,13 @@ impl Observer for CallTree {
             TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {
                 // Entry belongs to the handler, not to whoever happened to be interrupted.
                 let begin = t.now - cost;
-                self.charge(Now { cycle: begin, ..now });
+                let left = Now { cycle: begin, ..now };
+                self.charge(left);
+                // Between two stacks, in the middle of a switch by hand?
+                let from_thread = self.interrupted.is_empty() && after.is_none();
+                if from_thread && self.threads.is_elsewhere(interrupted_sp) {
+                    self.moved(interrupted_sp, t.from, left, bus);
+                }
                 self.exception_entry(t, exception, interrupted_sp, after);
                 let (from, asleep) = (t.from, t.asleep);
                 let entry = Entry { exception, pended_at, after, from, begin, now: t.now, asleep };

@@ -121,11 +121,32 @@ struct Tally {
     /// Where in `entries` an address has its counts, from 1; 0 for addresses that saw nothing.
     index: AddressTable<u32>,
     entries: Vec<(u32, AddressCount)>,
+    slack: Slack,
+}
+
+/// Cycles of each cause that models might have counted too many and too few.
+pub type Slack = [(u64, u64); Cause::ALL.len()];
+
+/// What one thread or handler saw.
+#[derive(Debug)]
+pub struct Share {
+    /// Who.
+    pub who: Who,
+    /// What each address saw of it, in address order.
+    pub counts: Vec<(u32, AddressCount)>,
+    /// By cause, in the order of [`Cause::ALL`].
+    pub slack: Slack,
 }
 
 impl Tally {
     fn new(index: AddressTable<u32>) -> Self {
-        Tally { runs: Vec::new(), odd: Vec::new(), index, entries: Vec::new() }
+        Tally {
+            runs: Vec::new(),
+            odd: Vec::new(),
+            index,
+            entries: Vec::new(),
+            slack: Slack::default(),
+        }
     }
 
     /// Makes room for so many blocks.
@@ -143,8 +164,8 @@ impl Tally {
         &mut self.entries[*at as usize - 1].1
     }
 
-    /// Moves block counts to their addresses; adds to the slack of literals.
-    fn fold(&mut self, blocks: &[Code], slack: &mut (u64, u64)) {
+    /// Moves block counts to their addresses.
+    fn fold(&mut self, blocks: &[Code]) {
         self.fit(blocks.len());
         let (runs, odd) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.odd));
         for ((block, [straight, jumps]), odd) in blocks.iter().zip(runs).zip(odd) {
@@ -169,8 +190,8 @@ impl Tally {
                 }
                 let slack_low = (wait.likely - wait.low) * executed;
                 let slack_high = (wait.high - wait.likely) * executed;
-                slack.0 += slack_low;
-                slack.1 += slack_high;
+                let slack = &mut self.slack[Cause::DataWait as usize];
+                *slack = (slack.0 + slack_low, slack.1 + slack_high);
                 let jumped = jumped + idle_jumps;
                 *self.entry(block.start + 2 * u32::from(meta.offset)) +=
                     AddressCount { count, jumped, skipped, cycles, slack_low, slack_high };
@@ -188,8 +209,6 @@ pub struct Counts {
     /// Who that is, and the others' counts.
     who: Option<Who>,
     others: Vec<(Who, Tally)>,
-    /// Cycles of each cause that models might have counted too many and too few.
-    slack: [(u64, u64); Cause::ALL.len()],
     active: bool,
 }
 
@@ -201,7 +220,6 @@ impl Counts {
             tally: Tally::new(AddressTable::new(bus)),
             who: None,
             others: Vec::new(),
-            slack: Default::default(),
             active: true,
         }
     }
@@ -223,27 +241,28 @@ impl Counts {
     }
 
     /// The same for each thread and handler, where they were told apart. Call after [`Counts::finish`].
-    pub fn apart(&self) -> impl Iterator<Item = (Who, Vec<(u32, AddressCount)>)> + '_ {
+    pub fn apart(&self) -> impl Iterator<Item = Share> + '_ {
         let present = self.who.map(|who| (who, &self.tally));
         let others = self.others.iter().map(|(who, tally)| (*who, tally));
         present.into_iter().chain(others).map(|(who, tally)| {
-            let mut entries = tally.entries.clone();
-            entries.retain(|(_, count)| !count.is_empty());
-            entries.sort_unstable_by_key(|(address, _)| *address);
-            (who, entries)
+            let mut counts = tally.entries.clone();
+            counts.retain(|(_, count)| !count.is_empty());
+            counts.sort_unstable_by_key(|(address, _)| *address);
+            Share { who, counts, slack: tally.slack }
         })
     }
 
     /// How many cycles of `cause` models might have counted too many, and too few. Call after
     /// [`Counts::finish`].
     pub fn slack(&self, cause: Cause) -> (u64, u64) {
-        self.slack[cause as usize]
+        let tallies = self.others.iter().map(|(_, tally)| tally).chain([&self.tally]);
+        let slack = tallies.map(|tally| tally.slack[cause as usize]);
+        slack.fold((0, 0), |sum, slack| (sum.0 + slack.0, sum.1 + slack.1))
     }
 
     fn fold(&mut self) {
-        let slack = &mut self.slack[Cause::DataWait as usize];
         for tally in self.others.iter_mut().map(|(_, tally)| tally).chain([&mut self.tally]) {
-            tally.fold(&self.blocks, slack);
+            tally.fold(&self.blocks);
         }
         self.blocks.clear();
     }
@@ -307,7 +326,7 @@ impl Observer for Counts {
             let slack = ((wait.likely - wait.low) as u64, (wait.high - wait.likely) as u64);
             entry.slack_low += slack.0;
             entry.slack_high += slack.1;
-            let sum = &mut self.slack[wait.cause as usize];
+            let sum = &mut self.tally.slack[wait.cause as usize];
             sum.0 += slack.0;
             sum.1 += slack.1;
         }

@@ -212,7 +212,7 @@ mod tests {
             stack: Some(member(12, 4, false)),
             ready: vec![Ready {
                 state: member(16, 4, false),
-                test: Test::Inside(vec![RAM + 64..RAM + 72]),
+                test: Test::Inside(vec![RAM + 40..RAM + 44, RAM + 64..RAM + 72]),
             }],
         }
     }

@@ -19,7 +19,7 @@
 
 mod log;
 
-pub use log::{Keep, Kept, Log, Segment, Start, Worst};
+pub use log::{Keep, Kept, Log, Segment, Start, Whose, Worst};
 
 use super::threads::Threads;
 use crate::bus::Bus;
@@ -327,7 +327,7 @@ impl Schedule {
         let time = Extreme { cycles: latency, at: e.now, pc: e.from };
         handler.latency.add(time);
         if let Some(log) = &mut self.log {
-            log.judge(Who::Handler(e.exception), "", time, bus);
+            log.judge(Who::Handler(e.exception), None, time, bus);
         }
     }
 
@@ -421,7 +421,9 @@ impl Schedule {
     /// The thread that ran until `left` at `pc` has lost the core to `threads.current()`.
     fn switch(&mut self, asked: Asked, left: u64, pc: u32, threads: &Threads, bus: &Bus) {
         self.end_run(left, pc);
-        let by_itself = asked == Asked::Itself;
+        // Its own request counts, even if a handler came in between and chose yet another thread.
+        let own = |a: &Activation| a.exception == number::PENDSV && a.pended_at <= self.left_at;
+        let by_itself = asked == Asked::Itself || self.chain.iter().any(own);
         self.leave(by_itself, threads, bus);
         self.thread = threads.current();
         let counts = !self.paused;
@@ -450,8 +452,8 @@ impl Schedule {
                 let time = Extreme { cycles, at: now, pc };
                 thread.wakes.add(time);
                 if let Some(log) = &mut self.log {
-                    let name = &threads.all()[self.thread].name;
-                    log.judge(Who::Thread(self.thread as u32), name, time, bus);
+                    let woken = threads.all().get(self.thread);
+                    log.judge(Who::Thread(self.thread as u32), woken, time, bus);
                 }
             }
         }
@@ -522,3 +524,6 @@ impl Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

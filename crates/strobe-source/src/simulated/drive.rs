@@ -10,6 +10,7 @@ use strobe_sim::device::Direction;
 use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::pins::PinLog;
+use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
@@ -90,6 +91,12 @@ impl Run {
         let mut counts = Counts::new(&bus);
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
+        tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
+            let only = settings.only.as_deref();
+            let whose = wanted.worst.then(|| whose(firmware, &bus, only));
+            let keep = whose.map_or(Keep::Last, Keep::Worst);
+            Log::new(keep, wanted.nanoseconds)
+        });
         let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
         log.set_active(from.is_none());
         bus.strict = settings.strict;
@@ -110,6 +117,9 @@ impl Run {
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
         machine.observer.1.0.start(pc, sp);
+        if settings.apart {
+            machine.tell_apart();
+        }
         let mut run = Run {
             machine,
             pins,
@@ -303,6 +313,19 @@ impl Run {
 /// certain time.
 fn goes_on_asleep(limit: Option<Limit>, host: &dyn Host) -> bool {
     limit.is_some() || host.expects_input()
+}
+
+/// Everybody's latencies, or those of the interrupt or thread of that name.
+fn whose(firmware: &Firmware, bus: &Bus, only: Option<&str>) -> Whose {
+    let Some(name) = only else { return Whose::All };
+    if let Some(exception) = super::record::exception_named(bus, name) {
+        return Whose::Exception(exception);
+    }
+    // A thread without a name goes by the variable that its stack is in.
+    let name = name.trim_start_matches('(').trim_end_matches(')').to_owned();
+    let stack = firmware.data_symbols().iter().find(|symbol| symbol.name == name);
+    let stack = stack.map_or(0..0, |s| s.address..s.address.saturating_add(s.size));
+    Whose::Thread { name, stack }
 }
 
 /// The address that a symbol or number names.

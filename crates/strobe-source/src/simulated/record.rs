@@ -1,9 +1,9 @@
 //! Makes the record of a finished run.
 
 use strobe_model::{
-    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics,
-    Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Sizes, Subject,
-    Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
+    AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason,
+    ExceptionStatistics, Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA,
+    Series, Share, Sizes, Subject, Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
 };
 use strobe_sim::board::Board;
 use strobe_sim::bus::{Bus, Unclocked};
@@ -11,6 +11,7 @@ use strobe_sim::cortexm::FaultReport;
 use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::device::Size;
 use strobe_sim::observe::calls::{Node, NodeKind};
+use strobe_sim::observe::counts::{self, AddressCount};
 use strobe_symbols::Firmware;
 
 use super::Error;
@@ -31,6 +32,8 @@ pub(super) fn make(
     let counts = run.machine.observer.0.finish();
     let mut names = Names::new(firmware);
     names.add_samples(&counts);
+    names.profile.shares = run.machine.observer.0.apart().map(|s| share(&counts, s)).collect();
+    names.profile.shares.sort_by_key(|share| share.who);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
     let unnamed: u64 = names
@@ -96,6 +99,27 @@ pub(super) fn make(
 
 pub(super) fn moment(bus: &Bus, cycle: u64) -> Moment {
     Moment { cycle, nanoseconds: bus.clocks.nanoseconds_at(cycle) }
+}
+
+/// A thread's or handler's part of all counts, which are in address order.
+fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
+    let mut by_cause = CauseCycles::ZERO;
+    let mut addresses = Vec::with_capacity(share.counts.len());
+    for (address, part) in share.counts {
+        by_cause += part.cycles;
+        if let Ok(sample) = all.binary_search_by_key(&address, |(address, _)| *address) {
+            let (count, jumped, cycles) = (part.count, part.jumped, part.cycles);
+            let sample = sample as u32;
+            addresses.push(AddressShare { sample, count, jumped, cycles, bounds: part.bounds() });
+        }
+    }
+    let modelled = |(cause, (low, high)): (Cause, (u64, u64))| {
+        let likely = by_cause[cause];
+        let bounds = Bounds { low: likely.saturating_sub(low), likely, high: likely + high };
+        (low + high > 0).then_some((cause, bounds))
+    };
+    let modelled = Cause::ALL.into_iter().zip(share.slack).filter_map(modelled).collect();
+    Share { who: scheduling::who(share.who), addresses, modelled }
 }
 
 fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
@@ -197,6 +221,17 @@ fn exception_label(bus: &Bus, number: u16) -> String {
         Some(owners) => format!("{name} ({owners})"),
         None => name,
     }
+}
+
+/// The exception that a name means: `SysTick`, `IRQ16`, or its device, `TIM3`, as far as that is only one.
+pub(super) fn exception_named(bus: &Bus, name: &str) -> Option<u16> {
+    let is = |number: &u16| {
+        let label = exception_label(bus, *number);
+        let mut words = label.split([' ', '(', ')', '/']).filter(|word| !word.is_empty());
+        label.eq_ignore_ascii_case(name) || words.any(|word| word.eq_ignore_ascii_case(name))
+    };
+    let mut found = (2..512).filter(is);
+    found.next().filter(|_| found.next().is_none())
 }
 
 fn exceptions(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStatistics> {

@@ -2,9 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use strobe_model::{ExceptionStatistics, Extreme, Latency, Scheduling, ThreadStatistics};
+use strobe_model::{
+    ExceptionStatistics, Extreme, Latency, Scheduling, Segment, Start, ThreadStatistics, Timeline,
+    Who, WorstLatency,
+};
 use strobe_sim::bus::Bus;
-use strobe_sim::observe::schedule;
+use strobe_sim::observe::schedule::{self, Log};
 use strobe_sim::observe::threads::{Thread, Threads};
 use strobe_symbols::Firmware;
 
@@ -50,7 +53,47 @@ pub(super) fn make(
     let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(one).collect();
     let rest = calls.threads.last_is_rest();
     let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
-    Ok(Scheduling { rtos: run.system.clone(), threads, balance })
+    let timeline = calls.schedule.log.as_ref().map(|log| timeline(firmware, &run.machine.bus, log));
+    Ok(Scheduling { rtos: run.system.clone(), threads, balance, timeline })
+}
+
+fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Timeline {
+    let kept = log.kept(bus);
+    let worst = kept.worst.map(|worst| WorstLatency {
+        who: who(worst.who),
+        latency: extreme(firmware, bus, worst.time),
+    });
+    let segment = |segment: &schedule::Segment| Segment {
+        who: who(segment.who),
+        start: start(segment.start),
+        begin: moment(bus, segment.begin),
+        end: moment(bus, segment.end),
+        idle: segment.asleep,
+    };
+    Timeline {
+        begin: moment(bus, kept.begin),
+        end: moment(bus, kept.end),
+        worst,
+        segments: kept.segments.iter().map(segment).collect(),
+        dropped: kept.dropped,
+    }
+}
+
+pub(super) fn who(who: schedule::Who) -> Who {
+    match who {
+        schedule::Who::Thread(thread) => Who::Thread(thread),
+        schedule::Who::Handler(exception) => Who::Interrupt(exception),
+    }
+}
+
+fn start(start: schedule::Start) -> Start {
+    match start {
+        schedule::Start::Window => Start::Window,
+        schedule::Start::Reset => Start::Reset,
+        schedule::Start::Entered { latency, chained } => Start::Entered { latency, chained },
+        schedule::Start::Resumed => Start::Resumed,
+        schedule::Start::Switched { by_itself, waited } => Start::Switched { by_itself, waited },
+    }
 }
 
 /// A worst case with its time and function.

@@ -16,6 +16,15 @@ pub enum Limit {
 /// A place in the code: a symbol, or an address written as one (`0x080000c0`).
 pub type Spot = String;
 
+/// A part of the run for which to keep who ran when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelineSettings {
+    /// Around the worst latency instead of at the end.
+    pub worst: bool,
+    /// How much of it, in nanoseconds.
+    pub nanoseconds: u64,
+}
+
 /// Settings of a simulated run.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -37,6 +46,12 @@ pub struct Settings {
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
     pub run_on_after_fault: bool,
+    /// Keep who ran when.
+    pub timeline: Option<TimelineSettings>,
+    /// Only the thread or interrupt of this name is of interest: the worst latency is its own.
+    pub only: Option<String>,
+    /// Keep the counts of threads and interrupts apart.
+    pub apart: bool,
     /// Operating systems to look for.
     pub systems: Systems,
     /// Compile no hot code: the same figures, more slowly.
@@ -55,6 +70,9 @@ impl Default for Settings {
             serial: Vec::new(),
             strict: false,
             run_on_after_fault: false,
+            timeline: None,
+            only: None,
+            apart: false,
             systems: Systems::default(),
             interpret: false,
         }
@@ -86,6 +104,9 @@ impl Settings {
         }
         if self.run_on_after_fault {
             put("on-fault", "run".to_owned());
+        }
+        if let Some(only) = &self.only {
+            put("thread", only.clone());
         }
         match &self.systems {
             Systems::BuiltIn => None,

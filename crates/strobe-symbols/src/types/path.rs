@@ -5,6 +5,7 @@ use std::fmt;
 use super::TypeError;
 
 /// A name and what comes after it.
+#[derive(Debug)]
 pub(super) struct Path<'p> {
     pub(super) name: &'p str,
     pub(super) parts: Vec<Part<'p>>,
@@ -59,7 +60,7 @@ mod tests {
 
     #[test]
     fn paths_are_taken_apart() {
-        let path = Path::parse("ns::_kernel.cpus[12]->current").ok().expect("a path");
+        let path = Path::parse("ns::_kernel.cpus[12]->current").expect("a path");
         assert_eq!(path.name, "ns::_kernel");
         assert_eq!(path.parts, [Part::Member("cpus"), Part::Element(12), Part::Member("current")]);
         for wrong in ["", ".a", "a.", "a[", "a[b]", "a[-1]", "a b", "a..b", "a]"] {

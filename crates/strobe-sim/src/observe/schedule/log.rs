@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use super::{Extreme, Who};
 use crate::bus::Bus;
+use crate::observe::threads::Thread;
 
 /// Segments kept.
 const CAPACITY: usize = 1 << 16;
@@ -55,14 +56,24 @@ pub struct Segment {
 pub enum Keep {
     /// The end.
     Last,
-    /// Around the worst wake-up to run or, where nobody was woken up, the worst interrupt latency; with a name, only
-    /// of the threads of that name, with a number only of that exception.
-    Worst {
-        /// Threads.
-        thread: Option<String>,
-        /// Exceptions.
-        exception: Option<u16>,
+    /// Around the worst latency.
+    Worst(Whose),
+}
+
+/// Whose latencies count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// All threads' from wake-up to run or, where none was woken up, all interrupts'.
+    All,
+    /// Those of the threads of this name, or whose stack is here.
+    Thread {
+        /// Name.
+        name: String,
+        /// Where the stack is.
+        stack: std::ops::Range<u32>,
     },
+    /// Those of this exception.
+    Exception(u16),
 }
 
 /// The worst latency and who had it.
@@ -129,7 +140,7 @@ impl Log {
     /// The end of the run, by its clock, or what was kept around the worst latency.
     pub fn kept(&self, bus: &Bus) -> Kept {
         match self.keep {
-            Keep::Worst { .. } => self.kept.clone(),
+            Keep::Worst(_) => self.kept.clone(),
             Keep::Last => {
                 let end = self.last;
                 let until = bus.clocks.nanoseconds_at(end);
@@ -169,16 +180,16 @@ impl Log {
     }
 
     /// A latency has ended: is it the worst so far?
-    pub(super) fn judge(&mut self, who: Who, name: &str, time: Extreme, bus: &Bus) {
-        let Keep::Worst { thread, exception } = &self.keep else { return };
-        let wanted = match who {
-            Who::Thread(_) => {
-                exception.is_none() && thread.as_ref().is_none_or(|wanted| wanted == name)
+    pub(super) fn judge(&mut self, who: Who, thread: Option<&Thread>, time: Extreme, bus: &Bus) {
+        let Keep::Worst(whose) = &self.keep else { return };
+        let wanted = match (whose, who, thread) {
+            (Whose::All, Who::Thread(_), _) => true,
+            (Whose::All, Who::Handler(_), _) => self.interrupts,
+            (Whose::Exception(wanted), Who::Handler(exception), _) => *wanted == exception,
+            (Whose::Thread { name, stack }, _, Some(thread)) => {
+                thread.name == *name || stack.contains(&thread.top.wrapping_sub(1))
             }
-            Who::Handler(e) => match exception {
-                Some(wanted) => *wanted == e,
-                None => thread.is_none() && self.interrupts,
-            },
+            _ => false,
         };
         let first_wake = matches!(who, Who::Thread(_)) && std::mem::take(&mut self.interrupts);
         let worse = self.kept.worst.is_none_or(|worst| time.cycles > worst.time.cycles);
