@@ -3,7 +3,7 @@
 //! The host's own floating point does the work. Single-precision operands and what is computed of them fit
 //! a double, either exactly or, rounded to odd, with all that a later rounding to single needs (Boldo and
 //! Melquiond, "Emulation of FMA and correctly rounded sums", 2008). So every operation is one or two of
-//! the host's on doubles, and [`Fpu::round`] alone knows rounding modes, flushing to zero and the flags.
+//! the host's on doubles, and `Fpu::round` alone knows rounding modes, flushing to zero and the flags.
 //! Soft-float crates were considered: none has all of square root, four rounding modes and tininess
 //! detected before rounding, which is what Arm does.
 
