@@ -62,7 +62,6 @@ impl Chip {
                 multiplier_cycles: 1,
                 irq_lines: self.irq_lines,
                 priority_bits: v7m.then_some(self.priority_bits),
-                mpu_regions: None,
                 cpuid: match self.core {
                     CoreKind::CortexM0 => 0x410c_c200,
                     CoreKind::CortexM0plus => 0x410c_c601,

@@ -1,5 +1,6 @@
 //! Into handlers and out of them: cycles, order, frames with floating-point registers.
 
+use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::cortexm::{Machine, Stop};
 use strobe_sim::observe::{Access, Observer, Retired, Transfer, TransferKind};
@@ -22,7 +23,7 @@ impl Observer for Log {
         self.retired.push(*retired);
     }
 
-    fn transfer(&mut self, t: &Transfer) {
+    fn transfer(&mut self, t: &Transfer, _: &Bus) {
         if let TransferKind::ExceptionEntry { exception, pended_at, after, .. } = t.kind {
             self.entries.push((exception, t.now - pended_at, after));
         }
@@ -351,7 +352,7 @@ impl Observer for Loads {
         }
     }
 
-    fn transfer(&mut self, t: &Transfer) {
+    fn transfer(&mut self, t: &Transfer, _: &Bus) {
         if let TransferKind::ExceptionEntry { pended_at, .. } = t.kind {
             self.latency.push(t.now - pended_at);
         }
