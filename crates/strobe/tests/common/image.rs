@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::{By, EndReason, Record};
-use strobe_report::text::{Show, Tree};
+use strobe_report::text::{Rows, Show, Tree};
 use strobe_report::{Options, json, text};
 use strobe_sim::board::Board;
 use strobe_source::simulated::{self, Limit, Quiet, Settings};
@@ -107,7 +107,7 @@ fn check(record: &Record) {
 
 fn show(record: &Record) {
     for by in [By::Function, By::Line, By::Address] {
-        let show = Show { by, top: 5, tree: Some(Tree::default()), annotate: Vec::new() };
+        let show = Show { rows: Rows::By(by), top: 5, tree: Some(Tree::default()), annotate: Vec::new() };
         let mut out = Vec::new();
         text::report(record, &show, &Options::default(), &mut out)
             .expect("memory takes everything");
