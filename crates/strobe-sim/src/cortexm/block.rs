@@ -300,6 +300,9 @@ impl Blocks {
         let here = self.function(pc);
         let conditional = its.iter().any(|&it| it != 0);
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
+        // Words that it may read from flash.
+        let words = insns.iter().map(|&i| u32::from(timing.cost(i).load_store)).sum();
+        let waits = bus.accelerator.is_on() && words > 0;
         let insns_take_their_time = insns.iter().any(|i: &Insn| i.takes_its_time());
         let mut block = Block {
             start: pc,
@@ -310,7 +313,7 @@ impl Blocks {
             worst: if stop_here || asks {
                 u32::MAX
             } else {
-                worst_case(&insns, cycles + refill, bus)
+                worst_case(&insns, cycles + refill, words, bus)
             },
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
@@ -326,7 +329,7 @@ impl Blocks {
             stop_here,
             heat: 0,
             compiled: None,
-            plain: !conditional && !insns_take_their_time,
+            plain: !conditional && !insns_take_their_time && !waits,
             it: if conditional { its.into() } else { Box::default() },
         };
         block.idle = block.is_idle_loop();
@@ -377,17 +380,19 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 
 /// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
 /// start it end the fast path).
-fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
+fn worst_case(insns: &[Insn], cycles: u32, words: u32, bus: &Bus) -> u32 {
     let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
     let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
+    let lines = bus.accelerator.lines_in(4 * insns.len() as u32);
+    let accelerator = bus.accelerator.worst(lines, words);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
     let each = |insn: &Insn| {
         let most = if insn.takes_its_time() { MOST_FOR_OPERANDS } else { 0 };
         insn.transfers() * per_access + most
     };
     // The half cycle carried in may add one.
-    cycles + insns.iter().map(each).sum::<u32>() + jump.div_ceil(2) + 1
+    cycles + insns.iter().map(each).sum::<u32>() + accelerator + jump.div_ceil(2) + 1
 }
 
 #[cfg(test)]
