@@ -50,6 +50,7 @@ const ACCELERATED: &str = "
     buffer_lines = 1
     instruction_lines = 64
     data_lines = 8
+    ahead = 3
     origin = 'RM0090 3.5.2'
     why = 'lines'
 

@@ -220,6 +220,10 @@ pub struct AcceleratorEntry {
     /// Lines of the data cache; 0 if there is none.
     #[serde(default)]
     pub data_lines: u8,
+    /// Cycles that a line can be asked for before the core executes anything in it, at most: what the core's own
+    /// buffer bridges between lines.
+    #[serde(default)]
+    pub ahead: u8,
     /// Where the figures come from.
     pub origin: String,
     /// Why wait states cost what they cost, for reports.
@@ -228,9 +232,13 @@ pub struct AcceleratorEntry {
 
 impl AcceleratorEntry {
     pub(super) fn shape(&self) -> Shape {
-        let AcceleratorEntry { line_bytes, buffer_lines, instruction_lines, data_lines, .. } =
-            *self;
-        Shape { line_bytes, buffer_lines, instruction_lines, data_lines }
+        Shape {
+            line_bytes: self.line_bytes,
+            buffer_lines: self.buffer_lines,
+            instruction_lines: self.instruction_lines,
+            data_lines: self.data_lines,
+            ahead: self.ahead,
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Shape {
     pub instruction_lines: u8,
     /// Lines that the data cache holds.
     pub data_lines: u8,
+    /// Cycles that a line can be asked for before the core executes anything in it, at most.
+    pub ahead: u8,
 }
 
 /// A block's instructions in one line.
@@ -42,10 +44,6 @@ pub(crate) struct CodeLine {
 
 /// Code was arrived at by a jump, not from the line before.
 pub(crate) const JUMPED: u32 = u32::MAX;
-
-/// Cycles that the core asks for a line before it executes anything in it, at most: it holds three words (Arm
-/// knowledge base, 103488664).
-const FETCHED_AHEAD: u32 = 3;
 
 /// How the flash is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,7 +258,7 @@ impl Accelerator {
             return sum;
         };
         let lines = std::mem::take(lines);
-        let words = self.shape.map_or(0, |shape| shape.line_bytes / 4);
+        let (words, ahead) = self.shape.map_or((0, 0), |s| (s.line_bytes / 4, u32::from(s.ahead)));
         for &CodeLine { line, pc, cycles } in &lines {
             if arrived == JUMPED {
                 self.lead = 0;
@@ -280,7 +278,7 @@ impl Accelerator {
             let taken = if there { words } else { setting.period() };
             self.lead = match arrived {
                 JUMPED => 0,
-                _ => (arrived + self.lead).saturating_sub(taken).min(FETCHED_AHEAD),
+                _ => (arrived + self.lead).saturating_sub(taken).min(ahead),
             };
             self.latest_code = line;
             arrived = cycles;
@@ -364,15 +362,15 @@ impl Setting {
         if arrived == JUMPED {
             // RM0090 3.5.2: at least the wait states. Another read may have to end first; the prefetch may have it.
             let low = if self.prefetch && follows { 0 } else { states };
-            return Bounds { low, likely: states, high: 2 * states + 1 };
+            return Bounds { low, likely: states, high: 2 * states };
         }
-        let likely = if self.prefetch {
-            // Its read began when the line before was there.
-            u64::from(self.period().saturating_sub(arrived)).min(states)
-        } else {
-            states
-        };
-        Bounds { low: likely.saturating_sub(FETCHED_AHEAD.into()), likely, high: states }
+        if !self.prefetch {
+            // The core asks while it still has words to decode.
+            return Bounds { low: states.saturating_sub(2), likely: states, high: states + 1 };
+        }
+        // Its read began when the line before was there, give or take a cycle.
+        let likely = u64::from(self.period().saturating_sub(arrived)).min(states);
+        Bounds { low: likely.saturating_sub(1), likely, high: likely + 1 }
     }
 
     /// What a data read waits whose line is among those read last, or is not.
@@ -385,6 +383,6 @@ impl Setting {
             (false, _) => (states, states),
         };
         // A line of code may be under way.
-        Bounds { low, likely, high: 2 * states + 1 }
+        Bounds { low, likely, high: 2 * states }
     }
 }
