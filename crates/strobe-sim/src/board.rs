@@ -18,7 +18,7 @@ pub mod file;
 mod inherit;
 
 pub use chip::{Chip, Region};
-pub use file::{CoreEntry, FlashEntry, Kind};
+pub use file::{AcceleratorEntry, CoreEntry, FlashEntry, Kind};
 
 /// A board description, parsed and checked.
 #[derive(Debug, Clone)]
@@ -182,6 +182,11 @@ impl Board {
     /// Flash timing at each setting, with where the figures come from.
     pub fn flash_timing(&self) -> &[FlashEntry] {
         &self.file.flash.timing
+    }
+
+    /// The caches in front of the flash, if it has any.
+    pub fn accelerator(&self) -> Option<&AcceleratorEntry> {
+        self.file.flash.accelerator.as_ref()
     }
 
     /// Flash timing at one setting with the caches, if there are any, off.

@@ -12,6 +12,7 @@ mod bit_band;
 
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
+use crate::flash::accelerator::Accelerator;
 use crate::flash::{FlashCaches, FlashTiming};
 use crate::memory::{BusFault, Memory, MemoryKind};
 use crate::signal::{PinEdge, SignalId, Signals};
@@ -127,6 +128,8 @@ pub struct Bus {
     pub flash_state: (u8, bool),
     /// Caches of the flash interface as the firmware has set them.
     pub flash_caches: FlashCaches,
+    /// What stands between the core and flash with wait states, on parts that have it.
+    pub(crate) accelerator: Accelerator,
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
@@ -157,6 +160,12 @@ pub struct Bus {
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
 /// registers, not faults.
 const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// The address behind alias windows (alias base, size, target base).
+pub(crate) fn unalias(aliases: &[(u32, u32, u32)], address: u32) -> u32 {
+    let window = aliases.iter().find(|&&(base, size, _)| address.wrapping_sub(base) < size);
+    window.map_or(address, |&(base, _, target)| target + (address - base))
+}
 
 /// How far a load relative to the program counter reaches (ARMv7-M, LDR literal).
 const LITERAL_REACH: u32 = 4096;
@@ -191,6 +200,7 @@ impl Bus {
             flash_timing: FlashTiming::default(),
             flash_state: (0, false),
             flash_caches: FlashCaches::default(),
+            accelerator: Accelerator::default(),
             generation: 0,
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
@@ -216,12 +226,7 @@ impl Bus {
     }
 
     pub(crate) fn unalias(&self, address: u32) -> u32 {
-        for &(base, size, target) in &self.aliases {
-            if address.wrapping_sub(base) < size {
-                return target + (address - base);
-            }
-        }
-        address
+        unalias(&self.aliases, address)
     }
 
     /// The memory that holds `address`, after aliases.
@@ -501,14 +506,16 @@ impl Bus {
             .iter()
             .find(|s| (s.wait_states, s.prefetch, s.caches) == wanted)
             .map(|s| s.timing);
-        if found.is_none() && !self.flash_settings.is_empty() {
+        let priced = found.is_some() || self.accelerator.exists();
+        if !priced && !self.flash_settings.is_empty() {
             self.warnings.add(format!(
                 "the board file gives no timing for {wait_states} wait states with prefetch {}{caches}: cycles are counted without flash waits",
                 if prefetch { "on" } else { "off" }
             ));
         }
         let timing = found.unwrap_or_default();
-        if timing != self.flash_timing {
+        let other = self.accelerator.set(wait_states, prefetch, caches);
+        if other || timing != self.flash_timing {
             self.flash_timing = timing;
             self.flash_reads_wait = timing.data_read.high > 0;
             self.generation += 1;

@@ -10,6 +10,7 @@ use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::{CoreKind, Timing};
 use strobe_sim::cortexm::{CoreOptions, Machine, Stop};
+use strobe_sim::device::Size;
 use strobe_sim::memory::{Memory, MemoryKind};
 use strobe_sim::observe::calls::{CallTree, NodeKind, Now};
 use strobe_sim::observe::counts::{AddressCount, Counts, Share};
@@ -17,7 +18,7 @@ use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::Who;
 use strobe_synth::{Core, Options, Rng, Sequence};
 
-const FIRMWARE: [(&str, &str); 10] = [
+const FIRMWARE: [(&str, &str); 17] = [
     ("stm32f070cb", "threads"),
     ("stm32f070cb", "loop-0ws"),
     ("stm32f070cb", "loop-48mhz"),
@@ -28,7 +29,40 @@ const FIRMWARE: [(&str, &str); 10] = [
     ("cortex-m0", "generic-c"),
     ("cortex-m0", "crc-rs"),
     ("cortex-m0plus", "x25519-c"),
+    // Five wait states with prefetch and both caches, without prefetch, without each cache; seven with nothing.
+    ("accelerated 705", "x25519-c-m3"),
+    ("accelerated 705", "generic-c-m3"),
+    ("accelerated 705", "numbers-m4f"),
+    ("accelerated 605", "generic-c-m3"),
+    ("accelerated 505", "numbers-m4f"),
+    ("accelerated 305", "x25519-c-m3"),
+    ("accelerated 007", "numbers-m4f"),
 ];
+
+/// A Cortex-M4F behind the flash accelerator of an STM32F4, whose FLASH_ACR the tests set.
+const ACCELERATED: &str = "
+    base = 'cortex-m4f'
+    name = 'accelerated'
+    description = 'wait states'
+
+    [flash.accelerator]
+    line_bytes = 16
+    buffer_lines = 1
+    instruction_lines = 64
+    data_lines = 8
+    ahead = 3
+    origin = 'RM0090 3.5.2'
+    why = 'lines'
+
+    [[device]]
+    name = 'FLASH'
+    model = 'stm32f4-flash'
+    base = 0x4002_3c00
+    size = 0x400
+    bus = 'ahb'
+    irq = [4]
+    options = { max_hz = [100_000_000] }
+";
 
 /// Everything that a run shows.
 #[derive(Debug, PartialEq)]
@@ -52,7 +86,11 @@ struct Seen {
 fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> Seen {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/prebuilt");
     let elf = std::fs::read(format!("{root}/{firmware}.elf")).expect("bundled firmware");
-    let board = Board::builtin(board).expect("a bundled board");
+    let (board, acr) = match board.strip_prefix("accelerated ") {
+        None => (Board::builtin(board).expect("a bundled board"), None),
+        Some(acr) => (Board::parse(ACCELERATED).expect("a board"), Some(acr)),
+    };
+    let acr = acr.map(|acr| u32::from_str_radix(acr, 16).expect("a number"));
     let mut bus = board.build().expect("a good board");
     let program = Program::from_elf(&elf).expect("an ELF program");
     for (address, bytes) in program.image() {
@@ -67,6 +105,9 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     machine.set_compile_after(compile_after);
     machine.set_function_entries(functions.iter().map(|f| f.0).collect());
     machine.reset().expect("a vector table");
+    if let Some(acr) = acr {
+        machine.bus.write(0x4002_3c00, Size::Word, acr).expect("FLASH_ACR");
+    }
     let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
     machine.observer.1.0.start(pc, sp);
     machine.tell_apart();

@@ -3,14 +3,18 @@
 
 mod flow;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use strobe_model::{
     BlockCycles, Bounds, CYCLES_SCHEMA, Cause, CausedCycles, CycleRange, CyclesReport,
     FunctionCycles, InstructionCycles, LoopCycles, Record, RunCycles, SourceLine,
 };
 use strobe_sim::board::{Board, BoardError};
+use strobe_sim::cortexm::block::next_it;
 use strobe_sim::cortexm::decode::decode;
 use strobe_sim::cortexm::insn::Insn;
-use strobe_sim::cortexm::timing::Timing;
+use strobe_sim::cortexm::neighbours::Placed;
+use strobe_sim::cortexm::timing::{Cost, Timing};
 use strobe_sim::flash::{FlashTiming, HalfCycles};
 use strobe_sim::memory::MemoryKind;
 use strobe_symbols::{Firmware, Function, Instruction};
@@ -51,7 +55,7 @@ pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
     let function = request.function;
     let end = u32::try_from(function.end()).unwrap_or(u32::MAX);
     let listing: Vec<Instruction> = request.firmware.instructions(function.start..end).collect();
-    let steps: Vec<Step> = listing.iter().map(|i| pricer.step(i)).collect();
+    let steps = pricer.steps(&listing);
     let flow = Flow::new(&steps, function.start..end);
     let instructions = listing
         .iter()
@@ -128,12 +132,47 @@ impl Pricer {
         self.flash_range.contains(&u64::from(address))
     }
 
-    /// What an instruction does and costs.
-    fn step(&self, i: &Instruction) -> Step {
-        let (insn, size) =
-            decode(self.timing.kind.architecture(), i.address, i.halfwords[0], i.halfwords[1]);
-        let cost = self.timing.cost(insn);
-        let mut always = vec![caused(Cause::Execute, u64::from(cost.execute))];
+    /// What instructions do and cost, in the runs of code that they make: what one costs may depend on those before it.
+    fn steps(&self, listing: &[Instruction]) -> Vec<Step> {
+        let mut it = 0;
+        let placed: Vec<Placed> = listing
+            .iter()
+            .map(|i| {
+                let (architecture, [first, second]) =
+                    (self.timing.kind.architecture(), i.halfwords);
+                let (insn, size) = decode(architecture, i.address, first, second);
+                let conditional = it != 0;
+                let insn = if conditional && size == 2 { insn.inside_it_block() } else { insn };
+                it = next_it(it, insn);
+                Placed { insn, address: i.address, size, conditional }
+            })
+            .collect();
+        let targets: BTreeSet<u32> = placed.iter().filter_map(|p| p.insn.target()).collect();
+        let first: BTreeMap<u32, u32> =
+            listing.iter().map(|i| (i.address, i.halfwords[0].into())).collect();
+        let runs = placed.chunk_by(|a, b| !a.insn.ends_block() && !targets.contains(&b.address));
+        let costs = runs.flat_map(|run| self.timing.costs(run));
+        placed
+            .iter()
+            .zip(costs)
+            .map(|(placed, mut cost)| {
+                if let Some(target) = placed.insn.target() {
+                    cost.refill += self.timing.refill_early_at(target, first.get(&target).copied());
+                }
+                self.step(placed, cost)
+            })
+            .collect()
+    }
+
+    fn step(&self, placed: &Placed, cost: Cost) -> Step {
+        let Placed { insn, address, size, .. } = *placed;
+        let mut always = Vec::new();
+        if cost.execute > 0 {
+            always.push(caused(Cause::Execute, u64::from(cost.execute)));
+        }
+        if cost.fetch > 0 {
+            always.push(caused(Cause::FetchWait, u64::from(cost.fetch)));
+        }
         if cost.load_store > 0 {
             always.push(caused(Cause::LoadStore, u64::from(cost.load_store)));
         }
@@ -149,8 +188,8 @@ impl Pricer {
         }
         let sometimes = self.data_waits(insn, u64::from(cost.load_store));
         Step {
-            address: i.address,
-            end: i.address.wrapping_add(size),
+            address,
+            end: address.wrapping_add(size),
             insn,
             straight: total(&always, &sometimes),
             always,

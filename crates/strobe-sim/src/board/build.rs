@@ -6,6 +6,7 @@ use super::BoardError;
 use super::file::{BusKind, DeviceEntry, File, Kind, MemoryEntry};
 use crate::bus::{Bus, FlashSetting, Slave, Slot};
 use crate::device::{Create, Device, DeviceId, models};
+use crate::flash::accelerator::Accelerator;
 use crate::memory::{Memory, MemoryKind};
 use crate::unmodelled::Unmodelled;
 
@@ -24,6 +25,10 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.apb_wait = file.bus.apb_wait;
     bus.answer_unclocked = file.bus.answer_unclocked;
     bus.flash_settings = flash_settings(file);
+    if let Some(entry) = &file.flash.accelerator {
+        let bytes = bus.flash.data.len() as u32;
+        bus.accelerator = Accelerator::new(entry.shape(), bus.flash.base, bytes);
+    }
     let resets: BTreeMap<u32, u32> =
         file.reset_value.iter().map(|r| (r.address, r.value)).collect();
     bus.unmodelled = Unmodelled::new(file.ready.clone(), resets);

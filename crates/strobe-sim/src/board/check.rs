@@ -97,6 +97,19 @@ fn check_memories(file: &File) -> Result<(), BoardError> {
 }
 
 fn check_flash(file: &File) -> Result<(), BoardError> {
+    if let Some(entry) = &file.flash.accelerator {
+        let bad =
+            |key, problem| Err(BoardError::value(format!("flash.accelerator: {key}"), problem));
+        if !entry.line_bytes.is_power_of_two() || !(4..=64).contains(&entry.line_bytes) {
+            return bad("line_bytes", "needs a power of two from 4 to 64");
+        }
+        if entry.buffer_lines == 0 {
+            return bad("buffer_lines", "needs at least 1");
+        }
+        if entry.buffer_lines.max(entry.instruction_lines) > 254 {
+            return bad("instruction_lines", "and buffer_lines are at most 254");
+        }
+    }
     for entry in &file.flash.timing {
         let setting = format!("flash.timing with wait_states = {}", entry.wait_states);
         entry.timing().map_err(|key| {

@@ -13,6 +13,7 @@ use crate::cortexm::timing::CoreKind;
 use strobe_model::Bounds;
 
 use crate::clock::Gate;
+use crate::flash::accelerator::Shape;
 use crate::flash::{FlashCaches, FlashTiming, Penalty};
 use crate::unmodelled::ReadyRule;
 
@@ -201,6 +202,44 @@ pub struct FlashSection {
     /// One entry per setting of the flash controller.
     #[serde(default)]
     pub timing: Vec<FlashEntry>,
+    /// Caches in front of the flash, whose state decides what wait states cost.
+    pub accelerator: Option<AcceleratorEntry>,
+}
+
+/// A flash accelerator, for any number of wait states.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceleratorEntry {
+    /// Bytes that the flash reads at once; a power of two from 4 to 64.
+    pub line_bytes: u32,
+    /// Lines that are held without a cache, the one in use among them; at least 1.
+    pub buffer_lines: u8,
+    /// Lines of the instruction cache, at most 254; 0 if there is none.
+    #[serde(default)]
+    pub instruction_lines: u8,
+    /// Lines of the data cache; 0 if there is none.
+    #[serde(default)]
+    pub data_lines: u8,
+    /// Cycles that a line can be asked for before the core executes anything in it, at most: what the core's own
+    /// buffer bridges between lines.
+    #[serde(default)]
+    pub ahead: u8,
+    /// Where the figures come from.
+    pub origin: String,
+    /// Why wait states cost what they cost, for reports.
+    pub why: String,
+}
+
+impl AcceleratorEntry {
+    pub(super) fn shape(&self) -> Shape {
+        Shape {
+            line_bytes: self.line_bytes,
+            buffer_lines: self.buffer_lines,
+            instruction_lines: self.instruction_lines,
+            data_lines: self.data_lines,
+            ahead: self.ahead,
+        }
+    }
 }
 
 /// What the flash costs at one setting, in core cycles.

@@ -80,6 +80,8 @@ pub struct Block {
     pub(crate) it: Box<[u8]>,
     /// No conditions and no time that depends on operands: every run does and costs the same.
     pub(crate) plain: bool,
+    /// A multiplication's time depends on its operands, which only the interpreter looks at.
+    pub(crate) multiplies_long: bool,
 }
 
 impl Meta {
@@ -284,7 +286,7 @@ impl Blocks {
         let last = *insns.last()?;
         let mut costs = timing.costs(&code);
         if let (Some(target), Some(cost)) = (last.target(), costs.last_mut()) {
-            cost.refill += timing.refill_at(target, bus.peek(target, Size::Half));
+            cost.refill += timing.refill_early_at(target, bus.peek(target, Size::Half));
         }
         let meta: Vec<Meta> = (code.iter().zip(costs))
             .map(|(placed, cost)| Meta {
@@ -300,7 +302,12 @@ impl Blocks {
         let here = self.function(pc);
         let conditional = its.iter().any(|&it| it != 0);
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
-        let insns_take_their_time = insns.iter().any(|i: &Insn| i.takes_its_time());
+        // Words that it may read from flash.
+        let words = insns.iter().map(|&i| u32::from(timing.cost(i).load_store)).sum();
+        let waits = bus.accelerator.is_on() && words > 0;
+        let insns_take_their_time = insns.iter().any(|&i| timing.varies(i));
+        let multiplies_long =
+            insns.iter().any(|&i| timing.varies(i) && !matches!(i, Insn::Divide { .. }));
         let mut block = Block {
             start: pc,
             end: at,
@@ -310,7 +317,7 @@ impl Blocks {
             worst: if stop_here || asks {
                 u32::MAX
             } else {
-                worst_case(&insns, cycles + refill, bus)
+                worst_case(&insns, cycles + refill, words, bus, timing)
             },
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
@@ -326,7 +333,8 @@ impl Blocks {
             stop_here,
             heat: 0,
             compiled: None,
-            plain: !conditional && !insns_take_their_time,
+            plain: !conditional && !insns_take_their_time && !waits,
+            multiplies_long,
             it: if conditional { its.into() } else { Box::default() },
         };
         block.idle = block.is_idle_loop();
@@ -360,7 +368,7 @@ pub(crate) fn acts_unprivileged(first: u32, second: u32) -> bool {
 }
 
 /// ITSTATE behind an instruction (ITAdvance, A7.3.3 of DDI 0403).
-fn next_it(it: u8, insn: Insn) -> u8 {
+pub fn next_it(it: u8, insn: Insn) -> u8 {
     match insn {
         Insn::It { state } => state,
         _ if it & 7 == 0 => 0,
@@ -377,17 +385,19 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 
 /// An upper bound on a block's cycles whatever its accesses meet, bus contention aside (events that
 /// start it end the fast path).
-fn worst_case(insns: &[Insn], cycles: u32, bus: &Bus) -> u32 {
+fn worst_case(insns: &[Insn], cycles: u32, words: u32, bus: &Bus, timing: &Timing) -> u32 {
     let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
     let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
     let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
+    let lines = bus.accelerator.lines_in(4 * insns.len() as u32);
+    let accelerator = bus.accelerator.worst(lines, words);
     let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
     let each = |insn: &Insn| {
-        let most = if insn.takes_its_time() { MOST_FOR_OPERANDS } else { 0 };
+        let most = if timing.varies(*insn) { MOST_FOR_OPERANDS } else { 0 };
         insn.transfers() * per_access + most
     };
     // The half cycle carried in may add one.
-    cycles + insns.iter().map(each).sum::<u32>() + jump.div_ceil(2) + 1
+    cycles + insns.iter().map(each).sum::<u32>() + accelerator + jump.div_ceil(2) + 1
 }
 
 #[cfg(test)]

@@ -67,6 +67,7 @@ impl<O: Observer> Machine<O> {
                 return Ok(());
             }
         }
+        self.bus.accelerator.goes_on(id);
         let block = &self.blocks.all[id as usize];
         if O::FLOW && block.falls_into_function {
             let from = block.address(count - 1);
@@ -157,6 +158,7 @@ impl<O: Observer> Machine<O> {
         self.now += u64::from(meta.cost.straight()) + u64::from(meta.data_wait.likely / 2);
         if jumped {
             self.now += u64::from(meta.cost.refill);
+            self.bus.accelerator.jumped();
         }
         if self.blocks.all[id as usize].idle {
             self.asleep += self.now - start;

@@ -221,6 +221,8 @@ pub(crate) struct FastPort<'a> {
     pub(crate) bus: &'a mut Bus,
     /// What the last instruction's time depends on, if it does.
     pub(crate) spent: Option<Work>,
+    /// What it waited for data in flash.
+    pub(crate) waited: Bounds,
 }
 
 impl Port for FastPort<'_> {
@@ -251,6 +253,9 @@ impl Port for FastPort<'_> {
         if !self.bus.flash_reads_wait
             && let Some(value) = self.bus.flash.read(address, size)
         {
+            if self.bus.accelerator.is_on() {
+                self.waited += self.bus.accelerator.read(address);
+            }
             return Ok(value);
         }
         self.bus.more_ram().find_map(|(_, memory)| memory.read(address, size)).ok_or(Miss)
@@ -258,11 +263,13 @@ impl Port for FastPort<'_> {
 
     #[inline(always)]
     fn literal(&mut self, address: u32) -> Result<u32, Miss> {
-        self.bus
-            .flash
-            .read(address, Size::Word)
-            .or_else(|| self.bus.ram.read(address, Size::Word))
-            .ok_or(Miss)
+        if let Some(value) = self.bus.flash.read(address, Size::Word) {
+            if self.bus.accelerator.is_on() {
+                self.waited += self.bus.accelerator.read(address);
+            }
+            return Ok(value);
+        }
+        self.bus.ram.read(address, Size::Word).ok_or(Miss)
     }
 
     #[inline(always)]
@@ -347,7 +354,10 @@ impl CarefulPort<'_> {
     }
 
     fn wait_for(&mut self, address: u32) -> Option<Wait> {
-        let (cause, b) = if super::block::in_flash(address, self.bus) {
+        let real = self.bus.unalias(address);
+        let (cause, b) = if self.bus.accelerator.is_on() && self.bus.flash.contains(real) {
+            (Cause::DataWait, self.bus.accelerator.read(real))
+        } else if super::block::in_flash(address, self.bus) {
             let cost = self.bus.flash_timing.data_read;
             (Cause::DataWait, bounds(cost, self.carry.take(cost)))
         } else if PPB.contains(&address) || self.bus.is_ram(address) {
@@ -555,6 +565,13 @@ impl Port for CarefulPort<'_> {
         self.check(address, Size::Word, Purpose::Load)?;
         self.bus.pc = self.pc;
         let read = self.bus.peek(address, Size::Word);
+        let real = self.bus.unalias(address);
+        if self.bus.accelerator.is_on() && self.bus.flash.contains(real) {
+            let wait = Wait::of(Cause::DataWait, self.bus.accelerator.read(real));
+            self.data_wait.low += wait.low;
+            self.data_wait.likely += wait.likely;
+            self.data_wait.high += wait.high;
+        }
         self.bus.now = self.start + 2;
         let value = match read {
             Some(value) => value,

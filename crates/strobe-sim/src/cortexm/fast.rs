@@ -21,6 +21,10 @@ impl<O: Observer> Machine<O> {
                 self.cpu.pc = block.start;
                 return Ok(());
             }
+            if !self.bus.accelerator.has(id) {
+                self.fetch(id);
+            }
+            let block = &self.blocks.all[id as usize];
             let left = match block.compiled {
                 Some(code) => self.run_compiled(code),
                 None => self.interpret(id),
@@ -36,10 +40,19 @@ impl<O: Observer> Machine<O> {
         }
     }
 
+    /// A block begins: pays for the lines of flash that the accelerator lacks.
+    #[cold]
+    pub(super) fn fetch(&mut self, id: BlockId) {
+        let wait = self.bus.accelerator.fetch(id);
+        self.now += wait.likely;
+        self.slack.0 += wait.likely - wait.low;
+        self.slack.1 += wait.high - wait.likely;
+    }
+
     /// Runs one block that fits before the horizon, instruction by instruction.
     fn interpret(&mut self, id: BlockId) -> Left {
         let block = &self.blocks.all[id as usize];
-        let mut port = FastPort { bus: &mut self.bus, spent: None };
+        let mut port = FastPort { bus: &mut self.bus, spent: None, waited: Bounds::exact(0) };
         let end = if block.plain {
             straight(&mut self.cpu, &mut port, block)
         } else {
@@ -73,6 +86,7 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         match end {
             End::Next => {
+                self.bus.accelerator.goes_on(id);
                 let known = block.next;
                 if O::FLOW && block.falls_into_function {
                     let from = block.address(block.insns.len() - 1);
@@ -82,6 +96,7 @@ impl<O: Observer> Machine<O> {
                 if known == NONE { self.find_next(id) } else { known }
             }
             End::Direct => {
+                self.bus.accelerator.jumped();
                 let known = block.target;
                 if (O::FLOW && block.is_transfer) || !block.target_wait.is_zero() {
                     self.arrive_direct(id);
@@ -91,6 +106,7 @@ impl<O: Observer> Machine<O> {
             End::Indirect(value) => {
                 let (from, last) =
                     (block.address(block.body as usize), block.insns[block.body as usize]);
+                self.bus.accelerator.jumped();
                 self.arrive_indirect(value, from, last);
                 self.blocks.lookup(self.cpu.pc, &self.bus)
             }

@@ -370,11 +370,6 @@ impl Insn {
         }
     }
 
-    /// Whether its time depends on its operands' values.
-    pub fn takes_its_time(self) -> bool {
-        matches!(self, Insn::Divide { .. } | Insn::LongMul { .. })
-    }
-
     /// A direct branch that may not be taken.
     pub fn is_conditional_branch(self) -> bool {
         matches!(self, Insn::BCond { .. } | Insn::Cbz { .. })

@@ -4,7 +4,7 @@
 //! They are accounted for like any other block; what a run did otherwise is noted on the way and settled
 //! behind it.
 
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 
 use super::block::{Block, BlockId};
 use super::core::{FastPort, Machine};
@@ -22,13 +22,22 @@ pub(crate) struct Deviations {
     skipped: Vec<usize>,
     /// Times that depend on operands, by the instruction's place.
     spent: Vec<(usize, Work)>,
+    /// Waits for data in flash, likewise.
+    waited: Vec<(usize, Bounds)>,
 }
 
 impl Deviations {
+    fn wait(&mut self, at: usize, port: &mut FastPort) {
+        if port.waited.high > 0 {
+            self.waited.push((at, std::mem::take(&mut port.waited)));
+        }
+    }
+
     /// Of a run that has done nothing otherwise so far.
     pub(super) fn clear(&mut self) {
         self.skipped.clear();
         self.spent.clear();
+        self.waited.clear();
     }
 }
 
@@ -51,10 +60,12 @@ pub(super) fn run(
         }
         if at == body {
             let end = jump(cpu, port, insn, block.end).ok_or(at)?;
+            deviations.wait(at, port);
             cpu.it = block.it_at(at + 1);
             return Ok(end);
         }
         exec(cpu, port, insn).map_err(|_| at)?;
+        deviations.wait(at, port);
         if let Some(work) = port.spent.take() {
             deviations.spent.push((at, work));
         }
@@ -82,6 +93,11 @@ impl<O: Observer> Machine<O> {
             let (at, work) = self.deviations.spent[i];
             let pc = self.blocks.all[id as usize].address(at);
             self.add_wait(pc, Wait::of(Cause::Execute, self.timing.extra(work)));
+        }
+        for i in 0..self.deviations.waited.len() {
+            let (at, wait) = self.deviations.waited[i];
+            let pc = self.blocks.all[id as usize].address(at);
+            self.add_wait(pc, Wait::of(Cause::DataWait, wait));
         }
     }
 }

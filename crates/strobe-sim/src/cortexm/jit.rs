@@ -12,6 +12,7 @@ mod code;
 mod effect;
 mod flags;
 mod float;
+mod lines;
 mod memory;
 mod ops;
 mod region;
@@ -187,6 +188,8 @@ impl<O: Observer> Machine<O> {
             flash: self.bus.flash.data.as_ptr(),
             slots: region.slots.as_mut_ptr(),
             events: region.events.as_mut_ptr(),
+            stamps: self.bus.accelerator.stamps.as_ptr(),
+            accelerator: &raw mut self.bus.accelerator,
         };
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
@@ -210,6 +213,7 @@ impl<O: Observer> Machine<O> {
     /// Forgets everything decoded and compiled, as the observer has to.
     pub(super) fn forget_code(&mut self) {
         self.take_counts();
+        self.bus.accelerator.forget_blocks();
         self.jit.clear();
         self.resume = None;
         self.observer.forget();
@@ -224,6 +228,9 @@ impl<O: Observer> Machine<O> {
 
     /// Hands the observer what compiled code has counted.
     pub(super) fn take_counts(&mut self) {
+        for (pc, cause, wait) in self.bus.accelerator.take_waits() {
+            self.observer.wait(pc, Wait::of(cause, wait));
+        }
         for region in &mut self.jit.regions {
             for (at, &id) in region.blocks.iter().enumerate() {
                 let slot = std::mem::take(&mut region.slots[at]);

@@ -15,6 +15,7 @@ use super::core::{Machine, Sleep};
 use super::fault::{Fault, FaultReport};
 use super::mpu::Purpose;
 use super::system::ResetRequest;
+use crate::bus::{Bus, unalias};
 use crate::device::{ResetCause, Size};
 use crate::flash::HalfCycles;
 use crate::memory::BusFault;
@@ -140,6 +141,9 @@ impl<O: Observer> Machine<O> {
             }
             skip_stop = None;
             if block.idle {
+                if !self.bus.accelerator.has(id) {
+                    self.fetch(id);
+                }
                 match self.spin(id) {
                     Ok(true) => continue,
                     Ok(false) => {}
@@ -151,6 +155,9 @@ impl<O: Observer> Machine<O> {
             let carefully = O::EACH || O::ACCESSES || !fits || self.guarded.everywhere;
             let carefully = carefully || self.cpu.resume_at != 0;
             let result = if carefully || self.now < self.bus.contended_until {
+                if !self.bus.accelerator.has(id) {
+                    self.fetch(id);
+                }
                 self.run_carefully(id, 0)
             } else {
                 self.run_blocks(id)
@@ -309,6 +316,17 @@ impl<O: Observer> Machine<O> {
         Ok(times > 0)
     }
 
+    /// Tells the flash accelerator which lines a block needs.
+    fn note_lines(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let Bus { accelerator, aliases, .. } = &mut self.bus;
+        let insns = block.meta.iter().enumerate().map(|(at, meta)| {
+            let pc = block.address(at);
+            (unalias(aliases, pc), u32::from(meta.size), meta.straight(), pc)
+        });
+        accelerator.add_block(id, insns);
+    }
+
     /// The block that begins at the program counter, in the IT state there.
     pub(super) fn lookup(&self) -> BlockId {
         match self.cpu.it {
@@ -346,6 +364,7 @@ impl<O: Observer> Machine<O> {
             let size = block.end.wrapping_sub(block.start);
             self.bus.note_writable_code(real, real.wrapping_add(size));
         }
+        self.note_lines(id);
         if O::COUNTS {
             self.observer.decoded(id, &self.blocks.all[id as usize]);
         }

@@ -165,11 +165,26 @@ impl Timing {
         }
     }
 
-    /// Further cycles of a jump to an instruction whose first halfword this is: the first fetch brings only
-    /// half of a 32-bit instruction in the middle of a word (measured on M3 and M4).
-    pub(crate) fn refill_at(&self, target: u32, first: Option<u32>) -> u8 {
+    /// Further cycles of a jump to a computed address, where the first halfword of an instruction is this: the first
+    /// fetch brings only half of a 32-bit instruction in the middle of a word (measured on M3 and M4).
+    pub fn refill_at(&self, target: u32, first: Option<u32>) -> u8 {
         let wide = first.is_some_and(|half| half >> 11 & 0x1f >= 0x1d);
         u8::from(self.kind.architecture().v7m && target & 2 != 0 && wide)
+    }
+
+    /// The same of a branch whose target its encoding tells.
+    pub fn refill_early_at(&self, target: u32, first: Option<u32>) -> u8 {
+        let middle = self.kind.architecture().v7m && target & 2 != 0;
+        u8::from(middle) + self.refill_at(target, first)
+    }
+
+    /// Whether its time depends on its operands' values: divisions, and the long multiplications of an M3.
+    pub fn varies(&self, insn: Insn) -> bool {
+        match insn {
+            Insn::Divide { .. } => true,
+            Insn::LongMul { .. } => self.kind == CoreKind::CortexM3,
+            _ => false,
+        }
     }
 
     /// What the operands add to an instruction's table row.

@@ -152,6 +152,9 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
         Cause::FetchWait | Cause::DataWait => {
             let bus = &run.machine.bus;
             let (wait_states, prefetch) = bus.flash_state;
+            if let Some(entry) = board.accelerator().filter(|_| wait_states > 0) {
+                return entry.why.clone();
+            }
             board.flash_timing_with(wait_states, prefetch, bus.flash_caches).map_or_else(
                 || {
                     "accesses through the peripheral bridge wait; no manual says how long"
@@ -172,13 +175,16 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
         Cause::ExceptionExit => "the manual gives no figure for leaving a handler".to_owned(),
         _ => "modelled".to_owned(),
     };
+    let waits = board.accelerator().is_some() && run.machine.bus.flash_state.0 > 0;
     let causes: Vec<ModelledCause> = Cause::ALL
         .into_iter()
         .filter_map(|cause| {
             let (low, high) = counts.slack(cause);
             let likely = by_cause[cause];
             let cycles = Bounds { low: likely.saturating_sub(low), likely, high: likely + high };
-            (low + high > 0).then(|| ModelledCause { cause, cycles, why: why(cause) })
+            // Even where everything was in the cache, that is the model's word.
+            let modelled = cause == Cause::FetchWait && waits;
+            (low + high > 0 || modelled).then(|| ModelledCause { cause, cycles, why: why(cause) })
         })
         .collect();
     if causes.is_empty() { Trust::Exact } else { Trust::Modelled { causes } }

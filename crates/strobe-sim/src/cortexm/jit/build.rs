@@ -23,6 +23,7 @@ use crate::cortexm::cpu::Cpu;
 use crate::cortexm::insn::{Insn, NO_REG};
 use crate::cortexm::run::EXC_RETURN;
 use crate::flash::HalfCycles;
+use crate::flash::accelerator::JUMPED;
 
 /// Builds the function of a region.
 pub(super) fn function(
@@ -67,7 +68,7 @@ pub(super) fn function(
         flash,
         slots,
         events,
-        alone: None,
+        signatures: Vec::new(),
         call_convention: host.default_call_conv,
         fp_checked: false,
         used: 0,
@@ -125,8 +126,8 @@ pub(super) struct Build<'a> {
     pub(super) flash: Value,
     slots: Value,
     pub(super) events: Value,
-    /// The signature of the function that executes one instruction.
-    pub(super) alone: Option<SigRef>,
+    /// Signatures of the functions that are called, by the types of their arguments.
+    pub(super) signatures: Vec<(Vec<Type>, SigRef)>,
     pub(super) call_convention: CallConv,
     /// The block has found the floating-point unit ready.
     pub(super) fp_checked: bool,
@@ -252,7 +253,10 @@ impl Build<'_> {
     fn go_on(&mut self) {
         self.pay(offset_of!(Slot, straight), false);
         match self.plan.blocks[self.at.0].next {
-            Some(to) => self.continue_at(to),
+            Some(to) => {
+                let arrived = self.bus.accelerator.cycles_at_end(self.plan.blocks[self.at.0].id);
+                self.continue_at(to, arrived);
+            }
             None => self.leave_with(ExitKind::Next),
         }
     }
@@ -264,7 +268,7 @@ impl Build<'_> {
         match member.target {
             Some(to) => {
                 self.wait_for_target(member.block.target_wait);
-                self.continue_at(to);
+                self.continue_at(to, JUMPED);
             }
             None => self.leave_with(ExitKind::Direct),
         }
@@ -374,8 +378,9 @@ impl Build<'_> {
         self.add_value_to(self.frame, offset + 8, high);
     }
 
-    /// Goes on with another block of the region, if it fits before the horizon.
-    fn continue_at(&mut self, to: usize) {
+    /// Goes on with another block of the region, if it fits before the horizon. `arrived`: cycles in the line of flash
+    /// before it, if the core comes from there.
+    fn continue_at(&mut self, to: usize, arrived: u32) {
         let block = self.plan.blocks[to].block;
         let budget = self.b.use_var(self.state.budget);
         let fits = IntCC::SignedGreaterThanOrEqual;
@@ -385,12 +390,14 @@ impl Build<'_> {
         let flags = self.flags;
         self.b.switch_to_block(late);
         self.b.set_cold_block(late);
+        self.arrive(arrived);
         let from = std::mem::replace(&mut self.at, (to, 0));
         self.leave_with(ExitKind::Horizon);
         self.at = from;
         self.flags = flags;
         self.b.switch_to_block(on);
         self.keep_flags(flags::needed(block));
+        self.fetch(self.plan.blocks[to].id, arrived);
         self.b.ins().jump(self.labels[to], &[]);
     }
 

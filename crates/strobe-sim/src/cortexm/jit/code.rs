@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code)]
 
+use strobe_model::Bounds;
+
 use cranelift_codegen::ir::{AbiParam, Function, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_codegen::settings::{self, Configurable};
@@ -15,6 +17,7 @@ use crate::cortexm::exec::{Port, Work, exec};
 use crate::cortexm::fault::Fault;
 use crate::cortexm::insn::Insn;
 use crate::device::Size;
+use crate::flash::accelerator::Accelerator;
 
 /// What compiled code reads and writes besides the registers.
 #[repr(C)]
@@ -35,6 +38,9 @@ pub(super) struct Frame {
     pub(super) more: [*mut u8; MOST_MEMORIES],
     pub(super) slots: *mut Slot,
     pub(super) events: *mut Event,
+    /// The flash accelerator, and the stamps that it keeps by block.
+    pub(super) accelerator: *mut Accelerator,
+    pub(super) stamps: *const u64,
 }
 
 /// Why compiled code returned. The number is part of what it returns.
@@ -104,6 +110,39 @@ unsafe extern "C" fn alone(cpu: *mut Cpu, insn: *const Insn) {
     debug_assert!(done.is_ok(), "{insn:?} uses memory");
 }
 
+/// A block begins whose lines the accelerator may lack; `arrived` as [`Accelerator::arrived`]. Returns the cycles that
+/// it waits, likely figure: called from compiled code.
+pub(super) const FETCH: unsafe extern "C" fn(*mut Frame, u32, u32) -> i64 = fetch;
+
+unsafe extern "C" fn fetch(frame: *mut Frame, block: u32, arrived: u32) -> i64 {
+    // SAFETY: compiled code passes the frame that `Code::run` borrowed for it; nothing else refers to it or to its
+    // accelerator meanwhile. Block numbers are those that the stamps were made for.
+    let frame = unsafe { &mut *frame };
+    let accelerator = unsafe { &mut *frame.accelerator };
+    accelerator.arrived = arrived;
+    let wait = accelerator.fetch(block);
+    frame.wait(wait)
+}
+
+/// The instruction at `pc` reads so many bytes at an address in flash; otherwise as [`FETCH`].
+pub(super) const READ: unsafe extern "C" fn(*mut Frame, u32, u32, u32) -> i64 = read;
+
+unsafe extern "C" fn read(frame: *mut Frame, pc: u32, address: u32, bytes: u32) -> i64 {
+    // SAFETY: as in `fetch`.
+    let frame = unsafe { &mut *frame };
+    let accelerator = unsafe { &mut *frame.accelerator };
+    let wait = accelerator.read_span(pc, address, bytes);
+    frame.wait(wait)
+}
+
+impl Frame {
+    fn wait(&mut self, wait: Bounds) -> i64 {
+        self.slack.0 += wait.likely - wait.low;
+        self.slack.1 += wait.high - wait.likely;
+        wait.likely as i64
+    }
+}
+
 /// No memory at all.
 struct NoMemory;
 
@@ -141,7 +180,8 @@ impl Code {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; `frame.slots` at the region's own
         // block numbers, and `frame.events` at its
-        // plan's events, for which `Region` holds one each; guest memory through `frame.ram`,
+        // plan's events, for which `Region` holds one each; `frame.accelerator`, and its stamps at numbers of blocks that it
+        // was told of; guest memory through `frame.ram`,
         // `frame.flash` and `frame.more` after comparing the offset with the length that the memory had when the code was
         // made (`memory::pointer`), and memories never change size. An entry number that does not exist
         // leaves at once.

@@ -116,10 +116,14 @@ impl Build<'_> {
         let found = self.b.create_block();
         let at = self.b.append_block_param(found, types::I64);
         for (memory, base) in memories {
-            let (fits, offset) = self.offset(address, span, memory);
+            let is_flash = std::ptr::eq(memory, &raw const self.bus.flash);
+            let (fits, offset, short) = self.offset(address, span, memory);
             let [here, other] = [self.b.create_block(), self.b.create_block()];
             self.b.ins().brif(fits, here, &[], other, &[]);
             self.b.switch_to_block(here);
+            if is_flash {
+                self.read_flash(address, short, span.bytes);
+            }
             let base = match base {
                 Base::Value(value) => value,
                 Base::Frame(at) => self.further_memory(at),
@@ -133,8 +137,8 @@ impl Build<'_> {
         at
     }
 
-    /// Whether an aligned span lies in a memory, and the offset of its start there.
-    fn offset(&mut self, address: Value, span: Span, memory: &Memory) -> (Value, Value) {
+    /// Whether an aligned span lies in a memory, and the offset of its start there, in 64 and in 32 bits.
+    fn offset(&mut self, address: Value, span: Span, memory: &Memory) -> (Value, Value, Value) {
         let offset = {
             let base = self.constant(memory.base);
             self.b.ins().isub(address, base)
@@ -149,7 +153,7 @@ impl Build<'_> {
             >> span.align;
         let limit = self.b.ins().iconst(types::I32, spans as u32 as i64);
         let fits = self.b.ins().icmp(IntCC::UnsignedLessThan, key, limit);
-        let offset = self.b.ins().uextend(types::I64, offset);
-        (fits, offset)
+        let wide = self.b.ins().uextend(types::I64, offset);
+        (fits, wide, offset)
     }
 }

@@ -279,7 +279,12 @@ impl Build<'_> {
             LdrLit { t, address } => {
                 let value = match self.bus.flash.read(address, Size::Word) {
                     // What a literal in flash holds never changes.
-                    Some(value) => self.constant(value),
+                    Some(value) => {
+                        let offset = self.constant(address.wrapping_sub(self.bus.flash.base));
+                        let address = self.constant(address);
+                        self.read_flash(address, offset, 4);
+                        self.constant(value)
+                    }
                     None => self.load_ram_at(address),
                 };
                 self.set(t, value);

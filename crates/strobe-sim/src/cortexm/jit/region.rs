@@ -144,9 +144,7 @@ impl Block {
 
     /// Neither begins nor ends inside an IT block, and its times can be had from compiled code.
     fn is_outside_it(&self) -> bool {
-        let divides = |i: &Insn| !matches!(i, Insn::Divide { .. });
-        let known = self.plain || !self.insns.iter().any(|i| i.takes_its_time() && divides(i));
-        known && self.it_at(0) == 0 && self.it_at(self.insns.len()) == 0
+        !self.multiplies_long && self.it_at(0) == 0 && self.it_at(self.insns.len()) == 0
     }
 
     fn is_call(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value, types};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Value, types};
 
 use super::build::{Build, trusted};
 use super::code::{self, Frame};
@@ -93,12 +93,22 @@ impl Build<'_> {
         let insn = &raw const self.plan.blocks[self.at.0].block.insns[self.at.1];
         let insn = self.b.ins().iconst(types::I64, insn as i64);
         let function = self.b.ins().iconst(types::I64, code::ALONE as usize as i64);
-        let signature = *self.alone.get_or_insert_with(|| {
-            let mut signature = Signature::new(self.call_convention);
-            signature.params.extend([types::I64, types::I64].map(AbiParam::new));
-            self.b.import_signature(signature)
-        });
+        let signature = self.signature(&[types::I64, types::I64], None);
         self.b.ins().call_indirect(signature, function, &[self.cpu, insn]);
+    }
+
+    /// The signature of a function of the host.
+    pub(super) fn signature(&mut self, takes: &[Type], gives: Option<Type>) -> SigRef {
+        let known = self.signatures.iter().find(|(types, _)| types == takes);
+        if let Some(&(_, signature)) = known {
+            return signature;
+        }
+        let mut signature = Signature::new(self.call_convention);
+        signature.params.extend(takes.iter().copied().map(AbiParam::new));
+        signature.returns.extend(gives.map(AbiParam::new));
+        let signature = self.b.import_signature(signature);
+        self.signatures.push((takes.to_vec(), signature));
+        signature
     }
 
     /// Floating-point instructions need care until one has gone that way.
