@@ -130,6 +130,8 @@ pub struct Bus {
     pub flash_caches: FlashCaches,
     /// What stands between the core and flash with wait states, on parts that have it.
     pub(crate) accelerator: Accelerator,
+    /// The core fetches code from RAM over the bus that its data takes (an ARMv7-M's system bus).
+    pub(crate) system_bus: bool,
     /// Counts changes of anything that decoded blocks depend on.
     pub(crate) generation: u32,
     pub(crate) apb_wait: Bounds,
@@ -201,6 +203,7 @@ impl Bus {
             flash_state: (0, false),
             flash_caches: FlashCaches::default(),
             accelerator: Accelerator::default(),
+            system_bus: false,
             generation: 0,
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
@@ -623,6 +626,11 @@ impl Bus {
         let grows = range != self.code_range;
         self.code_range = range;
         grows
+    }
+
+    /// Whether code runs, or has run, from RAM.
+    pub fn runs_code_in_ram(&self) -> bool {
+        !self.code_range.is_empty()
     }
 
     /// Whether RAM answers there.

@@ -257,6 +257,13 @@ impl Pricer {
 
     fn notes(&self, request: &Request, steps: &[Step]) -> Vec<String> {
         let mut notes = Vec::new();
+        if request.flash.wait_states > 0 && request.board.accelerator().is_some() {
+            notes.push(
+                "Figures are without waits for flash: what they are depends on what its buffers and caches hold, \
+                 which the run's figures include."
+                    .to_owned(),
+            );
+        }
         if let Some(why) = &self.why {
             notes.push(format!("Fetch and data waits are modelled, with bounds: {why}."));
         } else if request.flash.wait_states == 0

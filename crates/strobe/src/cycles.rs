@@ -56,11 +56,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if choice.board.flash_timing_at(flash.wait_states, flash.prefetch).is_none()
         && flash.wait_states > 0
     {
-        return Err(exit::usage(format!(
-            "board {} has no timing for {} wait states",
-            choice.board.name(),
-            flash.wait_states
-        )));
+        let board = choice.board.name();
+        return Err(exit::usage(match choice.board.accelerator() {
+            Some(_) => format!(
+                "what wait states cost on board {board} depends on what its flash interface holds: see what a run \
+                 waits with --run"
+            ),
+            None => format!("board {board} has no timing for {} wait states", flash.wait_states),
+        }));
     }
     let done = match args.run {
         true => Some(simulate::simulate(

@@ -24,6 +24,7 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.bit_band = file.core.has_bit_band();
     bus.apb_wait = file.bus.apb_wait;
     bus.answer_unclocked = file.bus.answer_unclocked;
+    bus.system_bus = file.core.model.architecture().v7m;
     bus.flash_settings = flash_settings(file);
     if let Some(entry) = &file.flash.accelerator {
         let bytes = bus.flash.data.len() as u32;

@@ -9,7 +9,7 @@ use super::decode::decode;
 use super::insn::Insn;
 use super::jit::Compiled;
 use super::neighbours::Placed;
-use super::timing::{Cost, MOST_FOR_OPERANDS, Timing};
+use super::timing::{Cost, MOST_FOR_OPERANDS, SYSTEM_BUS, Timing};
 use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
@@ -31,8 +31,8 @@ pub struct Meta {
     pub size: u8,
     /// Zero-wait-state cycles.
     pub cost: Cost,
-    /// Waits for flash that this instruction always has (its literal lies in flash); the likely figure
-    /// is whole cycles.
+    /// Waits that this instruction always has: its literal lies in flash, or it accesses data while code comes over the
+    /// same bus. The likely figure is whole cycles.
     pub data_wait: HalfCycles,
 }
 
@@ -293,7 +293,7 @@ impl Blocks {
                 offset: (placed.address.wrapping_sub(pc) / 2) as u16,
                 size: placed.size as u8,
                 cost,
-                data_wait: literal_wait(placed.insn, bus),
+                data_wait: data_wait(*placed, bus, timing),
             })
             .collect();
         let stop_here = self.stops.binary_search(&pc).is_ok();
@@ -348,8 +348,26 @@ impl Blocks {
     }
 }
 
+/// What a jump into RAM waits: the system bus adds a register stage to fetches (DDI 0337, system bus interface), and data may have the
+/// bus.
+const SYSTEM_BUS_JUMP: HalfCycles = HalfCycles { low: 0, likely: 2, high: 4 };
+
+/// What a data access costs code in RAM, by the instruction's bytes: a fetch gives way to it. 16-bit code leaves the bus
+/// free every other cycle, 32-bit code does not. From those rates; not measured.
+fn system_bus_wait(size: u32, words: u32, data_wait: HalfCycles) -> HalfCycles {
+    let likely = if size == 4 { 2 * words } else { 0 };
+    HalfCycles {
+        low: data_wait.low,
+        likely: data_wait.likely + likely,
+        high: data_wait.high + 2 * words,
+    }
+}
+
 /// What a jump to `target` waits for flash.
 pub(crate) fn jump_wait(target: u32, bus: &Bus) -> HalfCycles {
+    if bus.system_bus && target >= SYSTEM_BUS {
+        return SYSTEM_BUS_JUMP;
+    }
     if bus.flash_timing.is_zero() || !in_flash(target, bus) {
         return HalfCycles::default();
     }
@@ -376,6 +394,15 @@ pub fn next_it(it: u8, insn: Insn) -> u8 {
     }
 }
 
+fn data_wait(placed: Placed, bus: &Bus, timing: &Timing) -> HalfCycles {
+    let literal = literal_wait(placed.insn, bus);
+    let words = u32::from(timing.cost(placed.insn).load_store);
+    if bus.system_bus && placed.address >= SYSTEM_BUS && words > 0 {
+        return system_bus_wait(placed.size, words, literal);
+    }
+    literal
+}
+
 fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
     match insn {
         Insn::LdrLit { address, .. } if in_flash(address, bus) => bus.flash_timing.data_read,
@@ -396,6 +423,7 @@ fn worst_case(insns: &[Insn], cycles: u32, words: u32, bus: &Bus, timing: &Timin
         let most = if timing.varies(*insn) { MOST_FOR_OPERANDS } else { 0 };
         insn.transfers() * per_access + most
     };
+    let jump = jump.max(SYSTEM_BUS_JUMP.high);
     // The half cycle carried in may add one.
     cycles + insns.iter().map(each).sum::<u32>() + accelerator + jump.div_ceil(2) + 1
 }

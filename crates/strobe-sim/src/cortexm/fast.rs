@@ -199,7 +199,7 @@ impl<O: Observer> Machine<O> {
     pub(super) fn arrive_indirect(&mut self, value: u32, from: u32, insn: Insn) {
         self.cpu.pc = value & !1;
         self.cpu.thumb = value & 1 != 0;
-        if !self.bus.flash_timing.is_zero() {
+        if !self.bus.flash_timing.is_zero() || self.bus.system_bus {
             let cost = jump_wait(self.cpu.pc, &self.bus);
             if !cost.is_zero() {
                 self.fetch_wait(cost, from);

@@ -21,7 +21,7 @@ pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;
 const FP_CONTEXT: u64 = 17;
 
 /// From here on, an M3 or M4 fetches over its system bus (DDI 0337I, 5.9).
-const SYSTEM_BUS: u32 = 0x2000_0000;
+pub(crate) const SYSTEM_BUS: u32 = 0x2000_0000;
 
 /// Which core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize)]

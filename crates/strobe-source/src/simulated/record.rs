@@ -152,6 +152,10 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
         Cause::FetchWait | Cause::DataWait => {
             let bus = &run.machine.bus;
             let (wait_states, prefetch) = bus.flash_state;
+            if bus.runs_code_in_ram() && wait_states == 0 && v7m {
+                return "code in RAM is fetched over the system bus, where data is in its way"
+                    .to_owned();
+            }
             if let Some(entry) = board.accelerator().filter(|_| wait_states > 0) {
                 return entry.why.clone();
             }
