@@ -12,6 +12,8 @@ mod status {
     pub(super) const IPHCE: u32 = 1 << 7;
 }
 
+/// Longest payload that a length frame can announce and still be stripped (RM0090 33.6.2).
+const LONGEST: u16 = 1500;
 /// Type fields from here on are types; below they are lengths.
 const FIRST_TYPE: u16 = 0x600;
 
@@ -69,7 +71,11 @@ pub(super) fn finish(registers: &Registers, mut frame: Vec<u8>) -> (Vec<u8>, u32
         (true, _) if typed => status::IPHCE | status::PCE,
         _ => when(typed, status::FT),
     };
-    if !(typed && bit(control, maccr::CSTF)) {
+    // Length frames lose padding and check sequence together (APCS), type frames the check sequence (CSTF).
+    let unpadded = bit(control, maccr::APCS) && kind <= LONGEST;
+    if unpadded {
+        frame.truncate(14 + usize::from(kind));
+    } else if !(typed && bit(control, maccr::CSTF)) {
         let check = checksum::frame_check(&frame);
         frame.extend(check);
     }

@@ -138,6 +138,22 @@ fn short_frames_are_padded_and_long_ones_span_descriptors() {
 }
 
 #[test]
+fn padding_and_check_sequence_are_stripped_of_length_frames_when_asked() {
+    let mut rig = started();
+    let control = rig.read32(BASE + MACCR);
+    rig.write32(BASE + MACCR, control | 1 << 7);
+    let mut frame = broadcast(34);
+    frame[12..14].copy_from_slice(&20u16.to_be_bytes());
+    send(&mut rig, 0, &frame, 0);
+    rig.advance(1_000);
+    assert_eq!(rig.read32(RX) >> 16, 34, "header and the twenty bytes that its length announces");
+    rig.write32(RX, OWN);
+    send(&mut rig, 1, &broadcast(100), 0);
+    rig.advance(1_000);
+    assert_eq!(rig.read32(RX + 16) >> 16, 104, "a type frame keeps its check sequence");
+}
+
+#[test]
 fn without_descriptors_frames_wait_and_then_are_missed() {
     let mut rig = started();
     for n in 0..25 {
