@@ -2,6 +2,7 @@
 
 use super::checksum;
 use super::registers::{MACA0HR, MACCR, MACFFR, MACHTHR, MACHTLR, Registers, maccr, macffr};
+use crate::device::ethernet::frame_check;
 use crate::device::stm32::register::bit;
 
 /// Bits of a receive descriptor's status, without those of its place in the ring.
@@ -50,7 +51,7 @@ fn is_own(registers: &Registers, destination: &[u8; 6]) -> bool {
 
 /// The upper six bits of the bit-reversed CRC select a bit of the hash table.
 fn in_table(registers: &Registers, destination: &[u8; 6]) -> bool {
-    let crc = u32::from_le_bytes(checksum::frame_check(destination)).reverse_bits();
+    let crc = u32::from_le_bytes(frame_check(destination)).reverse_bits();
     let place = crc >> 26;
     bit(registers.get(if place < 32 { MACHTLR } else { MACHTHR }), place % 32)
 }
@@ -76,7 +77,7 @@ pub(super) fn finish(registers: &Registers, mut frame: Vec<u8>) -> (Vec<u8>, u32
     if unpadded {
         frame.truncate(14 + usize::from(kind));
     } else if !(typed && bit(control, maccr::CSTF)) {
-        let check = checksum::frame_check(&frame);
+        let check = frame_check(&frame);
         frame.extend(check);
     }
     (frame, status)

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::device::ethernet::frame_check;
 use crate::device::rig::{RAM, Rig, apb_device};
 
 const BASE: u32 = 0x4002_8000;
@@ -114,7 +115,7 @@ fn a_frame_comes_back_after_its_time_on_the_wire() {
     let status = rig.read32(RX);
     assert_eq!(status, 104 << 16 | 1 << 9 | 1 << 8 | 1 << 5, "length with check sequence");
     assert_eq!(bytes(&rig, BUFFERS, 100), frame);
-    assert_eq!(bytes(&rig, BUFFERS + 100, 4), checksum::frame_check(&frame));
+    assert_eq!(bytes(&rig, BUFFERS + 100, 4), frame_check(&frame));
     let flags = rig.read32(BASE + DMASR);
     assert_eq!(flags & 0x1_ffff, dmasr::NIS | dmasr::RS | dmasr::TS | dmasr::TBUS);
     rig.write32(BASE + DMASR, flags);
