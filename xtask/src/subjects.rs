@@ -21,20 +21,49 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// The firmware packages, their workspaces and what they are built for, each with its own lock file because their
-/// dependencies exclude each other.
-const FIRMWARE: &[(&str, &str, &str)] = &[
-    (SUBJECTS, "subjects-fw", ARMV6M),
-    ("firmware/ecosystem/embassy", "ecosystem-embassy", ARMV6M),
-    ("firmware/ecosystem/hal", "ecosystem-hal", ARMV6M),
-    ("firmware/ecosystem/embassy-f407", "ecosystem-embassy-f407", ARMV7EM),
-    ("firmware/ecosystem/hal-f407", "ecosystem-hal-f407", ARMV7EM),
-    ("firmware/ecosystem/rtic", "ecosystem-rtic", ARMV7M),
+/// Firmware to build, each package with its own lock file because their dependencies exclude each other.
+struct Firmware {
+    workspace: &'static str,
+    package: &'static str,
+    target: &'static str,
+    /// Only this program of the package, or all.
+    only: Option<&'static str>,
+    /// Sets the name of the image apart from the same program for another core.
+    suffix: &'static str,
+}
+
+const FIRMWARE: &[Firmware] = &[
+    subjects(ARMV6M, ""),
+    subjects(ARMV7M, M3),
+    subjects(ARMV7EM_HF, M4F),
+    // The floating-point arithmetic of the one before, without a unit for it.
+    Firmware { only: Some("fft"), ..subjects(ARMV7EM, M4) },
+    ecosystem("firmware/ecosystem/embassy", "ecosystem-embassy", ARMV6M),
+    ecosystem("firmware/ecosystem/hal", "ecosystem-hal", ARMV6M),
+    ecosystem("firmware/ecosystem/embassy-f407", "ecosystem-embassy-f407", ARMV7EM_HF),
+    ecosystem("firmware/ecosystem/hal-f407", "ecosystem-hal-f407", ARMV7EM_HF),
+    ecosystem("firmware/ecosystem/rtic", "ecosystem-rtic", ARMV7M),
 ];
 const SUBJECTS: &str = "firmware/subjects";
 const ARMV6M: &str = "thumbv6m-none-eabi";
 const ARMV7M: &str = "thumbv7m-none-eabi";
-const ARMV7EM: &str = "thumbv7em-none-eabihf";
+const ARMV7EM: &str = "thumbv7em-none-eabi";
+const ARMV7EM_HF: &str = "thumbv7em-none-eabihf";
+const M3: &str = "-m3";
+const M4: &str = "-m4";
+const M4F: &str = "-m4f";
+
+const fn subjects(target: &'static str, suffix: &'static str) -> Firmware {
+    Firmware { workspace: SUBJECTS, package: "subjects-fw", target, only: None, suffix }
+}
+
+const fn ecosystem(
+    workspace: &'static str,
+    package: &'static str,
+    target: &'static str,
+) -> Firmware {
+    Firmware { workspace, package, target, only: None, suffix: "" }
+}
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
@@ -42,9 +71,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
 
     let mut names = BTreeSet::new();
-    for (workspace, package, target) in FIRMWARE {
-        for image in build(root, workspace, package, &["--release", "--target", target])? {
-            let name = image.file_stem().context("an executable has a name")?.to_owned();
+    for firmware in FIRMWARE {
+        let mut options = vec!["--release", "--target", firmware.target];
+        options.extend(firmware.only.iter().flat_map(|name| ["--bin", name]));
+        for image in build(root, firmware.workspace, firmware.package, &options)? {
+            let mut name = image.file_stem().context("an executable has a name")?.to_owned();
+            name.push(firmware.suffix);
             copy_if_changed(&image, &output.join(&name).with_extension("elf"))?;
             names.insert(name);
         }
@@ -72,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// What programs must print that the host cannot compute: kept beside them.
 fn copy_expected(root: &Path, output: &Path, names: &BTreeSet<OsString>) -> Result<()> {
-    for (workspace, ..) in FIRMWARE {
+    for Firmware { workspace, .. } in FIRMWARE {
         let Ok(entries) = fs::read_dir(root.join(workspace).join("expected")) else { continue };
         for entry in entries {
             let path = entry?.path();
@@ -80,6 +112,14 @@ fn copy_expected(root: &Path, output: &Path, names: &BTreeSet<OsString>) -> Resu
             ensure!(names.contains(&name), "{} belongs to no program", path.display());
             copy_if_changed(&path, &output.join(name).with_extension("expected"))?;
         }
+    }
+    // What a program prints does not depend on the core.
+    for name in names.iter().filter_map(|name| name.to_str()) {
+        let Some(base) = [M3, M4, M4F].iter().find_map(|suffix| name.strip_suffix(suffix)) else {
+            continue;
+        };
+        let expected = output.join(base).with_extension("expected");
+        copy_if_changed(&expected, &output.join(name).with_extension("expected"))?;
     }
     Ok(())
 }
@@ -164,11 +204,15 @@ fn check(output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// QEMU's machine for a program: its only Cortex-M0, or the one that RTIC's programs are for.
+/// QEMU's machine for a program: the one that RTIC's programs are for, the one with the core that the name ends in, or
+/// its only Cortex-M0.
 fn machine(program: &str) -> &'static str {
-    let for_the_evaluation_board =
-        ["rtic-", "rt-"].iter().any(|prefix| program.starts_with(prefix));
-    if for_the_evaluation_board { "lm3s6965evb" } else { "microbit" }
+    match program {
+        _ if ["rtic-", "rt-"].iter().any(|prefix| program.starts_with(prefix)) => "lm3s6965evb",
+        _ if program.ends_with(M3) => "mps2-an385",
+        _ if program.ends_with(M4) || program.ends_with(M4F) => "mps2-an386",
+        _ => "microbit",
+    }
 }
 
 /// What a program prints over semihosting in QEMU.

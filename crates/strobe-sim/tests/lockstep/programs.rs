@@ -81,23 +81,36 @@ fn programs_found_for_armv7m() {
     assert!(total > 0, "no programs below target/lockstep");
 }
 
-/// Sixteen programs nobody here wrote, fifty-six million instructions.
+/// Seventeen programs nobody here wrote, fifty-six million instructions on the Cortex-M0.
 #[test]
 #[ignore = "takes minutes, and needs `cargo xtask subjects` to have built them"]
 fn subjects() {
-    let directory = root().join("target/subjects");
-    let entries = std::fs::read_dir(&directory).expect("`cargo xtask subjects` has built them");
-    let expected = entries.map(|entry| entry.expect("a directory entry").path());
-    // Those with an expected output end by themselves; the others are for boards with devices.
-    let mut names: Vec<PathBuf> =
-        expected.filter(|p| p.extension().is_some_and(|e| e == "expected")).collect();
-    names.sort();
-    assert!(names.len() >= 8, "{} subjects in {}", names.len(), directory.display());
-    for path in names {
-        let elf = path.with_extension("elf");
-        let name = elf.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let proof = prove(&name, &elf);
+    prove_subjects(CoreKind::CortexM0, "");
+}
+
+/// The same built for the larger cores.
+#[test]
+#[ignore = "takes minutes, and needs `cargo xtask subjects` to have built them"]
+fn subjects_for_armv7m() {
+    prove_subjects(CoreKind::CortexM3, "-m3");
+    prove_subjects(CoreKind::CortexM4f, "-m4f");
+}
+
+fn prove_subjects(kind: CoreKind, suffix: &str) {
+    let directory = root().join("firmware/subjects/fw/src/bin");
+    let sources = std::fs::read_dir(directory).expect("the subjects' sources");
+    let mut total = 0;
+    let mut count = 0;
+    for source in sources {
+        let path = source.expect("a directory entry").path();
+        let name = format!("{}{suffix}", path.file_stem().unwrap_or_default().display());
+        let elf = root().join("target/subjects").join(&name).with_extension("elf");
+        assert!(elf.exists(), "{name}.elf is missing: run `cargo xtask subjects`");
+        let proof = prove_on(kind, &name, &elf);
         assert_eq!(proof.exit_code, 0, "{name}");
-        eprintln!("{name}: {} instructions agree", proof.instructions);
+        total += proof.instructions;
+        count += 1;
     }
+    assert!(count >= 16, "{count} subjects");
+    eprintln!("{}: {total} instructions agree", kind.name());
 }
