@@ -1,4 +1,4 @@
-/* Vector table, start-up and exit for a Cortex-M0 with flash at 0 and RAM at 0x20000000, and nothing else. */
+/* Vector table, start-up and exit for a Cortex-M with flash at 0 and RAM at 0x20000000, and nothing else. */
 #include "bench.h"
 
 #include <stddef.h>
@@ -21,8 +21,18 @@ static void fault(void)
     finish(0);
 }
 
+/* Programs that switch threads have their own. */
+__attribute__((weak)) void pend_sv(void)
+{
+    finish(0);
+}
+
 void reset(void)
 {
+#if __ARM_FP
+    *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20; /* CPACR: full access to the floating-point unit */
+    __asm__ volatile("dsb\n\tisb" : : : "memory");
+#endif
     for (uint32_t *to = &data_start, *from = &data_load; to < &data_end;) {
         *to++ = *from++;
     }
@@ -32,7 +42,9 @@ void reset(void)
     finish(work() == expected);
 }
 
-__attribute__((section(".vectors"), used)) static void *const vectors[16] = {&stack_top, reset, fault, fault};
+__attribute__((section(".vectors"), used)) static void *const vectors[16] = {
+    [0] = &stack_top, [1] = reset, [2] = fault, [3] = fault, [4] = fault, [5] = fault, [6] = fault, [14] = pend_sv,
+};
 
 /* newlib's allocator wants this; the programs need a few hundred bytes at most. */
 void *_sbrk(ptrdiff_t bytes)

@@ -9,17 +9,20 @@ use strobe_oracle::Program;
 use strobe_sim::board::Board;
 use strobe_sim::cortexm::{Machine, Stop};
 
-/// Run a program on the simulated Cortex-M0 without any profile and print the instructions
+/// Run a program on a simulated core without any profile and print the instructions
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A program for a bare Cortex-M0 that ends by semihosting
+    /// A program for a bare core that ends by semihosting
     elf: PathBuf,
+    /// The board
+    #[arg(long, default_value = "cortex-m0")]
+    board: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let bytes =
         std::fs::read(&args.elf).with_context(|| format!("cannot read {}", args.elf.display()))?;
-    let board = Board::builtin("cortex-m0")?;
+    let board = Board::builtin(&args.board)?;
     let mut bus = board.build()?;
     for (address, piece) in Program::from_elf(&bytes)?.image() {
         bus.load(address, piece)?;

@@ -11,6 +11,7 @@ use crate::signal::{SignalId, Signals};
 
 pub mod arm;
 mod counter;
+mod ethernet;
 mod registers;
 mod serial;
 pub mod stm32;

@@ -166,6 +166,10 @@ pub trait Observer {
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
         let _ = (id, at, jumped);
     }
+    /// The instructions of block `id` before `at` retired, one after the other.
+    fn retired_before(&mut self, id: BlockId, at: usize) {
+        (0..at).for_each(|i| self.retired(id, i, false));
+    }
     /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of as well,
     /// did nothing but take one cycle, `times` times: its condition failed (IT). Reported at the latest
     /// when the machine stops.
@@ -236,6 +240,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
         self.0.retired(id, at, jumped);
         self.1.retired(id, at, jumped);
+    }
+    fn retired_before(&mut self, id: BlockId, at: usize) {
+        self.0.retired_before(id, at);
+        self.1.retired_before(id, at);
     }
     fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
         self.0.skipped(id, at, times);

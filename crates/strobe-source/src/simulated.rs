@@ -38,6 +38,11 @@ pub trait Host {
     fn expects_input(&self) -> bool {
         false
     }
+    /// Called now and then while input is expected, with the simulated time so far: a host where somebody types
+    /// waits here until as much time has really passed.
+    fn keep_pace(&mut self, nanoseconds: u64) {
+        let _ = nanoseconds;
+    }
     /// Called now and then with the cycles simulated so far.
     fn progress(&mut self, cycles: u64) {
         let _ = cycles;

@@ -213,6 +213,11 @@ impl Types<'_> {
         found.copied().ok_or_else(|| TypeError::NoType { name: name.to_owned() })
     }
 
+    /// How many bytes a value of that type takes, where that is known.
+    pub fn bytes(&self, of: TypeId) -> Option<u32> {
+        self.size(of, &mut Budget::of(LOOK_UP))
+    }
+
     /// From address 0 to what a path means: a variable, then members and elements. Pointers on the way are followed.
     ///
     /// # Errors

@@ -77,6 +77,8 @@ fn members_are_where_the_compiler_puts_them() {
             assert_eq!(offset(member(path)), expected(&firmware, index), "{path}, {name}");
         }
         assert_eq!(offset(member("lists[1]")) - offset(member("lists")), expected(&firmware, 6));
+        let element = member("lists[1]").expect("an element").target;
+        assert_eq!(types.bytes(element), Some(expected(&firmware, 6)), "{name}");
         let value = |path| member(path).expect("a member").value;
         assert_eq!(value("base.prio"), Value::Number { bytes: 1, signed: true }, "{name}");
         assert_eq!(value("name"), Value::Text { bytes: 12 });

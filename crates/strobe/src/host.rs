@@ -70,6 +70,11 @@ impl Host for Terminal {
         self.ports.iter().any(HostPort::expects_input)
     }
 
+    fn keep_pace(&mut self, nanoseconds: u64) {
+        let ahead = Duration::from_nanos(nanoseconds).checked_sub(self.started.elapsed());
+        std::thread::sleep(ahead.unwrap_or_default());
+    }
+
     fn progress(&mut self, cycles: u64) {
         let elapsed = self.started.elapsed();
         // Short runs need no bar.

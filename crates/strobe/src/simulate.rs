@@ -37,7 +37,8 @@ pub struct Options {
     #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
     mark: Vec<String>,
     /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=stderr`, `=null`;
-    /// by default what devices send goes to standard error.
+    /// by default what devices send goes to standard error. With `pty`, where somebody may type, the board runs no
+    /// faster than a real one.
     #[arg(long, value_name = "DEVICE=TARGET")]
     uart: Vec<Spec>,
     /// An access to a register that is not modelled ends the run; without this it keeps its last value and is

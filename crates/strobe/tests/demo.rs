@@ -176,3 +176,14 @@ fn a_record_names_its_schema_and_is_the_same_each_time() {
         assert_eq!(first.stdout, strobe(&arguments).stdout, "{name}");
     }
 }
+
+/// Otherwise a board that sleeps while nobody has typed yet is at its end at once.
+#[cfg(unix)]
+#[test]
+fn where_somebody_may_type_the_board_runs_no_faster_than_a_real_one() {
+    let begin = std::time::Instant::now();
+    let ran = strobe(&["run", &prebuilt("hello-uart"), "--uart", "USART1=pty", "--until", "400ms"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let took = begin.elapsed().as_millis();
+    assert!(took >= 350, "{took} ms for 400 ms");
+}

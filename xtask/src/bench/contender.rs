@@ -10,6 +10,9 @@ use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
+use strobe_oracle::qemu;
+
+use super::Core;
 
 /// A way to run a program.
 pub(super) struct Contender {
@@ -67,12 +70,12 @@ pub(super) fn all(plugin: &Path, strobe: &Path, scratch: &Path) -> Vec<Contender
 
 impl Contender {
     /// Runs a program to its end.
-    pub(super) fn run(&self, elf: &Path) -> Result<Run> {
+    pub(super) fn run(&self, elf: &Path, core: Core) -> Result<Run> {
         // A count left over from an earlier run must not be taken for this one's.
         if let How::Counted { out, .. } | How::StrobeRun { out, .. } = &self.how {
             let _ = std::fs::remove_file(out);
         }
-        let (mut run, printed) = timed(self.command(elf))?;
+        let (mut run, printed) = timed(self.command(elf, core))?;
         run.instructions = match &self.how {
             How::Qemu => None,
             How::BareCore { .. } => Some(plain_count(&printed)?),
@@ -82,23 +85,23 @@ impl Contender {
         Ok(run)
     }
 
-    fn command(&self, elf: &Path) -> Command {
+    fn command(&self, elf: &Path, core: Core) -> Command {
         match &self.how {
-            How::Qemu => strobe_oracle::qemu::command(elf),
+            How::Qemu => qemu::command_on(core.machine(), elf),
             How::Counted { plugin, mode, out } => {
-                let mut command = strobe_oracle::qemu::command(elf);
+                let mut command = qemu::command_on(core.machine(), elf);
                 let plugin = format!("{},mode={mode},out={}", plugin.display(), out.display());
                 command.args(["-plugin", &plugin]);
                 command
             }
             How::BareCore { xtask } => {
                 let mut command = Command::new(xtask);
-                command.arg("simulate").arg(elf);
+                command.args(["simulate", "--board", core.board()]).arg(elf);
                 command
             }
             How::StrobeRun { strobe, out } => {
                 let mut command = Command::new(strobe);
-                command.args(["run", "--quiet", "--board", "cortex-m0", "--format", "json"]);
+                command.args(["run", "--quiet", "--board", core.board(), "--format", "json"]);
                 command.arg("--output").arg(out).arg(elf);
                 command
             }
@@ -149,10 +152,10 @@ fn recorded_count(json: &str) -> Result<u64> {
 
 /// The first line of QEMU's version message.
 pub(super) fn qemu_version() -> Result<String> {
-    let output = Command::new(strobe_oracle::qemu::PROGRAM)
+    let output = Command::new(qemu::PROGRAM)
         .arg("--version")
         .output()
-        .with_context(|| format!("cannot run {}", strobe_oracle::qemu::PROGRAM))?;
+        .with_context(|| format!("cannot run {}", qemu::PROGRAM))?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }

@@ -4,9 +4,50 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use strobe_oracle::qemu::Machine;
 use strobe_synth::{Assembler, ElfBuilder, Imm8Op, Insn, Reg, Value};
 
-const PROGRAMS: [&str; 5] = ["integer", "text", "float", "rounds", "interpreter"];
+const PROGRAMS: [&str; 6] = ["integer", "text", "float", "rounds", "interpreter", "threads"];
+
+/// A core: what programs are compiled for, and who runs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Core {
+    /// Cortex-M0
+    M0,
+    /// Cortex-M3
+    M3,
+    /// Cortex-M4 with floating-point unit
+    M4f,
+}
+
+impl Core {
+    pub(super) const ALL: [Core; 3] = [Core::M0, Core::M3, Core::M4f];
+
+    /// strobe's board with nothing but this core and memory.
+    pub(crate) fn board(self) -> &'static str {
+        match self {
+            Core::M0 => "cortex-m0",
+            Core::M3 => "cortex-m3",
+            Core::M4f => "cortex-m4f",
+        }
+    }
+
+    pub(super) fn machine(self) -> Machine {
+        match self {
+            Core::M0 => Machine::Microbit,
+            Core::M3 => Machine::Mps2An385,
+            Core::M4f => Machine::Mps2An386,
+        }
+    }
+
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Core::M0 => &["-mcpu=cortex-m0", "-masm-syntax-unified"],
+            Core::M3 => &["-mcpu=cortex-m3"],
+            Core::M4f => &["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"],
+        }
+    }
+}
 
 /// Compiles the counting plugin for the QEMU of this host.
 pub(super) fn build_plugin(root: &Path, target: &Path) -> Result<PathBuf> {
@@ -30,12 +71,16 @@ pub(super) fn build_strobe(root: &Path) -> Result<PathBuf> {
 }
 
 /// Compiles the bundled load.
-pub(super) fn build_programs(root: &Path, target: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn build_programs(root: &Path, target: &Path, core: Core) -> Result<Vec<PathBuf>> {
     let source = root.join("firmware/bench");
+    let target = target.join(core.board());
+    std::fs::create_dir_all(&target)
+        .with_context(|| format!("cannot create {}", target.display()))?;
     let build = |name: &str| {
         let elf = target.join(name).with_extension("elf");
         let mut command = Command::new("arm-none-eabi-gcc");
-        command.args(["-O2", "-g", "-mcpu=cortex-m0", "-mthumb", "-Wall", "-Wextra", "-Werror"]);
+        command.args(core.flags());
+        command.args(["-O2", "-g", "-mthumb", "-Wall", "-Wextra", "-Werror"]);
         command.args([
             "-ffunction-sections",
             "-nostartfiles",

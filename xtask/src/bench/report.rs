@@ -17,6 +17,7 @@ pub(super) struct Report {
 /// One program, run by everyone.
 #[derive(Serialize)]
 pub(super) struct Program {
+    pub(super) core: &'static str,
     pub(super) name: String,
     pub(super) instructions: u64,
     pub(super) measured: Vec<Measured>,
@@ -45,13 +46,14 @@ impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}; {}", self.qemu, self.cpu)?;
         writeln!(f, "Medians; Minstr/s by CPU time, starting up included.\n")?;
-        let header = ["program", "contender", "Minstr", "wall s", "CPU s", "Minstr/s"];
+        let header = ["core", "program", "contender", "Minstr", "wall s", "CPU s", "Minstr/s"];
         let mut rows = vec![header.map(String::from)];
         for program in &self.programs {
             let millions = program.instructions as f64 / 1e6;
             for (n, measured) in program.measured.iter().enumerate() {
                 let [wall, cpu] = [measured.median(|r| r.wall_us), measured.median(|r| r.cpu_us)];
                 rows.push([
+                    program.core.into(),
                     program.name.clone(),
                     measured.contender.into(),
                     format!("{millions:.1}"),
@@ -61,15 +63,27 @@ impl Display for Report {
                 ]);
             }
         }
-        write_table(f, &rows)?;
-        writeln!(f, "\nGeometric means of Minstr/s:")?;
+        write_table(f, &rows, 3)?;
+        writeln!(f, "\nGeometric means of Minstr/s:\n")?;
         let contenders = self.programs.first().map(|p| &p.measured[..]).unwrap_or_default();
+        let mut cores: Vec<&str> = self.programs.iter().map(|p| p.core).collect();
+        cores.dedup();
+        let header = ["contender"].into_iter().chain(cores.iter().copied());
+        let mut rows = vec![header.map(String::from).collect::<Vec<_>>()];
         for (n, contender) in contenders.iter().enumerate() {
-            let rates: Vec<f64> = self.programs.iter().filter_map(|p| p.rate(n)).collect();
-            let mean = (rates.iter().map(|r| r.ln()).sum::<f64>() / rates.len() as f64).exp();
-            writeln!(f, "- {}: {mean:.0}", contender.contender)?;
+            let means = cores.iter().map(|core| format!("{:.0}", self.mean(core, n)));
+            rows.push([contender.contender.to_owned()].into_iter().chain(means).collect());
         }
-        Ok(())
+        write_table(f, &rows, 1)
+    }
+}
+
+impl Report {
+    /// Geometric mean of one contender's rates over a core's programs.
+    fn mean(&self, core: &str, contender: usize) -> f64 {
+        let programs = self.programs.iter().filter(|p| p.core == core);
+        let rates: Vec<f64> = programs.filter_map(|p| p.rate(contender)).collect();
+        (rates.iter().map(|r| r.ln()).sum::<f64>() / rates.len() as f64).exp()
     }
 }
 
@@ -82,13 +96,17 @@ impl Program {
 }
 
 /// A Markdown table with aligned columns, so that it can go into the documentation as it is.
-fn write_table(f: &mut Formatter<'_>, rows: &[[String; 6]]) -> fmt::Result {
-    const TEXT_COLUMNS: usize = 2;
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    for (n, row) in rows.iter().enumerate() {
+fn write_table<R: AsRef<[String]>>(
+    f: &mut Formatter<'_>,
+    rows: &[R],
+    text_columns: usize,
+) -> fmt::Result {
+    let width =
+        |column: usize| rows.iter().map(|row| row.as_ref()[column].len()).max().unwrap_or(0);
+    for (n, row) in rows.iter().map(AsRef::as_ref).enumerate() {
         for (column, cell) in row.iter().enumerate() {
             let width = width(column);
-            if column < TEXT_COLUMNS {
+            if column < text_columns {
                 write!(f, "| {cell:<width$} ")?;
             } else {
                 write!(f, "| {cell:>width$} ")?;
@@ -98,7 +116,7 @@ fn write_table(f: &mut Formatter<'_>, rows: &[[String; 6]]) -> fmt::Result {
         if n == 0 {
             for column in 0..row.len() {
                 let dashes = "-".repeat(width(column));
-                let end = if column < TEXT_COLUMNS { ' ' } else { ':' };
+                let end = if column < text_columns { ' ' } else { ':' };
                 write!(f, "| {dashes}{end}")?;
             }
             writeln!(f, "|")?;
@@ -119,6 +137,7 @@ mod tests {
     fn the_table_shows_medians_and_rates() {
         let runs = vec![run(900_000, 500_000), run(1_100_000, 700_000), run(5_000_000, 400_000)];
         let program = |name: &str, instructions| Program {
+            core: "core",
             name: name.into(),
             instructions,
             measured: vec![Measured { contender: "someone", runs: runs.clone() }],
@@ -127,9 +146,9 @@ mod tests {
         let report = Report { qemu: "QEMU".into(), cpu: "CPU".into(), programs };
         let table = report.to_string();
         let cells = |line: &str| line.split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>();
-        let lines: Vec<_> = table.lines().rev().skip(3).map(cells).collect();
-        assert!(table.ends_with("\n- someone: 200\n"), "{table}");
-        assert_eq!(lines[1], ["", "long", "someone", "100.0", "1.100", "0.500", "200", ""]);
-        assert_eq!(lines[0], ["", "short", "someone", "0.0", "1.100", "0.500", "-", ""]);
+        let lines: Vec<_> = table.lines().rev().map(cells).collect();
+        assert_eq!(lines[0], ["", "someone", "200", ""]);
+        assert_eq!(lines[7], ["", "core", "long", "someone", "100.0", "1.100", "0.500", "200", ""]);
+        assert_eq!(lines[6], ["", "core", "short", "someone", "0.0", "1.100", "0.500", "-", ""]);
     }
 }

@@ -96,10 +96,11 @@ fn times(
         .number("share")
         .number("runs")
         .number("gave up")
-        .number("preempted")
-        .number("longest run")
-        .number("priority")
         .optional(0)
+        .number("preempted")
+        .optional(1)
+        .number("longest run")
+        .number("prio.")
         .text("name")
         .room(28);
     let rows = rows(record, scheduling);

@@ -36,7 +36,7 @@ impl<O: Observer> Machine<O> {
         self.now += u64::from(block.cycles_before(at));
         self.instructions += at as u64;
         if O::COUNTS {
-            (0..at).for_each(|i| self.observer.retired(id, i, false));
+            self.observer.retired_before(id, at);
         }
         let slack = block.literal_slack(at);
         self.slack.0 += slack.0;

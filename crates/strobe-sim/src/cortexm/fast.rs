@@ -3,11 +3,11 @@
 use super::block::{Block, BlockId, NONE, jump_wait};
 use super::core::{FastPort, Machine};
 use super::cpu::Cpu;
-use super::exec::{Port, exec, load_multiple};
+use super::exec::{Port, exec, load_multiple, write_any};
 use super::insn::Insn;
 use super::jit::Left;
 use super::run::{EXC_RETURN, End, Stop};
-use super::{exec_branch, irregular};
+use super::{exec_branch, irregular, special};
 use crate::device::Size;
 use crate::observe::{Observer, TransferKind, Wait};
 use strobe_model::{Bounds, Cause};
@@ -37,6 +37,10 @@ impl<O: Observer> Machine<O> {
             if id == NONE || !self.cpu.thumb {
                 return Ok(());
             }
+            if self.check {
+                self.cpu.pc = self.blocks.all[id as usize].start;
+                return Ok(());
+            }
         }
     }
 
@@ -60,8 +64,12 @@ impl<O: Observer> Machine<O> {
         };
         let end = match end {
             Ok(end) => end,
+            Err(at) if at == block.body as usize && block.plain && self.system_register(id) => {
+                End::Next
+            }
             Err(at) => return Left::Miss(id, at),
         };
+        let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles);
         self.instructions += block.insns.len() as u64;
         self.slack.0 += u64::from(block.slack.0);
@@ -78,6 +86,32 @@ impl<O: Observer> Machine<O> {
         }
         self.warm(id);
         Left::Ended(id, end)
+    }
+
+    /// Executes a block's last instruction if it only reads or writes registers of the core, as those of a critical
+    /// section do; returns whether it did. An exception that it lets in is the main loop's business.
+    fn system_register(&mut self, id: BlockId) -> bool {
+        if !self.cpu.is_privileged() || self.system.mpu.is_on() {
+            return false;
+        }
+        let block = &self.blocks.all[id as usize];
+        match block.insns[block.body as usize] {
+            Insn::Mrs { d, sysm } => {
+                let value = special::read(&self.cpu, self.system.arch(), sysm);
+                write_any(&mut self.cpu, d, value);
+                return true;
+            }
+            Insn::Cps { disable, masks } => {
+                special::change_masks(&mut self.cpu, &self.system, disable, masks);
+            }
+            Insn::Msr { n, sysm, mask } if !special::changes_mode(sysm) => {
+                let value = self.cpu.r[usize::from(n & 15)];
+                special::write(&mut self.cpu, &self.system, sysm, mask, value);
+            }
+            _ => return false,
+        }
+        self.check |= self.system.nvic.best_pending().is_some();
+        true
     }
 
     /// A block has ended: what arriving at the next one costs, who wants to know, and which it is. Where

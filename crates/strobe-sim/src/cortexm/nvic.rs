@@ -114,8 +114,8 @@ impl Nvic {
     /// Takes over the interrupt lines: a rising level becomes pending (B3.4.1). Returns whether any did.
     pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; IRQS]) -> bool {
         let mut any = false;
-        for word in 0..IRQ_WORDS {
-            let level = levels[word] & self.irq_mask[word];
+        for (word, level) in levels.iter().enumerate() {
+            let level = level & self.irq_mask[word];
             let rising = level & !self.lines[word];
             self.lines[word] = level;
             for exception in numbers(word + 1, rising) {

@@ -38,6 +38,11 @@ pub(super) fn read(cpu: &Cpu, arch: Architecture, register: u8) -> u32 {
     }
 }
 
+/// Whether writing a register may change stacks or rights, and not only flags, masks and stack pointers.
+pub(super) fn changes_mode(register: u8) -> bool {
+    register == sysm::CONTROL
+}
+
 /// MSR. Without privilege only the flags can be written; `mask` says which.
 pub(super) fn write(cpu: &mut Cpu, system: &System, register: u8, mask: u8, value: u32) {
     let v7m = system.arch().v7m;

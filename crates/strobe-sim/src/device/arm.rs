@@ -8,6 +8,7 @@ mod fpgaio;
 mod gpio;
 mod identity;
 mod pl011;
+mod pl022;
 mod scc;
 mod timer;
 mod uart;
@@ -16,6 +17,7 @@ mod watchdog;
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[
     ("arm-pl011", pl011::create),
+    ("arm-pl022", pl022::create),
     ("arm-watchdog", watchdog::create),
     ("cmsdk-dual-timer", dual_timer::create),
     ("cmsdk-gpio", gpio::create),

@@ -3,12 +3,14 @@
 
 use super::Maker;
 
+mod emac;
 mod gpio;
 mod gptm;
 mod sysctl;
 
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[
+    ("stellaris-emac", emac::create),
     ("stellaris-gpio", gpio::create),
     ("stellaris-gptm", gptm::create),
     ("stellaris-sysctl", sysctl::create),

@@ -108,6 +108,8 @@ struct Odd {
     idle_runs: u64,
     /// Instructions that retired outside whole runs: (count, jumped).
     single: Vec<(u64, u64)>,
+    /// How often a run was left before each instruction; empty if none ever was.
+    left_before: Vec<u64>,
     /// How often each instruction's condition failed; empty if none ever did.
     skipped: Vec<u64>,
 }
@@ -169,10 +171,12 @@ impl Tally {
         self.fit(blocks.len());
         let (runs, odd) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.odd));
         for ((block, [straight, jumps]), odd) in blocks.iter().zip(runs).zip(odd) {
+            let mut begun: u64 = odd.left_before.iter().sum();
             for (at, meta) in block.meta.iter().enumerate() {
+                begun -= odd.left_before.get(at).copied().unwrap_or(0);
                 let last = at + 1 == block.meta.len();
                 let (single, single_jumps) = odd.single.get(at).copied().unwrap_or_default();
-                let count = straight + jumps + single + odd.idle_runs;
+                let count = straight + jumps + single + begun + odd.idle_runs;
                 if count == 0 {
                     continue;
                 }
@@ -303,6 +307,16 @@ impl Observer for Counts {
             }
             single[at].0 += 1;
             single[at].1 += u64::from(jumped);
+        }
+    }
+
+    fn retired_before(&mut self, id: BlockId, at: usize) {
+        if self.active && at > 0 {
+            let left_before = &mut self.tally.odd[id as usize].left_before;
+            if left_before.is_empty() {
+                *left_before = vec![0; self.blocks[id as usize].meta.len()];
+            }
+            left_before[at] += 1;
         }
     }
 

@@ -116,6 +116,8 @@ pub enum Test {
 pub struct Layout {
     /// From address 0 to the structure of the thread that runs.
     pub running: Walk,
+    /// How many bytes that structure takes.
+    pub bytes: Option<u32>,
     /// From the structure to the name.
     pub name: Option<Walk>,
     /// To the priority.
@@ -206,6 +208,7 @@ mod tests {
     fn layout() -> Layout {
         Layout {
             running: Walk { steps: vec![Step::Add(RAM), Step::Load], form: Form::Address },
+            bytes: Some(32),
             name: Some(Walk { steps: vec![Step::Add(4)], form: Form::Text { bytes: 4 } }),
             priority: Some(member(8, 1, true)),
             id: None,

@@ -489,25 +489,39 @@ impl Schedule {
     }
 
     fn look_at_watched(&mut self, now: u64, threads: &Threads, bus: &Bus) {
-        let mut changed = false;
+        // A system keeps its threads together, and this happens at every call: a hundred look-ups of the memory that
+        // holds a word would cost more than the simulation.
+        let memory = self.watched.first().and_then(|watched| bus.memory_at(watched.address));
+        let value = |address| {
+            let near = memory.and_then(|memory| memory.read(address, Size::Word));
+            near.or_else(|| word(address, bus))
+        };
+        if self.watched.iter().all(|watched| value(watched.address) == watched.value) {
+            return;
+        }
+        let mut changed = Vec::new();
         for watched in &mut self.watched {
-            let value = word(watched.address, bus);
-            changed |= value != watched.value;
-            watched.value = value;
+            let value = value(watched.address);
+            if std::mem::replace(&mut watched.value, value) != value {
+                changed.push(watched.thread);
+            }
         }
-        if changed {
-            self.look(State::WokenAt(now), threads, bus);
-        }
+        self.look_at(|thread| changed.contains(&thread), State::WokenAt(now), threads, bus);
     }
 
     /// Looks which threads have been woken since the last look.
     fn look(&mut self, by: State, threads: &Threads, bus: &Bus) {
+        self.look_at(|_| true, by, threads, bus);
+    }
+
+    /// The same of some threads.
+    fn look_at(&mut self, among: impl Fn(usize) -> bool, by: State, threads: &Threads, bus: &Bus) {
         if self.waiting.is_empty() || !threads.tell_ready() {
             return;
         }
         let states = &mut self.states;
         self.waiting.retain(|&thread| {
-            let woken = threads.is_ready(thread, bus) == Some(true);
+            let woken = among(thread) && threads.is_ready(thread, bus) == Some(true);
             if woken {
                 states[thread] = by;
             }

@@ -111,6 +111,11 @@ impl Threads {
         self.layout.as_ref().is_some_and(|layout| !layout.ready.is_empty())
     }
 
+    /// How many bytes a thread's structure takes, where that is known.
+    pub fn structure_bytes(&self) -> Option<u32> {
+        self.layout.as_ref()?.bytes
+    }
+
     /// Whether a thread could run now, by what the operating system says.
     pub fn is_ready(&self, thread: usize, bus: &Bus) -> Option<bool> {
         self.layout.as_ref()?.is_ready(self.all[thread].structure?, bus)
@@ -243,6 +248,14 @@ impl Threads {
             if thread.parked == sp || thread.name.is_empty() || name.as_ref() == Some(&thread.name)
             {
                 return known;
+            }
+            // Or that of one that had it before, and was started anew.
+            let again = |thread: &Thread| {
+                thread.structure == Some(structure) && name.as_ref() == Some(&thread.name)
+            };
+            if let Some(before) = self.all.iter().rposition(again) {
+                self.by_structure.insert(structure, before);
+                return before;
             }
             return self.add(sp, Some(structure));
         }

@@ -150,7 +150,7 @@ fn lazy_stacking_costs_nothing_unless_the_handler_uses_the_unit() {
         let mut p = Program::new();
         enable_fp(&mut p);
         p.set(0, 0x3f80_0000);
-        p.to_single(0, 0);
+        p.move_to_single(0, 0);
         let svc = p.here();
         p.svc();
         p.stop();
@@ -164,7 +164,7 @@ fn lazy_stacking_costs_nothing_unless_the_handler_uses_the_unit() {
         p.save(2, RAM + 12);
         let at = p.here();
         if uses {
-            p.to_single(0, 1);
+            p.move_to_single(0, 1);
         } else {
             p.nops(1);
         }
@@ -198,7 +198,7 @@ fn eager_stacking_takes_seventeen_more_each_way() {
     let mut p = Program::new();
     enable_fp(&mut p);
     p.store(scs::FPCCR, 1 << 31);
-    p.to_single(3, 0);
+    p.move_to_single(3, 0);
     let svc = p.here();
     p.svc();
     let next = p.here();

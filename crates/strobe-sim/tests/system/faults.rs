@@ -42,7 +42,7 @@ type Case = (&'static str, fn(&mut Program), u16, u32);
 const CASES: [Case; 12] = [
     ("undefined", |p| p.emit(Insn::Udf { imm8: 0 }), 6, 1 << 16),
     ("no Thumb bit", |p| p.jump(0x400), 6, 1 << 17),
-    ("no coprocessor", |p| p.to_single(0, 0), 6, 1 << 19),
+    ("no coprocessor", |p| p.move_to_single(0, 0), 6, 1 << 19),
     (
         "unaligned",
         |p| {
@@ -277,12 +277,12 @@ fn a_frame_that_is_gone_is_unstkerr() {
 fn a_lazy_save_to_nowhere_is_lsperr() {
     let mut p = Program::new();
     p.store(scs::CPACR, 0xf << 20);
-    p.to_single(0, 0);
+    p.move_to_single(0, 0);
     p.svc();
     p.stop();
     p.handler(11);
     p.store(scs::FPCAR, NO_FLASH);
-    p.to_single(0, 0);
+    p.move_to_single(0, 0);
     p.stop();
     assert_eq!(status(&hard_fault(p)).cfsr, 1 << 13);
 }

@@ -115,7 +115,7 @@ impl Program {
     }
 
     /// `vmov sN, rT`
-    pub(crate) fn to_single(&mut self, n: u32, t: u32) {
+    pub(crate) fn move_to_single(&mut self, n: u32, t: u32) {
         self.wide("VMOV from core", &[('w', n >> 1), ('N', n & 1), ('m', t)]);
     }
 

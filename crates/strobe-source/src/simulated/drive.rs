@@ -35,6 +35,9 @@ const MAX_ARRIVALS: usize = 1 << 20;
 /// Cycles between two looks at serial ports and the progress bar.
 const CHUNK: u64 = 1 << 22;
 
+/// So often in a simulated second the board looks whether somebody has typed.
+const LOOKS_PER_SECOND: u64 = 64;
+
 /// Cycles for serial devices to send what they hold at the end.
 const SENDING_LIMIT: u64 = 1 << 32;
 
@@ -151,7 +154,7 @@ impl Run {
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         let reason = loop {
             let (limit, reason) = self.next_limit();
-            let chunk = limit.min(self.machine.cycles() + CHUNK);
+            let chunk = limit.min(self.machine.cycles() + self.chunk(host));
             let stop = self.machine.run(chunk, interrupted);
             self.serve(host);
             match stop {
@@ -288,6 +291,12 @@ impl Run {
         pins.set_active(active);
     }
 
+    /// Cycles until the next look at serial ports.
+    fn chunk(&self, host: &dyn Host) -> u64 {
+        let while_typing = u64::from(self.machine.bus.clocks.core_hz()) / LOOKS_PER_SECOND;
+        if host.expects_input() { while_typing.clamp(1, CHUNK) } else { CHUNK }
+    }
+
     /// Moves bytes between serial devices and the host.
     fn serve(&mut self, host: &mut dyn Host) {
         for frame in self.machine.observer.1.1.take_frames() {
@@ -305,6 +314,10 @@ impl Run {
             }
         }
         self.machine.bus.expects_input = goes_on_asleep(self.limit, host);
+        if host.expects_input() {
+            let bus = &self.machine.bus;
+            host.keep_pace(bus.clocks.nanoseconds_at(self.machine.cycles()));
+        }
         host.progress(self.machine.cycles());
     }
 }

@@ -235,7 +235,7 @@ fn rest(
             "{system}: nothing tells which threads wait, so a wake-up counts from the exception that led to the run"
         ));
     }
-    Layout { running, name, priority, id, stack, ready }
+    Layout { running, bytes: types.bytes(of), name, priority, id, stack, ready }
 }
 
 fn ready(firmware: &Firmware, types: &Types<'_>, entry: &ReadyEntry, of: TypeId) -> Option<Ready> {

@@ -107,12 +107,14 @@ pub(super) fn extreme(firmware: &Firmware, bus: &Bus, time: schedule::Extreme) -
 }
 
 /// A name for each thread, no two the same: the operating system's; else, in parentheses, that of the variable
-/// that holds the thread's structure or stack, else where the stack is.
+/// that holds the thread's structure or stack, else the structure's place in an array, else where the stack is.
 fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
     let all = threads.all();
     let structures = variables(firmware, all.iter().map(|thread| thread.structure));
     // A full descending stack ends where it is empty.
     let stacks = variables(firmware, all.iter().map(|thread| thread.top.checked_sub(1)));
+    let element =
+        |thread: &Thread| element(firmware, thread.structure?, threads.structure_bytes()?);
     let known = all.iter().any(|thread| thread.structure.is_some());
     let one = |(i, thread): (usize, &Thread)| {
         if threads.last_is_rest() && i + 1 == all.len() {
@@ -122,7 +124,7 @@ fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
             _ if !thread.name.is_empty() => thread.name.clone(),
             (0, None) if known => "(startup)".to_owned(),
             (0, None) => "main".to_owned(),
-            _ => match structures[i].as_ref().or(stacks[i].as_ref()) {
+            _ => match structures[i].clone().or(stacks[i].clone()).or_else(|| element(thread)) {
                 Some(name) => format!("({name})"),
                 None => format!("(stack at {:#010x})", thread.top),
             },
@@ -144,6 +146,15 @@ fn variables(
     names.iter().for_each(|name| *times.entry(name.clone()).or_default() += 1);
     names.iter_mut().filter(|name| times[*name] > 1).for_each(|name| *name = None);
     names
+}
+
+/// The element of an array that begins here: a variable of several times `bytes` is an array of such things.
+fn element(firmware: &Firmware, address: u32, bytes: u32) -> Option<String> {
+    let array = firmware.data_symbol_at(address)?;
+    let offset = address - array.address;
+    let divides = |n: u32| n.checked_rem(bytes) == Some(0);
+    (array.size > bytes && divides(array.size) && divides(offset))
+        .then(|| format!("{}[{}]", array.name, offset / bytes))
 }
 
 /// Threads of one name get their structure's address too, and a number where that is not enough.

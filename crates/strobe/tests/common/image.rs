@@ -107,7 +107,8 @@ fn check(record: &Record) {
 
 fn show(record: &Record) {
     for by in [By::Function, By::Line, By::Address] {
-        let show = Show { rows: Rows::By(by), top: 5, tree: Some(Tree::default()), annotate: Vec::new() };
+        let show =
+            Show { rows: Rows::By(by), top: 5, tree: Some(Tree::default()), annotate: Vec::new() };
         let mut out = Vec::new();
         text::report(record, &show, &Options::default(), &mut out)
             .expect("memory takes everything");

@@ -8,7 +8,6 @@
 
 mod checksum;
 mod filter;
-mod phy;
 mod registers;
 mod ring;
 
@@ -17,7 +16,6 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use phy::Phy;
 use registers::{
     DMABMR, DMACHRDR, DMACHTDR, DMAIER, DMAMFBOCR, DMAOMR, DMARDLAR, DMARPDR, DMASR, DMATDLAR,
     DMATPDR, MACCR, MACMIIAR, MACMIIDR, Registers, dmabmr, dmaomr, dmasr, maccr,
@@ -25,19 +23,15 @@ use registers::{
 use ring::{Fetched, Outgoing, Ring, tdes0};
 
 use super::register::{bit, merge, part};
+use crate::device::ethernet::phy::Phy;
+use crate::device::ethernet::{Backend, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST};
 use crate::device::{Context, Create, Device, Size};
 use crate::memory::BusFault;
 
 /// Bytes that the receive FIFO holds (33.1.1).
 const RECEIVE_FIFO: usize = 2048;
-/// A frame without its check sequence has at least this many bytes; shorter ones are padded.
-const SHORTEST: usize = 60;
-/// Check sequence, preamble and gap, in bytes on the wire.
-const OVERHEAD: u64 = 4 + 8 + 12;
 /// A software reset ends when all clocks have seen it, among them the slow one of the transceiver.
 const RESET_NS: u64 = 1_000;
-/// Clocks of a management frame: preamble of 32 and 32 bits.
-const MANAGEMENT_CLOCKS: u64 = 64;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -45,17 +39,6 @@ const MANAGEMENT_CLOCKS: u64 = 64;
 struct Options {
     phy: Phy,
     backend: Backend,
-}
-
-/// What is at the other end of the cable.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Backend {
-    /// Frames vanish, none come.
-    #[default]
-    None,
-    /// Each frame comes back when it has been sent.
-    Loopback,
 }
 
 struct Eth {

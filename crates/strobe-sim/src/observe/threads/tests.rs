@@ -90,6 +90,7 @@ fn layout(stack: bool) -> Layout {
     let base = Walk { steps: vec![Step::Add(8)], form: Form::Number { bytes: 4, signed: false } };
     Layout {
         running: Walk { steps: vec![Step::Add(RUNNING), Step::Load], form: Form::Address },
+        bytes: None,
         name: Some(Walk { steps: vec![], form: Form::Text { bytes: 8 } }),
         priority: None,
         id: None,
@@ -145,6 +146,11 @@ fn a_structure_used_again_is_another_thread_unless_it_goes_on() {
     run(&mut bus, a);
     assert_eq!(switch(&mut threads, main, RAM + 0x10f8, &bus), 2);
     assert_eq!(threads.all()[1].name, "renamed");
+    run(&mut bus, 0);
+    assert_eq!(switch(&mut threads, RAM + 0x1080, main, &bus), 0);
+    put(&mut bus, a, "renamed", RAM + 0x1000);
+    run(&mut bus, a);
+    assert_eq!(switch(&mut threads, main, RAM + 0x10f8, &bus), 1, "it was started anew");
 }
 
 /// Some systems say who runs before they change stacks.

@@ -94,16 +94,6 @@ pub(super) fn errors(frame: &[u8]) -> (bool, bool) {
     (header, payload)
 }
 
-/// The frame check sequence (IEEE 802.3 3.2.9), as it follows the frame.
-pub(super) fn frame_check(frame: &[u8]) -> [u8; 4] {
-    let crc = frame.iter().fold(u32::MAX, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
-            crc >> 1 ^ if crc & 1 != 0 { 0xedb8_8320 } else { 0 }
-        })
-    });
-    (!crc).to_le_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,11 +148,5 @@ mod tests {
         short.truncate(30);
         insert(&mut short, 3);
         assert_eq!(errors(&short), (false, false));
-    }
-
-    /// The check value of CRC-32 for the nine characters `123456789`.
-    #[test]
-    fn frame_check_sequence() {
-        assert_eq!(frame_check(b"123456789"), 0xcbf4_3926u32.to_le_bytes());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::checksum;
 use super::registers::{MACA0HR, MACCR, MACFFR, MACHTHR, MACHTLR, Registers, maccr, macffr};
+use crate::device::ethernet::frame_check;
 use crate::device::stm32::register::bit;
 
 /// Bits of a receive descriptor's status, without those of its place in the ring.
@@ -12,6 +13,8 @@ mod status {
     pub(super) const IPHCE: u32 = 1 << 7;
 }
 
+/// Longest payload that a length frame can announce and still be stripped (RM0090 33.6.2).
+const LONGEST: u16 = 1500;
 /// Type fields from here on are types; below they are lengths.
 const FIRST_TYPE: u16 = 0x600;
 
@@ -48,7 +51,7 @@ fn is_own(registers: &Registers, destination: &[u8; 6]) -> bool {
 
 /// The upper six bits of the bit-reversed CRC select a bit of the hash table.
 fn in_table(registers: &Registers, destination: &[u8; 6]) -> bool {
-    let crc = u32::from_le_bytes(checksum::frame_check(destination)).reverse_bits();
+    let crc = u32::from_le_bytes(frame_check(destination)).reverse_bits();
     let place = crc >> 26;
     bit(registers.get(if place < 32 { MACHTLR } else { MACHTHR }), place % 32)
 }
@@ -69,8 +72,12 @@ pub(super) fn finish(registers: &Registers, mut frame: Vec<u8>) -> (Vec<u8>, u32
         (true, _) if typed => status::IPHCE | status::PCE,
         _ => when(typed, status::FT),
     };
-    if !(typed && bit(control, maccr::CSTF)) {
-        let check = checksum::frame_check(&frame);
+    // Length frames lose padding and check sequence together (APCS), type frames the check sequence (CSTF).
+    let unpadded = bit(control, maccr::APCS) && kind <= LONGEST;
+    if unpadded {
+        frame.truncate(14 + usize::from(kind));
+    } else if !(typed && bit(control, maccr::CSTF)) {
+        let check = frame_check(&frame);
         frame.extend(check);
     }
     (frame, status)

@@ -25,6 +25,7 @@ pub(super) const DMACHRDR: u32 = 0x104c;
 pub(super) mod maccr {
     pub(crate) const RE: u32 = 2;
     pub(crate) const TE: u32 = 3;
+    pub(crate) const APCS: u32 = 7;
     pub(crate) const IPCO: u32 = 10;
     pub(crate) const LM: u32 = 12;
     pub(crate) const FES: u32 = 14;

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::device::ethernet::frame_check;
 use crate::device::rig::{RAM, Rig, apb_device};
 
 const BASE: u32 = 0x4002_8000;
@@ -114,7 +115,7 @@ fn a_frame_comes_back_after_its_time_on_the_wire() {
     let status = rig.read32(RX);
     assert_eq!(status, 104 << 16 | 1 << 9 | 1 << 8 | 1 << 5, "length with check sequence");
     assert_eq!(bytes(&rig, BUFFERS, 100), frame);
-    assert_eq!(bytes(&rig, BUFFERS + 100, 4), checksum::frame_check(&frame));
+    assert_eq!(bytes(&rig, BUFFERS + 100, 4), frame_check(&frame));
     let flags = rig.read32(BASE + DMASR);
     assert_eq!(flags & 0x1_ffff, dmasr::NIS | dmasr::RS | dmasr::TS | dmasr::TBUS);
     rig.write32(BASE + DMASR, flags);
@@ -135,6 +136,22 @@ fn short_frames_are_padded_and_long_ones_span_descriptors() {
     assert_eq!(rig.read32(RX), 204 << 16 | 1 << 8 | 1 << 5);
     assert_eq!(bytes(&rig, BUFFERS + 128, 128), broadcast(200)[..128]);
     assert_eq!(bytes(&rig, BUFFERS, 72), broadcast(200)[128..]);
+}
+
+#[test]
+fn padding_and_check_sequence_are_stripped_of_length_frames_when_asked() {
+    let mut rig = started();
+    let control = rig.read32(BASE + MACCR);
+    rig.write32(BASE + MACCR, control | 1 << 7);
+    let mut frame = broadcast(34);
+    frame[12..14].copy_from_slice(&20u16.to_be_bytes());
+    send(&mut rig, 0, &frame, 0);
+    rig.advance(1_000);
+    assert_eq!(rig.read32(RX) >> 16, 34, "header and the twenty bytes that its length announces");
+    rig.write32(RX, OWN);
+    send(&mut rig, 1, &broadcast(100), 0);
+    rig.advance(1_000);
+    assert_eq!(rig.read32(RX + 16) >> 16, 104, "a type frame keeps its check sequence");
 }
 
 #[test]

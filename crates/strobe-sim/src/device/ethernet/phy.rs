@@ -24,9 +24,9 @@ const SPECIAL_100_FULL: u16 = 6 << 2;
 /// A transceiver as a board file describes it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Phy {
+pub(in crate::device) struct Phy {
     /// Its address on the management interface, 0 to 31.
-    pub(super) address: u8,
+    pub(in crate::device) address: u8,
     /// Identifier registers 2 (upper half) and 3.
     id: u32,
     /// A cable with a partner at its other end is plugged in.
@@ -68,13 +68,13 @@ impl Phy {
     }
 
     /// Hardware reset.
-    pub(super) fn reset(&mut self, now: u64) {
+    pub(in crate::device) fn reset(&mut self, now: u64) {
         (self.control, self.advertisement) = (BMCR_AT_RESET, ADVERTISEMENT);
         self.negotiate(now);
     }
 
     /// Reads a register.
-    pub(super) fn read(&self, register: u32, now: u64) -> u16 {
+    pub(in crate::device) fn read(&self, register: u32, now: u64) -> u16 {
         let when_up = |bits: u16| if self.is_up(now) { bits } else { 0 };
         match register {
             0 => self.control,
@@ -90,7 +90,7 @@ impl Phy {
     }
 
     /// Writes a register.
-    pub(super) fn write(&mut self, register: u32, value: u16, now: u64) {
+    pub(in crate::device) fn write(&mut self, register: u32, value: u16, now: u64) {
         match register {
             0 if value & BMCR_RESET != 0 => self.reset(now),
             0 => {

@@ -1,0 +1,43 @@
+//! What Ethernet controllers of all makers share: the transceiver, what is at the other end of the cable, and IEEE
+//! 802.3's frame.
+
+pub(in crate::device) mod phy;
+
+/// A frame without its check sequence has at least this many bytes; shorter ones are padded.
+pub(in crate::device) const SHORTEST: usize = 60;
+/// Check sequence, preamble and gap, in bytes on the wire.
+pub(in crate::device) const OVERHEAD: u64 = 4 + 8 + 12;
+/// Clocks of a management frame: preamble of 32 and 32 bits.
+pub(in crate::device) const MANAGEMENT_CLOCKS: u64 = 64;
+
+/// What is at the other end of the cable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::device) enum Backend {
+    /// Frames vanish, none come.
+    #[default]
+    None,
+    /// Each frame comes back when it has been sent.
+    Loopback,
+}
+
+/// The frame check sequence (IEEE 802.3 3.2.9), as it follows the frame.
+pub(in crate::device) fn frame_check(frame: &[u8]) -> [u8; 4] {
+    let crc = frame.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            crc >> 1 ^ if crc & 1 != 0 { 0xedb8_8320 } else { 0 }
+        })
+    });
+    (!crc).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check value that catalogues of CRCs give for "123456789".
+    #[test]
+    fn the_check_sequence() {
+        assert_eq!(frame_check(b"123456789"), 0xcbf4_3926_u32.to_le_bytes());
+    }
+}
