@@ -14,7 +14,7 @@ use super::several::{Broken, Several};
 use super::system::{Caller, LostStore, System};
 use super::timing::Timing;
 use crate::bus::Bus;
-use crate::device::Size;
+use crate::device::{DeviceId, Size};
 use crate::flash::{HalfCycleCarry, bounds};
 use crate::memory::MemoryKind;
 use crate::observe::schedule::Who;
@@ -200,6 +200,13 @@ impl<O: Observer> Machine<O> {
     pub fn finish_sending(&mut self, limit: u64) {
         self.bus.finish_sending(limit);
         self.drain();
+    }
+
+    /// A byte from the host for a serial device; it is on the line from now on.
+    pub fn host_byte(&mut self, device: DeviceId, byte: u8) {
+        // Devices' time stands at the last event or access, which may be long ago.
+        self.bus.run_events(self.now);
+        self.bus.host_byte(device, byte);
     }
 
     /// Adds cycles beyond the instruction table, with their bounds and cause.

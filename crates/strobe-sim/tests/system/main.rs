@@ -7,5 +7,6 @@
 mod debug;
 mod exceptions;
 mod faults;
+mod host;
 mod program;
 mod protection;

@@ -310,7 +310,7 @@ impl Run {
         let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));
         for (name, byte) in host.serial_input(&room) {
             if let Some(id) = self.machine.bus.device_named(&name) {
-                self.machine.bus.host_byte(id, byte);
+                self.machine.host_byte(id, byte);
             }
         }
         self.machine.bus.expects_input = goes_on_asleep(self.limit, host);

@@ -176,3 +176,22 @@ fn tell_apart(names: &mut [String], all: &[Thread]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel of firmware/threads has four structures of 24 bytes in one array.
+    #[test]
+    fn structures_in_an_array_go_by_their_place() {
+        let elf = include_bytes!("../../../../firmware/prebuilt/threads.elf");
+        let firmware = Firmware::parse(elf.as_slice()).expect("it comes with the project");
+        let array = firmware.data_symbols().iter().find(|s| s.name == "threads").expect("is there");
+        let at = |offset| element(&firmware, array.address + offset, 24);
+        assert_eq!((at(0).as_deref(), at(48).as_deref()), (Some("threads[0]"), Some("threads[2]")));
+        assert_eq!(at(20), None, "no element begins here");
+        assert_eq!(element(&firmware, array.address, 40), None, "not of such elements");
+        assert_eq!(element(&firmware, array.address, 96), None, "one thing is no array");
+        assert_eq!(element(&firmware, array.address, 0), None);
+    }
+}
