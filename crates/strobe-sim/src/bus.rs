@@ -9,6 +9,7 @@ use std::ops::Range;
 use strobe_model::{Bounds, Cause};
 
 mod bit_band;
+mod host;
 
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
@@ -725,37 +726,5 @@ impl Bus {
             self.generation += 1;
             self.attention = true;
         }
-    }
-
-    /// Whether the host can be the other end of a device, as a terminal is of a UART.
-    pub fn is_stream(&self, id: DeviceId) -> bool {
-        self.slots[id.0 as usize].device.as_ref().is_some_and(|device| device.is_stream())
-    }
-
-    /// The devices whose other end the host can be, in the board file's order.
-    pub fn streams(&self) -> impl Iterator<Item = &str> + '_ {
-        let streams =
-            self.slots.iter().filter(|s| s.device.as_ref().is_some_and(|d| d.is_stream()));
-        streams.map(|s| s.name.as_str())
-    }
-
-    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger has
-    /// stopped; time goes on for all devices. Stops at `limit` at the latest.
-    pub fn finish_sending(&mut self, limit: u64) {
-        let sending = |slot: &Slot| slot.device.as_ref().is_some_and(|d| d.is_sending());
-        while self.next_due <= limit && self.slots.iter().any(sending) {
-            self.run_events(self.next_due);
-        }
-    }
-
-    /// How many bytes from the host a serial device can take now.
-    pub fn host_room(&self, id: DeviceId) -> usize {
-        self.slots[id.0 as usize].device.as_ref().map_or(0, |device| device.host_room())
-    }
-
-    /// Hands a byte from the host to a serial device.
-    pub fn host_byte(&mut self, id: DeviceId, byte: u8) {
-        self.call(id.0 as usize, |device, cx| device.host_byte(byte, cx));
-        self.settle();
     }
 }

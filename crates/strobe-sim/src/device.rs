@@ -3,6 +3,7 @@
 //! A device sees register accesses, its own timed events and changes of the signals it listens to.
 //! It speaks only through [`Context`], never to another device.
 
+use self::ethernet::Backend;
 use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
 use crate::flash::FlashCaches;
@@ -11,7 +12,7 @@ use crate::signal::{SignalId, Signals};
 
 pub mod arm;
 mod counter;
-mod ethernet;
+pub mod ethernet;
 mod registers;
 mod serial;
 pub mod stm32;
@@ -148,6 +149,26 @@ pub trait Device: Send {
     /// How many bytes from the host the device can take without losing any.
     fn host_room(&self) -> usize {
         0
+    }
+
+    /// Whether the device is an Ethernet controller.
+    fn is_network(&self) -> bool {
+        false
+    }
+
+    /// Says what is at the other end of an Ethernet controller's cable, instead of what the board file says.
+    fn connect(&mut self, backend: Backend) {
+        let _ = backend;
+    }
+
+    /// The frames that an Ethernet controller has sent to the host since the last call, without check sequences.
+    fn take_frames(&mut self) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+
+    /// A frame without its check sequence comes in from the host.
+    fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context) {
+        let _ = (frame, cx);
     }
 
     /// The core or a bus clock changed frequency, or a clock gate opened or closed.

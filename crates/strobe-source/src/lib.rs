@@ -4,5 +4,6 @@
 //! For now there is one: the simulated board. Sources know nothing of reports.
 
 pub mod cycles;
+pub mod network;
 pub mod serial;
 pub mod simulated;

@@ -34,6 +34,15 @@ pub trait Host {
         let _ = room;
         Vec::new()
     }
+    /// A frame, without its check sequence, that the Ethernet controller `name` has sent.
+    fn frame_output(&mut self, name: &str, frame: &[u8]) {
+        let _ = (name, frame);
+    }
+    /// A frame for the Ethernet controller `name` that has come in.
+    fn frame_input(&mut self, name: &str) -> Option<Vec<u8>> {
+        let _ = name;
+        None
+    }
     /// Whether serial input may still come: then a sleeping board waits for it.
     fn expects_input(&self) -> bool {
         false
@@ -103,6 +112,16 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// An Ethernet controller that the settings name.
+    #[error("board {board} has no Ethernet controller {device}; {known}")]
+    Network {
+        /// As given.
+        device: String,
+        /// Board name.
+        board: String,
+        /// What there is.
+        known: String,
+    },
     /// The operating system that the settings name.
     #[error("{0}")]
     Rtos(String),
@@ -122,23 +141,35 @@ pub fn run(
     host: &mut dyn Host,
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
-    let bus = prepare(firmware, board)?;
+    let mut bus = prepare(firmware, board)?;
     for device in &settings.serial {
         if !bus.streams().any(|name| name.eq_ignore_ascii_case(device)) {
             let (device, board) = (device.clone(), board.name().to_owned());
-            let known: Vec<&str> = bus.streams().collect();
-            let known = match known[..] {
-                [] => "it has none".to_owned(),
-                _ => format!("there are {}", known.join(", ")),
-            };
-            return Err(Error::Serial { device, board, known });
+            return Err(Error::Serial { device, board, known: list(bus.streams()) });
         }
+    }
+    for (device, backend) in &settings.networks {
+        let named = bus.networks().find(|(_, name)| name.eq_ignore_ascii_case(device));
+        let Some((id, _)) = named else {
+            let (device, board) = (device.clone(), board.name().to_owned());
+            let known = list(bus.networks().map(|(_, name)| name));
+            return Err(Error::Network { device, board, known });
+        };
+        bus.connect(id, *backend);
     }
     let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
     let end = run.drive(host, interrupted);
     let (wait_states, prefetch) = run.machine.bus.flash_state;
     let record = record::make(firmware, board, settings, run, end)?;
     Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    match names.collect::<Vec<_>>()[..] {
+        [] => "it has none".to_owned(),
+        [one] => format!("there is {one}"),
+        ref several => format!("there are {}", several.join(", ")),
+    }
 }
 
 /// A finished run.

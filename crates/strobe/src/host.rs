@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use strobe_sim::semihost::Console;
+use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
 use strobe_source::simulated::Host;
 
@@ -14,11 +15,12 @@ pub struct Terminal {
     started: Instant,
     quiet: bool,
     ports: Vec<HostPort>,
+    plugs: Vec<HostPlug>,
 }
 
 impl Terminal {
     /// A host; `quiet` drops the firmware's output, except what goes to the ports.
-    pub fn new(quiet: bool, ports: Vec<HostPort>) -> Self {
+    pub fn new(quiet: bool, ports: Vec<HostPort>, plugs: Vec<HostPlug>) -> Self {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
         } else {
@@ -28,7 +30,7 @@ impl Terminal {
             ProgressStyle::with_template("{spinner} {msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Terminal { bar, started: Instant::now(), quiet, ports }
+        Terminal { bar, started: Instant::now(), quiet, ports, plugs }
     }
 
     /// Takes the progress bar away before the report and delivers what ports still hold.
@@ -37,9 +39,11 @@ impl Terminal {
         self.ports.iter_mut().for_each(HostPort::flush);
     }
 
-    /// Devices with bytes that could not be delivered.
-    pub fn lost(&self) -> impl Iterator<Item = (String, u64)> {
-        self.ports.iter().filter(|p| p.lost() > 0).map(|p| (p.device().to_owned(), p.lost()))
+    /// What could not be delivered: bytes or frames, the device, how many.
+    pub fn lost(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
+        let bytes = self.ports.iter().map(|p| ("bytes", p.device(), p.lost()));
+        let frames = self.plugs.iter().map(|p| ("frames", p.device(), p.lost()));
+        bytes.chain(frames).filter(|&(.., lost)| lost > 0)
     }
 }
 
@@ -66,8 +70,18 @@ impl Host for Terminal {
         all
     }
 
+    fn frame_output(&mut self, name: &str, frame: &[u8]) {
+        if let Some(plug) = self.plugs.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name)) {
+            plug.write(frame);
+        }
+    }
+
+    fn frame_input(&mut self, name: &str) -> Option<Vec<u8>> {
+        self.plugs.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name))?.read()
+    }
+
     fn expects_input(&self) -> bool {
-        self.ports.iter().any(HostPort::expects_input)
+        !self.plugs.is_empty() || self.ports.iter().any(HostPort::expects_input)
     }
 
     fn keep_pace(&mut self, nanoseconds: u64) {

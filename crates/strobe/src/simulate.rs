@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use strobe_model::{Record, Warning};
+use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
+use strobe_source::network::{self, HostPlug};
 use strobe_source::serial::{HostPort, Spec};
 use strobe_source::simulated::{self, Description, Limit, Settings, Systems, TimelineSettings};
 use strobe_symbols::Firmware;
@@ -41,6 +43,10 @@ pub struct Options {
     /// faster than a real one.
     #[arg(long, value_name = "DEVICE=TARGET")]
     uart: Vec<Spec>,
+    /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or `ETH=loopback`, a plug
+    /// that returns each frame, or `ETH=none`; by default what the board file says.
+    #[arg(long, value_name = "DEVICE=TARGET")]
+    ethernet: Vec<network::Spec>,
     /// An access to a register that is not modelled ends the run; without this it keeps its last value and is
     /// listed in the report.
     #[arg(long)]
@@ -94,6 +100,10 @@ pub fn simulate(
     for spec in &options.uart {
         ports.push(HostPort::open(spec).map_err(|e| exit::output(e.to_string()))?);
     }
+    let mut plugs = Vec::new();
+    for spec in &options.ethernet {
+        plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
+    }
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
     // A second Ctrl-C, with the report under way, ends at once. Without a handler Ctrl-C just ends.
@@ -102,15 +112,15 @@ pub fn simulate(
             std::process::exit(130);
         }
     });
-    let mut terminal = host::Terminal::new(options.quiet, ports);
+    let mut terminal = host::Terminal::new(options.quiet, ports, plugs);
     let result = simulated::run(firmware, &choice.board, &settings, &mut terminal, &interrupted);
     terminal.finish();
     let outcome = result.map_err(explain)?;
     let mut record = outcome.record;
     record.subject.file = input::file_name(path);
-    for (device, lost) in terminal.lost() {
+    for (what, device, lost) in terminal.lost() {
         let text =
-            format!("bytes from {device} could not be delivered: its host end was closed or full");
+            format!("{what} from {device} could not be delivered: its host end was closed or full");
         record.warnings.push(Warning { text, count: lost });
     }
     if let (Some(from), 0) = (&options.from, record.window.entries) {
@@ -127,13 +137,24 @@ pub fn simulate(
     })
 }
 
+fn end_of(spec: &network::Spec) -> (String, Backend) {
+    let backend = match spec.target {
+        network::Target::None => Backend::None,
+        network::Target::Loopback => Backend::Loopback,
+        network::Target::Tap(_) => Backend::Host,
+    };
+    (spec.device.clone(), backend)
+}
+
 /// Whose fault an error is decides its exit code.
 fn explain(error: simulated::Error) -> anyhow::Error {
     use simulated::Error;
     match error {
-        Error::Symbol(_) | Error::Pin { .. } | Error::Serial { .. } | Error::Rtos(_) => {
-            exit::usage(error.to_string())
-        }
+        Error::Symbol(_)
+        | Error::Pin { .. }
+        | Error::Serial { .. }
+        | Error::Network { .. }
+        | Error::Rtos(_) => exit::usage(error.to_string()),
         Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
             exit::data(error.to_string())
         }
@@ -146,6 +167,7 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
         from: options.from.clone(),
         to: options.to.clone(),
         marks: options.mark.clone(),
+        networks: options.ethernet.iter().map(end_of).collect(),
         serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
         strict: options.strict,
         run_on_after_fault: options.run_on,

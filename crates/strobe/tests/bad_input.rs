@@ -455,6 +455,8 @@ fn names_that_do_not_exist_are_wrong_arguments() {
     told.add("--to main", &of(&["--to", "main"]));
     told.add("--annotate mian", &of(&["--annotate", "mian"]));
     told.add("--uart USART9=null", &of(&["--uart", "USART9=null"]));
+    told.add("--ethernet ETH=loopback", &of(&["--ethernet", "ETH=loopback"]));
+    told.add("--ethernet ETH=tap:", &of(&["--ethernet", "ETH=tap:"]));
     told.add("--until 100", &of(&["--until", "100"]));
     told.add("--until 20mss", &of(&["--until", "20mss"]));
     told.add("--until twice", &of(&["--until", "10ms", "--until", "20ms"]));

@@ -5,15 +5,27 @@
 
 mod common;
 
+use std::collections::VecDeque;
 use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use common::*;
+use strobe_sim::board::Board;
+use strobe_sim::device::ethernet::Backend;
+use strobe_sim::semihost::Console;
+use strobe_source::simulated::{self, Host, Limit, Quiet, Settings};
+use strobe_symbols::Firmware;
+
+fn built(name: &str) -> PathBuf {
+    let path = root().join("target/subjects").join(name).with_extension("elf");
+    assert!(path.exists(), "{} is missing: run `cargo xtask subjects`", path.display());
+    path
+}
 
 /// Runs a program to a limit.
 fn on(board: &str, name: &str, until: &str, more: &[&str]) -> serde_json::Value {
-    let path = root().join("target/subjects").join(name).with_extension("elf");
-    assert!(path.exists(), "{} is missing: run `cargo xtask subjects`", path.display());
-    let elf = path.display().to_string();
+    let elf = built(name).display().to_string();
     let (code, record) = record(&[&[&elf, "--board", board, "--until", until], more].concat());
     assert_eq!(code, 0, "{name}");
     assert_eq!(record["window"]["end_reason"]["kind"], "limit", "{name}");
@@ -71,6 +83,52 @@ fn embassy_frames_come_back_through_the_plug() {
     let line = |n| format!("sent {n}, received {}, same true\r\n", n + 4);
     let lines = [60, 61, 400, 1514].map(line);
     assert_eq!(text, format!("link up\r\n{}", lines.concat()));
+}
+
+/// A host that sends each frame back and keeps what the serial port says.
+#[derive(Default)]
+struct Echo {
+    frames: VecDeque<Vec<u8>>,
+    lengths: Vec<usize>,
+    text: Vec<u8>,
+}
+
+impl Host for Echo {
+    fn console(&mut self) -> Box<dyn Console> {
+        Quiet.console()
+    }
+
+    fn serial_output(&mut self, _: &str, bytes: &[u8]) {
+        self.text.extend(bytes);
+    }
+
+    fn frame_output(&mut self, name: &str, frame: &[u8]) {
+        assert_eq!(name, "ETH");
+        self.lengths.push(frame.len());
+        self.frames.push_back(frame.to_vec());
+    }
+
+    fn frame_input(&mut self, _: &str) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+}
+
+#[test]
+fn embassy_exchanges_frames_with_the_host() {
+    let firmware = Firmware::parse(fs::read(built("f407-ethernet")).unwrap()).unwrap();
+    let board = Board::builtin("olimex-e407").unwrap();
+    let settings = Settings {
+        limit: Some(Limit::Nanoseconds(2_000_000_000)),
+        networks: vec![("eth".to_owned(), Backend::Host)],
+        ..Settings::default()
+    };
+    let mut host = Echo::default();
+    let outcome =
+        simulated::run(&firmware, &board, &settings, &mut host, &AtomicBool::new(false)).unwrap();
+    assert_eq!(host.lengths, [60, 61, 400, 1514]);
+    let text = String::from_utf8(host.text).unwrap();
+    assert!(text.ends_with("sent 1514, received 1518, same true\r\n"), "{text}");
+    assert_eq!(outcome.record.instrument.settings["ethernet"], "eth=host");
 }
 
 #[test]

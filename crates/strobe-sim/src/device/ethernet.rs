@@ -13,12 +13,61 @@ pub(in crate::device) const MANAGEMENT_CLOCKS: u64 = 64;
 /// What is at the other end of the cable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::device) enum Backend {
+pub enum Backend {
     /// Frames vanish, none come.
     #[default]
     None,
     /// Each frame comes back when it has been sent.
     Loopback,
+    /// Whoever runs the simulation, who takes frames now and then and hands in others. Not for board files.
+    #[serde(skip)]
+    Host,
+}
+
+impl Backend {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::None => "none",
+            Backend::Loopback => "loopback",
+            Backend::Host => "host",
+        }
+    }
+}
+
+/// A controller's end of the cable.
+#[derive(Debug, Default)]
+pub(in crate::device) struct Cable {
+    backend: Backend,
+    /// On their way to the host, which takes them more often than the wire could fill memory.
+    sent: Vec<Vec<u8>>,
+}
+
+impl Cable {
+    pub(in crate::device) fn new(backend: Backend) -> Self {
+        Cable { backend, sent: Vec::new() }
+    }
+
+    pub(in crate::device) fn connect(&mut self, backend: Backend) {
+        *self = Cable::new(backend);
+    }
+
+    /// A frame has gone out, without its check sequence. Returns it if it is back already.
+    pub(in crate::device) fn send(&mut self, frame: Vec<u8>) -> Option<Vec<u8>> {
+        match self.backend {
+            Backend::None => None,
+            Backend::Loopback => Some(frame),
+            Backend::Host => {
+                self.sent.push(frame);
+                None
+            }
+        }
+    }
+
+    /// What the host has not taken yet.
+    pub(in crate::device) fn take(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.sent)
+    }
 }
 
 /// The frame check sequence (IEEE 802.3 3.2.9), as it follows the frame.

@@ -35,6 +35,9 @@ const MAX_ARRIVALS: usize = 1 << 20;
 /// Cycles between two looks at serial ports and the progress bar.
 const CHUNK: u64 = 1 << 22;
 
+/// Frames that a controller takes from the host at one look.
+const MOST_FRAMES: usize = 16;
+
 /// So often in a simulated second the board looks whether somebody has typed.
 const LOOKS_PER_SECOND: u64 = 64;
 
@@ -297,6 +300,22 @@ impl Run {
         if host.expects_input() { while_typing.clamp(1, CHUNK) } else { CHUNK }
     }
 
+    /// Moves frames between Ethernet controllers and the host.
+    fn exchange_frames(&mut self, host: &mut dyn Host) {
+        let bus = &mut self.machine.bus;
+        let networks: Vec<_> = bus.networks().map(|(id, name)| (id, name.to_owned())).collect();
+        for (id, name) in networks {
+            for frame in bus.take_frames(id) {
+                host.frame_output(&name, &frame);
+            }
+            // What is left comes next time: more would only overrun the controller's buffer.
+            for _ in 0..MOST_FRAMES {
+                let Some(frame) = host.frame_input(&name) else { break };
+                bus.host_frame(id, frame);
+            }
+        }
+    }
+
     /// Moves bytes between serial devices and the host.
     fn serve(&mut self, host: &mut dyn Host) {
         for frame in self.machine.observer.1.1.take_frames() {
@@ -313,6 +332,7 @@ impl Run {
                 self.machine.host_byte(id, byte);
             }
         }
+        self.exchange_frames(host);
         self.machine.bus.expects_input = goes_on_asleep(self.limit, host);
         if host.expects_input() {
             let bus = &self.machine.bus;

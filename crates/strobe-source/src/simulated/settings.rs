@@ -1,6 +1,7 @@
 //! What a run is asked to do: when to stop, what to measure, what to be strict about.
 
 use std::collections::BTreeMap;
+use strobe_sim::device::ethernet::Backend;
 
 use super::rtos::Systems;
 
@@ -42,6 +43,9 @@ pub struct Settings {
     pub marks: Vec<String>,
     /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
+    /// What is at the other end of Ethernet controllers' cables, where not what the board file says; the board must
+    /// have them.
+    pub networks: Vec<(String, Backend)>,
     /// Unmodelled registers end the run.
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
@@ -68,6 +72,7 @@ impl Default for Settings {
             to: None,
             marks: Vec::new(),
             serial: Vec::new(),
+            networks: Vec::new(),
             strict: false,
             run_on_after_fault: false,
             timeline: None,
@@ -98,6 +103,10 @@ impl Settings {
         }
         if !self.marks.is_empty() {
             put("mark", self.marks.join(","));
+        }
+        if !self.networks.is_empty() {
+            let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));
+            put("ethernet", each.collect::<Vec<_>>().join(","));
         }
         if self.strict {
             put("strict", "true".to_owned());

@@ -24,7 +24,7 @@ use ring::{Fetched, Outgoing, Ring, tdes0};
 
 use super::register::{bit, merge, part};
 use crate::device::ethernet::phy::Phy;
-use crate::device::ethernet::{Backend, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST};
+use crate::device::ethernet::{Backend, Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST};
 use crate::device::{Context, Create, Device, Size};
 use crate::memory::BusFault;
 
@@ -43,7 +43,7 @@ struct Options {
 
 struct Eth {
     phy: Phy,
-    backend: Backend,
+    cable: Cable,
     registers: Registers,
     /// DMASR's flags.
     status: u32,
@@ -67,7 +67,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     }
     Ok(Box::new(Eth {
         phy,
-        backend,
+        cable: Cable::new(backend),
         registers: Registers::reset(),
         status: 0,
         transmit: Ring::new(0, 16),
@@ -190,9 +190,9 @@ impl Eth {
         if bit(frame.last(), tdes0::IC) {
             self.raise(dmasr::TS);
         }
-        if self.is_set(MACCR, maccr::LM) || self.backend == Backend::Loopback {
-            self.arrived(frame.bytes.clone());
-        }
+        let bytes = frame.bytes.clone();
+        let back = if self.is_set(MACCR, maccr::LM) { Some(bytes) } else { self.cable.send(bytes) };
+        back.into_iter().for_each(|bytes| self.arrived(bytes));
         Ok(())
     }
 
@@ -339,6 +339,23 @@ impl Device for Eth {
     }
 
     fn event(&mut self, cx: &mut Context) {
+        self.run(cx);
+    }
+
+    fn is_network(&self) -> bool {
+        true
+    }
+
+    fn connect(&mut self, backend: Backend) {
+        self.cable.connect(backend);
+    }
+
+    fn take_frames(&mut self) -> Vec<Vec<u8>> {
+        self.cable.take()
+    }
+
+    fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context) {
+        self.arrived(frame);
         self.run(cx);
     }
 

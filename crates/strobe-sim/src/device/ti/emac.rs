@@ -12,7 +12,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::device::ethernet::phy::Phy;
-use crate::device::ethernet::{Backend, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST, frame_check};
+use crate::device::ethernet::{Backend, Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST, frame_check};
 use crate::device::serial::earliest;
 use crate::device::stm32::register::{bit, merge, part};
 use crate::device::{Context, Create, Device, Size};
@@ -85,7 +85,7 @@ struct Options {
 
 struct Emac {
     phy: Phy,
-    backend: Backend,
+    cable: Cable,
     raised: u32,
     im: u32,
     rctl: u32,
@@ -106,7 +106,8 @@ struct Emac {
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    Ok(Box::new(Emac::new(cx.options()?)))
+    let Options { phy, backend } = cx.options()?;
+    Ok(Box::new(Emac::new(phy, Cable::new(backend))))
 }
 
 fn now_ns(cx: &Context) -> u64 {
@@ -114,10 +115,10 @@ fn now_ns(cx: &Context) -> u64 {
 }
 
 impl Emac {
-    fn new(Options { phy, backend }: Options) -> Self {
+    fn new(phy: Phy, cable: Cable) -> Self {
         Emac {
             phy,
-            backend,
+            cable,
             raised: 0,
             im: interrupt::ALL,
             rctl: rctl::AT_RESET,
@@ -182,9 +183,8 @@ impl Emac {
         let now = cx.now();
         if let Some((frame, _)) = self.sending.take_if(|(_, until)| *until <= now) {
             self.raised |= interrupt::TX_EMPTY;
-            if self.backend == Backend::Loopback {
-                self.arrived(frame);
-            }
+            let back = self.cable.send(frame);
+            back.into_iter().for_each(|frame| self.arrived(frame));
         }
         if self.managing_until.is_some_and(|until| until <= now) {
             self.managing_until = None;
@@ -330,10 +330,28 @@ impl Device for Emac {
         self.publish(cx);
     }
 
+    fn is_network(&self) -> bool {
+        true
+    }
+
+    fn connect(&mut self, backend: Backend) {
+        self.cable.connect(backend);
+    }
+
+    fn take_frames(&mut self) -> Vec<Vec<u8>> {
+        self.cable.take()
+    }
+
+    fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context) {
+        self.arrived(frame);
+        self.run(cx);
+        self.publish(cx);
+    }
+
     fn reset(&mut self, cx: &mut Context) {
         let mut phy = self.phy.clone();
         phy.reset(now_ns(cx));
-        *self = Emac::new(Options { phy, backend: self.backend });
+        *self = Emac::new(phy, std::mem::take(&mut self.cable));
         self.publish(cx);
     }
 }

@@ -1,0 +1,62 @@
+//! The board's ends of what reaches out to the host: serial lines, which end at a terminal or file, and Ethernet.
+
+use super::{Bus, Slot};
+use crate::device::DeviceId;
+use crate::device::ethernet::Backend;
+
+impl Bus {
+    /// Whether the host can be the other end of a device, as a terminal is of a UART.
+    pub fn is_stream(&self, id: DeviceId) -> bool {
+        self.slots[id.0 as usize].device.as_ref().is_some_and(|device| device.is_stream())
+    }
+
+    /// The devices whose other end the host can be, in the board file's order.
+    pub fn streams(&self) -> impl Iterator<Item = &str> + '_ {
+        let streams =
+            self.slots.iter().filter(|s| s.device.as_ref().is_some_and(|d| d.is_stream()));
+        streams.map(|s| s.name.as_str())
+    }
+
+    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger has
+    /// stopped; time goes on for all devices. Stops at `limit` at the latest.
+    pub fn finish_sending(&mut self, limit: u64) {
+        let sending = |slot: &Slot| slot.device.as_ref().is_some_and(|d| d.is_sending());
+        while self.next_due <= limit && self.slots.iter().any(sending) {
+            self.run_events(self.next_due);
+        }
+    }
+
+    /// How many bytes from the host a serial device can take now.
+    pub fn host_room(&self, id: DeviceId) -> usize {
+        self.slots[id.0 as usize].device.as_ref().map_or(0, |device| device.host_room())
+    }
+
+    /// Hands a byte from the host to a serial device.
+    pub fn host_byte(&mut self, id: DeviceId, byte: u8) {
+        self.call(id.0 as usize, |device, cx| device.host_byte(byte, cx));
+        self.settle();
+    }
+
+    /// The Ethernet controllers, in the board file's order.
+    pub fn networks(&self) -> impl Iterator<Item = (DeviceId, &str)> + '_ {
+        let is_network = |s: &Slot| s.device.as_ref().is_some_and(|d| d.is_network());
+        let slots = self.slots.iter().enumerate().filter(move |(_, slot)| is_network(slot));
+        slots.map(|(at, slot)| (DeviceId(at as u8), slot.name.as_str()))
+    }
+
+    /// Says what is at the other end of an Ethernet controller's cable.
+    pub fn connect(&mut self, id: DeviceId, backend: Backend) {
+        self.call(id.0 as usize, |device, _| device.connect(backend));
+    }
+
+    /// The frames that an Ethernet controller has sent to the host since the last call.
+    pub fn take_frames(&mut self, id: DeviceId) -> Vec<Vec<u8>> {
+        self.call(id.0 as usize, |device, _| device.take_frames()).unwrap_or_default()
+    }
+
+    /// Hands a frame from the host, without check sequence, to an Ethernet controller.
+    pub fn host_frame(&mut self, id: DeviceId, frame: Vec<u8>) {
+        self.call(id.0 as usize, |device, cx| device.host_frame(frame, cx));
+        self.settle();
+    }
+}
