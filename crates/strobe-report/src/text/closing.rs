@@ -83,8 +83,14 @@ fn modelled(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let rests_on_model = causes.iter().any(|m| m.cycles.low == m.cycles.high);
+    let others = if rests_on_model {
+        "what is listed without is the model's word"
+    } else {
+        "all others are exact"
+    };
     heading(
-        "modelled figures: those marked ~ are likely ones and have bounds; all others are exact",
+        &format!("modelled figures: those marked ~ are likely ones and have bounds; {others}"),
         options,
         out,
     )?;
