@@ -5,15 +5,16 @@
 
 use serde::Deserialize;
 
-use super::register::{bit, merge, part};
-use crate::clock::Gate;
+use super::register::{merge, part};
 use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
 pub(super) mod oscillator;
+pub(super) mod shared;
 pub(super) mod tree;
 
-use oscillator::{Source, State};
+use oscillator::Source;
+use shared::Sources;
 
 const CR: u32 = 0x00;
 const CFGR: u32 = 0x04;
@@ -43,14 +44,6 @@ const CFGR_PLL: u32 = 0x003f_8000;
 const CFGR_MCO: u32 = 0xf << 24;
 const CFGR_SWS_SHIFT: u32 = 2;
 const BDCR_WRITABLE: u32 = 0x831d;
-const BDCR_BDRST: u32 = 1 << 16;
-const CSR_RMVF: u32 = 1 << 24;
-/// Reset flags: by pin (the internal resets drive it too), power-on, software, watchdogs.
-const CSR_PINRSTF: u32 = 1 << 26;
-const CSR_PORRSTF: u32 = 1 << 27;
-const CSR_SFTRSTF: u32 = 1 << 28;
-const CSR_IWDGRSTF: u32 = 1 << 29;
-const CSR_WWDGRSTF: u32 = 1 << 30;
 /// HSI14ON, HSI14DIS, HSI14TRIM.
 const CR2_WRITABLE: u32 = 0xfd;
 const CR2_RESET: u32 = 0x80;
@@ -90,13 +83,11 @@ struct Rcc {
     options: Options,
     backup_writable: SignalId,
     /// By [`Source`].
-    states: [State; 6],
+    sources: Sources<6>,
     /// The source that drives the system clock: CFGR.SWS.
     system: Source,
     cr: u32,
     cfgr: u32,
-    /// CIR: flags in bits 5..0, enables in bits 13..8.
-    cir: u32,
     resets: [u32; 3],
     enables: [u32; 3],
     bdcr: u32,
@@ -114,11 +105,10 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     Ok(Box::new(Rcc {
         options,
         backup_writable: cx.signal(super::BACKUP_WRITABLE),
-        states: [State::Off; 6],
+        sources: Sources::new(),
         system: Source::Hsi,
         cr: CR_RESET,
         cfgr: 0,
-        cir: 0,
         resets: [0; 3],
         enables: [0; 3],
         bdcr: 0,
@@ -141,7 +131,7 @@ fn enable_index(register: u32) -> Option<usize> {
 
 impl Rcc {
     fn is_ready(&self, source: Source) -> bool {
-        self.states[source as usize].is_ready()
+        self.sources.is_ready(source as usize)
     }
 
     fn flag(&self, source: Source, at: u32) -> u32 {
@@ -186,22 +176,15 @@ impl Rcc {
     fn update(&mut self, cx: &mut Context) {
         let now = cx.clocks().nanoseconds_at(cx.now());
         for source in Source::ALL {
-            let before = self.states[source as usize];
-            let (on, startup_ns) = self.wanted(source);
-            let after = before.switched(on, now, startup_ns).at(now);
-            self.states[source as usize] = after;
-            // 7.4.3: the flag is set when the clock becomes stable while its interrupt is enabled.
-            let number = source as u32;
-            if after.is_ready() && !before.is_ready() && bit(self.cir, 8 + number) {
-                self.cir |= 1 << number;
-            }
+            let wanted = self.wanted(source);
+            self.sources.switch(source as usize, wanted, now);
         }
         if let Some(wish) = tree::system_source(self.cfgr).filter(|&s| self.is_ready(s)) {
             self.system = wish;
         }
-        cx.interrupt(0, self.cir & self.cir >> 8 & 0x3f != 0);
+        cx.interrupt(0, self.sources.interrupts());
         self.set_clocks(cx);
-        self.schedule(cx);
+        self.sources.schedule(cx);
     }
 
     fn set_clocks(&self, cx: &mut Context) {
@@ -241,17 +224,6 @@ impl Rcc {
         }
     }
 
-    fn schedule(&self, cx: &mut Context) {
-        let starting = self.states.iter().filter_map(|state| match state {
-            State::Starting(ready) => Some(*ready),
-            _ => None,
-        });
-        match starting.min() {
-            Some(ns) => cx.wake_at(cx.clocks().cycle_at_nanoseconds(ns)),
-            None => cx.sleep(),
-        }
-    }
-
     /// 7.4.1: what drives the system clock cannot be switched off.
     fn write_cr(&mut self, value: u32) {
         let needed = match self.system {
@@ -288,41 +260,16 @@ impl Rcc {
         }
     }
 
-    /// 7.4.3: bits 16 to 21 clear the flags.
-    fn write_cir(&mut self, value: u32) {
-        let flags = self.cir & 0x3f & !(value >> 16);
-        self.cir = value & 0x3f00 | flags;
-    }
-
-    fn write_bdcr(&mut self, value: u32, cx: &mut Context) {
-        if !cx.level(self.backup_writable) {
-            if value & BDCR_WRITABLE != self.bdcr {
-                cx.warn(
-                    "RCC_BDCR was written while PWR_CR.DBP protected it: the write had no effect",
-                );
-            }
-            return;
-        }
-        self.bdcr = if value & BDCR_BDRST != 0 { BDCR_BDRST } else { value & BDCR_WRITABLE };
-    }
-
     fn write_enables(&mut self, register: u32, value: u32, cx: &mut Context) {
         let Some(at) = enable_index(register) else { return };
-        let changed = self.enables[at] ^ value;
-        self.enables[at] = value;
-        for number in (0..32u8).filter(|&n| bit(changed, u32::from(n))) {
-            let gate = Gate { register: register as u16, bit: number };
-            cx.set_gate(gate, bit(value, u32::from(number)));
-        }
+        let old = std::mem::replace(&mut self.enables[at], value);
+        shared::switch_gates(register, old, value, cx);
     }
 
     fn write_resets(&mut self, register: u32, value: u32, cx: &mut Context) {
         let Some(at) = reset_index(register) else { return };
-        let set = value & !self.resets[at];
-        self.resets[at] = value;
-        for number in (0..32u8).filter(|&n| bit(set, u32::from(n))) {
-            cx.reset_devices(register as u16, number);
-        }
+        let old = std::mem::replace(&mut self.resets[at], value);
+        shared::reset_devices(register, old, value, cx);
     }
 
     fn word(&self, register: u32) -> Option<u32> {
@@ -337,7 +284,7 @@ impl Rcc {
                 self.cr | flags | self.flag(Source::Pll, 25)
             }
             CFGR => self.cfgr | system << CFGR_SWS_SHIFT,
-            CIR => self.cir,
+            CIR => self.sources.cir,
             BDCR => self.bdcr | self.flag(Source::Lse, 1),
             CSR => self.csr | self.flag(Source::Lsi, 1),
             CFGR2 => self.cfgr2,
@@ -363,12 +310,11 @@ impl Device for Rcc {
         match register {
             CR => self.write_cr(value),
             CFGR => self.write_cfgr(value, cx),
-            CIR => self.write_cir(value),
-            BDCR => self.write_bdcr(value, cx),
-            CSR => {
-                let flags = if value & CSR_RMVF != 0 { 0 } else { self.csr & !1 };
-                self.csr = flags | value & 1;
+            CIR => self.sources.write_cir(value),
+            BDCR => {
+                shared::write_bdcr(&mut self.bdcr, value, BDCR_WRITABLE, self.backup_writable, cx)
             }
+            CSR => self.csr = shared::written_csr(self.csr, value),
             CFGR2 => self.write_cfgr2(value),
             CFGR3 => self.cfgr3 = value,
             CR2 => self.cr2 = value & CR2_WRITABLE,
@@ -384,31 +330,22 @@ impl Device for Rcc {
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
-        self.schedule(cx);
+        self.sources.schedule(cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {
         self.cr = CR_RESET;
-        (self.cfgr, self.cfgr2, self.cfgr3, self.cir) = (0, 0, 0, 0);
+        (self.cfgr, self.cfgr2, self.cfgr3, self.sources.cir) = (0, 0, 0, 0);
         self.cr2 = CR2_RESET;
         self.resets = [0; 3];
-        self.csr &= !1;
-        match cx.reset_cause() {
-            ResetCause::PowerOn => {
-                self.csr = CSR_PORRSTF | CSR_PINRSTF;
-                self.bdcr = 0;
-                // The core does not start before its clock does.
-                self.states = [State::Off; 6];
-                self.states[Source::Hsi as usize] = State::Ready;
-            }
-            ResetCause::Software => self.csr |= CSR_SFTRSTF | CSR_PINRSTF,
-            ResetCause::IndependentWatchdog => self.csr |= CSR_IWDGRSTF | CSR_PINRSTF,
-            ResetCause::WindowWatchdog | ResetCause::Watchdog => {
-                self.csr |= CSR_WWDGRSTF | CSR_PINRSTF;
-            }
+        self.csr = shared::reset_csr(self.csr, cx.reset_cause(), 0);
+        if cx.reset_cause() == ResetCause::PowerOn {
+            self.bdcr = 0;
+            self.sources.all_off();
         }
+        // The core does not start before its clock does.
         self.system = Source::Hsi;
-        self.states[Source::Hsi as usize] = State::Ready;
+        self.sources.force_ready(Source::Hsi as usize);
         for (register, value) in [(AHBENR, AHBENR_RESET), (APB2ENR, 0), (APB1ENR, 0)] {
             self.write_enables(register, value, cx);
         }

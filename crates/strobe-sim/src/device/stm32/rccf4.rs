@@ -4,9 +4,8 @@
 //! take as long as on silicon. Clock outputs (MCO), the clock security system, spread spectrum and the clocks
 //! that LPENR stops in sleep are not modelled.
 
-use super::rcc::oscillator::State;
+use super::rcc::shared::{self, Sources};
 use super::register::{bit, merge, part};
-use crate::clock::Gate;
 use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
@@ -46,28 +45,19 @@ const PLLI2SCFGR_RESET: u32 = 0x2000_3000;
 const CFGR_SWS_SHIFT: u32 = 2;
 const CFGR_MCO: u32 = 0xff60_0000;
 const BDCR_WRITABLE: u32 = 0x8305;
-const BDCR_BDRST: u32 = 1 << 16;
-const CSR_RMVF: u32 = 1 << 24;
-/// Reset flags: brown-out, by pin (the internal resets drive it too), power-on, software, watchdogs.
+/// Reset flag: brown-out.
 const CSR_BORRSTF: u32 = 1 << 25;
-const CSR_PINRSTF: u32 = 1 << 26;
-const CSR_PORRSTF: u32 = 1 << 27;
-const CSR_SFTRSTF: u32 = 1 << 28;
-const CSR_IWDGRSTF: u32 = 1 << 29;
-const CSR_WWDGRSTF: u32 = 1 << 30;
 
 struct Rcc {
     options: Options,
     backup_writable: SignalId,
     /// By [`Source`].
-    states: [State; 6],
+    sources: Sources<6>,
     /// The source that drives the system clock: CFGR.SWS.
     system: Source,
     cr: u32,
     pllcfgr: u32,
     cfgr: u32,
-    /// CIR: flags in bits 5..0, enables in bits 13..8.
-    cir: u32,
     resets: Words,
     enables: Words,
     low_power: Words,
@@ -85,12 +75,11 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     Ok(Box::new(Rcc {
         options,
         backup_writable: cx.signal(super::BACKUP_WRITABLE),
-        states: [State::Off; 6],
+        sources: Sources::new(),
         system: Source::Hsi,
         cr: CR_RESET,
         pllcfgr: PLLCFGR_RESET,
         cfgr: 0,
-        cir: 0,
         resets: [0; 5],
         enables: [0; 5],
         low_power: gates::LOW_POWER_RESET,
@@ -103,7 +92,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 
 impl Rcc {
     fn is_ready(&self, source: Source) -> bool {
-        self.states[source as usize].is_ready()
+        self.sources.is_ready(source as usize)
     }
 
     fn flag(&self, source: Source, at: u32) -> u32 {
@@ -143,22 +132,15 @@ impl Rcc {
     fn update(&mut self, cx: &mut Context) {
         let now = cx.clocks().nanoseconds_at(cx.now());
         for source in Source::ALL {
-            let before = self.states[source as usize];
-            let (on, startup_ns) = self.wanted(source);
-            let after = before.switched(on, now, startup_ns).at(now);
-            self.states[source as usize] = after;
-            // 7.3.4: the flag is set when the clock becomes stable while its interrupt is enabled.
-            let number = source as u32;
-            if after.is_ready() && !before.is_ready() && bit(self.cir, 8 + number) {
-                self.cir |= 1 << number;
-            }
+            let wanted = self.wanted(source);
+            self.sources.switch(source as usize, wanted, now);
         }
         if let Some(wish) = tree::system_source(self.cfgr).filter(|&s| self.is_ready(s)) {
             self.system = wish;
         }
-        cx.interrupt(0, self.cir & self.cir >> 8 & 0x3f != 0);
+        cx.interrupt(0, self.sources.interrupts());
         self.set_clocks(cx);
-        self.schedule(cx);
+        self.sources.schedule(cx);
     }
 
     fn set_clocks(&self, cx: &mut Context) {
@@ -207,17 +189,6 @@ impl Rcc {
         }
     }
 
-    fn schedule(&self, cx: &mut Context) {
-        let starting = self.states.iter().filter_map(|state| match state {
-            State::Starting(ready) => Some(*ready),
-            _ => None,
-        });
-        match starting.min() {
-            Some(ns) => cx.wake_at(cx.clocks().cycle_at_nanoseconds(ns)),
-            None => cx.sleep(),
-        }
-    }
-
     /// 7.3.1: what drives the system clock cannot be switched off.
     fn write_cr(&mut self, value: u32) {
         let needed = match (self.system, self.pll_source()) {
@@ -245,39 +216,14 @@ impl Rcc {
         }
     }
 
-    /// 7.3.4: bits 16 to 21 clear the flags.
-    fn write_cir(&mut self, value: u32) {
-        let flags = self.cir & 0x3f & !(value >> 16);
-        self.cir = value & 0x3f00 | flags;
-    }
-
-    fn write_bdcr(&mut self, value: u32, cx: &mut Context) {
-        if !cx.level(self.backup_writable) {
-            if value & BDCR_WRITABLE != self.bdcr {
-                cx.warn(
-                    "RCC_BDCR was written while PWR_CR.DBP protected it: the write had no effect",
-                );
-            }
-            return;
-        }
-        self.bdcr = if value & BDCR_BDRST != 0 { BDCR_BDRST } else { value & BDCR_WRITABLE };
-    }
-
     fn write_enables(&mut self, word: usize, value: u32, cx: &mut Context) {
-        let changed = self.enables[word] ^ value;
-        self.enables[word] = value;
-        for number in (0..32u8).filter(|&n| bit(changed, n.into())) {
-            let gate = Gate { register: gates::enable_offset(word) as u16, bit: number };
-            cx.set_gate(gate, bit(value, number.into()));
-        }
+        let old = std::mem::replace(&mut self.enables[word], value);
+        shared::switch_gates(gates::enable_offset(word), old, value, cx);
     }
 
     fn write_resets(&mut self, register: u32, word: usize, value: u32, cx: &mut Context) {
-        let set = value & !self.resets[word];
-        self.resets[word] = value;
-        for number in (0..32u8).filter(|&n| bit(set, n.into())) {
-            cx.reset_devices(register as u16, number);
-        }
+        let old = std::mem::replace(&mut self.resets[word], value);
+        shared::reset_devices(register, old, value, cx);
     }
 
     fn word(&self, register: u32) -> Option<u32> {
@@ -299,7 +245,7 @@ impl Rcc {
                 let code = codes.iter().position(|&s| s == self.system).unwrap_or(0) as u32;
                 self.cfgr | code << CFGR_SWS_SHIFT
             }
-            CIR => self.cir,
+            CIR => self.sources.cir,
             BDCR => self.bdcr | self.flag(Source::Lse, 1),
             CSR => self.csr | self.flag(Source::Lsi, 1),
             SSCGR => self.sscgr,
@@ -317,12 +263,11 @@ impl Rcc {
             (CR, _) => self.write_cr(value),
             (PLLCFGR, _) => self.write_pllcfgr(value, cx),
             (CFGR, _) => self.write_cfgr(value, cx),
-            (CIR, _) => self.write_cir(value),
-            (BDCR, _) => self.write_bdcr(value, cx),
-            (CSR, _) => {
-                let flags = if value & CSR_RMVF != 0 { 0 } else { self.csr & !1 };
-                self.csr = flags | value & 1;
+            (CIR, _) => self.sources.write_cir(value),
+            (BDCR, _) => {
+                shared::write_bdcr(&mut self.bdcr, value, BDCR_WRITABLE, self.backup_writable, cx)
             }
+            (CSR, _) => self.csr = shared::written_csr(self.csr, value),
             (SSCGR, _) => {
                 self.sscgr = value;
                 if bit(value, 31) {
@@ -353,27 +298,21 @@ impl Device for Rcc {
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
-        self.schedule(cx);
+        self.sources.schedule(cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {
         (self.cr, self.pllcfgr, self.plli2scfgr) = (CR_RESET, PLLCFGR_RESET, PLLI2SCFGR_RESET);
-        (self.cfgr, self.cir, self.sscgr) = (0, 0, 0);
+        (self.cfgr, self.sources.cir, self.sscgr) = (0, 0, 0);
         (self.resets, self.low_power) = ([0; 5], gates::LOW_POWER_RESET);
-        let cause = match cx.reset_cause() {
-            ResetCause::PowerOn => CSR_PORRSTF | CSR_BORRSTF,
-            ResetCause::Software => CSR_SFTRSTF,
-            ResetCause::IndependentWatchdog => CSR_IWDGRSTF,
-            ResetCause::WindowWatchdog | ResetCause::Watchdog => CSR_WWDGRSTF,
-        };
+        self.csr = shared::reset_csr(self.csr, cx.reset_cause(), CSR_BORRSTF);
         if cx.reset_cause() == ResetCause::PowerOn {
-            (self.csr, self.bdcr) = (0, 0);
-            self.states = [State::Off; 6];
+            self.bdcr = 0;
+            self.sources.all_off();
         }
-        self.csr = self.csr & !1 | cause | CSR_PINRSTF;
         // The core does not start before its clock does.
         self.system = Source::Hsi;
-        self.states[Source::Hsi as usize] = State::Ready;
+        self.sources.force_ready(Source::Hsi as usize);
         for (word, value) in gates::ENABLE_RESET.into_iter().enumerate() {
             self.write_enables(word, value, cx);
         }

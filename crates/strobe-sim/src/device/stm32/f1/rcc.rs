@@ -5,11 +5,11 @@
 
 use serde::Deserialize;
 
-use crate::clock::Gate;
 use crate::device::stm32::BACKUP_WRITABLE;
-use crate::device::stm32::rcc::oscillator::{Source, State};
+use crate::device::stm32::rcc::oscillator::Source;
+use crate::device::stm32::rcc::shared::{self, Sources};
 use crate::device::stm32::rcc::tree;
-use crate::device::stm32::register::{bit, merge, part};
+use crate::device::stm32::register::{merge, part};
 use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
 
@@ -40,14 +40,6 @@ const CFGR_MCO: u32 = 7 << 24;
 const CFGR_WRITABLE: u32 = 0x077f_fff3;
 const CFGR_SWS_SHIFT: u32 = 2;
 const BDCR_WRITABLE: u32 = 0x8305;
-const BDCR_BDRST: u32 = 1 << 16;
-const CSR_RMVF: u32 = 1 << 24;
-/// Reset flags: by pin (the internal resets drive it too), power-on, software, watchdogs.
-const CSR_PINRSTF: u32 = 1 << 26;
-const CSR_PORRSTF: u32 = 1 << 27;
-const CSR_SFTRSTF: u32 = 1 << 28;
-const CSR_IWDGRSTF: u32 = 1 << 29;
-const CSR_WWDGRSTF: u32 = 1 << 30;
 /// SRAMEN, FLITFEN.
 const AHBENR_RESET: u32 = 0x14;
 
@@ -87,13 +79,11 @@ struct Rcc {
     options: Options,
     backup_writable: SignalId,
     /// By [`SOURCES`].
-    states: [State; 5],
+    sources: Sources<5>,
     /// The source that drives the system clock: CFGR.SWS.
     system: Source,
     cr: u32,
     cfgr: u32,
-    /// CIR: flags in bits 4..0, enables in bits 12..8.
-    cir: u32,
     /// APB2, APB1.
     resets: [u32; 2],
     /// AHB, APB2, APB1.
@@ -110,11 +100,10 @@ pub(in crate::device::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device
     Ok(Box::new(Rcc {
         options,
         backup_writable: cx.signal(BACKUP_WRITABLE),
-        states: [State::Off; 5],
+        sources: Sources::new(),
         system: Source::Hsi,
         cr: CR_RESET,
         cfgr: 0,
-        cir: 0,
         resets: [0; 2],
         enables: [0; 3],
         bdcr: 0,
@@ -124,7 +113,7 @@ pub(in crate::device::stm32) fn create(cx: &mut Create) -> Result<Box<dyn Device
 
 impl Rcc {
     fn is_ready(&self, source: Source) -> bool {
-        self.states[source as usize].is_ready()
+        self.sources.is_ready(source as usize)
     }
 
     fn flag(&self, source: Source, at: u32) -> u32 {
@@ -174,22 +163,15 @@ impl Rcc {
     fn update(&mut self, cx: &mut Context) {
         let now = cx.clocks().nanoseconds_at(cx.now());
         for source in SOURCES {
-            let before = self.states[source as usize];
-            let (on, startup_ns) = self.wanted(source);
-            let after = before.switched(on, now, startup_ns).at(now);
-            self.states[source as usize] = after;
-            // 7.3.3: the flag is set when the clock becomes stable while its interrupt is enabled.
-            let number = source as u32;
-            if after.is_ready() && !before.is_ready() && bit(self.cir, 8 + number) {
-                self.cir |= 1 << number;
-            }
+            let wanted = self.wanted(source);
+            self.sources.switch(source as usize, wanted, now);
         }
         if let Some(wish) = tree::system_source(self.cfgr).filter(|&s| self.is_ready(s)) {
             self.system = wish;
         }
-        cx.interrupt(0, self.cir & self.cir >> 8 & 0x1f != 0);
+        cx.interrupt(0, self.sources.interrupts());
         self.set_clocks(cx);
-        self.schedule(cx);
+        self.sources.schedule(cx);
     }
 
     fn set_clocks(&self, cx: &mut Context) {
@@ -220,17 +202,6 @@ impl Rcc {
         }
     }
 
-    fn schedule(&self, cx: &mut Context) {
-        let starting = self.states.iter().filter_map(|state| match state {
-            State::Starting(ready) => Some(*ready),
-            _ => None,
-        });
-        match starting.min() {
-            Some(ns) => cx.wake_at(cx.clocks().cycle_at_nanoseconds(ns)),
-            None => cx.sleep(),
-        }
-    }
-
     /// 7.3.1: what drives the system clock cannot be switched off.
     fn write_cr(&mut self, value: u32) {
         let needed = match (self.system, self.pll_source()) {
@@ -254,29 +225,14 @@ impl Rcc {
         }
     }
 
-    fn write_bdcr(&mut self, value: u32, cx: &mut Context) {
-        if cx.level(self.backup_writable) {
-            self.bdcr = if value & BDCR_BDRST != 0 { BDCR_BDRST } else { value & BDCR_WRITABLE };
-        } else if value & BDCR_WRITABLE != self.bdcr {
-            cx.warn("RCC_BDCR was written while PWR_CR.DBP protected it: the write had no effect");
-        }
-    }
-
     fn write_enables(&mut self, register: u32, value: u32, cx: &mut Context) {
         let enables = &mut self.enables[((register - AHBENR) / 4) as usize];
-        let changed = std::mem::replace(enables, value) ^ value;
-        for number in (0..32u8).filter(|&n| bit(changed, n.into())) {
-            let gate = Gate { register: register as u16, bit: number };
-            cx.set_gate(gate, bit(value, number.into()));
-        }
+        shared::switch_gates(register, std::mem::replace(enables, value), value, cx);
     }
 
     fn write_resets(&mut self, register: u32, value: u32, cx: &mut Context) {
         let resets = &mut self.resets[((register - APB2RSTR) / 4) as usize];
-        let set = value & !std::mem::replace(resets, value);
-        for number in (0..32u8).filter(|&n| bit(set, n.into())) {
-            cx.reset_devices(register as u16, number);
-        }
+        shared::reset_devices(register, std::mem::replace(resets, value), value, cx);
     }
 
     fn word(&self, register: u32) -> Option<u32> {
@@ -290,7 +246,7 @@ impl Rcc {
                 let code = codes.iter().position(|&s| s == self.system).unwrap_or(0) as u32;
                 self.cfgr | code << CFGR_SWS_SHIFT
             }
-            CIR => self.cir,
+            CIR => self.sources.cir,
             APB2RSTR | APB1RSTR => self.resets[((register - APB2RSTR) / 4) as usize],
             AHBENR | APB2ENR | APB1ENR => self.enables[((register - AHBENR) / 4) as usize],
             BDCR => self.bdcr | self.flag(Source::Lse, 1),
@@ -311,15 +267,13 @@ impl Device for Rcc {
         match register {
             CR => self.write_cr(value),
             CFGR => self.write_cfgr(value, cx),
-            // 7.3.3: bits 16 to 20 clear the flags.
-            CIR => self.cir = value & 0x1f00 | self.cir & 0x1f & !(value >> 16),
+            CIR => self.sources.write_cir(value),
             APB2RSTR | APB1RSTR => self.write_resets(register, value, cx),
             AHBENR | APB2ENR | APB1ENR => self.write_enables(register, value, cx),
-            BDCR => self.write_bdcr(value, cx),
-            _ => {
-                let flags = if value & CSR_RMVF != 0 { 0 } else { self.csr & !1 };
-                self.csr = flags | value & 1;
+            BDCR => {
+                shared::write_bdcr(&mut self.bdcr, value, BDCR_WRITABLE, self.backup_writable, cx)
             }
+            _ => self.csr = shared::written_csr(self.csr, value),
         }
         self.update(cx);
         Some(())
@@ -330,24 +284,19 @@ impl Device for Rcc {
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
-        self.schedule(cx);
+        self.sources.schedule(cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {
-        (self.cr, self.cfgr, self.cir, self.resets) = (CR_RESET, 0, 0, [0; 2]);
-        let cause = match cx.reset_cause() {
-            ResetCause::PowerOn => CSR_PORRSTF,
-            ResetCause::Software => CSR_SFTRSTF,
-            ResetCause::IndependentWatchdog => CSR_IWDGRSTF,
-            ResetCause::WindowWatchdog | ResetCause::Watchdog => CSR_WWDGRSTF,
-        };
+        (self.cr, self.cfgr, self.sources.cir, self.resets) = (CR_RESET, 0, 0, [0; 2]);
+        self.csr = shared::reset_csr(self.csr, cx.reset_cause(), 0);
         if cx.reset_cause() == ResetCause::PowerOn {
-            (self.csr, self.bdcr, self.states) = (0, 0, [State::Off; 5]);
+            self.bdcr = 0;
+            self.sources.all_off();
         }
-        self.csr = self.csr & !1 | cause | CSR_PINRSTF;
         // The core does not start before its clock does.
         self.system = Source::Hsi;
-        self.states[Source::Hsi as usize] = State::Ready;
+        self.sources.force_ready(Source::Hsi as usize);
         for (register, value) in [(AHBENR, AHBENR_RESET), (APB2ENR, 0), (APB1ENR, 0)] {
             self.write_enables(register, value, cx);
         }

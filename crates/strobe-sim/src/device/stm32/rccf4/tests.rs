@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::rig::Rig;
+use crate::device::stm32::rcc::shared::{CSR_PINRSTF, CSR_RMVF, CSR_WWDGRSTF};
 
 const BASE: u32 = 0x4002_3800;
 const APB1ENR: u32 = 0x40;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::rig::Rig;
+use crate::device::stm32::rcc::shared::{CSR_PINRSTF, CSR_RMVF, CSR_SFTRSTF};
 
 const BASE: u32 = 0x4002_1000;
 
