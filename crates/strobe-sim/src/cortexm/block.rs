@@ -22,6 +22,9 @@ pub type BlockId = u32;
 /// Longest block, in instructions: bounds the time until events are looked at.
 const MAX_INSTRUCTIONS: usize = 64;
 
+/// Targets kept of a computed jump.
+const MOST_INSIDE: usize = 64;
+
 /// What is known of one instruction in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
@@ -34,6 +37,15 @@ pub struct Meta {
     /// Waits that this instruction always has: its literal lies in flash, or it accesses data while code comes over the
     /// same bus. The likely figure is whole cycles.
     pub data_wait: HalfCycles,
+}
+
+/// What arriving at a block by a jump to a computed address costs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Arrival {
+    /// Waits for flash or the system bus.
+    pub(crate) wait: HalfCycles,
+    /// Further cycles of the refill ([`Timing::refill_at`]).
+    pub(crate) late: u8,
 }
 
 /// A block.
@@ -65,6 +77,14 @@ pub struct Block {
     pub(crate) falls_into_function: bool,
     /// The direct jump may change the running function: a call, or out of the function.
     pub(crate) is_transfer: bool,
+    /// What a computed jump to the block costs.
+    pub(crate) arrival: Arrival,
+    /// Cycles that [`Arrival::late`] has cost the jump at the block's end and that no observer knows of yet.
+    pub(crate) late: u64,
+    /// Where computed jumps from here have gone inside the function, as far as kept.
+    pub(crate) inside: Vec<BlockId>,
+    /// The function that the block lies in, by number, and whether that begins here.
+    pub(crate) function: (u32, bool),
     /// Successors found so far: after `end`, and the direct jump's target.
     pub(crate) next: BlockId,
     pub(crate) target: BlockId,
@@ -113,6 +133,13 @@ impl Block {
         };
         matches!(last, Insn::B { target } if target == self.start)
             && body.iter().all(|i| *i == Insn::Nop)
+    }
+
+    /// Whether a computed jump from this block to `target` stays inside a function, so that nobody who follows the
+    /// flow need know: what a `switch` becomes. Returns and calls are never among them.
+    pub(crate) fn jumps_inside(&self, target: &Block) -> bool {
+        let by_table = self.insns.last().is_some_and(|last| last.is_table_jump());
+        by_table && target.function == (self.function.0, false)
     }
 
     /// ITSTATE before instruction `at`, or behind the last.
@@ -215,6 +242,14 @@ impl Blocks {
     /// The block that starts at `pc` with an ITSTATE that is not zero, if it is decoded.
     pub(crate) fn lookup_inside_it(&self, pc: u32, it: u8) -> BlockId {
         self.inside_it.get(&(pc, it)).copied().unwrap_or(NONE)
+    }
+
+    /// A computed jump inside a function went from one block to another.
+    pub(crate) fn note_inside(&mut self, from: BlockId, to: BlockId) {
+        let known = &mut self.all[from as usize].inside;
+        if known.len() < MOST_INSIDE && !known.contains(&to) {
+            known.push(to);
+        }
     }
 
     /// Number of the function that `address` lies in, counting from its entry; 0 before the first.
@@ -324,6 +359,13 @@ impl Blocks {
             slack: (0, 0),
             leaves_function: leaves,
             falls_into_function: self.function(at) != here,
+            arrival: Arrival {
+                wait: jump_wait(pc, bus),
+                late: timing.refill_at(pc, bus.peek(pc, Size::Half)),
+            },
+            late: 0,
+            inside: Vec::new(),
+            function: (here as u32, self.entries.binary_search(&pc).is_ok()),
             insns: insns.into(),
             meta: meta.into(),
             is_transfer: leaves || matches!(last, Insn::Bl { .. }),

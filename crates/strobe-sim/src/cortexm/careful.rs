@@ -200,7 +200,7 @@ impl<O: Observer> Machine<O> {
                 true
             }
             End::Indirect(value) => {
-                self.arrive_indirect(value, pc, insn);
+                self.arrive_indirect(value, id);
                 true
             }
         };

@@ -138,11 +138,8 @@ impl<O: Observer> Machine<O> {
                 if known == NONE { self.find_target(id) } else { known }
             }
             End::Indirect(value) => {
-                let (from, last) =
-                    (block.address(block.body as usize), block.insns[block.body as usize]);
                 self.bus.accelerator.jumped();
-                self.arrive_indirect(value, from, last);
-                self.blocks.lookup(self.cpu.pc, &self.bus)
+                self.arrive_indirect(value, id)
             }
         }
     }
@@ -195,29 +192,60 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// After a jump to a computed address: the new state, its cost, and who wants to know.
-    pub(super) fn arrive_indirect(&mut self, value: u32, from: u32, insn: Insn) {
+    /// After the jump to a computed address at a block's end: the new state, its cost, and who wants to know. Returns
+    /// the block there, if it is decoded.
+    pub(super) fn arrive_indirect(&mut self, value: u32, id: BlockId) -> BlockId {
         self.cpu.pc = value & !1;
         self.cpu.thumb = value & 1 != 0;
-        if !self.bus.flash_timing.is_zero() || self.bus.system_bus {
-            let cost = jump_wait(self.cpu.pc, &self.bus);
-            if !cost.is_zero() {
-                self.fetch_wait(cost, from);
-            }
-        }
-        if self.cpu.pc & 2 != 0 {
-            let first = self.bus.peek(self.cpu.pc, Size::Half);
-            let late = self.timing.refill_at(self.cpu.pc, first);
-            if late > 0 {
-                self.add_wait(from, Wait::of(Cause::Refill, Bounds::exact(late.into())));
-            }
-        }
-        if O::FLOW {
-            let kind = match insn {
+        let to = self.blocks.lookup(self.cpu.pc, &self.bus);
+        let inside = if to == NONE {
+            self.arrive_somewhere(id);
+            false
+        } else {
+            self.arrive_at(to, id)
+        };
+        if O::FLOW && !inside {
+            let block = &self.blocks.all[id as usize];
+            let kind = match block.insns[block.body as usize] {
                 Insn::Blx { .. } => TransferKind::Call { return_address: self.cpu.r[14] & !1 },
                 _ => TransferKind::Indirect,
             };
-            self.report_transfer(kind, from);
+            self.report_transfer(kind, block.address(block.body as usize));
+        }
+        to
+    }
+
+    /// Pays for the jump from one decoded block to another; returns whether that stays inside a function.
+    #[inline(always)]
+    fn arrive_at(&mut self, to: BlockId, id: BlockId) -> bool {
+        let [from, target] = [id, to].map(|id| &self.blocks.all[id as usize]);
+        let (arrival, inside) = (target.arrival, from.jumps_inside(target));
+        if inside && self.jit.is_on() {
+            self.blocks.note_inside(id, to);
+        }
+        if !arrival.wait.is_zero() {
+            let from = &self.blocks.all[id as usize];
+            self.fetch_wait(arrival.wait, from.address(from.body as usize));
+        }
+        if arrival.late > 0 {
+            self.now += u64::from(arrival.late);
+            self.blocks.all[id as usize].late += u64::from(arrival.late);
+        }
+        inside
+    }
+
+    /// Pays for a jump to where nothing is decoded yet.
+    #[cold]
+    fn arrive_somewhere(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let from = block.address(block.body as usize);
+        let cost = jump_wait(self.cpu.pc, &self.bus);
+        if !cost.is_zero() {
+            self.fetch_wait(cost, from);
+        }
+        let late = self.timing.refill_at(self.cpu.pc, self.bus.peek(self.cpu.pc, Size::Half));
+        if late > 0 {
+            self.add_wait(from, Wait::of(Cause::Refill, Bounds::exact(late.into())));
         }
     }
 }

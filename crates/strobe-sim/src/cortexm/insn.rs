@@ -320,6 +320,16 @@ impl Insn {
         }
     }
 
+    /// Whether it is a jump whose target comes from a table or a calculation: what a `switch` becomes, never a return.
+    pub fn is_table_jump(self) -> bool {
+        use Insn::*;
+        match self {
+            TableBranch { .. } | LoadPcReg { .. } | AddPc { .. } => true,
+            MovPc { m } => m != 14,
+            _ => false,
+        }
+    }
+
     /// Whether it executes in an IT block even if the condition fails (A7.7.17 of DDI 0403).
     pub fn is_unconditional(self) -> bool {
         matches!(self, Insn::Bkpt { .. })

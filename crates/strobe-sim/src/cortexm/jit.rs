@@ -25,11 +25,10 @@ use self::region::{Otherwise, Place};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
 use super::run::End;
-use super::timing::MOST_FOR_OPERANDS;
 use crate::bus::Bus;
 use crate::flash::HalfCycles;
 use crate::observe::{Observer, Wait};
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 
 /// Runs of a block before it is compiled: compiling costs as much as some ten thousand of them.
 const HOT: u32 = 4000;
@@ -59,7 +58,7 @@ struct Slot {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 struct Event {
-    /// Times its condition failed, or times it took longer than the least.
+    /// Times that it did.
     count: u64,
     /// Cycles beyond the least, likely figure.
     likely: u64,
@@ -110,6 +109,11 @@ impl Default for Jit {
 }
 
 impl Jit {
+    /// Whether anything will be compiled.
+    pub(super) fn is_on(&self) -> bool {
+        self.threshold.is_some()
+    }
+
     /// Forgets all code; the counts must have been taken before.
     pub(super) fn clear(&mut self) {
         self.regions.clear();
@@ -252,17 +256,36 @@ impl<O: Observer> Machine<O> {
                     continue;
                 }
                 let id = region.blocks[place.block];
-                if place.otherwise == Otherwise::Skipped {
-                    self.observer.skipped(id, place.at, count);
-                } else {
-                    let block = &self.blocks.all[id as usize];
-                    let high = (count * u64::from(MOST_FOR_OPERANDS)) as i64;
-                    let wait = Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high };
-                    self.observer.wait(block.address(place.at), wait);
-                }
+                let wait = match place.otherwise {
+                    Otherwise::Skipped => {
+                        self.observer.skipped(id, place.at, count);
+                        continue;
+                    }
+                    Otherwise::Longer(most) => {
+                        let high = (count * u64::from(most)) as i64;
+                        Wait { cause: Cause::Execute, low: 0, likely: likely as i64, high }
+                    }
+                    Otherwise::Arrives(target) => {
+                        let target = &self.blocks.all[region.blocks[target] as usize];
+                        waits(target.arrival.wait, count, likely)
+                    }
+                    Otherwise::ArrivesLate => late(likely),
+                };
+                self.observer.wait(self.blocks.all[id as usize].address(place.at), wait);
+            }
+        }
+        for block in &mut self.blocks.all {
+            if block.late > 0 {
+                let cycles = std::mem::take(&mut block.late);
+                self.observer.wait(block.address(block.body as usize), late(cycles));
             }
         }
     }
+}
+
+/// Cycles that jumps took for where they went.
+fn late(cycles: u64) -> Wait {
+    Wait::of(Cause::Refill, Bounds::exact(cycles))
 }
 
 /// The sum of `times` waits of which `likely` cycles were taken.

@@ -9,6 +9,7 @@ use super::arch::Architecture;
 use super::exec::Work;
 use super::insn::Insn;
 use super::neighbours::{self, Placed};
+use super::op::LongOp;
 use super::timing_v7m;
 
 /// Cycles of an instruction whose condition failed (IT).
@@ -16,6 +17,11 @@ pub(crate) const SKIPPED: u32 = 1;
 
 /// The most that operands can add to an instruction's table row.
 pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;
+
+/// The most that operands add to a long multiplication where its time depends on them.
+pub(crate) fn most_for_long_multiply(op: LongOp) -> u32 {
+    timing_v7m::most_for_long_multiply(timing_v7m::accumulates(op))
+}
 
 /// Words of the floating-point context in a frame: S0-S15 and FPSCR.
 const FP_CONTEXT: u64 = 17;

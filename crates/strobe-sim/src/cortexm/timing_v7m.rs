@@ -71,7 +71,7 @@ pub(super) fn cost(kind: CoreKind, insn: Insn) -> Cost {
     Cost { execute, load_store, refill, fetch: 0 }
 }
 
-fn accumulates(op: super::op::LongOp) -> bool {
+pub(super) fn accumulates(op: super::op::LongOp) -> bool {
     use super::op::LongOp::*;
     !matches!(op, Smull | Umull)
 }
@@ -88,6 +88,11 @@ fn fp(op: FpOp) -> u8 {
 /// The most that [`extra`] gives.
 pub(super) const MOST: u32 = 10;
 
+/// The most that the operands of a long multiplication add on the M3.
+pub(super) fn most_for_long_multiply(accumulates: bool) -> u32 {
+    if accumulates { 3 } else { 2 }
+}
+
 /// What operands add to the least. The manuals give only the ranges (divide 2 to 12; on the M3 UMULL and
 /// SMULL 3 to 5, UMLAL and SMLAL 4 to 7), so the likely figure is a model: quotients four bits a cycle,
 /// multipliers sixteen.
@@ -101,8 +106,7 @@ pub(super) fn extra(kind: CoreKind, work: Work) -> Bounds {
         Work::LongMultiply { n, m, signed, accumulates } if kind == CoreKind::CortexM3 => {
             let wide = |x: u32| if signed { (x ^ x << 1) >> 16 != 0 } else { x >> 16 != 0 };
             let passes = u64::from(wide(n)) + u64::from(wide(m));
-            let high = if accumulates { 3 } else { 2 };
-            Bounds { low: 0, likely: passes.min(high), high }
+            Bounds { low: 0, likely: passes, high: u64::from(most_for_long_multiply(accumulates)) }
         }
         Work::LongMultiply { .. } => Bounds::exact(0),
     }

@@ -8,7 +8,8 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    Block as Label, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Type, Value, types,
+    Block as Label, BlockArg, BlockCall, Function, InstBuilder, JumpTableData, MemFlagsData,
+    SigRef, Type, Value, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
@@ -288,9 +289,43 @@ impl Build<'_> {
     /// The block jumps to a value that is no exception return.
     fn jump_indirect(&mut self, value: Value) {
         self.pay(offset_of!(Slot, jumped), true);
+        self.jump_inside(value);
         let offset = offset_of!(Frame, value) as i32;
         self.b.ins().store(trusted(), value, self.frame, offset);
         self.leave_with(ExitKind::Indirect);
+    }
+
+    /// Goes on where a computed jump goes, if that is a block of the region, and behind this otherwise.
+    fn jump_inside(&mut self, value: Value) {
+        let plan = self.plan;
+        let targets = &plan.blocks[self.at.0].computed;
+        let starts = targets.iter().map(|&to| plan.blocks[to].block.start);
+        let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return };
+        let outside = self.b.create_block();
+        let mut table = vec![outside; ((last - first) / 2 + 1) as usize];
+        let arrivals: Vec<Label> = targets.iter().map(|_| self.b.create_block()).collect();
+        for (&to, &arrival) in targets.iter().zip(&arrivals) {
+            table[((plan.blocks[to].block.start - first) / 2) as usize] = arrival;
+        }
+        // Bit 0 is set, or the place is none that is decoded.
+        let index = self.b.ins().iadd_imm_s(value, -i64::from(first | 1));
+        let index = self.b.ins().rotr_imm_u(index, 1);
+        let call = |label: Label, b: &mut FunctionBuilder| {
+            BlockCall::new(label, [], &mut b.func.dfg.value_lists)
+        };
+        let default = call(outside, &mut self.b);
+        let table: Vec<BlockCall> = table.into_iter().map(|l| call(l, &mut self.b)).collect();
+        let table = self.b.create_jump_table(JumpTableData::new(default, &table));
+        self.b.ins().br_table(index, table);
+        let flags = self.flags;
+        for (&to, arrival) in targets.iter().zip(arrivals) {
+            self.flags = flags;
+            self.b.switch_to_block(arrival);
+            self.pay_for_arrival(to);
+            self.continue_at(to, JUMPED);
+        }
+        self.flags = flags;
+        self.b.switch_to_block(outside);
     }
 
     /// The host address of a further memory.
@@ -354,25 +389,32 @@ impl Build<'_> {
         self.b.ins().store(trusted(), sum, base, offset as i32);
     }
 
-    /// What the jump's target in flash costs: `HalfCycleCarry::take` and `flash::bounds`.
-    fn wait_for_target(&mut self, wait: HalfCycles) {
-        if wait.is_zero() {
-            return;
-        }
+    /// What the jump's target in flash costs: `HalfCycleCarry::take` and `flash::bounds`. Returns the cycles, and how
+    /// many fewer and more they could be.
+    pub(super) fn target_wait(&mut self, wait: HalfCycles) -> (Value, Value, Value) {
         let carry = self.b.use_var(self.state.carry);
         let halves = self.b.ins().iadd_imm_s(carry, i64::from(wait.likely));
         let carry = self.b.ins().band_imm_u(halves, 1);
         self.b.def_var(self.state.carry, carry);
         let cycles = self.b.ins().ushr_imm_u(halves, 1);
         let cycles = self.b.ins().uextend(types::I64, cycles);
+        let low = self.b.ins().iadd_imm_s(cycles, -i64::from(wait.low / 2));
+        let most = self.b.ins().iconst(types::I64, i64::from(wait.high.div_ceil(2)));
+        let high = self.b.ins().isub(most, cycles);
+        (cycles, low, high)
+    }
+
+    /// Waits for the target of the block's direct jump.
+    fn wait_for_target(&mut self, wait: HalfCycles) {
+        if wait.is_zero() {
+            return;
+        }
+        let (cycles, low, high) = self.target_wait(wait);
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().isub(budget, cycles);
         self.b.def_var(self.state.budget, budget);
         let slot = self.at.0 * size_of::<Slot>() + offset_of!(Slot, waited);
         self.add_value_to(self.slots, slot, cycles);
-        let low = self.b.ins().iadd_imm_s(cycles, -i64::from(wait.low / 2));
-        let most = self.b.ins().iconst(types::I64, i64::from(wait.high.div_ceil(2)));
-        let high = self.b.ins().isub(most, cycles);
         let offset = offset_of!(Frame, slack);
         self.add_value_to(self.frame, offset, low);
         self.add_value_to(self.frame, offset + 8, high);

@@ -6,6 +6,7 @@ use super::effect;
 use crate::bus::Bus;
 use crate::cortexm::block::{Block, BlockId, Blocks, NONE};
 use crate::cortexm::insn::{Condition, Insn};
+use crate::cortexm::timing::{MOST_FOR_OPERANDS, most_for_long_multiply};
 
 /// Most blocks of a region.
 const MOST_BLOCKS: usize = 96;
@@ -20,6 +21,8 @@ pub(super) struct Member<'a> {
     pub(super) next: Option<usize>,
     /// Its direct jump's target, if inside the region.
     pub(super) target: Option<usize>,
+    /// Targets of its computed jump inside the region.
+    pub(super) computed: Vec<usize>,
 }
 
 /// A region to be compiled.
@@ -37,8 +40,12 @@ pub(super) struct Plan<'a> {
 pub(super) enum Otherwise {
     /// Nothing, its condition having failed.
     Skipped,
-    /// Take longer than the least.
-    Longer,
+    /// Take longer than the least, by so many cycles at most.
+    Longer(u32),
+    /// Wait for the target of its jump, that of the region's block with this number.
+    Arrives(usize),
+    /// Need another cycle because of where its jump goes.
+    ArrivesLate,
 }
 
 /// An instruction of a region: block number and place in the block.
@@ -68,7 +75,8 @@ pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -
         // After a call the function goes on: that block is not a successor, but part of the loop.
         let after_call = block.is_call().then(|| blocks.lookup(block.end, bus));
         let successors = [next(block), target(block), after_call];
-        let known = successors.into_iter().flatten().filter(|&id| id != NONE);
+        let successors = successors.into_iter().flatten().chain(block.inside.iter().copied());
+        let known = successors.filter(|&id| id != NONE);
         queue.extend(known.filter(|&id| blocks.all[id as usize].is_warm(warm)));
     }
     let number: HashMap<BlockId, usize> =
@@ -78,12 +86,15 @@ pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -
         .iter()
         .map(|&(_, id)| {
             let block = &blocks.all[id as usize];
-            Member { id, block, next: inside(next(block)), target: inside(target(block)) }
+            let computed = block.inside.iter().filter_map(|&id| inside(Some(id))).collect();
+            let (next, target) = (inside(next(block)), inside(target(block)));
+            Member { id, block, next, target, computed }
         })
         .collect();
     let entries = entries(&blocks, number[&hot]);
-    let events = (0..).zip(&blocks).flat_map(|(number, member)| events(number, member.block));
-    let events = events.collect();
+    let mut events: Vec<Place> =
+        (0..).zip(&blocks).flat_map(|(number, member)| events(number, member.block)).collect();
+    (0..blocks.len()).for_each(|number| events.extend(arrivals(number, &blocks)));
     Some(Plan { blocks, entries, events })
 }
 
@@ -91,10 +102,33 @@ fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
     let place = move |at, otherwise| Place { block, at, otherwise };
     decoded.insns.iter().enumerate().flat_map(move |(at, insn)| {
         let skipped = decoded.condition(at).is_some().then(|| place(at, Otherwise::Skipped));
-        let divides = matches!(insn, Insn::Divide { .. });
-        let longer = divides.then(|| place(at, Otherwise::Longer));
+        let longer = most_for_operands(decoded, *insn);
+        let longer = longer.map(|most| place(at, Otherwise::Longer(most)));
         skipped.into_iter().chain(longer)
     })
+}
+
+/// What a block's computed jump may wait for inside the region.
+fn arrivals(block: usize, blocks: &[Member]) -> impl Iterator<Item = Place> {
+    let (from, at) = (&blocks[block], blocks[block].block.body as usize);
+    let arrival = |to: usize| blocks[to].block.arrival;
+    let waits = from.computed.iter().filter(move |&&to| !arrival(to).wait.is_zero());
+    let waits = waits.map(|&to| Otherwise::Arrives(to));
+    let late = from.computed.iter().any(|&to| arrival(to).late > 0);
+    waits.chain(late.then_some(Otherwise::ArrivesLate)).map(move |otherwise| Place {
+        block,
+        at,
+        otherwise,
+    })
+}
+
+/// The most that an instruction's operands add to its time, if that depends on them.
+pub(super) fn most_for_operands(block: &Block, insn: Insn) -> Option<u32> {
+    match insn {
+        Insn::Divide { .. } => Some(MOST_FOR_OPERANDS),
+        Insn::LongMul { op, .. } if block.multiplies_long => Some(most_for_long_multiply(op)),
+        _ => None,
+    }
 }
 
 /// Where the region can be entered: at the hot block, after calls, and at the head of each loop.
@@ -142,9 +176,9 @@ impl Block {
         }
     }
 
-    /// Neither begins nor ends inside an IT block, and its times can be had from compiled code.
+    /// Neither begins nor ends inside an IT block.
     fn is_outside_it(&self) -> bool {
-        !self.multiplies_long && self.it_at(0) == 0 && self.it_at(self.insns.len()) == 0
+        self.it_at(0) == 0 && self.it_at(self.insns.len()) == 0
     }
 
     fn is_call(&self) -> bool {

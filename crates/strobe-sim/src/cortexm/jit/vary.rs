@@ -65,7 +65,29 @@ impl Build<'_> {
         number.unwrap_or_default() * size_of::<Event>()
     }
 
-    /// What a division's operands add to the least: as [`timing::division`], which is the model.
+    /// The instruction being built takes so many cycles more than it must, at most `most`.
+    fn pay_longer(&mut self, cycles: Value, most: u32) {
+        let cycles = self.b.ins().uextend(types::I64, cycles);
+        let most_cycles = self.b.ins().iconst(types::I64, i64::from(most));
+        let high = self.b.ins().isub(most_cycles, cycles);
+        self.pay_event(Otherwise::Longer(most), cycles, cycles, high);
+    }
+
+    /// Takes cycles (64 bits), which could be fewer by `low` or more by `high`, and counts them.
+    fn pay_event(&mut self, otherwise: Otherwise, cycles: Value, low: Value, high: Value) {
+        let budget = self.b.use_var(self.state.budget);
+        let budget = self.b.ins().isub(budget, cycles);
+        self.b.def_var(self.state.budget, budget);
+        let offset = offset_of!(Frame, slack);
+        self.add_value_to(self.frame, offset, low);
+        self.add_value_to(self.frame, offset + 8, high);
+        let event = self.event(otherwise);
+        self.add_to(self.events, event + offset_of!(Event, count), 1);
+        self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
+    }
+
+    /// What a division's operands add to the least: as [`timing_v7m::extra`](crate::cortexm::timing_v7m), which is
+    /// the model.
     pub(super) fn pay_for_division(&mut self, dividend: Value, divisor: Value) {
         let (n, m) = (self.b.ins().clz(dividend), self.b.ins().clz(divisor));
         let bits = self.b.ins().isub(m, n);
@@ -74,18 +96,39 @@ impl Build<'_> {
         let none = self.constant(0);
         let smaller = self.b.ins().icmp(IntCC::UnsignedLessThan, dividend, divisor);
         let cycles = self.b.ins().select(smaller, none, more);
-        let cycles = self.b.ins().uextend(types::I64, cycles);
-        let budget = self.b.use_var(self.state.budget);
-        let budget = self.b.ins().isub(budget, cycles);
-        self.b.def_var(self.state.budget, budget);
-        let offset = offset_of!(Frame, slack);
-        let most = self.b.ins().iconst(types::I64, i64::from(MOST_FOR_OPERANDS));
-        let high = self.b.ins().isub(most, cycles);
-        self.add_value_to(self.frame, offset, cycles);
-        self.add_value_to(self.frame, offset + 8, high);
-        let event = self.event(Otherwise::Longer);
-        self.add_to(self.events, event + offset_of!(Event, count), 1);
-        self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
+        self.pay_longer(cycles, MOST_FOR_OPERANDS);
+    }
+
+    /// What a long multiplication's operands add to the least, where they do; likewise.
+    pub(super) fn pay_for_multiplication(&mut self, n: Value, m: Value, signed: bool, most: u32) {
+        let wide = |build: &mut Self, value: Value| {
+            let bits = if signed {
+                let doubled = build.b.ins().ishl_imm_u(value, 1);
+                build.b.ins().bxor(value, doubled)
+            } else {
+                value
+            };
+            let top = build.b.ins().ushr_imm_u(bits, 16);
+            let wide = build.b.ins().icmp_imm_s(IntCC::NotEqual, top, 0);
+            build.b.ins().uextend(types::I32, wide)
+        };
+        let (n, m) = (wide(self, n), wide(self, m));
+        let cycles = self.b.ins().iadd(n, m);
+        self.pay_longer(cycles, most);
+    }
+
+    /// What arriving at a block of the region by the computed jump being built costs: `Machine::arrive_at`.
+    pub(super) fn pay_for_arrival(&mut self, to: usize) {
+        let arrival = self.plan.blocks[to].block.arrival;
+        if !arrival.wait.is_zero() {
+            let (cycles, low, high) = self.target_wait(arrival.wait);
+            self.pay_event(Otherwise::Arrives(to), cycles, low, high);
+        }
+        if arrival.late > 0 {
+            let cycles = self.b.ins().iconst(types::I64, i64::from(arrival.late));
+            let none = self.b.ins().iconst(types::I64, 0);
+            self.pay_event(Otherwise::ArrivesLate, cycles, none, none);
+        }
     }
 
     /// Has the interpreter execute the instruction being built, on the registers in memory.

@@ -9,6 +9,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::{Build, trusted};
 use super::flags::Carry;
+use super::region;
 use crate::cortexm::cpu::Cpu;
 use crate::cortexm::insn::{Insn, NO_REG, Reg};
 use crate::cortexm::op::{DataOp, Extension, LongOp, Shift};
@@ -282,6 +283,11 @@ impl Build<'_> {
                 build.b.ins().uextend(types::I64, value)
             }
         };
+        let block = self.plan.blocks[self.at.0].block;
+        if let Some(most) = region::most_for_operands(block, block.insns[self.at.1]) {
+            let (n, m) = (self.get(n), self.get(m));
+            self.pay_for_multiplication(n, m, signed, most);
+        }
         let (n, m) = (widen(self, n), widen(self, m));
         let mut product = self.b.ins().imul(n, m);
         let (low, high) = (self.get(lo), self.get(hi));
