@@ -184,7 +184,7 @@ impl<O: Observer> Machine<O> {
         let mut frame = Frame {
             budget: (self.horizon - self.now) as i64,
             instructions: self.instructions,
-            slack: self.slack,
+            slack: &raw mut self.slack,
             carry: self.carry.carry,
             value: 0,
             ram: self.bus.ram.data.as_mut_ptr(),
@@ -198,7 +198,6 @@ impl<O: Observer> Machine<O> {
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
         self.instructions = frame.instructions;
-        self.slack = frame.slack;
         self.carry.carry = frame.carry;
         let id = region.blocks[exit.block];
         match exit.kind {

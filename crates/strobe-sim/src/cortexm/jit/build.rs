@@ -14,7 +14,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
-use super::code::{Exit, ExitKind, Frame};
+use super::code::{Exit, ExitKind, Frame, SLACK};
 use super::flags::{self, Flags};
 
 use super::Slot;
@@ -45,6 +45,7 @@ pub(super) fn function(
     let ram = load(&mut b, offset_of!(Frame, ram));
     let flash = load(&mut b, offset_of!(Frame, flash));
     let slots = load(&mut b, offset_of!(Frame, slots));
+    let slack = load(&mut b, offset_of!(Frame, slack));
     let events = load(&mut b, offset_of!(Frame, events));
     // What the region uses is known once it is built: the registers are loaded in a block built last.
     let dispatch = b.create_block();
@@ -68,6 +69,7 @@ pub(super) fn function(
         ram,
         flash,
         slots,
+        slack,
         events,
         signatures: Vec::new(),
         call_convention: host.default_call_conv,
@@ -126,6 +128,7 @@ pub(super) struct Build<'a> {
     pub(super) ram: Value,
     pub(super) flash: Value,
     slots: Value,
+    pub(super) slack: Value,
     pub(super) events: Value,
     /// Signatures of the functions that are called, by the types of their arguments.
     pub(super) signatures: Vec<(Vec<Type>, SigRef)>,
@@ -369,9 +372,8 @@ impl Build<'_> {
         let instructions = self.b.use_var(self.state.instructions);
         let instructions = self.b.ins().iadd_imm_s(instructions, block.insns.len() as i64);
         self.b.def_var(self.state.instructions, instructions);
-        let offset = offset_of!(Frame, slack);
-        self.add_to(self.frame, offset, i64::from(block.slack.0));
-        self.add_to(self.frame, offset + 8, i64::from(block.slack.1));
+        self.add_to(self.slack, SLACK.0, i64::from(block.slack.0));
+        self.add_to(self.slack, SLACK.1, i64::from(block.slack.1));
     }
 
     /// Adds a constant to a 64-bit number in memory.
@@ -415,9 +417,8 @@ impl Build<'_> {
         self.b.def_var(self.state.budget, budget);
         let slot = self.at.0 * size_of::<Slot>() + offset_of!(Slot, waited);
         self.add_value_to(self.slots, slot, cycles);
-        let offset = offset_of!(Frame, slack);
-        self.add_value_to(self.frame, offset, low);
-        self.add_value_to(self.frame, offset + 8, high);
+        self.add_value_to(self.slack, SLACK.0, low);
+        self.add_value_to(self.slack, SLACK.1, high);
     }
 
     /// Goes on with another block of the region, if it fits before the horizon. `arrived`: cycles in the line of flash

@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code)]
 
+use std::mem::offset_of;
+
 use strobe_model::Bounds;
 
 use cranelift_codegen::ir::{AbiParam, Function, types};
@@ -27,7 +29,7 @@ pub(super) struct Frame {
     /// Instructions retired since reset.
     pub(super) instructions: u64,
     /// As [`Machine::slack`](crate::cortexm::Machine).
-    pub(super) slack: (u64, u64),
+    pub(super) slack: *mut (u64, u64),
     /// The half cycle carried.
     pub(super) carry: u32,
     /// Where an indirect jump goes.
@@ -42,6 +44,9 @@ pub(super) struct Frame {
     pub(super) accelerator: *mut Accelerator,
     pub(super) stamps: *const u64,
 }
+
+/// Where the two figures of [`Frame::slack`] are.
+pub(super) const SLACK: (usize, usize) = (offset_of!((u64, u64), 0), offset_of!((u64, u64), 1));
 
 /// Why compiled code returned. The number is part of what it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,8 +142,10 @@ unsafe extern "C" fn read(frame: *mut Frame, pc: u32, address: u32, bytes: u32) 
 
 impl Frame {
     fn wait(&mut self, wait: Bounds) -> i64 {
-        self.slack.0 += wait.likely - wait.low;
-        self.slack.1 += wait.high - wait.likely;
+        // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it during a call.
+        let slack = unsafe { &mut *self.slack };
+        slack.0 += wait.likely - wait.low;
+        slack.1 += wait.high - wait.likely;
         wait.likely as i64
     }
 }
@@ -178,7 +185,7 @@ impl Code {
     /// Runs from entry number `entry` until the code gives up.
     pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
-        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; `frame.slots` at the region's own
+        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind `frame.slack`; `frame.slots` at the region's own
         // block numbers, and `frame.events` at its
         // plan's events, for which `Region` holds one each; `frame.accelerator`, and its stamps at numbers of blocks that it
         // was told of; guest memory through `frame.ram`,

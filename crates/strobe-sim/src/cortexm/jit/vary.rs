@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Value, types};
 
 use super::build::{Build, trusted};
-use super::code::{self, Frame};
+use super::code::{self, SLACK};
 use super::flags::{self, Flags};
 use super::region::{Otherwise, Place};
 use super::{Event, effect};
@@ -50,9 +50,8 @@ impl Build<'_> {
         let budget = self.b.ins().iadd_imm_s(budget, saved);
         self.b.def_var(self.state.budget, budget);
         let literal = meta.literal_bounds();
-        let offset = offset_of!(Frame, slack);
-        self.add_to(self.frame, offset, literal.low as i64 - literal.likely as i64);
-        self.add_to(self.frame, offset + 8, literal.likely as i64 - literal.high as i64);
+        self.add_to(self.slack, SLACK.0, literal.low as i64 - literal.likely as i64);
+        self.add_to(self.slack, SLACK.1, literal.likely as i64 - literal.high as i64);
         let event = self.event(Otherwise::Skipped);
         self.add_to(self.events, event + offset_of!(Event, count), 1);
     }
@@ -78,9 +77,8 @@ impl Build<'_> {
         let budget = self.b.use_var(self.state.budget);
         let budget = self.b.ins().isub(budget, cycles);
         self.b.def_var(self.state.budget, budget);
-        let offset = offset_of!(Frame, slack);
-        self.add_value_to(self.frame, offset, low);
-        self.add_value_to(self.frame, offset + 8, high);
+        self.add_value_to(self.slack, SLACK.0, low);
+        self.add_value_to(self.slack, SLACK.1, high);
         let event = self.event(otherwise);
         self.add_to(self.events, event + offset_of!(Event, count), 1);
         self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
