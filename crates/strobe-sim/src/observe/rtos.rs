@@ -68,11 +68,16 @@ impl Walk {
     fn number(&self, from: u32, bus: &Bus) -> Option<i64> {
         let at = self.end(from, bus)?;
         let Form::Number { bytes, signed } = self.form else { return Some(i64::from(at)) };
+        let whole = match bytes {
+            1 => bus.peek(at, Size::Byte),
+            2 => bus.peek(at, Size::Half),
+            4 => bus.peek(at, Size::Word),
+            _ => None,
+        };
         let byte = |i: u32| bus.peek(at.wrapping_add(i), Size::Byte);
-        let mut value = 0i64;
-        for i in 0..u32::from(bytes.min(4)) {
-            value |= i64::from(byte(i)?) << (8 * i);
-        }
+        let bytewise =
+            || (0..u32::from(bytes.min(4))).rev().try_fold(0, |v, i| Some(v << 8 | byte(i)?));
+        let value = i64::from(whole.or_else(bytewise)?);
         let unused = 64 - 8 * u32::from(bytes.min(4));
         Some(if signed { value << unused >> unused } else { value })
     }
@@ -156,6 +161,11 @@ impl Layout {
     /// The lowest address of a thread's stack.
     pub fn stack(&self, thread: u32, bus: &Bus) -> Option<u32> {
         self.stack.as_ref()?.number(thread, bus).map(|base| base as u32)
+    }
+
+    /// Whether everything that [`Layout::is_ready`] depends on lies in the thread's structure itself.
+    pub(super) fn states_are_inside(&self) -> bool {
+        self.ready.iter().all(|ready| ready.state.fixed().is_some())
     }
 
     /// Whether a thread could run now; `None` where that cannot be told.

@@ -484,11 +484,11 @@ impl Schedule {
     #[inline(always)]
     pub(super) fn glance(&mut self, now: u64, threads: &Threads, bus: &Bus) {
         if !self.watched.is_empty() && self.under_way.is_empty() {
-            self.look_at_watched(now, threads, bus);
+            self.look_at_watched(State::WokenAt(now), threads, bus);
         }
     }
 
-    fn look_at_watched(&mut self, now: u64, threads: &Threads, bus: &Bus) {
+    fn look_at_watched(&mut self, by: State, threads: &Threads, bus: &Bus) {
         // A system keeps its threads together, and this happens at every call: a hundred look-ups of the memory that
         // holds a word would cost more than the simulation.
         let memory = self.watched.first().and_then(|watched| bus.memory_at(watched.address));
@@ -506,12 +506,16 @@ impl Schedule {
                 changed.push(watched.thread);
             }
         }
-        self.look_at(|thread| changed.contains(&thread), State::WokenAt(now), threads, bus);
+        self.look_at(|thread| changed.contains(&thread), by, threads, bus);
     }
 
     /// Looks which threads have been woken since the last look.
     fn look(&mut self, by: State, threads: &Threads, bus: &Bus) {
-        self.look_at(|_| true, by, threads, bus);
+        if threads.state_words_tell() {
+            self.look_at_watched(by, threads, bus);
+        } else {
+            self.look_at(|_| true, by, threads, bus);
+        }
     }
 
     /// The same of some threads.

@@ -121,6 +121,11 @@ impl Threads {
         self.layout.as_ref()?.is_ready(self.all[thread].structure?, bus)
     }
 
+    /// Whether [`Threads::state_words`] are all that say whether a thread could run.
+    pub fn state_words_tell(&self) -> bool {
+        self.layout.as_ref().is_some_and(Layout::states_are_inside)
+    }
+
     /// Where the words are that say whether a thread could run.
     pub fn state_words(&self, thread: usize) -> impl Iterator<Item = u32> + '_ {
         let structure = self.all[thread].structure;
