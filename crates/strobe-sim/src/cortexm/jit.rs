@@ -12,6 +12,7 @@ mod code;
 mod effect;
 mod flags;
 mod float;
+mod lanes;
 mod lines;
 mod memory;
 mod ops;

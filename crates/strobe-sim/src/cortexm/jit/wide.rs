@@ -9,6 +9,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::{Build, trusted};
 use super::flags::Carry;
+use super::lanes;
 use super::region;
 use crate::cortexm::cpu::Cpu;
 use crate::cortexm::insn::{Insn, NO_REG, Reg};
@@ -19,6 +20,9 @@ use crate::device::Size;
 /// writes; it does nothing to N, Z, C and V and does not use memory.
 pub(super) fn called(insn: Insn) -> Option<(Vec<Reg>, Vec<Reg>)> {
     use Insn::*;
+    if lanes::is_compiled(insn) {
+        return None;
+    }
     Some(match insn {
         Ssat { d, n, .. } | Usat { d, n, .. } | Ssat16 { d, n, .. } | Usat16 { d, n, .. } => {
             (vec![n], vec![d])
@@ -116,6 +120,7 @@ impl Build<'_> {
             }
             Divide { signed, d, n, m } => self.divide(signed, d, n, m),
             _ if insn.is_fp() => self.floating_point(insn),
+            _ if lanes::is_compiled(insn) => self.lanes(insn),
             _ if called(insn).is_some() => self.call(insn),
             _ => self.transfer_wide(insn),
         }
