@@ -18,7 +18,7 @@ use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::Who;
 use strobe_synth::{Core, Options, Rng, Sequence};
 
-const FIRMWARE: [(&str, &str); 17] = [
+const FIRMWARE: [(&str, &str); 22] = [
     ("stm32f070cb", "threads"),
     ("stm32f070cb", "loop-0ws"),
     ("stm32f070cb", "loop-48mhz"),
@@ -29,6 +29,12 @@ const FIRMWARE: [(&str, &str); 17] = [
     ("cortex-m0", "generic-c"),
     ("cortex-m0", "crc-rs"),
     ("cortex-m0plus", "x25519-c"),
+    // Jumps through a table: with wait states for the target, with wide instructions there, through caches.
+    ("stm32f070cb", "calculator"),
+    ("cortex-m3", "calculator-m3"),
+    ("cortex-m4f", "calculator-m4f"),
+    ("accelerated 705", "calculator-m3"),
+    ("accelerated 005", "calculator-m4f"),
     // Five wait states with prefetch and both caches, without prefetch, without each cache; seven with nothing.
     ("accelerated 705", "x25519-c-m3"),
     ("accelerated 705", "generic-c-m3"),
