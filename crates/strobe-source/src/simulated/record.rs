@@ -91,7 +91,7 @@ pub(super) fn make(
         scheduling: Some(scheduling),
         series: series(&run),
         unmodelled: unmodelled(&run.machine.bus, &names),
-        warnings: warnings(firmware, &run, &names),
+        warnings: warnings(firmware, board, &run, &names),
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
     })
@@ -349,8 +349,9 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
     bus.unmodelled.touched().map(one).collect()
 }
 
-fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
+fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = &run.machine.bus;
+    let mut out = super::advice::warnings(firmware, board, bus, run.machine.cycles(), names);
     let unclocked = |u: Unclocked| {
         let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
         let fate = if bus.answers_unclocked() {
@@ -365,7 +366,7 @@ fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
         );
         Warning { text, count: u.accesses }
     };
-    let mut out: Vec<Warning> = bus.unclocked().map(unclocked).collect();
+    out.extend(bus.unclocked().map(unclocked));
     out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
     for (address, touched) in bus.unmodelled.touched().filter(|(_, t)| t.refused > 0) {
         let name = bus.register_at(address).unwrap_or("a register");
