@@ -3,6 +3,7 @@
 mod advice;
 mod drive;
 mod names;
+mod overflow;
 mod record;
 mod rtos;
 mod scheduling;

@@ -9,7 +9,8 @@ use std::path::Path;
 use common::{Ran, command, prebuilt, ran, strobe};
 use insta::assert_snapshot;
 use strobe_synth::{
-    Assembler, Cond, ElfBuilder, Imm8Op, Insn, LoadStore, Reg, Section, Segment, Special, Value,
+    Assembler, Cond, ElfBuilder, Imm8Op, Insn, LoadStore, Reg, Section, Segment, Special, Symbol,
+    Value,
 };
 use tempfile::TempDir;
 
@@ -485,6 +486,55 @@ fn variables_without_memory_are_told() {
         "the firmware fits boards cortex-m3",
     ];
     assert_says(&report, &words);
+}
+
+/// Calls itself without end, with a table and a flag below the stack.
+fn recursion() -> Vec<u8> {
+    let start = FLASH + CODE_OFFSET;
+    let mut asm = Assembler::new(start);
+    let again = asm.label();
+    asm.bl(again);
+    spin(&mut asm);
+    let dive = asm.here();
+    asm.bind(again);
+    asm.emit(Insn::Push { list: 0b1_0000, lr: true });
+    asm.bl(again);
+    spin(&mut asm);
+    let (code, _) = asm.finish();
+    let end = start + code.len() as u32;
+    let mut elf = ElfBuilder::new();
+    elf.entry = start | 1;
+    elf.code(FLASH, &image(STACK_TOP, start | 1, &code));
+    elf.function("main", start, dive - start).function("dive", dive, end - dive);
+    for (name, at, size) in [("flag", 0x2000_0000, 4), ("table", 0x2000_0004, 0x7fc)] {
+        elf.symbol(Symbol {
+            name: name.into(),
+            value: at,
+            size,
+            kind: 1,
+            global: true,
+            section: 0xfff1,
+        });
+    }
+    elf.build()
+}
+
+#[test]
+fn a_recursion_into_variables_is_located() {
+    let elf = recursion();
+    let words = [
+        "the stack of thread main has overflowed: at cycle",
+        "its pointer was 0x200007f8, below 0x20000800, where the variable table ends",
+        "it reached down to 0x2000",
+        "at 0x00000048 dive, the calls to it are dive (257 times) < main",
+    ];
+    // It goes on over everything, until RAM ends.
+    assert_says(&reported(&elf, &[], 121), &words);
+    let json = with_file(&elf, &["run", "firmware.elf", "--format", "json"]);
+    assert_says(&json.stdout, &words[..2]);
+    // Before it gets there, nothing is said.
+    let report = reported(&elf, &["--until", "1000c"], 0);
+    assert!(!report.contains("has overflowed"), "{report}");
 }
 
 #[test]

@@ -122,6 +122,8 @@ impl Run {
         machine.set_stops(marks.chain(from).chain(to).chain(until).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
+        let floors = super::overflow::floors(firmware, &machine.bus, sp);
+        machine.observer.1.0.threads.know_floors(floors);
         machine.observer.1.0.start(pc, sp);
         if settings.apart {
             machine.tell_apart();

@@ -61,6 +61,8 @@ pub(super) fn make(
     let scheduling = scheduling::make(firmware, &run, &exceptions)?;
     let labels: Vec<&str> = scheduling.threads.iter().map(|t| t.name.as_str()).collect();
     names.profile.tree = tree(&run.machine.bus, calls.nodes(), &mut names, &starts, &labels);
+    let mut warnings = super::overflow::warnings(firmware, calls, &names, &labels);
+    warnings.extend(self::warnings(firmware, board, &run, &names));
     let moment = |cycle| moment(&run.machine.bus, cycle);
     let begin = run.begin.unwrap_or_default();
     Ok(Record {
@@ -91,7 +93,7 @@ pub(super) fn make(
         scheduling: Some(scheduling),
         series: series(&run),
         unmodelled: unmodelled(&run.machine.bus, &names),
-        warnings: warnings(firmware, board, &run, &names),
+        warnings,
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
     })
