@@ -422,4 +422,13 @@ impl Context<'_> {
     pub fn warn(&mut self, text: impl Into<String>) {
         self.bus.warnings.add(text.into());
     }
+
+    /// Counts a byte that a serial device had to drop.
+    pub fn warn_overrun(&mut self) {
+        let name = self.name();
+        let text = format!(
+            "{name}: bytes came in before the firmware took those before (overrun): they are lost"
+        );
+        self.warn(text);
+    }
 }

@@ -7,6 +7,7 @@ mod overflow;
 mod record;
 mod rtos;
 mod scheduling;
+mod script;
 mod settings;
 
 use std::sync::atomic::AtomicBool;
@@ -20,7 +21,7 @@ use strobe_symbols::Firmware;
 use crate::cycles::FlashState;
 
 pub use rtos::{Description, Systems};
-pub use settings::{Limit, Settings, Spot, TimelineSettings};
+pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
 pub trait Host {
@@ -144,7 +145,8 @@ pub fn run(
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let mut bus = prepare(firmware, board)?;
-    for device in &settings.serial {
+    let inputs = settings.inputs.iter().map(|input| &input.device);
+    for device in settings.serial.iter().chain(inputs) {
         if !bus.streams().any(|name| name.eq_ignore_ascii_case(device)) {
             let (device, board) = (device.clone(), board.name().to_owned());
             return Err(Error::Serial { device, board, known: list(bus.streams()) });

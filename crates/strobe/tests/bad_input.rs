@@ -543,6 +543,48 @@ fn strict_ends_at_the_first_register_that_is_not_modelled() {
     assert_says(&report, &["an unmodelled register was accessed", "0x40023830"]);
 }
 
+/// Switches USART1's receiver on, at 115,200 baud from 8 MHz, and never reads.
+fn deaf() -> Vec<u8> {
+    firmware(STM32_FLASH, |asm| {
+        // RCC_APB2ENR, BRR and CR1 (UE, RE).
+        for (address, value) in [(0x4002_1018, 1 << 14), (0x4001_380c, 69), (0x4001_3800, 5)] {
+            asm.load(Reg::new(1), Value::Word(address));
+            asm.load(Reg::new(0), Value::Word(value));
+            let (rt, rn) = (Reg::new(0), Reg::new(1));
+            asm.emit(Insn::MemImm { op: LoadStore::Str, rt, rn, units: 0 });
+        }
+        spin(asm);
+    })
+}
+
+/// Twelve bytes of ten bits: all but the first are overrun, or still to come when the run ends.
+#[test]
+fn serial_input_is_never_lost_in_silence() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("firmware.elf"), deaf()).unwrap();
+    fs::write(directory.path().join("script"), "twelve bytes").unwrap();
+    let told = |more: &[&str]| {
+        let input = ["run", "firmware.elf", "--uart-input", "USART1=file:script"];
+        let ran = in_directory(&directory, &[&input, more].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        ran.stdout
+    };
+    let report = told(&["--until", "20000c"]);
+    assert_says(&report, &["(overrun): they are lost (11 times)"]);
+    assert!(!report.contains("still to arrive"), "{report}");
+    // 690 cycles each: five have arrived, and the sixth is on its way.
+    let report = told(&["--uart-input-after", "1ms", "--until", "12000c"]);
+    assert_says(
+        &report,
+        &[
+            "(overrun): they are lost (4 times)",
+            "bytes for USART1 were still to arrive when the run ended, of 12 in all",
+        ],
+    );
+    // Without a limit the board waits for what is still to be sent.
+    assert_says(&told(&["--uart-input-after", "50ms"]), &["they are lost (11 times)"]);
+}
+
 #[test]
 fn boards_are_looked_for_by_name_and_by_file() {
     let mut told = Told::default();

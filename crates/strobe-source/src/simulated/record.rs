@@ -378,6 +378,7 @@ fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec
         );
         out.push(Warning { text, count: touched.refused });
     }
+    out.extend(run.scripts.iter().filter_map(|script| script.left(&run.machine)));
     if bus.unmodelled.overflow() > 0 {
         let text = "further unmodelled registers were accessed than are listed".to_owned();
         out.push(Warning { text, count: bus.unmodelled.overflow() });
