@@ -533,6 +533,13 @@ impl Bus {
         }
     }
 
+    /// The flash's caches lose what they hold.
+    pub(crate) fn empty_flash_caches(&mut self, caches: FlashCaches) {
+        if caches != FlashCaches::default() {
+            self.accelerator.empty(caches);
+        }
+    }
+
     pub(crate) fn slave_of(&self, address: u32) -> Slave {
         let address = self.unalias(address);
         match self.memory_at(address).map(|m| m.kind) {

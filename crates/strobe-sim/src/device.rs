@@ -315,6 +315,11 @@ impl Context<'_> {
         self.bus.set_flash(wait_states, prefetch, caches);
     }
 
+    /// The flash's caches lose what they hold.
+    pub fn empty_flash_caches(&mut self, caches: FlashCaches) {
+        self.bus.empty_flash_caches(caches);
+    }
+
     /// Core cycles per clock of the bus that this device is on.
     pub fn bus_divider(&self) -> u32 {
         self.bus.divider_of(self.slave())
