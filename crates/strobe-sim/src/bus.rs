@@ -239,6 +239,11 @@ impl Bus {
         [&self.flash, &self.ram].into_iter().chain(&self.more).find(|m| m.contains(address))
     }
 
+    /// Whether a memory's own addresses, and not those of an alias, include this one.
+    pub fn is_at_home(&self, address: u32) -> bool {
+        [&self.flash, &self.ram].into_iter().chain(&self.more).any(|m| m.contains(address))
+    }
+
     /// Puts bytes into memory, flash included, as a programmer does. Bytes outside any memory are an
     /// error that names the first such address.
     pub fn load(&mut self, address: u32, bytes: &[u8]) -> Result<(), BusFault> {
@@ -303,6 +308,7 @@ impl Bus {
             ));
             return Ok(());
         }
+        self.unmodelled.note_write(self.now);
         let Some(at) = self.slot_at(address) else {
             return self.write_unmodelled(address, size, value);
         };
@@ -357,7 +363,7 @@ impl Bus {
 
     fn unmodelled_word(&mut self, address: u32) -> u32 {
         self.note_strict(address);
-        self.unmodelled.read(address & !3, self.pc)
+        self.unmodelled.read(address & !3, self.pc, self.now)
     }
 
     fn write_unmodelled(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
@@ -527,6 +533,13 @@ impl Bus {
         }
     }
 
+    /// The flash's caches lose what they hold.
+    pub(crate) fn empty_flash_caches(&mut self, caches: FlashCaches) {
+        if caches != FlashCaches::default() {
+            self.accelerator.empty(caches);
+        }
+    }
+
     pub(crate) fn slave_of(&self, address: u32) -> Slave {
         let address = self.unalias(address);
         match self.memory_at(address).map(|m| m.kind) {
@@ -679,6 +692,11 @@ impl Bus {
     /// Name of the register at an address with its peripheral's, as `RCC.CR`, where an SVD file tells it.
     pub fn register_at(&self, address: u32) -> Option<&str> {
         self.unmodelled.known(address & !3).map(|known| known.name.as_str())
+    }
+
+    /// Whether an SVD file describes the chip.
+    pub fn has_svd(&self) -> bool {
+        self.unmodelled.svd().is_some()
     }
 
     /// The device of that name.

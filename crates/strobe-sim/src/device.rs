@@ -315,6 +315,11 @@ impl Context<'_> {
         self.bus.set_flash(wait_states, prefetch, caches);
     }
 
+    /// The flash's caches lose what they hold.
+    pub fn empty_flash_caches(&mut self, caches: FlashCaches) {
+        self.bus.empty_flash_caches(caches);
+    }
+
     /// Core cycles per clock of the bus that this device is on.
     pub fn bus_divider(&self) -> u32 {
         self.bus.divider_of(self.slave())
@@ -421,5 +426,14 @@ impl Context<'_> {
     /// Tells the user something about their firmware, once per distinct text.
     pub fn warn(&mut self, text: impl Into<String>) {
         self.bus.warnings.add(text.into());
+    }
+
+    /// Counts a byte that a serial device had to drop.
+    pub fn warn_overrun(&mut self) {
+        let name = self.name();
+        let text = format!(
+            "{name}: bytes came in before the firmware took those before (overrun): they are lost"
+        );
+        self.warn(text);
     }
 }

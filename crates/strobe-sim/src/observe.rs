@@ -5,6 +5,7 @@
 
 pub mod calls;
 pub mod counts;
+pub mod overflow;
 pub mod pins;
 pub mod rtos;
 pub mod schedule;

@@ -50,6 +50,47 @@ pub struct Touched {
     pub value: u32,
     /// Program counter of the first access.
     pub first_pc: u32,
+    /// The latest reads.
+    pub poll: Poll,
+}
+
+/// Reads of one register by one instruction, all of which got the same, with no device written to in between.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Poll {
+    /// How many.
+    pub reads: u64,
+    /// Cycle of the first.
+    pub since: u64,
+    /// Cycle of the latest.
+    pub last: u64,
+    /// Address of the instruction.
+    pub pc: u32,
+    /// What it got.
+    pub value: u32,
+}
+
+impl Poll {
+    /// Fewer reads may still be about to end.
+    const LEAST_READS: u64 = 1000;
+    /// Cycles from one turn of a loop that waits to the next, at most; handlers may run in between.
+    const MOST_APART: u64 = 1000;
+
+    /// Counts a read; `changed` is the cycle at which a device was last written to.
+    fn note(&mut self, pc: u32, value: u32, now: u64, changed: u64) {
+        if (self.pc, self.value) != (pc, value) || self.since < changed || self.reads == 0 {
+            *self = Poll { reads: 0, since: now, last: now, pc, value };
+        }
+        self.reads += 1;
+        self.last = now;
+    }
+
+    /// Whether the firmware did nothing else with registers, up to the cycle `end`.
+    fn lasts(&self, end: u64, changed: u64) -> bool {
+        self.reads >= Self::LEAST_READS
+            && self.since >= changed
+            && (self.last - self.since) / self.reads <= Self::MOST_APART
+            && end.saturating_sub(self.last) <= 10 * Self::MOST_APART
+    }
 }
 
 /// The store behind all unmodelled registers of a board.
@@ -60,6 +101,8 @@ pub struct Unmodelled {
     resets: BTreeMap<u32, u32>,
     svd: Option<Arc<Svd>>,
     overflow: u64,
+    /// Cycle of the latest write to any device, modelled or not.
+    changed: u64,
 }
 
 /// Distinct registers remembered; a firmware that walks the whole space must not fill the host's memory.
@@ -108,11 +151,21 @@ impl Unmodelled {
         }))
     }
 
-    /// Reads the word at `word` (word aligned).
-    pub fn read(&mut self, word: u32, pc: u32) -> u32 {
+    /// Reads the word at `word` (word aligned), at the cycle `now`.
+    pub fn read(&mut self, word: u32, pc: u32, now: u64) -> u32 {
         let Some(touched) = self.entry(word, pc) else { return 0 };
         touched.reads += 1;
         let stored = touched.value;
+        let value = self.shown(word, stored);
+        let changed = self.changed;
+        if let Some(touched) = self.registers.get_mut(&word) {
+            touched.poll.note(pc, value, now, changed);
+        }
+        value
+    }
+
+    /// What a register that holds `stored` reads as, by the rules.
+    fn shown(&self, word: u32, stored: u32) -> u32 {
         self.rules.iter().filter(|r| r.address == word).fold(stored, |value, rule| {
             let on = match rule.follows {
                 Some(bit) => self.stored(rule.of.unwrap_or(word)) >> bit & 1,
@@ -125,6 +178,17 @@ impl Unmodelled {
     /// What a register holds, without counting the look.
     fn stored(&self, word: u32) -> u32 {
         self.registers.get(&word).map_or_else(|| self.reset_of(word), |touched| touched.value)
+    }
+
+    /// Firmware has written to a device, modelled or not: it is not merely waiting.
+    pub(crate) fn note_write(&mut self, now: u64) {
+        self.changed = now;
+    }
+
+    /// Registers that firmware has done nothing but read at the end of a run, and that never change.
+    pub fn polled(&self, end: u64) -> impl Iterator<Item = (u32, Poll)> + '_ {
+        let polls = self.registers.iter().map(|(&word, touched)| (word, touched.poll));
+        polls.filter(move |(_, poll)| poll.lasts(end, self.changed))
     }
 
     /// Replaces the bits of `mask` in the word at `word`.
@@ -164,9 +228,9 @@ mod tests {
     fn a_ready_flag_follows_its_enable_bit() {
         let resets = BTreeMap::from([(0x4002_1000, 0x83)]);
         let mut store = Unmodelled::new(vec![follow(0x4002_1000, 17, 16)], resets);
-        assert_eq!(store.read(0x4002_1000, 0), 0x83);
+        assert_eq!(store.read(0x4002_1000, 0, 0), 0x83);
         store.write(0x4002_1000, u32::MAX, 0x1_0083, 0);
-        assert_eq!(store.read(0x4002_1000, 0), 0x3_0083);
+        assert_eq!(store.read(0x4002_1000, 0, 0), 0x3_0083);
     }
 
     #[test]
@@ -174,9 +238,43 @@ mod tests {
         let done = ReadyRule { follows: None, reads: Some(0), ..follow(0x4001_2408, 31, 0) };
         let ready = ReadyRule { of: Some(0x4001_2408), ..follow(0x4001_2400, 0, 0) };
         let mut store = Unmodelled::new(vec![done, ready], BTreeMap::new());
-        assert_eq!(store.read(0x4001_2400, 0), 0);
+        assert_eq!(store.read(0x4001_2400, 0, 0), 0);
         store.write(0x4001_2408, u32::MAX, 1 << 31 | 1, 0);
-        assert_eq!((store.read(0x4001_2408, 0), store.read(0x4001_2400, 0)), (1, 1));
+        assert_eq!((store.read(0x4001_2408, 0, 0), store.read(0x4001_2400, 0, 0)), (1, 1));
+    }
+
+    /// What counts as polled at cycle 70,000, after a read each ten cycles with something before each of them.
+    fn polled_after(mut before: impl FnMut(&mut Unmodelled, u64)) -> Vec<Poll> {
+        let mut store = Unmodelled::default();
+        for now in (0..70_000).step_by(10) {
+            before(&mut store, now);
+            store.read(0x4000_0000, 0x100, now);
+        }
+        store.polled(70_000).map(|(_, poll)| poll).collect()
+    }
+
+    #[test]
+    fn a_loop_that_only_reads_one_register_is_waiting() {
+        let poll = Poll { reads: 7000, since: 0, last: 69_990, pc: 0x100, value: 0 };
+        assert_eq!(polled_after(|_, _| ()), [poll]);
+        let reset_late = |store: &mut Unmodelled, now| {
+            if now == 30_000 {
+                store.note_write(now);
+            }
+        };
+        assert_eq!(polled_after(reset_late), [Poll { reads: 4000, since: 30_000, ..poll }]);
+    }
+
+    #[test]
+    fn a_loop_that_gets_on_is_not_waiting() {
+        // It writes between its reads, or what it reads changes, or somebody else reads it too.
+        assert_eq!(polled_after(|store, now| store.note_write(now + 1)), []);
+        let count = |store: &mut Unmodelled, now| store.write(0x4000_0000, !0, now as u32, 0);
+        assert_eq!(polled_after(count), []);
+        let read_too = |store: &mut Unmodelled, now| {
+            store.read(0x4000_0000, 0x200, now);
+        };
+        assert_eq!(polled_after(read_too), []);
     }
 
     #[test]

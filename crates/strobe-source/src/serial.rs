@@ -3,6 +3,7 @@
 //! Knows nothing of the simulated chip: bytes go out by [`HostPort::write`] and come in by
 //! [`HostPort::read`], neither of which ever waits for the other side.
 
+mod input;
 #[cfg(unix)]
 mod pty;
 
@@ -11,6 +12,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
+
+pub use input::{InputError, InputSpec, InputSpecError, Source};
 
 /// Where a port's bytes go.
 #[derive(Debug, Clone, PartialEq, Eq)]

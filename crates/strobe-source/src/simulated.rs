@@ -1,10 +1,13 @@
 //! The simulated board as a source: runs a firmware image with the full profile on and makes its record.
 
+mod advice;
 mod drive;
 mod names;
+mod overflow;
 mod record;
 mod rtos;
 mod scheduling;
+mod script;
 mod settings;
 
 use std::sync::atomic::AtomicBool;
@@ -18,7 +21,7 @@ use strobe_symbols::Firmware;
 use crate::cycles::FlashState;
 
 pub use rtos::{Description, Systems};
-pub use settings::{Limit, Settings, Spot, TimelineSettings};
+pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
 pub trait Host {
@@ -142,7 +145,8 @@ pub fn run(
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let mut bus = prepare(firmware, board)?;
-    for device in &settings.serial {
+    let inputs = settings.inputs.iter().map(|input| &input.device);
+    for device in settings.serial.iter().chain(inputs) {
         if !bus.streams().any(|name| name.eq_ignore_ascii_case(device)) {
             let (device, board) = (device.clone(), board.name().to_owned());
             return Err(Error::Serial { device, board, known: list(bus.streams()) });
@@ -187,50 +191,40 @@ pub struct Outcome {
 /// When the image does not fit or has no usable vector table.
 pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
     let mut bus = board.build()?;
-    for segment in firmware.segments() {
-        let data = segment.data();
-        if data.is_empty() {
-            continue;
-        }
-        bus.load(segment.load_address.0, data).map_err(|fault| Error::DoesNotFit {
-            address: fault.address,
-            size: data.len(),
-            board: board.name().to_owned(),
-            advice: advise_board(segment.load_address.0),
-        })?;
-    }
-    check_vectors(&bus, board)?;
+    load(firmware, &mut bus).map_err(|(address, size)| Error::DoesNotFit {
+        address,
+        size,
+        board: board.name().to_owned(),
+        advice: advice::board_that_holds(firmware),
+    })?;
+    check_vectors(&bus, board).map_err(|problem| {
+        Error::Vectors(format!("{problem}\n  {}", advice::board_with_vectors(firmware, board)))
+    })?;
     Ok(bus)
 }
 
-fn advise_board(address: u32) -> String {
-    let guess = match address >> 24 {
-        0x08 => "0x08000000 is where STM32 parts have flash: try --board stm32f070cb",
-        0x00 => "0x00000000 is where the generic boards have flash: try --board cortex-m0",
-        0x10 => "0x10000000 is flash of RP2040 and others, which no board describes yet",
-        _ => "`strobe boards` lists the boards and their memories",
-    };
-    format!("{guess}, or write a board file for the part (--board FILE.toml)")
+/// Puts the firmware into memory; the error is the first address without any, and the bytes of its segment.
+fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
+    let segments = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
+    for segment in segments {
+        let data = segment.data();
+        bus.load(segment.load_address.0, data).map_err(|fault| (fault.address, data.len()))?;
+    }
+    Ok(())
 }
 
 /// The initial stack pointer and the reset vector must make sense, or nothing that follows does.
-fn check_vectors(bus: &Bus, board: &Board) -> Result<(), Error> {
+fn check_vectors(bus: &Bus, board: &Board) -> Result<(), String> {
     use strobe_sim::device::Size;
     let at = board.core_options().vectors;
     let word = |offset| bus.peek(at.wrapping_add(offset), Size::Word);
     let (Some(sp), Some(reset)) = (word(0), word(4)) else {
-        return Err(Error::Vectors(format!(
+        return Err(format!(
             "no vector table: nothing is at {at:#010x}, where board {} starts",
             board.name()
-        )));
+        ));
     };
-    let text = |problem: String| {
-        Err(Error::Vectors(format!(
-            "no usable vector table at {at:#010x}: {problem}\n  is the firmware linked for board {}? \
-             its vector table must come first in flash",
-            board.name()
-        )))
-    };
+    let text = |problem: String| Err(format!("no usable vector table at {at:#010x}: {problem}"));
     if sp == u32::MAX && reset == u32::MAX {
         return text("the flash is blank there".to_owned());
     }

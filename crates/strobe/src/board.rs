@@ -82,6 +82,7 @@ fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
         (0x08, Some("ARMv7E-M")) => {
             ("stm32f407", "built for ARMv7E-M, linked for flash at 0x08000000")
         }
+        (0x08, Some("ARMv7")) => ("stm32f103", "built for ARMv7-M, linked for flash at 0x08000000"),
         (0x08, _) => ("stm32f070cb", "linked for flash at 0x08000000"),
         (_, Some("ARMv7")) => ("cortex-m3", "built for ARMv7-M, linked for flash at 0x00000000"),
         (_, Some("ARMv7E-M")) => {

@@ -8,8 +8,10 @@ use strobe_model::{Record, Warning};
 use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
 use strobe_source::network::{self, HostPlug};
-use strobe_source::serial::{HostPort, Spec};
-use strobe_source::simulated::{self, Description, Limit, Settings, Systems, TimelineSettings};
+use strobe_source::serial::{HostPort, InputSpec, Spec, Target};
+use strobe_source::simulated::{
+    self, Description, Limit, SerialInput, Settings, Systems, TimelineSettings,
+};
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
@@ -43,6 +45,14 @@ pub struct Options {
     /// faster than a real one.
     #[arg(long, value_name = "DEVICE=TARGET")]
     uart: Vec<Spec>,
+    /// Send a serial device bytes that are known before, the same at every run: `USART1=file:script.txt` or
+    /// `USART1=stdin` (read to its end first). They arrive at the line's speed once the firmware switches its receiver
+    /// on; what it does not take in time is overrun, as on a chip, and told.
+    #[arg(long, value_name = "DEVICE=SOURCE")]
+    uart_input: Vec<InputSpec>,
+    /// Do not send them before this time, such as `500ms`, when a shell is up.
+    #[arg(long, value_name = "TIME", requires = "uart_input")]
+    uart_input_after: Option<String>,
     /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or `ETH=loopback`, a plug
     /// that returns each frame, or `ETH=none`; by default what the board file says.
     #[arg(long, value_name = "DEVICE=TARGET")]
@@ -169,6 +179,7 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
         marks: options.mark.clone(),
         networks: options.ethernet.iter().map(end_of).collect(),
         serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
+        inputs: inputs(options)?,
         strict: options.strict,
         run_on_after_fault: options.run_on,
         interpret: options.interpret,
@@ -199,6 +210,32 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
         }
     }
     Ok(settings)
+}
+
+fn inputs(options: &Options) -> anyhow::Result<Vec<SerialInput>> {
+    let not_before_nanoseconds = match options.uart_input_after.as_deref() {
+        None => 0,
+        Some(text) => match limit(text) {
+            Some(Limit::Nanoseconds(nanoseconds)) => nanoseconds,
+            _ => {
+                return Err(exit::usage(format!(
+                    "--uart-input-after {text}: a time such as 500ms or 2s"
+                )));
+            }
+        },
+    };
+    let mut inputs: Vec<SerialInput> = Vec::new();
+    for spec in &options.uart_input {
+        let device = spec.device.clone();
+        let is_same = |other: &str| other.eq_ignore_ascii_case(&device);
+        let typed = options.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
+        if typed || inputs.iter().any(|input| is_same(&input.device)) {
+            return Err(exit::usage(format!("--uart-input {device}: it has an input already")));
+        }
+        let bytes = spec.read().map_err(|e| exit::no_input(e.to_string()))?;
+        inputs.push(SerialInput { device, bytes, not_before_nanoseconds });
+    }
+    Ok(inputs)
 }
 
 fn systems(named: Option<&str>) -> anyhow::Result<Systems> {

@@ -9,7 +9,8 @@ use std::path::Path;
 use common::{Ran, command, prebuilt, ran, strobe};
 use insta::assert_snapshot;
 use strobe_synth::{
-    Assembler, ElfBuilder, Imm8Op, Insn, LoadStore, Reg, Section, Segment, Special, Value,
+    Assembler, Cond, ElfBuilder, Imm8Op, Insn, LoadStore, Reg, Section, Segment, Special, Symbol,
+    Value,
 };
 use tempfile::TempDir;
 
@@ -397,10 +398,10 @@ fn the_exit_code_of_firmware_is_cut_at_63() {
     }
 }
 
-/// Writes three registers of STM32F4: its RCC, a USART and a timer.
+/// Writes three registers of STM32F4: its RCC, a USART and a DMA controller.
 fn for_another_board() -> Vec<u8> {
     firmware(STM32_FLASH, |asm| {
-        for address in [0x4002_3830, 0x4001_1000, 0x4001_4000] {
+        for address in [0x4002_3830, 0x4001_1000, 0x4002_6000] {
             asm.load(Reg::new(1), Value::Word(address));
             asm.load(Reg::new(0), Value::Word(0x2000));
             asm.emit(Insn::MemImm {
@@ -420,10 +421,168 @@ fn firmware_for_another_board_lists_the_registers_that_are_missing() {
     assert_says(&report, &["0x40011000", "main"]);
 }
 
+/// Reads a register until it changes.
+fn waiting_for(address: u32) -> Vec<u8> {
+    firmware(STM32_FLASH, |asm| {
+        asm.load(Reg::new(1), Value::Word(address));
+        let turn = asm.label_here();
+        let (rt, rn) = (Reg::new(0), Reg::new(1));
+        asm.emit(Insn::MemImm { op: LoadStore::Ldr, rt, rn, units: 0 });
+        asm.emit(Insn::Imm8 { op: Imm8Op::Cmp, rdn: rt, imm8: 0 });
+        asm.b_cond(Cond::Eq, turn);
+        spin(asm);
+    })
+}
+
+#[test]
+fn a_board_that_has_the_missing_devices_is_named() {
+    let report = reported(&for_another_board(), &["--until", "1000c"], 0);
+    assert_says(
+        &report,
+        &[
+            "of the 3 registers used where board stm32f070cb has no device, 3 belong to devices of board stm32f407 \
+             (as many to those of stm32f4-discovery, olimex-e407, netduinoplus2)",
+            "say --board stm32f407",
+        ],
+    );
+    let report = reported(&for_another_board(), &["--board", "stm32f407", "--until", "1000c"], 0);
+    assert!(!report.contains("say --board"), "{report}");
+}
+
+#[test]
+fn a_loop_that_waits_for_an_unmodelled_register_is_told() {
+    // The F4's RCC, where an F070 has nothing.
+    let report = reported(&waiting_for(0x4002_3800), &["--until", "200000c"], 0);
+    let words = [
+        "the firmware waits for a register that is not modelled: 0x08000042 main",
+        "has done nothing but read 0x40023800 for the last 199",
+        "and it is always 0x00000000",
+        "say --board stm32f407",
+    ];
+    assert_says(&report, &words);
+    // Where no board has anything.
+    let report = reported(&waiting_for(0x5fff_0000), &["--until", "200000c"], 0);
+    assert_says(&report, &["no built-in board has more of the devices", "(--svd)", "`ready`"]);
+    // A loop that has only begun may still end.
+    let report = reported(&waiting_for(0x4002_3800), &["--until", "2000c"], 0);
+    assert!(!report.contains("the firmware waits"), "{report}");
+}
+
+/// The board's RAM ends in the middle of them.
+#[test]
+fn variables_without_memory_are_told() {
+    let elf = changed(|elf| {
+        elf.segment(Segment {
+            virtual_address: 0x2003_f000,
+            physical_address: 0x2003_f000,
+            memory_size: Some(0x1_0000),
+            flags: 6,
+            ..Segment::default()
+        });
+    });
+    let report = reported(&elf, &["--board", "cortex-m0"], 0);
+    let words = [
+        "the firmware has data at 0x2003f000..0x2004f000, where board cortex-m0 has no memory for all",
+        "the firmware fits boards cortex-m3",
+    ];
+    assert_says(&report, &words);
+}
+
+/// Calls itself without end, with a table and a flag below the stack.
+fn recursion() -> Vec<u8> {
+    let start = FLASH + CODE_OFFSET;
+    let mut asm = Assembler::new(start);
+    let again = asm.label();
+    asm.bl(again);
+    spin(&mut asm);
+    let dive = asm.here();
+    asm.bind(again);
+    asm.emit(Insn::Push { list: 0b1_0000, lr: true });
+    asm.bl(again);
+    spin(&mut asm);
+    let (code, _) = asm.finish();
+    let end = start + code.len() as u32;
+    let mut elf = ElfBuilder::new();
+    elf.entry = start | 1;
+    elf.code(FLASH, &image(STACK_TOP, start | 1, &code));
+    elf.function("main", start, dive - start).function("dive", dive, end - dive);
+    for (name, at, size) in [("flag", 0x2000_0000, 4), ("table", 0x2000_0004, 0x7fc)] {
+        elf.symbol(Symbol {
+            name: name.into(),
+            value: at,
+            size,
+            kind: 1,
+            global: true,
+            section: 0xfff1,
+        });
+    }
+    elf.build()
+}
+
+#[test]
+fn a_recursion_into_variables_is_located() {
+    let elf = recursion();
+    let words = [
+        "the stack of thread main has overflowed: at cycle",
+        "its pointer was 0x200007f8, below 0x20000800, where the variable table ends",
+        "it reached down to 0x2000",
+        "at 0x00000048 dive, the calls to it are dive (257 times) < main",
+    ];
+    // It goes on over everything, until RAM ends.
+    assert_says(&reported(&elf, &[], 121), &words);
+    let json = with_file(&elf, &["run", "firmware.elf", "--format", "json"]);
+    assert_says(&json.stdout, &words[..2]);
+    // Before it gets there, nothing is said.
+    let report = reported(&elf, &["--until", "1000c"], 0);
+    assert!(!report.contains("has overflowed"), "{report}");
+}
+
 #[test]
 fn strict_ends_at_the_first_register_that_is_not_modelled() {
     let report = reported(&for_another_board(), &["--strict", "--until", "1000c"], 123);
     assert_says(&report, &["an unmodelled register was accessed", "0x40023830"]);
+}
+
+/// Switches USART1's receiver on, at 115,200 baud from 8 MHz, and never reads.
+fn deaf() -> Vec<u8> {
+    firmware(STM32_FLASH, |asm| {
+        // RCC_APB2ENR, BRR and CR1 (UE, RE).
+        for (address, value) in [(0x4002_1018, 1 << 14), (0x4001_380c, 69), (0x4001_3800, 5)] {
+            asm.load(Reg::new(1), Value::Word(address));
+            asm.load(Reg::new(0), Value::Word(value));
+            let (rt, rn) = (Reg::new(0), Reg::new(1));
+            asm.emit(Insn::MemImm { op: LoadStore::Str, rt, rn, units: 0 });
+        }
+        spin(asm);
+    })
+}
+
+/// Twelve bytes of ten bits: all but the first are overrun, or still to come when the run ends.
+#[test]
+fn serial_input_is_never_lost_in_silence() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("firmware.elf"), deaf()).unwrap();
+    fs::write(directory.path().join("script"), "twelve bytes").unwrap();
+    let told = |more: &[&str]| {
+        let input = ["run", "firmware.elf", "--uart-input", "USART1=file:script"];
+        let ran = in_directory(&directory, &[&input, more].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        ran.stdout
+    };
+    let report = told(&["--until", "20000c"]);
+    assert_says(&report, &["(overrun): they are lost (11 times)"]);
+    assert!(!report.contains("still to arrive"), "{report}");
+    // 690 cycles each: five have arrived, and the sixth is on its way.
+    let report = told(&["--uart-input-after", "1ms", "--until", "12000c"]);
+    assert_says(
+        &report,
+        &[
+            "(overrun): they are lost (4 times)",
+            "bytes for USART1 were still to arrive when the run ended, of 12 in all",
+        ],
+    );
+    // Without a limit the board waits for what is still to be sent.
+    assert_says(&told(&["--uart-input-after", "50ms"]), &["they are lost (11 times)"]);
 }
 
 #[test]

@@ -177,6 +177,23 @@ fn a_record_names_its_schema_and_is_the_same_each_time() {
     }
 }
 
+#[test]
+fn wrong_serial_input_is_told() {
+    let elf = prebuilt("hello-uart");
+    for (arguments, code, words) in [
+        (&["--uart-input", "USART9=stdin"][..], 64, "has no serial port USART9"),
+        (&["--uart-input", "USART1=file:/nowhere/at/all"], 66, "cannot read /nowhere/at/all"),
+        (&["--uart-input", "USART1=tty"], 64, "write DEVICE=SOURCE"),
+        (&["--uart-input", "USART1=stdin", "--uart-input", "usart1=stdin"], 64, "an input already"),
+        (&["--uart-input", "USART1=stdin", "--uart-input-after", "3"], 64, "a time such as"),
+        (&["--uart-input-after", "3ms"], 64, "--uart-input <"),
+    ] {
+        let ran = strobe(&[&["run", &elf, "--until", "1ms"], arguments].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "no {words} in\n{}", ran.stderr);
+    }
+}
+
 /// Otherwise a board that sleeps while nobody has typed yet is at its end at once.
 #[cfg(unix)]
 #[test]

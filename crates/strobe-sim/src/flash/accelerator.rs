@@ -9,6 +9,9 @@
 //! their first use there stands for that of their last.)
 //!
 //! Knows lines and cycles, not instructions.
+//!
+//! Nothing has to be told of stores, the core's or DMA's: the caches hold lines of flash alone, and programming it is not
+//! modelled.
 
 use std::collections::HashMap;
 
@@ -68,7 +71,11 @@ pub(crate) struct Accelerator {
     /// By block: the epoch in which all its lines were found.
     pub(crate) stamps: Vec<u64>,
     blocks: Vec<Box<[CodeLine]>>,
+    /// The instruction cache or, with that off, what the interface holds of the flash.
     code: Lines,
+    /// The other one of the two: a cache that is switched off keeps its lines (RM0090 3.5.2).
+    aside: Lines,
+    caches: FlashCaches,
     latest_code: u32,
     /// Cycles that the line in use was there before it was needed.
     lead: u32,
@@ -76,6 +83,8 @@ pub(crate) struct Accelerator {
     pub(crate) arrived: u32,
     /// Data lines, latest first.
     data: Vec<u32>,
+    /// Those of the data cache while it is off, or of the buffer.
+    data_aside: Vec<u32>,
     /// The first of them, where there is a data cache.
     pub(crate) latest_data: u32,
     waits: HashMap<(u32, Cause), Sum>,
@@ -93,10 +102,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn clear(&mut self, capacity: usize) {
+    fn clear(&mut self) {
         self.places.fill(0);
         self.slots.clear();
-        self.capacity = capacity;
     }
 
     /// Uses a line; returns whether it was there.
@@ -125,14 +133,17 @@ impl Lines {
 impl Accelerator {
     /// An accelerator of a flash.
     pub(crate) fn new(shape: Shape, base: u32, bytes: u32) -> Self {
-        let code = Lines {
+        let lines = |capacity: u8| Lines {
             places: vec![0; bytes.div_ceil(shape.line_bytes) as usize],
+            capacity: usize::from(capacity),
             ..Lines::default()
         };
+        let (code, aside) = (lines(shape.buffer_lines), lines(shape.instruction_lines));
         Accelerator {
             shape: Some(shape),
             flash: (base, bytes),
             code,
+            aside,
             arrived: JUMPED,
             ..Self::default()
         }
@@ -149,23 +160,53 @@ impl Accelerator {
         self.setting.is_some()
     }
 
-    /// The flash is set otherwise: its caches are empty. Returns whether that changes what code costs.
+    /// The flash is set otherwise. Caches keep what they hold, the buffer does not. Returns whether that changes what code
+    /// costs.
     pub(crate) fn set(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) -> bool {
-        let Some(shape) = self.shape else { return false };
+        if self.shape.is_none() {
+            return false;
+        }
         let setting = (wait_states > 0).then_some(Setting { wait_states, prefetch, caches });
         if setting == self.setting {
             return false;
         }
         self.setting = setting;
-        let lines = if caches.instructions { shape.instruction_lines } else { shape.buffer_lines };
-        self.code.clear(usize::from(lines));
-        self.data.clear();
+        if caches.instructions != self.caches.instructions {
+            std::mem::swap(&mut self.code, &mut self.aside);
+        }
+        if !caches.instructions {
+            self.code.clear();
+        }
+        if caches.data != self.caches.data {
+            std::mem::swap(&mut self.data, &mut self.data_aside);
+        }
+        if !caches.data {
+            self.data.clear();
+        }
+        self.caches = caches;
+        self.forget_latest();
+        true
+    }
+
+    /// These caches lose what they hold.
+    pub(crate) fn empty(&mut self, caches: FlashCaches) {
+        if caches.instructions {
+            let cache = if self.caches.instructions { &mut self.code } else { &mut self.aside };
+            cache.clear();
+        }
+        if caches.data {
+            let cache = if self.caches.data { &mut self.data } else { &mut self.data_aside };
+            cache.clear();
+        }
+        self.forget_latest();
+    }
+
+    fn forget_latest(&mut self) {
         self.latest_data = u32::MAX;
         self.latest_code = u32::MAX - 1;
         self.arrived = JUMPED;
         self.lead = 0;
         self.epoch += 1;
-        true
     }
 
     /// The most that a block with so many lines and words read from flash waits, likely figure.
@@ -427,6 +468,25 @@ mod tests {
         waits.sort_unstable();
         assert_eq!(waits, [(0x800_0000, 5), (0x800_0010, 2), (0x800_0080, 5), (0x800_0090, 2)]);
         assert_eq!(a.take_waits().count(), 0);
+    }
+
+    #[test]
+    fn a_cache_that_is_switched_off_keeps_its_lines_until_it_is_emptied() {
+        let mut a = accelerator(false, CACHES);
+        block(&mut a, 0, 0, 1);
+        assert_eq!((jump(&mut a, 0), a.read(0x800_0100).likely), (5, 5));
+        let off_and_on = |a: &mut Accelerator, emptied| {
+            a.set(5, false, FlashCaches::default());
+            assert_eq!(jump(a, 0), 5);
+            a.empty(emptied);
+            a.set(5, false, CACHES);
+            (jump(a, 0), a.read(0x800_0100).likely)
+        };
+        assert_eq!(off_and_on(&mut a, FlashCaches::default()), (0, 0));
+        let code = FlashCaches { data: false, ..CACHES };
+        assert_eq!(off_and_on(&mut a, code), (5, 0));
+        let data = FlashCaches { instructions: false, ..CACHES };
+        assert_eq!(off_and_on(&mut a, data), (0, 5));
     }
 
     #[test]

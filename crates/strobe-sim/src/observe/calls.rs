@@ -6,6 +6,7 @@
 //! whose is found out in [`threads`](super::threads), and [`schedule`](super::schedule) is told who runs.
 
 use super::counts::AddressTable;
+use super::overflow::{self, Overflow};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
 use super::{Observer, Transfer, TransferKind};
@@ -85,6 +86,8 @@ pub struct CallTree {
     pub cut: u64,
     /// The threads seen.
     pub threads: Threads,
+    /// Stacks that went below their end.
+    pub overflows: Vec<Overflow>,
     /// Who ran when.
     pub schedule: Schedule,
 }
@@ -127,6 +130,7 @@ impl CallTree {
             active: true,
             cut: 0,
             threads: Threads::new(),
+            overflows: Vec::new(),
             schedule: Schedule::default(),
         };
         tree.add_node(NodeKind::Thread(0), None);
@@ -348,9 +352,16 @@ impl CallTree {
 
     /// A thread's stack pointer is where it has not been: its stack has grown, or another thread has taken over.
     #[cold]
-    fn moved(&mut self, sp: u32, pc: u32, now: Now, bus: &Bus) {
+    fn moved(&mut self, sp: u32, pc: u32, calls: bool, now: Now, bus: &Bus) {
         let before = self.threads.current();
-        let to = self.threads.moved(sp, self.running.frames.is_empty(), bus);
+        let to = self.threads.moved(sp, self.running.frames.is_empty(), calls, bus);
+        if let Some((floor, limit)) = self.threads.take_crossed()
+            && self.overflows.len() < overflow::MOST
+        {
+            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
+            let cycle = now.cycle;
+            self.overflows.push(Overflow { thread: to, floor, limit, sp, cycle, pc, callers });
+        }
         if to != before {
             let context = std::mem::take(&mut self.running);
             self.park(before, context);
@@ -417,7 +428,8 @@ impl Observer for CallTree {
                 self.charge(now);
                 self.schedule.glance(t.now, &self.threads, bus);
                 if self.threads.is_elsewhere(t.sp) {
-                    self.moved(t.sp, t.from, now, bus);
+                    let calls = matches!(t.kind, TransferKind::Call { .. });
+                    self.moved(t.sp, t.from, calls, now, bus);
                 }
                 match t.kind {
                     TransferKind::Call { return_address } => self.call(t, return_address),
@@ -432,7 +444,7 @@ impl Observer for CallTree {
                 // Between two stacks, in the middle of a switch by hand?
                 let from_thread = self.interrupted.is_empty() && after.is_none();
                 if from_thread && self.threads.is_elsewhere(interrupted_sp) {
-                    self.moved(interrupted_sp, t.from, left, bus);
+                    self.moved(interrupted_sp, t.from, false, left, bus);
                 }
                 self.exception_entry(t, exception, interrupted_sp, after);
                 let (from, asleep) = (t.from, t.asleep);

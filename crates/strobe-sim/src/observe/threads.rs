@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use super::overflow::Floor;
 use super::rtos::Layout;
 use crate::bus::Bus;
 
@@ -74,6 +75,12 @@ pub struct Threads {
     /// Variables of the firmware, sorted: two stacks in different ones are different stacks.
     areas: Vec<(u32, u32)>,
     layout: Option<Layout>,
+    /// Where the stack from reset should end.
+    floors: Vec<Floor>,
+    /// The stacks that went further than a floor, once each.
+    noted: Vec<(usize, Floor)>,
+    /// What the stack pointer has gone below with the latest move, if it has.
+    crossed: Option<(Floor, u32)>,
     /// Threads that are not kept apart.
     pub cut: u64,
 }
@@ -89,6 +96,17 @@ impl Threads {
         areas.sort_unstable();
         self.areas = areas;
         self.layout = layout;
+    }
+
+    /// Tells where the stack that code from reset has should end.
+    pub fn know_floors(&mut self, floors: Vec<Floor>) {
+        self.floors = floors;
+    }
+
+    /// The floor that the running thread's stack went below with the latest [move](Threads::moved) and its address, if
+    /// it did so for the first time.
+    pub fn take_crossed(&mut self) -> Option<(Floor, u32)> {
+        self.crossed.take()
     }
 
     /// All threads, in the order in which they first ran; the first is the code from reset.
@@ -172,10 +190,12 @@ impl Threads {
 
     /// The running thread's stack pointer [is elsewhere](Threads::is_elsewhere): has its stack grown, or is it
     /// another thread's? `fresh` says that the thread has called nothing so far, so that its stack may just be
-    /// being set up.
-    pub fn moved(&mut self, sp: u32, fresh: bool, bus: &Bus) -> usize {
+    /// being set up; `calls`, that it is about to call, which no code does that has only just taken over another stack.
+    pub fn moved(&mut self, sp: u32, fresh: bool, calls: bool, bus: &Bus) -> usize {
+        let overflows = calls && !fresh && self.overflows(sp, bus);
         let thread = &self.all[self.current];
-        match self.judge(sp, fresh, bus) {
+        let judgement = if overflows { Judgement::Grown } else { self.judge(sp, fresh, bus) };
+        match judgement {
             Judgement::Grown => self.reach(thread.low.min(sp), thread.top.max(sp)),
             Judgement::SetUp => self.reach(sp, sp),
             Judgement::Other => {
@@ -184,6 +204,45 @@ impl Threads {
             }
         }
         self.current
+    }
+
+    /// Whether the running thread's stack has grown to below one of its floors, which is noted the first time.
+    fn overflows(&mut self, sp: u32, bus: &Bus) -> bool {
+        let (current, thread) = (self.current, &self.all[self.current]);
+        let layout = self.layout.as_ref();
+        let running = layout.and_then(|layout| layout.running(bus));
+        if running.is_some() && running != thread.structure || !self.is_growth(sp) {
+            return false;
+        }
+        let base = thread.structure.and_then(|own| layout?.stack(own, bus)).map(Floor::At);
+        let floors = match (&base, current) {
+            (Some(base), _) => std::slice::from_ref(base),
+            (None, 0) => self.floors.as_slice(),
+            (None, _) => return false,
+        };
+        let mut any = false;
+        for floor in floors {
+            let Some(at) = floor.address(bus).filter(|&at| sp < at && at < thread.top) else {
+                continue;
+            };
+            any = true;
+            if !self.noted.contains(&(current, *floor)) {
+                self.noted.push((current, *floor));
+                self.crossed = Some((*floor, at));
+            }
+        }
+        any
+    }
+
+    /// Whether a stack pointer below all that the running thread has had can be the same stack's. The frame of
+    /// one function lies between them, and a big one ends where no other stack begins.
+    fn is_growth(&self, sp: u32) -> bool {
+        let below = match self.all[self.current].low.checked_sub(sp) {
+            Some(below) if self.owner(sp).is_none_or(|owner| owner == self.current) => below,
+            _ => return false,
+        };
+        let begins = |area: usize| self.areas[area].1 - sp < FRAME_IN_AREA / 4;
+        below <= FRAME_IN_AREA || below <= FRAME_ANYWHERE && !self.area(sp).is_some_and(begins)
     }
 
     fn judge(&self, sp: u32, fresh: bool, bus: &Bus) -> Judgement {

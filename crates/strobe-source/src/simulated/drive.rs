@@ -14,6 +14,7 @@ use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
+use super::script::Script;
 use super::settings::{Limit, Settings};
 use super::{Error, Host};
 
@@ -61,6 +62,7 @@ pub(super) struct Run {
     pub fault: Option<(FaultReport, bool)>,
     /// The operating system, if there is one.
     pub system: Option<strobe_model::Rtos>,
+    pub scripts: Vec<Script>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
     pub end: Mark,
@@ -106,7 +108,7 @@ impl Run {
         let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
         log.set_active(from.is_none());
         bus.strict = settings.strict;
-        bus.expects_input = goes_on_asleep(settings.limit, host);
+        bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
         tree.set_active(from.is_none(), Now::default());
         let (layout, system) =
             super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
@@ -122,6 +124,8 @@ impl Run {
         machine.set_stops(marks.chain(from).chain(to).chain(until).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
+        let floors = super::overflow::floors(firmware, &machine.bus, sp);
+        machine.observer.1.0.threads.know_floors(floors);
         machine.observer.1.0.start(pc, sp);
         if settings.apart {
             machine.tell_apart();
@@ -132,6 +136,7 @@ impl Run {
             arrivals,
             fault: None,
             system,
+            scripts: settings.inputs.iter().map(Script::new).collect(),
             begin: None,
             end: Mark::default(),
             entries: 0,
@@ -155,6 +160,7 @@ impl Run {
 
     /// Runs to the end and says why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
+        self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
         let reason = loop {
             let (limit, reason) = self.next_limit();
             let chunk = limit.min(self.machine.cycles() + self.chunk(host));
@@ -297,7 +303,17 @@ impl Run {
     /// Cycles until the next look at serial ports.
     fn chunk(&self, host: &dyn Host) -> u64 {
         let while_typing = u64::from(self.machine.bus.clocks.core_hz()) / LOOKS_PER_SECOND;
-        if host.expects_input() { while_typing.clamp(1, CHUNK) } else { CHUNK }
+        let next = self.scripts.iter().filter_map(Script::next).min();
+        if host.expects_input() || next.is_some() {
+            // Bytes that may only be sent later begin at their time.
+            let (clocks, now) = (&self.machine.bus.clocks, self.machine.cycles());
+            let wait = next.map_or(0, |at| clocks.cycle_at_nanoseconds(at).saturating_sub(now));
+            return match wait {
+                0 => while_typing.clamp(1, CHUNK),
+                wait => wait.min(while_typing).clamp(1, CHUNK),
+            };
+        }
+        CHUNK
     }
 
     /// Moves frames between Ethernet controllers and the host.
@@ -332,8 +348,10 @@ impl Run {
                 self.machine.host_byte(id, byte);
             }
         }
+        self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
         self.exchange_frames(host);
-        self.machine.bus.expects_input = goes_on_asleep(self.limit, host);
+        let scripted = self.scripts.iter().any(|script| script.next().is_some());
+        self.machine.bus.expects_input = goes_on_asleep(self.limit, host) || scripted;
         if host.expects_input() {
             let bus = &self.machine.bus;
             host.keep_pace(bus.clocks.nanoseconds_at(self.machine.cycles()));

@@ -61,6 +61,8 @@ pub(super) fn make(
     let scheduling = scheduling::make(firmware, &run, &exceptions)?;
     let labels: Vec<&str> = scheduling.threads.iter().map(|t| t.name.as_str()).collect();
     names.profile.tree = tree(&run.machine.bus, calls.nodes(), &mut names, &starts, &labels);
+    let mut warnings = super::overflow::warnings(firmware, calls, &names, &labels);
+    warnings.extend(self::warnings(firmware, board, &run, &names));
     let moment = |cycle| moment(&run.machine.bus, cycle);
     let begin = run.begin.unwrap_or_default();
     Ok(Record {
@@ -91,7 +93,7 @@ pub(super) fn make(
         scheduling: Some(scheduling),
         series: series(&run),
         unmodelled: unmodelled(&run.machine.bus, &names),
-        warnings: warnings(firmware, &run, &names),
+        warnings,
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
     })
@@ -349,8 +351,9 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
     bus.unmodelled.touched().map(one).collect()
 }
 
-fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
+fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = &run.machine.bus;
+    let mut out = super::advice::warnings(firmware, board, bus, run.machine.cycles(), names);
     let unclocked = |u: Unclocked| {
         let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
         let fate = if bus.answers_unclocked() {
@@ -365,7 +368,7 @@ fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
         );
         Warning { text, count: u.accesses }
     };
-    let mut out: Vec<Warning> = bus.unclocked().map(unclocked).collect();
+    out.extend(bus.unclocked().map(unclocked));
     out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
     for (address, touched) in bus.unmodelled.touched().filter(|(_, t)| t.refused > 0) {
         let name = bus.register_at(address).unwrap_or("a register");
@@ -375,6 +378,7 @@ fn warnings(firmware: &Firmware, run: &Run, names: &Names) -> Vec<Warning> {
         );
         out.push(Warning { text, count: touched.refused });
     }
+    out.extend(run.scripts.iter().filter_map(|script| script.left(&run.machine)));
     if bus.unmodelled.overflow() > 0 {
         let text = "further unmodelled registers were accessed than are listed".to_owned();
         out.push(Warning { text, count: bus.unmodelled.overflow() });

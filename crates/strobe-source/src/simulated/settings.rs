@@ -26,6 +26,17 @@ pub struct TimelineSettings {
     pub nanoseconds: u64,
 }
 
+/// Bytes for a serial device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SerialInput {
+    /// The device; the board must have it.
+    pub device: String,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// They are not sent before this, in nanoseconds since reset.
+    pub not_before_nanoseconds: u64,
+}
+
 /// Settings of a simulated run.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -43,6 +54,8 @@ pub struct Settings {
     pub marks: Vec<String>,
     /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
+    /// What is sent to serial devices.
+    pub inputs: Vec<SerialInput>,
     /// What is at the other end of Ethernet controllers' cables, where not what the board file says; the board must
     /// have them.
     pub networks: Vec<(String, Backend)>,
@@ -72,6 +85,7 @@ impl Default for Settings {
             to: None,
             marks: Vec::new(),
             serial: Vec::new(),
+            inputs: Vec::new(),
             networks: Vec::new(),
             strict: false,
             run_on_after_fault: false,
@@ -107,6 +121,13 @@ impl Settings {
         if !self.networks.is_empty() {
             let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));
             put("ethernet", each.collect::<Vec<_>>().join(","));
+        }
+        if !self.inputs.is_empty() {
+            let one = |input: &SerialInput| {
+                let (device, bytes) = (&input.device, input.bytes.len());
+                format!("{device}={bytes} bytes from {} ns", input.not_before_nanoseconds)
+            };
+            put("uart-input", self.inputs.iter().map(one).collect::<Vec<_>>().join(","));
         }
         if self.strict {
             put("strict", "true".to_owned());

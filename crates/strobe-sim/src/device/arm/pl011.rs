@@ -235,13 +235,14 @@ impl Pl011 {
         }
     }
 
-    fn receive(&mut self, byte: u8, cx: &Context) {
+    fn receive(&mut self, byte: u8, cx: &mut Context) {
         // The data's width is LCRH.WLEN's.
         let byte = byte & (0xff >> (3 - (self.lcrh >> lcrh::LENGTH & 3)));
         let silence = self.bits(32, cx).unwrap_or(u64::MAX);
         let timeout = cx.now().saturating_add(silence);
         if !self.inbox.push(byte, self.depth(), timeout) {
             self.ris |= interrupt::OVERRUN;
+            cx.warn_overrun();
         }
         if self.inbox.len() >= self.rx_level() {
             self.ris |= interrupt::RX;

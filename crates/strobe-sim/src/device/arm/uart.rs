@@ -145,6 +145,7 @@ impl Uart {
         cx.serial_frame(Direction::Receive, byte.into());
         if self.received.is_some() {
             self.overruns |= state::RX_OVERRUN;
+            cx.warn_overrun();
         }
         self.received = Some(byte);
         self.last_received = byte;

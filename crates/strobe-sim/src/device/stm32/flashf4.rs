@@ -20,6 +20,8 @@ const OPTCR: u32 = 0x14;
 const ACR_PRFTEN: u32 = 8;
 const ACR_ICEN: u32 = 9;
 const ACR_DCEN: u32 = 10;
+const ACR_ICRST: u32 = 11;
+const ACR_DCRST: u32 = 12;
 /// LATENCY, PRFTEN, ICEN, DCEN, ICRST, DCRST.
 const ACR_WRITABLE: u32 = 0x1f07;
 const SR_EOP: u32 = 1 << 0;
@@ -80,6 +82,16 @@ impl FlashController {
         flash_ctl::check_speed(&self.options.max_hz, self.wait_states(), cx);
     }
 
+    /// 3.9.1: what resets a cache can be written only while that cache is off.
+    fn write_access_control(&mut self, value: u32, cx: &mut Context) {
+        let locked = |enable: u32, reset: u32| if bit(self.acr, enable) { 1 << reset } else { 0 };
+        let locked = locked(ACR_ICEN, ACR_ICRST) | locked(ACR_DCEN, ACR_DCRST);
+        self.acr = value & ACR_WRITABLE & !locked | self.acr & locked;
+        let (instructions, data) = (bit(self.acr, ACR_ICRST), bit(self.acr, ACR_DCRST));
+        cx.empty_flash_caches(FlashCaches { instructions, data });
+        self.apply(cx);
+    }
+
     fn write_control(&mut self, value: u32, cx: &mut Context) {
         if self.keys != Lock::Open {
             return;
@@ -130,8 +142,7 @@ impl Device for FlashController {
         let merged = merge(self.word(offset & !3)?, offset, size, value);
         match offset & !3 {
             ACR => {
-                self.acr = merged & ACR_WRITABLE;
-                self.apply(cx);
+                self.write_access_control(merged, cx);
             }
             KEYR if self.keys != Lock::Open => self.keys = self.keys.key(value, KEYS),
             OPTKEYR if self.option_keys != Lock::Open => {
@@ -154,6 +165,7 @@ impl Device for FlashController {
         (self.acr, self.sr, self.cr, self.optcr) = (0, 0, 0, OPTCR_RESET);
         (self.keys, self.option_keys) = (Lock::Closed, Lock::Closed);
         self.apply(cx);
+        cx.empty_flash_caches(FlashCaches { instructions: true, data: true });
     }
 }
 
@@ -192,6 +204,19 @@ mod tests {
         assert_eq!(rig.bus.flash_caches, FlashCaches { instructions: true, data: true });
         rig.bus.reset();
         assert_eq!((rig.bus.flash_state, rig.bus.flash_timing.is_zero()), ((0, false), true));
+    }
+
+    /// RM0090 3.9.1: ICRST and DCRST "can be written only when the cache is disabled".
+    #[test]
+    fn a_cache_that_is_on_cannot_be_reset() {
+        let mut rig = rig();
+        let (on, reset) = (1 << ACR_ICEN, 1 << ACR_ICRST | 1 << ACR_DCRST);
+        rig.write32(BASE + ACR, on);
+        rig.write32(BASE + ACR, on | reset);
+        assert_eq!(rig.read32(BASE + ACR), on | 1 << ACR_DCRST);
+        rig.write32(BASE + ACR, 0);
+        rig.write32(BASE + ACR, reset);
+        assert_eq!(rig.read32(BASE + ACR), reset);
     }
 
     #[test]

@@ -237,6 +237,7 @@ impl Usart {
         let overrun_detected = !bit(self.cr3, 12);
         if self.flags & isr::RXNE != 0 && overrun_detected {
             self.flags |= isr::ORE;
+            cx.warn_overrun();
             return;
         }
         self.rdr = word;

@@ -62,27 +62,91 @@ fn neighbours_stacks_are_not_mixed_up() {
 fn a_stack_grows_by_calls() {
     let (mut threads, bus) = (threads(&[(RAM + 0x800, RAM + 0xc00)], None), bus());
     assert!(threads.is_elsewhere(RAM + 0x3e00));
-    assert_eq!(threads.moved(RAM + 0x3e00, false, &bus), 0);
+    assert_eq!(threads.moved(RAM + 0x3e00, false, false, &bus), 0);
     assert!(!threads.is_elsewhere(RAM + 0x3f00));
-    assert_eq!(threads.moved(RAM + 0x1000, false, &bus), 0, "a big array in memory without a name");
-    assert_eq!(threads.moved(RAM + 0xbf8, false, &bus), 1, "a stack in a variable is another one");
-    assert_eq!(threads.moved(RAM + 0x3f00, false, &bus), 0);
+    assert_eq!(
+        threads.moved(RAM + 0x1000, false, false, &bus),
+        0,
+        "a big array in memory without a name"
+    );
+    assert_eq!(
+        threads.moved(RAM + 0xbf8, false, false, &bus),
+        1,
+        "a stack in a variable is another one"
+    );
+    assert_eq!(threads.moved(RAM + 0x3f00, false, false, &bus), 0);
 }
 
 #[test]
 fn stacks_side_by_side_in_one_variable_are_told_apart_by_distance() {
     let (mut threads, bus) = (threads(&[(RAM, RAM + 0x3000)], None), bus());
-    assert_eq!(threads.moved(RAM + 0x3000, false, &bus), 1);
-    assert_eq!(threads.moved(RAM + 0x2fc0, false, &bus), 1);
-    assert_eq!(threads.moved(RAM + 0x2000, false, &bus), 2);
-    assert_eq!(threads.moved(RAM + 0x2fd0, false, &bus), 1);
+    assert_eq!(threads.moved(RAM + 0x3000, false, false, &bus), 1);
+    assert_eq!(threads.moved(RAM + 0x2fc0, false, false, &bus), 1);
+    assert_eq!(threads.moved(RAM + 0x2000, false, false, &bus), 2);
+    assert_eq!(threads.moved(RAM + 0x2fd0, false, false, &bus), 1);
 }
 
 #[test]
 fn code_from_reset_may_set_its_stack_up() {
     let (mut threads, bus) = (threads(&[(RAM + 0x100, RAM + 0x500)], None), bus());
-    assert_eq!(threads.moved(RAM + 0x500, true, &bus), 0);
+    assert_eq!(threads.moved(RAM + 0x500, true, false, &bus), 0);
     assert_eq!((threads.all()[0].low, threads.all()[0].top), (RAM + 0x500, RAM + 0x500));
+}
+
+/// A variable up to 0x800, the stack at the end of RAM.
+fn with_floor() -> Threads {
+    let mut threads = threads(&[(RAM + 0x100, RAM + 0x800)], None);
+    threads.know_floors(vec![Floor::At(RAM + 0x800)]);
+    assert_eq!(threads.moved(RAM + 0x810, false, true, &bus()), 0);
+    assert_eq!(threads.take_crossed(), None);
+    threads
+}
+
+#[test]
+fn a_stack_that_grows_over_variables_is_noticed_once() {
+    let (mut threads, bus) = (with_floor(), bus());
+    assert_eq!(threads.moved(RAM + 0x7f0, false, true, &bus), 0, "still its own");
+    assert_eq!(threads.take_crossed(), Some((Floor::At(RAM + 0x800), RAM + 0x800)));
+    assert_eq!(threads.moved(RAM + 0x700, false, true, &bus), 0);
+    assert_eq!(threads.take_crossed(), None);
+    assert_eq!(threads.all()[0].low, RAM + 0x700);
+}
+
+#[test]
+fn another_stack_below_is_no_overflow() {
+    let (mut threads, bus) = (with_floor(), bus());
+    assert_eq!(
+        threads.moved(RAM + 0x780, false, false, &bus),
+        1,
+        "code that returns came from there"
+    );
+    let mut threads = with_floor();
+    assert_eq!(threads.moved(RAM + 0x7f8, true, true, &bus), 0, "a stack that is being set up");
+    assert_eq!(threads.take_crossed(), None);
+    // Too far for one frame, and where a stack in the variable would begin.
+    let mut threads = self::threads(&[(RAM + 0x100, RAM + 0x800)], None);
+    threads.know_floors(vec![Floor::At(RAM + 0x800)]);
+    assert_eq!(threads.moved(RAM + 0x7f8, false, true, &bus), 1);
+    assert_eq!(threads.take_crossed(), None);
+}
+
+#[test]
+fn a_big_frame_that_ends_in_the_middle_of_a_variable_overflows() {
+    let (mut threads, bus) = (with_floor(), bus());
+    threads.all[0].low = RAM + 0x2000;
+    assert_eq!(threads.moved(RAM + 0x400, false, true, &bus), 0);
+    assert_eq!(threads.take_crossed(), Some((Floor::At(RAM + 0x800), RAM + 0x800)));
+}
+
+#[test]
+fn a_stack_that_meets_the_heap_is_noticed() {
+    let (mut threads, mut bus) = (threads(&[], None), bus());
+    threads.know_floors(vec![Floor::Pointer(RAM + 0x10)]);
+    assert_eq!(threads.moved(RAM + 0x2000, false, true, &bus), 0);
+    assert_eq!(threads.take_crossed(), None, "no heap yet");
+    bus.load(RAM + 0x10, &(RAM + 0x1f00).to_le_bytes()).expect("it fits");
+    assert_eq!(threads.moved(RAM + 0x1ef0, false, true, &bus), 0);
+    assert_eq!(threads.take_crossed(), Some((Floor::Pointer(RAM + 0x10), RAM + 0x1f00)));
 }
 
 /// A system whose structures have a name (8 bytes) and the stack's lowest address.
@@ -164,11 +228,11 @@ fn a_thread_that_is_named_early_runs_later() {
         run(&mut bus, a);
         assert_eq!(switch(&mut threads, RAM + 0x3f00, RAM + 0x11f8, &bus), 1);
         run(&mut bus, b);
-        assert_eq!(threads.moved(RAM + 0x11d0, false, &bus), 1, "a calls the switch");
-        assert_eq!(threads.moved(RAM + 0x21f8, false, &bus), 2);
+        assert_eq!(threads.moved(RAM + 0x11d0, false, false, &bus), 1, "a calls the switch");
+        assert_eq!(threads.moved(RAM + 0x21f8, false, false, &bus), 2);
         run(&mut bus, a);
-        assert_eq!(threads.moved(RAM + 0x21d0, false, &bus), 2);
-        assert_eq!(threads.moved(RAM + 0x11d0, false, &bus), 1);
+        assert_eq!(threads.moved(RAM + 0x21d0, false, false, &bus), 2);
+        assert_eq!(threads.moved(RAM + 0x11d0, false, false, &bus), 1);
     }
 }
 

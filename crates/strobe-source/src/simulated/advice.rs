@@ -1,0 +1,191 @@
+//! Which board a firmware may be meant for, when the one it was given is not it.
+//!
+//! Only built-in boards are looked at, and only what is certain of them: whether the firmware's segments and vectors
+//! fit their memories, whether their core runs its code, and which addresses their devices answer. A name is
+//! never more than advice.
+
+use strobe_model::Warning;
+use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
+use strobe_sim::cortexm::timing::CoreKind;
+use strobe_sim::unmodelled::Poll;
+use strobe_symbols::Firmware;
+
+use super::names::Names;
+
+/// With fewer registers of devices that are not there, it may be chance that another board has some.
+const LEAST_REGISTERS: usize = 3;
+
+/// Loops told of; threads may wait in several.
+const MOST_LOOPS: usize = 3;
+
+/// For a firmware with bytes where the board has no memory: what to try.
+pub(super) fn board_that_holds(firmware: &Firmware) -> String {
+    match list(&holding(firmware)) {
+        Some(names) => format!("it fits {names}; or write a board file for the part (--board FILE.toml)"),
+        None => "no built-in board has memory at all its addresses (`strobe boards` lists them); write a board \
+                 file for the part (--board FILE.toml), or describe the chip with --svd or --memory"
+            .to_owned(),
+    }
+}
+
+/// For a firmware whose vectors are not where the board starts.
+pub(super) fn board_with_vectors(firmware: &Firmware, board: &Board) -> String {
+    let name = board.name();
+    match list(&holding(firmware)) {
+        Some(names) => format!("is the firmware linked for board {name}? it fits {names}"),
+        None => format!(
+            "is the firmware linked for board {name}? its vector table must come first in flash"
+        ),
+    }
+}
+
+/// Data without memory, registers without a device, and loops that wait for them.
+pub(super) fn warnings(
+    firmware: &Firmware,
+    board: &Board,
+    bus: &Bus,
+    end: u64,
+    names: &Names,
+) -> Vec<Warning> {
+    let polled: Vec<_> = bus.unmodelled.polled(end).take(MOST_LOOPS).collect();
+    let mut texts: Vec<String> =
+        polled.iter().map(|&(address, poll)| waiting(address, poll, bus, names)).collect();
+    let missing: Vec<u32> = bus
+        .unmodelled
+        .touched()
+        .map(|(address, _)| address)
+        .filter(|&address| bus.place_of(address).is_none())
+        .collect();
+    let enough = missing.len() >= LEAST_REGISTERS || !polled.is_empty();
+    match better(firmware, board, &missing).filter(|_| enough) {
+        Some(better) => texts.push(better),
+        None if !polled.is_empty() => texts.push(other_remedies(bus)),
+        None => {}
+    }
+    texts.extend(data_without_memory(firmware, board, bus));
+    texts.into_iter().map(|text| Warning { text, count: 1 }).collect()
+}
+
+/// A loop that reads a register for ever.
+fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
+    let place = names.describe(poll.pc).swap_remove(0);
+    let name = bus.register_at(address).map(|name| format!("{name} at ")).unwrap_or_default();
+    format!(
+        "the firmware waits for a register that is not modelled: {place} has done nothing but read {name}{address:#010x} \
+         for the last {} cycles, {} times, and it is always {:#010x}",
+        poll.last - poll.since,
+        poll.reads,
+        poll.value
+    )
+}
+
+fn other_remedies(bus: &Bus) -> String {
+    let svd = match bus.has_svd() {
+        true => "",
+        false => "the chip's SVD file (--svd) gives reset values and many ready flags, ",
+    };
+    format!(
+        "no built-in board has more of the devices that this firmware uses: {svd}`ready` in a board file of your own says \
+         what a flag follows (boards/README.md)"
+    )
+}
+
+/// The boards with the most of the registers that the firmware found missing, if that is more than half.
+fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String> {
+    if missing.is_empty() {
+        return None;
+    }
+    let covered = |bus: &Bus| missing.iter().filter(|&&at| bus.place_of(at).is_some()).count();
+    let counts: Vec<_> =
+        holding(firmware).into_iter().map(|(name, bus)| (name, covered(&bus))).collect();
+    let most = counts.iter().map(|&(_, count)| count).max()?;
+    if 2 * most <= missing.len() {
+        return None;
+    }
+    let best: Vec<_> = counts.iter().filter(|c| c.1 == most).map(|c| c.0).collect();
+    let (first, others) = best.split_first()?;
+    let others = match others {
+        [] => String::new(),
+        others => format!(" (as many to those of {})", others.join(", ")),
+    };
+    Some(format!(
+        "of the {} registers used where board {} has no device, {most} belong to devices of board {first}{others}; \
+         if the firmware is for that one, say --board {first}",
+        missing.len(),
+        board.name()
+    ))
+}
+
+/// Variables that are nowhere; what is loaded was checked before the run.
+fn data_without_memory(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
+    let segment =
+        firmware.segments().iter().find(|segment| !has_room(bus, &segment.run_range()))?;
+    let fits = list(&holding(firmware)).map(|names| format!("; the firmware fits {names}"));
+    Some(format!(
+        "the firmware has data at {:#010x}..{:#010x}, where board {} has no memory for all of it{}",
+        segment.run_range().start,
+        segment.run_range().end,
+        board.name(),
+        fits.unwrap_or_default()
+    ))
+}
+
+/// `board a`, or `boards a, b, c`, with how to say so.
+fn list(boards: &[(&str, Bus)]) -> Option<String> {
+    let names: Vec<_> = boards.iter().map(|(name, _)| *name).collect();
+    let (first, others) = names.split_first()?;
+    Some(match others {
+        [] => format!("board {first}: say --board {first}"),
+        _ => format!("boards {}: say --board {first} for example", names.join(", ")),
+    })
+}
+
+/// The built-in boards that could run the firmware, with its image in place; of several, those whose core is just what
+/// it was built for.
+fn holding(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
+    let architecture = firmware.build_target().and_then(|target| target.architecture);
+    let hold = |name| {
+        let board = Board::builtin(name).ok()?;
+        let fit = fit(board.core_options().timing.kind, architecture)?;
+        let mut bus = board.build().ok()?;
+        let segments = firmware.segments();
+        // An alias shows flash where another part may have it.
+        let linked_for =
+            segments.iter().all(|s| s.data().is_empty() || bus.is_at_home(s.load_address.0));
+        let fits = linked_for
+            && super::load(firmware, &mut bus).is_ok()
+            && segments.iter().all(|segment| has_room(&bus, &segment.run_range()))
+            && super::check_vectors(&bus, &board).is_ok();
+        fits.then_some((fit, (name, bus)))
+    };
+    let all: Vec<_> = Board::builtin_names().filter_map(hold).collect();
+    let exact = all.iter().any(|(fit, _)| *fit == Fit::Exact);
+    let wanted = all.into_iter().filter(|(fit, _)| !exact || *fit == Fit::Exact);
+    wanted.map(|(_, board)| board).collect()
+}
+
+/// How a core and an architecture go together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Exact,
+    /// The core can do more.
+    More,
+}
+
+/// Whether a core has the instructions of an architecture, as the ELF's attributes name it.
+fn fit(core: CoreKind, architecture: Option<&str>) -> Option<Fit> {
+    let level = if core.architecture().dsp { 2 } else { u8::from(core.architecture().v7m) };
+    let wanted = match architecture {
+        Some("ARMv6-M" | "ARMv6S-M") => 0,
+        Some("ARMv7") => 1,
+        Some("ARMv7E-M") => 2,
+        _ => return Some(Fit::Exact),
+    };
+    (level >= wanted).then_some(if level == wanted { Fit::Exact } else { Fit::More })
+}
+
+fn has_room(bus: &Bus, range: &std::ops::Range<u64>) -> bool {
+    let memory = |at: u64| u32::try_from(at).ok().and_then(|at| bus.memory_at(at));
+    range.is_empty() || memory(range.start).is_some() && memory(range.end - 1).is_some()
+}
