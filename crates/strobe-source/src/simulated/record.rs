@@ -138,7 +138,7 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
         compilers: firmware.producers().to_vec(),
         detail: firmware.detail_note(),
         board: board.name().to_owned(),
-        core: board.core_options().timing.kind.name().to_owned(),
+        core: board.core_name().to_owned(),
         clock: spans.map(|c| ClockSpan { cycle: c.cycle, hz: c.hz }).collect(),
         sizes,
     }
@@ -147,7 +147,7 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
 /// Which causes were modelled, and why.
 fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let counts = &run.machine.observer.0;
-    let v7m = board.core().model.architecture().v7m;
+    let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
     let why = |cause: Cause| {
         match cause {
         Cause::FetchWait | Cause::DataWait => {
