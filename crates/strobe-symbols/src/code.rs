@@ -8,7 +8,7 @@ use std::ops::Range;
 use object::elf::SHF_EXECINSTR;
 
 use crate::elf::Elf;
-use crate::image::Segment;
+use crate::image::{Machine, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 
 /// What the bytes at an address are.
@@ -18,6 +18,8 @@ pub enum CodeKind {
     Thumb,
     /// 32-bit Arm instructions, which no Cortex-M can execute.
     Arm,
+    /// AVR instructions.
+    Avr,
     /// Literal pools, jump tables, constants and variables.
     Data,
 }
@@ -61,10 +63,14 @@ impl CodeMap {
         // Stable: of several symbols at one address the last describes the bytes, the others belong to empty pieces.
         mapping.sort_by_key(|symbol| symbol.address);
         let executable = executable_ranges(elf, segments, &mapping);
+        let code = match elf.machine {
+            Machine::Arm => CodeKind::Thumb,
+            Machine::Avr => CodeKind::Avr,
+        };
         let mut claims: Vec<Claim<CodeKind>> = segments
             .iter()
             .map(|segment| (segment.run_range(), 0, CodeKind::Data))
-            .chain(executable.iter().map(|range| (range.clone(), 1, CodeKind::Thumb)))
+            .chain(executable.iter().map(|range| (range.clone(), 1, code)))
             .map(|(range, priority, value)| Claim {
                 start: range.start,
                 end: range.end,

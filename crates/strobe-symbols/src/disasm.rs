@@ -194,7 +194,7 @@ impl Listing<'_> {
         match piece.value {
             CodeKind::Thumb => self.decode_thumb(piece.start, bytes),
             // No supported core executes Arm instructions: they are shown as the words they are.
-            CodeKind::Arm | CodeKind::Data => self.decode_data(piece.start, bytes),
+            CodeKind::Arm | CodeKind::Avr | CodeKind::Data => self.decode_data(piece.start, bytes),
         }
         self.items.back().map_or(piece.end, |last| match last {
             Item::Instruction(last) => u64::from(last.address) + u64::from(last.size),

@@ -40,6 +40,8 @@ impl ReturnAddress {
 pub enum Machine {
     /// 32-bit Arm (`EM_ARM`), little-endian.
     Arm,
+    /// 8-bit AVR (`EM_AVR`): code from address 0, the data space from 0x800000.
+    Avr,
 }
 
 /// What may be done with a segment's memory (`p_flags`).

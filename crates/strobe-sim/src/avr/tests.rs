@@ -163,8 +163,14 @@ fn an_instruction_is_finished_first() {
 fn one_instruction_runs_after_sei_and_after_reti() {
     let program = [&["nop", "nop", "bset s=7"][..], &NOPS].concat();
     let seen = starts("arduino-uno", &program, &["reti"], &[0, 1]);
-    let expected =
-        [(MAIN + 4, 2), (MAIN + 6, 3), (HANDLER, 8), (MAIN + 8, 12), (HANDLER, 17), (MAIN + 10, 21)];
+    let expected = [
+        (MAIN + 4, 2),
+        (MAIN + 6, 3),
+        (HANDLER, 8),
+        (MAIN + 8, 12),
+        (HANDLER, 17),
+        (MAIN + 10, 21),
+    ];
     assert_eq!(seen[2..8], expected);
 }
 
@@ -243,8 +249,14 @@ fn transfers_say_where_the_stack_will_be_again() {
 #[test]
 fn the_founding_loop_is_1022_cycles_from_edge_to_edge() {
     let program = [
-        "sbi a=10 b=1", "sbi a=11 b=1", "ldi d=8 k=255", "nop", "subi d=8 k=1", "brbc s=1 k=-3",
-        "cbi a=11 b=1", "rjmp k=-1",
+        "sbi a=10 b=1",
+        "sbi a=11 b=1",
+        "ldi d=8 k=255",
+        "nop",
+        "subi d=8 k=1",
+        "brbc s=1 k=-3",
+        "cbi a=11 b=1",
+        "rjmp k=-1",
     ];
     for each in [false, true] {
         let edges = if each {
