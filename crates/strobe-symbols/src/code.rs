@@ -51,6 +51,7 @@ pub(crate) struct CodeMap {
     /// Sections (or segments, in a file without sections) that hold code, sorted and disjoint.
     areas: Vec<Piece<()>>,
     pub(crate) has_mapping_symbols: bool,
+    pub(crate) machine: Machine,
 }
 
 impl CodeMap {
@@ -85,7 +86,12 @@ impl CodeMap {
                 .collect(),
         );
         claims.extend(mapping_claims(&areas, &mapping));
-        CodeMap { pieces: flatten(claims), areas, has_mapping_symbols: !mapping.is_empty() }
+        CodeMap {
+            pieces: flatten(claims),
+            areas,
+            has_mapping_symbols: !mapping.is_empty(),
+            machine: elf.machine,
+        }
     }
 
     pub(crate) fn kind(&self, address: u32) -> Option<CodeKind> {

@@ -5,4 +5,5 @@
 //! blocks run as they do when nobody looks.
 
 mod generated;
+mod programs;
 mod prove;
