@@ -31,5 +31,5 @@ fn a_profile_has_avr_libcs_functions_and_balances() {
 #[test]
 fn instructions_are_annotated() {
     let ran = strobe(&["run", &prebuilt("loop-avr"), "--annotate", "pulse"]);
-    assert!(ran.stdout.contains("subi    r24, 0x01"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("subi r24, 0x01"), "{}", ran.stdout);
 }

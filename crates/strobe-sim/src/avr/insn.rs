@@ -319,13 +319,10 @@ impl Insn {
     /// Whether a block ends with it: it may change the flow, or let interrupts in.
     pub fn ends_block(self) -> bool {
         use Insn::*;
-        match self {
-            Jmp { .. } | Call { .. } | Ijmp | Eijmp | Icall | Eicall | Ret | Reti => true,
-            Brbs { .. } | Brbc { .. } => true,
-            Cpse { .. } | Sbrc { .. } | Sbrs { .. } | Sbic { .. } | Sbis { .. } => true,
-            Sei | SetSreg { .. } | Sleep | Invalid { .. } => true,
-            _ => false,
-        }
+        let jumps = matches!(self, Jmp { .. } | Ijmp | Eijmp | Brbs { .. } | Brbc { .. });
+        let returns = matches!(self, Ret | Reti);
+        let other = matches!(self, Sei | SetSreg { .. } | Sleep | Invalid { .. });
+        jumps || returns || other || self.calls() || self.skips()
     }
 
     /// Where it goes if it jumps, as far as that does not depend on data.

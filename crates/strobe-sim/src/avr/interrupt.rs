@@ -27,7 +27,7 @@ impl<O: Observer> Machine<O> {
             Err(never) => match never {},
         }
         self.cpu.sreg &= !I;
-        self.cpu.pc = u32::from(irq) * self.options.vector_bytes & self.arch.pc_mask;
+        self.cpu.pc = (u32::from(irq) * self.options.vector_bytes) & self.arch.pc_mask;
         self.resume = None;
         let exception = FIRST_EXCEPTION + irq;
         if self.handlers.len() == MAX_NESTED {
