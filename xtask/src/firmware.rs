@@ -42,7 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let places = Places::new(root.to_owned(), root.join(&arguments.build_dir))?;
     let programs = manifest.select(&arguments.programs)?;
     let installed = BTreeMap::from([
-        ("c".to_owned(), provenance::c_toolchain(&manifest)?),
+        ("c".to_owned(), provenance::c_toolchain(&manifest.c)?),
+        ("avr".to_owned(), provenance::c_toolchain(&manifest.avr)?),
         ("rust".to_owned(), provenance::rust_toolchain(&manifest, root)?),
     ]);
 
@@ -84,7 +85,10 @@ fn bless(
     let mut provenance =
         if path.exists() { Provenance::read(&path)? } else { Provenance::default() };
     let all = built.len() == manifest.programs().len();
-    if !all && provenance.toolchain != installed {
+    let differs = |(language, recorded): (&String, &Toolchain)| {
+        installed.get(language).is_some_and(|now| now != recorded)
+    };
+    if !all && provenance.toolchain.iter().any(differs) {
         bail!("another compiler than recorded is installed, so bless all programs or none");
     }
     provenance.toolchain = installed;
@@ -126,7 +130,7 @@ fn check(
     }
     for (program, rebuilt) in built {
         let language = match manifest.recipe(program)? {
-            Recipe::C(_) => "c",
+            Recipe::C(board) => board.toolchain.name(),
             Recipe::Cargo(_) => "rust",
         };
         let comparable = provenance.toolchain.get(language) == installed.get(language);

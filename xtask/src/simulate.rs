@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for (address, piece) in Program::from_elf(&bytes)?.image() {
         bus.load(address, piece)?;
     }
-    let mut machine = Machine::new(bus, &board.core_options(), ());
+    let mut machine = Machine::new(bus, &board.arm_core().context("not an Arm core")?, ());
     machine.reset()?;
     match machine.run(u64::MAX, &AtomicBool::new(false)) {
         Stop::Exit(code) => {

@@ -2,6 +2,7 @@
 //!
 //! - [`Trace`] runs one of QEMU's Cortex-M machines and yields the registers before every instruction.
 //! - [`compare`] runs anything that can stop anywhere ([`Stepper`]) in lockstep with such a trace.
+//! - [`Simavr`](simavr::Simavr) does the same for AVR parts with simavr.
 //! - [`count`] sums the manual's cycle table over a trace, by its own decoding.
 //!
 //! An oracle that shares code with the accused is none: this crate must not depend on the simulator.
@@ -24,6 +25,7 @@ mod dump;
 mod lockstep;
 mod program;
 pub mod qemu;
+pub mod simavr;
 mod state;
 
 pub use dump::{DumpError, DumpReader};

@@ -11,6 +11,7 @@ use crate::cortexm::timing::Timing;
 use crate::flash::FlashCaches;
 use crate::svd::Svd;
 
+mod avr;
 mod build;
 mod check;
 mod chip;
@@ -18,7 +19,7 @@ pub mod file;
 mod inherit;
 
 pub use chip::{Chip, Region};
-pub use file::{AcceleratorEntry, CoreEntry, FlashEntry, Kind};
+pub use file::{AcceleratorEntry, FlashEntry, Kind};
 
 /// A board description, parsed and checked.
 #[derive(Debug, Clone)]
@@ -60,6 +61,9 @@ impl BoardError {
 
 /// The boards that come with the project, by name.
 const BUILTIN: &[(&str, &str)] = &[
+    ("arduino-mega", include_str!("../../../boards/arduino-mega.toml")),
+    ("arduino-uno", include_str!("../../../boards/arduino-uno.toml")),
+    ("attiny85", include_str!("../../../boards/attiny85.toml")),
     ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
     ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),
     ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
@@ -137,15 +141,22 @@ impl Board {
         &self.file.description
     }
 
-    /// What kind of core it has.
-    pub fn core(&self) -> &CoreEntry {
-        &self.file.core
+    /// The core's name, as its maker writes it.
+    pub fn core_name(&self) -> &'static str {
+        let arm = self.file.core.as_ref().map(|core| core.model.name());
+        let avr = self.file.avr.as_ref().map(|core| core.model.name());
+        arm.or(avr).unwrap_or_default()
     }
 
-    /// The core as [`Machine::new`](crate::cortexm::Machine::new) wants it.
-    pub fn core_options(&self) -> CoreOptions {
-        let core = &self.file.core;
-        CoreOptions {
+    /// The core as [`avr::Machine::new`](crate::avr::Machine::new) wants it, if it is an AVR.
+    pub fn avr_core(&self) -> Option<crate::avr::CoreOptions> {
+        self.file.avr.as_ref().map(file::AvrEntry::options)
+    }
+
+    /// The core as [`cortexm::Machine::new`](crate::cortexm::Machine::new) wants it, if it is one of Arm's.
+    pub fn arm_core(&self) -> Option<CoreOptions> {
+        let core = self.file.core.as_ref()?;
+        Some(CoreOptions {
             timing: Timing {
                 kind: core.model,
                 multiplier_cycles: core.multiplier_cycles,
@@ -166,7 +177,7 @@ impl Board {
             systick_calibration: core.systick_calibration,
             vtor_mask: core.vtor_mask,
             vectors: core.vectors,
-        }
+        })
     }
 
     /// What the circuit board calls its pins, as (name, pin), in order of the names.

@@ -10,6 +10,7 @@ use strobe_model::{Bounds, Cause};
 
 mod bit_band;
 mod host;
+pub(crate) mod io;
 
 use crate::clock::{Clocks, Gate};
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
@@ -95,6 +96,10 @@ pub struct Bus {
     /// (alias base, size, target base): a window that shows another region, as boot memory at 0.
     pub(crate) aliases: Vec<(u32, u32, u32)>,
     pub(crate) slots: Vec<Slot>,
+    /// Where an AVR's registers are.
+    pub(crate) io: io::IoMap,
+    /// SLEEP puts an AVR to sleep.
+    pub(crate) sleep_enabled: bool,
     /// All wires.
     pub signals: Signals,
     /// The clock tree.
@@ -182,6 +187,8 @@ impl Bus {
             more: Vec::new(),
             aliases: Vec::new(),
             slots: Vec::new(),
+            io: io::IoMap::default(),
+            sleep_enabled: false,
             signals: Signals::default(),
             clocks: Clocks::new(clock_hz),
             now: 0,

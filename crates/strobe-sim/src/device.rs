@@ -11,6 +11,7 @@ use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
 pub mod arm;
+pub mod avr;
 mod counter;
 pub mod ethernet;
 mod registers;
@@ -116,6 +117,35 @@ pub trait Device: Send {
     /// Writes a register.
     fn write(&mut self, offset: u32, size: Size, value: u32, cx: &mut Context) -> Option<()>;
 
+    /// Names of an AVR device's registers, as the data sheet has them and board files use them: `offset` is then the
+    /// place in this list.
+    fn registers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// SBI or CBI on an AVR: one bit of a register changes, where the hardware does not do more than that. Registers in
+    /// which writing a one does something must do it for this bit alone.
+    fn set_bit(&mut self, offset: u32, bit: u8, level: bool, cx: &mut Context) -> Option<()> {
+        let old = self.read(offset, Size::Byte, cx)?;
+        let mask = 1 << bit;
+        self.write(offset, Size::Byte, old & !mask | u32::from(level) << bit, cx)
+    }
+
+    /// The core enters the handler of interrupt line `line`; AVR flags are cleared by that.
+    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
+        let _ = (line, cx);
+    }
+
+    /// The core has executed WDR (AVR).
+    fn watchdog_reset(&mut self, cx: &mut Context) {
+        let _ = cx;
+    }
+
+    /// Whether the device may reset the board although the core asks for nothing more: a watchdog that runs.
+    fn may_reset(&self) -> bool {
+        false
+    }
+
     /// The cycle asked for with [`Context::wake_at`] has come.
     fn event(&mut self, cx: &mut Context) {
         let _ = cx;
@@ -218,7 +248,7 @@ const GENERIC: &[(&str, Maker)] =
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
 pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
-    GENERIC.iter().chain(arm::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
+    GENERIC.iter().chain(arm::MODELS).chain(avr::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
 }
 
 /// What a device may ask of the board while it handles an access or an event.
@@ -406,6 +436,11 @@ impl Context<'_> {
     pub fn send_event(&mut self) {
         self.bus.event = true;
         self.bus.attention = true;
+    }
+
+    /// For the sleep control of an AVR: whether SLEEP puts the core to sleep.
+    pub fn enable_sleep(&mut self, on: bool) {
+        self.bus.sleep_enabled = on;
     }
 
     /// What the world outside the chip does to a pin.

@@ -4,6 +4,7 @@
 //! the core's loop. Observers compose as tuples.
 
 pub mod calls;
+pub mod code;
 pub mod counts;
 pub mod overflow;
 pub mod pins;
@@ -13,9 +14,9 @@ pub mod threads;
 
 use strobe_model::Cause;
 
+use self::code::{BlockId, Code};
 use self::schedule::Who;
 use crate::bus::Bus;
-use crate::cortexm::block::{Block, BlockId};
 use crate::device::{SerialFrame, Size};
 use crate::signal::PinEdge;
 
@@ -51,12 +52,12 @@ pub enum Stack {
 /// How control went elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferKind {
-    /// BL, BLX: `return_address` is in LR.
+    /// BL, BLX: `return_address` is in LR. AVR: CALL and its kind, which push it.
     Call {
         /// Where the callee will come back to.
         return_address: u32,
     },
-    /// BX, POP {PC}, MOV PC: a return, a tail call or a computed jump.
+    /// BX, POP {PC}, MOV PC; RET, IJMP: a return, a tail call or a computed jump.
     Indirect,
     /// A direct branch, or falling through, into another function.
     Direct,
@@ -91,7 +92,8 @@ pub struct Transfer {
     pub from: u32,
     /// Address of the next instruction.
     pub to: u32,
-    /// Stack pointer after the transfer.
+    /// Stack pointer after the transfer: the address of the last thing pushed. A return address that a call pushes (AVR)
+    /// counts as not pushed yet, so that a call and its return have the same.
     pub sp: u32,
     /// Which stack that is.
     pub stack: Stack,
@@ -148,8 +150,8 @@ pub trait Observer {
     const ACCESSES: bool = false;
 
     /// Block `id` has been decoded. Ids count from 0; after [`Observer::forget`] they start again.
-    fn decoded(&mut self, id: BlockId, block: &Block) {
-        let _ = (id, block);
+    fn decoded(&mut self, id: BlockId, code: &Code) {
+        let _ = (id, code);
     }
     /// All block ids are void: code or its timing has changed.
     fn forget(&mut self) {}
@@ -221,9 +223,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const EACH: bool = A::EACH || B::EACH;
     const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
 
-    fn decoded(&mut self, id: BlockId, block: &Block) {
-        self.0.decoded(id, block);
-        self.1.decoded(id, block);
+    fn decoded(&mut self, id: BlockId, code: &Code) {
+        self.0.decoded(id, code);
+        self.1.decoded(id, code);
     }
     fn forget(&mut self) {
         self.0.forget();

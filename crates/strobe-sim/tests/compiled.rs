@@ -106,7 +106,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     let functions = functions(&elf);
     let tree = CallTree::new(&bus, &functions);
     let watch = (Counts::new(&bus), (tree, PinLog::new(pins)));
-    let mut machine = Machine::new(bus, &board.core_options(), watch);
+    let mut machine = Machine::new(bus, &board.arm_core().unwrap(), watch);
     machine.record_pins(true);
     machine.set_compile_after(compile_after);
     machine.set_function_entries(functions.iter().map(|f| f.0).collect());
@@ -244,7 +244,7 @@ fn code_in_ram_that_changes_is_seen_by_compiled_code() {
         bus.load(0, &head).unwrap();
         let code: Vec<u8> = SELF_MODIFYING.iter().flat_map(|h| h.to_le_bytes()).collect();
         bus.load(0x100, &code).unwrap();
-        let options = Board::builtin("cortex-m0").unwrap().core_options();
+        let options = Board::builtin("cortex-m0").unwrap().arm_core().unwrap();
         let mut machine = Machine::new(bus, &options, ());
         machine.set_compile_after(compile_after);
         machine.reset().unwrap();
@@ -267,7 +267,7 @@ fn generated(elf: &[u8], kind: CoreKind, compile_after: Option<u32>) -> Machine<
         bus.load(address, bytes).expect("the program fits");
     }
     let board = Board::builtin("cortex-m3").expect("a bundled board");
-    let options = CoreOptions { timing: Timing::new(kind), ..board.core_options() };
+    let options = CoreOptions { timing: Timing::new(kind), ..board.arm_core().unwrap() };
     let mut machine = Machine::new(bus, &options, ());
     machine.set_compile_after(compile_after);
     machine.reset().expect("a vector table");

@@ -100,13 +100,17 @@ struct Pricer {
 
 impl Pricer {
     fn new(request: &Request) -> Result<Self, BoardError> {
+        let Some(core) = request.board.arm_core() else {
+            let problem = "an AVR's cycles are not explained instruction by instruction yet; `strobe run` counts them";
+            return Err(BoardError::Value { key: "core".to_owned(), problem: problem.to_owned() });
+        };
         let bus = request.board.build()?;
         let FlashState { wait_states, prefetch } = request.flash;
         let entry = request.board.flash_timing_at(wait_states, prefetch);
         let base = u64::from(bus.flash.base);
         debug_assert_eq!(bus.flash.kind, MemoryKind::Flash);
         Ok(Pricer {
-            timing: request.board.core_options().timing,
+            timing: core.timing,
             flash: entry.and_then(|e| e.flash_timing()).unwrap_or_default(),
             why: entry.filter(|e| e.wait_states > 0).map(|e| e.why.clone()),
             flash_range: base..base + bus.flash.data.len() as u64,

@@ -163,7 +163,7 @@ pub fn run(
     }
     let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
     let end = run.drive(host, interrupted);
-    let (wait_states, prefetch) = run.machine.bus.flash_state;
+    let (wait_states, prefetch) = run.machine.bus().flash_state;
     let record = record::make(firmware, board, settings, run, end)?;
     Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })
 }
@@ -216,7 +216,8 @@ fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
 /// The initial stack pointer and the reset vector must make sense, or nothing that follows does.
 fn check_vectors(bus: &Bus, board: &Board) -> Result<(), String> {
     use strobe_sim::device::Size;
-    let at = board.core_options().vectors;
+    let Some(core) = board.arm_core() else { return Ok(()) };
+    let at = core.vectors;
     let word = |offset| bus.peek(at.wrapping_add(offset), Size::Word);
     let (Some(sp), Some(reset)) = (word(0), word(4)) else {
         return Err(format!(

@@ -8,7 +8,7 @@ use std::ops::Range;
 use object::elf::SHF_EXECINSTR;
 
 use crate::elf::Elf;
-use crate::image::Segment;
+use crate::image::{Machine, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 
 /// What the bytes at an address are.
@@ -18,6 +18,8 @@ pub enum CodeKind {
     Thumb,
     /// 32-bit Arm instructions, which no Cortex-M can execute.
     Arm,
+    /// AVR instructions.
+    Avr,
     /// Literal pools, jump tables, constants and variables.
     Data,
 }
@@ -49,6 +51,7 @@ pub(crate) struct CodeMap {
     /// Sections (or segments, in a file without sections) that hold code, sorted and disjoint.
     areas: Vec<Piece<()>>,
     pub(crate) has_mapping_symbols: bool,
+    pub(crate) machine: Machine,
 }
 
 impl CodeMap {
@@ -61,10 +64,14 @@ impl CodeMap {
         // Stable: of several symbols at one address the last describes the bytes, the others belong to empty pieces.
         mapping.sort_by_key(|symbol| symbol.address);
         let executable = executable_ranges(elf, segments, &mapping);
+        let code = match elf.machine {
+            Machine::Arm => CodeKind::Thumb,
+            Machine::Avr => CodeKind::Avr,
+        };
         let mut claims: Vec<Claim<CodeKind>> = segments
             .iter()
             .map(|segment| (segment.run_range(), 0, CodeKind::Data))
-            .chain(executable.iter().map(|range| (range.clone(), 1, CodeKind::Thumb)))
+            .chain(executable.iter().map(|range| (range.clone(), 1, code)))
             .map(|(range, priority, value)| Claim {
                 start: range.start,
                 end: range.end,
@@ -79,7 +86,12 @@ impl CodeMap {
                 .collect(),
         );
         claims.extend(mapping_claims(&areas, &mapping));
-        CodeMap { pieces: flatten(claims), areas, has_mapping_symbols: !mapping.is_empty() }
+        CodeMap {
+            pieces: flatten(claims),
+            areas,
+            has_mapping_symbols: !mapping.is_empty(),
+            machine: elf.machine,
+        }
     }
 
     pub(crate) fn kind(&self, address: u32) -> Option<CodeKind> {

@@ -1,6 +1,6 @@
 //! Instructions as text, with what a reader would look up: branch targets and literals by name.
 //!
-//! `capstone` decodes (Thumb with the M-profile's special registers); this module keeps it off data, which mapping symbols
+//! `capstone` decodes (Thumb with the M-profile's special registers), or a table of ours (AVR); this module keeps it off data, which mapping symbols
 //! mark, and adds names. It must not know cycles: what an instruction costs is the simulator's business.
 
 use std::collections::VecDeque;
@@ -11,6 +11,7 @@ use capstone::arch::arm::{ArchExtraMode, ArchMode, ArmOperandType};
 use capstone::arch::{ArchOperand, BuildsCapstone, BuildsCapstoneExtraMode};
 use capstone::{Capstone, Insn, Syntax};
 
+use crate::avr;
 use crate::code::CodeKind;
 use crate::firmware::Firmware;
 use crate::interval::Piece;
@@ -193,6 +194,7 @@ impl Listing<'_> {
         };
         match piece.value {
             CodeKind::Thumb => self.decode_thumb(piece.start, bytes),
+            CodeKind::Avr => self.decode_avr(piece.start, bytes),
             // No supported core executes Arm instructions: they are shown as the words they are.
             CodeKind::Arm | CodeKind::Data => self.decode_data(piece.start, bytes),
         }
@@ -226,6 +228,39 @@ impl Listing<'_> {
             let size = if is_wide(rest) { 4 } else { 2 }.min(rest.len());
             self.decode_data(start + at as u64, &rest[..size]);
             at += size;
+        }
+    }
+
+    fn decode_avr(&mut self, start: u64, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let address = start as u32 + at as u32;
+            let word = |at: usize| bytes.get(at..at + 2).map(|b| u16::from_le_bytes([b[0], b[1]]));
+            let decoded = word(at).and_then(|first| avr::decode(address, first, word(at + 2)));
+            let Some(decoded) = decoded else {
+                let size = 2.min(bytes.len() - at);
+                let is_cut = at > 0 && at + 2 == bytes.len();
+                if is_cut {
+                    // Its second word may lie in the next chunk; the caller goes on from there.
+                    return;
+                }
+                self.decode_data(start + at as u64, &bytes[at..at + size]);
+                at += size;
+                continue;
+            };
+            let target = decoded
+                .target
+                .map(|address| Reference { address, symbol: self.firmware.describe(address) });
+            self.items.push_back(Item::Instruction(Instruction {
+                address,
+                size: decoded.size,
+                halfwords: [word(at).unwrap_or(0), word(at + 2).unwrap_or(0)],
+                mnemonic: decoded.mnemonic.to_owned(),
+                operands: decoded.operands,
+                target,
+                literal: None,
+            }));
+            at += usize::from(decoded.size);
         }
     }
 

@@ -12,6 +12,7 @@ use object::read::elf::SectionHeader as _;
 use object::{LittleEndian as LE, Pod};
 
 use crate::error::Error;
+use crate::image::Machine;
 
 /// Sizes that the 32-bit ELF layout fixes.
 const PROGRAM_HEADER_SIZE: u64 = 32;
@@ -38,6 +39,7 @@ pub(crate) struct Elf<'a> {
     pub(crate) program_headers: &'a [ProgramHeader32<LE>],
     pub(crate) program_headers_at: u64,
     pub(crate) sections: Vec<Section<'a>>,
+    pub(crate) machine: Machine,
 }
 
 /// One section header with its contents.
@@ -75,12 +77,12 @@ impl<'a> Elf<'a> {
         check_identification(data)?;
         let header = pod_slice::<FileHeader32<LE>>(data, "the ELF header", 0, 1, 52)?;
         let header = header.first().ok_or_else(|| malformed(0, "the ELF header is missing"))?;
-        check_kind(header)?;
+        let machine = check_kind(header)?;
         let program_headers = program_headers(data, header)?;
         check_not_hosted(data, header, program_headers)?;
         let sections = sections(data, header)?;
         let program_headers_at = u64::from(header.e_phoff.get(LE));
-        Ok(Elf { data, header, program_headers, program_headers_at, sections })
+        Ok(Elf { data, header, program_headers, program_headers_at, sections, machine })
     }
 
     /// The first section of that name.
@@ -186,24 +188,25 @@ fn looks_like(data: &[u8]) -> &'static str {
     }
 }
 
-fn check_kind(header: &FileHeader32<LE>) -> Result<(), Error> {
+fn check_kind(header: &FileHeader32<LE>) -> Result<Machine, Error> {
     let unsupported =
         |offset, found: String, advice| Err(Error::Unsupported { offset, found, advice });
-    let machine = header.e_machine.get(LE);
-    if machine != elf::EM_ARM {
-        let found = match machine_name(machine) {
-            Some(name) => format!("machine {name}"),
-            None => format!("machine number {}", machine.0),
-        };
-        return unsupported(
-            field::MACHINE,
-            found,
-            "give firmware built for Arm (EM_ARM, number 40)",
-        );
-    }
+    let machine = match header.e_machine.get(LE) {
+        elf::EM_ARM => Machine::Arm,
+        elf::EM_AVR => Machine::Avr,
+        other => {
+            let found = match machine_name(other) {
+                Some(name) => format!("machine {name}"),
+                None => format!("machine number {}", other.0),
+            };
+            let advice =
+                "give firmware built for Arm (EM_ARM, number 40) or AVR (EM_AVR, number 83)";
+            return unsupported(field::MACHINE, found, advice);
+        }
+    };
     let kind = header.e_type.get(LE);
     if kind == elf::ET_EXEC || kind == elf::ET_DYN {
-        return Ok(());
+        return Ok(machine);
     }
     let (found, advice) = match kind {
         elf::ET_REL => ("an object file".to_owned(), "link it first; give the linker's output"),
@@ -219,7 +222,6 @@ fn machine_name(machine: elf::Machine) -> Option<&'static str> {
         elf::EM_386 => "x86",
         elf::EM_X86_64 => "x86-64",
         elf::EM_AARCH64 => "AArch64 (64-bit Arm)",
-        elf::EM_AVR => "AVR",
         elf::EM_RISCV => "RISC-V",
         elf::EM_XTENSA => "Xtensa",
         elf::EM_MSP430 => "MSP430",

@@ -25,6 +25,7 @@ use crate::{notes, segments};
 /// A parsed firmware image. It owns all it needs, is never changed and can be shared between threads.
 pub struct Firmware {
     pub(crate) bytes: Arc<[u8]>,
+    machine: Machine,
     entry: u32,
     segments: Vec<Segment>,
     build_id: Option<Vec<u8>>,
@@ -63,6 +64,7 @@ impl Firmware {
             (true, true) => Detail::Addresses,
         };
         Ok(Firmware {
+            machine: elf.machine,
             entry: elf.header.e_entry.get(LE),
             build_id: notes::build_id(&elf),
             build_target: attributes::build_target(&elf),
@@ -85,7 +87,7 @@ impl Firmware {
 
     /// The machine the code is for.
     pub fn machine(&self) -> Machine {
-        Machine::Arm
+        self.machine
     }
 
     /// The processor the code was built for, as the compiler recorded it.
@@ -208,11 +210,11 @@ impl Firmware {
         self.code.kind(address)
     }
 
-    /// Ranges of Thumb instructions, sorted; ends are exclusive and may be 2^32.
+    /// Ranges of instructions, Thumb's or AVR's, sorted; ends are exclusive and may be 2^32.
     pub fn code_ranges(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
         self.code
             .pieces_in(0..1 << 32)
-            .filter(|piece| piece.value == CodeKind::Thumb)
+            .filter(|piece| matches!(piece.value, CodeKind::Thumb | CodeKind::Avr))
             .map(|piece| piece.start..piece.end)
     }
 
@@ -276,7 +278,7 @@ impl Firmware {
         match self.code_kind(address & !1) {
             None => Missing::OutsideImage,
             Some(CodeKind::Data) => Missing::Data,
-            Some(CodeKind::Thumb | CodeKind::Arm) => Missing::NoSymbol,
+            Some(CodeKind::Thumb | CodeKind::Arm | CodeKind::Avr) => Missing::NoSymbol,
         }
     }
 

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::code::{CodeKind, CodeMap};
+use crate::image::Machine;
 use crate::interval::{Claim, Piece, flatten};
 use crate::names::demangle;
 use crate::symtab::{Symbol, SymbolKind, SymbolTable};
@@ -93,12 +94,29 @@ impl Functions {
         let dwarf_names: HashMap<u64, &str> =
             dwarf.iter().map(|f| (f.start, f.linkage_name)).collect();
         let mut list = from_symbols(table, code, &dwarf_names);
+        if code.machine == Machine::Avr {
+            cut_stale_sizes(&mut list);
+        }
         let covered = flatten(claims(&list));
         list.extend(dwarf.iter().filter(|f| !overlaps(&covered, f.start, f.end)).map(from_dwarf));
         list.sort_by_key(|function| (function.start, std::cmp::Reverse(function.size)));
         list.dedup_by_key(|function| function.start);
         let pieces = flatten(claims(&list));
         Functions { list, pieces }
+    }
+}
+
+/// The linker makes AVR code shorter (`call` becomes `rcall`) and leaves the sizes of assembly functions as they were:
+/// avr-libc's floating point would seem to nest. No function of an AVR program goes on behind the next one with a size.
+fn cut_stale_sizes(list: &mut [Function]) {
+    let mut next = u64::MAX;
+    for function in list.iter_mut().rev() {
+        if function.end() > next {
+            function.size = (next - u64::from(function.start)) as u32;
+        }
+        if function.source == FunctionSource::Symbol {
+            next = u64::from(function.start);
+        }
     }
 }
 

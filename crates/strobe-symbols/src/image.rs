@@ -35,11 +35,14 @@ impl ReturnAddress {
 }
 
 /// The machine the code is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Machine {
     /// 32-bit Arm (`EM_ARM`), little-endian.
+    #[default]
     Arm,
+    /// 8-bit AVR (`EM_AVR`): code from address 0, the data space from 0x800000.
+    Avr,
 }
 
 /// What may be done with a segment's memory (`p_flags`).

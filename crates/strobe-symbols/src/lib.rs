@@ -18,6 +18,7 @@
 //! ```
 
 mod attributes;
+mod avr;
 mod cfi;
 mod code;
 mod detail;

@@ -108,7 +108,9 @@ fn bundled_firmware() {
     let mut compared = 0;
     for entry in entries {
         let path = entry.expect("a directory entry").path();
-        if path.extension().is_some_and(|extension| extension == "elf") {
+        // On AVR, llvm-symbolizer names constants between functions, which are program memory too; see tests/avr.rs.
+        let is_avr = path.file_stem().is_some_and(|name| name.to_string_lossy().contains("avr"));
+        if path.extension().is_some_and(|extension| extension == "elf") && !is_avr {
             eprintln!("{}: {:?}", path.display(), compare(&path));
             compared += 1;
         }

@@ -1,4 +1,4 @@
-//! Builds test inputs: Thumb instructions, whole instruction sequences, and ELF files, sound or deliberately broken.
+//! Builds test inputs: Thumb and AVR instructions, whole instruction sequences, and ELF files, sound or deliberately broken.
 //!
 //! A test that builds its input with the code under test proves nothing, so this crate shares no table and no layout with
 //! the simulator's decoder or the ELF reader, and depends on neither. It must not know either side's types.
@@ -7,6 +7,7 @@
 //!   encoding, so that coverage can be asserted.
 //! - [`Assembler`] places instructions, labels and literal pools.
 //! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
+//! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of them.
 //! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
 //!
 //! ```
@@ -17,6 +18,7 @@
 //! ```
 
 mod asm;
+mod avr;
 mod elf;
 mod forms;
 mod insn;
@@ -26,6 +28,7 @@ mod text;
 mod wide;
 
 pub use asm::{Assembler, Label, Value};
+pub use avr::{AVR_FORMS, AvrForm, AvrPart, AvrSequence, Needs as AvrNeeds};
 pub use elf::{ElfBuilder, Section, Segment, Symbol};
 pub use forms::{FORMS, FORMS_V7M};
 pub use insn::{

@@ -77,6 +77,10 @@ fn read_svd(path: &Path) -> anyhow::Result<Svd> {
 /// The built-in board that fits the firmware.
 fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
     let lowest = firmware.segments().iter().map(|s| s.load_address.0).min().unwrap_or(0);
+    if firmware.machine() == strobe_symbols::Machine::Avr {
+        let note = "board arduino-uno was chosen because the firmware is built for AVR; --board names another";
+        return Ok(Choice { board: load("arduino-uno")?, note: Some(note.to_owned()) });
+    }
     let architecture = firmware.build_target().and_then(|target| target.architecture);
     let (name, why) = match (lowest >> 24, architecture) {
         (0x08, Some("ARMv7E-M")) => {

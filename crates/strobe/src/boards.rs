@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 serde_json::json!({
                     "name": board.name(),
                     "description": board.description(),
-                    "core": board.core_options().timing.kind.name(),
+                    "core": board.core_name(),
                     "clock_hz": board.clock_hz(),
                 })
             };

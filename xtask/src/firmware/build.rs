@@ -70,8 +70,9 @@ pub(crate) fn command(manifest: &Manifest, program: &Program) -> Result<Recorded
 }
 
 fn c_command(manifest: &Manifest, board: &Board, program: &Program) -> Recorded {
-    let mut arguments = vec![manifest.c.compiler.clone()];
-    arguments.extend(manifest.c.flags.iter().chain(&board.flags).chain(&program.flags).cloned());
+    let compiler = manifest.compiler(board.toolchain);
+    let mut arguments = vec![compiler.compiler.clone()];
+    arguments.extend(compiler.flags.iter().chain(&board.flags).chain(&program.flags).cloned());
     arguments.extend(board.linker_scripts.first().map(|script| format!("-Tfirmware/{script}")));
     let sources = board.sources.iter().chain(&program.sources);
     arguments.extend(sources.map(|source| format!("firmware/{source}")));

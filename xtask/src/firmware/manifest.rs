@@ -14,6 +14,7 @@ use super::{founding_loop, qemu};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
     pub(crate) c: CToolchain,
+    pub(crate) avr: CToolchain,
     pub(crate) rust: RustToolchain,
     board: BTreeMap<String, Board>,
     program: Vec<Program>,
@@ -41,10 +42,34 @@ pub(crate) struct RustToolchain {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Board {
+    /// Whose compiler.
+    #[serde(default)]
+    pub(crate) toolchain: Language,
     /// The first is given to the linker, the others are included by it.
     pub(crate) linker_scripts: Vec<String>,
     pub(crate) flags: Vec<String>,
     pub(crate) sources: Vec<String>,
+}
+
+/// A C compiler of the manifest.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Language {
+    /// For Arm's cores.
+    #[default]
+    C,
+    /// For AVR parts.
+    Avr,
+}
+
+impl Language {
+    /// Its name in the manifest and the provenance.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Language::C => "c",
+            Language::Avr => "avr",
+        }
+    }
 }
 
 /// One ELF: a C program for a board, or a cargo package.
@@ -91,6 +116,14 @@ impl Manifest {
             manifest.recipe(program)?;
         }
         Ok(manifest)
+    }
+
+    /// The C compiler of that name.
+    pub(crate) fn compiler(&self, language: Language) -> &CToolchain {
+        match language {
+            Language::C => &self.c,
+            Language::Avr => &self.avr,
+        }
     }
 
     pub(crate) fn programs(&self) -> &[Program] {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::build::{self, Places};
-use super::manifest::{Manifest, Program};
+use super::manifest::{CToolchain, Manifest, Program};
 
 const HEADER: &str = "\
 # Written by `cargo xtask firmware --bless`; do not edit.
@@ -90,8 +90,7 @@ impl Record {
 }
 
 /// The C compiler, linker and libraries installed here.
-pub(crate) fn c_toolchain(manifest: &Manifest) -> Result<Toolchain> {
-    let c = &manifest.c;
+pub(crate) fn c_toolchain(c: &CToolchain) -> Result<Toolchain> {
     let hint = || format!("{} is missing: {}", c.compiler, c.install);
     let ask = |argument: &str| {
         let flags = c.flags.iter().filter(|flag| flag.starts_with("-m"));

@@ -21,10 +21,10 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.more = memories;
     let aliases = file.memory.iter().flat_map(|m| m.windows().map(|base| (base, m.size, m.base)));
     bus.aliases = aliases.collect();
-    bus.bit_band = file.core.has_bit_band();
+    bus.bit_band = file.core.as_ref().is_some_and(|core| core.has_bit_band());
     bus.apb_wait = file.bus.apb_wait;
     bus.answer_unclocked = file.bus.answer_unclocked;
-    bus.system_bus = file.core.model.architecture().v7m;
+    bus.system_bus = file.core.as_ref().is_some_and(|core| core.model.architecture().v7m);
     bus.flash_settings = flash_settings(file);
     if let Some(entry) = &file.flash.accelerator {
         let bytes = bus.flash.data.len() as u32;
@@ -35,6 +35,7 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.unmodelled = Unmodelled::new(file.ready.clone(), resets);
     for (id, entry) in (0u8..).zip(&file.device) {
         let device = make(entry, DeviceId(id), &mut bus)?;
+        super::avr::map(entry, id, device.as_ref(), &mut bus)?;
         bus.add(slot(entry, device));
     }
     bus.reset();

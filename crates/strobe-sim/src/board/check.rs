@@ -1,7 +1,11 @@
 //! What a board file must satisfy beyond its syntax. Errors name the key and what is allowed.
 
 use super::BoardError;
-use super::file::{ARMV6M_PRIORITY_BITS, AddressRange, File, Kind, MPU_REGIONS, MemoryEntry};
+use super::avr;
+use super::file::{
+    ARMV6M_PRIORITY_BITS, AddressRange, CoreEntry, DeviceEntry, File, Kind, MPU_REGIONS,
+    MemoryEntry,
+};
 use crate::bus::Bus;
 use crate::cortexm::timing::CoreKind;
 
@@ -11,7 +15,11 @@ const MEMORY_LIMIT: u64 = 256 << 20;
 const DEVICE_LIMIT: usize = 255;
 
 pub(super) fn check(file: &File) -> Result<(), BoardError> {
-    check_core(file)?;
+    match (&file.core, &file.avr) {
+        (Some(core), None) => check_core(file, core)?,
+        (None, Some(core)) => avr::check(file, core)?,
+        _ => return Err(BoardError::value("core", "needs either [core] or, for an AVR, [avr]")),
+    }
     check_memories(file)?;
     check_flash(file)?;
     check_bus(file)?;
@@ -19,8 +27,7 @@ pub(super) fn check(file: &File) -> Result<(), BoardError> {
     check_overlap(file)
 }
 
-fn check_core(file: &File) -> Result<(), BoardError> {
-    let core = &file.core;
+fn check_core(file: &File, core: &CoreEntry) -> Result<(), BoardError> {
     let bad = |key: &str, problem: &str| Err(BoardError::value(format!("core.{key}"), problem));
     if file.clock_hz == 0 {
         return Err(BoardError::value("clock_hz", "must be more than 0"));
@@ -147,7 +154,7 @@ fn check_bus(file: &File) -> Result<(), BoardError> {
     }
     let ready = file.ready.iter().flat_map(|r| [Some(r.address), r.of]).flatten();
     for address in ready.chain(file.reset_value.iter().map(|v| v.address)) {
-        if address % 4 != 0 {
+        if address % 4 != 0 && file.core.is_some() {
             let key = format!("register {address:#x}");
             return Err(BoardError::value(key, "the address must be a multiple of 4"));
         }
@@ -164,16 +171,28 @@ fn check_devices(file: &File) -> Result<(), BoardError> {
         if file.device[..i].iter().any(|d| d.name.eq_ignore_ascii_case(&device.name)) {
             return Err(BoardError::value(key, "the name is given twice"));
         }
-        check_range(&key, AddressRange { base: device.base, size: device.size })?;
-        if let Some(irq) = device.irq.iter().find(|&&n| n >= file.core.irq_lines) {
-            let problem = format!("{irq} is not below core.irq_lines = {}", file.core.irq_lines);
-            return Err(BoardError::value(format!("{key}: irq"), problem));
+        match &file.core {
+            Some(core) => check_arm_device(&key, device, core)?,
+            None => avr::check_device(&key, device, file)?,
         }
         for (what, gate) in [("gate", device.gate), ("reset", device.reset)] {
             if gate.is_some_and(|g| g.bit > 31) {
                 return Err(BoardError::value(format!("{key}: {what}"), "bit is 0 to 31"));
             }
         }
+    }
+    Ok(())
+}
+
+fn check_arm_device(key: &str, device: &DeviceEntry, core: &CoreEntry) -> Result<(), BoardError> {
+    check_range(key, AddressRange { base: device.base, size: device.size })?;
+    if !device.registers.is_empty() {
+        let problem = "is for devices of an AVR; others have base and size";
+        return Err(BoardError::value(format!("{key}: registers"), problem));
+    }
+    if let Some(irq) = device.irq.iter().find(|&&n| n >= core.irq_lines) {
+        let problem = format!("{irq} is not below core.irq_lines = {}", core.irq_lines);
+        return Err(BoardError::value(format!("{key}: irq"), problem));
     }
     Ok(())
 }

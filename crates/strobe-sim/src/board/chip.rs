@@ -57,7 +57,8 @@ impl Chip {
             name: self.name.clone(),
             description: format!("{}: core and memories only", self.name),
             clock_hz: self.clock_hz,
-            core: CoreEntry {
+            avr: None,
+            core: Some(CoreEntry {
                 model: self.core,
                 multiplier_cycles: 1,
                 irq_lines: self.irq_lines,
@@ -75,7 +76,7 @@ impl Chip {
                 vtor_mask: if self.core == CoreKind::CortexM0 { 0 } else { 0xffff_ff80 },
                 bit_band: None,
                 io_port: Vec::new(),
-            },
+            }),
             memory: self.memories.iter().enumerate().map(memory).collect(),
             flash: FlashSection::default(),
             bus: BusSection::default(),

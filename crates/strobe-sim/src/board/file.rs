@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::avr;
 use crate::cortexm::timing::CoreKind;
 use strobe_model::Bounds;
 
@@ -27,8 +28,10 @@ pub struct File {
     pub description: String,
     /// Core clock at reset, in hertz.
     pub clock_hz: u32,
-    /// The core.
-    pub core: CoreEntry,
+    /// The core, if it is one of Arm's.
+    pub core: Option<CoreEntry>,
+    /// The core, if it is an AVR.
+    pub avr: Option<AvrEntry>,
     /// Memories; the first flash holds the vector table, the first RAM is the main one.
     pub memory: Vec<MemoryEntry>,
     /// What the flash's wait states cost.
@@ -85,6 +88,19 @@ pub struct CoreEntry {
     /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).
     #[serde(default)]
     pub io_port: Vec<AddressRange>,
+}
+
+/// An AVR core. Program memory is the flash at 0, data memory the RAM, whose address begins with 0x80; what EEPROM holds is a
+/// memory at 0x810000.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AvrEntry {
+    /// Which core.
+    pub model: avr::CoreKind,
+    /// Interrupt vectors, reset's among them.
+    pub vectors: u16,
+    /// Bytes of a vector: 2 where it is an RJMP, 4 where it is a JMP.
+    pub vector_bytes: u8,
 }
 
 /// What every ARMv6-M has (B1.5.4).
@@ -319,10 +335,11 @@ pub struct BusSection {
 }
 
 /// Which bus a device is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BusKind {
     /// The core's own bus: no wait states.
+    #[default]
     Ahb,
     /// Behind the peripheral bridge; where there are two, behind the first.
     Apb,
@@ -339,11 +356,17 @@ pub struct DeviceEntry {
     /// The Rust model behind it.
     pub model: String,
     /// First address.
+    #[serde(default)]
     pub base: u32,
     /// Bytes of address space.
+    #[serde(default)]
     pub size: u32,
     /// Which bus it is on.
+    #[serde(default)]
     pub bus: BusKind,
+    /// On an AVR, instead of these: the data address of each register, by the model's name for it.
+    #[serde(default)]
+    pub registers: BTreeMap<String, u16>,
     /// Interrupt numbers, in the order that the model numbers its lines.
     #[serde(default)]
     pub irq: Vec<u16>,

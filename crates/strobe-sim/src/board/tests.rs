@@ -71,8 +71,9 @@ fn changed(from: &str, to: &str) -> Result<Board, BoardError> {
 fn a_board_becomes_a_bus() {
     let board = Board::parse(GOOD).unwrap();
     assert_eq!((board.name(), board.clock_hz()), ("test", 8_000_000));
-    assert_eq!(board.core().model, CoreKind::CortexM0plus);
-    assert_eq!(board.core().systick_calibration, 1 << 31);
+    let core = board.arm_core().unwrap();
+    assert_eq!(core.timing.kind, CoreKind::CortexM0plus);
+    assert_eq!(core.systick_calibration, 1 << 31);
     let mut bus = board.build().unwrap();
     assert_eq!(bus.read(0x10, Size::Word).unwrap(), 0x1234_5678, "contents, through the alias");
     assert_eq!(bus.read(0x0800_0014, Size::Word).unwrap(), 9);

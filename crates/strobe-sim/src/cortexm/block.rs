@@ -14,10 +14,10 @@ use crate::bus::Bus;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
 use crate::memory::MemoryKind;
+use crate::observe::code::{Code, Instruction};
 use strobe_model::Bounds;
 
-/// A decoded block, by index.
-pub type BlockId = u32;
+pub use crate::observe::code::BlockId;
 
 /// Longest block, in instructions: bounds the time until events are looked at.
 const MAX_INSTRUCTIONS: usize = 64;
@@ -117,6 +117,17 @@ impl Meta {
 }
 
 impl Block {
+    /// The block as observers see it.
+    pub(crate) fn code(&self) -> Code {
+        let instruction = |meta: &Meta| Instruction {
+            offset: meta.offset,
+            cost: meta.cost,
+            data_wait: meta.literal_bounds(),
+        };
+        let instructions = self.meta.iter().map(instruction).collect();
+        Code { start: self.start, instructions, idle: self.is_idle_loop() }
+    }
+
     /// How much lower and higher the literals before `at` could be.
     pub(crate) fn literal_slack(&self, at: usize) -> (u64, u64) {
         self.meta[..at]
@@ -504,7 +515,7 @@ mod tests {
         bus.load(0, &vectors).expect("flash");
         let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
         bus.load(entry, &code).expect("memory");
-        let mut machine = Machine::new(bus, &board.core_options(), ());
+        let mut machine = Machine::new(bus, &board.arm_core().unwrap(), ());
         machine.reset().expect("a vector table");
         machine
     }

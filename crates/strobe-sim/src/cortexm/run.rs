@@ -23,30 +23,7 @@ use crate::observe::{Observer, TransferKind, Wait};
 use crate::signal::PinEdge;
 
 /// Why a run stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
-    /// The cycle limit.
-    Limit,
-    /// About to execute one of the addresses set with [`Machine::set_stops`].
-    Address(u32),
-    /// The firmware ended itself through semihosting.
-    Exit(i32),
-    /// A fault was taken; the core stands before the handler's first instruction and can go on.
-    HardFault(Box<FaultReport>),
-    /// A fault that could not be taken: the core is locked up.
-    Lockup(Box<FaultReport>),
-    /// The core sleeps, nothing is due, and nothing from outside can come: it sleeps for ever.
-    SleepsForever,
-    /// `--strict`: an unmodelled register was accessed.
-    Unmodelled {
-        /// The register.
-        address: u32,
-        /// The instruction.
-        pc: u32,
-    },
-    /// Somebody raised the interrupt flag (Ctrl-C).
-    Interrupted,
-}
+pub type Stop = crate::machine::Stop<FaultReport>;
 
 /// The longest stretch without looking at the interrupt flag, in cycles.
 const STRETCH: u64 = 1 << 24;
@@ -366,7 +343,7 @@ impl<O: Observer> Machine<O> {
         }
         self.note_lines(id);
         if O::COUNTS {
-            self.observer.decoded(id, &self.blocks.all[id as usize]);
+            self.observer.decoded(id, &self.blocks.all[id as usize].code());
         }
         Ok(id)
     }

@@ -3,7 +3,7 @@
 //!
 //! Waits for flash, peripheral buses and other bus masters come on top, where they happen.
 
-use strobe_model::{Bounds, Cause, CauseCycles};
+use strobe_model::Bounds;
 
 use super::arch::Architecture;
 use super::exec::Work;
@@ -11,9 +11,8 @@ use super::insn::Insn;
 use super::neighbours::{self, Placed};
 use super::op::LongOp;
 use super::timing_v7m;
-
-/// Cycles of an instruction whose condition failed (IT).
-pub(crate) const SKIPPED: u32 = 1;
+pub use crate::observe::code::Cost;
+pub(crate) use crate::observe::code::SKIPPED;
 
 /// The most that operands can add to an instruction's table row.
 pub(crate) const MOST_FOR_OPERANDS: u32 = timing_v7m::MOST;
@@ -77,41 +76,6 @@ pub struct Timing {
     pub multiplier_cycles: u8,
     /// Address ranges on the single-cycle I/O port (Cortex-M0+ only).
     pub io_port: Vec<std::ops::Range<u32>>,
-}
-
-/// What an instruction costs: when it goes on at the next address, and in addition when it jumps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Cycles of the instruction itself.
-    pub execute: u8,
-    /// Cycles of its data phases.
-    pub load_store: u8,
-    /// Further cycles if it jumps: the pipeline fills again.
-    pub refill: u8,
-    /// Cycles that it waits for its own fetch, even from memory that does not wait.
-    pub fetch: u8,
-}
-
-impl Cost {
-    /// Cycles when the instruction does not jump.
-    pub fn straight(self) -> u32 {
-        u32::from(self.execute) + u32::from(self.load_store) + u32::from(self.fetch)
-    }
-
-    /// Cycles when it jumps.
-    pub fn jumping(self) -> u32 {
-        self.straight() + u32::from(self.refill)
-    }
-
-    /// The cycles by cause for `count` executions, `taken` of which jumped.
-    pub fn cycles(self, count: u64, taken: u64) -> CauseCycles {
-        let mut sum = CauseCycles::ZERO;
-        sum[Cause::Execute] = u64::from(self.execute) * count;
-        sum[Cause::LoadStore] = u64::from(self.load_store) * count;
-        sum[Cause::Refill] = u64::from(self.refill) * taken;
-        sum[Cause::FetchWait] = u64::from(self.fetch) * count;
-        sum
-    }
 }
 
 impl Timing {

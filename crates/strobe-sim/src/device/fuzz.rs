@@ -44,8 +44,20 @@ fn address(bus: &Bus, device: usize, register: u32, size: Size) -> u32 {
     slot.base + register % slot.size / size.bytes() * size.bytes()
 }
 
+/// A register of an AVR.
+fn io_address(register: u32) -> u16 {
+    0x20 + (register % 0x1e0) as u16
+}
+
 fn run(rig: &mut Rig, step: &Step) {
     match *step {
+        Step::Read(_, register, _) if rig.is_avr => {
+            rig.bus.io_read(io_address(register));
+        }
+        Step::Write(_, register, _, value) if rig.is_avr => match value % 3 {
+            0 => rig.bus.io_set_bit(io_address(register), value as u8 >> 2 & 7, value & 32 != 0),
+            _ => rig.bus.io_write(io_address(register), value as u8),
+        },
         Step::Read(device, register, size) => {
             let at = address(&rig.bus, device, register, size);
             rig.read(at, size);
@@ -71,7 +83,8 @@ fn run(rig: &mut Rig, step: &Step) {
 type Subject = (&'static str, &'static [u32]);
 
 /// Between them they have every model.
-const BOARDS: [Subject; 5] = [
+const BOARDS: [Subject; 6] = [
+    ("arduino-uno", &[]),
     ("lm3s6965evb", &[0x400f_e100, 0x400f_e104, 0x400f_e108]),
     ("mps2-an385", &[]),
     ("stm32f070cb", &[0x4002_1014, 0x4002_1018, 0x4002_101c]),

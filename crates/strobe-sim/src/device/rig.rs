@@ -42,18 +42,21 @@ pub(crate) fn apb_device(
 
 pub(crate) struct Rig {
     pub(crate) bus: Bus,
+    /// Registers lie in an AVR's data space.
+    pub(crate) is_avr: bool,
 }
 
 impl Rig {
     /// A bare board with these devices (and anything else a board file may hold, further memories for one).
     pub(crate) fn new(devices: &str) -> Rig {
         let board = Board::parse(&format!("{BARE}{devices}")).expect("the test's board file");
-        Rig { bus: board.build().expect("it has been parsed") }
+        Rig { bus: board.build().expect("it has been parsed"), is_avr: false }
     }
 
     /// One of the boards that come with the project.
     pub(crate) fn builtin(name: &str) -> Rig {
-        Rig { bus: Board::builtin(name).expect("comes with the project").build().expect("builds") }
+        let board = Board::builtin(name).expect("comes with the project");
+        Rig { bus: board.build().expect("builds"), is_avr: board.avr_core().is_some() }
     }
 
     pub(crate) fn read(&mut self, address: u32, size: Size) -> u32 {

@@ -8,11 +8,10 @@ use std::ops::AddAssign;
 
 use strobe_model::{Bounds, Cause, CauseCycles};
 
+use super::code::{BlockId, Code, SKIPPED};
 use super::schedule::Who;
 use super::{Observer, Wait};
 use crate::bus::Bus;
-use crate::cortexm::block::{Block, BlockId, Meta};
-use crate::cortexm::timing::SKIPPED;
 
 /// What one instruction address saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,14 +93,6 @@ impl<T: Copy + Default> AddressTable<T> {
     }
 }
 
-/// What is known of a block.
-#[derive(Debug)]
-struct Code {
-    start: u32,
-    meta: Box<[Meta]>,
-    idle: bool,
-}
-
 /// Runs of a block that are not counted as whole ones.
 #[derive(Debug, Clone, Default)]
 struct Odd {
@@ -172,9 +163,9 @@ impl Tally {
         let (runs, odd) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.odd));
         for ((block, [straight, jumps]), odd) in blocks.iter().zip(runs).zip(odd) {
             let mut begun: u64 = odd.left_before.iter().sum();
-            for (at, meta) in block.meta.iter().enumerate() {
+            for (at, meta) in block.instructions.iter().enumerate() {
                 begun -= odd.left_before.get(at).copied().unwrap_or(0);
-                let last = at + 1 == block.meta.len();
+                let last = at + 1 == block.instructions.len();
                 let (single, single_jumps) = odd.single.get(at).copied().unwrap_or_default();
                 let count = straight + jumps + single + begun + odd.idle_runs;
                 if count == 0 {
@@ -186,7 +177,7 @@ impl Tally {
                 let executed = count - skipped;
                 let mut cycles = meta.cost.cycles(executed, jumped + idle_jumps);
                 cycles[Cause::Execute] += u64::from(SKIPPED) * skipped;
-                let wait = meta.literal_bounds();
+                let wait = meta.data_wait;
                 cycles[Cause::DataWait] += wait.likely * executed;
                 if block.idle {
                     // An empty loop that only an interrupt ends is waiting, not work.
@@ -275,10 +266,9 @@ impl Counts {
 impl Observer for Counts {
     const COUNTS: bool = true;
 
-    fn decoded(&mut self, id: BlockId, block: &Block) {
+    fn decoded(&mut self, id: BlockId, code: &Code) {
         debug_assert_eq!(id as usize, self.blocks.len());
-        let (start, idle) = (block.start, block.is_idle_loop());
-        self.blocks.push(Code { start, meta: block.meta.clone(), idle });
+        self.blocks.push(code.clone());
         self.tally.fit(self.blocks.len());
     }
 
@@ -303,7 +293,7 @@ impl Observer for Counts {
         if self.active {
             let single = &mut self.tally.odd[id as usize].single;
             if single.is_empty() {
-                *single = vec![(0, 0); self.blocks[id as usize].meta.len()];
+                *single = vec![(0, 0); self.blocks[id as usize].instructions.len()];
             }
             single[at].0 += 1;
             single[at].1 += u64::from(jumped);
@@ -314,7 +304,7 @@ impl Observer for Counts {
         if self.active && at > 0 {
             let left_before = &mut self.tally.odd[id as usize].left_before;
             if left_before.is_empty() {
-                *left_before = vec![0; self.blocks[id as usize].meta.len()];
+                *left_before = vec![0; self.blocks[id as usize].instructions.len()];
             }
             left_before[at] += 1;
         }
@@ -324,7 +314,7 @@ impl Observer for Counts {
         if self.active {
             let skipped = &mut self.tally.odd[id as usize].skipped;
             if skipped.is_empty() {
-                *skipped = vec![0; self.blocks[id as usize].meta.len()];
+                *skipped = vec![0; self.blocks[id as usize].instructions.len()];
             }
             skipped[at] += times;
         }

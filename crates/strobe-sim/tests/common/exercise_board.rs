@@ -20,7 +20,7 @@ pub(crate) fn exercise(text: &str) {
         let _ = board.flash_timing_at(states, states % 2 == 0);
     }
     // A vector table whose every entry is the loop behind it, as far as there is memory.
-    let options = board.core_options();
+    let Some(options) = board.arm_core() else { return };
     let stack = bus.ram.base.wrapping_add(bus.ram.data.len() as u32);
     let entry = options.vectors.wrapping_add(0xc0) | 1;
     let words = [stack].into_iter().chain([entry; 47]).flat_map(u32::to_le_bytes);

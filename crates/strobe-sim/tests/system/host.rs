@@ -29,7 +29,8 @@ fn what_is_typed_arrives_after_it_was_typed() {
     bus.load(0, &[0, 0, 1, 0x20, 9, 0, 0, 0, 0x30, 0xbf, 0xfd, 0xe7]).expect("flash is that large");
     bus.expects_input = true;
     let port = bus.device_named("UART0").expect("is on the board");
-    let options = Board::builtin("lm3s6965evb").expect("comes with the project").core_options();
+    let options =
+        Board::builtin("lm3s6965evb").expect("comes with the project").arm_core().unwrap();
     let mut machine = Machine::new(bus, &options, Arrivals(Vec::new()));
     machine.reset().expect("there is a vector table");
     // A divisor of 10, eight bits, both directions: a frame takes 10 * 16 * 10 cycles.

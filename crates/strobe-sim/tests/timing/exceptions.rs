@@ -158,7 +158,7 @@ fn flash_with_wait_states_delays_a_handler() {
         bus.load(at, bytes).expect("flash");
     }
     let mut machine =
-        Machine::new(bus, &board.core_options(), (Waits::default(), Exceptions::default()));
+        Machine::new(bus, &board.arm_core().unwrap(), (Waits::default(), Exceptions::default()));
     machine.reset().expect("a vector table");
     machine.run(200, &AtomicBool::new(false));
     let (waits, exceptions) = &machine.observer;

@@ -7,9 +7,8 @@
 use strobe_model::Warning;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
-use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::unmodelled::Poll;
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Machine};
 
 use super::names::Names;
 
@@ -147,7 +146,7 @@ fn holding(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
     let architecture = firmware.build_target().and_then(|target| target.architecture);
     let hold = |name| {
         let board = Board::builtin(name).ok()?;
-        let fit = fit(board.core_options().timing.kind, architecture)?;
+        let fit = fit(&board, firmware, architecture)?;
         let mut bus = board.build().ok()?;
         let segments = firmware.segments();
         // An alias shows flash where another part may have it.
@@ -173,8 +172,14 @@ enum Fit {
     More,
 }
 
-/// Whether a core has the instructions of an architecture, as the ELF's attributes name it.
-fn fit(core: CoreKind, architecture: Option<&str>) -> Option<Fit> {
+/// Whether a board's core has the instructions of an architecture, as the ELF's attributes name it.
+fn fit(board: &Board, firmware: &Firmware, architecture: Option<&str>) -> Option<Fit> {
+    let is_avr = firmware.machine() == Machine::Avr;
+    let core = match board.arm_core() {
+        Some(_) if is_avr => return None,
+        None => return is_avr.then_some(Fit::Exact),
+        Some(core) => core.timing.kind,
+    };
     let level = if core.architecture().dsp { 2 } else { u8::from(core.architecture().v7m) };
     let wanted = match architecture {
         Some("ARMv6-M" | "ARMv6S-M") => 0,

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use strobe_model::EndReason;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
-use strobe_sim::cortexm::{FaultReport, Machine, Stop};
 use strobe_sim::device::Direction;
+use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::pins::PinLog;
@@ -59,7 +59,7 @@ pub(super) struct Run {
     pub machine: Machine<Watch>,
     pub pins: Vec<(String, SignalId)>,
     pub arrivals: Vec<Arrivals>,
-    pub fault: Option<(FaultReport, bool)>,
+    pub fault: Option<(Report, bool)>,
     /// The operating system, if there is one.
     pub system: Option<strobe_model::Rtos>,
     pub scripts: Vec<Script>,
@@ -113,20 +113,21 @@ impl Run {
         let (layout, system) =
             super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
         tree.threads.know(variables(firmware), layout);
-        let mut machine = Machine::new(bus, &board.core_options(), (counts, (tree, log)));
-        machine.semihost.console = host.console();
+        let mut machine = Machine::new(board, bus, (counts, (tree, log)))
+            .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
+        machine.set_console(host.console());
         machine.record_pins(true);
         if settings.interpret {
-            machine.set_compile_after(None);
+            machine.interpret();
         }
         machine.set_function_entries(functions.iter().map(|f| f.0).collect());
         let marks = arrivals.iter().map(|a| a.address);
         machine.set_stops(marks.chain(from).chain(to).chain(until).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
-        let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
-        let floors = super::overflow::floors(firmware, &machine.bus, sp);
-        machine.observer.1.0.threads.know_floors(floors);
-        machine.observer.1.0.start(pc, sp);
+        let (pc, sp) = (machine.pc(), machine.sp());
+        let floors = super::overflow::floors(firmware, machine.bus(), sp);
+        machine.observer_mut().1.0.threads.know_floors(floors);
+        machine.observer_mut().1.0.start(pc, sp);
         if settings.apart {
             machine.tell_apart();
         }
@@ -217,7 +218,7 @@ impl Run {
 
     /// The cycle to stop at and what that would mean.
     fn next_limit(&self) -> (u64, EndReason) {
-        let clocks = &self.machine.bus.clocks;
+        let clocks = &self.machine.bus().clocks;
         match self.limit {
             Some(Limit::Cycles(n)) => (n, EndReason::Limit),
             Some(Limit::Nanoseconds(ns)) => (clocks.cycle_at_nanoseconds(ns), EndReason::Limit),
@@ -277,7 +278,7 @@ impl Run {
             high: likely + mark.high - open.high,
         };
         self.instructions += mark.instructions - open.instructions;
-        let clocks = &self.machine.bus.clocks;
+        let clocks = &self.machine.bus().clocks;
         self.nanoseconds += clocks.nanoseconds_at(mark.cycle) - clocks.nanoseconds_at(open.cycle);
         self.end = mark;
         self.set_active(false);
@@ -294,7 +295,7 @@ impl Run {
 
     fn set_active(&mut self, active: bool) {
         let now = self.now();
-        let (counts, (tree, pins)) = &mut self.machine.observer;
+        let (counts, (tree, pins)) = self.machine.observer_mut();
         counts.set_active(active);
         tree.set_active(active, now);
         pins.set_active(active);
@@ -302,11 +303,11 @@ impl Run {
 
     /// Cycles until the next look at serial ports.
     fn chunk(&self, host: &dyn Host) -> u64 {
-        let while_typing = u64::from(self.machine.bus.clocks.core_hz()) / LOOKS_PER_SECOND;
+        let while_typing = u64::from(self.machine.bus().clocks.core_hz()) / LOOKS_PER_SECOND;
         let next = self.scripts.iter().filter_map(Script::next).min();
         if host.expects_input() || next.is_some() {
             // Bytes that may only be sent later begin at their time.
-            let (clocks, now) = (&self.machine.bus.clocks, self.machine.cycles());
+            let (clocks, now) = (&self.machine.bus().clocks, self.machine.cycles());
             let wait = next.map_or(0, |at| clocks.cycle_at_nanoseconds(at).saturating_sub(now));
             return match wait {
                 0 => while_typing.clamp(1, CHUNK),
@@ -318,7 +319,7 @@ impl Run {
 
     /// Moves frames between Ethernet controllers and the host.
     fn exchange_frames(&mut self, host: &mut dyn Host) {
-        let bus = &mut self.machine.bus;
+        let bus = self.machine.bus_mut();
         let networks: Vec<_> = bus.networks().map(|(id, name)| (id, name.to_owned())).collect();
         for (id, name) in networks {
             for frame in bus.take_frames(id) {
@@ -334,26 +335,26 @@ impl Run {
 
     /// Moves bytes between serial devices and the host.
     fn serve(&mut self, host: &mut dyn Host) {
-        for frame in self.machine.observer.1.1.take_frames() {
-            let bus = &self.machine.bus;
+        for frame in self.machine.observer_mut().1.1.take_frames() {
+            let bus = self.machine.bus();
             if frame.direction == Direction::Transmit && bus.is_stream(frame.device) {
                 let name = bus.device_name(frame.device);
                 host.serial_output(name, &[frame.value as u8]);
             }
         }
-        let bus = &self.machine.bus;
+        let bus = self.machine.bus();
         let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));
         for (name, byte) in host.serial_input(&room) {
-            if let Some(id) = self.machine.bus.device_named(&name) {
+            if let Some(id) = self.machine.bus().device_named(&name) {
                 self.machine.host_byte(id, byte);
             }
         }
         self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
         self.exchange_frames(host);
         let scripted = self.scripts.iter().any(|script| script.next().is_some());
-        self.machine.bus.expects_input = goes_on_asleep(self.limit, host) || scripted;
+        self.machine.bus_mut().expects_input = goes_on_asleep(self.limit, host) || scripted;
         if host.expects_input() {
-            let bus = &self.machine.bus;
+            let bus = self.machine.bus();
             host.keep_pace(bus.clocks.nanoseconds_at(self.machine.cycles()));
         }
         host.progress(self.machine.cycles());

@@ -5,11 +5,13 @@ use strobe_model::{
     ExceptionStatistics, Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA,
     Series, Share, Sizes, Subject, Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
 };
+use strobe_sim::avr;
 use strobe_sim::board::Board;
 use strobe_sim::bus::{Bus, Unclocked};
 use strobe_sim::cortexm::FaultReport;
 use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::device::Size;
+use strobe_sim::machine::Report;
 use strobe_sim::observe::calls::{Node, NodeKind};
 use strobe_sim::observe::counts::{self, AddressCount};
 use strobe_symbols::Firmware;
@@ -27,12 +29,12 @@ pub(super) fn make(
     mut run: Run,
     end_reason: EndReason,
 ) -> Result<Record, Error> {
-    let (end, pc) = (run.now(), run.machine.cpu.pc);
-    run.machine.observer.1.0.finish(end, pc);
-    let counts = run.machine.observer.0.finish();
+    let (end, pc) = (run.now(), run.machine.pc());
+    run.machine.observer_mut().1.0.finish(end, pc);
+    let counts = run.machine.observer_mut().0.finish();
     let mut names = Names::new(firmware);
     names.add_samples(&counts);
-    names.profile.shares = run.machine.observer.0.apart().map(|s| share(&counts, s)).collect();
+    names.profile.shares = run.machine.observer().0.apart().map(|s| share(&counts, s)).collect();
     names.profile.shares.sort_by_key(|share| share.who);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
@@ -54,20 +56,20 @@ pub(super) fn make(
         idle: by_cause[Cause::Asleep],
         lost: 0,
     })?;
-    let calls = &run.machine.observer.1.0;
+    let calls = &run.machine.observer().1.0;
     names.profile.tree_cut = calls.cut;
     let starts: Vec<u32> = outermost(firmware).map(|f| f.start).collect();
     let exceptions = exceptions(&run, &mut names, &starts);
     let scheduling = scheduling::make(firmware, &run, &exceptions)?;
     let labels: Vec<&str> = scheduling.threads.iter().map(|t| t.name.as_str()).collect();
-    names.profile.tree = tree(&run.machine.bus, calls.nodes(), &mut names, &starts, &labels);
+    names.profile.tree = tree(run.machine.bus(), calls.nodes(), &mut names, &starts, &labels);
     let mut warnings = super::overflow::warnings(firmware, calls, &names, &labels);
     warnings.extend(self::warnings(firmware, board, &run, &names));
-    let moment = |cycle| moment(&run.machine.bus, cycle);
+    let moment = |cycle| moment(run.machine.bus(), cycle);
     let begin = run.begin.unwrap_or_default();
     Ok(Record {
         schema: SCHEMA,
-        subject: subject(firmware, board, &run.machine.bus),
+        subject: subject(firmware, board, run.machine.bus()),
         instrument: Instrument {
             kind: "simulated board".to_owned(),
             tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
@@ -92,7 +94,7 @@ pub(super) fn make(
         exceptions,
         scheduling: Some(scheduling),
         series: series(&run),
-        unmodelled: unmodelled(&run.machine.bus, &names),
+        unmodelled: unmodelled(run.machine.bus(), &names),
         warnings,
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
@@ -140,7 +142,7 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
         compilers: firmware.producers().to_vec(),
         detail: firmware.detail_note(),
         board: board.name().to_owned(),
-        core: board.core_options().timing.kind.name().to_owned(),
+        core: board.core_name().to_owned(),
         clock: spans.map(|c| ClockSpan { cycle: c.cycle, hz: c.hz }).collect(),
         sizes,
     }
@@ -148,12 +150,12 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
 
 /// Which causes were modelled, and why.
 fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
-    let counts = &run.machine.observer.0;
-    let v7m = board.core().model.architecture().v7m;
+    let counts = &run.machine.observer().0;
+    let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
     let why = |cause: Cause| {
         match cause {
         Cause::FetchWait | Cause::DataWait => {
-            let bus = &run.machine.bus;
+            let bus = run.machine.bus();
             let (wait_states, prefetch) = bus.flash_state;
             if bus.runs_code_in_ram() && wait_states == 0 && v7m {
                 return "code in RAM is fetched over the system bus, where data is in its way"
@@ -188,7 +190,7 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
         _ => "modelled".to_owned(),
     }
     };
-    let waits = board.accelerator().is_some() && run.machine.bus.flash_state.0 > 0;
+    let waits = board.accelerator().is_some() && run.machine.bus().flash_state.0 > 0;
     let causes: Vec<ModelledCause> = Cause::ALL
         .into_iter()
         .filter_map(|cause| {
@@ -255,7 +257,7 @@ pub(super) fn exception_named(bus: &Bus, name: &str) -> Option<u16> {
 }
 
 fn exceptions(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStatistics> {
-    let (bus, calls) = (&run.machine.bus, &run.machine.observer.1.0);
+    let (bus, calls) = (run.machine.bus(), &run.machine.observer().1.0);
     let nodes = calls.nodes();
     let mut out = Vec::new();
     for h in calls.schedule.handlers() {
@@ -292,7 +294,7 @@ fn exceptions(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStat
 /// Pulse widths of marked pins and times between arrivals at marked symbols.
 fn series(run: &Run) -> Vec<Series> {
     let mut out = Vec::new();
-    let log = &run.machine.observer.1.1;
+    let log = &run.machine.observer().1.1;
     for (name, pin) in &run.pins {
         let edges: Vec<_> = log.edges().iter().filter(|e| e.pin == *pin).collect();
         for (level, label) in [(true, "high"), (false, "low")] {
@@ -352,7 +354,7 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
 }
 
 fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec<Warning> {
-    let bus = &run.machine.bus;
+    let bus = run.machine.bus();
     let mut out = super::advice::warnings(firmware, board, bus, run.machine.cycles(), names);
     let unclocked = |u: Unclocked| {
         let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
@@ -410,8 +412,18 @@ fn text(report: &FaultReport, names: &Names) -> String {
     text
 }
 
-fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault {
-    let hex = |value: u32| format!("{value:#010x}");
+fn fault(run: &Run, report: &Report, lockup: bool, names: &Names) -> Fault {
+    match report {
+        Report::Arm(report) => arm_fault(run, report, lockup, names),
+        Report::Avr(report) => avr_fault(run, report, names),
+    }
+}
+
+fn hex(value: u32) -> String {
+    format!("{value:#010x}")
+}
+
+fn arm_fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault {
     let register = |(i, value): (usize, &u32)| {
         let name = match i {
             13 => "SP".to_owned(),
@@ -426,17 +438,50 @@ fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault 
     registers.extend(more.map(|(name, value)| (name.to_owned(), hex(value))));
     let words = ["R0", "R1", "R2", "R3", "R12", "LR", "return address", "xPSR"];
     let frame = report.frame.map_or_else(Vec::new, |at| {
-        let word = |i: u32| run.machine.bus.peek(at + 4 * i, Size::Word).unwrap_or(0);
+        let word = |i: u32| run.machine.bus().peek(at + 4 * i, Size::Word).unwrap_or(0);
         (0..).zip(words).map(|(i, name)| (name.to_owned(), hex(word(i)))).collect()
     });
     let words = report.status.map_or_else(Vec::new, |status| status.words());
     let status = words
         .into_iter()
         .map(|(name, value, words)| (name.to_owned(), format!("{} {words}", hex(value))));
-    let status = status.collect();
-    let mut backtrace = names.describe(report.pc);
+    Fault {
+        kind: if lockup { "lockup" } else { "HardFault" }.to_owned(),
+        text: text(report, names),
+        pc: hex(report.pc),
+        status: status.collect(),
+        at: moment(run.machine.bus(), report.cycle),
+        registers,
+        frame,
+        backtrace: backtrace(run, report.pc, !lockup, names),
+    }
+}
+
+fn avr_fault(run: &Run, report: &avr::FaultReport, names: &Names) -> Fault {
+    let byte = |value: u8| format!("{value:#04x}");
+    let register = |(n, value): (usize, &u8)| (format!("R{n}"), byte(*value));
+    let mut registers: Vec<_> = report.registers.iter().enumerate().map(register).collect();
+    registers.push(("SREG".to_owned(), byte(report.sreg)));
+    registers.push(("SP".to_owned(), format!("{:#06x}", report.sp)));
+    registers.push(("PC".to_owned(), hex(report.pc)));
+    Fault {
+        kind: "invalid opcode".to_owned(),
+        text: report.text(),
+        pc: hex(report.pc),
+        status: Vec::new(),
+        at: moment(run.machine.bus(), report.cycle),
+        registers,
+        frame: Vec::new(),
+        backtrace: backtrace(run, report.pc, false, names),
+    }
+}
+
+/// Who called whom, from the instruction at `pc` on; with `interrupted`, as of the code that the running handler
+/// interrupted.
+fn backtrace(run: &Run, pc: u32, interrupted: bool, names: &Names) -> Vec<String> {
+    let mut backtrace = names.describe(pc);
     let mut interrupted_pc = false;
-    for step in run.machine.observer.1.0.backtrace(!lockup) {
+    for step in run.machine.observer().1.0.backtrace(interrupted) {
         match step {
             None => {
                 backtrace.push("(interrupted)".to_owned());
@@ -450,14 +495,5 @@ fn fault(run: &Run, report: &FaultReport, lockup: bool, names: &Names) -> Fault 
             }
         }
     }
-    Fault {
-        kind: if lockup { "lockup" } else { "HardFault" }.to_owned(),
-        text: text(report, names),
-        pc: hex(report.pc),
-        status,
-        at: moment(&run.machine.bus, report.cycle),
-        registers,
-        frame,
-        backtrace,
-    }
+    backtrace
 }

@@ -21,14 +21,14 @@ pub(super) fn make(
     run: &Run,
     exceptions: &[ExceptionStatistics],
 ) -> Result<Scheduling, Error> {
-    let calls = &run.machine.observer.1.0;
+    let calls = &run.machine.observer().1.0;
     let all = calls.threads.all();
     let names = names(firmware, &calls.threads);
     let runs =
         calls.schedule.threads().iter().copied().chain(std::iter::repeat(Default::default()));
     let hex = |address: u32| format!("{address:#010x}");
     let one = |((thread, runs), name): ((&Thread, schedule::ThreadRuns), String)| {
-        let extreme = |time| extreme(firmware, &run.machine.bus, time);
+        let extreme = |time| extreme(firmware, run.machine.bus(), time);
         ThreadStatistics {
             name,
             structure: thread.structure.map(hex),
@@ -53,7 +53,8 @@ pub(super) fn make(
     let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(one).collect();
     let rest = calls.threads.last_is_rest();
     let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
-    let timeline = calls.schedule.log.as_ref().map(|log| timeline(firmware, &run.machine.bus, log));
+    let timeline =
+        calls.schedule.log.as_ref().map(|log| timeline(firmware, run.machine.bus(), log));
     Ok(Scheduling { rtos: run.system.clone(), threads, balance, timeline })
 }
 

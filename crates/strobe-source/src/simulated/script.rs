@@ -3,7 +3,7 @@
 //! The devices take them from here as a line brings them: one after the other at its speed, once the receiver is on.
 
 use strobe_model::Warning;
-use strobe_sim::cortexm::Machine;
+use strobe_sim::machine::Machine;
 use strobe_sim::observe::Observer;
 
 use super::settings::SerialInput;
@@ -29,9 +29,9 @@ impl Script {
 
     /// Hands over what the device has room for.
     pub(super) fn serve<O: Observer>(&mut self, machine: &mut Machine<O>) {
-        let now = machine.bus.clocks.nanoseconds_at(machine.cycles());
-        let Some(id) = machine.bus.device_named(&self.input.device) else { return };
-        let room = machine.bus.host_room(id);
+        let now = machine.bus().clocks.nanoseconds_at(machine.cycles());
+        let Some(id) = machine.bus().device_named(&self.input.device) else { return };
+        let room = machine.bus().host_room(id);
         self.capacity.get_or_insert(room);
         if now < self.input.not_before_nanoseconds {
             return;
@@ -43,8 +43,9 @@ impl Script {
 
     /// What never came off the line.
     pub(super) fn left<O: Observer>(&self, machine: &Machine<O>) -> Option<Warning> {
-        let id = machine.bus.device_named(&self.input.device)?;
-        let waiting = self.capacity.map_or(0, |all| all.saturating_sub(machine.bus.host_room(id)));
+        let id = machine.bus().device_named(&self.input.device)?;
+        let waiting =
+            self.capacity.map_or(0, |all| all.saturating_sub(machine.bus().host_room(id)));
         let left = self.input.bytes.len() - self.handed + waiting;
         let text = format!(
             "bytes for {} were still to arrive when the run ended, of {} in all: they come at the line's speed, while the \

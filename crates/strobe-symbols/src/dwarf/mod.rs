@@ -114,7 +114,8 @@ impl<'a> Live<'a> {
     pub(crate) fn clip(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let (start, end) = (start & !1, end.saturating_sub(start & 1));
         let address = u32::try_from(start).ok()?;
-        let is_code = matches!(self.code.kind(address), Some(CodeKind::Thumb | CodeKind::Arm));
+        let kind = self.code.kind(address);
+        let is_code = matches!(kind, Some(CodeKind::Thumb | CodeKind::Arm | CodeKind::Avr));
         if !is_code || (address == 0 && !self.code.has_mapping_symbols) {
             return None;
         }

@@ -31,7 +31,7 @@ static BOARDS: LazyLock<[Board; 4]> = LazyLock::new(|| {
              [[memory]]\nname = 'flash'\nkind = 'flash'\nbase = 0\nsize = 0x4000\n\
              [[memory]]\nname = 'ram'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x2000\n\
              [bus]\napb_wait = {{ low = 0, likely = 1, high = 2 }}\n",
-            board.core().cpuid
+            board.arm_core().expect("an Arm board").cpuid
         );
         Board::parse(&text).expect("a board")
     };

@@ -1,0 +1,155 @@
+//! simavr's view of an AVR program: the state after each instruction, from a process of its own.
+//!
+//! The process is a small C program that lies beside this file. It is compiled with the host's `cc` against simavr's
+//! library (Debian: libsimavr-dev) when it is first wanted.
+
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::{NamedTempFile, TempDir};
+
+/// The program's source.
+const SOURCE: &str = include_str!("simavr/trace.c");
+/// What stands for a program counter at the end.
+const END: u32 = u32::MAX;
+
+/// Why there is no trace.
+#[derive(Debug, thiserror::Error)]
+pub enum SimavrError {
+    /// The program beside this file could not be compiled.
+    #[error("cannot compile against simavr (apt install libsimavr-dev): {0}")]
+    Build(String),
+    /// Starting it or reading from it failed.
+    #[error("simavr")]
+    Io(#[from] std::io::Error),
+    /// It ended before it had said everything.
+    #[error("simavr ended early, after {steps} steps")]
+    Cut {
+        /// Steps that came.
+        steps: u64,
+    },
+}
+
+/// An AVR core between two instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AvrState {
+    /// Program counter, in bytes.
+    pub pc: u32,
+    /// Cycles since reset.
+    pub cycles: u64,
+    /// Stack pointer.
+    pub sp: u16,
+    /// Status register.
+    pub sreg: u8,
+    /// R0 to R31.
+    pub r: [u8; 32],
+    /// The bytes at the data addresses asked for.
+    pub watched: Vec<u8>,
+}
+
+/// A program that runs on simavr.
+pub struct Simavr {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    watched: usize,
+    steps: u64,
+    data: Option<Vec<u8>>,
+    _image: NamedTempFile,
+}
+
+impl Simavr {
+    /// Runs a flash image on a part that simavr knows by name, for so many steps at most; it ends earlier at a jump to
+    /// itself. `watched` are data addresses whose bytes each state shall have.
+    ///
+    /// # Errors
+    /// When simavr is not there or does not start.
+    pub fn start(
+        mcu: &str,
+        image: &[u8],
+        steps: u64,
+        watched: &[u16],
+    ) -> Result<Self, SimavrError> {
+        let program = program()?;
+        let mut file = NamedTempFile::new()?;
+        file.write_all(image)?;
+        let mut command = Command::new(program);
+        command.arg(mcu).arg(file.path()).arg(steps.to_string());
+        command.args(watched.iter().map(u16::to_string)).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let out = child.stdout.take().ok_or(SimavrError::Cut { steps: 0 })?;
+        let out = BufReader::with_capacity(1 << 16, out);
+        Ok(Simavr { child, out, watched: watched.len(), steps: 0, data: None, _image: file })
+    }
+
+    /// The state after the next instruction; `None` after the last.
+    ///
+    /// # Errors
+    /// When the process dies.
+    pub fn step(&mut self) -> Result<Option<AvrState>, SimavrError> {
+        if self.data.is_some() {
+            return Ok(None);
+        }
+        let mut head = [0; 12];
+        self.read(&mut head)?;
+        let [a, b, c, d, cycles @ ..] = head;
+        let (pc, cycles) = (u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes(cycles));
+        if pc == END {
+            // The parts have at most 64 KiB of data space.
+            let mut data = vec![0; (cycles as usize).min(1 << 16)];
+            self.read(&mut data)?;
+            self.data = Some(data);
+            return Ok(None);
+        }
+        let mut rest = [0; 35];
+        self.read(&mut rest)?;
+        let mut watched = vec![0; self.watched];
+        self.read(&mut watched)?;
+        self.steps += 1;
+        let [low, high, sreg, r @ ..] = rest;
+        Ok(Some(AvrState { pc, cycles, sp: u16::from_le_bytes([low, high]), sreg, r, watched }))
+    }
+
+    /// The whole data space at the end, once [`Simavr::step`] has returned `None`.
+    pub fn data(&self) -> Option<&[u8]> {
+        self.data.as_deref()
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<(), SimavrError> {
+        self.out.read_exact(bytes).map_err(|_| SimavrError::Cut { steps: self.steps })
+    }
+}
+
+impl Drop for Simavr {
+    fn drop(&mut self) {
+        // It may be in the middle of its trace; either way it shall not outlive us.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The compiled program, made once for each process that asks.
+fn program() -> Result<&'static Path, SimavrError> {
+    static BUILT: OnceLock<Result<(TempDir, PathBuf), String>> = OnceLock::new();
+    match BUILT.get_or_init(build) {
+        Ok((_, path)) => Ok(path),
+        Err(error) => Err(SimavrError::Build(error.clone())),
+    }
+}
+
+fn build() -> Result<(TempDir, PathBuf), String> {
+    let text = |error: std::io::Error| error.to_string();
+    let directory = tempfile::tempdir().map_err(text)?;
+    let (source, program) = (directory.path().join("trace.c"), directory.path().join("trace"));
+    std::fs::write(&source, SOURCE).map_err(text)?;
+    let mut command = Command::new("cc");
+    command.args(["-O2", "-std=gnu11", "-I/usr/include/simavr", "-o"]);
+    command.arg(&program).arg(&source).arg("-lsimavr");
+    let output = command.output().map_err(text)?;
+    if output.status.success() {
+        Ok((directory, program))
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}

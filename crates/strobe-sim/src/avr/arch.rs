@@ -1,0 +1,68 @@
+//! Which instructions a part has, and how wide its program counter is: both follow from the core and the size of its flash.
+
+use serde::Deserialize;
+
+/// Which core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+pub enum CoreKind {
+    /// AVRe: without multiplication (most ATtiny).
+    #[serde(rename = "avre")]
+    Avre,
+    /// AVRe+: with multiplication (ATmega).
+    #[serde(rename = "avre+")]
+    AvrePlus,
+}
+
+impl CoreKind {
+    /// The name as Microchip writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreKind::Avre => "AVRe",
+            CoreKind::AvrePlus => "AVRe+",
+        }
+    }
+}
+
+/// What a core can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Architecture {
+    /// MUL and its family.
+    pub multiplies: bool,
+    /// JMP and CALL; RJMP reaches all of a smaller flash.
+    pub long_jumps: bool,
+    /// ELPM and RAMPZ: the flash is larger than Z reaches.
+    pub extended_loads: bool,
+    /// EIJMP, EICALL and EIND: the program counter has 22 bits and takes three bytes of stack.
+    pub extended_jumps: bool,
+    /// What program addresses in bytes are taken modulo: the flash's size less one.
+    pub pc_mask: u32,
+}
+
+impl Architecture {
+    /// What a core with this much flash can do; the size is a power of two.
+    pub fn new(kind: CoreKind, flash_bytes: u32) -> Self {
+        Architecture {
+            multiplies: kind == CoreKind::AvrePlus,
+            long_jumps: flash_bytes > 8 << 10,
+            extended_loads: flash_bytes > 64 << 10,
+            extended_jumps: flash_bytes > 128 << 10,
+            pc_mask: flash_bytes.wrapping_sub(1),
+        }
+    }
+
+    /// Bytes of a return address on the stack.
+    pub fn pc_bytes(self) -> u16 {
+        if self.extended_jumps { 3 } else { 2 }
+    }
+}
+
+/// What a chip's maker chose when building the core in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreOptions {
+    /// Which core.
+    pub kind: CoreKind,
+    /// Bytes from one interrupt vector to the next.
+    pub vector_bytes: u32,
+    /// How many vectors there are, reset's among them.
+    pub vectors: u16,
+}

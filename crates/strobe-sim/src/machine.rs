@@ -1,0 +1,218 @@
+//! What running a board has in common on all cores, and one type for whichever a board has.
+
+use std::sync::atomic::AtomicBool;
+
+use strobe_model::Bounds;
+
+use crate::board::Board;
+use crate::bus::Bus;
+use crate::device::DeviceId;
+use crate::memory::BusFault;
+use crate::observe::Observer;
+use crate::semihost::Console;
+use crate::{avr, cortexm};
+
+/// Why a run stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop<R> {
+    /// The cycle limit.
+    Limit,
+    /// About to execute one of the addresses set with `Machine::set_stops`.
+    Address(u32),
+    /// The firmware ended itself through semihosting.
+    Exit(i32),
+    /// A fault was taken; the core stands before the handler's first instruction and can go on.
+    HardFault(Box<R>),
+    /// A fault that could not be taken (Arm: the core is locked up), or behind which there is nothing to go on with (AVR: not an
+    /// instruction).
+    Lockup(Box<R>),
+    /// The core sleeps, nothing is due, and nothing from outside can come: it sleeps for ever.
+    SleepsForever,
+    /// `--strict`: an unmodelled register was accessed.
+    Unmodelled {
+        /// The register.
+        address: u32,
+        /// The instruction.
+        pc: u32,
+    },
+    /// Somebody raised the interrupt flag (Ctrl-C).
+    Interrupted,
+}
+
+/// A fault with the state of whichever core it happened on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// On one of Arm's.
+    Arm(cortexm::FaultReport),
+    /// On an AVR.
+    Avr(avr::FaultReport),
+}
+
+impl<R> Stop<R> {
+    /// The same with another kind of report.
+    fn map<S>(self, f: impl FnOnce(R) -> S) -> Stop<S> {
+        match self {
+            Stop::Limit => Stop::Limit,
+            Stop::Address(at) => Stop::Address(at),
+            Stop::Exit(code) => Stop::Exit(code),
+            Stop::HardFault(report) => Stop::HardFault(Box::new(f(*report))),
+            Stop::Lockup(report) => Stop::Lockup(Box::new(f(*report))),
+            Stop::SleepsForever => Stop::SleepsForever,
+            Stop::Unmodelled { address, pc } => Stop::Unmodelled { address, pc },
+            Stop::Interrupted => Stop::Interrupted,
+        }
+    }
+}
+
+/// A board's core, whichever it is, with its bus and whoever watches.
+pub enum Machine<O: Observer> {
+    /// One of Arm's.
+    Arm(Box<cortexm::Machine<O>>),
+    /// An AVR.
+    Avr(Box<avr::Machine<O>>),
+}
+
+/// The same expression for either core.
+macro_rules! either {
+    ($machine:expr, $m:ident => $e:expr) => {
+        match $machine {
+            Machine::Arm($m) => $e,
+            Machine::Avr($m) => $e,
+        }
+    };
+}
+
+impl<O: Observer> Machine<O> {
+    /// The core that a board describes, at rest on the bus that was built from it.
+    pub fn new(board: &Board, bus: Bus, observer: O) -> Option<Self> {
+        if let Some(core) = board.avr_core() {
+            return Some(Machine::Avr(Box::new(avr::Machine::new(bus, &core, observer))));
+        }
+        let core = board.arm_core()?;
+        Some(Machine::Arm(Box::new(cortexm::Machine::new(bus, &core, observer))))
+    }
+
+    /// Starts from reset.
+    ///
+    /// # Errors
+    /// When there is a vector table to read and it cannot be.
+    pub fn reset(&mut self) -> Result<(), BusFault> {
+        either!(self, m => m.reset())
+    }
+
+    /// Runs until something stops it, at the latest when `limit` cycles since reset have passed or
+    /// `interrupted` is set. Can be called again after any stop but a lockup.
+    pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop<Report> {
+        match self {
+            Machine::Arm(m) => m.run(limit, interrupted).map(Report::Arm),
+            Machine::Avr(m) => m.run(limit, interrupted).map(Report::Avr),
+        }
+    }
+
+    /// Memories and devices.
+    pub fn bus(&self) -> &Bus {
+        either!(self, m => &m.bus)
+    }
+
+    /// Memories and devices.
+    pub fn bus_mut(&mut self) -> &mut Bus {
+        either!(self, m => &mut m.bus)
+    }
+
+    /// Whoever watches.
+    pub fn observer(&self) -> &O {
+        either!(self, m => &m.observer)
+    }
+
+    /// Whoever watches.
+    pub fn observer_mut(&mut self) -> &mut O {
+        either!(self, m => &mut m.observer)
+    }
+
+    /// The program counter, as a byte address.
+    pub fn pc(&self) -> u32 {
+        either!(self, m => m.cpu.pc)
+    }
+
+    /// The stack pointer: the address of what was pushed last.
+    pub fn sp(&self) -> u32 {
+        match self {
+            Machine::Arm(m) => m.cpu.msp(),
+            Machine::Avr(m) => m.stack_top(),
+        }
+    }
+
+    /// Cycles since the first reset.
+    pub fn cycles(&self) -> u64 {
+        either!(self, m => m.cycles())
+    }
+
+    /// Cycles asleep or in idle loops since the first reset.
+    pub fn asleep(&self) -> u64 {
+        either!(self, m => m.asleep())
+    }
+
+    /// Instructions retired since the first reset.
+    pub fn instructions(&self) -> u64 {
+        either!(self, m => m.instructions())
+    }
+
+    /// Cycles since reset with the models' bounds.
+    pub fn cycle_bounds(&self) -> Bounds {
+        either!(self, m => m.cycle_bounds())
+    }
+
+    /// Faults that the firmware's own handlers were started for, which only Arm's cores have.
+    pub fn handled_faults(&self) -> &[cortexm::HandledFault] {
+        match self {
+            Machine::Arm(m) => m.handled_faults(),
+            Machine::Avr(_) => &[],
+        }
+    }
+
+    /// Where what the firmware writes by semihosting goes; AVR parts have none.
+    pub fn set_console(&mut self, console: Box<dyn Console>) {
+        if let Machine::Arm(m) = self {
+            m.semihost.console = console;
+        }
+    }
+
+    /// Runs nothing as host code, where there is a compiler for the core.
+    pub fn interpret(&mut self) {
+        if let Machine::Arm(m) = self {
+            m.set_compile_after(None);
+        }
+    }
+
+    /// Tells the observer, from here on, what counts belong to which thread or handler
+    /// ([`Observer::belongs_to`]).
+    pub fn tell_apart(&mut self) {
+        either!(self, m => m.tell_apart());
+    }
+
+    /// Tells where functions begin, so that changes of function are seen exactly.
+    pub fn set_function_entries(&mut self, entries: Vec<u32>) {
+        either!(self, m => m.set_function_entries(entries));
+    }
+
+    /// Sets the addresses at which [`Machine::run`] stops before executing.
+    pub fn set_stops(&mut self, stops: Vec<u32>) {
+        either!(self, m => m.set_stops(stops));
+    }
+
+    /// Has pin edges recorded for [`Observer::pin`].
+    pub fn record_pins(&mut self, on: bool) {
+        either!(self, m => m.record_pins(on));
+    }
+
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
+    /// time passes for the core.
+    pub fn finish_sending(&mut self, limit: u64) {
+        either!(self, m => m.finish_sending(limit));
+    }
+
+    /// A byte from the host for a serial device; it is on the line from now on.
+    pub fn host_byte(&mut self, device: DeviceId, byte: u8) {
+        either!(self, m => m.host_byte(device, byte));
+    }
+}
