@@ -4,6 +4,7 @@
 //! happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash settings)
 //! raises `attention` so that the core leaves its block of decoded instructions at once.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use strobe_model::{Bounds, Cause};
@@ -161,6 +162,9 @@ pub struct Bus {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
+    /// Edges at which to stop, and those of them that have come.
+    pub(crate) stop_edges: Vec<(SignalId, bool)>,
+    pub(crate) edges_met: VecDeque<(SignalId, bool)>,
     /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
     pub expects_input: bool,
 }
@@ -226,6 +230,8 @@ impl Bus {
             frames: Vec::new(),
             edges: Vec::new(),
             record_edges: false,
+            stop_edges: Vec::new(),
+            edges_met: VecDeque::new(),
             expects_input: false,
         }
     }
@@ -507,6 +513,10 @@ impl Bus {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.record_edges {
             self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
+        }
+        if pin_changed && self.stop_edges.contains(&(id, level)) {
+            self.edges_met.push_back((id, level));
+            self.attention = true;
         }
     }
 

@@ -10,6 +10,7 @@ use crate::device::DeviceId;
 use crate::memory::BusFault;
 use crate::observe::Observer;
 use crate::semihost::Console;
+use crate::signal::SignalId;
 use crate::{avr, cortexm};
 
 /// Why a run stopped.
@@ -19,6 +20,9 @@ pub enum Stop<R> {
     Limit,
     /// About to execute one of the addresses set with `Machine::set_stops`.
     Address(u32),
+    /// One of the edges set with `Machine::set_stop_edges` has come: a pin and its level. The instruction that
+    /// was executed meanwhile has retired.
+    Edge(SignalId, bool),
     /// The firmware ended itself through semihosting.
     Exit(i32),
     /// A fault was taken; the core stands before the handler's first instruction and can go on.
@@ -54,6 +58,7 @@ impl<R> Stop<R> {
         match self {
             Stop::Limit => Stop::Limit,
             Stop::Address(at) => Stop::Address(at),
+            Stop::Edge(pin, level) => Stop::Edge(pin, level),
             Stop::Exit(code) => Stop::Exit(code),
             Stop::HardFault(report) => Stop::HardFault(Box::new(f(*report))),
             Stop::Lockup(report) => Stop::Lockup(Box::new(f(*report))),
@@ -198,6 +203,11 @@ impl<O: Observer> Machine<O> {
     /// Sets the addresses at which [`Machine::run`] stops before executing.
     pub fn set_stops(&mut self, stops: Vec<u32>) {
         either!(self, m => m.set_stops(stops));
+    }
+
+    /// Sets the edges (pin, level) at which running stops.
+    pub fn set_stop_edges(&mut self, edges: Vec<(SignalId, bool)>) {
+        self.bus_mut().stop_edges = edges;
     }
 
     /// Has pin edges recorded for [`Observer::pin`].

@@ -82,6 +82,9 @@ impl<O: Observer> Machine<O> {
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
         loop {
+            if let Some((pin, level)) = self.bus.edges_met.pop_front() {
+                return Stop::Edge(pin, level);
+            }
             if self.check || self.now >= self.horizon {
                 if interrupted.load(Ordering::Relaxed) {
                     return Stop::Interrupted;

@@ -72,9 +72,9 @@ pub(super) struct Run {
     pub instructions: u64,
     pub nanoseconds: u64,
     open: Option<Mark>,
-    from: Option<u32>,
-    to: Option<u32>,
-    until: Option<u32>,
+    from: Option<Place>,
+    to: Option<Place>,
+    until: Option<Place>,
     until_name: String,
     limit: Option<Limit>,
     default_limit: u64,
@@ -89,8 +89,9 @@ impl Run {
         mut bus: Bus,
         host: &mut dyn Host,
     ) -> Result<Self, Error> {
-        let resolve =
-            |spot: &Option<String>| spot.as_deref().map(|s| address(firmware, s)).transpose();
+        let resolve = |spot: &Option<String>| {
+            spot.as_deref().map(|s| place(firmware, board, &bus, s)).transpose()
+        };
         let (from, to, until) =
             (resolve(&settings.from)?, resolve(&settings.to)?, resolve(&settings.until)?);
         let (pins, arrivals) = marks(firmware, board, &mut bus, &settings.marks)?;
@@ -122,7 +123,9 @@ impl Run {
         }
         machine.set_function_entries(functions.iter().map(|f| f.0).collect());
         let marks = arrivals.iter().map(|a| a.address);
-        machine.set_stops(marks.chain(from).chain(to).chain(until).collect());
+        let places = || [from, to, until].into_iter().flatten();
+        machine.set_stops(marks.chain(places().filter_map(Place::address)).collect());
+        machine.set_stop_edges(places().filter_map(Place::edge).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         let (pc, sp) = (machine.pc(), machine.sp());
         let floors = super::overflow::floors(firmware, machine.bus(), sp);
@@ -175,7 +178,13 @@ impl Run {
                 }
                 Stop::Limit => {}
                 Stop::Address(at) => {
-                    if self.arrive(at) {
+                    self.note_arrival(at);
+                    if self.arrive(Place::Address(at)) {
+                        break EndReason::Reached { place: self.until_name.clone() };
+                    }
+                }
+                Stop::Edge(pin, level) => {
+                    if self.arrive(Place::Edge(pin, level)) {
                         break EndReason::Reached { place: self.until_name.clone() };
                     }
                 }
@@ -231,8 +240,8 @@ impl Run {
         self.next_limit().0 > self.machine.cycles()
     }
 
-    /// A stop address was reached; returns whether the run ends there.
-    fn arrive(&mut self, at: u32) -> bool {
+    /// A marked address was reached.
+    fn note_arrival(&mut self, at: u32) {
         let mark = self.mark();
         for arrivals in self.arrivals.iter_mut().filter(|a| a.address == at) {
             arrivals.count += 1;
@@ -240,6 +249,10 @@ impl Run {
                 arrivals.at.push((mark.cycle, mark.low, mark.high));
             }
         }
+    }
+
+    /// A place where something begins or ends was reached; returns whether the run ends there.
+    fn arrive(&mut self, at: Place) -> bool {
         // `--from X --to X` measures from each arrival to the next: it closes one window and opens another.
         if Some(at) == self.to && self.open.is_some() {
             self.close_window();
@@ -380,6 +393,53 @@ fn whose(firmware: &Firmware, bus: &Bus, only: Option<&str>) -> Whose {
     Whose::Thread { name, stack }
 }
 
+/// Where a window begins or ends, or the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the instruction there.
+    Address(u32),
+    /// At a pin's edge to this level.
+    Edge(SignalId, bool),
+}
+
+impl Place {
+    fn address(self) -> Option<u32> {
+        match self {
+            Place::Address(address) => Some(address),
+            Place::Edge(..) => None,
+        }
+    }
+
+    fn edge(self) -> Option<(SignalId, bool)> {
+        match self {
+            Place::Edge(pin, level) => Some((pin, level)),
+            Place::Address(_) => None,
+        }
+    }
+}
+
+/// The place that is named: a symbol, an address, or `PB8=1` for a pin's edge.
+fn place(firmware: &Firmware, board: &Board, bus: &Bus, spot: &str) -> Result<Place, Error> {
+    let edge = spot.split_once('=').and_then(|(name, level)| match level {
+        "0" => Some((name, false)),
+        "1" => Some((name, true)),
+        _ => None,
+    });
+    let Some((name, level)) = edge else { return address(firmware, spot).map(Place::Address) };
+    match pin(board, bus, name) {
+        (pin, None) => Err(Error::Pin { pin, board: board.name().to_owned() }),
+        (_, Some(id)) => Ok(Place::Edge(id, level)),
+    }
+}
+
+/// A pin by the board's name for it or the chip's: the latter, and the pin if there is one.
+fn pin(board: &Board, bus: &Bus, name: &str) -> (String, Option<SignalId>) {
+    let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
+    let upper = named.map_or(name, |(_, pin)| pin).to_ascii_uppercase();
+    let id = bus.signals.find(&upper).filter(|id| bus.signals.pins().any(|p| p == *id));
+    (upper, id)
+}
+
 /// The address that a symbol or number names.
 fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
     let digits = spot.strip_prefix("0x").or_else(|| spot.strip_prefix("0X"));
@@ -407,13 +467,11 @@ fn marks(
 ) -> Result<Marks, Error> {
     let (mut pins, mut arrivals) = (Vec::new(), Vec::new());
     for name in names {
-        let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
-        let upper = named.map_or(name.as_str(), |(_, pin)| pin).to_ascii_uppercase();
+        let (upper, pin) = pin(board, bus, name);
         let looks_like_pin = upper.len() >= 3
             && upper.starts_with('P')
             && upper.as_bytes()[1].is_ascii_uppercase()
             && upper[2..].bytes().all(|b| b.is_ascii_digit());
-        let pin = bus.signals.find(&upper).filter(|id| bus.signals.pins().any(|p| p == *id));
         match pin {
             Some(id) => pins.push((upper, id)),
             None => match address(firmware, name) {
