@@ -92,6 +92,18 @@ pub fn record(record: &Record) -> String {
     text(&Document { record, views: Views::of(record) }, Form::Pretty)
 }
 
+/// Two records as they are compared, as indented JSON with a newline at its end.
+pub fn comparison(a: &Record, b: &Record) -> String {
+    #[derive(Serialize)]
+    struct Comparison<'a> {
+        schema: &'static str,
+        a: Document<'a>,
+        b: Document<'a>,
+    }
+    let [a, b] = [a, b].map(|record| Document { record, views: Views::of(record) });
+    text(&Comparison { schema: "strobe-comparison/1", a, b }, Form::Pretty)
+}
+
 /// Writes a record.
 ///
 /// # Errors

@@ -6,6 +6,7 @@
 mod annotate;
 mod causes;
 mod closing;
+mod compare;
 mod cycles;
 mod exceptions;
 mod fault;
@@ -25,6 +26,7 @@ use strobe_model::{By, Record};
 
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
 pub use closing::closing;
+pub use compare::{Side, compare};
 pub use cycles::cycles;
 pub use fault::fault;
 pub use profile::profile;

@@ -12,7 +12,7 @@ use crate::chip::{self, Hertz, Memory, Said};
 use crate::exit;
 
 /// Which board.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Which {
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
     #[arg(long, value_name = "NAME|FILE")]
@@ -27,6 +27,13 @@ pub struct Which {
     /// Core clock of a chip that no board describes [default: 16MHz].
     #[arg(long, value_name = "HZ", conflicts_with = "board")]
     clock: Option<Hertz>,
+}
+
+impl Which {
+    /// The board of that name, or the one that fits the firmware.
+    pub fn named(board: Option<String>) -> Self {
+        Which { board, ..Which::default() }
+    }
 }
 
 /// A board and how it was chosen.

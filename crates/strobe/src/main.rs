@@ -5,6 +5,7 @@
 mod board;
 mod boards;
 mod chip;
+mod compare;
 mod completions;
 mod cycles;
 mod exit;
@@ -36,6 +37,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
+    Compare(compare::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Cycles(args) => cycles::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

@@ -160,23 +160,31 @@ fn annotation(
     sources: &mut Sources,
 ) -> AnnotateInput {
     let end = u32::try_from(function.end()).unwrap_or(u32::MAX);
-    let samples = &record.profile.addresses;
-    let row = |i: strobe_symbols::Instruction| {
-        let at = samples.binary_search_by_key(&i.address, |s| s.address).ok();
-        let sample = at.map(|at| &samples[at]);
-        AnnotateRow {
-            address: i.address,
-            bytes: i.encoding(),
-            text: i.to_string(),
-            source: sources.line_of(firmware, i.address),
-            count: sample.map_or(0, |s| s.count),
-            cycles: sample.map_or_else(Default::default, |s| s.cycles),
-            bounds: sample.map_or_else(Default::default, |s| s.bounds),
-        }
-    };
+    let row = |i| annotated(firmware, record, i, sources);
     AnnotateInput {
         function: function.name.clone(),
         rows: firmware.instructions(function.start..end).map(row).collect(),
         trust: Trust::clone(&record.trust),
+    }
+}
+
+/// An instruction with what the run saw of it.
+pub fn annotated(
+    firmware: &Firmware,
+    record: &Record,
+    i: strobe_symbols::Instruction,
+    sources: &mut Sources,
+) -> AnnotateRow {
+    let samples = &record.profile.addresses;
+    let at = samples.binary_search_by_key(&i.address, |s| s.address).ok();
+    let sample = at.map(|at| &samples[at]);
+    AnnotateRow {
+        address: i.address,
+        bytes: i.encoding(),
+        text: i.to_string(),
+        source: sources.line_of(firmware, i.address),
+        count: sample.map_or(0, |s| s.count),
+        cycles: sample.map_or_else(Default::default, |s| s.cycles),
+        bounds: sample.map_or_else(Default::default, |s| s.bounds),
     }
 }

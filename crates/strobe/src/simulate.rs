@@ -18,7 +18,7 @@ use crate::board::{self, Choice};
 use crate::{exit, host, input};
 
 /// How to simulate.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 #[command(next_help_heading = "Simulation")]
 pub struct Options {
     /// Which board.
@@ -30,11 +30,11 @@ pub struct Options {
     /// after 10,000 million cycles.
     #[arg(long, value_name = "WHEN")]
     until: Vec<String>,
-    /// Measure only from here on, each time it is reached (symbol or address).
-    #[arg(long, value_name = "SYMBOL")]
+    /// Measure only from here on, each time it is reached: a symbol, an address, or a pin's edge (`PB8=1`, `PB8=0`).
+    #[arg(long, value_name = "PLACE")]
     from: Option<String>,
-    /// Measure only up to here (symbol or address).
-    #[arg(long, value_name = "SYMBOL")]
+    /// Measure only up to here.
+    #[arg(long, value_name = "PLACE")]
     to: Option<String>,
     /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol. May be given several times, or
     /// with commas.
@@ -74,6 +74,20 @@ pub struct Options {
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     quiet: bool,
+}
+
+impl Options {
+    /// A run of which only so much is said; what the firmware prints is not shown.
+    pub fn of(
+        board: Option<String>,
+        from: Option<String>,
+        to: Option<String>,
+        until: Option<String>,
+    ) -> Self {
+        let until = until.into_iter().collect();
+        let board = board::Which::named(board);
+        Options { board, from, to, until, quiet: true, ..Options::default() }
+    }
 }
 
 /// What to see of threads.

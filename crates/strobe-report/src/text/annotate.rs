@@ -45,6 +45,11 @@ pub struct AnnotateRow {
 }
 
 impl AnnotateRow {
+    /// Bytes of the encoding.
+    pub(super) fn size(&self) -> u64 {
+        self.bytes.bytes().filter(u8::is_ascii_hexdigit).count() as u64 / 2
+    }
+
     fn busy(&self) -> Bounds {
         self.bounds.less(self.cycles[Cause::Asleep])
     }

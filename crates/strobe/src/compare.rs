@@ -1,0 +1,117 @@
+//! `strobe compare`: two firmwares on two boards, side by side.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use strobe_model::Record;
+use strobe_report::text::{AnnotateRow, Side};
+use strobe_symbols::Firmware;
+
+use crate::output::{self, Format};
+use crate::simulate::{self, Threads};
+use crate::source::Sources;
+use crate::{board, exit, input, run};
+
+/// Simulate two firmwares, or one on two boards, and lay them side by side: cycles, time, instructions, causes, and
+/// which instructions took them.
+///
+/// An option given once is for both; given twice, first for A and then for B.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub struct Args {
+    /// A, an ELF file.
+    a: PathBuf,
+    /// B, an ELF file.
+    b: PathBuf,
+    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
+    #[arg(long, value_name = "NAME|FILE")]
+    board: Vec<String>,
+    /// Measure only from here on, each time it is reached: a symbol, an address, or a pin's edge (`PB8=1`, `PB8=0`).
+    #[arg(long, value_name = "PLACE")]
+    from: Vec<String>,
+    /// Measure only up to here.
+    #[arg(long, value_name = "PLACE")]
+    to: Vec<String>,
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place, or when the firmware exits (`exit`).
+    #[arg(long, value_name = "WHEN")]
+    until: Vec<String>,
+    /// Instructions listed for each; 0 for all.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    top: usize,
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Write the result to a file.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+const EXAMPLE: &str = "\
+Example: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
+  strobe compare avr.elf arm.elf --board arduino-uno --board stm32f070cb \\
+      --from PD1=1 --from PB8=1 --to PD1=0 --to PB8=0 --until 10ms";
+
+/// Runs both and reports.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let sides = [one(args, 0)?, one(args, 1)?];
+    let bytes = match args.format {
+        Format::Json => {
+            let [a, b] = sides.each_ref().map(|(_, record)| record);
+            strobe_report::json::comparison(a, b).into_bytes()
+        }
+        Format::Text => {
+            let options = output::options(args.output.is_none(), false);
+            let mut sources = Sources::new(&[]);
+            let sides = sides.each_ref().map(|(firmware, record)| Side {
+                record,
+                rows: rows(firmware, record, &mut sources),
+            });
+            let mut out = Vec::new();
+            strobe_report::text::compare(&sides, args.top, &options, &mut out)?;
+            out
+        }
+    };
+    output::write(&bytes, args.output.as_deref())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs A (0) or B (1).
+fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
+    let path = [&args.a, &args.b][number];
+    let pick = |name: &str, given: &[String]| match given {
+        [] => Ok(None),
+        [both] => Ok(Some(both.clone())),
+        [_, _] => Ok(Some(given[number].clone())),
+        _ => Err(exit::usage(format!(
+            "--{name} was given {} times; there are two sides",
+            given.len()
+        ))),
+    };
+    let options = simulate::Options::of(
+        pick("board", &args.board)?,
+        pick("from", &args.from)?,
+        pick("to", &args.to)?,
+        pick("until", &args.until)?,
+    );
+    let firmware = input::firmware(path)?;
+    let choice = board::choose(&options.board, &firmware)?;
+    let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default())?;
+    if done.record.totals.cycles.likely == 0 {
+        return Err(exit::usage(format!(
+            "{}: nothing was measured: --from was never reached ({:?})",
+            path.display(),
+            done.record.window.end_reason
+        )));
+    }
+    Ok((firmware, done.record))
+}
+
+/// Every instruction that was seen to run.
+fn rows(firmware: &Firmware, record: &Record, sources: &mut Sources) -> Vec<AnnotateRow> {
+    let samples = record.profile.addresses.iter();
+    let instruction = |at: u32| firmware.instructions(at..at.saturating_add(2)).next();
+    samples
+        .filter_map(|sample| instruction(sample.address))
+        .map(|instruction| run::annotated(firmware, record, instruction, sources))
+        .collect()
+}
