@@ -6,6 +6,7 @@
 //! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a [`capture::Capture`], and
 //!   writes the first two.
 //! - [`pins`] takes widths, periods and times between edges.
+//! - [`bus`] decodes UART, SPI and I2C.
 //!
 //! ```
 //! use strobe_decode::{capture, pins};
@@ -17,5 +18,6 @@
 //! # Ok::<(), capture::Error>(())
 //! ```
 
+pub mod bus;
 pub mod capture;
 pub mod pins;
