@@ -87,6 +87,19 @@ fn a_recorded_spi_bus_decodes_to_what_sigrok_decodes() {
     assert_eq!(values(&spi::decode(&capture, lines(Some(3)), lsb), 0), theirs);
 }
 
+#[test]
+fn three_samples_to_a_bit_are_enough_for_what_sigrok_decodes() {
+    let Some(path) = recorded("stm32f105_swo_8mbaud.sr") else { return };
+    let bytes = std::fs::read(&path).unwrap();
+    let (_, capture) = captures::read(&mut Cursor::new(bytes), &Default::default()).unwrap();
+    let swo = capture.channel("SWO").unwrap();
+    let ours = uart::decode(&capture, swo, "rx", Default::default(), 3.0);
+    let theirs = hex(&sigrok(&path, "uart:rx=SWO:baudrate=8000000", "uart=rx-data"));
+    assert_eq!(theirs.len(), 7856);
+    assert_eq!(values(&ours, 0), theirs);
+    assert_eq!(baud::estimate(&capture, swo).unwrap().used, 8e6);
+}
+
 /// 115200 baud at 24 MHz.
 const BIT: f64 = 24e6 / 115_200.0;
 

@@ -4,12 +4,15 @@
 //! together.
 
 mod annotate;
+mod bus;
+mod capture;
 mod causes;
 mod closing;
 mod cycles;
 mod exceptions;
 mod fault;
 mod layout;
+mod pins;
 mod profile;
 mod series;
 mod summary;
@@ -24,9 +27,11 @@ use std::io::{self, Write};
 use strobe_model::{By, Record};
 
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
+pub use bus::{BusShow, bus};
 pub use closing::closing;
 pub use cycles::cycles;
 pub use fault::fault;
+pub use pins::pins;
 pub use profile::profile;
 pub use summary::summary;
 pub use threads::threads;

@@ -4,6 +4,8 @@
 
 mod board;
 mod boards;
+mod bus;
+mod capture;
 mod chip;
 mod completions;
 mod cycles;
@@ -11,6 +13,7 @@ mod exit;
 mod host;
 mod input;
 mod output;
+mod pins;
 mod run;
 mod simulate;
 mod source;
@@ -36,6 +39,8 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
+    Pins(pins::Args),
+    Bus(bus::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -49,6 +54,8 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Cycles(args) => cycles::run(&args),
+        Command::Pins(args) => pins::run(&args),
+        Command::Bus(args) => bus::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
