@@ -52,6 +52,8 @@ macro_rules! schema {
 
 schema!(record_schema, "strobe-record", crate::SCHEMA);
 schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
+schema!(pins_schema, "strobe-pins", crate::PINS_SCHEMA);
+schema!(bus_schema, "strobe-bus", crate::BUS_SCHEMA);
 
 /// How addresses and schema versions look, for the JSON Schemas.
 #[cfg(feature = "schema")]
@@ -66,6 +68,10 @@ mod shape {
     pub(crate) struct RecordSchema;
     /// The version of a function's cycles.
     pub(crate) struct CyclesSchema;
+    /// The version of what pins did.
+    pub(crate) struct PinsSchema;
+    /// The version of what a bus carried.
+    pub(crate) struct BusSchema;
 
     macro_rules! shape {
         ($type:ident, $schema:expr) => {
@@ -89,7 +95,9 @@ mod shape {
         CyclesSchema,
         json_schema!({ "const": format!("strobe-cycles/{}", crate::CYCLES_SCHEMA) })
     );
+    shape!(PinsSchema, json_schema!({ "const": format!("strobe-pins/{}", crate::PINS_SCHEMA) }));
+    shape!(BusSchema, json_schema!({ "const": format!("strobe-bus/{}", crate::BUS_SCHEMA) }));
 }
 
 #[cfg(feature = "schema")]
-pub(crate) use shape::{Address, CyclesSchema, RecordSchema};
+pub(crate) use shape::{Address, BusSchema, CyclesSchema, PinsSchema, RecordSchema};

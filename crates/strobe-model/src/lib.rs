@@ -5,10 +5,13 @@
 
 mod balance;
 mod bounds;
+mod bus;
 mod cause;
 mod cycles;
+mod distribution;
 mod form;
 mod only;
+mod pins;
 mod profile;
 mod record;
 mod rows;
@@ -17,8 +20,11 @@ mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
 pub use bounds::Bounds;
+pub use bus::*;
 pub use cause::{Cause, CauseCycles};
 pub use cycles::*;
+pub use distribution::{Bin, Distribution};
+pub use pins::*;
 pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, Share, TreeNode};
 pub use record::*;
 pub use rows::{By, Called, Row, Spot};

@@ -1,4 +1,4 @@
-//! The versioned forms for machines: `strobe-record/1` and `strobe-cycles/1`.
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1` and `strobe-bus/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`: flat
 //! tables worked out from it, so that a script need not. They are ignored on reading.
@@ -6,7 +6,9 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use strobe_model::{Bounds, By, CauseCycles, CyclesReport, Place, Record, Who};
+use strobe_model::{
+    Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, Record, Who,
+};
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -114,6 +116,16 @@ pub fn write(record: &Record, form: Form, out: &mut dyn Write) -> io::Result<()>
 
 /// The cycles of a function as JSON, with a newline at its end.
 pub fn cycles(report: &CyclesReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// What pins did as JSON, with a newline at its end.
+pub fn pins(report: &PinsReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// What a bus carried as JSON, with a newline at its end.
+pub fn bus(report: &BusReport, form: Form) -> String {
     text(report, form)
 }
 

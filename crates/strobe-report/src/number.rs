@@ -44,7 +44,8 @@ fn grouped_u128(n: u128) -> String {
 /// A time with four significant digits and its unit: `45.19 us`.
 pub(crate) fn time(nanoseconds: u128) -> String {
     // Rounding first: 999.96 us is 1.000 ms, not 1000 us.
-    let rounded = round_to_four_digits(nanoseconds);
+    // Whole seconds are shown in full from 1000 s on.
+    let rounded = round_to_four_digits(nanoseconds, 10_000_000_000_000);
     let (unit, name) = match rounded {
         0..1_000 => return format!("{rounded} ns"),
         1_000..1_000_000 => (1_000, "us"),
@@ -60,13 +61,43 @@ pub(crate) fn time(nanoseconds: u128) -> String {
     format!("{whole}.{fraction:0decimals$} {name}")
 }
 
-fn round_to_four_digits(n: u128) -> u128 {
-    // Whole seconds are shown in full from 1000 s on.
-    if !(10_000..10_000_000_000_000).contains(&n) {
+fn round_to_four_digits(n: u128, in_full_from: u128) -> u128 {
+    if !(10_000..in_full_from).contains(&n) {
         return n;
     }
     let step = 10u128.pow(n.ilog10() - 3);
     (n + step / 2) / step * step
+}
+
+/// A time in picoseconds with four significant digits and its unit: `41.67 ns`.
+pub(crate) fn picoseconds(ps: u64) -> String {
+    let rounded = round_to_four_digits(u128::from(ps), 10_000_000_000_000_000);
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| rounded >= *unit) else {
+        return format!("{rounded} ps");
+    };
+    let whole = rounded / unit;
+    let decimals = 4usize.saturating_sub(whole.to_string().len());
+    if decimals == 0 {
+        return format!("{} {name}", grouped_u128(whole));
+    }
+    let fraction = rounded % unit * 10u128.pow(decimals as u32) / unit;
+    format!("{whole}.{fraction:0decimals$} {name}")
+}
+
+/// A moment in picoseconds, as seconds with so many decimals: what analysers' own programs show.
+pub(crate) fn moment(ps: i64, decimals: u32) -> String {
+    let step = 10u64.pow(12 - decimals.min(12));
+    let scaled = (ps.unsigned_abs() + step / 2) / step;
+    let second = 10u64.pow(decimals.min(12));
+    let sign = if ps < 0 && scaled > 0 { "-" } else { "" };
+    format!("{sign}{}.{:0width$}", scaled / second, scaled % second, width = decimals as usize)
+}
+
+/// Millionths as a percentage: `45.0 %`.
+pub(crate) fn percent(ppm: u64) -> String {
+    let permille = (ppm + 500) / 1000;
+    format!("{}.{} %", permille / 10, permille % 10)
 }
 
 /// How long `cycles` take at `hz`; `None` if the clock stands still.
@@ -122,6 +153,23 @@ mod tests {
             "0 ns", "999 ns", "1.000 us", "45.19 us", "1.000 ms", "1.235 ms", "12.35 s", "4,000 s",
         ];
         assert_eq!(seen, wanted);
+    }
+
+    #[test]
+    fn picoseconds_find_their_unit() {
+        let seen =
+            [0, 999, 41_667, 500_000, 999_996_000, 45_187_000, 320_000_000_000].map(picoseconds);
+        let wanted = ["0 ps", "999 ps", "41.67 ns", "500.0 ns", "1.000 ms", "45.19 us", "320.0 ms"];
+        assert_eq!(seen, wanted);
+        assert!(picoseconds(u64::MAX).ends_with(" s"));
+    }
+
+    #[test]
+    fn moments_are_seconds() {
+        assert_eq!(moment(114_155_000_000, 9), "0.114155000");
+        assert_eq!(moment(-500_000, 7), "-0.0000005");
+        assert_eq!(moment(-1, 9), "0.000000000");
+        assert_eq!(percent(450_049), "45.0 %");
     }
 
     #[test]

@@ -745,3 +745,149 @@ pub(crate) fn cycles() -> Vec<(&'static str, CyclesReport)> {
         ("nothing", nothing()),
     ]
 }
+
+fn capture() -> CaptureSummary {
+    CaptureSummary {
+        file: "board.sr".into(),
+        format: "sigrok session".into(),
+        resolution_ps: 41_667,
+        resolution_inferred: true,
+        start_ps: -1_000_000,
+        duration_ps: 2_500_000_000,
+        channels: vec!["LED".into(), "RX".into()],
+    }
+}
+
+/// A pin with a late pulse, one that never changes, and a time between the two.
+pub(crate) fn pins() -> PinsReport {
+    let widths = (0..50).map(|n| 45_000_000 + n % 3 * 41_667).chain([9_000_000_000]);
+    let high = Distribution::with_histogram(widths.collect(), 41_667);
+    let led = PinStatistics {
+        pin: "LED".into(),
+        initial: PinLevel::Low,
+        rising: 51,
+        falling: 51,
+        unknown: 1,
+        high_total_ps: 1_200_000_000,
+        low_total_ps: 1_300_000_000,
+        low_ps: Distribution::of(vec![458_333, 500_000]),
+        period_ps: Distribution::of(vec![45_500_000, 46_000_000]),
+        duty_ppm: Distribution::of(vec![989_900, 990_000]),
+        jitter: Distribution::of(vec![41_667])
+            .map(|cycle_to_cycle_ps| Jitter { period_ps: 29_463, cycle_to_cycle_ps }),
+        high_ps: high,
+    };
+    let still = PinStatistics {
+        pin: "RX".into(),
+        initial: PinLevel::High,
+        rising: 0,
+        falling: 0,
+        unknown: 0,
+        high_total_ps: 2_500_000_000,
+        low_total_ps: 0,
+        high_ps: None,
+        low_ps: None,
+        period_ps: None,
+        duty_ppm: None,
+        jitter: None,
+    };
+    let interval = |times| PinInterval {
+        from: "RX falling".into(),
+        to: "LED rising".into(),
+        times_ps: Distribution::of(times),
+        unanswered: 2,
+    };
+    PinsReport {
+        schema: PINS_SCHEMA,
+        capture: capture(),
+        pins: vec![led, still],
+        intervals: vec![interval(vec![1_500_000, 1_541_667]), interval(Vec::new())],
+        notes: vec!["line 7: the file ends in the middle of a command".into()],
+    }
+}
+
+fn bus(protocol: &str, lane: &str, words: Vec<BusWord>) -> BusReport {
+    let summary = LaneSummary::of(&words, capture().duration_ps);
+    BusReport {
+        schema: BUS_SCHEMA,
+        capture: capture(),
+        protocol: protocol.into(),
+        settings: vec![BusSetting { name: "data bits".into(), value: "8".into() }],
+        lanes: vec![BusLane { name: lane.into(), pin: "RX".into(), baud: None, words, summary }],
+        transfers: Vec::new(),
+        transfer_gaps_ps: None,
+        clock_low_ps: None,
+        stretched: None,
+        fault_counts: Default::default(),
+        faults: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn words(text: &[u8]) -> Vec<BusWord> {
+    let word = |(n, byte): (i64, &u8)| BusWord {
+        start_ps: n * 90_000_000,
+        end_ps: n * 90_000_000 + 86_805_556,
+        value: u32::from(*byte),
+        kind: WordKind::Data,
+        acknowledged: None,
+        faulty: false,
+    };
+    (0..).zip(text).map(word).collect()
+}
+
+/// A serial line with two faults.
+pub(crate) fn uart() -> BusReport {
+    let mut words = words(b"Hello, serial world!\r\n");
+    words[4].faulty = true;
+    for word in &mut words[9..] {
+        (word.start_ps, word.end_ps) = (word.start_ps + 2_000_000_000, word.end_ps + 2_000_000_000);
+    }
+    let mut report = bus("uart", "rx", words);
+    report.lanes[0].baud = Some(Baud {
+        used: 115_200.0,
+        origin: BaudOrigin::NearestUsual,
+        measured: Some(115_384.6),
+        misfit: Some(0.04),
+        pulses: 7,
+        sure: false,
+    });
+    let fault = |at: i64, kind, text: &str| BusFault {
+        start_ps: at,
+        end_ps: at + 1_000_000,
+        lane: "rx".into(),
+        kind,
+        text: text.into(),
+    };
+    report.faults = vec![
+        fault(360_000_000, FaultKind::Framing, "a stop bit is low after 0x6f"),
+        fault(900_000_000, FaultKind::Glitch, "a pulse of 0.12 bits"),
+    ];
+    report.fault_counts = report.faults.iter().map(|f| (f.kind, 1)).collect();
+    report
+}
+
+/// Two transfers of I2C, one to nobody.
+pub(crate) fn i2c() -> BusReport {
+    let mut words = words(&[0xa0, 0x12, 0x41, 0x90]);
+    for (word, acknowledged) in words.iter_mut().zip([true, true, false, false]) {
+        word.acknowledged = Some(acknowledged);
+    }
+    (words[0].kind, words[3].kind) = (WordKind::Address, WordKind::Address);
+    let mut report = bus("i2c", "i2c", words);
+    let transfer = |first, words, address| BusTransfer {
+        start_ps: first as i64 * 90_000_000 - 1_000_000,
+        end_ps: (first + words) as i64 * 90_000_000 - 2_000_000,
+        first,
+        words,
+        address: Some(address),
+        read: Some(false),
+        whole: true,
+    };
+    report.transfers = vec![transfer(0, 3, 0x50), transfer(3, 1, 0x48)];
+    report.transfer_gaps_ps = Distribution::of(vec![1_000_000]);
+    report.clock_low_ps = Distribution::of(vec![5_000_000, 5_000_000, 19_000_000]);
+    let (count, total_ps, longest_ps) = (1, 14_000_000, 14_000_000);
+    report.stretched = Some(Stretched { count, total_ps, longest_ps });
+    report
+}

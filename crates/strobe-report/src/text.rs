@@ -4,6 +4,8 @@
 //! together.
 
 mod annotate;
+mod bus;
+mod capture;
 mod causes;
 mod closing;
 mod compare;
@@ -11,6 +13,7 @@ mod cycles;
 mod exceptions;
 mod fault;
 mod layout;
+mod pins;
 mod profile;
 mod series;
 mod summary;
@@ -25,10 +28,12 @@ use std::io::{self, Write};
 use strobe_model::{By, Record};
 
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
+pub use bus::{BusShow, bus};
 pub use closing::closing;
 pub use compare::{Side, compare};
 pub use cycles::cycles;
 pub use fault::fault;
+pub use pins::pins;
 pub use profile::profile;
 pub use summary::summary;
 pub use threads::threads;

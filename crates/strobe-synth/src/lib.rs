@@ -1,4 +1,5 @@
-//! Builds test inputs: Thumb and AVR instructions, whole instruction sequences, and ELF files, sound or deliberately broken.
+//! Builds test inputs: Thumb and AVR instructions, whole instruction sequences, ELF files and signals, sound or deliberately
+//! broken.
 //!
 //! A test that builds its input with the code under test proves nothing, so this crate shares no table and no layout with
 //! the simulator's decoder or the ELF reader, and depends on neither. It must not know either side's types.
@@ -9,6 +10,7 @@
 //! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
 //! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of them.
 //! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
+//! - [`UartWave`], [`SpiWave`] and [`I2cWave`] send bytes over lines, with faults on request.
 //!
 //! ```
 //! use strobe_synth::{Options, Sequence};
@@ -25,6 +27,7 @@ mod insn;
 mod rng;
 mod sequence;
 mod text;
+mod wave;
 mod wide;
 
 pub use asm::{Assembler, Label, Value};
@@ -37,4 +40,5 @@ pub use insn::{
 };
 pub use rng::Rng;
 pub use sequence::{Core, Options, Sequence};
+pub use wave::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 pub use wide::{Extension as WideExtension, Form as WideForm, Wide, forms as wide_forms};

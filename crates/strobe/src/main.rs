@@ -4,6 +4,8 @@
 
 mod board;
 mod boards;
+mod bus;
+mod capture;
 mod chip;
 mod compare;
 mod completions;
@@ -12,6 +14,7 @@ mod exit;
 mod host;
 mod input;
 mod output;
+mod pins;
 mod run;
 mod simulate;
 mod source;
@@ -38,6 +41,8 @@ enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
     Compare(compare::Args),
+    Pins(pins::Args),
+    Bus(bus::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -52,6 +57,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Cycles(args) => cycles::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Pins(args) => pins::run(&args),
+        Command::Bus(args) => bus::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

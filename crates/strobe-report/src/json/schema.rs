@@ -4,9 +4,9 @@ use std::path::Path;
 
 use schemars::Schema;
 use serde_json::Value;
-use strobe_model::CyclesReport;
+use strobe_model::{BusReport, CyclesReport, PinsReport};
 
-use super::{Document, Form, cycles, write};
+use super::{Document, Form, bus, cycles, pins, write};
 use crate::samples;
 
 /// A schema with a reference to its meta-schema, as it is committed.
@@ -50,6 +50,24 @@ fn cycles_match_the_committed_schema() {
     for (name, report) in samples::cycles() {
         let value = serde_json::from_str(&cycles(&report, Form::Pretty)).unwrap();
         check(&value, schema.as_value(), schema.as_value(), name);
+    }
+}
+
+#[test]
+fn pins_match_the_committed_schema() {
+    let schema = schemars::schema_for!(PinsReport);
+    committed("pins-1.json", &schema);
+    let value = serde_json::from_str(&pins(&samples::pins(), Form::Pretty)).unwrap();
+    check(&value, schema.as_value(), schema.as_value(), "pins");
+}
+
+#[test]
+fn buses_match_the_committed_schema() {
+    let schema = schemars::schema_for!(BusReport);
+    committed("bus-1.json", &schema);
+    for report in [samples::uart(), samples::i2c()] {
+        let value = serde_json::from_str(&bus(&report, Form::Pretty)).unwrap();
+        check(&value, schema.as_value(), schema.as_value(), &report.protocol);
     }
 }
 

@@ -190,3 +190,18 @@ fn the_table_adds_up() {
         assert_eq!(above, below, "{text}");
     }
 }
+
+#[test]
+fn pins_of_a_capture() {
+    insta::assert_snapshot!(text(|out| pins(&samples::pins(), &options(100), out)));
+}
+
+#[test]
+fn buses_of_a_capture() {
+    let show = BusShow::default();
+    insta::assert_snapshot!(text(|out| bus(&samples::uart(), &show, &options(100), out)));
+    insta::assert_snapshot!(text(|out| bus(&samples::i2c(), &show, &options(100), out)));
+    let errors = BusShow { errors_only: true };
+    let short = text(|out| bus(&samples::uart(), &errors, &options(100), out));
+    assert!(short.contains("stop bit is low") && !short.contains("words\n"), "{short}");
+}

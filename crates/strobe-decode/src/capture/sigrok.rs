@@ -1,0 +1,382 @@
+//! sigrok sessions (`.sr`): a zip file of `version`, an INI file `metadata`, and the samples in `logic-1-1`, `logic-1-2`, ...
+//! (<https://sigrok.org/wiki/File_format:Sigrok/v2>). Version 1 has them in one member, `logic-1`.
+
+use std::io::{Cursor, Read, Seek, Write};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+
+use super::build::Builder;
+use super::{Capture, Edge, Error, Level, Options, Place, Tick, parse_frequency};
+
+/// The most that `metadata` may have; real ones have a few hundred bytes.
+const MAX_METADATA_BYTES: u64 = 1 << 20;
+
+/// The most channels: 64 bytes for each sample.
+const MAX_CHANNELS: usize = 512;
+
+/// What sigrok puts in one member.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// The most samples that are written, in bytes before packing.
+const MAX_WRITTEN_BYTES: u64 = 4 << 30;
+
+const DAMAGED: &str = "the file is damaged; record or export it again";
+
+/// Reads a session. Samples are unpacked as a stream and not kept.
+///
+/// # Errors
+/// What is no zip file or no session, samples that do not fit `metadata`, and more than the options allow.
+pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture, Error> {
+    let mut archive = ZipArchive::new(input).map_err(|e| zip_error("", 0, e))?;
+    let version = text(&mut archive, "version")?;
+    if !matches!(version.trim(), "1" | "2") {
+        let what =
+            format!("session version `{}` where 1 and 2 are known", version.trim().escape_debug());
+        return Err(Error::in_member("version", 0, what, "save it again with a current sigrok"));
+    }
+    let metadata = Metadata::parse(&text(&mut archive, "metadata")?)?;
+    let members = metadata.members(&archive)?;
+    let mut builder = Builder::new(options.max_edges);
+    for (name, _) in &metadata.probes {
+        builder.channel(name.clone());
+    }
+    let tick = options.clock.or(metadata.clock).ok_or(Error::NoClock("metadata (samplerate)"))?;
+    let mut samples = Samples::new(builder, &metadata, options.max_sample_bytes);
+    for name in &members {
+        samples.member(&mut archive, name)?;
+    }
+    let Samples { builder, at, .. } = samples;
+    let mut notes = Vec::new();
+    if at == 0 {
+        notes.push("the session holds no samples".to_owned());
+    }
+    if metadata.analog {
+        notes.push("analogue channels were left out".to_owned());
+    }
+    Ok(Capture {
+        tick,
+        resolution: tick,
+        resolution_inferred: false,
+        start: 0,
+        end: at.saturating_sub(1),
+        channels: builder.finish(),
+        notes,
+    })
+}
+
+fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(io)
+            if io.kind() != std::io::ErrorKind::InvalidData
+                && io.kind() != std::io::ErrorKind::UnexpectedEof
+                && io.kind() != std::io::ErrorKind::InvalidInput
+                && io.kind() != std::io::ErrorKind::Other =>
+        {
+            Error::Io(io)
+        }
+        error if member.is_empty() => {
+            Error::in_file(format!("no whole zip file: {error}"), DAMAGED)
+        }
+        error => Error::in_member(member, offset, error.to_string(), DAMAGED),
+    }
+}
+
+/// A small member as text.
+fn text<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<String, Error> {
+    let member = archive.by_name(name).map_err(|e| match e {
+        ZipError::FileNotFound => {
+            Error::in_file(format!("no member `{name}`"), "this zip file is no sigrok session")
+        }
+        e => zip_error(name, 0, e),
+    })?;
+    let mut bytes = Vec::new();
+    let read = member.take(MAX_METADATA_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|e| zip_error(name, bytes.len() as u64, e.into()))?;
+    if bytes.len() as u64 > MAX_METADATA_BYTES {
+        let what = format!("more than {MAX_METADATA_BYTES} bytes");
+        return Err(Error::in_member(name, MAX_METADATA_BYTES, what, DAMAGED));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What `metadata` says of the first device.
+struct Metadata {
+    file: String,
+    clock: Option<Tick>,
+    unit_bytes: usize,
+    /// The recorded channels: name and bit.
+    probes: Vec<(String, usize)>,
+    analog: bool,
+}
+
+impl Metadata {
+    fn parse(text: &str) -> Result<Metadata, Error> {
+        let bad = |what: String| {
+            Error::in_member(
+                "metadata",
+                0,
+                what,
+                "is the session made by hand? metadata must fit the samples",
+            )
+        };
+        let mut section = String::new();
+        let (mut file, mut rate, mut unit, mut total) = ("logic-1".to_owned(), None, None, None);
+        let (mut probes, mut analog) = (Vec::new(), false);
+        for line in text.lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']').to_owned();
+            }
+            let Some((key, value)) = line.split_once('=').filter(|_| section == "device 1") else {
+                continue;
+            };
+            let (key, value) = (key.trim(), value.trim());
+            let number = || {
+                value.parse::<usize>().map_err(|_| bad(format!("`{key}` is `{value}`, no number")))
+            };
+            match key {
+                "capturefile" => file = value.to_owned(),
+                "samplerate" => rate = Some(value.to_owned()),
+                "unitsize" => unit = Some(number()?),
+                "total probes" => total = Some(number()?),
+                "total analog" => analog = number()? > 0,
+                _ => {
+                    if let Some(Ok(n)) = key.strip_prefix("probe").map(str::parse::<usize>) {
+                        probes.push((n, value.to_owned()));
+                    }
+                }
+            }
+        }
+        let clock = match &rate {
+            None => None,
+            Some(rate) => Some(
+                parse_frequency(rate)
+                    .and_then(Tick::from_hz)
+                    .ok_or_else(|| bad(format!("`samplerate` is `{rate}`, no frequency")))?,
+            ),
+        };
+        let named = probes.iter().map(|(n, _)| *n).max().unwrap_or(0);
+        let total = total.unwrap_or(named);
+        let unit_bytes = unit.unwrap_or(total.div_ceil(8));
+        if total == 0 || total > MAX_CHANNELS || named > total {
+            return Err(bad(format!(
+                "{total} probes, of which number {named} has a name; 1 to {MAX_CHANNELS} can be"
+            )));
+        }
+        if unit_bytes == 0 || unit_bytes > MAX_CHANNELS / 8 || total > unit_bytes * 8 {
+            return Err(bad(format!(
+                "{total} probes do not fit samples of {unit_bytes} bytes (unitsize)"
+            )));
+        }
+        // Those without a name were not recorded; where none has one, all were.
+        probes.sort();
+        probes.dedup_by_key(|(n, _)| *n);
+        let named = probes.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| (name, n - 1));
+        let mut probes: Vec<(String, usize)> = named.collect();
+        if probes.is_empty() {
+            probes = (0..total).map(|n| (n.to_string(), n)).collect();
+        }
+        Ok(Metadata { file, clock, unit_bytes, probes, analog })
+    }
+
+    /// The members with samples, in order.
+    fn members<R: Read + Seek>(&self, archive: &ZipArchive<R>) -> Result<Vec<String>, Error> {
+        if archive.index_for_name(&self.file).is_some() {
+            return Ok(vec![self.file.clone()]);
+        }
+        let name = |n: usize| format!("{}-{n}", self.file);
+        let present = |n: &usize| archive.index_for_name(&name(*n)).is_some();
+        let found: Vec<String> = (1..).take_while(present).map(name).collect();
+        let prefix = format!("{}-", self.file);
+        let numbered =
+            |member: &str| member.strip_prefix(&prefix).is_some_and(|n| n.parse::<usize>().is_ok());
+        let all = archive.file_names().flatten().filter(|member| numbered(member)).count();
+        if all > found.len() {
+            let what = format!("member {} is missing, and others follow", name(found.len() + 1));
+            return Err(Error::in_file(what, DAMAGED));
+        }
+        Ok(found)
+    }
+}
+
+/// Samples on their way to edges.
+struct Samples {
+    builder: Builder,
+    unit_bytes: usize,
+    /// Of each channel.
+    bits: Vec<usize>,
+    last: Vec<u8>,
+    /// The number of the next sample.
+    at: u64,
+    bytes: u64,
+    max_bytes: u64,
+}
+
+impl Samples {
+    fn new(builder: Builder, metadata: &Metadata, max_bytes: u64) -> Self {
+        let unit_bytes = metadata.unit_bytes;
+        let bits = metadata.probes.iter().map(|(_, bit)| *bit).collect();
+        Samples { builder, unit_bytes, bits, last: vec![0; unit_bytes], at: 0, bytes: 0, max_bytes }
+    }
+
+    fn member<R: Read + Seek>(
+        &mut self,
+        archive: &mut ZipArchive<R>,
+        name: &str,
+    ) -> Result<(), Error> {
+        let mut member = archive.by_name(name).map_err(|e| zip_error(name, 0, e))?;
+        let mut buffer = vec![0; 65_536 / self.unit_bytes * self.unit_bytes];
+        let (mut filled, mut offset) = (0, 0u64);
+        loop {
+            let n = member.read(&mut buffer[filled..]);
+            let n = n.map_err(|e| zip_error(name, offset + filled as u64, e.into()))?;
+            if n == 0 {
+                break;
+            }
+            self.bytes += n as u64;
+            if self.bytes > self.max_bytes {
+                let what = format!("more than {} bytes of samples", self.max_bytes);
+                return Err(Error::in_member(
+                    name,
+                    offset,
+                    what,
+                    "cut the recording into pieces (sigrok-cli --time)",
+                ));
+            }
+            filled += n;
+            let whole = filled / self.unit_bytes * self.unit_bytes;
+            self.samples(&buffer[..whole], name, offset)?;
+            buffer.copy_within(whole..filled, 0);
+            filled -= whole;
+            offset += whole as u64;
+        }
+        if filled > 0 {
+            let what = format!(
+                "{} bytes are no whole number of samples of {} bytes (unitsize)",
+                offset + filled as u64,
+                self.unit_bytes
+            );
+            return Err(Error::in_member(
+                name,
+                offset,
+                what,
+                "the file is cut short or metadata is wrong",
+            ));
+        }
+        Ok(())
+    }
+
+    fn samples(&mut self, bytes: &[u8], name: &str, offset: u64) -> Result<(), Error> {
+        let unit = self.unit_bytes;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            // Most samples are as the one before.
+            let same =
+                rest.chunks_exact(unit).take_while(|s| *s == self.last && self.at > 0).count();
+            self.at += same as u64;
+            rest = &rest[same * unit..];
+            let Some(sample) = rest.get(..unit) else { break };
+            if self.at > Edge::MAX_TICK {
+                return Err(Error::in_member(name, offset, "too many samples", DAMAGED));
+            }
+            for (channel, &at) in self.bits.iter().enumerate() {
+                let bit = |bytes: &[u8]| bytes[at / 8] >> (at % 8) & 1 != 0;
+                let level = bit(sample);
+                if self.at == 0 || level != bit(&self.last) {
+                    let done = bytes.len() - rest.len();
+                    let place = || Place::Member(name.to_owned(), offset + done as u64);
+                    self.builder.set(channel, self.at, Level::of(level), place)?;
+                }
+            }
+            self.last.copy_from_slice(sample);
+            self.at += 1;
+            rest = &rest[unit..];
+        }
+        Ok(())
+    }
+}
+
+/// Writes a session, with a sample for each tick of the capture's resolution, and gives it as bytes, because a zip
+/// file is not written from front to back. What is not known is written as low; the notes say so.
+///
+/// # Errors
+/// Time bases that are no whole number of hertz, and captures too long for samples.
+pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
+    let advice = "write a VCD file instead";
+    let refuse = |why: &str| Error::Unwritable(format!("{why}; {advice}"));
+    let hz = capture
+        .resolution
+        .hz()
+        .ok_or_else(|| refuse("the sampling clock is no whole number of hertz"))?;
+    if capture.channels.is_empty() || capture.channels.len() > MAX_CHANNELS {
+        return Err(refuse("a session needs 1 to 512 channels"));
+    }
+    let unit = capture.channels.len().div_ceil(8);
+    let sample = |at: u64| capture.tick.convert(at, capture.resolution);
+    let total = sample(capture.end).and_then(|n| n.checked_add(1));
+    let total =
+        total.filter(|n| n.checked_mul(unit as u64).is_some_and(|b| b <= MAX_WRITTEN_BYTES));
+    let total = total.ok_or_else(|| refuse("more than 4 GiB of samples"))?;
+
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let mut put = |name: &str, bytes: &[u8]| -> Result<(), Error> {
+        // Without a date: the same capture gives the same bytes.
+        let options = SimpleFileOptions::default();
+        zip.start_file(name, options).map_err(|e| zip_error(name, 0, e))?;
+        Ok(zip.write_all(bytes)?)
+    };
+    put("version", b"2")?;
+    put("metadata", metadata(capture, hz, unit).as_bytes())?;
+    let mut chunk = Vec::new();
+    let mut number = 0;
+    let mut now = vec![0u8; unit];
+    let mut unknown =
+        capture.channels.iter().filter(|c| c.initial == Level::Unknown).count() as u64;
+    for (n, channel) in capture.channels.iter().enumerate() {
+        now[n / 8] |= u8::from(channel.initial.is_high()) << (n % 8);
+    }
+    let mut at = 0;
+    let mut fill = |now: &[u8], from: &mut u64, to: u64| -> Result<(), Error> {
+        while *from < to {
+            let room = ((CHUNK_BYTES / unit - chunk.len() / unit) as u64).min(to - *from);
+            (0..room).for_each(|_| chunk.extend_from_slice(now));
+            *from += room;
+            if chunk.len() / unit >= CHUNK_BYTES / unit || *from == total {
+                number += 1;
+                put(&format!("logic-1-{number}"), &chunk)?;
+                chunk.clear();
+            }
+        }
+        Ok(())
+    };
+    for (tick, channel, level) in super::vcd::changes(&capture.channels) {
+        fill(&now, &mut at, sample(tick).unwrap_or(total).min(total))?;
+        unknown += u64::from(level == Level::Unknown);
+        let bit = 1 << (channel % 8);
+        now[channel / 8] = now[channel / 8] & !bit | if level.is_high() { bit } else { 0 };
+    }
+    fill(&now, &mut at, total)?;
+    let bytes = zip.finish().map_err(|e| zip_error("", 0, e))?.into_inner();
+    let notes = match unknown {
+        0 => Vec::new(),
+        n => vec![format!(
+            "a session knows low and high only: {n} stretches of unknown level were written as low"
+        )],
+    };
+    Ok((bytes, notes))
+}
+
+fn metadata(capture: &Capture, hz: u64, unit: usize) -> String {
+    let n = capture.channels.len();
+    let mut text = format!(
+        "[global]\nsigrok version=0.5.2\n\n[device 1]\ncapturefile=logic-1\ntotal probes={n}\n\
+         samplerate={hz} Hz\ntotal analog=0\n"
+    );
+    for (n, channel) in capture.channels.iter().enumerate() {
+        let name: String =
+            channel.name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        text += &format!("probe{}={name}\n", n + 1);
+    }
+    text + &format!("unitsize={unit}\n")
+}

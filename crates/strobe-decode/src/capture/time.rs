@@ -1,0 +1,145 @@
+//! Time bases as exact fractions: 1/24,000,000 s is no whole number of picoseconds.
+
+/// A length of time as an exact fraction of a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tick {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Tick {
+    /// `numerator / denominator` seconds; `None` where one of them is 0.
+    pub fn new(numerator: u64, denominator: u64) -> Option<Tick> {
+        if numerator == 0 || denominator == 0 {
+            return None;
+        }
+        let divisor = gcd(numerator, denominator);
+        Some(Tick { numerator: numerator / divisor, denominator: denominator / divisor })
+    }
+
+    /// The period of a clock.
+    pub fn from_hz(hz: u64) -> Option<Tick> {
+        Tick::new(1, hz)
+    }
+
+    /// A decimal fraction of a second: `10^-decimals` s, at most 18 decimals.
+    pub(super) fn decimal(decimals: u32) -> Tick {
+        Tick { numerator: 1, denominator: 10u64.pow(decimals.min(18)) }
+    }
+
+    /// Numerator and denominator, in lowest terms.
+    pub fn fraction(self) -> (u64, u64) {
+        (self.numerator, self.denominator)
+    }
+
+    /// The frequency, if it is a whole number of hertz.
+    pub fn hz(self) -> Option<u64> {
+        (self.numerator == 1).then_some(self.denominator)
+    }
+
+    /// How many picoseconds so many ticks are, to the nearest.
+    pub fn ps(self, ticks: u128) -> u128 {
+        let ticks = ticks.saturating_mul(u128::from(self.numerator));
+        let (whole, rest) =
+            (ticks / u128::from(self.denominator), ticks % u128::from(self.denominator));
+        let second = 1_000_000_000_000u128;
+        let half = u128::from(self.denominator) / 2;
+        let rest = (rest * second + half) / u128::from(self.denominator);
+        whole.saturating_mul(second).saturating_add(rest)
+    }
+
+    /// How many of `other` so many ticks are, to the nearest; `None` if that is more than fits.
+    pub(super) fn convert(self, ticks: u64, other: Tick) -> Option<u64> {
+        let up = u128::from(self.numerator).checked_mul(u128::from(other.denominator))?;
+        let down = u128::from(self.denominator).checked_mul(u128::from(other.numerator))?;
+        let product = u128::from(ticks).checked_mul(up)?;
+        u64::try_from(product.checked_add(down / 2)? / down).ok()
+    }
+
+    /// So many ticks as one; `None` if that is more than fits.
+    pub(super) fn times(self, n: u64) -> Option<Tick> {
+        let divisor = gcd(n, self.denominator);
+        let numerator = self.numerator.checked_mul(n / divisor.max(1))?;
+        Tick::new(numerator, self.denominator / divisor.max(1))
+    }
+
+    /// Whether it is longer than another one.
+    pub fn is_longer_than(self, other: Tick) -> bool {
+        u128::from(self.numerator) * u128::from(other.denominator)
+            > u128::from(other.numerator) * u128::from(self.denominator)
+    }
+}
+
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// A frequency as people and sigrok write it: `24MHz`, `12.5 MHz`, `200k`, `1000000`. Sigrok writes `mHz` for megahertz,
+/// so case says nothing.
+///
+/// `None` when it is none, 0, or no whole number of hertz.
+pub fn parse_frequency(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let text = text.strip_suffix("hz").unwrap_or(&text).trim_end();
+    let (digits, unit) = match text.char_indices().last()? {
+        (at, 'k') => (&text[..at], 1_000u64),
+        (at, 'm') => (&text[..at], 1_000_000),
+        (at, 'g') => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let (whole, fraction) = digits.trim().split_once('.').unwrap_or((digits.trim(), ""));
+    let number = |text: &str| -> Option<u64> {
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if digits { text.parse().ok() } else { None }
+    };
+    let mut hz = number(whole)?.checked_mul(unit)?;
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        let scale = 10u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        let part = number(fraction)?.checked_mul(unit)?;
+        if !part.is_multiple_of(scale) {
+            return None;
+        }
+        hz = hz.checked_add(part / scale)?;
+    }
+    (hz > 0).then_some(hz)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_are_read_as_people_write_them() {
+        let cases = [
+            ("24 MHz", Some(24_000_000)),
+            ("2 mHz", Some(2_000_000)),
+            ("12.5MHz", Some(12_500_000)),
+            ("200k", Some(200_000)),
+            ("1000000", Some(1_000_000)),
+            ("1.5 Hz", None),
+            ("0", None),
+            ("-3", None),
+            ("", None),
+            ("MHz", None),
+            ("99999999999 GHz", None),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(parse_frequency(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn thirds_of_microseconds_stay_exact() {
+        let tick = Tick::from_hz(24_000_000).unwrap();
+        assert_eq!(tick.ps(24_000_000), 1_000_000_000_000);
+        assert_eq!(tick.ps(1), 41_667);
+        assert_eq!(tick.convert(24, Tick::decimal(9)), Some(1000));
+        assert_eq!(Tick::decimal(9).convert(1000, tick), Some(24));
+        assert_eq!(Tick::decimal(9).times(500), Tick::from_hz(2_000_000));
+    }
+}

@@ -1,0 +1,402 @@
+//! VCD, the value change dump of IEEE 1364-2005 section 18, as simulators and logic analysers write it.
+//!
+//! Commands come from the `vcd` crate one by one; its header parser is not used, because scopes nested without end
+//! would nest calls without end.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Read, Write};
+
+use vcd::{Command, IdCode, ParseError, ReferenceIndex, TimescaleUnit, Value, VarType};
+
+use super::build::Builder;
+use super::{Capture, Channel, Edge, Error, Level, Options, Place, Tick, resolution};
+
+/// The most that one command may have: a comment without end would be kept whole.
+const MAX_COMMAND_BYTES: usize = 1 << 20;
+
+/// The most lines of one variable, and of all.
+const MAX_BITS: u32 = 128;
+const MAX_CHANNELS: usize = 4096;
+
+/// Scopes within scopes; names grow with them.
+const MAX_DEPTH: usize = 64;
+
+const ADVICE: &str = "is the file damaged? gtkwave or sigrok-cli may still read it";
+
+/// Reads a VCD file from the beginning, as a stream. Variables of several bits become one channel for each bit, reals and
+/// strings are left out with a note, `x` and `z` are [`Level::Unknown`]. What lies behind a time that goes backwards or a
+/// command cut short is not read, with a note.
+///
+/// # Errors
+/// What is no VCD, has no timescale (unless the options give the clock) or too many edges.
+pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Error> {
+    Reader::new(options).run(input)
+}
+
+struct Reader {
+    builder: Builder,
+    /// Channels of a variable, most significant bit first.
+    variables: HashMap<IdCode, Vec<Vec<usize>>>,
+    scopes: Vec<String>,
+    timescale: Option<Tick>,
+    /// The sampling clock, from a comment of the program that wrote the file.
+    sampled_at: Option<Tick>,
+    /// The file's first time.
+    start: Option<u64>,
+    now: u64,
+    left_out: u64,
+    unknown: Option<(u64, u64)>,
+    notes: Vec<String>,
+}
+
+impl Reader {
+    fn new(options: &Options) -> Self {
+        Reader {
+            builder: Builder::new(options.max_edges),
+            variables: HashMap::new(),
+            scopes: Vec::new(),
+            timescale: options.clock,
+            sampled_at: None,
+            start: None,
+            now: 0,
+            left_out: 0,
+            unknown: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn run<R: BufRead>(mut self, input: &mut R) -> Result<Capture, Error> {
+        // A last command without an end of line is whole all the same.
+        let input = Guard { inner: input.chain(&b"\n"[..]), left: MAX_COMMAND_BYTES };
+        let mut parser = vcd::Parser::new(input);
+        loop {
+            parser.reader().left = MAX_COMMAND_BYTES;
+            let command = match parser.next() {
+                None => break,
+                Some(Ok(command)) => command,
+                Some(Err(error)) => {
+                    self.refused(error, parser.line())?;
+                    break;
+                }
+            };
+            if !self.command(command, parser.line())? {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    /// A file that ends in the middle of something is read as far as it goes.
+    fn refused(&mut self, error: io::Error, line: u64) -> Result<(), Error> {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            let what = format!("line {line}: the file ends in the middle of a command");
+            self.notes.push(format!("{what}; was the recording stopped by force?"));
+            return Ok(());
+        }
+        let Some(parse) = error.get_ref().and_then(|e| e.downcast_ref::<ParseError>()) else {
+            return Err(match error.get_ref().is_some_and(|e| e.is::<TooLong>()) {
+                true => Error::at_line(
+                    line,
+                    format!("a command of more than {MAX_COMMAND_BYTES} bytes"),
+                    ADVICE,
+                ),
+                false => error.into(),
+            });
+        };
+        Err(Error::at_line(parse.line(), parse.kind().to_string(), ADVICE))
+    }
+
+    /// Takes a command; says whether to go on.
+    fn command(&mut self, command: Command, line: u64) -> Result<bool, Error> {
+        match command {
+            Command::Timescale(quantity, unit) => {
+                let tick = Tick::new(u64::from(quantity), unit.divisor());
+                let tick = tick.ok_or_else(|| Error::at_line(line, "a timescale of 0", ADVICE))?;
+                self.timescale = self.timescale.or(Some(tick));
+            }
+            Command::Comment(text) => self.sampled_at = self.sampled_at.or(rate_in(&text)),
+            Command::ScopeDef(_, name) => {
+                if self.scopes.len() == MAX_DEPTH {
+                    let what = format!("more than {MAX_DEPTH} scopes within each other");
+                    return Err(Error::at_line(line, what, ADVICE));
+                }
+                self.scopes.push(name);
+            }
+            Command::Upscope => {
+                self.scopes.pop();
+            }
+            Command::VarDef(kind, bits, id, name, index) => {
+                let index = index.as_ref();
+                self.variable(Var { kind, bits, id, name, index }, line)?;
+            }
+            Command::Timestamp(at) => return self.time(at, line),
+            Command::ChangeScalar(id, value) => {
+                self.change(id, &[value], line)?;
+            }
+            Command::ChangeVector(id, value) => {
+                // Shorter values are extended on the left (18.2.1): with x and z, otherwise with 0.
+                let fill = match value.get(0) {
+                    Some(value @ (Value::X | Value::Z)) => value,
+                    _ => Value::V0,
+                };
+                let bits = self
+                    .variables
+                    .get(&id)
+                    .map_or(0, |v| v.iter().map(Vec::len).max().unwrap_or(0));
+                let missing = bits.saturating_sub(value.len());
+                let extra = value.len().saturating_sub(bits);
+                let values = std::iter::repeat_n(fill, missing).chain(value.iter().skip(extra));
+                self.change(id, &values.collect::<Vec<_>>(), line)?;
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn variable(&mut self, var: Var, line: u64) -> Result<(), Error> {
+        let wide = var.bits == 0 || var.bits > MAX_BITS;
+        if wide || matches!(var.kind, VarType::Real | VarType::String) {
+            self.left_out += 1;
+            self.variables.entry(var.id).or_default();
+            return Ok(());
+        }
+        if self.builder.len() + var.bits as usize > MAX_CHANNELS {
+            let what = format!("more than {MAX_CHANNELS} lines");
+            return Err(Error::at_line(line, what, "export fewer of them"));
+        }
+        // The outermost scope is the test bench or the program that wrote the file, and says nothing.
+        let inner = self.scopes.get(1..).unwrap_or_default();
+        let parts = inner.iter().map(String::as_str).chain([var.name.as_str()]);
+        let full = parts.collect::<Vec<_>>().join(".");
+        let channels = (0..var.bits).rev().map(|bit| {
+            let name = match (var.bits, var.index) {
+                (1, None) => full.clone(),
+                (_, Some(ReferenceIndex::BitSelect(n))) => format!("{full}[{n}]"),
+                (_, Some(ReferenceIndex::Range(msb, lsb))) if msb < lsb => {
+                    format!("{full}[{}]", i64::from(*lsb) - i64::from(bit))
+                }
+                (_, Some(ReferenceIndex::Range(_, lsb))) => {
+                    format!("{full}[{}]", i64::from(*lsb) + i64::from(bit))
+                }
+                (_, None) => format!("{full}[{bit}]"),
+            };
+            self.builder.channel(name)
+        });
+        let channels = channels.collect();
+        self.variables.entry(var.id).or_default().push(channels);
+        Ok(())
+    }
+
+    fn time(&mut self, at: u64, line: u64) -> Result<bool, Error> {
+        let start = *self.start.get_or_insert(at);
+        if at < start + self.now {
+            self.notes.push(format!(
+                "line {line}: time goes back from {} to {at}; what follows was not read",
+                start + self.now
+            ));
+            return Ok(false);
+        }
+        if at > Edge::MAX_TICK {
+            return Err(Error::at_line(line, format!("time {at} is too large"), ADVICE));
+        }
+        self.now = at - start;
+        Ok(true)
+    }
+
+    fn change(&mut self, id: IdCode, values: &[Value], line: u64) -> Result<(), Error> {
+        let Some(variables) = self.variables.get(&id) else {
+            let (count, _) = self.unknown.get_or_insert((0, line));
+            *count += 1;
+            return Ok(());
+        };
+        for channels in variables {
+            for (channel, value) in channels.iter().zip(values) {
+                let level = match value {
+                    Value::V0 => Level::Low,
+                    Value::V1 => Level::High,
+                    Value::X | Value::Z => Level::Unknown,
+                };
+                self.builder.set(*channel, self.now, level, || Place::Line(line))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Capture, Error> {
+        let tick = self.timescale.ok_or(Error::NoClock("the file ($timescale)"))?;
+        if self.builder.len() == 0 {
+            return Err(Error::in_file(
+                "no variable of one or more bits is declared",
+                "is it a dump of analogue values only?",
+            ));
+        }
+        if self.left_out > 0 {
+            let n = self.left_out;
+            self.notes.push(format!(
+                "{n} variables were left out: reals, strings, or wider than {MAX_BITS} bits"
+            ));
+        }
+        if let Some((count, line)) = self.unknown {
+            self.notes.push(format!(
+                "{count} changes of variables that are not declared, the first in line {line}"
+            ));
+        }
+        let channels = self.builder.finish();
+        let start = self.start.unwrap_or(0) as i64;
+        let from_edges = || resolution::inferred(tick, start, &channels);
+        let sampled = self.sampled_at.or_else(from_edges).filter(|r| r.is_longer_than(tick));
+        Ok(Capture {
+            tick,
+            resolution: sampled.unwrap_or(tick),
+            resolution_inferred: self.sampled_at.is_none() && sampled.is_some(),
+            start,
+            end: self.now,
+            channels,
+            notes: self.notes,
+        })
+    }
+}
+
+/// What `$var` declares.
+struct Var<'a> {
+    kind: VarType,
+    bits: u32,
+    id: IdCode,
+    name: String,
+    index: Option<&'a ReferenceIndex>,
+}
+
+/// The rate in sigrok's and our comment: `Acquisition with 8/16 channels at 24 MHz`.
+fn rate_in(comment: &str) -> Option<Tick> {
+    let (_, rate) = comment.strip_prefix("Acquisition with ")?.rsplit_once(" at ")?;
+    Tick::from_hz(super::parse_frequency(rate)?)
+}
+
+/// A reader that gives out a limited number of bytes until it is told to go on.
+struct Guard<R> {
+    inner: R,
+    left: usize,
+}
+
+/// A command is longer than [`MAX_COMMAND_BYTES`].
+#[derive(Debug, thiserror::Error)]
+#[error("a command without end")]
+struct TooLong;
+
+impl<R: BufRead> Read for Guard<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.left = match self.left.checked_sub(out.len()) {
+            Some(left) => left,
+            None => return Err(io::Error::other(TooLong)),
+        };
+        if let [byte] = out {
+            // The parser asks for bytes one by one.
+            let Some(first) = self.inner.fill_buf()?.first() else { return Ok(0) };
+            *byte = *first;
+            self.inner.consume(1);
+            return Ok(1);
+        }
+        self.inner.read(out)
+    }
+}
+
+impl<R: BufRead> BufRead for Guard<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.inner.consume(n);
+    }
+}
+
+/// Writes a VCD file. Its timescale is a power of ten that holds every edge exactly, or, where none does, the coarsest one
+/// that keeps each edge within a twentieth of the resolution.
+///
+/// # Errors
+/// Those of `out`, and for time bases that no timescale can hold.
+pub fn write(capture: &Capture, out: &mut dyn Write) -> Result<(), Error> {
+    let (quantity, unit, scale) = timescale(capture)?;
+    let mut writer = vcd::Writer::new(out);
+    writer.version(concat!("strobe ", env!("CARGO_PKG_VERSION")))?;
+    let channels = &capture.channels;
+    if let Some(hz) = capture.resolution.hz() {
+        let n = channels.len();
+        writer.comment(&format!("Acquisition with {n}/{n} channels at {hz} Hz"))?;
+    }
+    writer.timescale(quantity, unit)?;
+    writer.add_module("capture")?;
+    let ids =
+        channels.iter().map(|c| writer.add_wire(1, &c.name.replace(char::is_whitespace, "_")));
+    let ids: Vec<IdCode> = ids.collect::<io::Result<_>>()?;
+    writer.upscope()?;
+    writer.enddefinitions()?;
+    let too_late = || Error::Unwritable("times beyond what a VCD file can hold".to_owned());
+    let start = u64::try_from(capture.start).unwrap_or(0);
+    let time = |at: u64| capture.tick.convert(start + at, scale).ok_or_else(too_late);
+    writer.timestamp(time(0)?)?;
+    writer.begin(vcd::SimulationCommand::Dumpvars)?;
+    for (id, channel) in ids.iter().zip(channels) {
+        writer.change_scalar(*id, value(channel.initial))?;
+    }
+    writer.end()?;
+    let mut last = 0;
+    for (at, channel, level) in changes(channels) {
+        if at != last {
+            writer.timestamp(time(at)?)?;
+            last = at;
+        }
+        writer.change_scalar(ids[channel], value(level))?;
+    }
+    if capture.end > last {
+        writer.timestamp(time(capture.end)?)?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+fn value(level: Level) -> Value {
+    match level {
+        Level::Low => Value::V0,
+        Level::High => Value::V1,
+        Level::Unknown => Value::X,
+    }
+}
+
+/// All edges of all channels by time.
+pub(super) fn changes(channels: &[Channel]) -> impl Iterator<Item = (u64, usize, Level)> {
+    let mut rest: Vec<&[Edge]> = channels.iter().map(|c| c.edges.as_slice()).collect();
+    let heads =
+        rest.iter().enumerate().filter_map(|(i, e)| Some(std::cmp::Reverse((e.first()?.at(), i))));
+    let mut next: std::collections::BinaryHeap<_> = heads.collect();
+    std::iter::from_fn(move || {
+        let std::cmp::Reverse((at, channel)) = next.pop()?;
+        let (edge, others) = rest[channel].split_first()?;
+        rest[channel] = others;
+        if let Some(edge) = others.first() {
+            next.push(std::cmp::Reverse((edge.at(), channel)));
+        }
+        Some((at, channel, edge.level()))
+    })
+}
+
+/// The coarsest timescale that will do, as the file has it and as a tick.
+fn timescale(capture: &Capture) -> Result<(u32, TimescaleUnit, Tick), Error> {
+    use TimescaleUnit::{FS, MS, NS, PS, S, US};
+    let units = [S, MS, US, NS, PS, FS].into_iter();
+    let scales = units.flat_map(|unit| [100, 10, 1].map(|quantity| (quantity, unit)));
+    let scales = scales.filter_map(|(quantity, unit)| {
+        Some((quantity, unit, Tick::new(u64::from(quantity), unit.divisor())?))
+    });
+    let exact = scales.clone().find(|(_, _, scale)| {
+        capture.tick.convert(1, *scale).and_then(|n| scale.times(n)) == Some(capture.tick)
+    });
+    let near = || {
+        scales.clone().find(|(_, _, scale)| {
+            scale.times(10).is_some_and(|ten| !ten.is_longer_than(capture.resolution))
+        })
+    };
+    exact.or_else(near).ok_or_else(|| {
+        Error::Unwritable("no VCD timescale is fine enough for this capture".to_owned())
+    })
+}

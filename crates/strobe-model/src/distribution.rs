@@ -1,0 +1,159 @@
+//! How values spread: smallest, mean, percentiles, largest, deviation, and a histogram for whoever wants to see more.
+
+use serde::{Deserialize, Serialize};
+
+/// Bins of a histogram.
+const BINS: u64 = 20;
+
+/// Many values in few figures. Their unit is that of the field that holds the distribution.
+///
+/// Percentiles are values that occurred (nearest rank). `deviation` is the sample standard deviation: the root
+/// of the squared distances from the mean, added up and divided by `count - 1`; 0 for a single value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// The smallest.
+    pub min: u64,
+    /// Their mean, to the nearest whole.
+    pub mean: u64,
+    /// The median.
+    pub p50: u64,
+    /// No less than 90 % of the values.
+    pub p90: u64,
+    /// No less than 99 % of the values.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+    /// Sample standard deviation.
+    pub deviation: u64,
+    /// Where the values lie, if it was asked for; bins without values are there too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<Bin>,
+}
+
+/// A part of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bin {
+    /// The least value that belongs here.
+    pub from: u64,
+    /// The largest value that belongs here.
+    pub to: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Distribution {
+    /// Of some values; `None` where there are none.
+    pub fn of(mut values: Vec<u64>) -> Option<Distribution> {
+        values.sort_unstable();
+        Distribution::of_sorted(&values)
+    }
+
+    /// The same with a histogram, none of whose bins is narrower than `step`.
+    pub fn with_histogram(mut values: Vec<u64>, step: u64) -> Option<Distribution> {
+        values.sort_unstable();
+        let mut distribution = Distribution::of_sorted(&values)?;
+        distribution.histogram = bins(&values, step.max(1));
+        Some(distribution)
+    }
+
+    fn of_sorted(sorted: &[u64]) -> Option<Distribution> {
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let n = sorted.len() as u128;
+        let sum: u128 = sorted.iter().map(|v| u128::from(*v)).sum();
+        // The mean lies between min and max, so it fits.
+        let mean = u64::try_from((sum + n / 2) / n).unwrap_or(max);
+        let rank = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
+        Some(Distribution {
+            count: n as u64,
+            min,
+            mean,
+            p50: rank(50),
+            p90: rank(90),
+            p99: rank(99),
+            max,
+            deviation: deviation(sorted, mean),
+            histogram: Vec::new(),
+        })
+    }
+}
+
+fn deviation(values: &[u64], mean: u64) -> u64 {
+    let squares = values.iter().map(|v| u128::from(v.abs_diff(mean)).pow(2));
+    let sum = squares.fold(0u128, u128::saturating_add);
+    let n = (values.len() as u128).saturating_sub(1).max(1);
+    let root = (sum / n).isqrt();
+    u64::try_from(root).unwrap_or(u64::MAX)
+}
+
+/// Equal bins between the smallest and the largest value; where the largest is far off, bins that double.
+fn bins(sorted: &[u64], step: u64) -> Vec<Bin> {
+    let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return Vec::new() };
+    let median = sorted[sorted.len() / 2];
+    let mut bins = Vec::new();
+    let mut rest = sorted;
+    let mut put = |from: u64, to: u64| {
+        let (inside, after) = rest.split_at(rest.partition_point(|v| *v <= to));
+        rest = after;
+        bins.push(Bin { from, to, count: inside.len() as u64 });
+    };
+    let far = (max - min) / 16 > (median - min).max(step.saturating_mul(BINS));
+    let even = ((max - min) / BINS).max(1).next_multiple_of(step);
+    let (mut from, mut width) = (min, if far { step } else { even });
+    loop {
+        let to = from.saturating_add(width - 1);
+        put(from, to);
+        if to >= max {
+            return bins;
+        }
+        from = to + 1;
+        if far {
+            width = width.saturating_mul(2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn figures_are_those_of_the_textbook() {
+        let d = Distribution::of(vec![2, 4, 4, 4, 5, 5, 7, 9]).unwrap();
+        // Squares from the mean of 5 add up to 32; 32 / 7 has the root 2.138.
+        assert_eq!((d.min, d.mean, d.p50, d.p90, d.p99, d.max, d.deviation), (2, 5, 4, 9, 9, 9, 2));
+        let one = Distribution::of(vec![7]).unwrap();
+        assert_eq!((one.count, one.p50, one.deviation), (1, 7, 0));
+        assert_eq!(Distribution::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn one_late_value_does_not_hide_the_others() {
+        let mut values: Vec<u64> = (1000..1100).collect();
+        values.push(1_000_000);
+        let d = Distribution::with_histogram(values, 10).unwrap();
+        let early = d.histogram.iter().filter(|bin| bin.to < 1110 && bin.count > 0).count();
+        assert!(early >= 3, "{:?}", d.histogram);
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_in_one_bin(
+            values in prop::collection::vec(any::<u64>(), 1..50), step in 1u64..1000, right in 0u32..64
+        ) {
+            let values: Vec<u64> = values.iter().map(|v| v >> right).collect();
+            let d = Distribution::with_histogram(values.clone(), step).unwrap();
+            prop_assert!(d.histogram.len() <= 65);
+            for bin in &d.histogram {
+                let inside = values.iter().filter(|v| (bin.from..=bin.to).contains(v)).count();
+                prop_assert_eq!(inside as u64, bin.count);
+            }
+            prop_assert_eq!(d.histogram.iter().map(|b| b.count).sum::<u64>(), d.count);
+            prop_assert!(d.min <= d.p50 && d.p50 <= d.p90 && d.p90 <= d.p99 && d.p99 <= d.max);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What happens on pins: widths, periods and times between edges, whatever saw them.
+//!
+//! All times are in picoseconds, because sampling clocks are no whole number of nanoseconds. Whoever fills these in
+//! knows the recording; the types know none.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Distribution;
+
+/// Version of the report's JSON form, written as `strobe-pins/1`.
+pub const PINS_SCHEMA: u32 = 1;
+
+/// What a capture's pins did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PinsReport {
+    /// See [`PINS_SCHEMA`].
+    #[serde(with = "crate::form::pins_schema")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::PinsSchema"))]
+    pub schema: u32,
+    /// What was looked at.
+    pub capture: CaptureSummary,
+    /// One entry for each pin.
+    pub pins: Vec<PinStatistics>,
+    /// Times between edges of two pins.
+    pub intervals: Vec<PinInterval>,
+    /// What the reader should know, each a sentence or two.
+    pub notes: Vec<String>,
+}
+
+/// A recording of levels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CaptureSummary {
+    /// Its file, without folders.
+    pub file: String,
+    /// Its format, as `sigrok session`.
+    pub format: String,
+    /// The period of the clock that took it: a time between two edges is known to plus or minus this much.
+    pub resolution_ps: u64,
+    /// Whether the resolution was worked out from the edges, because the file does not say.
+    pub resolution_inferred: bool,
+    /// Where it begins on its own time line.
+    pub start_ps: i64,
+    /// How long it is.
+    pub duration_ps: u64,
+    /// Its pins.
+    pub channels: Vec<String>,
+}
+
+/// A pin's level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PinLevel {
+    /// Low.
+    Low,
+    /// High.
+    High,
+    /// Neither for certain.
+    Unknown,
+}
+
+/// What one pin did. Only what begins and ends inside the recording is measured: the first and the last level are of
+/// unknown length, and so is what borders on an unknown level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PinStatistics {
+    /// The pin.
+    pub pin: String,
+    /// Its level at the beginning.
+    pub initial: PinLevel,
+    /// Edges from low to high.
+    pub rising: u64,
+    /// Edges from high to low.
+    pub falling: u64,
+    /// How often its level became unknown.
+    pub unknown: u64,
+    /// Of the recording, how long it was high for certain.
+    pub high_total_ps: u64,
+    /// Of the recording, how long it was low for certain.
+    pub low_total_ps: u64,
+    /// Widths of high pulses, from a rising edge to the next falling one.
+    pub high_ps: Option<Distribution>,
+    /// Widths of low pulses, from a falling edge to the next rising one.
+    pub low_ps: Option<Distribution>,
+    /// From a rising edge to the next one.
+    pub period_ps: Option<Distribution>,
+    /// The high part of each period, in millionths.
+    pub duty_ppm: Option<Distribution>,
+    /// How uneven the period is.
+    pub jitter: Option<Jitter>,
+}
+
+/// How uneven periods are. Sampling alone makes some: a steady signal that does not fit the sampling clock has a deviation of
+/// up to half its period, and periods that differ from the next by one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Jitter {
+    /// Period jitter: the sample standard deviation of the period.
+    pub period_ps: u64,
+    /// Cycle-to-cycle jitter: by how much each period differs from the one before, without sign.
+    pub cycle_to_cycle_ps: Distribution,
+}
+
+/// Times from an edge to another edge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PinInterval {
+    /// Where it starts, as `IRQ rising`.
+    pub from: String,
+    /// Where it ends, as `LED falling`.
+    pub to: String,
+    /// From each start to the first end after it.
+    pub times_ps: Option<Distribution>,
+    /// Starts with no end before the next start, or before the end of the recording.
+    pub unanswered: u64,
+}

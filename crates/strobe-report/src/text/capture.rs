@@ -1,0 +1,60 @@
+//! What reports on a capture have in common: its heading, its notes, and figures of distributions.
+
+use std::io::{self, Write};
+
+use strobe_model::{CaptureSummary, Distribution};
+
+use super::layout::{heading, item};
+use crate::Options;
+use crate::number::{counted, grouped, moment, picoseconds};
+use crate::paint::Paint;
+use crate::table::Cell;
+use crate::words::clean;
+
+/// The first lines: which capture, how long, how fine.
+pub(super) fn title(
+    capture: &CaptureSummary,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = format!(
+        "{}: {}, {}, {}",
+        clean(&capture.file),
+        capture.format,
+        picoseconds(capture.duration_ps),
+        counted(capture.channels.len() as u64, "channel")
+    );
+    writeln!(out, "{}", Paint::Strong.on(&title, options.style))?;
+    if capture.start_ps != 0 {
+        let at = moment(capture.start_ps, decimals(capture));
+        item("", &format!("begins at {at} s of its own time line"), Paint::Plain, options, out)?;
+    }
+    let origin = if capture.resolution_inferred { ", judging by where edges lie" } else { "" };
+    let resolution = picoseconds(capture.resolution_ps);
+    let text = format!("resolution {resolution}{origin}; times between edges are +/- {resolution}");
+    item("", &text, Paint::Plain, options, out)
+}
+
+/// Decimals of seconds that a capture's moments deserve.
+pub(super) fn decimals(capture: &CaptureSummary) -> u32 {
+    if capture.resolution_ps < 1000 { 12 } else { 9 }
+}
+
+/// What the reader should know.
+pub(super) fn notes(notes: &[String], options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    if notes.is_empty() {
+        return Ok(());
+    }
+    heading("warnings", options, out)?;
+    notes.iter().try_for_each(|note| item("! ", note, Paint::Warn, options, out))
+}
+
+/// n, min, mean, median, p90, p99, max and deviation; dashes for none.
+pub(super) fn cells(distribution: Option<&Distribution>, show: fn(u64) -> String) -> Vec<Cell> {
+    let Some(d) = distribution else {
+        let dashes = std::iter::repeat_n("-", 7).map(Cell::from);
+        return std::iter::once(Cell::from("0")).chain(dashes).collect();
+    };
+    let figures = [d.min, d.mean, d.p50, d.p90, d.p99, d.max, d.deviation].map(show);
+    std::iter::once(grouped(d.count)).chain(figures).map(Cell::from).collect()
+}

@@ -1,0 +1,107 @@
+//! `strobe bus`: bytes of a serial bus in a capture, with times and faults.
+
+mod sigrok;
+mod spec;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use strobe_decode::capture::Capture;
+use strobe_decode::pins;
+use strobe_report::{json, text};
+
+use crate::output::{self, Format};
+use crate::{capture, input};
+
+const EXAMPLES: &str = "\
+Decoders, channels and options, spelled as sigrok-cli spells them (shorter words in brackets):
+  uart  rx tx; baudrate (baud), data_bits (bits), parity=none|even|odd|one|zero, stop_bits=1|1.5|2,
+        bit_order=lsb-first|msb-first, invert=yes|no, format=8n1 for three of them at once;
+        without baudrate it is found from the pulses
+  spi   clk mosi miso cs dc; cpol cpha (or mode=0 to 3), bitorder=msb-first|lsb-first, wordsize (bits),
+        cs_polarity=active-low|active-high, dc=bit for a data/command bit before each word
+  i2c   scl sda
+
+Examples:
+  strobe bus capture.sr -P uart:rx=D0:baudrate=115200
+  strobe bus capture.sr -P uart:rx=RX:tx=TX --errors-only
+  strobe bus capture.vcd -P spi:clk=SCK:mosi=MOSI:miso=MISO:cs=CS:mode=3
+  strobe bus capture.sr -P spi:clk=SCK:mosi=SDA:cs=CS:dc=bit     a display on three wires
+  strobe bus capture.csv -P i2c:scl=D0:sda=D1 --format json
+  strobe bus capture.csv --sigrok onewire_link:owr=D2            anything that sigrok decodes
+
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture, 66 cannot be read, 74 cannot be written";
+
+/// Decode a serial bus in a capture: bytes with times, throughput, gaps, faults.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("decoder").required(true)))]
+pub struct Args {
+    #[command(flatten)]
+    source: capture::Source,
+    /// What to decode: uart, spi or i2c with its channels and options.
+    #[arg(long, short = 'P', value_name = "DECODER:CHANNEL=PIN:...", group = "decoder")]
+    protocol: Option<String>,
+    /// Have sigrok-cli decode instead, with one of its decoders; the result is as it prints it.
+    #[arg(long, value_name = "DECODER:CHANNEL=PIN:...", group = "decoder")]
+    sigrok: Option<String>,
+    /// Show what is wrong, and sums, but no bytes.
+    #[arg(long, conflicts_with = "sigrok")]
+    errors_only: bool,
+    /// Leave out the explanations.
+    #[arg(long)]
+    terse: bool,
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Write the result to a file.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Decodes and prints.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (format, mut capture) = capture::open(&args.source)?;
+    if let Some(decoder) = &args.sigrok {
+        let bytes = sigrok::decode(&capture, decoder, args.format)?;
+        output::write(&bytes, args.output.as_deref())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let summary = pins::summary(&capture, input::file_name(&args.source.capture), format);
+    let notes = std::mem::take(&mut capture.notes);
+    let mut report = decode(&capture, args.protocol.as_deref().unwrap_or_default(), summary)?;
+    report.notes.splice(0..0, notes);
+    let bytes = match args.format {
+        Format::Json => json::bus(&report, json::Form::Pretty).into_bytes(),
+        Format::Text => {
+            let mut out = Vec::new();
+            let show = text::BusShow { errors_only: args.errors_only };
+            let options = output::options(args.output.is_none(), args.terse);
+            text::bus(&report, &show, &options, &mut out)?;
+            out
+        }
+    };
+    output::write(&bytes, args.output.as_deref())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn decode(
+    capture: &Capture,
+    text: &str,
+    summary: strobe_model::CaptureSummary,
+) -> anyhow::Result<strobe_model::BusReport> {
+    let mut spec = spec::Spec::parse(text)?;
+    let (decoded, settings) = match spec.decoder.as_str() {
+        "uart" => spec::uart(&mut spec, capture)?,
+        "spi" => spec::spi(&mut spec, capture)?,
+        "i2c" => spec::i2c(&mut spec, capture)?,
+        other => {
+            let text =
+                format!("no decoder {other} here; uart, spi and i2c are, others through --sigrok");
+            return Err(crate::exit::usage(text));
+        }
+    };
+    let mut report = decoded.report(&spec.decoder, summary);
+    report.settings = settings;
+    Ok(report)
+}

@@ -1,0 +1,69 @@
+//! Reading logic-analyser captures, for `strobe pins` and `strobe bus`.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use strobe_decode::capture::{self, Capture, Error, Format, Options, Tick};
+
+use crate::exit;
+
+/// What the commands on captures have in common.
+#[derive(clap::Args)]
+pub struct Source {
+    /// The capture: a VCD file, a sigrok session (.sr) or a CSV file exported from Saleae's Logic.
+    pub capture: PathBuf,
+    /// The clock that took it, if the file does not say, as 24MHz.
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub samplerate: Option<Tick>,
+    /// Stop reading at so many edges of all channels; each takes 8 bytes of memory.
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_edges)]
+    pub max_edges: usize,
+}
+
+fn frequency(text: &str) -> Result<Tick, String> {
+    let hz = capture::parse_frequency(text).and_then(Tick::from_hz);
+    hz.ok_or_else(|| "a frequency is a number and a unit, as 24MHz, 500k, 1000000".to_owned())
+}
+
+/// Reads the capture.
+pub fn open(source: &Source) -> anyhow::Result<(Format, Capture)> {
+    let shown = source.capture.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    let file = File::open(&source.capture).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(exit::no_input(format!("{shown} is a directory; give a capture file")));
+    }
+    let options =
+        Options { max_edges: source.max_edges, clock: source.samplerate, ..Options::default() };
+    let input = &mut BufReader::with_capacity(1 << 16, file);
+    capture::read(input, &options).map_err(|error| match error {
+        Error::Io(error) => unreadable(error),
+        error => exit::data(format!("{shown}: {error}")),
+    })
+}
+
+/// The channel of that name.
+pub fn channel(capture: &Capture, name: &str) -> anyhow::Result<usize> {
+    capture.channel(name).map_err(exit::usage)
+}
+
+/// Writes a capture in the format that the file's name asks for.
+pub fn export(capture: &Capture, path: &Path) -> anyhow::Result<()> {
+    let failed =
+        |e: &dyn std::fmt::Display| exit::output(format!("cannot write {}: {e}", path.display()));
+    let (bytes, notes) = match path.extension().and_then(|e| e.to_str()) {
+        Some("sr") => capture::write_sigrok(capture).map_err(|e| failed(&e))?,
+        Some("vcd") => {
+            let file = File::create(path).map_err(|e| failed(&e))?;
+            let out = &mut std::io::BufWriter::new(file);
+            return capture::write_vcd(capture, out).map_err(|e| failed(&e));
+        }
+        _ => {
+            let name = path.display();
+            return Err(exit::usage(format!("export to {name}: the name must end in .vcd or .sr")));
+        }
+    };
+    notes.iter().for_each(|note| eprintln!("strobe: {note}"));
+    std::fs::write(path, bytes).map_err(|e| failed(&e))
+}

@@ -1,0 +1,175 @@
+//! `strobe pins` and `strobe bus` as a user runs them, on a made-up capture that the README shows as well.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use strobe_synth::{Line, UartWave};
+
+/// Ticks of a microsecond to a bit at 9600 baud.
+const BIT: f64 = 1e6 / 9600.0;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn strobe(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_strobe"));
+    command.args(arguments).current_dir(root()).env_remove("COLUMNS");
+    command.output().expect("strobe starts")
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = strobe(arguments);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {messages}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let text = printed(&[arguments, &["--format", "json"]].concat());
+    serde_json::from_str(&text).expect("JSON")
+}
+
+const DEMO: &str = "docs/captures/serial.vcd";
+
+/// A board that greets at 9600 baud and blinks while it does, on a line with a spike and a break. As a VCD file, written
+/// here word by word.
+fn demo() -> String {
+    let mut wave = UartWave::new(BIT);
+    let mut led = Line::new(false);
+    wave.rest(20.0);
+    for (n, byte) in b"Hello, strobe!\r\n".iter().enumerate() {
+        let at = wave.now.round() as u64;
+        led.set(at + 3, n % 2 == 0);
+        wave.send_with(u32::from(*byte), false, n == 9);
+    }
+    wave.rest(15.0);
+    wave.put(false, 0.2);
+    wave.rest(15.0);
+    wave.put(false, 25.0);
+    wave.rest(10.0);
+    wave.send(0x06);
+    wave.rest(20.0);
+    let mut changes: Vec<(u64, String)> = Vec::new();
+    for (id, line) in [('!', &wave.line), ('"', &led)] {
+        changes.push((0, format!("{}{id}", u8::from(line.initial))));
+        changes.extend(
+            line.edges.iter().map(|(at, level)| (*at, format!("{}{id}", u8::from(*level)))),
+        );
+    }
+    changes.sort_by_key(|(at, _)| *at);
+    let mut text = "$comment Acquisition with 2/2 channels at 1 MHz $end\n$timescale 1 us $end\n\
+                    $scope module board $end\n$var wire 1 ! RX $end\n$var wire 1 \" LED $end\n\
+                    $upscope $end\n$enddefinitions $end\n"
+        .to_owned();
+    for (at, change) in changes {
+        text += &format!("#{at} {change}\n");
+    }
+    text + &format!("#{}\n", wave.now.round() as u64)
+}
+
+#[test]
+fn the_capture_that_documents_show_is_the_one_made_here() {
+    let path = root().join(DEMO);
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&path, demo()).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == demo(), "{DEMO} is not what is made here; `make bless` writes it");
+}
+
+#[test]
+fn bytes_and_faults_of_a_line_whose_speed_is_not_given() {
+    let report = json(&["bus", DEMO, "-P", "uart:rx=RX"]);
+    assert_eq!(report["schema"], "strobe-bus/1");
+    let lane = &report["lanes"][0];
+    assert_eq!(lane["baud"]["used"], 9600.0);
+    let words = lane["words"].as_array().unwrap();
+    let text: Vec<u8> = words.iter().map(|w| w["value"].as_u64().unwrap() as u8).collect();
+    assert_eq!(text, b"Hello, strobe!\r\n\x06");
+    let wanted = serde_json::json!({ "framing": 1, "break": 1, "glitch": 1 });
+    assert_eq!(report["fault_counts"], wanted);
+}
+
+#[test]
+fn an_export_measures_as_the_original_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let measured = |path: &str| {
+        let report = json(&["pins", path, "--from", "RX:fall", "--to", "LED:any"]);
+        let pins = json(&["pins", path, "--pin", "led", "--histogram"]);
+        let bus = json(&["bus", path, "-P", "uart:rx=RX:baudrate=9600"]);
+        (
+            report["intervals"].clone(),
+            pins["pins"].clone(),
+            bus["lanes"].clone(),
+            bus["faults"].clone(),
+        )
+    };
+    let original = measured(DEMO);
+    assert_eq!(original.1[0]["rising"], 8);
+    for name in ["again.sr", "again.vcd"] {
+        let path = directory.path().join(name);
+        let path = path.to_str().unwrap();
+        printed(&[
+            "pins",
+            DEMO,
+            "--export",
+            path,
+            "-o",
+            directory.path().join("report").to_str().unwrap(),
+        ]);
+        assert!(measured(path) == original, "{name} differs");
+    }
+}
+
+#[test]
+fn sigrok_decodes_what_strobe_does_not() {
+    let text = printed(&["bus", DEMO, "--sigrok", "uart:rx=RX:baudrate=9600:format=ascii"]);
+    assert!(text.contains("uart-1: H"), "{text}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_strobe"));
+    command.args(["bus", DEMO, "--sigrok", "uart:rx=RX"]).current_dir(root()).env("PATH", "");
+    let output = command.output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(64));
+    assert!(message.contains("apt-get install sigrok-cli"), "{message}");
+}
+
+#[test]
+fn wrong_arguments_and_files_say_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let empty = file("empty.vcd", b"");
+    let zip = file("cut.sr", b"PK\x03\x04 and no more");
+    let elf = file("fw.elf", b"\x7fELF\x01\x01\x01");
+    let still = file("still.csv", b"Time [s],a\n0.0,1\n1.0,1\n");
+    let cases: [(&[&str], i32, &str); 14] = [
+        (&["pins", "nowhere.sr"], 66, "cannot read nowhere.sr"),
+        (&["pins", "docs"], 66, "is a directory"),
+        (&["pins", &empty], 65, "empty"),
+        (&["pins", &zip], 65, "no whole zip file"),
+        (&["pins", &elf], 65, "neither a VCD file"),
+        (&["pins", DEMO, "--pin", "CLK"], 64, "there are: RX, LED"),
+        (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, "rise, fall and any"),
+        (&["pins", DEMO, "--export", "capture.png"], 64, ".vcd or .sr"),
+        (&["bus", DEMO], 64, "--protocol"),
+        (&["bus", DEMO, "-P", "uart"], 64, "uart needs rx or tx"),
+        (&["bus", DEMO, "-P", "uart:rx=RX:speed=9600"], 64, "it knows"),
+        (&["bus", DEMO, "-P", "spi:mosi=RX"], 64, "spi needs clk"),
+        (&["bus", DEMO, "-P", "can:rx=RX"], 64, "--sigrok"),
+        (&["bus", &still, "-P", "uart:rx=a"], 65, "too few pulses"),
+    ];
+    for (arguments, code, wanted) in cases {
+        let output = strobe(arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+        assert!(message.contains(wanted), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?} prints a result");
+    }
+    assert!(printed(&["pins", &still]).contains("pins that never change"));
+    assert!(printed(&["bus", &still, "-P", "uart:rx=a:baudrate=9600"]).contains("no words"));
+}
