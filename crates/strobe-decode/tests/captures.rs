@@ -56,6 +56,17 @@ fn a_value_change_dump() {
 }
 
 #[test]
+fn a_clock_that_the_user_knows_is_the_resolution_or_else_the_tick() {
+    let body = "$var wire 1 ! a $end $enddefinitions $end\n#0 0! #125 1!";
+    let options = Options { clock: Tick::from_hz(24_000_000), ..Options::default() };
+    let read = |text: &str| capture::read(&mut Cursor::new(text.as_bytes()), &options).unwrap().1;
+    let with = read(&format!("$timescale 1 ns $end {body}"));
+    assert_eq!((with.ps(125), with.resolution.hz()), (125_000, Some(24_000_000)));
+    let without = read(body);
+    assert_eq!((without.tick.hz(), without.resolution.hz()), (Some(24_000_000), Some(24_000_000)));
+}
+
+#[test]
 fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
     let head = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n";
     let cases = [
@@ -197,6 +208,33 @@ fn a_bomb_is_stopped_by_the_limits() {
     let busy = session(METADATA, &[("logic-1-1", &toggling)]);
     let error = capture::read(&mut Cursor::new(&busy), &options).unwrap_err().to_string();
     assert!(error.contains("more than 100 edges") && error.contains("logic-1-1"), "{error}");
+}
+
+#[test]
+fn a_size_that_lies_takes_no_memory() {
+    let mut claims = session(METADATA, &[("logic-1-1", &[1, 0, 1, 0])]);
+    let at = claims.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+    claims[at + 24..at + 28].copy_from_slice(&0xffff_fff0u32.to_le_bytes());
+    // What is there counts, whether or not the reader takes offence at the claim.
+    if let Ok((_, capture)) = read(&claims) {
+        assert_eq!(capture.end, 1);
+    }
+}
+
+#[test]
+fn long_rests_are_counted_sample_by_sample() {
+    for (unit, probes) in [(1, 3), (2, 9), (3, 17)] {
+        for length in [1usize, 4095, 4096, 4097, 70_000] {
+            let mut samples = vec![0u8; unit * (2 * length + 1)];
+            samples[unit * length] = 1;
+            let metadata =
+                format!("[device 1]\ntotal probes={probes}\nsamplerate=1 MHz\nunitsize={unit}\n");
+            let (_, capture) = read(&session(&metadata, &[("logic-1-1", &samples)])).unwrap();
+            let length = length as u64;
+            assert_eq!(edges(&capture.channels[0]), [(length, High), (length + 1, Low)]);
+            assert_eq!(capture.end, 2 * length);
+        }
+    }
 }
 
 /// A capture that every format can hold: known levels, a whole number of nanoseconds to the tick.

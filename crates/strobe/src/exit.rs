@@ -11,7 +11,7 @@ Exit codes:
   0        the run ended as asked, or the firmware exited with 0
   1-63     the firmware's own exit code (semihosting); other codes of its own become 63
   64       wrong arguments
-  65       unusable firmware or board
+  65       unusable firmware, board or capture
   66       a file cannot be read
   70       a defect in strobe
   74       a file cannot be written

@@ -39,6 +39,8 @@ struct Reader {
     variables: HashMap<IdCode, Vec<Vec<usize>>>,
     scopes: Vec<String>,
     timescale: Option<Tick>,
+    /// What the caller knows: the tick where there is no timescale, else the resolution.
+    clock: Option<Tick>,
     /// The sampling clock, from a comment of the program that wrote the file.
     sampled_at: Option<Tick>,
     /// The file's first time.
@@ -55,7 +57,8 @@ impl Reader {
             builder: Builder::new(options.max_edges),
             variables: HashMap::new(),
             scopes: Vec::new(),
-            timescale: options.clock,
+            timescale: None,
+            clock: options.clock,
             sampled_at: None,
             start: None,
             now: 0,
@@ -223,7 +226,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Result<Capture, Error> {
-        let tick = self.timescale.ok_or(Error::NoClock("the file ($timescale)"))?;
+        let tick = self.timescale.or(self.clock).ok_or(Error::NoClock("the file ($timescale)"))?;
         if self.builder.len() == 0 {
             return Err(Error::in_file(
                 "no variable of one or more bits is declared",
@@ -244,11 +247,12 @@ impl Reader {
         let channels = self.builder.finish();
         let start = self.start.unwrap_or(0) as i64;
         let from_edges = || resolution::inferred(tick, start, &channels);
-        let sampled = self.sampled_at.or_else(from_edges).filter(|r| r.is_longer_than(tick));
+        let said = self.clock.or(self.sampled_at).filter(|r| r.is_longer_than(tick));
+        let sampled = said.or_else(from_edges);
         Ok(Capture {
             tick,
             resolution: sampled.unwrap_or(tick),
-            resolution_inferred: self.sampled_at.is_none() && sampled.is_some(),
+            resolution_inferred: said.is_none() && sampled.is_some(),
             start,
             end: self.now,
             channels,
