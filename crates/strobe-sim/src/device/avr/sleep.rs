@@ -11,6 +11,9 @@ use crate::device::{Context, Create, Device, Size};
 /// Cycles to start from standby (table 9-1).
 const STANDBY_START: u64 = 6;
 
+/// Beyond what any fuse chooses.
+const MOST_START_UP: u64 = 1 << 20;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
@@ -33,6 +36,9 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     let options: Options = cx.options()?;
     if options.enable_bit > 7 || !(1..=3).contains(&options.mode_bits) || options.mode_bit > 5 {
         return Err("enable_bit and mode_bit are bit numbers, mode_bits is 2 or 3".to_owned());
+    }
+    if options.start_up > MOST_START_UP {
+        return Err(format!("start_up is at most {MOST_START_UP} cycles"));
     }
     Ok(Box::new(Sleep { options, value: 0 }))
 }

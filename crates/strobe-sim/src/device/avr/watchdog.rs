@@ -67,7 +67,7 @@ impl Watchdog {
     /// Core cycles until it runs out (table 11-2).
     fn period(&self, cx: &Context) -> u64 {
         let select = (self.control & 7 | self.control >> 2 & 8).min(9);
-        (u64::from(cx.clocks().core_hz()) << (11 + select)) / OSCILLATOR_HZ
+        ((u64::from(cx.clocks().core_hz()) << (11 + select)) / OSCILLATOR_HZ).max(1)
     }
 
     fn restart(&mut self, cx: &mut Context) {
