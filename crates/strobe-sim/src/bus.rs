@@ -99,8 +99,14 @@ pub struct Bus {
     pub(crate) slots: Vec<Slot>,
     /// Where an AVR's registers are.
     pub(crate) io: io::IoMap,
+    /// What an AVR's data sheet calls the vectors, from 1 on.
+    pub(crate) vector_names: Vec<String>,
     /// SLEEP puts an AVR to sleep.
     pub(crate) sleep_enabled: bool,
+    /// Cycles that an AVR's clock needs to start when the core wakes up.
+    pub(crate) start_up: u64,
+    /// Cycles for which a device stops an AVR's core. The core takes them.
+    pub(crate) halted: u64,
     /// All wires.
     pub signals: Signals,
     /// The clock tree.
@@ -192,7 +198,10 @@ impl Bus {
             aliases: Vec::new(),
             slots: Vec::new(),
             io: io::IoMap::default(),
+            vector_names: Vec::new(),
             sleep_enabled: false,
+            start_up: 0,
+            halted: 0,
             signals: Signals::default(),
             clocks: Clocks::new(clock_hz),
             now: 0,
@@ -682,6 +691,12 @@ impl Bus {
     /// What an access through the peripheral bridge waits, in cycles of the peripheral bus.
     pub fn apb_wait(&self) -> Bounds {
         self.apb_wait
+    }
+
+    /// What the data sheet calls an interrupt, where the board file tells it (AVR).
+    pub fn irq_name(&self, number: u16) -> Option<&str> {
+        let at = usize::from(number).checked_sub(1)?;
+        self.vector_names.get(at).map(String::as_str)
     }
 
     /// Names of the devices that can raise an interrupt, joined with slashes.

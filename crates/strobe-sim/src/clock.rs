@@ -23,6 +23,18 @@ pub struct Gate {
     pub bit: u8,
 }
 
+/// Which clocks of an AVR a sleep mode has stopped (ATmega328P data sheet, table 10-1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SleepDepth {
+    /// None: awake, or idle.
+    #[default]
+    Idle,
+    /// That of input and output; the converter's goes on.
+    NoiseReduction,
+    /// All but the watchdog's own.
+    PowerDown,
+}
+
 /// The clock tree's state, as far as other parts need it.
 #[derive(Debug, Clone)]
 pub struct Clocks {
@@ -41,6 +53,8 @@ pub struct Clocks {
     pub apb2_timer_divider: u32,
     open_gates: Vec<Gate>,
     kernel_hz: BTreeMap<String, u32>,
+    /// Which clocks an AVR's sleep has stopped.
+    pub sleep: SleepDepth,
 }
 
 impl Clocks {
@@ -56,7 +70,13 @@ impl Clocks {
             apb2_timer_divider: 1,
             open_gates: Vec::new(),
             kernel_hz: BTreeMap::new(),
+            sleep: SleepDepth::Idle,
         }
+    }
+
+    /// Whether the clock of an AVR's timers and serial interfaces runs.
+    pub fn io_runs(&self) -> bool {
+        self.sleep == SleepDepth::Idle
     }
 
     /// The core clock now, in hertz.

@@ -123,6 +123,12 @@ pub trait Device: Send {
         &[]
     }
 
+    /// Whether other devices of an AVR may have bits of their own in that register.
+    fn shares_register(&self, offset: u32) -> bool {
+        let _ = offset;
+        false
+    }
+
     /// SBI or CBI on an AVR: one bit of a register changes, where the hardware does not do more than that. Registers in
     /// which writing a one does something must do it for this bit alone.
     fn set_bit(&mut self, offset: u32, bit: u8, level: bool, cx: &mut Context) -> Option<()> {
@@ -134,6 +140,11 @@ pub trait Device: Send {
     /// The core enters the handler of interrupt line `line`; AVR flags are cleared by that.
     fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
         let _ = (line, cx);
+    }
+
+    /// The core goes to sleep or has woken up (AVR).
+    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
+        let _ = (asleep, cx);
     }
 
     /// The core has executed WDR (AVR).
@@ -441,6 +452,28 @@ impl Context<'_> {
     /// For the sleep control of an AVR: whether SLEEP puts the core to sleep.
     pub fn enable_sleep(&mut self, on: bool) {
         self.bus.sleep_enabled = on;
+    }
+
+    /// For the sleep control of an AVR: core cycles that the clock needs to start when the core wakes up.
+    pub fn set_start_up(&mut self, cycles: u64) {
+        self.bus.start_up = cycles;
+    }
+
+    /// Whether edges of pins are recorded: if not, nobody sees when they are.
+    pub fn records_pins(&self) -> bool {
+        self.bus.record_edges
+    }
+
+    /// For an AVR's device that stops the core for a while.
+    pub fn halt(&mut self, cycles: u64) {
+        self.bus.halted += cycles;
+        self.bus.attention = true;
+    }
+
+    /// For the EEPROM of an AVR: the memory that its contents are in.
+    pub fn memory_mut(&mut self, address: u32) -> Option<&mut u8> {
+        let memory = self.bus.more.iter_mut().find(|memory| memory.contains(address))?;
+        memory.data.get_mut((address - memory.base) as usize)
     }
 
     /// What the world outside the chip does to a pin.

@@ -203,11 +203,23 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
     Ok(bus)
 }
 
+/// Where avr-gcc's ELF files have fuses, with lock bits and signature above.
+const PROGRAMMERS: u32 = 0x82_0000;
+
 /// Puts the firmware into memory; the error is the first address without any, and the bytes of its segment.
 fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
     let segments = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
     for segment in segments {
         let data = segment.data();
+        // What avr-gcc's ELF files hold for the programmer: fuses, lock bits, signature.
+        let address = segment.load_address.0;
+        if firmware.machine() == strobe_symbols::Machine::Avr && address >= PROGRAMMERS {
+            bus.warnings.add(format!(
+                "{} bytes at {address:#x} (fuses, lock bits or signature) were ignored: the board file says what the fuses choose",
+                data.len()
+            ));
+            continue;
+        }
         bus.load(segment.load_address.0, data).map_err(|fault| (fault.address, data.len()))?;
     }
     Ok(())

@@ -52,6 +52,8 @@ impl<O: Observer> Machine<O> {
             End::Sleep if self.bus.sleep_enabled => {
                 self.sleeps = true;
                 self.check = true;
+                self.bus.now = self.now;
+                self.bus.core_sleeps(true);
             }
             End::Sleep => self.bus.warnings.add(format!(
                 "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control register)"

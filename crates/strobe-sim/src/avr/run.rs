@@ -144,6 +144,11 @@ impl<O: Observer> Machine<O> {
         if let Some(cause) = self.bus.reset_request {
             self.system_reset(cause);
         }
+        let halted = std::mem::take(&mut self.bus.halted);
+        if halted > 0 {
+            self.add_wait(self.cpu.pc, Wait::of(Cause::DataWait, Bounds::exact(halted)));
+            self.bus.run_events(self.now);
+        }
         let irq = self.bus.first_irq();
         self.pending = irq.is_some();
         if self.sleeps {
@@ -178,7 +183,7 @@ impl<O: Observer> Machine<O> {
     /// Sleeps up to the next event, or wakes.
     fn slumber(&mut self, limit: u64) -> Result<(), Stop> {
         if self.pending && self.cpu.sreg & I != 0 {
-            (self.sleeps, self.woken) = (false, true);
+            self.wake();
             return Ok(());
         }
         if self.never_leaves() {
@@ -191,6 +196,17 @@ impl<O: Observer> Machine<O> {
         self.add_wait(from, Wait::of(Cause::Asleep, Bounds::exact(cycles)));
         self.check = true;
         Ok(())
+    }
+
+    /// The clock starts again, if it has stood still, and then the core.
+    fn wake(&mut self) {
+        let start_up = std::mem::take(&mut self.bus.start_up);
+        self.asleep += start_up;
+        let from = self.cpu.pc.wrapping_sub(2) & self.arch.pc_mask;
+        self.add_wait(from, Wait::of(Cause::Asleep, Bounds::exact(start_up)));
+        self.bus.now = self.now;
+        self.bus.core_sleeps(false);
+        (self.sleeps, self.woken) = (false, true);
     }
 
     /// Whether a sleeping or idle core stays so for ever: no interrupt can come, and no reset.

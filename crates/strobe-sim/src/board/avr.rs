@@ -85,11 +85,21 @@ pub(super) fn map(
             return bad(format!("model {} has {}", entry.model, known.join(", ")));
         };
         let below_ram = DATA + u32::from(address) < bus.ram.base;
-        if !below_ram || !bus.io.add(address, slot, register as u8) {
+        if below_ram && device.shares_register(register as u32) && is_shared(address, bus) {
+            bus.io.share(address, slot, register as u8);
+        } else if !below_ram || !bus.io.add(address, slot, register as u8) {
             return bad(format!(
                 "{address:#x} is another device's, or not from 0x20 to where RAM begins"
             ));
         }
     }
     Ok(())
+}
+
+/// Whether a device has bits in the register there and leaves the others to others.
+fn is_shared(address: u16, bus: &Bus) -> bool {
+    let Some((slot, register)) = bus.io.find(address) else { return false };
+    // A device that is not on the bus yet is the one at hand: it shares the register with itself.
+    let device = bus.slots.get(slot).and_then(|slot| slot.device.as_ref());
+    device.is_none_or(|device| device.shares_register(register))
 }

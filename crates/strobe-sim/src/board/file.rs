@@ -101,6 +101,9 @@ pub struct AvrEntry {
     pub vectors: u16,
     /// Bytes of a vector: 2 where it is an RJMP, 4 where it is a JMP.
     pub vector_bytes: u8,
+    /// What the data sheet calls the vectors, from 1 on.
+    #[serde(default)]
+    pub vector_names: Vec<String>,
 }
 
 /// What every ARMv6-M has (B1.5.4).

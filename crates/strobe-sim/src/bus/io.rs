@@ -9,33 +9,69 @@ pub(crate) const IO_END: u16 = 0x200;
 
 /// By data address: which device has a register there, and which of its registers that is.
 #[derive(Debug, Default)]
-pub(crate) struct IoMap(Vec<Option<(u8, u8)>>);
+pub(crate) struct IoMap {
+    first: Vec<Option<(u8, u8)>>,
+    /// Further devices with bits in a register.
+    shared: Vec<(u16, u8, u8)>,
+}
 
 impl IoMap {
     /// Puts a register into the map. Returns whether its place was free and one where registers can be.
     pub(crate) fn add(&mut self, address: u16, slot: u8, register: u8) -> bool {
-        self.0.resize(usize::from(IO_END), None);
-        match self.0.get_mut(usize::from(address)) {
+        self.first.resize(usize::from(IO_END), None);
+        match self.first.get_mut(usize::from(address)) {
             Some(place @ None) if address >= 0x20 => *place = Some((slot, register)),
             _ => return false,
         }
         true
     }
 
-    fn find(&self, address: u16) -> Option<(usize, u32)> {
-        let (slot, register) = (*self.0.get(usize::from(address))?)?;
+    /// Puts a register into the map whose other bits are another device's.
+    pub(crate) fn share(&mut self, address: u16, slot: u8, register: u8) {
+        self.shared.push((address, slot, register));
+    }
+
+    /// The device that came first.
+    pub(crate) fn find(&self, address: u16) -> Option<(usize, u32)> {
+        let (slot, register) = (*self.first.get(usize::from(address))?)?;
         Some((usize::from(slot), u32::from(register)))
+    }
+
+    /// The `n`-th of the others.
+    fn further(&self, address: u16, n: usize) -> Option<(usize, u32)> {
+        let mut all = self.shared.iter().filter(|(at, ..)| *at == address);
+        all.nth(n).map(|&(_, slot, register)| (usize::from(slot), u32::from(register)))
     }
 }
 
 impl Bus {
+    /// Whether a device's register is to be left alone, because its clock is off.
+    fn is_off(&mut self, slot: usize) -> bool {
+        self.slots[slot].gate.is_some() && !self.clocked(slot)
+    }
+
     /// Reads a register at `self.now`. Device events due by then happen first.
     pub(crate) fn io_read(&mut self, address: u16) -> u8 {
         let Some((slot, register)) = self.io.find(address) else { return self.unknown(address) };
         self.run_events(self.now);
-        let answer = self.call(slot, |device, cx| device.read(register, Size::Byte, cx)).flatten();
+        let mut answer = self.read_one(slot, register);
+        for n in 0.. {
+            let Some((slot, register)) = self.io.further(address, n) else { break };
+            let other = self.read_one(slot, register);
+            answer = answer.map_or(other, |value| Some(value | other.unwrap_or(0)));
+        }
         self.settle();
-        answer.map_or_else(|| self.unknown(address), |value| value as u8)
+        answer.unwrap_or_else(|| self.unknown(address))
+    }
+
+    fn read_one(&mut self, slot: usize, register: u32) -> Option<u8> {
+        if self.is_off(slot) {
+            return Some(0);
+        }
+        let read = |device: &mut dyn crate::device::Device, cx: &mut crate::device::Context| {
+            device.read(register, Size::Byte, cx)
+        };
+        self.call(slot, read).flatten().map(|value| value as u8)
     }
 
     /// Writes a register at `self.now`. Device events due by then happen first.
@@ -45,23 +81,60 @@ impl Bus {
         };
         self.run_events(self.now);
         self.unmodelled.note_write(self.now);
+        let mut known = self.write_one(slot, register, value);
+        for n in 0.. {
+            let Some((slot, register)) = self.io.further(address, n) else { break };
+            known |= self.write_one(slot, register, value);
+        }
+        self.settle();
+        if !known {
+            self.set_unknown(address, 0xff, value);
+        }
+    }
+
+    fn write_one(&mut self, slot: usize, register: u32, value: u8) -> bool {
+        if self.is_off(slot) {
+            return true;
+        }
         let value = u32::from(value);
         let write = self.call(slot, |device, cx| device.write(register, Size::Byte, value, cx));
-        self.settle();
-        if write.flatten().is_none() {
-            self.set_unknown(address, 0xff, value as u8);
-        }
+        write.flatten().is_some()
     }
 
     /// SBI and CBI at `self.now`.
     pub(crate) fn io_set_bit(&mut self, address: u16, bit: u8, level: bool) {
-        let mask = 1 << (bit & 7);
+        let bit = bit & 7;
+        let mask = 1 << bit;
         let Some((slot, register)) = self.io.find(address) else {
             return self.set_unknown(address, mask, if level { mask } else { 0 });
         };
         self.run_events(self.now);
         self.unmodelled.note_write(self.now);
-        self.call(slot, |device, cx| device.set_bit(register, bit & 7, level, cx));
+        let mut known = self.set_bit_of_one(slot, register, bit, level);
+        for n in 0.. {
+            let Some((slot, register)) = self.io.further(address, n) else { break };
+            known |= self.set_bit_of_one(slot, register, bit, level);
+        }
+        self.settle();
+        if !known {
+            self.set_unknown(address, mask, if level { mask } else { 0 });
+        }
+    }
+
+    fn set_bit_of_one(&mut self, slot: usize, register: u32, bit: u8, level: bool) -> bool {
+        if self.is_off(slot) {
+            return true;
+        }
+        let set = self.call(slot, |device, cx| device.set_bit(register, bit, level, cx));
+        set.flatten().is_some()
+    }
+
+    /// The core goes to sleep or wakes up at `self.now`.
+    pub(crate) fn core_sleeps(&mut self, asleep: bool) {
+        self.run_events(self.now);
+        for at in 0..self.slots.len() {
+            self.call(at, |device, cx| device.core_sleeps(asleep, cx));
+        }
         self.settle();
     }
 

@@ -3,9 +3,36 @@
 
 use super::Maker;
 
+mod adc;
+mod clock;
+mod eeprom;
+mod external;
+mod general;
 mod port;
+mod power;
+mod prescaler;
 mod sleep;
+mod spi;
+#[cfg(test)]
+mod tests;
+mod timer;
+mod usart;
+mod watchdog;
 
 /// Model names as board files write them.
-pub(super) const MODELS: &[(&str, Maker)] =
-    &[("avr-port", port::create), ("avr-sleep", sleep::create)];
+pub(super) const MODELS: &[(&str, Maker)] = &[
+    ("avr-adc", adc::create),
+    ("avr-clock", clock::create),
+    ("avr-eeprom", eeprom::create),
+    ("avr-external", external::create),
+    ("avr-general", general::create),
+    ("avr-port", port::create),
+    ("avr-power", power::create),
+    ("avr-prescaler", prescaler::create),
+    ("avr-sleep", sleep::create),
+    ("avr-spi", spi::create),
+    ("avr-timer16", timer::create_wide),
+    ("avr-timer8", timer::create_narrow),
+    ("avr-usart", usart::create),
+    ("avr-watchdog", watchdog::create),
+];

@@ -3,7 +3,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use strobe_sim::avr;
 use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::Machine;
 use strobe_sim::device::Size;
 
@@ -20,6 +22,9 @@ pub(crate) fn exercise(text: &str) {
         let _ = board.flash_timing_at(states, states % 2 == 0);
     }
     // A vector table whose every entry is the loop behind it, as far as there is memory.
+    if let Some(options) = board.avr_core() {
+        return exercise_avr(bus, &options);
+    }
     let Some(options) = board.arm_core() else { return };
     let stack = bus.ram.base.wrapping_add(bus.ram.data.len() as u32);
     let entry = options.vectors.wrapping_add(0xc0) | 1;
@@ -54,6 +59,28 @@ pub(crate) fn exercise(text: &str) {
     }
     // An instruction and an exception's entry may run over it.
     assert!(machine.cycles() < limit + 10_000, "{} of {limit}", machine.cycles());
+    let _ = (machine.bus.unclocked().count(), machine.bus.unmodelled.touched().count());
+}
+
+/// Reads and writes every register of an AVR, over and over, with what interrupts make of it.
+fn exercise_avr(mut bus: Bus, options: &avr::CoreOptions) {
+    // ldi r26, 0x20; ldi r27, 0; st X+, r16; inc r16; ld r17, X; sbrs r27, 1; rjmp to the store; rjmp to the start
+    let code = [0xe2a0u16, 0xe0b0, 0x930d, 0x9503, 0x911c, 0xffb1, 0xcffb, 0xcff8];
+    let image: Vec<u8> = code.into_iter().flat_map(u16::to_le_bytes).collect();
+    let loaded = bus.load(0, &image);
+    let mut machine = avr::Machine::new(bus, options, ());
+    machine.record_pins(true);
+    if loaded.is_err() || machine.reset().is_err() {
+        return;
+    }
+    let go = AtomicBool::new(false);
+    for _ in 0..100 {
+        if matches!(machine.run(RUN, &go), avr::Stop::Lockup(_)) {
+            break;
+        }
+    }
+    // Starting an oscillator may run over it.
+    assert!(machine.cycles() < RUN + (2 << 20), "{} of {RUN}", machine.cycles());
     let _ = (machine.bus.unclocked().count(), machine.bus.unmodelled.touched().count());
 }
 

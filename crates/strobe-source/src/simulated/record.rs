@@ -238,8 +238,10 @@ fn tree(
 }
 
 fn exception_label(bus: &Bus, number: u16) -> String {
-    let name = exception_name(number);
-    match number.checked_sub(16).and_then(|irq| bus.irq_owners(irq)) {
+    let irq = number.checked_sub(16);
+    let vector = irq.and_then(|irq| bus.irq_name(irq)).map(str::to_owned);
+    let name = vector.unwrap_or_else(|| exception_name(number));
+    match irq.and_then(|irq| bus.irq_owners(irq)) {
         Some(owners) => format!("{name} ({owners})"),
         None => name,
     }

@@ -2,6 +2,11 @@
 //!
 //! Wires: `<pins>0` to `<pins>7`, with the prefix of the board file. A pin that is no output and that nobody drives is
 //! high where its pull-up is on, else low.
+//!
+//! Alternate functions (14.3) are wires of the board file's `alternate`: where the wire of that name with `_ON` is high, the pin
+//! gets the function's level instead of PORTxn's; `_OUT` makes it an output, `_IN` an input.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -20,14 +25,31 @@ struct Options {
     /// Pins that the package has, one bit each; all eight if not given.
     #[serde(default = "all")]
     mask: u8,
+    /// Functions that a pin can have instead, the first that is on goes first.
+    #[serde(default)]
+    alternate: BTreeMap<String, Vec<String>>,
 }
 
 fn all() -> u8 {
     0xff
 }
 
+/// What a peripheral may do to a pin.
+struct Function {
+    level: SignalId,
+    on: SignalId,
+    output: SignalId,
+    input: SignalId,
+}
+
+struct Pin {
+    bit: u8,
+    signal: SignalId,
+    functions: Vec<Function>,
+}
+
 struct Port {
-    pins: Vec<(u8, SignalId)>,
+    pins: Vec<Pin>,
     mask: u8,
     direction: u8,
     out: u8,
@@ -37,21 +59,54 @@ struct Port {
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let Options { pins, mask } = cx.options()?;
-    let bits = (0..8u8).filter(|bit| mask >> bit & 1 != 0);
-    let pins: Vec<_> = bits.map(|bit| (bit, cx.signal(&format!("{pins}{bit}")))).collect();
-    pins.iter().for_each(|&(_, pin)| cx.signals.mark_pin(pin));
+    let Options { pins: prefix, mask, alternate } = cx.options()?;
+    let mut pins = Vec::new();
+    for bit in (0..8u8).filter(|bit| mask >> bit & 1 != 0) {
+        let signal = cx.signal(&format!("{prefix}{bit}"));
+        cx.signals.mark_pin(signal);
+        pins.push(Pin { bit, signal, functions: Vec::new() });
+    }
+    for (name, functions) in &alternate {
+        let pin = pins.iter_mut().find(|pin| cx.signals.find(name) == Some(pin.signal));
+        let pin = pin.ok_or_else(|| format!("alternate.{name}: the port has no such pin"))?;
+        pin.functions = functions.iter().map(|name| function(cx, name)).collect();
+    }
     Ok(Box::new(Port { pins, mask, direction: 0, out: 0, levels: 0, before: (0, 0) }))
+}
+
+fn function(cx: &mut Create, name: &str) -> Function {
+    let mut wire = |suffix: &str| {
+        let id = cx.signal(&format!("{name}{suffix}"));
+        cx.listen(id);
+        id
+    };
+    Function { level: wire(""), on: wire("_ON"), output: wire("_OUT"), input: wire("_IN") }
+}
+
+impl Pin {
+    /// Direction and level, as the port's registers or a function want them.
+    fn wants(&self, port: (bool, bool), cx: &Context) -> (bool, bool) {
+        let (mut output, mut level) = port;
+        for function in self.functions.iter().rev() {
+            if cx.level(function.on) {
+                level = cx.level(function.level);
+            }
+            output = (output || cx.level(function.output)) && !cx.level(function.input);
+        }
+        (output, level)
+    }
 }
 
 impl Port {
     fn refresh(&mut self, cx: &mut Context) {
         let mut levels = 0;
-        for &(bit, pin) in &self.pins {
-            let (output, high) = (self.direction >> bit & 1 != 0, self.out >> bit & 1 != 0);
-            let level = if output { high } else { cx.external(pin).unwrap_or(high) };
-            levels |= u8::from(level) << bit;
-            cx.set_signal(pin, level);
+        for pin in &self.pins {
+            let at = |register: u8| register >> pin.bit & 1 != 0;
+            let pull_up = at(self.out);
+            let (output, high) = pin.wants((at(self.direction), pull_up), cx);
+            let level = if output { high } else { cx.external(pin.signal).unwrap_or(pull_up) };
+            levels |= u8::from(level) << pin.bit;
+            cx.set_signal(pin.signal, level);
         }
         if levels != self.levels {
             self.before = (self.levels, cx.now());
@@ -105,9 +160,13 @@ impl Device for Port {
     }
 
     fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if self.pins.iter().any(|&(_, own)| own == pin) {
+        if self.pins.iter().any(|own| own.signal == pin) {
             self.refresh(cx);
         }
+    }
+
+    fn signal(&mut self, _: SignalId, _: bool, cx: &mut Context) {
+        self.refresh(cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {

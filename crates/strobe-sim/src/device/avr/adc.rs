@@ -1,0 +1,226 @@
+//! Analog to digital converter (ATmega328P data sheet, chapter 23): each channel has a constant value from the board file.
+//!
+//! A conversion takes 13 ADC clocks, the first after switching on 25 (23.4); it begins with the ADC clock's next edge. Of the
+//! triggers only free running is modelled.
+
+use serde::Deserialize;
+
+use crate::device::{Context, Create, Device, Size};
+
+const ADCL: u32 = 0;
+const ADCH: u32 = 1;
+const ADCSRA: u32 = 2;
+const ADCSRB: u32 = 3;
+const ADMUX: u32 = 4;
+const DIDR0: u32 = 5;
+const DIDR2: u32 = 6;
+
+const ADEN: u8 = 1 << 7;
+const ADSC: u8 = 1 << 6;
+const ADATE: u8 = 1 << 5;
+const ADIF: u8 = 1 << 4;
+const ADIE: u8 = 1 << 3;
+const ADLAR: u8 = 1 << 5;
+
+const FIRST: u64 = 25;
+const NORMAL: u64 = 13;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    /// Results by the number in MUX, 0 to 1023; channels beyond give 0.
+    values: Vec<u16>,
+    /// How many bits of MUX are in ADMUX.
+    mux_bits: u8,
+    /// Whether MUX5 is in ADCSRB.
+    #[serde(default)]
+    mux5: bool,
+}
+
+struct Adc {
+    values: Vec<u16>,
+    mux_mask: u8,
+    mux5: bool,
+    control_a: u8,
+    control_b: u8,
+    mux: u8,
+    disabled: [u8; 2],
+    flag: bool,
+    result: u16,
+    /// ADCL has been read: the result stays until ADCH is.
+    locked: bool,
+    /// The next conversion is the first.
+    first: bool,
+    /// Result and end of the conversion under way.
+    running: Option<(u16, u64)>,
+    stopped: Option<u64>,
+}
+
+pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
+    let options: Options = cx.options()?;
+    if options.values.iter().any(|&value| value > 1023) || options.values.len() > 64 {
+        return Err("values: up to 64, of 0 to 1023".to_owned());
+    }
+    if options.mux_bits > 5 {
+        return Err("mux_bits is at most 5".to_owned());
+    }
+    Ok(Box::new(Adc {
+        values: options.values,
+        mux_mask: (1 << options.mux_bits) - 1,
+        mux5: options.mux5,
+        control_a: 0,
+        control_b: 0,
+        mux: 0,
+        disabled: [0; 2],
+        flag: false,
+        result: 0,
+        locked: false,
+        first: true,
+        running: None,
+        stopped: None,
+    }))
+}
+
+impl Adc {
+    fn channel(&self) -> usize {
+        let high = if self.mux5 { self.control_b << 2 & 0x20 } else { 0 };
+        usize::from(self.mux & self.mux_mask | high)
+    }
+
+    fn is_free_running(&self) -> bool {
+        self.control_a & ADATE != 0 && self.control_b & 7 == 0
+    }
+
+    fn start(&mut self, cx: &mut Context) {
+        let clock = 1u64 << (self.control_a & 7).max(1);
+        let begin = cx.now().next_multiple_of(clock);
+        let clocks = if std::mem::take(&mut self.first) { FIRST } else { NORMAL };
+        let value = self.values.get(self.channel()).copied().unwrap_or(0);
+        self.running = Some((value, begin + clocks * clock));
+    }
+
+    fn set_control(&mut self, value: u8, cx: &mut Context) {
+        let starts = value & ADSC != 0 && self.running.is_none();
+        self.control_a = value & !(ADSC | ADIF);
+        self.flag &= value & ADIF == 0;
+        if value & ADEN == 0 {
+            (self.running, self.first) = (None, true);
+        } else if starts {
+            self.start(cx);
+        }
+        self.check_trigger(cx);
+    }
+
+    fn check_trigger(&self, cx: &mut Context) {
+        if self.control_a & ADATE != 0 && self.control_b & 7 != 0 {
+            let name = cx.name().to_owned();
+            cx.warn(format!("{name}: triggers other than free running (ADTS) are not modelled"));
+        }
+    }
+
+    fn show(&self, cx: &mut Context) {
+        cx.interrupt(0, self.flag && self.control_a & ADIE != 0);
+        let end = self.running.map(|(_, end)| end).filter(|_| self.stopped.is_none());
+        cx.wake_at(end.unwrap_or(u64::MAX));
+    }
+
+    fn shown(&self) -> u16 {
+        if self.mux & ADLAR != 0 { self.result << 6 } else { self.result }
+    }
+}
+
+impl Device for Adc {
+    fn registers(&self) -> &'static [&'static str] {
+        &["ADCL", "ADCH", "ADCSRA", "ADCSRB", "ADMUX", "DIDR0", "DIDR2"]
+    }
+
+    fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
+        Some(u32::from(match register {
+            ADCL => {
+                self.locked = true;
+                self.shown() as u8
+            }
+            ADCH => {
+                self.locked = false;
+                (self.shown() >> 8) as u8
+            }
+            ADCSRA => {
+                let busy = if self.running.is_some() { ADSC } else { 0 };
+                self.control_a | busy | if self.flag { ADIF } else { 0 }
+            }
+            ADCSRB => self.control_b,
+            ADMUX => self.mux,
+            DIDR0 | DIDR2 => self.disabled[(register - DIDR0) as usize],
+            _ => return None,
+        }))
+    }
+
+    fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {
+        let value = value as u8;
+        match register {
+            ADCL | ADCH => {}
+            ADCSRA => self.set_control(value, cx),
+            ADCSRB => {
+                self.control_b = value;
+                self.check_trigger(cx);
+            }
+            ADMUX => self.mux = value,
+            DIDR0 | DIDR2 => self.disabled[(register - DIDR0) as usize] = value,
+            _ => return None,
+        }
+        self.show(cx);
+        Some(())
+    }
+
+    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
+        self.flag = false;
+        self.show(cx);
+    }
+
+    fn event(&mut self, cx: &mut Context) {
+        if let Some((value, end)) = self.running
+            && end <= cx.now()
+        {
+            self.running = None;
+            self.flag = true;
+            // A result that comes in between the two reads is lost (23.9.3).
+            if !self.locked {
+                self.result = value;
+            }
+            if self.is_free_running() {
+                self.start(cx);
+            }
+        }
+        self.show(cx);
+    }
+
+    /// Going to sleep in the mode made for it starts a conversion (23.7).
+    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
+        let quiet = cx.clocks().sleep == crate::clock::SleepDepth::NoiseReduction;
+        let ready = self.control_a & ADEN != 0 && self.running.is_none();
+        if asleep && quiet && ready && cx.clocked() {
+            self.start(cx);
+            self.show(cx);
+        }
+    }
+
+    fn clock_changed(&mut self, cx: &mut Context) {
+        let runs = cx.clocked() && cx.clocks().sleep < crate::clock::SleepDepth::PowerDown;
+        match self.stopped {
+            None if !runs => self.stopped = Some(cx.now()),
+            Some(since) if runs => {
+                self.stopped = None;
+                self.running = self.running.map(|(value, end)| (value, end + cx.now() - since));
+            }
+            _ => return,
+        }
+        self.show(cx);
+    }
+
+    fn reset(&mut self, cx: &mut Context) {
+        (self.control_a, self.control_b, self.mux, self.disabled) = (0, 0, 0, [0; 2]);
+        (self.flag, self.result, self.locked, self.first) = (false, 0, false, true);
+        self.running = None;
+        self.show(cx);
+    }
+}

@@ -1,0 +1,173 @@
+//! The ATmega328P's smaller peripherals as firmware sees them.
+
+use crate::clock::SleepDepth;
+use crate::device::rig::Rig;
+
+fn uno() -> Rig {
+    Rig::builtin("arduino-uno")
+}
+
+fn write(rig: &mut Rig, registers: &[(u16, u8)]) {
+    registers.iter().for_each(|&(address, value)| rig.bus.io_write(address, value));
+}
+
+#[test]
+fn spi_shifts_a_byte_in_16_cycles_at_half_the_clock() {
+    const SPSR: u16 = 0x4d;
+    const SPDR: u16 = 0x4e;
+    let mut rig = uno();
+    rig.watch("PB5");
+    // SS, MOSI and SCK are outputs; master, interrupt, double speed.
+    write(&mut rig, &[(0x24, 0x2c), (SPSR, 1), (0x4c, 0xd0)]);
+    rig.drive("PB4", Some(true));
+    write(&mut rig, &[(SPDR, 0xa5)]);
+    assert_eq!(rig.run_to_irq(17, 1000), Some(16));
+    assert_eq!(rig.edges("PB5").len(), 16);
+    assert_eq!(rig.edges("PB5")[0], (1, true));
+    let frames: Vec<_> = rig.bus.frames.iter().map(|f| f.value).collect();
+    assert_eq!(frames, [0xa5, 0xff]);
+    assert_eq!(rig.bus.io_read(SPSR), 0x81);
+    assert_eq!(rig.bus.io_read(SPDR), 0xff);
+    assert!(!rig.irq(17), "cleared by reading SPSR and then SPDR");
+    // A write during a transfer collides.
+    write(&mut rig, &[(SPDR, 1), (SPDR, 2)]);
+    rig.advance(20);
+    assert_eq!(rig.bus.io_read(SPSR), 0xc1);
+    assert_eq!(rig.bus.frames[2].value, 1);
+}
+
+#[test]
+fn spi_modes_differ_in_clock_level_and_phase() {
+    for mode in 0..4u8 {
+        let mut rig = uno();
+        rig.watch("PB3");
+        rig.watch("PB5");
+        write(&mut rig, &[(0x24, 0x2c), (0x4c, 0x50 | mode << 2), (0x4e, 0b0101_0101)]);
+        rig.run_to(100);
+        let (polarity, late) = (mode & 2 != 0, mode & 1 != 0);
+        assert_eq!(rig.level("PB5"), polarity);
+        // Bits change half a clock before they are sampled: at 4 cycles a clock, with CPHA on odd ones' first edges.
+        let data: Vec<u64> = rig.edges("PB3").iter().map(|e| e.0 % 4).collect();
+        assert!(data.iter().all(|&at| at == if late { 2 } else { 0 }), "{mode}: {data:?}");
+    }
+}
+
+#[test]
+fn external_interrupts_see_their_edge_and_clear_on_entry() {
+    let mut rig = uno();
+    rig.drive("PD2", Some(true));
+    // INT0 on falling edges; pin changes of PCINT18, which is the same pin.
+    write(&mut rig, &[(0x69, 2), (0x3d, 1), (0x68, 4), (0x6d, 4)]);
+    assert!(!rig.irq(1) && !rig.irq(5));
+    rig.drive("PD2", Some(false));
+    assert!(rig.irq(1) && rig.irq(5));
+    rig.bus.acknowledge(1);
+    rig.bus.acknowledge(5);
+    assert!(!rig.irq(1) && !rig.irq(5));
+    rig.drive("PD2", Some(true));
+    assert!(!rig.irq(1) && rig.irq(5));
+    // A low level asks as long as it lasts.
+    write(&mut rig, &[(0x69, 0)]);
+    rig.drive("PD2", Some(false));
+    rig.bus.acknowledge(1);
+    assert!(rig.irq(1));
+}
+
+#[test]
+fn eeprom_writes_take_their_time_and_their_sequence() {
+    let (eecr, eedr, eearl) = (0x3f, 0x40, 0x41);
+    let mut rig = uno();
+    write(&mut rig, &[(eearl, 7), (eedr, 0x5a), (eecr, 2)]);
+    assert_eq!(rig.bus.io_read(eecr), 0, "without EEMPE nothing is written");
+    rig.bus.io_set_bit(eecr, 2, true);
+    rig.advance(5);
+    rig.bus.io_set_bit(eecr, 1, true);
+    assert_eq!(rig.bus.io_read(eecr) & 2, 0, "too late");
+    rig.bus.io_set_bit(eecr, 2, true);
+    rig.advance(2);
+    let start = rig.bus.now;
+    rig.bus.io_set_bit(eecr, 1, true);
+    assert_eq!(rig.bus.io_read(eecr) & 2, 2);
+    assert_eq!(std::mem::take(&mut rig.bus.halted), 2);
+    rig.bus.io_set_bit(eecr, 3, true);
+    assert_eq!(rig.run_to_irq(22, 1_000_000), Some(start + 54_400), "3.4 ms");
+    write(&mut rig, &[(eedr, 0)]);
+    rig.bus.io_set_bit(eecr, 0, true);
+    assert_eq!((rig.bus.halted, rig.bus.io_read(eedr)), (4, 0x5a));
+}
+
+#[test]
+fn the_watchdog_interrupts_first_and_then_resets() {
+    let (wdtcsr, mcusr) = (0x60, 0x54);
+    let mut rig = uno();
+    assert_eq!(rig.bus.io_read(mcusr), 1, "power-on");
+    write(&mut rig, &[(mcusr, 0), (wdtcsr, 0x18), (wdtcsr, 0x48)]);
+    // 2048 cycles of 128 kHz: 16 ms.
+    assert_eq!(rig.run_to_irq(6, 1_000_000), Some(256_000));
+    rig.bus.acknowledge(6);
+    rig.run_to(511_999);
+    assert!(rig.bus.reset_request.is_none());
+    rig.run_to(512_000);
+    assert!(rig.bus.reset_request.is_some());
+    rig.bus.reset();
+    assert_eq!(rig.bus.io_read(mcusr), 8);
+    // WDRF keeps it on.
+    assert_eq!(rig.bus.io_read(wdtcsr), 8);
+    write(&mut rig, &[(wdtcsr, 0)]);
+    assert_eq!(rig.bus.io_read(wdtcsr), 8);
+    write(&mut rig, &[(mcusr, 0), (wdtcsr, 0x18), (wdtcsr, 0)]);
+    assert_eq!(rig.bus.io_read(wdtcsr), 0);
+}
+
+#[test]
+fn the_converter_takes_25_and_then_13_of_its_clocks() {
+    let (adcl, adcsra, admux) = (0x78, 0x7a, 0x7c);
+    let mut rig = uno();
+    // Divided by 128, with interrupt; the bandgap reference is channel 14.
+    write(&mut rig, &[(admux, 0x4e), (adcsra, 0xcf)]);
+    assert_eq!(rig.run_to_irq(21, 10_000), Some(25 * 128));
+    rig.bus.acknowledge(21);
+    assert_eq!((rig.bus.io_read(adcl), rig.bus.io_read(adcl + 1)), (225, 0));
+    write(&mut rig, &[(adcsra, 0xcf)]);
+    assert_eq!(rig.run_to_irq(21, 10_000), Some(38 * 128));
+    // Left adjusted, free running.
+    write(&mut rig, &[(admux, 0x60), (adcsra, 0xff)]);
+    rig.bus.acknowledge(21);
+    assert_eq!(rig.run_to_irq(21, 10_000), Some(51 * 128));
+    assert_eq!(rig.bus.io_read(adcl + 1), 0x80);
+    rig.bus.acknowledge(21);
+    assert_eq!(rig.run_to_irq(21, 10_000), Some(64 * 128));
+}
+
+#[test]
+fn the_clock_prescaler_needs_its_sequence() {
+    let clkpr = 0x61;
+    let mut rig = uno();
+    write(&mut rig, &[(clkpr, 1)]);
+    assert_eq!(rig.bus.clocks.core_hz(), 16_000_000);
+    write(&mut rig, &[(clkpr, 0x80), (clkpr, 1)]);
+    assert_eq!(rig.bus.clocks.core_hz(), 8_000_000);
+    let mut small = Rig::builtin("attiny85");
+    write(&mut small, &[(0x46, 0x80), (0x46, 0)]);
+    assert_eq!(small.bus.clocks.core_hz(), 8_000_000);
+    small.bus.reset();
+    assert_eq!(small.bus.clocks.core_hz(), 1_000_000);
+}
+
+#[test]
+fn deep_sleep_stops_timers_and_serial_ports_but_not_the_watchdog() {
+    let mut rig = uno();
+    write(&mut rig, &[(0x45, 3), (0xc1, 8), (0xc6, 0x55), (0x60, 0x40), (0x53, 0x05)]);
+    rig.run_to(100);
+    let count = rig.bus.io_read(0x46);
+    rig.bus.core_sleeps(true);
+    assert_eq!(rig.bus.clocks.sleep, SleepDepth::PowerDown);
+    assert_eq!(rig.run_to_irq(6, 1_000_000), Some(256_000));
+    rig.bus.core_sleeps(false);
+    assert_eq!(rig.bus.io_read(0x46), count);
+    rig.advance(28);
+    assert_eq!(rig.bus.io_read(0x46), count + 1, "the prescaler stood still as well");
+    assert!(rig.bus.frames.is_empty());
+    rig.advance(32);
+    assert_eq!(rig.bus.frames.len(), 1, "160 cycles, of which 100 came before sleep");
+}

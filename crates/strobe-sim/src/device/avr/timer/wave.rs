@@ -1,0 +1,383 @@
+//! How a timer counts and what its compare outputs do (ATmega328P data sheet, 15.7 and 16.9): plain arithmetic that knows no
+//! register and no cycle.
+//!
+//! Everything that a match or the end of a period does is seen one timer clock later (figures 15-10, 15-11): so it all
+//! happens with the clock at which the counter leaves the value.
+
+/// Shape of the counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Shape {
+    /// Up to the maximum, or, with another top, clear timer on compare match.
+    #[default]
+    Plain,
+    /// Fast PWM: up to the top, compare registers loaded at its end.
+    Fast,
+    /// Phase correct: up and down, compare registers loaded at the top.
+    PhaseCorrect,
+    /// Phase and frequency correct: the same, loaded at the bottom.
+    PhaseAndFrequencyCorrect,
+}
+
+/// What the counter's highest value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Top {
+    Fixed(u16),
+    CompareA,
+    Capture,
+}
+
+/// A waveform generation mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub(super) shape: Shape,
+    pub(super) top: Top,
+}
+
+impl Mode {
+    /// WGM2:0 of an 8-bit timer (table 15-8). `None` is reserved.
+    pub(super) fn narrow(wgm: u8) -> Option<Mode> {
+        let (shape, top) = match wgm {
+            0 => (Shape::Plain, Top::Fixed(0xff)),
+            1 => (Shape::PhaseCorrect, Top::Fixed(0xff)),
+            2 => (Shape::Plain, Top::CompareA),
+            3 => (Shape::Fast, Top::Fixed(0xff)),
+            5 => (Shape::PhaseCorrect, Top::CompareA),
+            7 => (Shape::Fast, Top::CompareA),
+            _ => return None,
+        };
+        Some(Mode { shape, top })
+    }
+
+    /// WGM3:0 of a 16-bit timer (table 16-4). `None` is reserved.
+    pub(super) fn wide(wgm: u8) -> Option<Mode> {
+        let bits = |n: u8| Top::Fixed((0x100 << n) - 1);
+        let (shape, top) = match wgm {
+            0 => (Shape::Plain, Top::Fixed(0xffff)),
+            1..=3 => (Shape::PhaseCorrect, bits(wgm - 1)),
+            4 => (Shape::Plain, Top::CompareA),
+            5..=7 => (Shape::Fast, bits(wgm - 5)),
+            8 => (Shape::PhaseAndFrequencyCorrect, Top::Capture),
+            9 => (Shape::PhaseAndFrequencyCorrect, Top::CompareA),
+            10 => (Shape::PhaseCorrect, Top::Capture),
+            11 => (Shape::PhaseCorrect, Top::CompareA),
+            12 => (Shape::Plain, Top::Capture),
+            14 => (Shape::Fast, Top::Capture),
+            15 => (Shape::Fast, Top::CompareA),
+            _ => return None,
+        };
+        Some(Mode { shape, top })
+    }
+
+    pub(super) fn is_pwm(self) -> bool {
+        self.shape != Shape::Plain
+    }
+
+    fn both_ways(self) -> bool {
+        matches!(self.shape, Shape::PhaseCorrect | Shape::PhaseAndFrequencyCorrect)
+    }
+}
+
+/// One compare unit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Channel {
+    /// What the counter is compared with.
+    pub(super) compare: u16,
+    /// What firmware has written, and what it reads.
+    pub(super) buffer: u16,
+    /// COMnx1:0.
+    pub(super) action: u8,
+    /// The waveform generator's output.
+    pub(super) output: bool,
+}
+
+/// Flag of an overflow; those of the compare units follow, then that of input capture.
+pub(super) const OVERFLOW: u8 = 1;
+/// Flag of input capture, or of a top that its register sets.
+pub(super) const CAPTURE: u8 = 1 << 4;
+
+/// Counter, compare units and mode.
+#[derive(Debug, Clone)]
+pub(super) struct Wave {
+    pub(super) mode: Mode,
+    pub(super) count: u16,
+    down: bool,
+    /// The counter has been written: its next clock matches nothing (15.7.3).
+    blocked: bool,
+    pub(super) channels: Vec<Channel>,
+    pub(super) capture: u16,
+    max: u16,
+}
+
+impl Wave {
+    pub(super) fn new(channels: usize, max: u16) -> Self {
+        Wave {
+            mode: Mode { shape: Shape::Plain, top: Top::Fixed(max) },
+            count: 0,
+            down: false,
+            blocked: false,
+            channels: vec![Channel::default(); channels],
+            capture: 0,
+            max,
+        }
+    }
+
+    fn top(&self) -> u16 {
+        match self.mode.top {
+            Top::Fixed(top) => top,
+            Top::CompareA => self.channels[0].compare,
+            Top::Capture => self.capture,
+        }
+    }
+
+    pub(super) fn set_count(&mut self, count: u16) {
+        self.count = count & self.max;
+        self.blocked = true;
+    }
+
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        if !mode.is_pwm() {
+            self.down = false;
+            self.channels.iter_mut().for_each(|c| c.compare = c.buffer);
+        }
+    }
+
+    pub(super) fn set_compare(&mut self, channel: usize, value: u16) {
+        let channel = &mut self.channels[channel];
+        channel.buffer = value & self.max;
+        if !self.mode.is_pwm() {
+            channel.compare = channel.buffer;
+        }
+    }
+
+    /// Whether the compare unit has its pin: COM is not 0 and, with PWM, not a reserved toggle.
+    pub(super) fn is_connected(&self, at: usize) -> bool {
+        match self.channels[at].action {
+            0 => false,
+            1 => !self.mode.is_pwm() || self.may_toggle(at),
+            _ => true,
+        }
+    }
+
+    /// With PWM only unit A toggles, and only in modes with a top that can be set (tables 15-3, 16-2): of the fast ones
+    /// both with 16 bits, of the others that whose top is OCRnA.
+    fn may_toggle(&self, at: usize) -> bool {
+        at == 0
+            && match self.mode.top {
+                Top::Fixed(_) => false,
+                Top::CompareA => true,
+                Top::Capture => self.mode.shape == Shape::Fast,
+            }
+    }
+
+    /// A strobe of FOCnx: the output does what a match would make it do (15.9.2). Not with PWM.
+    pub(super) fn force(&mut self, at: usize) {
+        if !self.mode.is_pwm() {
+            self.act(at, false);
+        }
+    }
+
+    fn act(&mut self, at: usize, down: bool) {
+        let toggles = !self.mode.is_pwm() || self.may_toggle(at);
+        let channel = &mut self.channels[at];
+        match channel.action {
+            1 if toggles => channel.output = !channel.output,
+            2 => channel.output = down,
+            3 => channel.output = !down,
+            _ => {}
+        }
+    }
+
+    /// Whether the counter turns around before it can go further up.
+    fn falls(&self) -> bool {
+        self.mode.both_ways() && (self.down && self.count != 0 || self.count >= self.top())
+    }
+
+    /// Clocks that pass before the next one that does anything but count.
+    pub(super) fn quiet(&self) -> u64 {
+        let (count, top) = (self.count, self.top());
+        if self.blocked || self.mode.both_ways() && (count == 0 || count >= top) {
+            return 0;
+        }
+        let compares = self.channels.iter().map(|c| c.compare);
+        let distance = if self.falls() {
+            compares.chain([0]).filter(|&v| v <= count).map(|v| count - v).min()
+        } else {
+            compares.chain([top, self.max]).filter(|&v| v >= count).map(|v| v - count).min()
+        };
+        u64::from(distance.unwrap_or(0))
+    }
+
+    /// Counts `clocks` times; returns the flags that were raised.
+    pub(super) fn run(&mut self, clocks: u64) -> u8 {
+        // After so many clocks everything that comes repeats itself.
+        let settled = 4 * (u64::from(self.max) + 1);
+        if clocks <= 2 * settled {
+            return self.go(clocks);
+        }
+        let raised = self.go(settled);
+        // Two periods, so that outputs that toggle end as they should.
+        let period = 2 * self.period();
+        raised | self.go((clocks - settled) % period) | self.all_of_a_period(period)
+    }
+
+    /// What a whole period raises, from a state that it comes back to.
+    fn all_of_a_period(&self, period: u64) -> u8 {
+        self.clone().go(period)
+    }
+
+    fn period(&self) -> u64 {
+        let top = u64::from(self.top());
+        if self.mode.both_ways() { 2 * top.max(1) } else { top + 1 }
+    }
+
+    fn go(&mut self, mut clocks: u64) -> u8 {
+        let mut raised = 0;
+        while clocks > 0 {
+            let quiet = self.quiet().min(clocks);
+            let step = quiet as u16;
+            self.count = if self.falls() { self.count - step } else { self.count + step };
+            clocks -= quiet;
+            if clocks > 0 {
+                raised |= self.clock();
+                clocks -= 1;
+            }
+        }
+        raised
+    }
+
+    /// The clock at which the counter leaves a value that means something.
+    fn clock(&mut self) -> u8 {
+        let (count, top, falls) = (self.count, self.top(), self.falls());
+        let blocked = std::mem::take(&mut self.blocked);
+        let mut raised = 0;
+        for at in 0..self.channels.len() {
+            if self.channels[at].compare == count && !blocked {
+                raised |= OVERFLOW << (1 + at);
+                self.act(at, falls);
+            }
+        }
+        if count == top && self.mode.top == Top::Capture {
+            raised |= CAPTURE;
+        }
+        let ends = match self.mode.shape {
+            Shape::Plain => count == self.max,
+            Shape::Fast => count == top || count == self.max,
+            _ => count == 0,
+        };
+        raised |= if ends { OVERFLOW } else { 0 };
+        self.down = falls;
+        self.count = match () {
+            () if self.mode.both_ways() && falls => count.saturating_sub(1),
+            () if count == top || count == self.max => 0,
+            () => count + 1,
+        };
+        // A top of 0 stays there.
+        if self.mode.both_ways() && top == 0 && count == 0 {
+            self.count = 0;
+        }
+        self.load(count, top, ends);
+        raised
+    }
+
+    /// Loads buffered compare values, and begins a period of fast PWM.
+    fn load(&mut self, count: u16, top: u16, ends: bool) {
+        let fast = self.mode.shape == Shape::Fast;
+        let loads = match self.mode.shape {
+            Shape::Plain => false,
+            Shape::PhaseCorrect => count >= top,
+            Shape::Fast | Shape::PhaseAndFrequencyCorrect => ends,
+        };
+        if !loads {
+            return;
+        }
+        for channel in &mut self.channels {
+            channel.compare = channel.buffer;
+            match channel.action {
+                2 if fast => channel.output = true,
+                3 if fast => channel.output = false,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(mode: Option<Mode>, compare: u16, action: u8) -> Wave {
+        let mut wave = Wave::new(2, 0xff);
+        wave.channels[0] = Channel { compare, buffer: compare, action, output: false };
+        wave.channels[1].compare = 0xff;
+        wave.channels[1].buffer = 0xff;
+        wave.set_mode(mode.unwrap());
+        wave
+    }
+
+    /// Counter values and output at each clock.
+    fn course(wave: &mut Wave, clocks: usize) -> (Vec<u16>, Vec<bool>) {
+        let step = |wave: &mut Wave| {
+            let seen = (wave.count, wave.channels[0].output);
+            wave.run(1);
+            seen
+        };
+        (0..clocks).map(|_| step(wave)).unzip()
+    }
+
+    #[test]
+    fn the_clear_on_compare_period_is_one_more_than_the_top() {
+        let mut wave = wave(Mode::narrow(2), 3, 1);
+        let (counts, output) = course(&mut wave, 9);
+        assert_eq!(counts, [0, 1, 2, 3, 0, 1, 2, 3, 0]);
+        assert_eq!(output, [0, 0, 0, 0, 1, 1, 1, 1, 0].map(|n| n == 1));
+    }
+
+    #[test]
+    fn fast_pwm_is_high_for_one_clock_more_than_the_compare_value() {
+        for compare in [0, 1, 100, 254, 255] {
+            let mut wave = wave(Mode::narrow(3), compare, 2);
+            wave.run(256);
+            let high = course(&mut wave, 256).1.iter().filter(|&&level| level).count();
+            assert_eq!(high, usize::from(compare) + 1);
+        }
+    }
+
+    #[test]
+    fn phase_correct_pwm_is_high_for_twice_the_compare_value() {
+        for compare in [0, 1, 100, 254, 255] {
+            let mut wave = wave(Mode::narrow(1), compare, 2);
+            wave.run(510);
+            let high = course(&mut wave, 510).1.iter().filter(|&&level| level).count();
+            assert_eq!(high, 2 * usize::from(compare));
+        }
+    }
+
+    #[test]
+    fn many_clocks_at_once_end_as_single_ones() {
+        for wgm in 0..16 {
+            let Some(mode) = Mode::wide(wgm) else { continue };
+            let mut fast = Wave::new(3, 0xffff);
+            (fast.capture, fast.channels[0].buffer) = (700, 900);
+            fast.channels[1] = Channel { buffer: 30, action: 2, ..Channel::default() };
+            fast.channels[0].action = 1;
+            fast.set_mode(mode);
+            let mut slow = fast.clone();
+            let clocks = 700_001;
+            let raised = (0..clocks).fold(0, |raised, _| raised | slow.run(1));
+            assert_eq!(fast.run(clocks), raised, "{mode:?}");
+            assert_eq!(fast.count, slow.count, "{mode:?}");
+            let outputs = |w: &Wave| w.channels.iter().map(|c| c.output).collect::<Vec<_>>();
+            assert_eq!(outputs(&fast), outputs(&slow), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_written_counter_matches_nothing_at_its_next_clock() {
+        let mut wave = wave(Mode::narrow(0), 5, 0);
+        wave.set_count(5);
+        assert_eq!(wave.run(1), 0);
+        wave.set_count(4);
+        assert_eq!((wave.run(1), wave.run(1)), (0, 2));
+    }
+}
