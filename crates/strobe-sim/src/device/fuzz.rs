@@ -83,8 +83,10 @@ fn run(rig: &mut Rig, step: &Step) {
 type Subject = (&'static str, &'static [u32]);
 
 /// Between them they have every model.
-const BOARDS: [Subject; 6] = [
+const BOARDS: [Subject; 8] = [
+    ("arduino-mega", &[]),
     ("arduino-uno", &[]),
+    ("attiny85", &[]),
     ("lm3s6965evb", &[0x400f_e100, 0x400f_e104, 0x400f_e108]),
     ("mps2-an385", &[]),
     ("stm32f070cb", &[0x4002_1014, 0x4002_1018, 0x4002_101c]),
