@@ -140,6 +140,10 @@ fn other_obstacles_are_named() {
     let stab = format!("--add-section=.stab={}", stripped.display());
     let stabs = parse(&workshop.objcopy(&stripped, "stabs.elf", &[&stab]));
     assert!(stabs.detail_note().contains("-gdwarf-4"), "{}", stabs.detail_note());
+    // As avr-gcc links it: STABS of the program, a little DWARF of the library.
+    let remove = ["--remove-section=.debug_abbrev", &stab];
+    let both = parse(&workshop.objcopy(&full, "both.elf", &remove));
+    assert!(both.detail_note().contains("-gdwarf-4"), "{}", both.detail_note());
 
     let split = parse(&workshop.gcc("split.elf", &["-g", "-O2", "-gsplit-dwarf"]));
     assert_eq!(split.detail(), Detail::Lines);

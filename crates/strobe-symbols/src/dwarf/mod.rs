@@ -180,10 +180,11 @@ fn obstacle(elf: &Elf<'_>) -> Option<Obstacle> {
         s.name.starts_with(".zdebug_") || (s.name.starts_with(".debug_") && s.has(SHF_COMPRESSED))
     }) {
         Some(Obstacle::Compressed)
+    } else if any(&|s| s.name == ".stab") {
+        // A library may have added a few unusable DWARF entries.
+        Some(Obstacle::Stabs)
     } else if any(&|s| s.name == ".debug_info") {
         Some(Obstacle::Unusable)
-    } else if any(&|s| s.name == ".stab") {
-        Some(Obstacle::Stabs)
     } else {
         Some(Obstacle::NoDebugInfo)
     }
