@@ -292,6 +292,30 @@ fn gccs_frame_of_an_interrupt() {
     assert_eq!(machine.cycles(), 38 + 41);
 }
 
+/// A byte at 500 kbit/s takes 320 cycles, and of these its interrupt 86 before its handler does anything: 4 to enter, 3
+/// for the vector's JMP, 38 and 41 for what GCC saves and restores.
+#[test]
+fn an_interrupt_of_gccs_costs_86_cycles() {
+    const BEHIND: usize = 20;
+    let frame: Vec<String> = (0..18)
+        .map(|n| format!("push d={n}"))
+        .chain(["in d=0 a=63".to_owned(), "eor d=1 r=1".to_owned()])
+        .chain((0..18).rev().map(|n| format!("pop d={n}")))
+        .chain(["out a=63 d=0".to_owned(), "reti".to_owned()])
+        .collect();
+    let mut program = vec!["bset s=7"];
+    program.extend(["nop"; BEHIND - 1]);
+    program.extend(frame.iter().map(String::as_str));
+    let jump = format!("jmp k={}", MAIN / 2 + BEHIND as u32);
+    let mut machine = machine::<true>("arduino-uno", &program, &[&jump], &[5]);
+    run(&mut machine, 100);
+    let main = MAIN..MAIN + 2 * BEHIND as u32;
+    let retired = machine.observer.retired.iter().filter(|(at, _)| main.contains(at));
+    let begun: Vec<u64> = retired.map(|(_, cycle)| *cycle).collect();
+    let taken = begun.windows(2).map(|two| two[1] - two[0]);
+    assert_eq!(taken.filter(|&cycles| cycles != 1).collect::<Vec<_>>(), [1 + 4 + 3 + 38 + 41]);
+}
+
 /// An IN right behind the OUT that changes a pin still reads the old level (ATmega328P data sheet 14.2.4).
 #[test]
 fn a_pin_is_read_one_cycle_late() {
@@ -326,6 +350,13 @@ fn instructions_of_other_parts_are_none() {
         let mut machine = machine::<false>("attiny85", &[text], &[], &[]);
         assert!(matches!(run(&mut machine, 100), Stop::Lockup(_)), "{text}");
     }
+}
+
+/// Without a debugger it does nothing (instruction set manual, BREAK).
+#[test]
+fn break_takes_a_cycle() {
+    let seen = starts("arduino-uno", &["break", "nop"], &[], &[]);
+    assert_eq!(seen[..2], [(MAIN, 0), (MAIN + 2, 1)]);
 }
 
 #[test]
