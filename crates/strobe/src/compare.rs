@@ -98,9 +98,8 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default())?;
     if done.record.totals.cycles.likely == 0 {
         return Err(exit::usage(format!(
-            "{}: nothing was measured: --from was never reached ({:?})",
-            path.display(),
-            done.record.window.end_reason
+            "{}: nothing was measured: the run ended before --from was reached; --until may be too early",
+            path.display()
         )));
     }
     Ok((firmware, done.record))

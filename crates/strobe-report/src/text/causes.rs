@@ -140,7 +140,7 @@ pub(super) fn table(record: &Record, options: &Options, out: &mut dyn Write) -> 
 }
 
 /// The bounds that the model gives for a cause.
-fn bounds_of(record: &Record, cause: Cause, cycles: u64) -> Bounds {
+pub(super) fn bounds_of(record: &Record, cause: Cause, cycles: u64) -> Bounds {
     let Trust::Modelled { causes } = &record.trust else { return Bounds::exact(cycles) };
     let modelled = causes.iter().find(|m| m.cause == cause && m.cycles.likely == cycles);
     modelled.map_or(Bounds::exact(cycles), |m| m.cycles)

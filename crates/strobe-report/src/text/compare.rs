@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use strobe_model::{Bounds, Cause, Record};
 
 use super::annotate::AnnotateRow;
-use super::causes::{letter, strip};
+use super::causes::{bounds_of, letter, strip};
 use super::layout::heading;
 use crate::Options;
 use crate::figure::Marks;
@@ -103,7 +103,11 @@ fn totals(sides: &[Side; 2], options: &Options, out: &mut dyn Write) -> io::Resu
         let taken = records.map(|r| r.totals.by_cause[cause]);
         if taken != [0, 0] {
             let name = format!("  {}  {}", letter(cause), cause.name());
-            let values = [0, 1].map(|i| each(records[i], taken[i]));
+            let values = [0, 1].map(|i| {
+                let bounds = bounds_of(records[i], cause, taken[i]);
+                let sign = Marks::of(&records[i].trust).bounded(bounds).sign();
+                format!("{sign}{}", each(records[i], taken[i]))
+            });
             row(&name, values, quotient(per_window(taken)), Paint::Plain);
         }
     }
