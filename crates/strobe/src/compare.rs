@@ -46,6 +46,9 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+/// Bytes of the longest instruction.
+const LONGEST: u32 = 4;
+
 const EXAMPLE: &str = "\
 Example: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
   strobe compare avr.elf arm.elf --board arduino-uno --board stm32f070cb \\
@@ -108,7 +111,7 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
 /// Every instruction that was seen to run.
 fn rows(firmware: &Firmware, record: &Record, sources: &mut Sources) -> Vec<AnnotateRow> {
     let samples = record.profile.addresses.iter();
-    let instruction = |at: u32| firmware.instructions(at..at.saturating_add(2)).next();
+    let instruction = |at: u32| firmware.instructions(at..at.saturating_add(LONGEST)).next();
     samples
         .filter_map(|sample| instruction(sample.address))
         .map(|instruction| run::annotated(firmware, record, instruction, sources))

@@ -50,6 +50,23 @@ fn columns_for_people() {
     insta::assert_snapshot!(ran.stdout);
 }
 
+/// Instructions of two and of four bytes: what they took adds up to all cycles.
+#[test]
+fn every_instruction_is_listed() {
+    let [a, b] = ["calculator-m3", "calculator-m4f"].map(prebuilt);
+    let ran =
+        strobe(&["compare", &a, &b, "--board", "cortex-m3", "--board", "cortex-m4f", "--top", "0"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let number = |text: &str| text.trim_start_matches('~').replace(',', "").parse::<u64>().ok();
+    let cycles = ran.stdout.lines().find(|line| line.trim_start().starts_with("cycles  "));
+    let totals = cycles.expect("a line of cycles").split_whitespace().filter_map(number);
+    let listed = ran.stdout.split("the instructions that took them").skip(1).map(|list| {
+        let first = |line: &str| line.split_whitespace().next().and_then(number);
+        list.lines().filter_map(first).sum::<u64>()
+    });
+    assert_eq!(listed.collect::<Vec<_>>(), totals.collect::<Vec<_>>());
+}
+
 #[test]
 fn wrong_arguments_are_named() {
     for (more, message) in [
