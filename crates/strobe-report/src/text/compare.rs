@@ -7,6 +7,7 @@ use strobe_model::{Bounds, Cause, Record};
 use super::annotate::AnnotateRow;
 use super::causes::{bounds_of, letter, strip};
 use super::layout::heading;
+use super::summary::warnings;
 use crate::Options;
 use crate::figure::Marks;
 use crate::number::{grouped, hertz, ratio, share, time};
@@ -22,7 +23,8 @@ pub struct Side<'a> {
     pub rows: Vec<AnnotateRow>,
 }
 
-/// Two runs in columns, per window if there were several, and the instructions of each that took the most cycles.
+/// Two runs in columns, per window if there were several, and the instructions of each that took the most cycles, with
+/// what the user should know of it.
 ///
 /// # Errors
 /// Those of `out`.
@@ -41,6 +43,7 @@ pub fn compare(
     totals(sides, options, out)?;
     for (name, side) in ["A", "B"].into_iter().zip(sides) {
         instructions(name, side, top, options, out)?;
+        warnings(side.record, options, out)?;
     }
     Ok(())
 }

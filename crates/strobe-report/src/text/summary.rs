@@ -174,7 +174,7 @@ fn losses(record: &Record) -> Vec<(&'static str, String)> {
     out
 }
 
-fn warnings(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn warnings(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     if record.warnings.is_empty() {
         return Ok(());
     }
