@@ -3,7 +3,10 @@
 //! A device sees register accesses, its own timed events and changes of the signals it listens to.
 //! It speaks only through [`Context`], never to another device.
 
+use std::collections::BTreeMap;
+
 use self::ethernet::Backend;
+use self::part::{Picture, Shown};
 use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
 use crate::flash::FlashCaches;
@@ -14,6 +17,7 @@ pub mod arm;
 pub mod avr;
 mod counter;
 pub mod ethernet;
+pub mod part;
 mod registers;
 mod serial;
 pub mod stm32;
@@ -192,6 +196,12 @@ pub trait Device: Send {
         0
     }
 
+    /// A medium is put in: the contents of a memory card. `Err` says what is wrong with it.
+    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
+        let _ = medium;
+        Err("nothing can be put into it".to_owned())
+    }
+
     /// Whether the device is an Ethernet controller.
     fn is_network(&self) -> bool {
         false
@@ -227,6 +237,8 @@ pub struct Create<'a> {
     pub name: &'a str,
     /// The model's own keys, as the board file gives them.
     pub options: &'a toml::Table,
+    /// What the circuit board calls its pins.
+    pub pins: &'a BTreeMap<String, String>,
     /// All wires of the board.
     pub signals: &'a mut Signals,
     /// Which device this will be.
@@ -244,6 +256,13 @@ impl Create<'_> {
         self.signals.intern(name)
     }
 
+    /// The pin of that name, the chip's or the circuit board's; for parts, which are made after all ports.
+    pub fn pin(&mut self, name: &str) -> Result<SignalId, String> {
+        let own = self.pins.get(name).map_or(name, String::as_str);
+        let found = self.signals.find(own).filter(|&id| self.signals.is_pin(id));
+        found.ok_or_else(|| format!("the chip has no pin {name}"))
+    }
+
     /// Has [`Device::signal`] called on every change of `signal`.
     pub fn listen(&mut self, signal: SignalId) {
         self.signals.listen(signal, self.id.0);
@@ -258,7 +277,7 @@ const GENERIC: &[(&str, Maker)] =
     &[("registers", registers::create), ("unmodelled", unmodelled::create)];
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
-pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
+pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> + Clone {
     GENERIC.iter().chain(arm::MODELS).chain(avr::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
 }
 
@@ -474,6 +493,23 @@ impl Context<'_> {
     pub fn memory_mut(&mut self, address: u32) -> Option<&mut u8> {
         let memory = self.bus.more.iter_mut().find(|memory| memory.contains(address))?;
         memory.data.get_mut((address - memory.base) as usize)
+    }
+
+    /// For a part: drives a pin from outside, or (`None`) lets go of it. The port hears of it after this call has returned
+    /// to the bus.
+    pub fn drive(&mut self, pin: SignalId, level: Option<bool>) {
+        self.bus.signals.drive_later(pin, level);
+    }
+
+    /// For a part: what it shows from now on.
+    pub fn show(&mut self, picture: Picture) {
+        let (cycle, part) = (self.bus.now, self.id);
+        self.bus.pictures.push(Shown { cycle, part, picture });
+    }
+
+    /// Simulated time since reset, in nanoseconds.
+    pub fn nanoseconds(&self) -> u64 {
+        self.bus.clocks.nanoseconds_at(self.bus.now)
     }
 
     /// What the world outside the chip does to a pin.

@@ -3,7 +3,7 @@
 //! Everything that one device tells another is a level on a named signal (`USART1_TX`, `PB8`,
 //! `SPI2_TX_DMA`), so that a board file can join devices without either knowing the other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// A wire, as an index into [`Signals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +37,8 @@ pub struct Signals {
     wires: Vec<Wire>,
     by_name: HashMap<String, SignalId>,
     changed: Vec<SignalId>,
+    /// Pins that parts have begun to drive or let go of, whose ports do not know yet.
+    driven: VecDeque<(SignalId, Option<bool>)>,
 }
 
 impl Signals {
@@ -72,6 +74,11 @@ impl Signals {
         self.wires[id.0 as usize].is_pin = true;
     }
 
+    /// Whether the wire is a package pin.
+    pub fn is_pin(&self, id: SignalId) -> bool {
+        self.wires[id.0 as usize].is_pin
+    }
+
     /// All pins, in the order they were declared.
     pub fn pins(&self) -> impl Iterator<Item = SignalId> + '_ {
         (0u16..).zip(&self.wires).filter(|(_, w)| w.is_pin).map(|(i, _)| SignalId(i))
@@ -93,6 +100,21 @@ impl Signals {
     /// Drives a pin from outside; the port that owns it decides the level.
     pub(crate) fn drive(&mut self, id: SignalId, level: Option<bool>) {
         self.wires[id.0 as usize].external = level;
+    }
+
+    /// Notes that a part wants to drive a pin.
+    pub(crate) fn drive_later(&mut self, id: SignalId, level: Option<bool>) {
+        self.driven.push_back((id, level));
+    }
+
+    /// The next pin that a part wants otherwise than it is.
+    pub(crate) fn take_driven(&mut self) -> Option<(SignalId, Option<bool>)> {
+        loop {
+            let (id, level) = self.driven.pop_front()?;
+            if self.external(id) != level {
+                return Some((id, level));
+            }
+        }
     }
 
     /// Whether a device listens to the wire or its edges are recorded.
@@ -120,6 +142,7 @@ impl Signals {
 
     pub(crate) fn forget_changed(&mut self) {
         self.changed.clear();
+        self.driven.clear();
     }
 
     pub(crate) fn listeners(&self, id: SignalId) -> &[u8] {
