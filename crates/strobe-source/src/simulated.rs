@@ -5,6 +5,7 @@ mod drive;
 mod names;
 mod overflow;
 mod record;
+pub mod rig;
 mod rtos;
 mod scheduling;
 mod script;
@@ -12,9 +13,10 @@ mod settings;
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::Record;
+use strobe_model::{EndReason, Record};
 use strobe_sim::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
+use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 
@@ -45,6 +47,10 @@ pub trait Host {
     fn frame_input(&mut self, name: &str) -> Option<Vec<u8>> {
         let _ = name;
         None
+    }
+    /// A part beside the chip shows a picture from that simulated time on.
+    fn picture(&mut self, part: &str, nanoseconds: u64, picture: &Picture) {
+        let _ = (part, nanoseconds, picture);
     }
     /// Whether serial input may still come: then a sleeping board waits for it.
     fn expects_input(&self) -> bool {
@@ -125,6 +131,27 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// A part that the settings name.
+    #[error("board {board} has no part {part}; {known}")]
+    Part {
+        /// As given.
+        part: String,
+        /// Board name.
+        board: String,
+        /// What there is.
+        known: String,
+    },
+    /// What was to be put into a part.
+    #[error("part {part}: {problem}")]
+    Medium {
+        /// The part.
+        part: String,
+        /// Why it cannot be.
+        problem: String,
+    },
+    /// The wires of a rig.
+    #[error("{0}")]
+    Wires(String),
     /// The operating system that the settings name.
     #[error("{0}")]
     Rtos(String),
@@ -144,6 +171,14 @@ pub fn run(
     host: &mut dyn Host,
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
+    let bus = ready(firmware, board, settings)?;
+    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
+    let end = run.drive(host, interrupted);
+    outcome(firmware, board, settings, run, end)
+}
+
+/// A bus with everything in place that the settings ask for.
+fn ready(firmware: &Firmware, board: &Board, settings: &Settings) -> Result<Bus, Error> {
     let mut bus = prepare(firmware, board)?;
     let inputs = settings.inputs.iter().map(|input| &input.device);
     for device in settings.serial.iter().chain(inputs) {
@@ -161,8 +196,30 @@ pub fn run(
         };
         bus.connect(id, *backend);
     }
-    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
-    let end = run.drive(host, interrupted);
+    for (part, medium) in &settings.media {
+        let named = bus.parts().find(|(_, name)| name.eq_ignore_ascii_case(part));
+        let Some((id, _)) = named else {
+            let (part, board) = (part.clone(), board.name().to_owned());
+            return Err(Error::Part {
+                part,
+                board,
+                known: list(bus.parts().map(|(_, name)| name)),
+            });
+        };
+        let inserted = bus.insert(id, medium.clone());
+        inserted.map_err(|problem| Error::Medium { part: part.clone(), problem })?;
+    }
+    Ok(bus)
+}
+
+/// Makes the record of a run that has ended.
+fn outcome(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    run: drive::Run,
+    end: EndReason,
+) -> Result<Outcome, Error> {
     let (wait_states, prefetch) = run.machine.bus().flash_state;
     let record = record::make(firmware, board, settings, run, end)?;
     Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })

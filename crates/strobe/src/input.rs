@@ -29,6 +29,17 @@ pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
     Firmware::parse(bytes).map_err(|e| exit::data(format!("{shown}: {e}")))
 }
 
+/// Reads what is put into a part: the image of a memory card.
+pub fn medium(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_BYTES {
+        let limit = MAX_BYTES >> 20;
+        return Err(exit::data(format!("{shown}: an image may have {limit} MiB at most")));
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
 /// A path's last component, for records and headings.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
