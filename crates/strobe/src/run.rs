@@ -17,7 +17,7 @@ use crate::{board, exit, input, simulate};
 #[derive(clap::Args)]
 #[command(after_help = exit::HELP)]
 pub struct Args {
-    /// The firmware, an ELF file; nothing in it needs to be prepared.
+    /// The firmware, an ELF file (nothing in it needs to be prepared) or Intel HEX, which has no names.
     firmware: PathBuf,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]

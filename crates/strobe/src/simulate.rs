@@ -179,9 +179,10 @@ fn explain(error: simulated::Error) -> anyhow::Error {
         | Error::Serial { .. }
         | Error::Network { .. }
         | Error::Rtos(_) => exit::usage(error.to_string()),
-        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
-            exit::data(error.to_string())
-        }
+        Error::Board(_)
+        | Error::DoesNotFit { .. }
+        | Error::WrongCore { .. }
+        | Error::Vectors(_) => exit::data(error.to_string()),
         Error::Balance(_) => error.into(),
     }
 }
