@@ -18,7 +18,7 @@ use strobe_sim::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Machine};
 
 use crate::cycles::FlashState;
 
@@ -94,6 +94,20 @@ pub enum Error {
         size: usize,
         /// Board name.
         board: String,
+        /// What to try.
+        advice: String,
+    },
+    /// The board's core does not run the firmware's code.
+    #[error(
+        "the firmware is built for {built_for}, but board {board} has another core ({core})\n  {advice}"
+    )]
+    WrongCore {
+        /// The firmware's machine.
+        built_for: &'static str,
+        /// Board name.
+        board: String,
+        /// The board's core.
+        core: String,
         /// What to try.
         advice: String,
     },
@@ -247,6 +261,7 @@ pub struct Outcome {
 /// # Errors
 /// When the image does not fit or has no usable vector table.
 pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
+    check_core(firmware, board)?;
     let mut bus = board.build()?;
     load(firmware, &mut bus).map_err(|(address, size)| Error::DoesNotFit {
         address,
@@ -260,6 +275,19 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
     Ok(bus)
 }
 
+fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
+    let is_avr = firmware.machine() == Machine::Avr;
+    if is_avr == board.arm_core().is_none() {
+        return Ok(());
+    }
+    Err(Error::WrongCore {
+        built_for: if is_avr { "AVR" } else { "Arm" },
+        board: board.name().to_owned(),
+        core: board.core_name().to_owned(),
+        advice: advice::board_that_holds(firmware),
+    })
+}
+
 /// Where avr-gcc's ELF files have fuses, with lock bits and signature above.
 const PROGRAMMERS: u32 = 0x82_0000;
 
@@ -270,7 +298,7 @@ fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
         let data = segment.data();
         // What avr-gcc's ELF files hold for the programmer: fuses, lock bits, signature.
         let address = segment.load_address.0;
-        if firmware.machine() == strobe_symbols::Machine::Avr && address >= PROGRAMMERS {
+        if firmware.machine() == Machine::Avr && address >= PROGRAMMERS {
             bus.warnings.add(format!(
                 "{} bytes at {address:#x} (fuses, lock bits or signature) were ignored: the board file says what the fuses choose",
                 data.len()

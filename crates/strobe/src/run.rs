@@ -18,7 +18,7 @@ use crate::{board, exit, input, rig, simulate};
 #[derive(clap::Args)]
 #[command(after_help = exit::HELP)]
 pub struct Args {
-    /// The firmware, an ELF file; nothing in it needs to be prepared.
+    /// The firmware, an ELF file (nothing in it needs to be prepared) or Intel HEX, which has no names.
     #[arg(required_unless_present = "rig")]
     firmware: Option<PathBuf>,
     /// Instead of one firmware, what a rig file describes: several chips with their firmwares in one simulation, wires

@@ -232,6 +232,7 @@ pub fn explain(error: simulated::Error) -> anyhow::Error {
         | Error::Rtos(_) => exit::usage(error.to_string()),
         Error::Board(_)
         | Error::DoesNotFit { .. }
+        | Error::WrongCore { .. }
         | Error::Vectors(_)
         | Error::Medium { .. }
         | Error::Wires(_) => exit::data(error.to_string()),

@@ -100,6 +100,7 @@ impl Run {
         let mut counts = Counts::new(&bus);
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
+        tree.know_helpers(super::names::switch_helpers(firmware));
         tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
             let only = settings.only.as_deref();
             let whose = wanted.worst.then(|| whose(firmware, &bus, only));
