@@ -26,6 +26,7 @@ mod forms;
 mod insn;
 mod rng;
 mod sequence;
+pub mod swo;
 mod text;
 mod wave;
 mod wide;
