@@ -438,16 +438,24 @@ impl Bus {
                 self.tell_driven(pin, level);
                 continue;
             }
+            if let Some(id) = self.signals.take_held_changed() {
+                self.tell_listeners(id, |device, cx| device.held(id, cx));
+                continue;
+            }
             let Some(id) = self.signals.take_changed() else { return };
             let level = self.signals.level(id);
-            for i in 0..self.signals.listeners(id).len() {
-                let at = self.signals.listeners(id)[i] as usize;
-                // A device that drives the wire itself while being called hears of it afterwards.
-                self.call(at, |device, cx| device.signal(id, level, cx));
-            }
+            self.tell_listeners(id, |device, cx| device.signal(id, level, cx));
         }
         self.signals.forget_changed();
         self.warnings.add("signals did not settle: the board wires devices in a ring".to_owned());
+    }
+
+    fn tell_listeners(&mut self, id: SignalId, tell: impl Fn(&mut dyn Device, &mut Context)) {
+        for i in 0..self.signals.listeners(id).len() {
+            let at = self.signals.listeners(id)[i] as usize;
+            // A device that drives the wire itself while being called hears of it afterwards.
+            self.call(at, &tell);
+        }
     }
 
     fn reset_slots(&mut self, bit: Gate) {

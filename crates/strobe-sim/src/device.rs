@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use self::ethernet::Backend;
-use self::part::{Picture, Shown};
+use self::part::{Edge, Picture, Shown};
 use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
 use crate::flash::FlashCaches;
@@ -171,6 +171,11 @@ pub trait Device: Send {
         let _ = (id, level, cx);
     }
 
+    /// The chip begins to hold a pin that the device listens to, or lets go of it; comes before [`Device::signal`].
+    fn held(&mut self, id: SignalId, cx: &mut Context) {
+        let _ = (id, cx);
+    }
+
     /// The outside world drives `pin` or lets go of it ([`Context::external`]); for the port that owns it.
     fn driven(&mut self, pin: SignalId, cx: &mut Context) {
         let _ = (pin, cx);
@@ -200,6 +205,16 @@ pub trait Device: Send {
     fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
         let _ = medium;
         Err("nothing can be put into it".to_owned())
+    }
+
+    /// What the wires of a cable have done since the last call.
+    fn take_edges(&mut self) -> Vec<Edge> {
+        Vec::new()
+    }
+
+    /// What the wires of a cable are going to do.
+    fn edges_come(&mut self, edges: &[Edge], cx: &mut Context) {
+        let _ = (edges, cx);
     }
 
     /// Whether the device is an Ethernet controller.
@@ -336,6 +351,17 @@ impl Context<'_> {
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
+    }
+
+    /// For a port: a pin's level, and whether the chip holds it there or (`held` false) somebody else may.
+    pub fn set_pin(&mut self, id: SignalId, level: bool, held: bool) {
+        self.bus.signals.hold(id, held);
+        self.bus.set_signal(id, level);
+    }
+
+    /// Whether the chip holds a pin at its level.
+    pub fn is_held(&self, id: SignalId) -> bool {
+        self.bus.signals.is_held(id)
     }
 
     /// A signal's level.

@@ -27,6 +27,8 @@ struct Wire {
     name: String,
     level: bool,
     external: Option<bool>,
+    /// The chip holds the pin, at `level`.
+    is_held: bool,
     is_pin: bool,
     listeners: Vec<u8>,
 }
@@ -37,6 +39,8 @@ pub struct Signals {
     wires: Vec<Wire>,
     by_name: HashMap<String, SignalId>,
     changed: Vec<SignalId>,
+    /// Pins that the chip has begun to hold or let go of, whose listeners do not know yet.
+    held_changed: Vec<SignalId>,
     /// Pins that parts have begun to drive or let go of, whose ports do not know yet.
     driven: VecDeque<(SignalId, Option<bool>)>,
 }
@@ -92,6 +96,24 @@ impl Signals {
         }
     }
 
+    /// Whether the chip itself holds a pin at its level; if not, somebody else or a pull-up resistor does.
+    pub fn is_held(&self, id: SignalId) -> bool {
+        self.wires[id.0 as usize].is_held
+    }
+
+    /// Notes whether the chip holds a pin.
+    pub(crate) fn hold(&mut self, id: SignalId, held: bool) {
+        let wire = &mut self.wires[id.0 as usize];
+        if wire.is_held != held && !wire.listeners.is_empty() {
+            self.held_changed.push(id);
+        }
+        wire.is_held = held;
+    }
+
+    pub(crate) fn take_held_changed(&mut self) -> Option<SignalId> {
+        self.held_changed.pop()
+    }
+
     /// What the world outside the chip does to a pin: drive it, or (`None`) leave it alone.
     pub fn external(&self, id: SignalId) -> Option<bool> {
         self.wires[id.0 as usize].external
@@ -142,6 +164,7 @@ impl Signals {
 
     pub(crate) fn forget_changed(&mut self) {
         self.changed.clear();
+        self.held_changed.clear();
         self.driven.clear();
     }
 

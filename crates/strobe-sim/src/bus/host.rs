@@ -3,7 +3,7 @@
 use super::{Bus, Slot};
 use crate::device::DeviceId;
 use crate::device::ethernet::Backend;
-use crate::device::part::Shown;
+use crate::device::part::{Edge, Shown};
 
 impl Bus {
     /// Whether the host can be the other end of a device, as a terminal is of a UART.
@@ -48,6 +48,16 @@ impl Bus {
     pub fn insert(&mut self, id: DeviceId, medium: Vec<u8>) -> Result<(), String> {
         let inserted = self.call(id.0 as usize, |device, _| device.insert(medium));
         inserted.unwrap_or(Ok(()))
+    }
+
+    /// What the wires of a cable have done since the last call.
+    pub fn take_edges(&mut self, id: DeviceId) -> Vec<Edge> {
+        self.call(id.0 as usize, |device, _| device.take_edges()).unwrap_or_default()
+    }
+
+    /// Tells a cable what its wires are going to do.
+    pub fn edges_come(&mut self, id: DeviceId, edges: &[Edge]) {
+        self.call(id.0 as usize, |device, cx| device.edges_come(edges, cx));
     }
 
     /// What parts have shown since the last call.

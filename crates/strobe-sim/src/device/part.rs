@@ -3,12 +3,13 @@
 
 use super::{DeviceId, Maker};
 
+mod cable;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 /// Model names as `[[part]]` writes them.
-pub(crate) const MODELS: &[(&str, Maker)] = &[("wire", wire::create)];
+pub(crate) const MODELS: &[(&str, Maker)] = &[("cable", cable::create), ("wire", wire::create)];
 
 /// What a part shows: rows from the top, three bytes (red, green, blue) for each pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,4 +31,15 @@ pub struct Shown {
     pub part: DeviceId,
     /// What.
     pub picture: Picture,
+}
+
+/// A change on a wire between two chips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    /// When, in core cycles since reset of the chip that hears of it.
+    pub at: u64,
+    /// Which, in the order of the cable's `outputs` or `inputs`.
+    pub wire: usize,
+    /// The level from then on; `None` if nobody holds the wire.
+    pub level: Option<bool>,
 }
