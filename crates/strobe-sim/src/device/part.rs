@@ -4,12 +4,19 @@
 use super::{DeviceId, Maker};
 
 mod cable;
+mod sd_card;
 #[cfg(test)]
 mod tests;
+mod tlc5940;
 mod wire;
 
 /// Model names as `[[part]]` writes them.
-pub(crate) const MODELS: &[(&str, Maker)] = &[("cable", cable::create), ("wire", wire::create)];
+pub(crate) const MODELS: &[(&str, Maker)] = &[
+    ("cable", cable::create),
+    ("sd-card", sd_card::create),
+    ("tlc5940", tlc5940::create),
+    ("wire", wire::create),
+];
 
 /// What a part shows: rows from the top, three bytes (red, green, blue) for each pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
