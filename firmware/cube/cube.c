@@ -147,8 +147,8 @@ static void watch_line(void)
 
 int main(void)
 {
-    DDRB = _BV(DDB1) | _BV(DDB2) | _BV(DDB3) | _BV(DDB5);
     PORTB = _BV(BLANK);
+    DDRB = _BV(DDB1) | _BV(DDB2) | _BV(DDB3) | _BV(DDB5);
     DDRC = 0x3f;
     DDRD = 0xfe;
     PORTD = _BV(PORTD0);

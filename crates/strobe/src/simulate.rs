@@ -1,6 +1,6 @@
 //! What `run` and `cycles --run` share: the options of a simulated run, and carrying it out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +15,7 @@ use strobe_source::simulated::{
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
+use crate::gallery::Gallery;
 use crate::{exit, host, input};
 
 /// How to simulate.
@@ -74,6 +75,34 @@ pub struct Options {
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     quiet: bool,
+    /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, which says when.
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
+    /// Put a file into a part beside the chip: the image of a memory card, `card=card.img`.
+    #[arg(long, value_name = "PART=FILE")]
+    pub insert: Vec<PathFor>,
+}
+
+/// A file for something with a name.
+#[derive(Clone)]
+pub struct PathFor {
+    /// Whose.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl std::str::FromStr for PathFor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                Ok(PathFor { name: name.to_owned(), path: path.into() })
+            }
+            _ => Err("write it NAME=FILE".to_owned()),
+        }
+    }
 }
 
 impl Options {
@@ -87,6 +116,22 @@ impl Options {
         let until = until.into_iter().collect();
         let board = board::Which::named(board);
         Options { board, from, to, until, quiet: true, ..Options::default() }
+    }
+
+    /// Whether the user named something to reach.
+    pub fn asked(&self) -> bool {
+        self.until.iter().any(|until| limit(until).is_none())
+    }
+
+    /// The terminal with the ends of serial lines and cables that the options name.
+    pub fn host(&self) -> anyhow::Result<host::Terminal> {
+        let ports = self.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
+        let ports = ports.map_err(|e| exit::output(e.to_string()))?;
+        let mut plugs = Vec::new();
+        for spec in &self.ethernet {
+            plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
+        }
+        Ok(host::Terminal::new(self.quiet, ports, plugs))
     }
 }
 
@@ -120,14 +165,24 @@ pub fn simulate(
     threads: Threads,
 ) -> anyhow::Result<Finished> {
     let settings = settings(options, threads)?;
-    let mut ports = Vec::new();
-    for spec in &options.uart {
-        ports.push(HostPort::open(spec).map_err(|e| exit::output(e.to_string()))?);
+    let gallery = options.pictures.as_deref().map(Gallery::new).transpose()?;
+    let mut terminal = options.host()?.with_gallery(gallery);
+    let interrupted = on_interrupt();
+    let result = simulated::run(firmware, &choice.board, &settings, &mut terminal, &interrupted);
+    let galleries = terminal.finish().into_iter().collect();
+    let outcome = result.map_err(explain)?;
+    let left_out = Gallery::finish(galleries)?;
+    let mut record = outcome.record;
+    record.subject.file = input::file_name(path);
+    complete(&mut record, options, &terminal, left_out);
+    if let Some(note) = &choice.note {
+        record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
-    let mut plugs = Vec::new();
-    for spec in &options.ethernet {
-        plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
-    }
+    Ok(Finished { record, flash: outcome.flash, asked: options.asked() })
+}
+
+/// A flag that Ctrl-C sets: the run then ends and is reported.
+pub fn on_interrupt() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
     // A second Ctrl-C, with the report under way, ends at once. Without a handler Ctrl-C just ends.
@@ -136,29 +191,24 @@ pub fn simulate(
             std::process::exit(130);
         }
     });
-    let mut terminal = host::Terminal::new(options.quiet, ports, plugs);
-    let result = simulated::run(firmware, &choice.board, &settings, &mut terminal, &interrupted);
-    terminal.finish();
-    let outcome = result.map_err(explain)?;
-    let mut record = outcome.record;
-    record.subject.file = input::file_name(path);
-    for (what, device, lost) in terminal.lost() {
+    interrupted
+}
+
+/// Adds to a record what only the host knows: what it could not deliver, what was asked for in vain.
+pub fn complete(record: &mut Record, options: &Options, host: &host::Terminal, left_out: u64) {
+    for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
         record.warnings.push(Warning { text, count: lost });
+    }
+    if left_out > 0 {
+        let text = "pictures were not written: there are too many".to_owned();
+        record.warnings.push(Warning { text, count: left_out });
     }
     if let (Some(from), 0) = (&options.from, record.window.entries) {
         let text = format!("--from {from} was never reached, so nothing was measured");
         record.warnings.push(Warning { text, count: 1 });
     }
-    if let Some(note) = &choice.note {
-        record.warnings.push(Warning { text: note.clone(), count: 1 });
-    }
-    Ok(Finished {
-        record,
-        flash: outcome.flash,
-        asked: settings.until.is_some() || options.until.iter().any(|u| u == "exit"),
-    })
 }
 
 fn end_of(spec: &network::Spec) -> (String, Backend) {
@@ -171,22 +221,39 @@ fn end_of(spec: &network::Spec) -> (String, Backend) {
 }
 
 /// Whose fault an error is decides its exit code.
-fn explain(error: simulated::Error) -> anyhow::Error {
+pub fn explain(error: simulated::Error) -> anyhow::Error {
     use simulated::Error;
     match error {
         Error::Symbol(_)
         | Error::Pin { .. }
         | Error::Serial { .. }
         | Error::Network { .. }
+        | Error::Part { .. }
         | Error::Rtos(_) => exit::usage(error.to_string()),
-        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
-            exit::data(error.to_string())
-        }
+        Error::Board(_)
+        | Error::DoesNotFit { .. }
+        | Error::WrongCore { .. }
+        | Error::Vectors(_)
+        | Error::Medium { .. }
+        | Error::Wires(_) => exit::data(error.to_string()),
         Error::Balance(_) => error.into(),
     }
 }
 
-fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
+/// The settings of a chip of a rig whose places are not asked for: it runs as long as the others.
+pub fn elsewhere(asked: &Settings) -> Settings {
+    Settings {
+        limit: asked.limit,
+        default_limit_cycles: asked.default_limit_cycles,
+        strict: asked.strict,
+        run_on_after_fault: asked.run_on_after_fault,
+        interpret: asked.interpret,
+        ..Settings::default()
+    }
+}
+
+/// What the options ask of a run.
+pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
     let mut settings = Settings {
         from: options.from.clone(),
         to: options.to.clone(),
@@ -194,6 +261,7 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
         networks: options.ethernet.iter().map(end_of).collect(),
         serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
         inputs: inputs(options)?,
+        media: media(options)?,
         strict: options.strict,
         run_on_after_fault: options.run_on,
         interpret: options.interpret,
@@ -224,6 +292,11 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
         }
     }
     Ok(settings)
+}
+
+fn media(options: &Options) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let read = |insert: &PathFor| Ok((insert.name.clone(), input::medium(&insert.path)?));
+    options.insert.iter().map(read).collect()
 }
 
 fn inputs(options: &Options) -> anyhow::Result<Vec<SerialInput>> {
