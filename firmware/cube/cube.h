@@ -11,7 +11,7 @@
 
 #define XLAT 1  // PB1
 #define BLANK 2 // PB2
-#define TAKEN 7 // PD7, a test point: changes with each frame that is taken over
+#define TAKEN 7 // PD7, a test point: high for one layer with each frame that is taken over
 
 #define REFRESH_CYCLES 8192 // 4096 clocks of GSCLK
 #define PAIRS 64            // 128 outputs of twelve bits, three bytes for two

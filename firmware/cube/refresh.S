@@ -113,7 +113,7 @@ next_layer:
     movw r20, r24
     ldi  r24, 0
     sts  ready, r24
-    sbi  IO(PIND), TAKEN
+    sbi  IO(PORTD), TAKEN
 3:  sts  layer, r22
     sts  layer_data, r20
     sts  layer_data + 1, r21

@@ -20,7 +20,7 @@ const uint8_t order_of_outputs[2 * PAIRS] PROGMEM = {
     BACK(10), FORTH(9), BACK(8), FORTH(7), BACK(6), FORTH(5), BACK(4), FORTH(3), BACK(2), FORTH(1), BACK(0),
 };
 
-// PORTC and PORTD for each layer. PD0, the serial input, keeps its pull-up; PD7 is the test point, which is only toggled.
+// PORTC and PORTD for each layer. PD0, the serial input, keeps its pull-up; PD7, the test point, goes low again.
 #define C(n) { 1 << (n), 1 << PD0 }
 #define D(n) { 0, 1 << (n) | 1 << PD0 }
 
