@@ -41,7 +41,7 @@ pub fn card_image(layout: CardLayout, name: &str, contents: &[u8]) -> std::io::R
         .fat_type(kind)
         .bytes_per_cluster(layout.cluster_bytes)
         .volume_id(0x5742_e05e);
-    fatfs::format_volume(&mut Cursor::new(&mut volume[..]), options)?;
+    fatfs::format_volume(Cursor::new(&mut volume[..]), options)?;
     {
         let system = FileSystem::new(Cursor::new(&mut volume[..]), FsOptions::new())?;
         let root = system.root_dir();
