@@ -23,7 +23,7 @@ pub use bounds::Bounds;
 pub use bus::*;
 pub use cause::{Cause, CauseCycles};
 pub use cycles::*;
-pub use distribution::{Bin, Distribution};
+pub use distribution::{Bin, Distribution, DistributionBounds};
 pub use pins::*;
 pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, Share, TreeNode};
 pub use record::*;

@@ -755,6 +755,7 @@ fn capture() -> CaptureSummary {
         start_ps: -1_000_000,
         duration_ps: 2_500_000_000,
         channels: vec!["LED".into(), "RX".into()],
+        simulated: None,
     }
 }
 
@@ -818,6 +819,7 @@ fn bus(protocol: &str, lane: &str, words: Vec<BusWord>) -> BusReport {
         transfer_gaps_ps: None,
         clock_low_ps: None,
         stretched: None,
+        core: None,
         fault_counts: Default::default(),
         faults: Vec::new(),
         notes: Vec::new(),

@@ -7,20 +7,26 @@ use indicatif::{ProgressBar, ProgressStyle};
 use strobe_sim::semihost::Console;
 use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
-use strobe_source::simulated::Host;
+use strobe_source::simulated::{Host, Recorder};
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
-pub struct Terminal {
+pub struct Terminal<'a> {
     bar: ProgressBar,
     started: Instant,
     quiet: bool,
     ports: Vec<HostPort>,
     plugs: Vec<HostPlug>,
+    recorder: Option<&'a mut dyn Recorder>,
 }
 
-impl Terminal {
+impl<'a> Terminal<'a> {
     /// A host; `quiet` drops the firmware's output, except what goes to the ports.
-    pub fn new(quiet: bool, ports: Vec<HostPort>, plugs: Vec<HostPlug>) -> Self {
+    pub fn new(
+        quiet: bool,
+        ports: Vec<HostPort>,
+        plugs: Vec<HostPlug>,
+        recorder: Option<&'a mut dyn Recorder>,
+    ) -> Self {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
         } else {
@@ -30,7 +36,7 @@ impl Terminal {
             ProgressStyle::with_template("{spinner} {msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Terminal { bar, started: Instant::now(), quiet, ports, plugs }
+        Terminal { bar, started: Instant::now(), quiet, ports, plugs, recorder }
     }
 
     /// Takes the progress bar away before the report and delivers what ports still hold.
@@ -47,7 +53,7 @@ impl Terminal {
     }
 }
 
-impl Host for Terminal {
+impl Host for Terminal<'_> {
     fn console(&mut self) -> Box<dyn Console> {
         Box::new(Streams { bar: self.bar.clone(), quiet: self.quiet })
     }
@@ -87,6 +93,14 @@ impl Host for Terminal {
     fn keep_pace(&mut self, nanoseconds: u64) {
         let ahead = Duration::from_nanos(nanoseconds).checked_sub(self.started.elapsed());
         std::thread::sleep(ahead.unwrap_or_default());
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        // Matched, not mapped: the reference's own lifetime has to shrink.
+        match &mut self.recorder {
+            Some(recorder) => Some(&mut **recorder),
+            None => None,
+        }
     }
 
     fn progress(&mut self, cycles: u64) {

@@ -15,6 +15,7 @@ mod host;
 mod input;
 mod output;
 mod pins;
+mod recording;
 mod run;
 mod simulate;
 mod source;

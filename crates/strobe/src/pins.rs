@@ -1,4 +1,4 @@
-//! `strobe pins`: widths, periods and times between edges in a capture.
+//! `strobe pins`: widths, periods and times between edges, in a capture or on a simulated board.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,28 +9,33 @@ use strobe_model::{PINS_SCHEMA, PinsReport};
 use strobe_report::{json, text};
 
 use crate::output::{self, Format};
-use crate::{capture, exit, input};
+use crate::recording::{self, Opened};
+use crate::{capture, exit};
 
 const EXAMPLES: &str = "\
 Examples:
   strobe pins capture.sr
-  strobe pins capture.vcd --pin LED --histogram
+  strobe pins capture.vcd LED --histogram
   strobe pins capture.csv --from IRQ:rise --to ACK:fall
-  strobe pins capture.csv --export capture.sr
+  strobe pins firmware.elf --board stm32f070cb --until 20ms PB8 PA5
+  strobe pins firmware.elf --until finished --export simulated.sr
 
-A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx.
+A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx. Simulated pins have
+the chip's names (PB8) and the board's own (LED); the pin `awake` is high while the core is neither asleep nor in an
+empty loop. Without any, all that move are measured.
 
-Exit codes: 0 done, 64 wrong arguments, 65 unusable capture, 66 cannot be read, 74 cannot be written";
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
+simulations end with those of `strobe run`";
 
-/// Measure pins in a capture: pulse widths, periods, duty, jitter, times from edge to edge.
+/// Measure pins in a capture or on a simulated board: pulse widths, periods, duty, jitter, times from edge to edge.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    source: capture::Source,
-    /// Only this pin; may be given several times.
-    #[arg(long, value_name = "PIN")]
-    pin: Vec<String>,
+    source: recording::Source,
+    /// Only these pins.
+    #[arg(value_name = "PIN")]
+    pins: Vec<String>,
     /// Time from this edge, as IRQ:rise, IRQ:fall or IRQ:any; without a word, rising.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "to")]
     from: Option<String>,
@@ -40,7 +45,7 @@ pub struct Args {
     /// Draw histograms.
     #[arg(long)]
     histogram: bool,
-    /// Also write the capture to a file, for GTKWave (.vcd) or PulseView (.sr).
+    /// Also write the recording to a file, for GTKWave (.vcd) or PulseView (.sr).
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// Leave out the explanations.
@@ -56,19 +61,19 @@ pub struct Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (format, capture) = capture::open(&args.source)?;
+    let Opened { file, format, capture, code } = recording::open(&args.source)?;
     if let Some(path) = &args.export {
-        capture::export(&capture, path)?;
-    }
-    let channels: Vec<usize> = match args.pin.is_empty() {
-        true if args.from.is_some() => Vec::new(),
-        true => (0..capture.channels.len()).collect(),
-        false => {
-            let each = args.pin.iter().map(|name| capture::channel(&capture, name));
-            each.collect::<anyhow::Result<_>>()?
+        match capture.simulated {
+            None => capture::export(&capture, path)?,
+            // A chip has many pins that do nothing.
+            Some(_) => capture::export(&capture.only(&chosen(args, &capture)?), path)?,
         }
+    }
+    let channels = match args.pins.is_empty() && args.from.is_some() {
+        true => Vec::new(),
+        false => chosen(args, &capture)?,
     };
-    let summary = pins::summary(&capture, input::file_name(&args.source.capture), format);
+    let summary = pins::summary(&capture, file, &format);
     let histogram = args.histogram.then_some(summary.resolution_ps);
     let mut intervals = Vec::new();
     if let Some(from) = &args.from {
@@ -94,7 +99,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     };
     output::write(&bytes, args.output.as_deref())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
+}
+
+/// The channels that were asked for: all, or all that move where the board is simulated, if none was named.
+fn chosen(args: &Args, capture: &Capture) -> anyhow::Result<Vec<usize>> {
+    if !args.pins.is_empty() {
+        return args.pins.iter().map(|name| capture::channel(capture, name)).collect();
+    }
+    let simulated = capture.simulated.is_some();
+    let channels = (0..).zip(&capture.channels);
+    Ok(channels.filter(|(_, c)| !simulated || !c.edges.is_empty()).map(|(at, _)| at).collect())
 }
 
 /// `IRQ`, `IRQ:rise`, `IRQ:fall`, `IRQ:any`. A name may have colons, as long as no edge is what follows the last.

@@ -92,7 +92,7 @@ impl From<By> for Rows {
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
-    let choice = board::choose(&args.simulation.board, &firmware)?;
+    let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     let functions: Vec<_> =
         args.annotate.iter().map(|n| input::function(&firmware, n)).collect::<Result<_, _>>()?;
     let threads = Threads {

@@ -10,26 +10,20 @@ use strobe_source::cycles::FlashState;
 use strobe_source::network::{self, HostPlug};
 use strobe_source::serial::{HostPort, InputSpec, Spec, Target};
 use strobe_source::simulated::{
-    self, Description, Limit, SerialInput, Settings, Systems, TimelineSettings,
+    self, Description, Limit, Recorder, SerialInput, Settings, Systems, TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
 use crate::{exit, host, input};
 
-/// How to simulate.
+/// How to simulate, and what to measure of it.
 #[derive(clap::Args, Default)]
 #[command(next_help_heading = "Simulation")]
 pub struct Options {
-    /// Which board.
+    /// The board and how it runs.
     #[command(flatten)]
-    pub board: board::Which,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
-    /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
-    /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
-    /// after 10,000 million cycles.
-    #[arg(long, value_name = "WHEN")]
-    until: Vec<String>,
+    pub setup: Setup,
     /// Measure only from here on, each time it is reached: a symbol, an address, or a pin's edge (`PB8=1`, `PB8=0`).
     #[arg(long, value_name = "PLACE")]
     from: Option<String>,
@@ -40,6 +34,21 @@ pub struct Options {
     /// with commas.
     #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
     mark: Vec<String>,
+}
+
+/// How to simulate, whatever is measured.
+#[derive(clap::Args, Default)]
+#[command(next_help_heading = "Simulation")]
+pub struct Setup {
+    /// Which board.
+    #[command(flatten)]
+    pub board: board::Which,
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
+    /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
+    /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
+    /// after 10,000 million cycles.
+    #[arg(long, value_name = "WHEN")]
+    until: Vec<String>,
     /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=stderr`, `=null`;
     /// by default what devices send goes to standard error. With `pty`, where somebody may type, the board runs no
     /// faster than a real one.
@@ -76,6 +85,24 @@ pub struct Options {
     quiet: bool,
 }
 
+impl Setup {
+    /// An option that was given, if any: most make no sense without a firmware.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.board.is_given(), "--board"),
+            (!self.until.is_empty(), "--until"),
+            (!self.uart.is_empty(), "--uart"),
+            (!self.uart_input.is_empty(), "--uart-input"),
+            (!self.ethernet.is_empty(), "--ethernet"),
+            (self.strict, "--strict"),
+            (self.run_on, "--run-on"),
+            (self.rtos.is_some(), "--rtos"),
+            (self.interpret, "--interpret"),
+        ];
+        given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
+    }
+}
+
 impl Options {
     /// A run of which only so much is said; what the firmware prints is not shown.
     pub fn of(
@@ -86,7 +113,8 @@ impl Options {
     ) -> Self {
         let until = until.into_iter().collect();
         let board = board::Which::named(board);
-        Options { board, from, to, until, quiet: true, ..Options::default() }
+        let setup = Setup { board, until, quiet: true, ..Setup::default() };
+        Options { setup, from, to, ..Options::default() }
     }
 }
 
@@ -120,12 +148,41 @@ pub fn simulate(
     threads: Threads,
 ) -> anyhow::Result<Finished> {
     let settings = settings(options, threads)?;
+    let mut finished = carry_out(path, firmware, choice, &options.setup, &settings, None)?;
+    if let (Some(from), 0) = (&options.from, finished.record.window.entries) {
+        let text = format!("--from {from} was never reached, so nothing was measured");
+        finished.record.warnings.push(Warning { text, count: 1 });
+    }
+    Ok(finished)
+}
+
+/// The same, with every edge of every pin told to a recorder; from a place on, if one is named.
+pub fn record(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    from: Option<String>,
+    recorder: &mut dyn Recorder,
+) -> anyhow::Result<Finished> {
+    let settings = Settings { from, record_pins: true, ..setup_only(setup)? };
+    carry_out(path, firmware, choice, setup, &settings, Some(recorder))
+}
+
+fn carry_out(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    settings: &Settings,
+    recorder: Option<&mut dyn Recorder>,
+) -> anyhow::Result<Finished> {
     let mut ports = Vec::new();
-    for spec in &options.uart {
+    for spec in &setup.uart {
         ports.push(HostPort::open(spec).map_err(|e| exit::output(e.to_string()))?);
     }
     let mut plugs = Vec::new();
-    for spec in &options.ethernet {
+    for spec in &setup.ethernet {
         plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
     }
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -136,8 +193,8 @@ pub fn simulate(
             std::process::exit(130);
         }
     });
-    let mut terminal = host::Terminal::new(options.quiet, ports, plugs);
-    let result = simulated::run(firmware, &choice.board, &settings, &mut terminal, &interrupted);
+    let mut terminal = host::Terminal::new(setup.quiet, ports, plugs, recorder);
+    let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     terminal.finish();
     let outcome = result.map_err(explain)?;
     let mut record = outcome.record;
@@ -147,17 +204,13 @@ pub fn simulate(
             format!("{what} from {device} could not be delivered: its host end was closed or full");
         record.warnings.push(Warning { text, count: lost });
     }
-    if let (Some(from), 0) = (&options.from, record.window.entries) {
-        let text = format!("--from {from} was never reached, so nothing was measured");
-        record.warnings.push(Warning { text, count: 1 });
-    }
     if let Some(note) = &choice.note {
         record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
     Ok(Finished {
         record,
         flash: outcome.flash,
-        asked: settings.until.is_some() || options.until.iter().any(|u| u == "exit"),
+        asked: settings.until.is_some() || setup.until.iter().any(|u| u == "exit"),
     })
 }
 
@@ -187,26 +240,33 @@ fn explain(error: simulated::Error) -> anyhow::Error {
 }
 
 fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
-    let mut settings = Settings {
+    let settings = Settings {
         from: options.from.clone(),
         to: options.to.clone(),
         marks: options.mark.clone(),
-        networks: options.ethernet.iter().map(end_of).collect(),
-        serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
-        inputs: inputs(options)?,
-        strict: options.strict,
-        run_on_after_fault: options.run_on,
-        interpret: options.interpret,
-        systems: systems(options.rtos.as_deref())?,
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,
-        ..Settings::default()
+        ..setup_only(&options.setup)?
     };
     if settings.to.is_some() && settings.from.is_none() {
         return Err(exit::usage("--to needs --from: where does measuring start?"));
     }
-    for until in &options.until {
+    Ok(settings)
+}
+
+fn setup_only(setup: &Setup) -> anyhow::Result<Settings> {
+    let mut settings = Settings {
+        networks: setup.ethernet.iter().map(end_of).collect(),
+        serial: setup.uart.iter().map(|spec| spec.device.clone()).collect(),
+        inputs: inputs(setup)?,
+        strict: setup.strict,
+        run_on_after_fault: setup.run_on,
+        interpret: setup.interpret,
+        systems: systems(setup.rtos.as_deref())?,
+        ..Settings::default()
+    };
+    for until in &setup.until {
         match limit(until) {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
             None if until == "exit" => settings.default_limit_cycles = u64::MAX,
@@ -226,8 +286,8 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
     Ok(settings)
 }
 
-fn inputs(options: &Options) -> anyhow::Result<Vec<SerialInput>> {
-    let not_before_nanoseconds = match options.uart_input_after.as_deref() {
+fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {
+    let not_before_nanoseconds = match setup.uart_input_after.as_deref() {
         None => 0,
         Some(text) => match limit(text) {
             Some(Limit::Nanoseconds(nanoseconds)) => nanoseconds,
@@ -239,10 +299,10 @@ fn inputs(options: &Options) -> anyhow::Result<Vec<SerialInput>> {
         },
     };
     let mut inputs: Vec<SerialInput> = Vec::new();
-    for spec in &options.uart_input {
+    for spec in &setup.uart_input {
         let device = spec.device.clone();
         let is_same = |other: &str| other.eq_ignore_ascii_case(&device);
-        let typed = options.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
+        let typed = setup.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
         if typed || inputs.iter().any(|input| is_same(&input.device)) {
             return Err(exit::usage(format!("--uart-input {device}: it has an input already")));
         }
