@@ -154,7 +154,7 @@ pub enum EndReason {
     DefaultLimit,
     /// A fault that the firmware's HardFault handler would now handle.
     HardFault,
-    /// A fault inside HardFault or NMI: the core is locked up.
+    /// A fault inside HardFault or NMI: the core is locked up. On an AVR, an opcode that is no instruction.
     Lockup,
     /// Asleep or in an empty loop with nothing left that could wake it.
     SleepsForever,
@@ -162,6 +162,11 @@ pub enum EndReason {
     Unmodelled,
     /// The user stopped it.
     Interrupted,
+    /// Another chip of the same rig came to its end.
+    OtherChip {
+        /// That chip's name.
+        chip: String,
+    },
 }
 
 /// Sums over the window.

@@ -19,7 +19,7 @@ pub mod file;
 mod inherit;
 
 pub use chip::{Chip, Region};
-pub use file::{AcceleratorEntry, FlashEntry, Kind};
+pub use file::{AcceleratorEntry, FlashEntry, Kind, PartEntry};
 
 /// A board description, parsed and checked.
 #[derive(Debug, Clone)]
@@ -129,6 +129,18 @@ impl Board {
     /// itself says goes first.
     pub fn with_svd(self, svd: Arc<Svd>) -> Board {
         Board { svd: Some(svd), ..self }
+    }
+
+    /// The same board with more parts beside its chip.
+    pub fn with_parts(
+        self,
+        parts: impl IntoIterator<Item = PartEntry>,
+    ) -> Result<Board, BoardError> {
+        let mut board = self;
+        board.file.part.extend(parts);
+        check::check(&board.file)?;
+        board.build()?;
+        Ok(board)
     }
 
     /// The board's name.

@@ -14,6 +14,7 @@ mod host;
 pub(crate) mod io;
 
 use crate::clock::{Clocks, Gate};
+use crate::device::part::Shown;
 use crate::device::{Context, Device, DeviceId, ResetCause, SerialFrame, Size};
 use crate::flash::accelerator::Accelerator;
 use crate::flash::{FlashCaches, FlashTiming};
@@ -52,6 +53,8 @@ pub(crate) struct Slot {
     pub(crate) reset: Option<Gate>,
     /// Interrupt numbers and their levels, in the board file's order.
     pub(crate) irqs: Vec<(u16, bool)>,
+    /// It is no device of the chip but something beside it.
+    pub(crate) is_part: bool,
     /// The model; absent while it is being called.
     pub(crate) device: Option<Box<dyn Device>>,
     /// Accesses while the clock gate was closed, and the program counter of the first.
@@ -168,6 +171,7 @@ pub struct Bus {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
+    pub(crate) pictures: Vec<Shown>,
     /// Edges at which to stop, and those of them that have come.
     pub(crate) stop_edges: Vec<(SignalId, bool)>,
     pub(crate) edges_met: VecDeque<(SignalId, bool)>,
@@ -239,6 +243,7 @@ impl Bus {
             frames: Vec::new(),
             edges: Vec::new(),
             record_edges: false,
+            pictures: Vec::new(),
             stop_edges: Vec::new(),
             edges_met: VecDeque::new(),
             expects_input: false,
@@ -429,16 +434,28 @@ impl Bus {
                 self.reset_slots(Gate { register, bit });
                 continue;
             }
+            if let Some((pin, level)) = self.signals.take_driven() {
+                self.tell_driven(pin, level);
+                continue;
+            }
+            if let Some(id) = self.signals.take_held_changed() {
+                self.tell_listeners(id, |device, cx| device.held(id, cx));
+                continue;
+            }
             let Some(id) = self.signals.take_changed() else { return };
             let level = self.signals.level(id);
-            for i in 0..self.signals.listeners(id).len() {
-                let at = self.signals.listeners(id)[i] as usize;
-                // A device that drives the wire itself while being called hears of it afterwards.
-                self.call(at, |device, cx| device.signal(id, level, cx));
-            }
+            self.tell_listeners(id, |device, cx| device.signal(id, level, cx));
         }
         self.signals.forget_changed();
         self.warnings.add("signals did not settle: the board wires devices in a ring".to_owned());
+    }
+
+    fn tell_listeners(&mut self, id: SignalId, tell: impl Fn(&mut dyn Device, &mut Context)) {
+        for i in 0..self.signals.listeners(id).len() {
+            let at = self.signals.listeners(id)[i] as usize;
+            // A device that drives the wire itself while being called hears of it afterwards.
+            self.call(at, &tell);
+        }
     }
 
     fn reset_slots(&mut self, bit: Gate) {
@@ -460,7 +477,11 @@ impl Bus {
     /// memories keep their contents.
     pub(crate) fn reset(&mut self) {
         self.last_reset = self.reset_request.take().unwrap_or(ResetCause::PowerOn);
-        (0..self.slots.len()).for_each(|at| self.reset_slot(at));
+        let power_on = self.last_reset == ResetCause::PowerOn;
+        // What is beside the chip does not notice that the chip is reset.
+        let slots = 0..self.slots.len();
+        let hit: Vec<usize> = slots.filter(|&at| power_on || !self.slots[at].is_part).collect();
+        hit.into_iter().for_each(|at| self.reset_slot(at));
         self.settle();
     }
 
@@ -760,11 +781,15 @@ impl Bus {
 
     /// The outside world drives a pin, or (`None`) lets go of it.
     pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
+        self.tell_driven(pin, level);
+        self.settle();
+    }
+
+    fn tell_driven(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);
         (0..self.slots.len()).for_each(|at| {
             self.call(at, |device, cx| device.driven(pin, cx));
         });
-        self.settle();
     }
 
     /// The alias window at `base` shows the memory at `target` from now on.

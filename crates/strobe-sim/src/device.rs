@@ -3,7 +3,10 @@
 //! A device sees register accesses, its own timed events and changes of the signals it listens to.
 //! It speaks only through [`Context`], never to another device.
 
+use std::collections::BTreeMap;
+
 use self::ethernet::Backend;
+use self::part::{Edge, Picture, Shown};
 use crate::bus::{Bus, Slave};
 use crate::clock::{ClockChange, Clocks, Gate};
 use crate::flash::FlashCaches;
@@ -14,6 +17,7 @@ pub mod arm;
 pub mod avr;
 mod counter;
 pub mod ethernet;
+pub mod part;
 mod registers;
 mod serial;
 pub mod stm32;
@@ -167,6 +171,11 @@ pub trait Device: Send {
         let _ = (id, level, cx);
     }
 
+    /// The chip begins to hold a pin that the device listens to, or lets go of it; comes before [`Device::signal`].
+    fn held(&mut self, id: SignalId, cx: &mut Context) {
+        let _ = (id, cx);
+    }
+
     /// The outside world drives `pin` or lets go of it ([`Context::external`]); for the port that owns it.
     fn driven(&mut self, pin: SignalId, cx: &mut Context) {
         let _ = (pin, cx);
@@ -190,6 +199,22 @@ pub trait Device: Send {
     /// How many bytes from the host the device can take without losing any.
     fn host_room(&self) -> usize {
         0
+    }
+
+    /// A medium is put in: the contents of a memory card. `Err` says what is wrong with it.
+    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
+        let _ = medium;
+        Err("nothing can be put into it".to_owned())
+    }
+
+    /// What the wires of a cable have done since the last call.
+    fn take_edges(&mut self) -> Vec<Edge> {
+        Vec::new()
+    }
+
+    /// What the wires of a cable are going to do.
+    fn edges_come(&mut self, edges: &[Edge], cx: &mut Context) {
+        let _ = (edges, cx);
     }
 
     /// Whether the device is an Ethernet controller.
@@ -227,6 +252,8 @@ pub struct Create<'a> {
     pub name: &'a str,
     /// The model's own keys, as the board file gives them.
     pub options: &'a toml::Table,
+    /// What the circuit board calls its pins.
+    pub pins: &'a BTreeMap<String, String>,
     /// All wires of the board.
     pub signals: &'a mut Signals,
     /// Which device this will be.
@@ -244,6 +271,13 @@ impl Create<'_> {
         self.signals.intern(name)
     }
 
+    /// The pin of that name, the chip's or the circuit board's; for parts, which are made after all ports.
+    pub fn pin(&mut self, name: &str) -> Result<SignalId, String> {
+        let own = self.pins.get(name).map_or(name, String::as_str);
+        let found = self.signals.find(own).filter(|&id| self.signals.is_pin(id));
+        found.ok_or_else(|| format!("the chip has no pin {name}"))
+    }
+
     /// Has [`Device::signal`] called on every change of `signal`.
     pub fn listen(&mut self, signal: SignalId) {
         self.signals.listen(signal, self.id.0);
@@ -258,7 +292,7 @@ const GENERIC: &[(&str, Maker)] =
     &[("registers", registers::create), ("unmodelled", unmodelled::create)];
 
 /// Every model by the name that board files use. Models of one vendor are listed in its module.
-pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> {
+pub fn models() -> impl Iterator<Item = &'static (&'static str, Maker)> + Clone {
     GENERIC.iter().chain(arm::MODELS).chain(avr::MODELS).chain(stm32::MODELS).chain(ti::MODELS)
 }
 
@@ -317,6 +351,17 @@ impl Context<'_> {
     /// Sets a signal's level; listeners are told after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
+    }
+
+    /// For a port: a pin's level, and whether the chip holds it there or (`held` false) somebody else may.
+    pub fn set_pin(&mut self, id: SignalId, level: bool, held: bool) {
+        self.bus.signals.hold(id, held);
+        self.bus.set_signal(id, level);
+    }
+
+    /// Whether the chip holds a pin at its level.
+    pub fn is_held(&self, id: SignalId) -> bool {
+        self.bus.signals.is_held(id)
     }
 
     /// A signal's level.
@@ -474,6 +519,23 @@ impl Context<'_> {
     pub fn memory_mut(&mut self, address: u32) -> Option<&mut u8> {
         let memory = self.bus.more.iter_mut().find(|memory| memory.contains(address))?;
         memory.data.get_mut((address - memory.base) as usize)
+    }
+
+    /// For a part: drives a pin from outside, or (`None`) lets go of it. The port hears of it after this call has returned
+    /// to the bus.
+    pub fn drive(&mut self, pin: SignalId, level: Option<bool>) {
+        self.bus.signals.drive_later(pin, level);
+    }
+
+    /// For a part: what it shows from now on.
+    pub fn show(&mut self, picture: Picture) {
+        let (cycle, part) = (self.bus.now, self.id);
+        self.bus.pictures.push(Shown { cycle, part, picture });
+    }
+
+    /// Simulated time since reset, in nanoseconds.
+    pub fn nanoseconds(&self) -> u64 {
+        self.bus.clocks.nanoseconds_at(self.bus.now)
     }
 
     /// What the world outside the chip does to a pin.

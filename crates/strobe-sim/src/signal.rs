@@ -3,7 +3,7 @@
 //! Everything that one device tells another is a level on a named signal (`USART1_TX`, `PB8`,
 //! `SPI2_TX_DMA`), so that a board file can join devices without either knowing the other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// A wire, as an index into [`Signals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ struct Wire {
     name: String,
     level: bool,
     external: Option<bool>,
+    /// The chip holds the pin, at `level`.
+    is_held: bool,
     is_pin: bool,
     listeners: Vec<u8>,
 }
@@ -37,6 +39,10 @@ pub struct Signals {
     wires: Vec<Wire>,
     by_name: HashMap<String, SignalId>,
     changed: Vec<SignalId>,
+    /// Pins that the chip has begun to hold or let go of, whose listeners do not know yet.
+    held_changed: Vec<SignalId>,
+    /// Pins that parts have begun to drive or let go of, whose ports do not know yet.
+    driven: VecDeque<(SignalId, Option<bool>)>,
 }
 
 impl Signals {
@@ -72,6 +78,11 @@ impl Signals {
         self.wires[id.0 as usize].is_pin = true;
     }
 
+    /// Whether the wire is a package pin.
+    pub fn is_pin(&self, id: SignalId) -> bool {
+        self.wires[id.0 as usize].is_pin
+    }
+
     /// All pins, in the order they were declared.
     pub fn pins(&self) -> impl Iterator<Item = SignalId> + '_ {
         (0u16..).zip(&self.wires).filter(|(_, w)| w.is_pin).map(|(i, _)| SignalId(i))
@@ -85,6 +96,24 @@ impl Signals {
         }
     }
 
+    /// Whether the chip itself holds a pin at its level; if not, somebody else or a pull-up resistor does.
+    pub fn is_held(&self, id: SignalId) -> bool {
+        self.wires[id.0 as usize].is_held
+    }
+
+    /// Notes whether the chip holds a pin.
+    pub(crate) fn hold(&mut self, id: SignalId, held: bool) {
+        let wire = &mut self.wires[id.0 as usize];
+        if wire.is_held != held && !wire.listeners.is_empty() {
+            self.held_changed.push(id);
+        }
+        wire.is_held = held;
+    }
+
+    pub(crate) fn take_held_changed(&mut self) -> Option<SignalId> {
+        self.held_changed.pop()
+    }
+
     /// What the world outside the chip does to a pin: drive it, or (`None`) leave it alone.
     pub fn external(&self, id: SignalId) -> Option<bool> {
         self.wires[id.0 as usize].external
@@ -93,6 +122,21 @@ impl Signals {
     /// Drives a pin from outside; the port that owns it decides the level.
     pub(crate) fn drive(&mut self, id: SignalId, level: Option<bool>) {
         self.wires[id.0 as usize].external = level;
+    }
+
+    /// Notes that a part wants to drive a pin.
+    pub(crate) fn drive_later(&mut self, id: SignalId, level: Option<bool>) {
+        self.driven.push_back((id, level));
+    }
+
+    /// The next pin that a part wants otherwise than it is.
+    pub(crate) fn take_driven(&mut self) -> Option<(SignalId, Option<bool>)> {
+        loop {
+            let (id, level) = self.driven.pop_front()?;
+            if self.external(id) != level {
+                return Some((id, level));
+            }
+        }
     }
 
     /// Whether a device listens to the wire or its edges are recorded.
@@ -120,6 +164,8 @@ impl Signals {
 
     pub(crate) fn forget_changed(&mut self) {
         self.changed.clear();
+        self.held_changed.clear();
+        self.driven.clear();
     }
 
     pub(crate) fn listeners(&self, id: SignalId) -> &[u8] {

@@ -1,22 +1,15 @@
 //! One function explained from the manual's tables: what each instruction costs and why, with block and
 //! loop sums, and with what a run saw beside them when there was one.
 
+mod arm;
+mod avr;
 mod flow;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use strobe_model::{
-    BlockCycles, Bounds, CYCLES_SCHEMA, Cause, CausedCycles, CycleRange, CyclesReport,
-    FunctionCycles, InstructionCycles, LoopCycles, Record, RunCycles, SourceLine,
+    BlockCycles, CYCLES_SCHEMA, Cause, CausedCycles, CycleRange, CyclesReport, FunctionCycles,
+    InstructionCycles, LoopCycles, Record, RunCycles, SourceLine,
 };
 use strobe_sim::board::{Board, BoardError};
-use strobe_sim::cortexm::block::next_it;
-use strobe_sim::cortexm::decode::decode;
-use strobe_sim::cortexm::insn::Insn;
-use strobe_sim::cortexm::neighbours::Placed;
-use strobe_sim::cortexm::timing::{Cost, Timing};
-use strobe_sim::flash::{FlashTiming, HalfCycles};
-use strobe_sim::memory::MemoryKind;
 use strobe_symbols::{Firmware, Function, Instruction};
 
 use flow::{Flow, Step};
@@ -57,11 +50,8 @@ pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
     let listing: Vec<Instruction> = request.firmware.instructions(function.start..end).collect();
     let steps = pricer.steps(&listing);
     let flow = Flow::new(&steps, function.start..end);
-    let instructions = listing
-        .iter()
-        .zip(&steps)
-        .map(|(i, step)| instruction(request, &pricer, i, step))
-        .collect();
+    let instructions =
+        listing.iter().zip(&steps).map(|(i, step)| instruction(request, i, step)).collect();
     let once_through = flow.once_through(&steps);
     let entry = run_of(request, function.start..function.start + 1);
     Ok(CyclesReport {
@@ -70,9 +60,9 @@ pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
         address: function.start,
         size_bytes: function.size,
         board: request.board.name().to_owned(),
-        core: pricer.timing.kind.name().to_owned(),
+        core: request.board.core_name().to_owned(),
         clock_hz: request.clock_hz,
-        conditions: vec![pricer.condition(request.flash)],
+        conditions: vec![pricer.condition(request)],
         blocks: blocks(request, &steps, &flow),
         loops: loops(request, &steps, &flow),
         totals: FunctionCycles {
@@ -89,203 +79,46 @@ pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
     })
 }
 
-/// Prices instructions for one board and flash setting.
-struct Pricer {
-    timing: Timing,
-    flash: FlashTiming,
-    why: Option<String>,
-    flash_range: std::ops::Range<u64>,
-    apb_wait: Bounds,
+/// Prices instructions for one board.
+enum Pricer {
+    Arm(arm::Pricer),
+    Avr(avr::Pricer),
 }
 
 impl Pricer {
     fn new(request: &Request) -> Result<Self, BoardError> {
-        let Some(core) = request.board.arm_core() else {
-            let problem = "an AVR's cycles are not explained instruction by instruction yet; `strobe run` counts them";
-            return Err(BoardError::Value { key: "core".to_owned(), problem: problem.to_owned() });
-        };
-        let bus = request.board.build()?;
-        let FlashState { wait_states, prefetch } = request.flash;
-        let entry = request.board.flash_timing_at(wait_states, prefetch);
-        let base = u64::from(bus.flash.base);
-        debug_assert_eq!(bus.flash.kind, MemoryKind::Flash);
-        Ok(Pricer {
-            timing: core.timing,
-            flash: entry.and_then(|e| e.flash_timing()).unwrap_or_default(),
-            why: entry.filter(|e| e.wait_states > 0).map(|e| e.why.clone()),
-            flash_range: base..base + bus.flash.data.len() as u64,
-            apb_wait: bus.apb_wait(),
+        Ok(match (request.board.arm_core(), request.board.avr_core()) {
+            (Some(core), _) => Pricer::Arm(arm::Pricer::new(request, core.timing)?),
+            (None, Some(core)) => Pricer::Avr(avr::Pricer::new(request, core.kind)?),
+            (None, None) => {
+                let problem = "the board has no core".to_owned();
+                return Err(BoardError::Value { key: "core".to_owned(), problem });
+            }
         })
     }
 
-    fn condition(&self, flash: FlashState) -> String {
-        let states = match flash.wait_states {
-            0 => "no wait states".to_owned(),
-            1 => "1 wait state".to_owned(),
-            n => format!("{n} wait states"),
-        };
-        let prefetch = if flash.prefetch { "prefetch on" } else { "prefetch off" };
-        if flash.wait_states == 0 {
-            format!("flash: {states}")
-        } else {
-            format!("flash: {states}, {prefetch}")
+    /// What the figures hold for.
+    fn condition(&self, request: &Request) -> String {
+        match self {
+            Pricer::Arm(_) => arm::condition(request.flash),
+            Pricer::Avr(pricer) => pricer.condition(),
         }
     }
 
-    fn in_flash(&self, address: u32) -> bool {
-        self.flash_range.contains(&u64::from(address))
-    }
-
-    /// What instructions do and cost, in the runs of code that they make: what one costs may depend on those before it.
+    /// What instructions do and cost.
     fn steps(&self, listing: &[Instruction]) -> Vec<Step> {
-        let mut it = 0;
-        let placed: Vec<Placed> = listing
-            .iter()
-            .map(|i| {
-                let (architecture, [first, second]) =
-                    (self.timing.kind.architecture(), i.halfwords);
-                let (insn, size) = decode(architecture, i.address, first, second);
-                let conditional = it != 0;
-                let insn = if conditional && size == 2 { insn.inside_it_block() } else { insn };
-                it = next_it(it, insn);
-                Placed { insn, address: i.address, size, conditional }
-            })
-            .collect();
-        let targets: BTreeSet<u32> = placed.iter().filter_map(|p| p.insn.target()).collect();
-        let first: BTreeMap<u32, u32> =
-            listing.iter().map(|i| (i.address, i.halfwords[0].into())).collect();
-        let runs = placed.chunk_by(|a, b| !a.insn.ends_block() && !targets.contains(&b.address));
-        let costs = runs.flat_map(|run| self.timing.costs(run));
-        placed
-            .iter()
-            .zip(costs)
-            .map(|(placed, mut cost)| {
-                if let Some(target) = placed.insn.target() {
-                    cost.refill += self.timing.refill_early_at(target, first.get(&target).copied());
-                }
-                self.step(placed, cost)
-            })
-            .collect()
-    }
-
-    fn step(&self, placed: &Placed, cost: Cost) -> Step {
-        let Placed { insn, address, size, .. } = *placed;
-        let mut always = Vec::new();
-        if cost.execute > 0 {
-            always.push(caused(Cause::Execute, u64::from(cost.execute)));
-        }
-        if cost.fetch > 0 {
-            always.push(caused(Cause::FetchWait, u64::from(cost.fetch)));
-        }
-        if cost.load_store > 0 {
-            always.push(caused(Cause::LoadStore, u64::from(cost.load_store)));
-        }
-        if let Insn::LdrLit { address, .. } = insn
-            && self.in_flash(address)
-            && self.flash.data_read.high > 0
-        {
-            always.push(CausedCycles {
-                cause: Cause::DataWait,
-                cycles: range(self.flash.data_read),
-                when: None,
-            });
-        }
-        let sometimes = self.data_waits(insn, u64::from(cost.load_store));
-        Step {
-            address,
-            end: address.wrapping_add(size),
-            insn,
-            straight: total(&always, &sometimes),
-            always,
-            sometimes,
-            jump: self.jump(insn, u64::from(cost.refill)),
+        match self {
+            Pricer::Arm(pricer) => pricer.steps(listing),
+            Pricer::Avr(pricer) => listing.iter().map(|i| pricer.step(i)).collect(),
         }
     }
 
-    /// Waits of an access whose address is only known when the program runs.
-    fn data_waits(&self, insn: Insn, transfers: u64) -> Vec<CausedCycles> {
-        let literal = matches!(insn, Insn::LdrLit { .. });
-        let stack = matches!(insn, Insn::Push { .. } | Insn::Pop { .. } | Insn::PopPc { .. })
-            || matches!(insn, Insn::LdrImm { n: 13, .. } | Insn::StrImm { n: 13, .. });
-        if transfers == 0 || literal || stack {
-            return Vec::new();
-        }
-        let mut waits = Vec::new();
-        if self.flash.data_read.high > 0 && reads(insn) {
-            waits.push(CausedCycles {
-                cause: Cause::DataWait,
-                cycles: range(self.flash.data_read).times(transfers),
-                when: Some("if it reads flash".to_owned()),
-            });
-        }
-        if self.apb_wait.high > 0 {
-            let Bounds { low, likely, high } = self.apb_wait;
-            waits.push(CausedCycles {
-                cause: Cause::DataWait,
-                cycles: CycleRange::modelled(low, likely as f64, high).times(transfers),
-                when: Some("if it meets the peripheral bridge".to_owned()),
-            });
-        }
-        waits
-    }
-
-    /// What jumping costs on top.
-    fn jump(&self, insn: Insn, refill: u64) -> Vec<CausedCycles> {
-        if refill == 0 {
-            return Vec::new();
-        }
-        let when = insn.is_conditional_branch().then(|| "if taken".to_owned());
-        let part = |cause, cycles| CausedCycles { cause, cycles, when: when.clone() };
-        let mut parts = vec![part(Cause::Refill, CycleRange::exact(refill))];
-        let wait = match insn.target() {
-            Some(target) if self.in_flash(target) => range(self.flash.jump(target)),
-            Some(_) => CycleRange::exact(0),
-            None => somewhere(self.flash),
-        };
-        if wait.max > 0 {
-            parts.push(part(Cause::FetchWait, wait));
-        }
-        parts
-    }
-
-    /// What decides an instruction's cycles besides its parts' conditions.
-    fn note(&self, insn: Insn) -> Option<String> {
-        let target = insn.target().filter(|&t| self.in_flash(t) && self.flash.jump(t).high > 0);
-        let alignment = target.map(|target| match target & 2 {
-            0 => "word-aligned target",
-            _ => "target in upper half of a word",
-        });
-        let parts: Vec<&str> = alignment.into_iter().chain(note(insn, &self.timing)).collect();
-        (!parts.is_empty()).then(|| parts.join("; "))
-    }
-
+    /// What the reader should know.
     fn notes(&self, request: &Request, steps: &[Step]) -> Vec<String> {
-        let mut notes = Vec::new();
-        if request.flash.wait_states > 0 && request.board.accelerator().is_some() {
-            notes.push(
-                "Figures are without waits for flash: what they are depends on what its buffers and caches hold, \
-                 which the run's figures include."
-                    .to_owned(),
-            );
-        }
-        if let Some(why) = &self.why {
-            notes.push(format!("Fetch and data waits are modelled, with bounds: {why}."));
-        } else if request.flash.wait_states == 0
-            && request.board.flash_timing().iter().any(|e| e.wait_states > 0)
-        {
-            notes.push(
-                "Figures are for flash without wait states. With them (--wait-states 1, or --run to take the \
-                 firmware's own setting) taken branches and literals cost more."
-                    .to_owned(),
-            );
-        }
-        if somewhere(self.flash).max > 0 && steps.iter().any(Step::goes_anywhere) {
-            notes.push(
-                "What a return, or a jump or call through a register, waits depends on where it goes: nothing \
-                 in RAM, most in the upper half of a flash word."
-                    .to_owned(),
-            );
-        }
+        let mut notes = match self {
+            Pricer::Arm(pricer) => pricer.notes(request, steps),
+            Pricer::Avr(_) => avr::notes(),
+        };
         notes.push(
             "Calls count only the call itself, not what the callee takes; loops are passed once in the \
              function's total."
@@ -295,47 +128,21 @@ impl Pricer {
     }
 }
 
-fn reads(insn: Insn) -> bool {
-    !matches!(
-        insn,
-        Insn::StrReg { .. }
-            | Insn::StrhReg { .. }
-            | Insn::StrbReg { .. }
-            | Insn::StrImm { .. }
-            | Insn::StrhImm { .. }
-            | Insn::StrbImm { .. }
-            | Insn::Stm { .. }
-    )
-}
-
+/// A part of an instruction's cycles that it always takes.
 fn caused(cause: Cause, cycles: u64) -> CausedCycles {
     CausedCycles { cause, cycles: CycleRange::exact(cycles), when: None }
 }
 
-fn range(cost: HalfCycles) -> CycleRange {
-    let (min, max) = (u64::from(cost.low / 2), u64::from(cost.high.div_ceil(2)));
-    CycleRange::modelled(min, f64::from(cost.likely) / 2.0, max)
+/// The parts that a table gives, without those that are zero.
+fn parts(execute: u8, fetch: u8, load_store: u8) -> Vec<CausedCycles> {
+    [(Cause::Execute, execute), (Cause::FetchWait, fetch), (Cause::LoadStore, load_store)]
+        .into_iter()
+        .filter(|(_, cycles)| *cycles > 0)
+        .map(|(cause, cycles)| caused(cause, u64::from(cycles)))
+        .collect()
 }
 
-/// The wait for a target that only the run knows: in flash, likely, but a RAM function returns to RAM.
-fn somewhere(flash: FlashTiming) -> CycleRange {
-    let in_flash = range(flash.aligned_target).or(range(flash.unaligned_target));
-    CycleRange { min: 0, ..in_flash }
-}
-
-/// The sum over parts that always happen and parts that may.
-fn total(always: &[CausedCycles], sometimes: &[CausedCycles]) -> CycleRange {
-    let fixed = always.iter().fold(CycleRange::exact(0), |sum, part| sum.plus(part.cycles));
-    // Of several conditions on one access only one can hold.
-    sometimes.iter().fold(fixed, |sum, part| sum.or(fixed.plus(part.cycles)))
-}
-
-fn instruction(
-    request: &Request,
-    pricer: &Pricer,
-    i: &Instruction,
-    step: &Step,
-) -> InstructionCycles {
+fn instruction(request: &Request, i: &Instruction, step: &Step) -> InstructionCycles {
     let mut causes = step.always.clone();
     causes.extend(step.sometimes.iter().cloned());
     causes.extend(step.jump.iter().cloned());
@@ -346,21 +153,9 @@ fn instruction(
         source: source(request.firmware, i.address),
         cycles: step.cycles(),
         causes,
-        note: pricer.note(step.insn),
+        note: step.note.clone(),
         run: run_of(request, i.address..step.end),
     }
-}
-
-fn note(insn: Insn, timing: &Timing) -> Option<&'static str> {
-    Some(match insn {
-        Insn::Wfi | Insn::Wfe => "sleeps until woken: those cycles come on top",
-        Insn::Svc { .. } => "then exception entry, the handler and exception return",
-        Insn::Bl { .. } | Insn::Blx { .. } => "call: the callee's cycles come on top",
-        Insn::PopPc { .. } | Insn::Bx { m: 14 } | Insn::LoadMultiplePc { n: 13, .. } => "return",
-        Insn::Ldm { .. } | Insn::Stm { .. } => "an interrupt abandons and later restarts it",
-        Insn::Mul { .. } if timing.multiplier_cycles > 1 => "small multiplier",
-        _ => return None,
-    })
 }
 
 fn source(firmware: &Firmware, address: u32) -> Option<SourceLine> {

@@ -6,6 +6,7 @@ mod names;
 mod overflow;
 mod record;
 mod recording;
+pub mod rig;
 mod rtos;
 mod scheduling;
 mod script;
@@ -13,11 +14,12 @@ mod settings;
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::Record;
+use strobe_model::{EndReason, Record};
 use strobe_sim::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
+use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Machine};
 
 use crate::cycles::FlashState;
 
@@ -47,6 +49,10 @@ pub trait Host {
     fn frame_input(&mut self, name: &str) -> Option<Vec<u8>> {
         let _ = name;
         None
+    }
+    /// A part beside the chip shows a picture from that simulated time on.
+    fn picture(&mut self, part: &str, nanoseconds: u64, picture: &Picture) {
+        let _ = (part, nanoseconds, picture);
     }
     /// Whether serial input may still come: then a sleeping board waits for it.
     fn expects_input(&self) -> bool {
@@ -97,6 +103,20 @@ pub enum Error {
         /// What to try.
         advice: String,
     },
+    /// The board's core does not run the firmware's code.
+    #[error(
+        "the firmware is built for {built_for}, but board {board} has another core ({core})\n  {advice}"
+    )]
+    WrongCore {
+        /// The firmware's machine.
+        built_for: &'static str,
+        /// Board name.
+        board: String,
+        /// The board's core.
+        core: String,
+        /// What to try.
+        advice: String,
+    },
     /// No usable vector table.
     #[error("{0}")]
     Vectors(String),
@@ -131,6 +151,27 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// A part that the settings name.
+    #[error("board {board} has no part {part}; {known}")]
+    Part {
+        /// As given.
+        part: String,
+        /// Board name.
+        board: String,
+        /// What there is.
+        known: String,
+    },
+    /// What was to be put into a part.
+    #[error("part {part}: {problem}")]
+    Medium {
+        /// The part.
+        part: String,
+        /// Why it cannot be.
+        problem: String,
+    },
+    /// The wires of a rig.
+    #[error("{0}")]
+    Wires(String),
     /// The operating system that the settings name.
     #[error("{0}")]
     Rtos(String),
@@ -150,6 +191,14 @@ pub fn run(
     host: &mut dyn Host,
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
+    let bus = ready(firmware, board, settings)?;
+    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
+    let end = run.drive(host, interrupted);
+    outcome(firmware, board, settings, run, end)
+}
+
+/// A bus with everything in place that the settings ask for.
+fn ready(firmware: &Firmware, board: &Board, settings: &Settings) -> Result<Bus, Error> {
     let mut bus = prepare(firmware, board)?;
     let inputs = settings.inputs.iter().map(|input| &input.device);
     for device in settings.serial.iter().chain(inputs) {
@@ -167,8 +216,30 @@ pub fn run(
         };
         bus.connect(id, *backend);
     }
-    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
-    let end = run.drive(host, interrupted);
+    for (part, medium) in &settings.media {
+        let named = bus.parts().find(|(_, name)| name.eq_ignore_ascii_case(part));
+        let Some((id, _)) = named else {
+            let (part, board) = (part.clone(), board.name().to_owned());
+            return Err(Error::Part {
+                part,
+                board,
+                known: list(bus.parts().map(|(_, name)| name)),
+            });
+        };
+        let inserted = bus.insert(id, medium.clone());
+        inserted.map_err(|problem| Error::Medium { part: part.clone(), problem })?;
+    }
+    Ok(bus)
+}
+
+/// Makes the record of a run that has ended.
+fn outcome(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    run: drive::Run,
+    end: EndReason,
+) -> Result<Outcome, Error> {
     let (wait_states, prefetch) = run.machine.bus().flash_state;
     let record = record::make(firmware, board, settings, run, end)?;
     Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })
@@ -196,6 +267,7 @@ pub struct Outcome {
 /// # Errors
 /// When the image does not fit or has no usable vector table.
 pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
+    check_core(firmware, board)?;
     let mut bus = board.build()?;
     load(firmware, &mut bus).map_err(|(address, size)| Error::DoesNotFit {
         address,
@@ -209,6 +281,19 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
     Ok(bus)
 }
 
+fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
+    let is_avr = firmware.machine() == Machine::Avr;
+    if is_avr == board.arm_core().is_none() {
+        return Ok(());
+    }
+    Err(Error::WrongCore {
+        built_for: if is_avr { "AVR" } else { "Arm" },
+        board: board.name().to_owned(),
+        core: board.core_name().to_owned(),
+        advice: advice::board_that_holds(firmware),
+    })
+}
+
 /// Where avr-gcc's ELF files have fuses, with lock bits and signature above.
 const PROGRAMMERS: u32 = 0x82_0000;
 
@@ -219,7 +304,7 @@ fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
         let data = segment.data();
         // What avr-gcc's ELF files hold for the programmer: fuses, lock bits, signature.
         let address = segment.load_address.0;
-        if firmware.machine() == strobe_symbols::Machine::Avr && address >= PROGRAMMERS {
+        if firmware.machine() == Machine::Avr && address >= PROGRAMMERS {
             bus.warnings.add(format!(
                 "{} bytes at {address:#x} (fuses, lock bits or signature) were ignored: the board file says what the fuses choose",
                 data.len()

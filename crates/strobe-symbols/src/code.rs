@@ -24,6 +24,15 @@ pub enum CodeKind {
     Data,
 }
 
+impl CodeKind {
+    fn of(machine: Machine) -> Self {
+        match machine {
+            Machine::Arm => CodeKind::Thumb,
+            Machine::Avr => CodeKind::Avr,
+        }
+    }
+}
+
 /// A mapping symbol.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MappingSymbol {
@@ -64,10 +73,7 @@ impl CodeMap {
         // Stable: of several symbols at one address the last describes the bytes, the others belong to empty pieces.
         mapping.sort_by_key(|symbol| symbol.address);
         let executable = executable_ranges(elf, segments, &mapping);
-        let code = match elf.machine {
-            Machine::Arm => CodeKind::Thumb,
-            Machine::Avr => CodeKind::Avr,
-        };
+        let code = CodeKind::of(elf.machine);
         let mut claims: Vec<Claim<CodeKind>> = segments
             .iter()
             .map(|segment| (segment.run_range(), 0, CodeKind::Data))
@@ -92,6 +98,16 @@ impl CodeMap {
             has_mapping_symbols: !mapping.is_empty(),
             machine: elf.machine,
         }
+    }
+
+    /// For an image that does not tell code from data: all of it may be code.
+    pub(crate) fn all_code(machine: Machine, segments: &[Segment]) -> Self {
+        let value = CodeKind::of(machine);
+        let piece =
+            |s: &Segment| Piece { start: s.run_range().start, end: s.run_range().end, value };
+        let pieces: Vec<_> = segments.iter().map(piece).collect();
+        let areas = pieces.iter().map(|p| Piece { start: p.start, end: p.end, value: () });
+        CodeMap { areas: areas.collect(), pieces, has_mapping_symbols: false, machine }
     }
 
     pub(crate) fn kind(&self, address: u32) -> Option<CodeKind> {

@@ -1,4 +1,4 @@
-//! How much an ELF file can tell, and what its owner could do to make it tell more.
+//! How much a firmware file can tell, and what its owner could do to make it tell more.
 
 /// The finest answer the file can give for an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +14,8 @@ pub enum Detail {
 /// What stands in the way of more detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Obstacle {
+    /// The file is Intel HEX.
+    Hex,
     /// Nothing to do with debug information is in the file.
     NoDebugInfo,
     /// Debug information in the STABS format, which avr-gcc emits for plain `-g`.
@@ -34,6 +36,9 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
         Detail::Addresses => "no function names or source lines, addresses only",
     };
     let remedy = match obstacle {
+        Some(Obstacle::Hex) => {
+            "Intel HEX has none; give the ELF file that it was made from, compiled with -g"
+        }
         Some(Obstacle::Stabs) => {
             "the debug information is STABS, which is not read; compile with -gdwarf-4"
         }

@@ -174,7 +174,6 @@ fn looks_like(data: &[u8]) -> &'static str {
     match data {
         [] => "the file is empty",
         [0x7f, b'E', ..] if data.len() < 4 => "the file ends inside the ELF magic number",
-        [b':', b'0'..=b'9' | b'A'..=b'F' | b'a'..=b'f', ..] => "it looks like Intel HEX",
         [b'S', b'0'..=b'9', ..] => "it looks like Motorola S-records",
         [b'U', b'F', b'2', b'\n', ..] => "it is a UF2 file",
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => "it is a static library (ar archive)",

@@ -14,7 +14,8 @@ use crate::image::{LoadAddress, TOTAL_SIZE_LIMIT};
 pub enum Error {
     /// The bytes do not start with the ELF magic number.
     #[error(
-        "not an ELF file (byte 0: {looks_like}); give the linker's .elf output, the file that still has symbols in it"
+        "neither an ELF file nor Intel HEX (byte 0: {looks_like}); give the linker's .elf output, the file that still has \
+         symbols in it"
     )]
     NotElf {
         /// What the first bytes look like instead, in words.
@@ -80,6 +81,18 @@ pub enum Error {
         /// Its load address.
         second_at: LoadAddress,
     },
+    /// A line of an Intel HEX file cannot be used.
+    #[error("corrupt Intel HEX file (line {line}): {detail}; {advice}")]
+    Hex {
+        /// The line, counted from 1.
+        line: u32,
+        /// Where the line starts in the file.
+        offset: u64,
+        /// What is wrong with it.
+        detail: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// The segments together are larger than any memory of the supported targets.
     #[error(
         "image too large (byte {offset:#x}): the segments need {total} bytes of memory, the limit is {TOTAL_SIZE_LIMIT}; \
@@ -103,6 +116,7 @@ impl Error {
             | Error::Malformed { offset, .. }
             | Error::NothingToLoad { offset, .. }
             | Error::SegmentsOverlap { offset, .. }
+            | Error::Hex { offset, .. }
             | Error::TooLarge { offset, .. } => *offset,
         }
     }

@@ -16,6 +16,7 @@ use crate::frames::{
     DebugTables, Frame, Frames, FramesBatch, Missing, Place, Spot, StringId, join,
 };
 use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Functions, data_symbols};
+use crate::hex;
 use crate::image::{Machine, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 use crate::lookup::{self, SymbolError, SymbolMatch};
@@ -45,9 +46,39 @@ pub struct Firmware {
 }
 
 impl Firmware {
-    /// Parses an ELF file. Damage to the image itself is an error; damage to symbols or debug information is a warning.
+    /// Parses an ELF file or Intel HEX. Damage to the image itself is an error; damage to symbols or debug information is a
+    /// warning.
     pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Firmware, Error> {
         let bytes: Arc<[u8]> = bytes.into();
+        if hex::is_hex(&bytes) { Self::parse_hex(bytes) } else { Self::parse_elf(bytes) }
+    }
+
+    /// Bytes at addresses, and not a name for any of them.
+    fn parse_hex(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
+        let hex::Image { segments, entry, machine } = hex::read(&bytes)?;
+        Ok(Firmware {
+            machine,
+            entry,
+            build_id: None,
+            build_target: None,
+            producers: Vec::new(),
+            detail: Detail::Addresses,
+            obstacle: Some(Obstacle::Hex),
+            cfi: CallFrameIndex::default(),
+            code: CodeMap::all_code(machine, &segments),
+            segments,
+            functions: Vec::new(),
+            symbols: Vec::new(),
+            data_pieces: Vec::new(),
+            data_symbols: Vec::new(),
+            debug: DebugTables::default(),
+            spots: Vec::new(),
+            warnings: Vec::new(),
+            bytes,
+        })
+    }
+
+    fn parse_elf(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
         let elf = Elf::parse(&bytes)?;
         let segments = segments::segments(&elf, &bytes)?;
         let mut warnings = Warnings::default();

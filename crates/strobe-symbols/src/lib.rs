@@ -1,6 +1,6 @@
-//! Everything that is known of a firmware image from its ELF file and DWARF debug information.
+//! Everything that is known of a firmware image from its ELF file and DWARF debug information, or from Intel HEX.
 //!
-//! [`Firmware::parse`] takes the bytes of an ELF file and answers: what to load where, which function and source line an
+//! [`Firmware::parse`] takes the bytes of the file and answers: what to load where, which function and source line an
 //! address belongs to and through which inlined calls, what the instructions are, where a name is, how to walk the stack. It
 //! never opens a file, prints nothing, and knows nothing of events, cycles, simulators or reports.
 //!
@@ -29,6 +29,7 @@ mod error;
 mod firmware;
 mod frames;
 mod functions;
+mod hex;
 mod image;
 mod interval;
 mod lookup;

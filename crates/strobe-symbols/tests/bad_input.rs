@@ -41,7 +41,6 @@ fn program_header(bytes: &[u8], n: usize) -> usize {
 fn other_kinds_of_file_are_named() {
     for (bytes, expected) in [
         (&b""[..], "the file is empty"),
-        (b":10000000", "Intel HEX"),
         (b"S00600", "S-records"),
         (b"UF2\nWQ]\x9e", "UF2"),
         (b"!<arch>\n", "static library"),

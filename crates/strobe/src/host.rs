@@ -4,29 +4,30 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
 use strobe_source::simulated::{Host, Recorder};
+
+use crate::gallery::Gallery;
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
 pub struct Terminal<'a> {
     bar: ProgressBar,
     started: Instant,
     quiet: bool,
+    /// What serial devices send is shown, unless it goes to a port.
+    shows_serial: bool,
     ports: Vec<HostPort>,
     plugs: Vec<HostPlug>,
+    gallery: Option<Gallery>,
     recorder: Option<&'a mut dyn Recorder>,
 }
 
 impl<'a> Terminal<'a> {
     /// A host; `quiet` drops the firmware's output, except what goes to the ports.
-    pub fn new(
-        quiet: bool,
-        ports: Vec<HostPort>,
-        plugs: Vec<HostPlug>,
-        recorder: Option<&'a mut dyn Recorder>,
-    ) -> Self {
+    pub fn new(quiet: bool, ports: Vec<HostPort>, plugs: Vec<HostPlug>) -> Self {
         let bar = if io::stderr().is_terminal() {
             ProgressBar::new_spinner()
         } else {
@@ -36,13 +37,31 @@ impl<'a> Terminal<'a> {
             ProgressStyle::with_template("{spinner} {msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Terminal { bar, started: Instant::now(), quiet, ports, plugs, recorder }
+        let (started, shows_serial) = (Instant::now(), !quiet);
+        let (gallery, recorder) = (None, None);
+        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery, recorder }
     }
 
-    /// Takes the progress bar away before the report and delivers what ports still hold.
-    pub fn finish(&mut self) {
+    /// The same for a chip whose serial lines may lead to other chips: they are not shown.
+    pub fn with_hidden_serial(self) -> Self {
+        Terminal { shows_serial: false, ..self }
+    }
+
+    /// The same, with pictures kept.
+    pub fn with_gallery(self, gallery: Option<Gallery>) -> Self {
+        Terminal { gallery, ..self }
+    }
+
+    /// The same, with what pins do told to a recorder.
+    pub fn with_recorder(self, recorder: Option<&'a mut dyn Recorder>) -> Self {
+        Terminal { recorder, ..self }
+    }
+
+    /// Takes the progress bar away before the report, delivers what ports still hold, and gives back the pictures.
+    pub fn finish(&mut self) -> Option<Gallery> {
         self.bar.finish_and_clear();
         self.ports.iter_mut().for_each(HostPort::flush);
+        self.gallery.take()
     }
 
     /// What could not be delivered: bytes or frames, the device, how many.
@@ -62,7 +81,7 @@ impl Host for Terminal<'_> {
         let port = self.ports.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name));
         if let Some(port) = port {
             self.bar.suspend(|| port.write(bytes));
-        } else if !self.quiet {
+        } else if self.shows_serial {
             self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
         }
     }
@@ -84,6 +103,12 @@ impl Host for Terminal<'_> {
 
     fn frame_input(&mut self, name: &str) -> Option<Vec<u8>> {
         self.plugs.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name))?.read()
+    }
+
+    fn picture(&mut self, part: &str, nanoseconds: u64, picture: &Picture) {
+        if let Some(gallery) = &mut self.gallery {
+            gallery.show(part, nanoseconds, picture);
+        }
     }
 
     fn expects_input(&self) -> bool {

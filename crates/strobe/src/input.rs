@@ -1,15 +1,16 @@
 //! Reading firmware files.
 
+use std::io::Read;
 use std::path::Path;
 
-use strobe_symbols::Firmware;
+use strobe_symbols::{Detail, Firmware};
 
 use crate::exit;
 
 /// The most a firmware file may have; far above any real one, far below what hurts.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads and parses an ELF file.
+/// Reads and parses an ELF file or Intel HEX.
 pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
     let shown = path.display();
     let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
@@ -29,6 +30,33 @@ pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
     Firmware::parse(bytes).map_err(|e| exit::data(format!("{shown}: {e}")))
 }
 
+/// Whether a file looks like firmware, an ELF file or Intel HEX, by its first bytes.
+pub fn is_firmware(path: &Path) -> anyhow::Result<bool> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Err(exit::no_input(format!(
+            "{shown} is a directory; give a firmware or a capture"
+        )));
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(64).read_to_end(&mut head).map_err(unreadable)?;
+    let is_hex = matches!(head.trim_ascii_start(), [b':', digit, ..] if digit.is_ascii_hexdigit());
+    Ok(head.starts_with(b"\x7fELF") || is_hex)
+}
+
+/// Reads what is put into a part: the image of a memory card.
+pub fn medium(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_BYTES {
+        let limit = MAX_BYTES >> 20;
+        return Err(exit::data(format!("{shown}: an image may have {limit} MiB at most")));
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
 /// A path's last component, for records and headings.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
@@ -39,7 +67,11 @@ pub fn function<'a>(
     firmware: &'a Firmware,
     name: &str,
 ) -> anyhow::Result<&'a strobe_symbols::Function> {
-    let found = firmware.symbol(name).map_err(|e| exit::usage(e.to_string()))?;
+    let note = match firmware.detail() {
+        Detail::Addresses => format!(": {}", firmware.detail_note()),
+        _ => String::new(),
+    };
+    let found = firmware.symbol(name).map_err(|e| exit::usage(format!("{e}{note}")))?;
     let id = found.function.or_else(|| firmware.function_at(found.address));
     let id = id.ok_or_else(|| exit::usage(format!("{name} is not a function")))?;
     Ok(firmware.function(id))

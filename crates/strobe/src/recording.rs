@@ -1,9 +1,7 @@
 //! Recordings of pins, for `strobe pins` and `strobe bus`: captures that an instrument took, and firmware that is simulated
 //! while its pins are recorded.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_decode::capture::{Capture, Recording, Tick};
@@ -15,7 +13,7 @@ use crate::{board, capture, exit, input, simulate};
 /// What the commands on recordings have in common.
 #[derive(clap::Args)]
 pub struct Source {
-    /// What to measure: a firmware (ELF), whose pins are simulated; or a capture: a VCD file, a sigrok session (.sr) or a CSV
+    /// What to measure: a firmware (ELF or Intel HEX), whose pins are simulated; or a capture: a VCD file, a sigrok session (.sr) or a CSV
     /// file exported from Saleae's Logic.
     #[arg(value_name = "FIRMWARE|CAPTURE")]
     pub file: PathBuf,
@@ -46,13 +44,13 @@ pub struct Opened {
 
 /// Reads the capture, or simulates the firmware.
 pub fn open(source: &Source) -> anyhow::Result<Opened> {
-    if is_firmware(&source.file)? {
+    if input::is_firmware(&source.file)? {
         return simulate(source);
     }
     let given = source.setup.given().or(source.trigger.as_ref().map(|_| "--trigger"));
     if let Some(option) = given {
         let file = source.file.display();
-        return Err(exit::usage(format!("{option} is for firmware, and {file} is no ELF file")));
+        return Err(exit::usage(format!("{option} is for firmware, and {file} is none")));
     }
     let (format, capture) = capture::open(&source.file, source.samplerate, source.max_edges)?;
     Ok(Opened {
@@ -61,20 +59,6 @@ pub fn open(source: &Source) -> anyhow::Result<Opened> {
         capture,
         code: ExitCode::SUCCESS,
     })
-}
-
-/// Whether a file is an ELF file, by its first bytes.
-pub fn is_firmware(path: &Path) -> anyhow::Result<bool> {
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
-        return Err(exit::no_input(format!(
-            "{shown} is a directory; give a firmware or a capture"
-        )));
-    }
-    let mut head = Vec::new();
-    File::open(path).map_err(unreadable)?.take(4).read_to_end(&mut head).map_err(unreadable)?;
-    Ok(head == b"\x7fELF")
 }
 
 fn simulate(source: &Source) -> anyhow::Result<Opened> {
@@ -114,6 +98,7 @@ fn notes(record: &Record) -> Vec<String> {
         EndReason::Unmodelled => {
             Some("the run ended at a register that is not modelled (--strict)".to_owned())
         }
+        EndReason::OtherChip { .. } => None,
         EndReason::Interrupted => Some("the run was stopped by Ctrl-C".to_owned()),
     };
     let warnings = record.warnings.iter().map(|warning| match warning.count {

@@ -1,6 +1,6 @@
 //! What `run` and `cycles --run` share: the options of a simulated run, and carrying it out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +15,7 @@ use strobe_source::simulated::{
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
+use crate::gallery::Gallery;
 use crate::{exit, host, input};
 
 /// How to simulate, and what to measure of it.
@@ -83,23 +84,33 @@ pub struct Setup {
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     quiet: bool,
+    /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, which says when.
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
+    /// Put a file into a part beside the chip: the image of a memory card, `card=card.img`.
+    #[arg(long, value_name = "PART=FILE")]
+    pub insert: Vec<PathFor>,
 }
 
-impl Setup {
-    /// An option that was given, if any: most make no sense without a firmware.
-    pub fn given(&self) -> Option<&'static str> {
-        let given = [
-            (self.board.is_given(), "--board"),
-            (!self.until.is_empty(), "--until"),
-            (!self.uart.is_empty(), "--uart"),
-            (!self.uart_input.is_empty(), "--uart-input"),
-            (!self.ethernet.is_empty(), "--ethernet"),
-            (self.strict, "--strict"),
-            (self.run_on, "--run-on"),
-            (self.rtos.is_some(), "--rtos"),
-            (self.interpret, "--interpret"),
-        ];
-        given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
+/// A file for something with a name.
+#[derive(Clone)]
+pub struct PathFor {
+    /// Whose.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl std::str::FromStr for PathFor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                Ok(PathFor { name: name.to_owned(), path: path.into() })
+            }
+            _ => Err("write it NAME=FILE".to_owned()),
+        }
     }
 }
 
@@ -115,6 +126,42 @@ impl Options {
         let board = board::Which::named(board);
         let setup = Setup { board, until, quiet: true, ..Setup::default() };
         Options { setup, from, to, ..Options::default() }
+    }
+}
+
+impl Setup {
+    /// An option that was given, if any: they make no sense without a firmware.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.board.is_given(), "--board"),
+            (!self.until.is_empty(), "--until"),
+            (!self.uart.is_empty(), "--uart"),
+            (!self.uart_input.is_empty(), "--uart-input"),
+            (!self.ethernet.is_empty(), "--ethernet"),
+            (!self.insert.is_empty(), "--insert"),
+            (self.strict, "--strict"),
+            (self.run_on, "--run-on"),
+            (self.rtos.is_some(), "--rtos"),
+            (self.interpret, "--interpret"),
+            (self.pictures.is_some(), "--pictures"),
+        ];
+        given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
+    }
+
+    /// Whether the user named something to reach.
+    pub fn asked(&self) -> bool {
+        self.until.iter().any(|until| limit(until).is_none())
+    }
+
+    /// The terminal with the ends of serial lines and cables that the options name.
+    pub fn host<'a>(&self) -> anyhow::Result<host::Terminal<'a>> {
+        let ports = self.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
+        let ports = ports.map_err(|e| exit::output(e.to_string()))?;
+        let mut plugs = Vec::new();
+        for spec in &self.ethernet {
+            plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
+        }
+        Ok(host::Terminal::new(self.quiet, ports, plugs))
     }
 }
 
@@ -148,12 +195,9 @@ pub fn simulate(
     threads: Threads,
 ) -> anyhow::Result<Finished> {
     let settings = settings(options, threads)?;
-    let mut finished = carry_out(path, firmware, choice, &options.setup, &settings, None)?;
-    if let (Some(from), 0) = (&options.from, finished.record.window.entries) {
-        let text = format!("--from {from} was never reached, so nothing was measured");
-        finished.record.warnings.push(Warning { text, count: 1 });
-    }
-    Ok(finished)
+    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, None)?;
+    never_reached(&mut done.record, options);
+    Ok(done)
 }
 
 /// The same, with every edge of every pin told to a recorder; from a place on, if one is named.
@@ -165,7 +209,7 @@ pub fn record(
     from: Option<String>,
     recorder: &mut dyn Recorder,
 ) -> anyhow::Result<Finished> {
-    let settings = Settings { from, record_pins: true, ..setup_only(setup)? };
+    let settings = Settings { from, record_pins: true, ..common_settings(setup)? };
     carry_out(path, firmware, choice, setup, &settings, Some(recorder))
 }
 
@@ -177,14 +221,24 @@ fn carry_out(
     settings: &Settings,
     recorder: Option<&mut dyn Recorder>,
 ) -> anyhow::Result<Finished> {
-    let mut ports = Vec::new();
-    for spec in &setup.uart {
-        ports.push(HostPort::open(spec).map_err(|e| exit::output(e.to_string()))?);
+    let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
+    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(recorder);
+    let interrupted = on_interrupt();
+    let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
+    let galleries = terminal.finish().into_iter().collect();
+    let outcome = result.map_err(explain)?;
+    let left_out = Gallery::finish(galleries)?;
+    let mut record = outcome.record;
+    record.subject.file = input::file_name(path);
+    complete(&mut record, &terminal, left_out);
+    if let Some(note) = &choice.note {
+        record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
-    let mut plugs = Vec::new();
-    for spec in &setup.ethernet {
-        plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
-    }
+    Ok(Finished { record, flash: outcome.flash, asked: setup.asked() })
+}
+
+/// A flag that Ctrl-C sets: the run then ends and is reported.
+pub fn on_interrupt() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
     // A second Ctrl-C, with the report under way, ends at once. Without a handler Ctrl-C just ends.
@@ -193,25 +247,28 @@ fn carry_out(
             std::process::exit(130);
         }
     });
-    let mut terminal = host::Terminal::new(setup.quiet, ports, plugs, recorder);
-    let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
-    terminal.finish();
-    let outcome = result.map_err(explain)?;
-    let mut record = outcome.record;
-    record.subject.file = input::file_name(path);
-    for (what, device, lost) in terminal.lost() {
+    interrupted
+}
+
+/// Adds to a record what only the host knows: what it could not deliver.
+pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
+    for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
         record.warnings.push(Warning { text, count: lost });
     }
-    if let Some(note) = &choice.note {
-        record.warnings.push(Warning { text: note.clone(), count: 1 });
+    if left_out > 0 {
+        let text = "pictures were not written: there are too many".to_owned();
+        record.warnings.push(Warning { text, count: left_out });
     }
-    Ok(Finished {
-        record,
-        flash: outcome.flash,
-        asked: settings.until.is_some() || setup.until.iter().any(|u| u == "exit"),
-    })
+}
+
+/// Says in the record that measuring never began, if it did not.
+pub fn never_reached(record: &mut Record, options: &Options) {
+    if let (Some(from), 0) = (&options.from, record.window.entries) {
+        let text = format!("--from {from} was never reached, so nothing was measured");
+        record.warnings.push(Warning { text, count: 1 });
+    }
 }
 
 fn end_of(spec: &network::Spec) -> (String, Backend) {
@@ -224,22 +281,39 @@ fn end_of(spec: &network::Spec) -> (String, Backend) {
 }
 
 /// Whose fault an error is decides its exit code.
-fn explain(error: simulated::Error) -> anyhow::Error {
+pub fn explain(error: simulated::Error) -> anyhow::Error {
     use simulated::Error;
     match error {
         Error::Symbol(_)
         | Error::Pin { .. }
         | Error::Serial { .. }
         | Error::Network { .. }
+        | Error::Part { .. }
         | Error::Rtos(_) => exit::usage(error.to_string()),
-        Error::Board(_) | Error::DoesNotFit { .. } | Error::Vectors(_) => {
-            exit::data(error.to_string())
-        }
+        Error::Board(_)
+        | Error::DoesNotFit { .. }
+        | Error::WrongCore { .. }
+        | Error::Vectors(_)
+        | Error::Medium { .. }
+        | Error::Wires(_) => exit::data(error.to_string()),
         Error::Balance(_) => error.into(),
     }
 }
 
-fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
+/// The settings of a chip of a rig whose places are not asked for: it runs as long as the others.
+pub fn elsewhere(asked: &Settings) -> Settings {
+    Settings {
+        limit: asked.limit,
+        default_limit_cycles: asked.default_limit_cycles,
+        strict: asked.strict,
+        run_on_after_fault: asked.run_on_after_fault,
+        interpret: asked.interpret,
+        ..Settings::default()
+    }
+}
+
+/// What the options ask of a run.
+pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
     let settings = Settings {
         from: options.from.clone(),
         to: options.to.clone(),
@@ -247,7 +321,7 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,
-        ..setup_only(&options.setup)?
+        ..common_settings(&options.setup)?
     };
     if settings.to.is_some() && settings.from.is_none() {
         return Err(exit::usage("--to needs --from: where does measuring start?"));
@@ -255,11 +329,13 @@ fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
     Ok(settings)
 }
 
-fn setup_only(setup: &Setup) -> anyhow::Result<Settings> {
+/// What is asked of a run whatever is measured.
+fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
     let mut settings = Settings {
         networks: setup.ethernet.iter().map(end_of).collect(),
         serial: setup.uart.iter().map(|spec| spec.device.clone()).collect(),
         inputs: inputs(setup)?,
+        media: media(setup)?,
         strict: setup.strict,
         run_on_after_fault: setup.run_on,
         interpret: setup.interpret,
@@ -284,6 +360,11 @@ fn setup_only(setup: &Setup) -> anyhow::Result<Settings> {
         }
     }
     Ok(settings)
+}
+
+fn media(setup: &Setup) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let read = |insert: &PathFor| Ok((insert.name.clone(), input::medium(&insert.path)?));
+    setup.insert.iter().map(read).collect()
 }
 
 fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {

@@ -66,3 +66,109 @@ fn three_peripherals_interrupt_at_their_own_pace() {
     assert_eq!(code, 0);
     assert!(widths(&record, "PB0 high").iter().all(|&cycles| cycles == 8192));
 }
+
+/// Intel HEX has no names, but the same instructions: what is measured is the same.
+#[test]
+fn intel_hex_runs_as_the_elf_file_does() {
+    for (objcopy, program, board) in [
+        ("avr-objcopy", "work-avr", "arduino-uno"),
+        ("arm-none-eabi-objcopy", "calculator", "stm32f070cb"),
+    ] {
+        let hex = format!("{}/{program}.hex", env!("CARGO_TARGET_TMPDIR"));
+        let elf = prebuilt(program);
+        let status = std::process::Command::new(objcopy).args(["-O", "ihex", &elf, &hex]).status();
+        assert!(status.expect("binutils run").success());
+        let named = record(&[&elf, "--until", "20ms"]).1;
+        let (code, bare) = record(&[&hex, "--until", "20ms"]);
+        assert_eq!((code, bare["subject"]["board"].as_str()), (0, Some(board)));
+        assert_eq!(bare["totals"], named["totals"], "{program}");
+        let ran = strobe(&["run", &hex, "--board", board, "--until", "1ms", "--quiet"]);
+        assert!(ran.stdout.contains("profile by address"), "{}", ran.stdout);
+        let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("Intel HEX has none; give the ELF file"), "{flat}");
+    }
+}
+
+#[test]
+fn a_firmware_for_another_core_is_refused() {
+    for (program, board, other) in [
+        ("work-avr", "cortex-m3", "built for AVR"),
+        ("calculator-m3", "arduino-uno", "built for Arm"),
+    ] {
+        let ran = strobe(&["run", &prebuilt(program), "--board", board]);
+        assert_eq!(ran.code, 65);
+        assert!(
+            ran.stderr.contains(other) && ran.stderr.contains("it fits board"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+/// Least and most cycles.
+type Range = (u64, u64);
+
+/// Cycles from the instruction set manual (DS40002198) with a program counter of 16 and of 22 bits.
+const MANUAL: [(&str, Range, Range); 24] = [
+    ("adc", (1, 1), (1, 1)),
+    ("adiw", (2, 2), (2, 2)),
+    ("brne", (1, 2), (1, 2)),
+    ("brcs", (1, 2), (1, 2)),
+    ("call", (4, 4), (5, 5)),
+    ("cpc", (1, 1), (1, 1)),
+    ("eicall", (4, 4), (4, 4)),
+    ("in", (1, 1), (1, 1)),
+    ("jmp", (3, 3), (3, 3)),
+    ("ld", (2, 2), (2, 2)),
+    ("ldd", (2, 2), (2, 2)),
+    ("lds", (2, 2), (2, 2)),
+    ("lpm", (3, 3), (3, 3)),
+    ("movw", (1, 1), (1, 1)),
+    ("mul", (2, 2), (2, 2)),
+    ("out", (1, 1), (1, 1)),
+    ("pop", (2, 2), (2, 2)),
+    ("push", (2, 2), (2, 2)),
+    ("rcall", (3, 3), (4, 4)),
+    ("ret", (4, 4), (5, 5)),
+    ("reti", (4, 4), (5, 5)),
+    ("rjmp", (2, 2), (2, 2)),
+    ("std", (2, 2), (2, 2)),
+    ("sts", (2, 2), (2, 2)),
+];
+
+/// Each instruction of avr-libc's printing, sorting and arithmetic, before a run and in it.
+#[test]
+fn cycles_of_each_instruction_are_the_manuals() {
+    let mut met = std::collections::BTreeSet::new();
+    for (program, board, wide) in
+        [("work-avr", "arduino-uno", false), ("work-avr-2560", "arduino-mega", true)]
+    {
+        for function in ["main", "sorts", "qsort", "vfprintf", "sqrt", "__udivmodsi4"] {
+            let elf = prebuilt(program);
+            let ran = strobe(&[
+                "cycles", &elf, function, "--board", board, "--run", "--quiet", "--format", "json",
+            ]);
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+            for i in array(&report["instructions"]) {
+                let range = (number(&i["cycles"]["min"]), number(&i["cycles"]["max"]));
+                let mnemonic = i["text"].as_str().and_then(|t| t.split(' ').next()).unwrap();
+                if let Some((name, narrow, broad)) = MANUAL.iter().find(|row| row.0 == mnemonic) {
+                    assert_eq!(
+                        range,
+                        if wide { *broad } else { *narrow },
+                        "{board}: {}",
+                        i["text"]
+                    );
+                    met.insert(*name);
+                }
+                if let Some(run) = i["run"].as_object() {
+                    let (count, jumped) = (number(&run["count"]), number(&run["jumped"]));
+                    let more = if range.0 == range.1 { 0 } else { jumped * (range.1 - range.0) };
+                    assert_eq!(number(&run["cycles"]["likely"]), count * range.0 + more, "{i:#}");
+                }
+            }
+        }
+    }
+    assert!(met.len() >= 20, "only {met:?}");
+}

@@ -173,7 +173,8 @@ impl Recording {
         let (mut sooner, later) = (sooner.saturating_sub(base.0), later.saturating_sub(base.1));
         let steps = &mut self.slack;
         // Slack may come all at once after a while. Whatever it is, nothing was before what came before it.
-        let before = std::mem::replace(&mut self.noted, self.noted.max(from));
+        let before = self.noted;
+        self.noted = before.max(from);
         let last = steps.last().copied().unwrap_or_default();
         sooner = sooner.min(last.sooner + from.saturating_sub(before));
         match steps.last_mut() {

@@ -33,8 +33,24 @@ pub(super) fn letter(cause: Cause) -> char {
 }
 
 /// What a newcomer should know about a cause, and what to do about it.
-fn meaning(cause: Cause) -> &'static str {
+///
+/// What helps differs between cores; `core` is its name as its maker writes it.
+fn meaning(cause: Cause, core: &str) -> &'static str {
+    let is_avr = core.starts_with("AVR");
     match cause {
+        Cause::LoadStore if is_avr => {
+            "the second cycle of an access to the data space, and the bytes of a return address. Keep values in \
+             registers, inline small functions."
+        }
+        Cause::DataWait if is_avr => "the core stands still while the EEPROM is read or written.",
+        Cause::ExceptionEntry if is_avr => {
+            "the core pushes the program counter and goes to the vector. Fewer interrupts: longer timer periods, \
+             polling where a byte takes little longer than a handler."
+        }
+        Cause::Asleep if is_avr => {
+            "nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an interrupt can leave. \
+             This is the room that is left."
+        }
         Cause::Execute => {
             "the instruction itself. Fewer instructions: a better algorithm, a higher optimisation level."
         }
@@ -154,6 +170,7 @@ fn bar(part: u64, whole: u64) -> String {
 /// One paragraph per cause that appears.
 pub(super) fn legend(
     by_cause: &CauseCycles,
+    core: &str,
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -166,7 +183,7 @@ pub(super) fn legend(
     let width = present.iter().map(|c| c.name().len()).max().unwrap_or(0);
     for cause in present {
         let mark = format!("{}  {:width$}  ", letter(cause), cause.name());
-        item(&mark, meaning(cause), Paint::Plain, options, out)?;
+        item(&mark, meaning(cause, core), Paint::Plain, options, out)?;
     }
     Ok(())
 }

@@ -22,8 +22,11 @@ pub fn closing(record: &Record, options: &Options, out: &mut dyn Write) -> io::R
     if options.quiet {
         return Ok(());
     }
-    causes::legend(&record.totals.by_cause, options, out)
+    causes::legend(&record.totals.by_cause, &record.subject.core, options, out)
 }
+
+/// Registers listed; code that runs wild touches hundreds.
+const MOST_REGISTERS: usize = 40;
 
 fn unmodelled(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     if record.unmodelled.is_empty() {
@@ -41,7 +44,7 @@ fn unmodelled(record: &Record, options: &Options, out: &mut dyn Write) -> io::Re
         .number("writes")
         .text("peripheral")
         .text("first accessed from");
-    for register in &record.unmodelled {
+    for register in record.unmodelled.iter().take(MOST_REGISTERS) {
         let name = register.register.as_ref().or(register.peripheral.as_ref());
         let peripheral = match (name, register.known_device) {
             (Some(name), true) => name.clone(),
@@ -57,7 +60,15 @@ fn unmodelled(record: &Record, options: &Options, out: &mut dyn Write) -> io::Re
             register.first_from.as_str().into(),
         ]);
     }
-    table.write(options.style, out)
+    table.write(options.style, out)?;
+    match record.unmodelled.len().saturating_sub(MOST_REGISTERS) {
+        0 => Ok(()),
+        more => writeln!(
+            out,
+            "  and {} (--format json has them all)",
+            counted(more as u64, "more register")
+        ),
+    }
 }
 
 fn trust(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {

@@ -61,7 +61,7 @@ pub fn cycles(report: &CyclesReport, options: &Options, out: &mut dyn Write) -> 
     for part in report.instructions.iter().flat_map(|i| &i.causes).filter(|p| p.cycles.max > 0) {
         present[part.cause] = 1;
     }
-    causes::legend(&present, options, out)
+    causes::legend(&present, &report.core, options, out)
 }
 
 fn marks() -> Marks {

@@ -46,7 +46,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     }
     facts.push(("clock", clock(&record.subject.clock)));
     facts.push(("time", measured(record)));
-    facts.push(("ended", ended(&record.window.end_reason)));
+    facts.push(("ended", ended(&record.window.end_reason, &record.subject.core)));
     facts.push(("instructions", marks.count(totals.instructions)));
     facts.push(("cycles", marks.sentence(totals.cycles)));
     let without_idle = if idle > 0 { ", without idle cycles" } else { "" };
@@ -140,8 +140,11 @@ fn measured(record: &Record) -> String {
     format!("{length} in {windows}, {part}; the first begins at {from}, the last ends at {to}")
 }
 
-fn ended(reason: &EndReason) -> String {
+fn ended(reason: &EndReason, core: &str) -> String {
     match reason {
+        EndReason::Lockup if core.starts_with("AVR") => {
+            "an opcode that is no instruction of this core (see below)".to_owned()
+        }
         EndReason::Exit { code } => format!("the firmware exited with code {code}"),
         EndReason::Reached { place } => format!("{place} was reached"),
         EndReason::Limit => "the limit that was asked for".to_owned(),
@@ -155,6 +158,7 @@ fn ended(reason: &EndReason) -> String {
         EndReason::SleepsForever => "asleep, and nothing is left that could wake it".to_owned(),
         EndReason::Unmodelled => "an unmodelled register was accessed (strict)".to_owned(),
         EndReason::Interrupted => "stopped by the user".to_owned(),
+        EndReason::OtherChip { chip } => format!("chip {chip} came to its end"),
     }
 }
 

@@ -84,9 +84,11 @@ impl CarefulPort<'_> {
         }
     }
 
-    fn beyond(&mut self, address: u16) {
+    fn beyond(&mut self) {
+        let end = self.bus.ram.base - DATA + self.bus.ram.data.len() as u32;
         self.bus.warnings.add(format!(
-            "data address {address:#06x} is behind the end of RAM: it reads as zero and keeps nothing (instruction at {:#07x})",
+            "the instruction at {:#07x} reached behind the end of RAM ({end:#06x} and above): that reads as zero and keeps \
+             nothing",
             self.pc
         ));
     }
@@ -106,7 +108,7 @@ impl Port for CarefulPort<'_> {
             (self.bus.now, self.bus.pc) = (self.end - 1, self.pc);
             self.bus.io_read(address)
         } else {
-            self.beyond(address);
+            self.beyond();
             0
         };
         self.note(address, false, value);
@@ -124,7 +126,7 @@ impl Port for CarefulPort<'_> {
             (self.bus.now, self.bus.pc) = (self.end, self.pc);
             self.bus.io_write(address, value);
         } else {
-            self.beyond(address);
+            self.beyond();
         }
         self.note(address, true, value);
         Ok(())

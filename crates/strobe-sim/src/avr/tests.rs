@@ -97,6 +97,7 @@ fn machine<const EACH: bool>(
     let mut bus = board.build().unwrap();
     let (irqs, size) = (vec![(3, false)], 0);
     bus.add(Slot {
+        is_part: false,
         name: "ASKER".to_owned(),
         base: 0,
         size,

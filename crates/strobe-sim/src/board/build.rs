@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::BoardError;
-use super::file::{BusKind, DeviceEntry, File, Kind, MemoryEntry};
+use super::file::{BusKind, DeviceEntry, File, Kind, MemoryEntry, PartEntry};
 use crate::bus::{Bus, FlashSetting, Slave, Slot};
-use crate::device::{Create, Device, DeviceId, models};
+use crate::device::{Create, Device, DeviceId, Maker, models, part};
 use crate::flash::accelerator::Accelerator;
 use crate::memory::{Memory, MemoryKind};
 use crate::unmodelled::Unmodelled;
@@ -35,9 +35,16 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
         file.reset_value.iter().map(|r| (r.address, r.value)).collect();
     bus.unmodelled = Unmodelled::new(file.ready.clone(), resets);
     for (id, entry) in (0u8..).zip(&file.device) {
-        let device = make(entry, DeviceId(id), &mut bus)?;
+        let make = find(models(), &entry.model, "device", &entry.name)?;
+        let device = create(make, ("device", &entry.name), &entry.options, file, id, &mut bus)?;
         super::avr::map(entry, id, device.as_ref(), &mut bus)?;
         bus.add(slot(entry, device));
+    }
+    // Parts come after all devices, so that the pins that they name are there.
+    for (id, entry) in (file.device.len() as u8..).zip(&file.part) {
+        let make = find(part::MODELS.iter(), &entry.model, "part", &entry.name)?;
+        let part = create(make, ("part", &entry.name), &entry.options, file, id, &mut bus)?;
+        bus.add(part_slot(entry, part));
     }
     bus.reset();
     Ok(bus)
@@ -73,17 +80,51 @@ fn flash_settings(file: &File) -> Vec<FlashSetting> {
     .collect()
 }
 
-fn make(entry: &DeviceEntry, id: DeviceId, bus: &mut Bus) -> Result<Box<dyn Device>, BoardError> {
-    let Some((_, make)) = models().find(|(model, _)| *model == entry.model) else {
-        let mut known: Vec<&str> = models().map(|(model, _)| *model).collect();
-        known.sort_unstable();
-        let problem = format!("no model `{}`; there are {}", entry.model, known.join(", "));
-        return Err(BoardError::value(format!("device {}: model", entry.name), problem));
-    };
-    let mut create =
-        Create { name: &entry.name, options: &entry.options, signals: &mut bus.signals, id };
-    make(&mut create)
-        .map_err(|problem| BoardError::value(format!("device {}: options", entry.name), problem))
+/// The model of that name.
+fn find<'a>(
+    models: impl Iterator<Item = &'a (&'static str, Maker)> + Clone,
+    model: &str,
+    what: &str,
+    name: &str,
+) -> Result<Maker, BoardError> {
+    if let Some((_, make)) = models.clone().find(|(known, _)| *known == model) {
+        return Ok(*make);
+    }
+    let mut known: Vec<&str> = models.map(|(known, _)| *known).collect();
+    known.sort_unstable();
+    let problem = format!("no model `{model}`; there are {}", known.join(", "));
+    Err(BoardError::value(format!("{what} {name}: model"), problem))
+}
+
+fn create(
+    make: Maker,
+    (what, name): (&str, &str),
+    options: &toml::Table,
+    file: &File,
+    id: u8,
+    bus: &mut Bus,
+) -> Result<Box<dyn Device>, BoardError> {
+    let (pins, signals, id) = (&file.pins, &mut bus.signals, DeviceId(id));
+    make(&mut Create { name, options, pins, signals, id })
+        .map_err(|problem| BoardError::value(format!("{what} {name}: options"), problem))
+}
+
+/// A part has no address, no clock and no interrupt.
+fn part_slot(entry: &PartEntry, device: Box<dyn Device>) -> Slot {
+    Slot {
+        name: entry.name.clone(),
+        base: 0,
+        size: 0,
+        slave: Slave::Ahb,
+        gate: None,
+        gate_name: String::new(),
+        reset: None,
+        irqs: Vec::new(),
+        is_part: true,
+        device: Some(device),
+        unclocked: 0,
+        unclocked_pc: 0,
+    }
 }
 
 fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
@@ -100,6 +141,7 @@ fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
         gate_name: entry.gate_name.clone(),
         reset: entry.reset,
         irqs: entry.irq.iter().map(|&number| (number, false)).collect(),
+        is_part: false,
         device: Some(device),
         unclocked: 0,
         unclocked_pc: 0,

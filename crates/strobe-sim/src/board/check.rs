@@ -163,14 +163,19 @@ fn check_bus(file: &File) -> Result<(), BoardError> {
 }
 
 fn check_devices(file: &File) -> Result<(), BoardError> {
-    if file.device.len() > DEVICE_LIMIT {
-        return Err(BoardError::value("device", format!("at most {DEVICE_LIMIT}")));
+    if file.device.len() + file.part.len() > DEVICE_LIMIT {
+        return Err(BoardError::value("device", format!("at most {DEVICE_LIMIT}, with parts")));
     }
-    for (i, device) in file.device.iter().enumerate() {
-        let key = format!("device {}", device.name);
-        if file.device[..i].iter().any(|d| d.name.eq_ignore_ascii_case(&device.name)) {
-            return Err(BoardError::value(key, "the name is given twice"));
+    let devices = file.device.iter().map(|device| &device.name);
+    let names: Vec<&String> = devices.chain(file.part.iter().map(|part| &part.name)).collect();
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            let what = if i < file.device.len() { "device" } else { "part" };
+            return Err(BoardError::value(format!("{what} {name}"), "the name is given twice"));
         }
+    }
+    for device in &file.device {
+        let key = format!("device {}", device.name);
         match &file.core {
             Some(core) => check_arm_device(&key, device, core)?,
             None => avr::check_device(&key, device, file)?,

@@ -54,6 +54,7 @@ impl Chip {
         };
         let v7m = self.core.architecture().v7m;
         File {
+            part: Vec::new(),
             name: self.name.clone(),
             description: format!("{}: core and memories only", self.name),
             clock_hz: self.clock_hz,

@@ -1,9 +1,9 @@
 //! The board file format, key by key. Unknown keys are errors that name the known ones.
 //!
 //! A file may begin with `base = "stm32f407"`, the name of a built-in board, and then give only what differs:
-//! tables are joined key by key, devices and memories are found by their name or added, `ready` and
+//! tables are joined key by key, devices, memories and parts are found by their name or added, `ready` and
 //! `reset_value` are added to, everything else (lists included) is replaced. `remove = ["ETH"]` leaves out
-//! devices or memories of the base.
+//! devices, memories or parts of the base.
 
 use std::collections::BTreeMap;
 
@@ -43,6 +43,9 @@ pub struct File {
     /// Devices.
     #[serde(default)]
     pub device: Vec<DeviceEntry>,
+    /// What is soldered beside the chip.
+    #[serde(default)]
+    pub part: Vec<PartEntry>,
     /// Ready flags in unmodelled registers.
     #[serde(default)]
     pub ready: Vec<ReadyRule>,
@@ -381,6 +384,19 @@ pub struct DeviceEntry {
     /// The bit in the clock controller that resets it.
     pub reset: Option<Gate>,
     /// The model's own keys.
+    #[serde(default)]
+    pub options: toml::Table,
+}
+
+/// Something beside the chip that its pins are joined to: a display, a card, a driver.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartEntry {
+    /// Name, no device's nor another part's.
+    pub name: String,
+    /// The Rust model behind it.
+    pub model: String,
+    /// The model's own keys, the pins that it is joined to among them.
     #[serde(default)]
     pub options: toml::Table,
 }

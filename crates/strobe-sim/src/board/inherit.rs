@@ -11,7 +11,7 @@ use super::{Board, BoardError};
 const DEPTH_LIMIT: usize = 8;
 
 /// Lists of things with a `name`: a variant's entry changes the base's of that name or adds one.
-const NAMED: [&str; 2] = ["device", "memory"];
+const NAMED: [&str; 3] = ["device", "memory", "part"];
 /// Lists that a variant adds to; later entries win where they speak of the same bit or register.
 const ADDED: [&str; 2] = ["ready", "reset_value"];
 
@@ -97,7 +97,10 @@ fn merge_named(old: &mut Vec<Value>, entry: Value) {
 fn removals(list: Option<Value>) -> Result<Vec<String>, BoardError> {
     let Some(list) = list else { return Ok(Vec::new()) };
     list.try_into().map_err(|_| {
-        BoardError::value("remove", "must be a list of names of devices or memories of the base")
+        BoardError::value(
+            "remove",
+            "must be a list of names of devices, memories or parts of the base",
+        )
     })
 }
 

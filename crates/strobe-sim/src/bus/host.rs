@@ -3,6 +3,7 @@
 use super::{Bus, Slot};
 use crate::device::DeviceId;
 use crate::device::ethernet::Backend;
+use crate::device::part::{Edge, Shown};
 
 impl Bus {
     /// Whether the host can be the other end of a device, as a terminal is of a UART.
@@ -35,6 +36,33 @@ impl Bus {
     pub fn host_byte(&mut self, id: DeviceId, byte: u8) {
         self.call(id.0 as usize, |device, cx| device.host_byte(byte, cx));
         self.settle();
+    }
+
+    /// The parts beside the chip, in the board file's order.
+    pub fn parts(&self) -> impl Iterator<Item = (DeviceId, &str)> + '_ {
+        let slots = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_part);
+        slots.map(|(at, slot)| (DeviceId(at as u8), slot.name.as_str()))
+    }
+
+    /// Puts a medium into a part; `Err` says why that cannot be.
+    pub fn insert(&mut self, id: DeviceId, medium: Vec<u8>) -> Result<(), String> {
+        let inserted = self.call(id.0 as usize, |device, _| device.insert(medium));
+        inserted.unwrap_or(Ok(()))
+    }
+
+    /// What the wires of a cable have done since the last call.
+    pub fn take_edges(&mut self, id: DeviceId) -> Vec<Edge> {
+        self.call(id.0 as usize, |device, _| device.take_edges()).unwrap_or_default()
+    }
+
+    /// Tells a cable what its wires are going to do.
+    pub fn edges_come(&mut self, id: DeviceId, edges: &[Edge]) {
+        self.call(id.0 as usize, |device, cx| device.edges_come(edges, cx));
+    }
+
+    /// What parts have shown since the last call.
+    pub fn take_pictures(&mut self) -> Vec<Shown> {
+        std::mem::take(&mut self.pictures)
     }
 
     /// The Ethernet controllers, in the board file's order.

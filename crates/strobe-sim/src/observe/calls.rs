@@ -59,6 +59,8 @@ struct Context {
     current: u32,
     /// Program counter and stack pointer when it was interrupted.
     resume: (u32, u32),
+    /// The node that a switch helper was jumped to from, while the helper runs.
+    helped: Option<u32>,
 }
 
 /// Bounds on memory: deeper or wider trees are cut and counted.
@@ -72,6 +74,8 @@ pub struct CallTree {
     nodes: Vec<Node>,
     function_at: AddressTable<u32>,
     entries: Vec<u32>,
+    /// Starts of switch helpers, sorted.
+    helpers: Vec<u32>,
     running: Context,
     /// What the running handler interrupted, innermost last; the first is a thread.
     interrupted: Vec<Context>,
@@ -120,6 +124,7 @@ impl CallTree {
             nodes: Vec::new(),
             function_at,
             entries: functions.iter().map(|f| f.0 & !1).collect(),
+            helpers: Vec::new(),
             running: Context::default(),
             interrupted: Vec::new(),
             parked: Vec::new(),
@@ -136,6 +141,13 @@ impl CallTree {
         tree.add_node(NodeKind::Thread(0), None);
         tree.nodes[0].calls = 1;
         tree
+    }
+
+    /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a `switch`, and that jump on to one
+    /// of its cases: they are shown as called.
+    pub fn know_helpers(&mut self, mut starts: Vec<u32>) {
+        starts.sort_unstable();
+        self.helpers = starts;
     }
 
     /// The board stands at `pc` before its first instruction: the tree starts there.
@@ -277,7 +289,19 @@ impl CallTree {
             }
         }
         let kind = self.kind_at(t.to);
+        if let Some(node) = self.running.helped.take()
+            && self.nodes[node as usize].kind == kind
+        {
+            self.running.current = node;
+            return;
+        }
         if kind == self.nodes[self.running.current as usize].kind {
+            return;
+        }
+        if self.helpers.binary_search(&t.to).is_ok() {
+            let node = self.running.current;
+            self.running.helped = Some(node);
+            self.enter(node, kind);
             return;
         }
         // Back into the caller, but not to where the call would return (switch helpers do that).

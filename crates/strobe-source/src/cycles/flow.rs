@@ -3,19 +3,27 @@
 use std::ops::Range;
 
 use strobe_model::{CausedCycles, CycleRange};
-use strobe_sim::cortexm::insn::Insn;
 
 /// One instruction with its price.
 pub(crate) struct Step {
     pub address: u32,
     pub end: u32,
-    pub insn: Insn,
+    /// Where it goes if it jumps, if that is known before.
+    pub target: Option<u32>,
+    /// It may jump or not.
+    pub conditional: bool,
+    /// What it jumps to comes back.
+    pub calls: bool,
+    /// The next instruction may come after it.
+    pub falls_through: bool,
     /// Cycles without jumping.
     pub straight: CycleRange,
     pub always: Vec<CausedCycles>,
     pub sometimes: Vec<CausedCycles>,
     /// What jumping adds; empty for instructions that do not.
     pub jump: Vec<CausedCycles>,
+    /// What decides its cycles besides the parts' conditions, or what comes on top.
+    pub note: Option<String>,
 }
 
 impl Step {
@@ -26,19 +34,12 @@ impl Step {
     /// Cycles whichever way it goes.
     pub fn cycles(&self) -> CycleRange {
         let jumping = self.straight.plus(self.jump_cost());
-        match self.insn {
-            insn if insn.is_conditional_branch() => self.straight.or(jumping),
-            _ => jumping,
-        }
+        if self.conditional { self.straight.or(jumping) } else { jumping }
     }
 
     /// It jumps to an address that only the run knows.
     pub fn goes_anywhere(&self) -> bool {
-        !self.jump.is_empty() && self.insn.target().is_none()
-    }
-
-    fn is_call(&self) -> bool {
-        matches!(self.insn, Insn::Bl { .. } | Insn::Blx { .. })
+        !self.jump.is_empty() && self.target.is_none()
     }
 }
 
@@ -186,13 +187,13 @@ fn blocks(steps: &[Step], range: &Range<u32>) -> Vec<Block> {
         *first = true;
     }
     for (i, step) in steps.iter().enumerate() {
-        if !step.is_call()
-            && let Some(target) = step.insn.target().filter(|t| range.contains(t)).and_then(index)
+        if !step.calls
+            && let Some(target) = step.target.filter(|t| range.contains(t)).and_then(index)
         {
             leader[target] = true;
         }
         let gap = steps.get(i + 1).is_some_and(|next| next.address != step.end);
-        let ends = (!step.jump.is_empty() && !step.is_call()) || !step.insn.falls_through() || gap;
+        let ends = (!step.jump.is_empty() && !step.calls) || !step.falls_through || gap;
         if ends && i + 1 < steps.len() {
             leader[i + 1] = true;
         }
@@ -209,14 +210,14 @@ fn blocks(steps: &[Step], range: &Range<u32>) -> Vec<Block> {
         let jumping = straight.plus(step.jump_cost());
         let mut successors = Vec::new();
         let mut leaves = None;
-        if !step.is_call() && !step.jump.is_empty() {
-            match step.insn.target().filter(|t| range.contains(t)).and_then(block_at) {
+        if !step.calls && !step.jump.is_empty() {
+            match step.target.filter(|t| range.contains(t)).and_then(block_at) {
                 Some(target) => successors.push((target, jumping)),
                 None => leaves = Some(jumping),
             }
         }
-        if step.insn.falls_through() {
-            let cost = if step.is_call() { jumping } else { straight };
+        if step.falls_through {
+            let cost = if step.calls { jumping } else { straight };
             match block_at(step.end) {
                 Some(next) => successors.push((next, cost)),
                 None => leaves = Some(cost),

@@ -18,6 +18,14 @@ pub(super) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_sym
     })
 }
 
+/// What avr-gcc jumps to in the middle of a `switch`, from where one of its cases is jumped to.
+const SWITCH_HELPERS: [&str; 2] = ["__tablejump2__", "__tablejump__"];
+
+/// Where the compiler's switch helpers begin that are jumped to.
+pub(super) fn switch_helpers(firmware: &Firmware) -> Vec<u32> {
+    SWITCH_HELPERS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address)).collect()
+}
+
 /// Tables under construction.
 pub(super) struct Names<'a> {
     firmware: &'a Firmware,

@@ -4,7 +4,7 @@ use strobe_model::Warning;
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::overflow::{Floor, Overflow};
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Machine};
 
 use super::names::{Names, outermost_at};
 
@@ -53,6 +53,9 @@ pub(super) fn floors(firmware: &Firmware, bus: &Bus, sp: u32) -> Vec<Floor> {
         None => HEAP_ENDS.contains(&name),
     };
     let heap = symbols.iter().find(|s| s.size == 4 && is_heap_end(&s.name));
+    // Below an AVR's RAM are registers, which a stack overwrites as it does variables.
+    let is_avr = firmware.machine() == Machine::Avr;
+    let data = data.or(is_avr.then_some(Floor::At(memory.base)));
     data.into_iter().chain(heap.map(|s| Floor::Pointer(s.address))).collect()
 }
 
@@ -92,6 +95,9 @@ fn end(firmware: &Firmware, overflow: &Overflow) -> String {
     let is_there = |name: &&&str| firmware.symbol(name).is_ok_and(|s| s.address == at);
     match (firmware.data_symbol_at(at.wrapping_sub(1)), DATA_ENDS.iter().find(is_there)) {
         (Some(below), _) => format!("the variable {} ends", below.name),
+        (None, _) if firmware.machine() == Machine::Avr => {
+            "RAM begins: below are the registers of peripherals and the core's own".to_owned()
+        }
         (None, Some(name)) => format!("the firmware's variables end ({name})"),
         (None, None) => "its own memory begins".to_owned(),
     }

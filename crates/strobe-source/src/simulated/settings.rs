@@ -59,6 +59,8 @@ pub struct Settings {
     /// What is at the other end of Ethernet controllers' cables, where not what the board file says; the board must
     /// have them.
     pub networks: Vec<(String, Backend)>,
+    /// What is put into parts, as a memory card's contents: (part, contents); the board must have them.
+    pub media: Vec<(String, Vec<u8>)>,
     /// Unmodelled registers end the run.
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
@@ -89,6 +91,7 @@ impl Default for Settings {
             serial: Vec::new(),
             inputs: Vec::new(),
             networks: Vec::new(),
+            media: Vec::new(),
             strict: false,
             run_on_after_fault: false,
             timeline: None,
@@ -131,6 +134,10 @@ impl Settings {
                 format!("{device}={bytes} bytes from {} ns", input.not_before_nanoseconds)
             };
             put("uart-input", self.inputs.iter().map(one).collect::<Vec<_>>().join(","));
+        }
+        if !self.media.is_empty() {
+            let each = self.media.iter().map(|(part, b)| format!("{part}={} bytes", b.len()));
+            put("insert", each.collect::<Vec<_>>().join(","));
         }
         if self.strict {
             put("strict", "true".to_owned());

@@ -127,7 +127,7 @@ impl Device for Fpgaio {
         match register {
             LED => {
                 self.led = value & 3;
-                (0..).zip(self.leds).for_each(|(n, led)| cx.set_signal(led, bit(value, n)));
+                (0..).zip(self.leds).for_each(|(n, led)| cx.set_pin(led, bit(value, n), true));
             }
             CLK1HZ => self.second = UpCounter { value, since: steps(1, cx) },
             CLK100HZ => self.hundredth = UpCounter { value, since: steps(100, cx) },
@@ -149,7 +149,7 @@ impl Device for Fpgaio {
 
     fn reset(&mut self, cx: &mut Context) {
         (self.led, self.misc) = (0, 0);
-        self.leds.into_iter().for_each(|led| cx.set_signal(led, false));
+        self.leds.into_iter().for_each(|led| cx.set_pin(led, false, true));
         self.second = UpCounter { value: 0, since: steps(1, cx) };
         self.hundredth = UpCounter { value: 0, since: steps(100, cx) };
         (self.counter, self.prescaler, self.prescale, self.counted) = (0, 0, 0, cx.now());

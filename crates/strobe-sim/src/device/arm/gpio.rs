@@ -63,7 +63,7 @@ impl Gpio {
             let outside = cx.external(pin).unwrap_or(false);
             let level = if bit(driven, n) { bit(self.out, n) } else { outside };
             self.levels |= u32::from(level) << n;
-            cx.set_signal(pin, level);
+            cx.set_pin(pin, level, bit(driven, n));
         }
         self.sense(before, cx);
     }

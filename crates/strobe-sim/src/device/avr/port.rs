@@ -106,7 +106,7 @@ impl Port {
             let (output, high) = pin.wants((at(self.direction), pull_up), cx);
             let level = if output { high } else { cx.external(pin.signal).unwrap_or(pull_up) };
             levels |= u8::from(level) << pin.bit;
-            cx.set_signal(pin.signal, level);
+            cx.set_pin(pin.signal, level, output);
         }
         if levels != self.levels {
             self.before = (self.levels, cx.now());

@@ -169,7 +169,8 @@ impl Gpio {
     fn refresh(&mut self, pin: usize, cx: &mut Context) {
         let level = self.level(pin, cx);
         self.levels = self.levels & !(1 << pin) | u16::from(level) << pin;
-        cx.set_signal(self.pins[pin], level);
+        let held = matches!(self.drive(pin, cx), Drive::Level(_));
+        cx.set_pin(self.pins[pin], level, held);
         if let Some((wire, Way::In)) = self.selected(pin) {
             cx.set_signal(wire, level);
         }

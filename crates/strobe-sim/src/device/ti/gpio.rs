@@ -88,11 +88,19 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 impl Gpio {
+    fn is_output(&self, n: u32) -> bool {
+        let is = |register: u32| bit(register, n);
+        is(self.direction) && !is(self.alternate) && is(self.pads[DIGITAL])
+    }
+
+    fn is_held(&self, n: u32) -> bool {
+        self.is_output(n) && !(bit(self.pads[OPEN_DRAIN], n) && bit(self.out, n))
+    }
+
     fn level(&self, n: u32, cx: &Context) -> bool {
         let is = |register: u32| bit(register, n);
-        let output = is(self.direction) && !is(self.alternate) && is(self.pads[DIGITAL]);
-        let open = is(self.pads[OPEN_DRAIN]) && is(self.out);
-        if output && !open {
+        let output = self.is_output(n);
+        if self.is_held(n) {
             return is(self.out);
         }
         let pulled = is(self.pads[PULL_UP]) && !is(self.pads[PULL_DOWN]);
@@ -103,7 +111,7 @@ impl Gpio {
         let before = self.levels;
         self.levels = (0..8).map(|n| u32::from(self.level(n, cx)) << n).sum();
         for (n, &pin) in (0..).zip(&self.pins) {
-            cx.set_signal(pin, bit(self.levels, n));
+            cx.set_pin(pin, bit(self.levels, n), self.is_held(n));
         }
         let [by_level, both, high] = self.sense;
         let changed = self.levels ^ before;

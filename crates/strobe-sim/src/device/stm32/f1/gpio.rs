@@ -142,7 +142,8 @@ impl Gpio {
     fn refresh(&mut self, pin: usize, cx: &mut Context) {
         let level = self.level(pin, cx);
         self.levels = self.levels & !(1 << pin) | u32::from(level) << pin;
-        cx.set_signal(self.pins[pin], level);
+        let held = self.drive(pin, cx).is_some();
+        cx.set_pin(self.pins[pin], level, held);
         // A line that nobody drives is idle, as far as a peripheral at a floating input goes.
         let floating = self.mode(pin) == Mode::Floating && cx.external(self.pins[pin]).is_none();
         let reads = matches!(self.mode(pin), Mode::Floating | Mode::Pulled);
