@@ -118,7 +118,10 @@ fn duty(walk: &Walk, bounds: Option<&(Walk, Walk)>) -> Option<Distribution> {
         u64::try_from(ppm).unwrap_or(u64::MAX)
     };
     let parts = |walk: &Walk| {
-        let parts = walk.periods.iter().filter_map(|(all, high)| Some(((*high)?, all.saturating_sub((*high)?))));
+        let parts = walk
+            .periods
+            .iter()
+            .filter_map(|(all, high)| Some(((*high)?, all.saturating_sub((*high)?))));
         parts.collect::<Vec<_>>()
     };
     let bounds = bounds.map(|(low, high)| {

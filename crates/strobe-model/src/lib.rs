@@ -3,6 +3,7 @@
 //! Every instrument (simulated board, trace pin, capture file) ends in a [`Record`], and every view,
 //! export and comparison starts from one. The types here know no file, probe, clock or terminal.
 
+pub mod against;
 mod balance;
 mod bounds;
 mod bus;

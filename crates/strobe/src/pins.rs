@@ -1,5 +1,7 @@
 //! `strobe pins`: widths, periods and times between edges, in a capture or on a simulated board.
 
+mod against;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,6 +21,7 @@ Examples:
   strobe pins capture.csv --from IRQ:rise --to ACK:fall
   strobe pins firmware.elf --board stm32f070cb --until 20ms PB8 PA5
   strobe pins firmware.elf --until finished --export simulated.sr
+  strobe pins firmware.elf --until 1s --against measured.sr --pair PB8=D0 --clock-tolerance 50ppm
 
 A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx. Simulated pins have
 the chip's names (PB8) and the board's own (LED); the pin `awake` is high while the core is neither asleep nor in an
@@ -42,6 +45,16 @@ pub struct Args {
     /// Time to the next edge of this kind; may be given several times.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "from")]
     to: Vec<String>,
+    /// Lay a capture beside the recording, as one measured on the real board beside the simulated one: each figure's difference with
+    /// what is not known of either, and whether they agree.
+    #[arg(long, value_name = "CAPTURE", conflicts_with = "histogram")]
+    against: Option<PathBuf>,
+    /// Which pin belongs to which of the capture's, as PB8=D0; without, those of the same name.
+    #[arg(long, value_name = "PIN=PIN", requires = "against", value_delimiter = ',')]
+    pair: Vec<String>,
+    /// By how much the two clocks may be apart, as 50ppm or 1%.
+    #[arg(long, value_name = "PART", requires = "against", value_parser = tolerance, default_value = "0ppm")]
+    clock_tolerance: u64,
     /// Draw histograms.
     #[arg(long)]
     histogram: bool,
@@ -68,6 +81,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             // A chip has many pins that do nothing.
             Some(_) => capture::export(&capture.only(&chosen(args, &capture)?), path)?,
         }
+    }
+    if let Some(path) = &args.against {
+        against::run(args, path, &Opened { file, format, capture, code })?;
+        return Ok(code);
     }
     let channels = match args.pins.is_empty() && args.from.is_some() {
         true => Vec::new(),
@@ -100,6 +117,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     output::write(&bytes, args.output.as_deref())?;
     Ok(code)
+}
+
+/// `50ppm`, `1%`, `0.1%`: in millionths.
+fn tolerance(text: &str) -> Result<u64, String> {
+    let (number, scale) = match (text.strip_suffix("ppm"), text.strip_suffix('%')) {
+        (Some(number), _) => (number, 1.0),
+        (_, Some(number)) => (number, 10_000.0),
+        _ => (text, f64::NAN),
+    };
+    let ppm = number.trim().parse::<f64>().ok().map(|n| (n * scale).round());
+    let ppm = ppm.filter(|ppm| (0.0..=500_000.0).contains(ppm));
+    ppm.map(|ppm| ppm as u64).ok_or_else(|| "a part such as 50ppm or 1%, at most 50%".to_owned())
 }
 
 /// The channels that were asked for: all, or all that move where the board is simulated, if none was named.

@@ -150,13 +150,11 @@ impl Slack {
     /// of that time or of this, of which the slower one counts.
     fn moment(&mut self, machine: &Machine<Watch>, cycle: u64, cycles: (u64, u64)) -> Moment {
         let clocks = &machine.bus().clocks;
-        let more = (
-            cycles.0.saturating_sub(self.cycles.0),
-            cycles.1.saturating_sub(self.cycles.1),
-        );
+        let more = (cycles.0.saturating_sub(self.cycles.0), cycles.1.saturating_sub(self.cycles.1));
         if more != (0, 0) {
             let slower = clocks.hz_at(cycle).min(clocks.hz_at(self.last_cycle));
-            let time = |cycles: u64| u128::from(cycles) * 1_000_000_000_000_000 / u128::from(slower);
+            let time =
+                |cycles: u64| u128::from(cycles) * 1_000_000_000_000_000 / u128::from(slower);
             self.femtoseconds.0 += time(more.0);
             self.femtoseconds.1 += time(more.1);
             self.cycles = (self.cycles.0 + more.0, self.cycles.1 + more.1);
