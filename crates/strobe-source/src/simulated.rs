@@ -5,6 +5,7 @@ mod drive;
 mod names;
 mod overflow;
 mod record;
+mod recording;
 pub mod rig;
 mod rtos;
 mod scheduling;
@@ -22,6 +23,7 @@ use strobe_symbols::{Firmware, Machine};
 
 use crate::cycles::FlashState;
 
+pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
@@ -60,6 +62,10 @@ pub trait Host {
     /// waits here until as much time has really passed.
     fn keep_pace(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
+    }
+    /// Who is told of pins, where [`Settings::record_pins`] asks for it.
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        None
     }
     /// Called now and then with the cycles simulated so far.
     fn progress(&mut self, cycles: u64) {

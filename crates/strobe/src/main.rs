@@ -16,6 +16,7 @@ mod host;
 mod input;
 mod output;
 mod pins;
+mod recording;
 mod rig;
 mod run;
 mod simulate;

@@ -4,12 +4,14 @@
 use super::{DeviceId, Maker};
 
 mod cable;
+mod st7787;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 /// Model names as `[[part]]` writes them.
-pub(crate) const MODELS: &[(&str, Maker)] = &[("cable", cable::create), ("wire", wire::create)];
+pub(crate) const MODELS: &[(&str, Maker)] =
+    &[("cable", cable::create), ("st7787", st7787::create), ("wire", wire::create)];
 
 /// What a part shows: rows from the top, three bytes (red, green, blue) for each pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -73,6 +73,8 @@ pub struct Settings {
     pub apart: bool,
     /// Operating systems to look for.
     pub systems: Systems,
+    /// Tell the host of every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
+    pub record_pins: bool,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
 }
@@ -96,6 +98,7 @@ impl Default for Settings {
             only: None,
             apart: false,
             systems: Systems::default(),
+            record_pins: false,
             interpret: false,
         }
     }
