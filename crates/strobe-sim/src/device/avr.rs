@@ -16,6 +16,7 @@ mod spi;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod twi;
 mod usart;
 mod watchdog;
 
@@ -33,6 +34,7 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("avr-spi", spi::create),
     ("avr-timer16", timer::create_wide),
     ("avr-timer8", timer::create_narrow),
+    ("avr-twi", twi::create),
     ("avr-usart", usart::create),
     ("avr-watchdog", watchdog::create),
 ];

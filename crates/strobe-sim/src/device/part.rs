@@ -4,12 +4,14 @@
 use super::{DeviceId, Maker};
 
 mod cable;
+mod i2c_eeprom;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 /// Model names as `[[part]]` writes them.
-pub(crate) const MODELS: &[(&str, Maker)] = &[("cable", cable::create), ("wire", wire::create)];
+pub(crate) const MODELS: &[(&str, Maker)] =
+    &[("cable", cable::create), ("i2c-eeprom", i2c_eeprom::create), ("wire", wire::create)];
 
 /// What a part shows: rows from the top, three bytes (red, green, blue) for each pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! high where its pull-up is on, else low.
 //!
 //! Alternate functions (14.3) are wires of the board file's `alternate`: where the wire of that name with `_ON` is high, the pin
-//! gets the function's level instead of PORTxn's; `_OUT` makes it an output, `_IN` an input.
+//! gets the function's level instead of PORTxn's; `_OUT` makes it an output, `_IN` an input; `_PULL` says that it has a resistor to the
+//! supply beside the chip, as open-drain lines must.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,7 @@ struct Function {
     on: SignalId,
     output: SignalId,
     input: SignalId,
+    pull: SignalId,
 }
 
 struct Pin {
@@ -80,7 +82,13 @@ fn function(cx: &mut Create, name: &str) -> Function {
         cx.listen(id);
         id
     };
-    Function { level: wire(""), on: wire("_ON"), output: wire("_OUT"), input: wire("_IN") }
+    Function {
+        level: wire(""),
+        on: wire("_ON"),
+        output: wire("_OUT"),
+        input: wire("_IN"),
+        pull: wire("_PULL"),
+    }
 }
 
 impl Pin {
@@ -104,7 +112,8 @@ impl Port {
             let at = |register: u8| register >> pin.bit & 1 != 0;
             let pull_up = at(self.out);
             let (output, high) = pin.wants((at(self.direction), pull_up), cx);
-            let level = if output { high } else { cx.external(pin.signal).unwrap_or(pull_up) };
+            let pulled = pull_up || pin.functions.iter().any(|f| cx.level(f.pull));
+            let level = if output { high } else { cx.external(pin.signal).unwrap_or(pulled) };
             levels |= u8::from(level) << pin.bit;
             cx.set_pin(pin.signal, level, output);
         }

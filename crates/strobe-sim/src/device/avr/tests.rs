@@ -1,6 +1,7 @@
 //! The ATmega328P's smaller peripherals as firmware sees them.
 
 use crate::clock::SleepDepth;
+use crate::device::analog::Analog;
 use crate::device::rig::Rig;
 
 fn uno() -> Rig {
@@ -170,4 +171,61 @@ fn deep_sleep_stops_timers_and_serial_ports_but_not_the_watchdog() {
     assert!(rig.bus.frames.is_empty());
     rig.advance(32);
     assert_eq!(rig.bus.frames.len(), 1, "160 cycles, of which 100 came before sleep");
+}
+
+#[test]
+fn a_timers_flag_starts_a_conversion() {
+    let (adcl, adcsra, adcsrb, admux) = (0x78, 0x7a, 0x7b, 0x7c);
+    let mut rig = uno();
+    assert!(rig.bus.set_analog("ADC2", &Analog::Each(vec![100, 200])));
+    assert!(!rig.bus.set_analog("ADC99", &Analog::Constant(1)));
+    assert!(!rig.bus.set_analog("TIMER1", &Analog::Constant(1)));
+    // Divided by 2; the overflow of Timer0, which counts every cycle, triggers.
+    write(&mut rig, &[(admux, 2), (adcsrb, 4), (adcsra, 0xa9), (0x45, 1)]);
+    // The first takes 25 clocks and a half.
+    assert_eq!(rig.run_to_irq(21, 10_000), Some(256 + 51));
+    rig.bus.acknowledge(21);
+    assert_eq!((rig.bus.io_read(adcl), rig.bus.io_read(adcl + 1)), (100, 0));
+    rig.advance(512);
+    assert!(!rig.irq(21), "the flag is still set: no edge");
+    write(&mut rig, &[(0x35, 1)]);
+    let next = rig.bus.now.next_multiple_of(256);
+    assert_eq!(rig.run_to_irq(21, 10_000), Some(next + 27));
+    assert_eq!((rig.bus.io_read(adcl), rig.bus.io_read(adcl + 1)), (200, 0));
+}
+
+#[test]
+fn a_channel_may_change_with_time() {
+    let mut rig = uno();
+    // Volts of a logger: 0 for the first millisecond.
+    rig.bus.set_analog("ADC0", &Analog::Course(vec![(0, 10), (1_000_000, 1000)]));
+    let convert = |rig: &mut crate::device::rig::Rig| {
+        write(rig, &[(0x7c, 0), (0x7a, 0xcf)]);
+        rig.run_to_irq(21, 1_000_000).expect("it converts");
+        rig.bus.acknowledge(21);
+        u16::from(rig.bus.io_read(0x78)) | u16::from(rig.bus.io_read(0x79)) << 8
+    };
+    assert_eq!(convert(&mut rig), 10);
+    rig.run_to(16_000);
+    assert_eq!(convert(&mut rig), 1000);
+}
+
+#[test]
+fn fuses_choose_the_clock() {
+    for (board, low, hz) in [
+        ("arduino-uno", 0xff, 16_000_000),
+        ("arduino-uno", 0x62, 1_000_000),
+        ("arduino-uno", 0xe2, 8_000_000),
+        ("arduino-mega", 0xe3, 128_000),
+        ("attiny85", 0xe1, 16_000_000),
+        ("attiny85", 0xe2, 8_000_000),
+        ("attiny85", 0x62, 1_000_000),
+    ] {
+        let mut rig = Rig::builtin(board);
+        let told = rig.bus.program_fuses(&[low, 0xd9, 0xff]);
+        assert_eq!(rig.bus.clocks.core_hz(), hz, "{board} {low:#x}: {told:?}");
+        assert_eq!(rig.bus.clocks.history().len(), 1, "from the first cycle on");
+        rig.bus.reset();
+        assert_eq!(rig.bus.clocks.core_hz(), hz, "after a reset, too");
+    }
 }
