@@ -8,9 +8,8 @@ use strobe_symbols::{Firmware, Machine, Segment};
 const FUSES: u32 = 0x82_0000;
 const LOCK_BITS: u32 = 0x83_0000;
 
-/// Bits of the high byte, programmed where they are zero (ATmega328P data sheet, table 27-6, and other parts').
+/// In the high byte, programmed where it is zero (ATmega328P data sheet, table 27-6, and other parts').
 const BOOT_RESET: u8 = 1 << 0;
-const WATCHDOG_ON: u8 = 1 << 4;
 
 /// Whether a segment is nothing to be loaded.
 pub(super) fn is_for_programmer(firmware: &Firmware, segment: &Segment) -> bool {
@@ -32,7 +31,7 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     let told = bus.program_fuses(fuses);
     let hz = bus.clocks.core_hz();
     bus.warnings.add(format!(
-        "the fuses {whose} ({}) choose the clock: {}; the core begins at {hz} Hz",
+        "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
         bytes.join(", "),
         told.join("; ")
     ));
@@ -42,12 +41,6 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     if has_boot_section && high & BOOT_RESET == 0 {
         bus.warnings.add(
             "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 all the same".to_owned(),
-        );
-    }
-    if high & WATCHDOG_ON == 0 {
-        bus.warnings.add(
-            "the fuse WDTON is programmed: that the watchdog is always on is not modelled"
-                .to_owned(),
         );
     }
 }

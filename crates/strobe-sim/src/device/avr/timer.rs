@@ -13,6 +13,7 @@ use crate::device::{Context, Create, Device, Size};
 use crate::signal::SignalId;
 
 mod clock;
+pub(super) mod high_speed;
 #[cfg(test)]
 mod tests;
 mod wave;
