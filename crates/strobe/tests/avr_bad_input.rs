@@ -95,13 +95,12 @@ fn fuses_of_the_firmware_are_used_and_told() {
 #[test]
 fn what_is_not_modelled_says_so() {
     let source = "#include <avr/io.h>\n#include <avr/boot.h>\n#include <avr/sleep.h>\n
-                  int main(void) { boot_page_erase(0x1000); TWAR = 0x42; TWCR = _BV(TWEN) | _BV(TWEA); ACSR = _BV(ACIC);
+                  int main(void) { boot_page_erase(0x1000); ACSR = _BV(ACIC);
                   sleep_enable(); sleep_cpu(); return 0; }";
     assert_told(
         &report("atmega328p", source, &["--until", "1ms"]),
         &[
             "(flash programming is not modelled)",
-            "TWI: slave mode is not modelled: no address is answered (TWAR)",
             "AC: captures by the comparator (ACIC) are not modelled",
         ],
     );

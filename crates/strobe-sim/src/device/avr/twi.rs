@@ -1,19 +1,22 @@
-//! Two-wire interface, I2C, as a master (ATmega328P data sheet, chapter 21).
+//! Two-wire interface, I2C (ATmega328P data sheet, chapter 21).
 //!
 //! Wires: `<name>_SDA` and `<name>_SCL`, each with `_ON` and `_OUT` while it is pulled low, `_IN` and `_PULL` while it is let go of:
 //! both lines are open drain, and the resistors that pull them up are taken to be there. The pins `sda` and `scl` of the board
 //! file are listened to: a slave that holds SCL low is waited for, another master that pulls SDA low wins the bus.
 //!
-//! A bit takes 16 + 2 TWBR 4^TWPS cycles (21.5.2); the first half of it SCL is low, and SDA changes in the middle of that. As a
-//! slave the chip is not modelled: it answers to no address.
+//! A bit takes 16 + 2 TWBR 4^TWPS cycles (21.5.2); the first half of it SCL is low, and SDA changes in the middle of that.
+//! A master that has lost the bus to one that calls this chip's own address does not hear the call; sleep is not woken from by one.
 
 use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use self::slave::Slave;
+
 use crate::device::{Context, Create, Device, Direction, Size};
 use crate::signal::SignalId;
 
+mod slave;
 #[cfg(test)]
 mod tests;
 
@@ -135,6 +138,7 @@ struct Twi {
     /// Bits seen while SCL was high, the last one lowest.
     seen: u16,
     due: Option<u64>,
+    slave: Slave,
     stopped: Option<u64>,
 }
 
@@ -163,6 +167,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         waits_for_clock: false,
         seen: 0,
         due: None,
+        slave: Slave::default(),
         stopped: None,
     }))
 }
@@ -182,11 +187,12 @@ impl Twi {
         if !self.enabled() || self.flag || self.job.is_some() {
             return;
         }
+        self.slave_goes_on();
         let (start, stop) = (self.control & TWSTA != 0, self.control & TWSTO != 0);
         if !self.owner {
             // Without a bus to give up this resets the slave, which is idle here.
             self.control &= !TWSTO;
-            if start && !self.busy {
+            if start && !self.busy && !self.slave.is_addressed() {
                 self.begin(Job::Start { repeated: false }, cx);
             }
             return;
@@ -292,6 +298,7 @@ impl Twi {
         (self.sda.free, self.scl.free) = (true, true);
         (self.owner, self.job, self.due) = (false, None, None);
         self.waits_for_clock = false;
+        self.slave = Slave::default();
         self.moves.clear();
     }
 
@@ -350,19 +357,16 @@ impl Twi {
         if value & TWINT != 0 {
             self.flag = false;
         }
-        if self.enabled() && value & TWEA != 0 && self.address >> 1 != 0x7f && self.address > 1 {
-            let name = cx.name().to_owned();
-            cx.warn(format!("{name}: slave mode is not modelled: no address is answered (TWAR)"));
-        }
         self.act(cx);
     }
 
     /// What others do between START and STOP, which change SDA while SCL is high.
     fn watch(&mut self, level: bool, cx: &mut Context) {
-        if self.owner || self.job.is_some() || !cx.level(self.scl.pin) {
+        if !cx.level(self.scl.pin) {
             return;
         }
         self.busy = !level;
+        self.slave_begins_or_ends(level, cx);
         if level {
             self.act(cx);
         }
@@ -419,8 +423,12 @@ impl Device for Twi {
         }
         if id == self.scl.pin && level && self.waits_for_clock {
             self.clock_rises(cx);
+        } else if self.owner || self.job.is_some() {
+            return;
         } else if id == self.sda.pin {
             self.watch(level, cx);
+        } else if id == self.scl.pin {
+            self.slave_clock(level, cx);
         }
         self.show(cx);
     }

@@ -149,3 +149,98 @@ fn what_is_written_too_early_is_told() {
     rig.run_to_irq(TWI, 100_000).expect("an interrupt");
     assert_eq!(rig.bus.frames[0].value, 0xa0);
 }
+
+/// Clocks one bit as another master does; returns SDA while SCL was high.
+fn clock_bit(rig: &mut Rig, level: bool) -> bool {
+    rig.drive("PC4", if level { None } else { Some(false) });
+    rig.drive("PC5", None);
+    assert!(rig.level("PC5"), "the slave holds SCL");
+    let seen = rig.level("PC4");
+    rig.drive("PC5", Some(false));
+    seen
+}
+
+fn master_start(rig: &mut Rig) {
+    rig.drive("PC4", None);
+    rig.drive("PC5", None);
+    rig.drive("PC4", Some(false));
+    rig.drive("PC5", Some(false));
+}
+
+fn master_stop(rig: &mut Rig) {
+    rig.drive("PC4", Some(false));
+    rig.drive("PC5", None);
+    rig.drive("PC4", None);
+}
+
+/// Sends a byte; returns whether it was acknowledged.
+fn master_sends(rig: &mut Rig, byte: u8) -> bool {
+    (0..8).rev().for_each(|bit| {
+        clock_bit(rig, byte >> bit & 1 != 0);
+    });
+    !clock_bit(rig, true)
+}
+
+fn master_reads(rig: &mut Rig, acknowledge: bool) -> u8 {
+    let byte = (0..8).fold(0, |byte, _| byte << 1 | u8::from(clock_bit(rig, true)));
+    clock_bit(rig, !acknowledge);
+    byte
+}
+
+/// A slave at address 0x21.
+fn slave() -> Rig {
+    let mut rig = Rig::builtin("arduino-uno");
+    rig.bus.io_write(0xba, 0x42);
+    rig.bus.io_write(TWCR, 0x45);
+    rig.bus.settle();
+    rig
+}
+
+fn status(rig: &mut Rig) -> u8 {
+    assert!(rig.irq(TWI));
+    rig.bus.io_read(TWSR)
+}
+
+#[test]
+fn a_slave_takes_bytes_and_holds_the_clock_until_they_are_read() {
+    let mut rig = slave();
+    master_start(&mut rig);
+    assert!(!master_sends(&mut rig, 0x44), "another's address");
+    master_start(&mut rig);
+    assert!(master_sends(&mut rig, 0x42));
+    assert_eq!(status(&mut rig), 0x60);
+    rig.drive("PC5", None);
+    assert!(!rig.level("PC5"), "held");
+    rig.drive("PC5", Some(false));
+    rig.bus.io_write(TWCR, 0xc5);
+    assert!(master_sends(&mut rig, 0x5a));
+    assert_eq!((status(&mut rig), rig.bus.io_read(TWDR)), (0x80, 0x5a));
+    rig.bus.io_write(TWCR, 0x85);
+    assert!(!master_sends(&mut rig, 0xa5), "not acknowledged without TWEA");
+    assert_eq!((status(&mut rig), rig.bus.io_read(TWDR)), (0x88, 0xa5));
+    rig.bus.io_write(TWCR, 0xc5);
+    master_stop(&mut rig);
+    // STOP ends a transfer that goes on.
+    master_start(&mut rig);
+    assert!(master_sends(&mut rig, 0x42));
+    rig.bus.io_write(TWCR, 0xc5);
+    master_stop(&mut rig);
+    assert_eq!(status(&mut rig), 0xa0);
+}
+
+#[test]
+fn a_slave_gives_bytes_until_the_master_has_enough() {
+    let mut rig = slave();
+    master_start(&mut rig);
+    assert!(master_sends(&mut rig, 0x43));
+    assert_eq!(status(&mut rig), 0xa8);
+    for (byte, more, code) in [(0x96, true, 0xb8), (0x01, false, 0xc0)] {
+        rig.bus.io_write(TWDR, byte);
+        rig.bus.io_write(TWCR, 0xc5);
+        assert_eq!(master_reads(&mut rig, more), byte);
+        assert_eq!(status(&mut rig), code);
+    }
+    rig.bus.io_write(TWCR, 0xc5);
+    master_stop(&mut rig);
+    assert!(!rig.irq(TWI));
+}
