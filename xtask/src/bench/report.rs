@@ -9,7 +9,8 @@ use super::contender::Run;
 /// All of one `cargo xtask bench`.
 #[derive(Serialize)]
 pub(super) struct Report {
-    pub(super) qemu: String,
+    /// Whom strobe is measured against.
+    pub(super) peers: String,
     pub(super) cpu: String,
     pub(super) programs: Vec<Program>,
 }
@@ -44,7 +45,7 @@ const WORTH_A_RATE: u64 = 10_000_000;
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}; {}", self.qemu, self.cpu)?;
+        writeln!(f, "{}; {}", self.peers, self.cpu)?;
         writeln!(f, "Medians; Minstr/s by CPU time, starting up included.\n")?;
         let header = ["core", "program", "contender", "Minstr", "wall s", "CPU s", "Minstr/s"];
         let mut rows = vec![header.map(String::from)];
