@@ -2,6 +2,7 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod arduino;
 mod bench;
 mod card;
 mod count;
