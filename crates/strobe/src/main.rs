@@ -2,6 +2,7 @@
 //!
 //! One file per subcommand. Results go to standard output, everything else to standard error.
 
+mod analog;
 mod board;
 mod boards;
 mod bus;

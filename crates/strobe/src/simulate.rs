@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use strobe_model::{Record, Warning};
+use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
 use strobe_source::network::{self, HostPlug};
@@ -16,7 +17,7 @@ use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
 use crate::gallery::Gallery;
-use crate::{exit, host, input};
+use crate::{analog, exit, host, input};
 
 /// How to simulate, and what to measure of it.
 #[derive(clap::Args, Default)]
@@ -63,6 +64,15 @@ pub struct Setup {
     /// Do not send them before this time, such as `500ms`, when a shell is up.
     #[arg(long, value_name = "TIME", requires = "uart_input")]
     uart_input_after: Option<String>,
+    /// What comes in at a channel of the analog to digital converter: `ADC0=512`, or `ADC0=file:samples.csv`, a value in each
+    /// line (one for each conversion) or a time in seconds and the value from then on; by default what the board file
+    /// says.
+    #[arg(long, value_name = "CHANNEL=VALUE|file:FILE")]
+    adc: Vec<analog::Spec>,
+    /// An AVR's fuses as avrdude shows them, low, high and extended: `0xff,0xde,0xfd`. They choose the clock. By default those
+    /// that the firmware brings (`.fuse`), if any, else what the board file says.
+    #[arg(long, value_name = "LOW[,HIGH[,EXTENDED]]", value_delimiter = ',', num_args = 1.., value_parser = fuse)]
+    fuses: Vec<u8>,
     /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or `ETH=loopback`, a plug
     /// that returns each frame, or `ETH=none`; by default what the board file says.
     #[arg(long, value_name = "DEVICE=TARGET")]
@@ -137,6 +147,8 @@ impl Setup {
             (!self.until.is_empty(), "--until"),
             (!self.uart.is_empty(), "--uart"),
             (!self.uart_input.is_empty(), "--uart-input"),
+            (!self.adc.is_empty(), "--adc"),
+            (!self.fuses.is_empty(), "--fuses"),
             (!self.ethernet.is_empty(), "--ethernet"),
             (!self.insert.is_empty(), "--insert"),
             (self.strict, "--strict"),
@@ -289,6 +301,8 @@ pub fn explain(error: simulated::Error) -> anyhow::Error {
         | Error::Serial { .. }
         | Error::Network { .. }
         | Error::Part { .. }
+        | Error::Analog { .. }
+        | Error::Fuses { .. }
         | Error::Rtos(_) => exit::usage(error.to_string()),
         Error::Board(_)
         | Error::DoesNotFit { .. }
@@ -336,6 +350,8 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
         serial: setup.uart.iter().map(|spec| spec.device.clone()).collect(),
         inputs: inputs(setup)?,
         media: media(setup)?,
+        analog: analog(setup)?,
+        fuses: setup.fuses.clone(),
         strict: setup.strict,
         run_on_after_fault: setup.run_on,
         interpret: setup.interpret,
@@ -365,6 +381,22 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
 fn media(setup: &Setup) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let read = |insert: &PathFor| Ok((insert.name.clone(), input::medium(&insert.path)?));
     setup.insert.iter().map(read).collect()
+}
+
+fn analog(setup: &Setup) -> anyhow::Result<Vec<(String, Analog)>> {
+    let one = |spec: &analog::Spec| Ok((spec.channel.clone(), spec.read()?));
+    setup.adc.iter().map(one).collect()
+}
+
+/// A byte in any base: `0xde`, `222`, `0b11011110`.
+fn fuse(text: &str) -> Result<u8, String> {
+    let lower = text.to_ascii_lowercase();
+    let parsed = match (lower.strip_prefix("0x"), lower.strip_prefix("0b")) {
+        (Some(digits), _) => u8::from_str_radix(digits, 16),
+        (_, Some(digits)) => u8::from_str_radix(digits, 2),
+        _ => lower.parse(),
+    };
+    parsed.map_err(|_| "a byte, such as 0xff".to_owned())
 }
 
 fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {

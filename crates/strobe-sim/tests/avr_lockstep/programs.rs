@@ -9,11 +9,15 @@ use strobe_synth::{AvrForm, AvrPart};
 use crate::prove::{machine, part, prove};
 
 /// What flash holds of a prebuilt program.
-fn image(name: &str) -> Vec<u8> {
+pub(crate) fn image(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/prebuilt").join(name);
-    let elf = std::fs::read(path.with_extension("elf")).expect("a prebuilt program");
+    image_of(&std::fs::read(path.with_extension("elf")).expect("a prebuilt program"))
+}
+
+/// What flash holds of a program.
+pub(crate) fn image_of(elf: &[u8]) -> Vec<u8> {
     let mut image = Vec::new();
-    for (address, bytes) in Program::from_elf(&elf).expect("an ELF program").image() {
+    for (address, bytes) in Program::from_elf(elf).expect("an ELF program").image() {
         // Zeroed memory has an address in RAM and no bytes.
         if bytes.is_empty() {
             continue;

@@ -142,7 +142,7 @@ fn one_pixel_is_read_back_after_nine_clocks() {
     wires.write(0x2c, &[0xf9, 0xaf, 0xff, 0xff]);
     let bits = wires.read(0x2e, 9 + 24 + 8, false);
     // 11111 001101 01111: six bits each, from the left.
-    assert_eq!(value(&bits[9..33]), 0b11_1111_00 << 16 | 0b00_1101_00 << 8 | 0b01_1110_00);
+    assert_eq!(value(&bits[9..33]), 0xfc << 16 | 0x34 << 8 | 0x78);
     // After one pixel, though the window has two, the line is nobody's.
     assert_eq!(value(&bits[33..]), 0);
     assert_eq!(wires.bus.signals.external(wires.bus.signals.find("PB3").unwrap()), None);
