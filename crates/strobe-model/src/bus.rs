@@ -33,6 +33,9 @@ pub struct BusReport {
     pub clock_low_ps: Option<Distribution>,
     /// I2C: clock lows of more than twice the median, and how long they were beyond it.
     pub stretched: Option<Stretched>,
+    /// What the core did meanwhile, where the pins are simulated and there were words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<BusCore>,
     /// How often each kind of fault occurred; kinds that did not occur are absent.
     pub fault_counts: BTreeMap<FaultKind, u64>,
     /// Every fault, by time.
@@ -171,6 +174,32 @@ pub struct BusTransfer {
     pub read: Option<bool>,
     /// Whether the recording has both its beginning and its end.
     pub whole: bool,
+}
+
+/// How busy a simulated core was while a bus was in use. That is all it did in that time, for whatever purpose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BusCore {
+    /// From the beginning of the first word to the end of the last.
+    pub span: CoreTime,
+    /// While a word was under way, on any line.
+    pub words: CoreTime,
+    /// From select to deselect, or from start to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<CoreTime>,
+}
+
+/// What a core did in some time. It is awake while it executes instructions, polling loops included, and not while it sleeps or
+/// goes round an empty loop that only an interrupt ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CoreTime {
+    /// How long.
+    pub time_ps: u64,
+    /// Cycles of its clock in that time.
+    pub cycles: u64,
+    /// Of these, how many it was awake.
+    pub awake_cycles: u64,
 }
 
 /// Long clock lows of I2C.

@@ -162,6 +162,11 @@ pub enum EndReason {
     Unmodelled,
     /// The user stopped it.
     Interrupted,
+    /// Another chip of the same rig came to its end.
+    OtherChip {
+        /// That chip's name.
+        chip: String,
+    },
 }
 
 /// Sums over the window.

@@ -1,4 +1,5 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1` and `strobe-bus/1`.
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`,
+//! `strobe-rig/1` and `strobe-pictures/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`: flat
 //! tables worked out from it, so that a script need not. They are ignored on reading.
@@ -6,9 +7,12 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use strobe_model::against::Against;
 use strobe_model::{
     Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, Record, Who,
 };
+
+use crate::picture::{List, Shown};
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,6 +110,31 @@ pub fn comparison(a: &Record, b: &Record) -> String {
     text(&Comparison { schema: "strobe-comparison/1", a, b }, Form::Pretty)
 }
 
+/// What the chips of a rig did, as indented JSON with a newline at its end: (name, record) of each.
+pub fn rig(name: &str, chips: &[(&str, &Record)]) -> String {
+    #[derive(Serialize)]
+    struct Chip<'a> {
+        name: &'a str,
+        record: Document<'a>,
+    }
+    #[derive(Serialize)]
+    struct Rig<'a> {
+        schema: &'static str,
+        name: &'a str,
+        chips: Vec<Chip<'a>>,
+    }
+    let chips = chips.iter().map(|&(name, record)| Chip {
+        name,
+        record: Document { record, views: Views::of(record) },
+    });
+    text(&Rig { schema: "strobe-rig/1", name, chips: chips.collect() }, Form::Pretty)
+}
+
+/// The list of pictures that were shown, as indented JSON with a newline at its end.
+pub fn pictures(shown: &[Shown]) -> String {
+    text(&List { schema: "strobe-pictures/1", pictures: shown }, Form::Pretty)
+}
+
 /// Writes a record.
 ///
 /// # Errors
@@ -121,6 +150,11 @@ pub fn cycles(report: &CyclesReport, form: Form) -> String {
 
 /// What pins did as JSON, with a newline at its end.
 pub fn pins(report: &PinsReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// Two recordings of pins side by side.
+pub fn against(report: &Against, form: Form) -> String {
     text(report, form)
 }
 

@@ -23,6 +23,7 @@ pub mod json;
 mod number;
 mod options;
 mod paint;
+pub mod picture;
 #[cfg(test)]
 mod samples;
 mod table;

@@ -6,6 +6,8 @@ mod fuses;
 mod names;
 mod overflow;
 mod record;
+mod recording;
+pub mod rig;
 mod rtos;
 mod scheduling;
 mod script;
@@ -13,14 +15,16 @@ mod settings;
 
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::Record;
+use strobe_model::{EndReason, Record};
 use strobe_sim::board::{Board, BoardError};
 use strobe_sim::bus::Bus;
+use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_symbols::{Firmware, Machine};
 
 use crate::cycles::FlashState;
 
+pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
@@ -47,6 +51,10 @@ pub trait Host {
         let _ = name;
         None
     }
+    /// A part beside the chip shows a picture from that simulated time on.
+    fn picture(&mut self, part: &str, nanoseconds: u64, picture: &Picture) {
+        let _ = (part, nanoseconds, picture);
+    }
     /// Whether serial input may still come: then a sleeping board waits for it.
     fn expects_input(&self) -> bool {
         false
@@ -55,6 +63,10 @@ pub trait Host {
     /// waits here until as much time has really passed.
     fn keep_pace(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
+    }
+    /// Who is told of pins, where [`Settings::record_pins`] asks for it.
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        None
     }
     /// Called now and then with the cycles simulated so far.
     fn progress(&mut self, cycles: u64) {
@@ -140,6 +152,27 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// A part that the settings name.
+    #[error("board {board} has no part {part}; {known}")]
+    Part {
+        /// As given.
+        part: String,
+        /// Board name.
+        board: String,
+        /// What there is.
+        known: String,
+    },
+    /// What was to be put into a part.
+    #[error("part {part}: {problem}")]
+    Medium {
+        /// The part.
+        part: String,
+        /// Why it cannot be.
+        problem: String,
+    },
+    /// The wires of a rig.
+    #[error("{0}")]
+    Wires(String),
     /// An analog channel that the settings name.
     #[error(
         "board {board} has no analog channel {channel}; a converter's channels are ADC0, ADC1 and so on"
@@ -175,6 +208,14 @@ pub fn run(
     host: &mut dyn Host,
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
+    let bus = ready(firmware, board, settings)?;
+    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
+    let end = run.drive(host, interrupted);
+    outcome(firmware, board, settings, run, end)
+}
+
+/// A bus with everything in place that the settings ask for.
+fn ready(firmware: &Firmware, board: &Board, settings: &Settings) -> Result<Bus, Error> {
     let mut bus = prepare(firmware, board)?;
     let inputs = settings.inputs.iter().map(|input| &input.device);
     for device in settings.serial.iter().chain(inputs) {
@@ -192,6 +233,19 @@ pub fn run(
         };
         bus.connect(id, *backend);
     }
+    for (part, medium) in &settings.media {
+        let named = bus.parts().find(|(_, name)| name.eq_ignore_ascii_case(part));
+        let Some((id, _)) = named else {
+            let (part, board) = (part.clone(), board.name().to_owned());
+            return Err(Error::Part {
+                part,
+                board,
+                known: list(bus.parts().map(|(_, name)| name)),
+            });
+        };
+        let inserted = bus.insert(id, medium.clone());
+        inserted.map_err(|problem| Error::Medium { part: part.clone(), problem })?;
+    }
     for (channel, input) in &settings.analog {
         if !bus.set_analog(channel, input) {
             let (channel, board) = (channel.clone(), board.name().to_owned());
@@ -206,8 +260,17 @@ pub fn run(
     } else if let Some(own) = fuses::of(firmware) {
         fuses::program(own, "of the firmware", &mut bus);
     }
-    let mut run = drive::Run::new(firmware, board, settings, bus, host)?;
-    let end = run.drive(host, interrupted);
+    Ok(bus)
+}
+
+/// Makes the record of a run that has ended.
+fn outcome(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    run: drive::Run,
+    end: EndReason,
+) -> Result<Outcome, Error> {
     let (wait_states, prefetch) = run.machine.bus().flash_state;
     let record = record::make(firmware, board, settings, run, end)?;
     Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })

@@ -34,6 +34,12 @@ impl Which {
     pub fn named(board: Option<String>) -> Self {
         Which { board, ..Which::default() }
     }
+
+    /// Whether anything was said.
+    pub fn is_given(&self) -> bool {
+        let chip = self.svd.is_some() || !self.memory.is_empty() || self.clock.is_some();
+        self.board.is_some() || chip
+    }
 }
 
 /// A board and how it was chosen.
@@ -113,7 +119,8 @@ fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
     Ok(Choice { board: load(name)?, note: Some(note) })
 }
 
-fn load(name: &str) -> anyhow::Result<Board> {
+/// The board of that name, or in that file.
+pub fn load(name: &str) -> anyhow::Result<Board> {
     let is_path = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
     if !is_path {
         return Board::builtin(name).map_err(|e| exit::usage(e.to_string()));

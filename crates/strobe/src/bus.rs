@@ -11,7 +11,7 @@ use strobe_decode::pins;
 use strobe_report::{json, text};
 
 use crate::output::{self, Format};
-use crate::{capture, input};
+use crate::recording;
 
 const EXAMPLES: &str = "\
 Decoders, channels and options, spelled as sigrok-cli spells them (shorter words in brackets):
@@ -38,7 +38,7 @@ Exit codes: 0 done, 64 wrong arguments, 65 unusable capture, 66 cannot be read, 
 #[command(group(clap::ArgGroup::new("decoder").required(true)))]
 pub struct Args {
     #[command(flatten)]
-    source: capture::Source,
+    source: recording::Source,
     /// What to decode: uart, spi or i2c with its channels and options.
     #[arg(long, short = 'P', value_name = "DECODER:CHANNEL=PIN:...", group = "decoder")]
     protocol: Option<String>,
@@ -61,13 +61,13 @@ pub struct Args {
 
 /// Decodes and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (format, mut capture) = capture::open(&args.source)?;
+    let recording::Opened { file, format, mut capture, code } = recording::open(&args.source)?;
     if let Some(decoder) = &args.sigrok {
         let bytes = sigrok::decode(&capture, decoder, args.format)?;
         output::write(&bytes, args.output.as_deref())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
-    let summary = pins::summary(&capture, input::file_name(&args.source.capture), format);
+    let summary = pins::summary(&capture, file, &format);
     let notes = std::mem::take(&mut capture.notes);
     let mut report = decode(&capture, args.protocol.as_deref().unwrap_or_default(), summary)?;
     report.notes.splice(0..0, notes);
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     };
     output::write(&bytes, args.output.as_deref())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn decode(
@@ -101,7 +101,7 @@ fn decode(
             return Err(crate::exit::usage(text));
         }
     };
-    let mut report = decoded.report(&spec.decoder, summary);
+    let mut report = decoded.report(&spec.decoder, capture, summary);
     report.settings = settings;
     Ok(report)
 }

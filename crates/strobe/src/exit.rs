@@ -90,7 +90,10 @@ fn say(line: &str) {
 /// The exit code for how a run ended. `asked` says that the user named something to reach.
 pub fn code_for(end: &EndReason, asked: bool) -> ExitCode {
     let code = match end {
-        EndReason::Exit { code: 0 } | EndReason::Reached { .. } | EndReason::Limit => 0,
+        EndReason::Exit { code: 0 }
+        | EndReason::Reached { .. }
+        | EndReason::Limit
+        | EndReason::OtherChip { .. } => 0,
         EndReason::Exit { code } => {
             u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)
         }

@@ -4,21 +4,28 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
-use strobe_source::simulated::Host;
+use strobe_source::simulated::{Host, Recorder};
+
+use crate::gallery::Gallery;
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
-pub struct Terminal {
+pub struct Terminal<'a> {
     bar: ProgressBar,
     started: Instant,
     quiet: bool,
+    /// What serial devices send is shown, unless it goes to a port.
+    shows_serial: bool,
     ports: Vec<HostPort>,
     plugs: Vec<HostPlug>,
+    gallery: Option<Gallery>,
+    recorder: Option<&'a mut dyn Recorder>,
 }
 
-impl Terminal {
+impl<'a> Terminal<'a> {
     /// A host; `quiet` drops the firmware's output, except what goes to the ports.
     pub fn new(quiet: bool, ports: Vec<HostPort>, plugs: Vec<HostPlug>) -> Self {
         let bar = if io::stderr().is_terminal() {
@@ -30,13 +37,31 @@ impl Terminal {
             ProgressStyle::with_template("{spinner} {msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
-        Terminal { bar, started: Instant::now(), quiet, ports, plugs }
+        let (started, shows_serial) = (Instant::now(), !quiet);
+        let (gallery, recorder) = (None, None);
+        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery, recorder }
     }
 
-    /// Takes the progress bar away before the report and delivers what ports still hold.
-    pub fn finish(&mut self) {
+    /// The same for a chip whose serial lines may lead to other chips: they are not shown.
+    pub fn with_hidden_serial(self) -> Self {
+        Terminal { shows_serial: false, ..self }
+    }
+
+    /// The same, with pictures kept.
+    pub fn with_gallery(self, gallery: Option<Gallery>) -> Self {
+        Terminal { gallery, ..self }
+    }
+
+    /// The same, with what pins do told to a recorder.
+    pub fn with_recorder(self, recorder: Option<&'a mut dyn Recorder>) -> Self {
+        Terminal { recorder, ..self }
+    }
+
+    /// Takes the progress bar away before the report, delivers what ports still hold, and gives back the pictures.
+    pub fn finish(&mut self) -> Option<Gallery> {
         self.bar.finish_and_clear();
         self.ports.iter_mut().for_each(HostPort::flush);
+        self.gallery.take()
     }
 
     /// What could not be delivered: bytes or frames, the device, how many.
@@ -47,7 +72,7 @@ impl Terminal {
     }
 }
 
-impl Host for Terminal {
+impl Host for Terminal<'_> {
     fn console(&mut self) -> Box<dyn Console> {
         Box::new(Streams { bar: self.bar.clone(), quiet: self.quiet })
     }
@@ -56,7 +81,7 @@ impl Host for Terminal {
         let port = self.ports.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name));
         if let Some(port) = port {
             self.bar.suspend(|| port.write(bytes));
-        } else if !self.quiet {
+        } else if self.shows_serial {
             self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
         }
     }
@@ -80,6 +105,12 @@ impl Host for Terminal {
         self.plugs.iter_mut().find(|p| p.device().eq_ignore_ascii_case(name))?.read()
     }
 
+    fn picture(&mut self, part: &str, nanoseconds: u64, picture: &Picture) {
+        if let Some(gallery) = &mut self.gallery {
+            gallery.show(part, nanoseconds, picture);
+        }
+    }
+
     fn expects_input(&self) -> bool {
         !self.plugs.is_empty() || self.ports.iter().any(HostPort::expects_input)
     }
@@ -87,6 +118,14 @@ impl Host for Terminal {
     fn keep_pace(&mut self, nanoseconds: u64) {
         let ahead = Duration::from_nanos(nanoseconds).checked_sub(self.started.elapsed());
         std::thread::sleep(ahead.unwrap_or_default());
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        // Matched, not mapped: the reference's own lifetime has to shrink.
+        match &mut self.recorder {
+            Some(recorder) => Some(&mut **recorder),
+            None => None,
+        }
     }
 
     fn progress(&mut self, cycles: u64) {

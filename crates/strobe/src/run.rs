@@ -1,6 +1,7 @@
 //! `strobe run`: simulate a firmware, profile it, report.
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use strobe_model::{Record, Trust};
@@ -9,16 +10,28 @@ use strobe_source::simulated::{Limit, TimelineSettings};
 use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
-use crate::simulate::Threads;
+use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
-use crate::{board, exit, input, simulate};
+use crate::{board, exit, input, rig, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
 #[command(after_help = exit::HELP)]
 pub struct Args {
     /// The firmware, an ELF file (nothing in it needs to be prepared) or Intel HEX, which has no names.
-    firmware: PathBuf,
+    #[arg(required_unless_present = "rig")]
+    firmware: Option<PathBuf>,
+    /// Instead of one firmware, what a rig file describes: several chips with their firmwares in one simulation, wires
+    /// between them, and parts beside them.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["firmware", "board", "svd", "memory", "clock"])]
+    rig: Option<PathBuf>,
+    /// The chip of the rig that is reported, and that --from, --to, --until, --mark, --annotate, --thread, --uart and their like
+    /// are about; by default all are reported, and those are about the first.
+    #[arg(long, value_name = "NAME", requires = "rig")]
+    pub chip: Option<String>,
+    /// Another firmware for a chip of the rig: `cube=late.elf`.
+    #[arg(long, value_name = "CHIP=FILE", requires = "rig")]
+    pub load: Vec<PathFor>,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
@@ -39,7 +52,7 @@ pub struct Args {
     tree: bool,
     /// Print a function's source and instructions with their cycles. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
-    annotate: Vec<String>,
+    pub annotate: Vec<String>,
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
@@ -48,12 +61,12 @@ pub struct Args {
     terse: bool,
     /// How to print the result.
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    pub format: Format,
     /// Write the result to a file.
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     #[command(flatten)]
-    simulation: simulate::Options,
+    pub simulation: simulate::Options,
 }
 
 /// What rows of the profile stand for.
@@ -91,40 +104,71 @@ impl From<By> for Rows {
 
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let firmware = input::firmware(&args.firmware)?;
-    let choice = board::choose(&args.simulation.board, &firmware)?;
-    let functions: Vec<_> =
-        args.annotate.iter().map(|n| input::function(&firmware, n)).collect::<Result<_, _>>()?;
-    let threads = Threads {
-        only: args.thread.clone(),
-        apart: args.thread.is_some() || matches!(args.by, By::Thread),
-        timeline: timeline(args)?,
-    };
-    let done = simulate::simulate(&args.firmware, &firmware, &choice, &args.simulation, threads)?;
-    let record = match &args.thread {
-        Some(name) => &only(&done.record, name)?,
-        None => &done.record,
-    };
+    if let Some(rig) = &args.rig {
+        return rig::run(rig, args);
+    }
+    let path = args.firmware.as_deref().unwrap_or(Path::new(""));
+    let firmware = input::firmware(path)?;
+    let choice = board::choose(&args.simulation.setup.board, &firmware)?;
+    // A wrong name shall not cost a whole run.
+    functions(&firmware, &args.annotate)?;
+    let threads = args.threads()?;
+    let done = simulate::simulate(path, &firmware, &choice, &args.simulation, threads)?;
+    let record = args.part_of(&done.record)?;
     let bytes = match args.format {
-        Format::Json => strobe_report::json::record(record).into_bytes(),
-        Format::Text => {
-            let mut sources = Sources::new(&args.source);
-            let annotate =
-                functions.into_iter().map(|f| annotation(&firmware, f, record, &mut sources));
-            let show = Show {
-                rows: args.by.into(),
-                top: args.top,
-                tree: args.tree.then(Tree::default),
-                annotate: annotate.collect(),
-            };
-            let mut out = Vec::new();
-            let options = output::options(args.output.is_none(), args.terse);
-            strobe_report::text::report(record, &show, &options, &mut out)?;
-            out
-        }
+        Format::Json => strobe_report::json::record(&record).into_bytes(),
+        Format::Text => args.text(&firmware, &record, &args.annotate)?,
     };
     output::write(&bytes, args.output.as_deref())?;
-    Ok(exit::code_for(&record.window.end_reason, done.asked))
+    Ok(exit::code_for(&done.record.window.end_reason, done.asked))
+}
+
+fn functions<'a>(
+    firmware: &'a Firmware,
+    names: &[String],
+) -> anyhow::Result<Vec<&'a strobe_symbols::Function>> {
+    names.iter().map(|name| input::function(firmware, name)).collect()
+}
+
+impl Args {
+    /// What is to be seen of threads.
+    pub fn threads(&self) -> anyhow::Result<Threads> {
+        Ok(Threads {
+            only: self.thread.clone(),
+            apart: self.thread.is_some() || matches!(self.by, By::Thread),
+            timeline: timeline(self)?,
+        })
+    }
+
+    /// The whole record, or the part of the thread that was asked for.
+    pub fn part_of<'a>(&self, record: &'a Record) -> anyhow::Result<Cow<'a, Record>> {
+        Ok(match &self.thread {
+            Some(name) => Cow::Owned(only(record, name)?),
+            None => Cow::Borrowed(record),
+        })
+    }
+
+    /// The report as text, with these functions annotated.
+    pub fn text(
+        &self,
+        firmware: &Firmware,
+        record: &Record,
+        annotate: &[String],
+    ) -> anyhow::Result<Vec<u8>> {
+        let mut sources = Sources::new(&self.source);
+        let functions = functions(firmware, annotate)?.into_iter();
+        let annotate = functions.map(|f| annotation(firmware, f, record, &mut sources));
+        let show = Show {
+            rows: self.by.into(),
+            top: self.top,
+            tree: self.tree.then(Tree::default),
+            annotate: annotate.collect(),
+        };
+        let mut out = Vec::new();
+        let options = output::options(self.output.is_none(), self.terse);
+        strobe_report::text::report(record, &show, &options, &mut out)?;
+        Ok(out)
+    }
 }
 
 fn timeline(args: &Args) -> anyhow::Result<Option<TimelineSettings>> {

@@ -105,8 +105,11 @@ fn a_firmware_for_another_core_is_refused() {
     }
 }
 
-/// Cycles from the instruction set manual (DS40002198), least and most, with a program counter of 16 and of 22 bits.
-const MANUAL: [(&str, (u64, u64), (u64, u64)); 24] = [
+/// Least and most cycles.
+type Range = (u64, u64);
+
+/// Cycles from the instruction set manual (DS40002198) with a program counter of 16 and of 22 bits.
+const MANUAL: [(&str, Range, Range); 24] = [
     ("adc", (1, 1), (1, 1)),
     ("adiw", (2, 2), (2, 2)),
     ("brne", (1, 2), (1, 2)),

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use schemars::Schema;
 use serde_json::Value;
+use strobe_model::against::Against;
 use strobe_model::{BusReport, CyclesReport, PinsReport};
 
-use super::{Document, Form, bus, cycles, pins, write};
+use super::{Document, Form, List, Shown, against, bus, cycles, pictures, pins, write};
 use crate::samples;
 
 /// A schema with a reference to its meta-schema, as it is committed.
@@ -62,6 +63,14 @@ fn pins_match_the_committed_schema() {
 }
 
 #[test]
+fn recordings_side_by_side_match_the_committed_schema() {
+    let schema = schemars::schema_for!(Against);
+    committed("against-1.json", &schema);
+    let value = serde_json::from_str(&against(&samples::against(), Form::Pretty)).unwrap();
+    check(&value, schema.as_value(), schema.as_value(), "against");
+}
+
+#[test]
 fn buses_match_the_committed_schema() {
     let schema = schemars::schema_for!(BusReport);
     committed("bus-1.json", &schema);
@@ -69,6 +78,16 @@ fn buses_match_the_committed_schema() {
         let value = serde_json::from_str(&bus(&report, Form::Pretty)).unwrap();
         check(&value, schema.as_value(), schema.as_value(), &report.protocol);
     }
+}
+
+#[test]
+fn pictures_match_the_committed_schema() {
+    let schema = schemars::schema_for!(List);
+    committed("pictures-1.json", &schema);
+    let (part, file) = ("LCD".to_owned(), "LCD-00001.png".to_owned());
+    let shown = Shown { part, file, first_ns: 5, last_ns: 25, times: 3 };
+    let value = serde_json::from_str(&pictures(&[shown])).unwrap();
+    check(&value, schema.as_value(), schema.as_value(), "pictures");
 }
 
 #[test]

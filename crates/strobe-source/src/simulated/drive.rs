@@ -14,6 +14,7 @@ use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
+use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
 use super::{Error, Host};
@@ -63,6 +64,7 @@ pub(super) struct Run {
     /// The operating system, if there is one.
     pub system: Option<strobe_model::Rtos>,
     pub scripts: Vec<Script>,
+    recording: Option<Recording>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
     pub end: Mark,
@@ -142,6 +144,7 @@ impl Run {
             fault: None,
             system,
             scripts: settings.inputs.iter().map(Script::new).collect(),
+            recording: settings.record_pins.then(|| Recording::new(board)),
             begin: None,
             end: Mark::default(),
             entries: 0,
@@ -165,53 +168,85 @@ impl Run {
 
     /// Runs to the end and says why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
-        self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
+        self.begin_scripts();
         let reason = loop {
-            let (limit, reason) = self.next_limit();
-            let chunk = limit.min(self.machine.cycles() + self.chunk(host));
-            let stop = self.machine.run(chunk, interrupted);
+            let to = self.machine.cycles() + self.chunk(host);
+            let end = self.advance(to, interrupted);
             self.serve(host);
-            match stop {
-                Stop::Limit if self.machine.cycles() >= limit => {
-                    if !self.limit_is_later() {
-                        break reason;
-                    }
-                }
-                Stop::Limit => {}
-                Stop::Address(at) => {
-                    self.note_arrival(at);
-                    if self.arrive(Place::Address(at)) {
-                        break EndReason::Reached { place: self.until_name.clone() };
-                    }
-                }
-                Stop::Edge(pin, level) => {
-                    if self.arrive(Place::Edge(pin, level)) {
-                        break EndReason::Reached { place: self.until_name.clone() };
-                    }
-                }
-                Stop::Exit(code) => break EndReason::Exit { code },
-                Stop::HardFault(report) => {
-                    self.fault.get_or_insert((*report, false));
-                    if !self.run_on {
-                        break EndReason::HardFault;
-                    }
-                }
-                Stop::Lockup(report) => {
-                    self.fault = Some((*report, true));
-                    break EndReason::Lockup;
-                }
-                Stop::SleepsForever => break EndReason::SleepsForever,
-                Stop::Unmodelled { .. } => break EndReason::Unmodelled,
-                Stop::Interrupted => break EndReason::Interrupted,
+            let full = self.recording.as_ref().is_some_and(Recording::is_full);
+            if let Some(reason) = end.or(full.then_some(EndReason::Limit)) {
+                break reason;
             }
         };
+        self.finish(&reason, host);
+        reason
+    }
+
+    /// Sends what scripts have for the very beginning.
+    pub(super) fn begin_scripts(&mut self) {
+        self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
+    }
+
+    /// Runs up to a cycle, or to where the run ends if that comes first.
+    pub(super) fn advance(&mut self, to: u64, interrupted: &AtomicBool) -> Option<EndReason> {
+        loop {
+            let (limit, reason) = self.next_limit();
+            match self.machine.run(limit.min(to), interrupted) {
+                Stop::Limit if self.machine.cycles() >= limit => {
+                    if !self.limit_is_later() {
+                        return Some(reason);
+                    }
+                }
+                Stop::Limit => return None,
+                stop => {
+                    let end = self.stopped(stop);
+                    if end.is_some() {
+                        return end;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What comes of a stop: the end of the run, or `None` if it goes on.
+    fn stopped(&mut self, stop: Stop<Report>) -> Option<EndReason> {
+        let reached =
+            |there: bool, name: &str| there.then(|| EndReason::Reached { place: name.to_owned() });
+        match stop {
+            Stop::Limit => None,
+            Stop::Address(at) => {
+                self.note_arrival(at);
+                reached(self.arrive(Place::Address(at)), &self.until_name)
+            }
+            Stop::Edge(pin, level) => {
+                reached(self.arrive(Place::Edge(pin, level)), &self.until_name)
+            }
+            Stop::Exit(code) => Some(EndReason::Exit { code }),
+            Stop::HardFault(report) => {
+                self.fault.get_or_insert((*report, false));
+                (!self.run_on).then_some(EndReason::HardFault)
+            }
+            Stop::Lockup(report) => {
+                self.fault = Some((*report, true));
+                Some(EndReason::Lockup)
+            }
+            Stop::SleepsForever => Some(EndReason::SleepsForever),
+            Stop::Unmodelled { .. } => Some(EndReason::Unmodelled),
+            Stop::Interrupted => Some(EndReason::Interrupted),
+        }
+    }
+
+    /// Closes what is open at the end of a run; `reason` is why it ended.
+    pub(super) fn finish(&mut self, reason: &EndReason, host: &mut dyn Host) {
         self.close_window();
-        if !self.was_cut_short(&reason) {
+        if !self.was_cut_short(reason) {
             let limit = self.machine.cycles().saturating_add(SENDING_LIMIT);
             self.machine.finish_sending(limit);
         }
         self.serve(host);
-        reason
+        if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
+            recording.finish(&self.machine, recorder);
+        }
     }
 
     /// Whether the run ended at a time or place that somebody chose; elsewhere the firmware itself came to
@@ -223,6 +258,7 @@ impl Run {
                 | EndReason::DefaultLimit
                 | EndReason::Reached { .. }
                 | EndReason::Interrupted
+                | EndReason::OtherChip { .. }
         )
     }
 
@@ -278,6 +314,9 @@ impl Run {
         let mark = self.mark();
         self.begin.get_or_insert(mark);
         self.open = Some(mark);
+        if let Some(recording) = &mut self.recording {
+            recording.begin(&mut self.machine);
+        }
         self.entries += 1;
         self.set_active(true);
     }
@@ -319,7 +358,8 @@ impl Run {
     fn chunk(&self, host: &dyn Host) -> u64 {
         let while_typing = u64::from(self.machine.bus().clocks.core_hz()) / LOOKS_PER_SECOND;
         let next = self.scripts.iter().filter_map(Script::next).min();
-        if host.expects_input() || next.is_some() {
+        let shows = self.machine.bus().parts().next().is_some();
+        if host.expects_input() || next.is_some() || shows {
             // Bytes that may only be sent later begin at their time.
             let (clocks, now) = (&self.machine.bus().clocks, self.machine.cycles());
             let wait = next.map_or(0, |at| clocks.cycle_at_nanoseconds(at).saturating_sub(now));
@@ -347,14 +387,26 @@ impl Run {
         }
     }
 
+    /// Hands on what parts have shown.
+    fn show_pictures(&mut self, host: &mut dyn Host) {
+        for shown in self.machine.bus_mut().take_pictures() {
+            let bus = self.machine.bus();
+            let nanoseconds = bus.clocks.nanoseconds_at(shown.cycle);
+            host.picture(bus.device_name(shown.part), nanoseconds, &shown.picture);
+        }
+    }
+
     /// Moves bytes between serial devices and the host.
-    fn serve(&mut self, host: &mut dyn Host) {
+    pub(super) fn serve(&mut self, host: &mut dyn Host) {
         for frame in self.machine.observer_mut().1.1.take_frames() {
             let bus = self.machine.bus();
             if frame.direction == Direction::Transmit && bus.is_stream(frame.device) {
                 let name = bus.device_name(frame.device);
                 host.serial_output(name, &[frame.value as u8]);
             }
+        }
+        if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
+            recording.serve(&mut self.machine, recorder);
         }
         let bus = self.machine.bus();
         let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));
@@ -365,6 +417,7 @@ impl Run {
         }
         self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
         self.exchange_frames(host);
+        self.show_pictures(host);
         let scripted = self.scripts.iter().any(|script| script.next().is_some());
         self.machine.bus_mut().expects_input = goes_on_asleep(self.limit, host) || scripted;
         if host.expects_input() {

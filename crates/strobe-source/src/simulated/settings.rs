@@ -64,6 +64,8 @@ pub struct Settings {
     /// What is at the other end of Ethernet controllers' cables, where not what the board file says; the board must
     /// have them.
     pub networks: Vec<(String, Backend)>,
+    /// What is put into parts, as a memory card's contents: (part, contents); the board must have them.
+    pub media: Vec<(String, Vec<u8>)>,
     /// Unmodelled registers end the run.
     pub strict: bool,
     /// Go on into the firmware's HardFault handler instead of ending there.
@@ -76,6 +78,8 @@ pub struct Settings {
     pub apart: bool,
     /// Operating systems to look for.
     pub systems: Systems,
+    /// Tell the host of every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
+    pub record_pins: bool,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
 }
@@ -94,12 +98,14 @@ impl Default for Settings {
             analog: Vec::new(),
             fuses: Vec::new(),
             networks: Vec::new(),
+            media: Vec::new(),
             strict: false,
             run_on_after_fault: false,
             timeline: None,
             only: None,
             apart: false,
             systems: Systems::default(),
+            record_pins: false,
             interpret: false,
         }
     }
@@ -135,6 +141,10 @@ impl Settings {
                 format!("{device}={bytes} bytes from {} ns", input.not_before_nanoseconds)
             };
             put("uart-input", self.inputs.iter().map(one).collect::<Vec<_>>().join(","));
+        }
+        if !self.media.is_empty() {
+            let each = self.media.iter().map(|(part, b)| format!("{part}={} bytes", b.len()));
+            put("insert", each.collect::<Vec<_>>().join(","));
         }
         if !self.analog.is_empty() {
             put("adc", self.analog.iter().map(describe_analog).collect::<Vec<_>>().join(","));

@@ -1,3 +1,5 @@
+//! Parts on a board of their own, without a core.
+
 use crate::board::{Board, BoardError, PartEntry};
 
 fn uno(parts: &str) -> Result<Board, BoardError> {

@@ -1,0 +1,250 @@
+//! Several chips in one simulation, with wires between their pins.
+//!
+//! A wire takes time: what one chip does to it at an instant the other sees a fixed delay later. So no chip can know what
+//! another does within that time, and each may be run on its own for half of it, in whatever order: the outcome is the same,
+//! to the cycle, at every run.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use strobe_model::EndReason;
+use strobe_sim::board::{Board, PartEntry};
+use strobe_sim::device::DeviceId;
+use strobe_sim::device::part::Edge;
+use strobe_symbols::Firmware;
+
+use super::drive::Run;
+use super::{Error, Host, Outcome, Settings};
+
+/// A chip with its board and what runs on it.
+pub struct Chip<'a> {
+    /// Its name in the rig.
+    pub name: String,
+    /// What it runs.
+    pub firmware: &'a Firmware,
+    /// Its board, parts included.
+    pub board: Board,
+    /// What is wanted of its run.
+    pub settings: Settings,
+}
+
+/// A pin of a chip, by its place among the chips.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// Which chip.
+    pub chip: usize,
+    /// The pin, by the chip's name or the board's.
+    pub name: String,
+}
+
+/// A wire: what the chip of `from` does to its pin is done to `to`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wire {
+    /// Where it begins.
+    pub from: Pin,
+    /// Where it ends; no other wire may end there.
+    pub to: Pin,
+}
+
+/// An error with the chip that it is about.
+#[derive(Debug, thiserror::Error)]
+#[error("chip {chip}: {error}")]
+pub struct RigError {
+    /// The chip's name.
+    pub chip: String,
+    /// What is wrong.
+    pub error: Error,
+}
+
+/// What the part is called that holds a chip's ends of the wires.
+const CABLE: &str = "wires";
+
+/// Looks at hosts in a simulated second.
+const LOOKS_PER_SECOND: u64 = 64;
+
+/// Runs all chips to the end of the first and returns what was measured of each. `hosts` are the chips' hosts, in their order;
+/// `delay` is what each wire takes, in nanoseconds, at least 2.
+///
+/// # Errors
+/// When the run cannot start; how it ended is in the records.
+pub fn run(
+    chips: &[Chip],
+    wires: &[Wire],
+    delay: u64,
+    hosts: &mut [&mut dyn Host],
+    interrupted: &AtomicBool,
+) -> Result<Vec<Outcome>, RigError> {
+    let mut rig = Rig::new(chips, wires, delay.max(2), hosts)?;
+    let ends = rig.drive(hosts, interrupted);
+    let mut outcomes = Vec::new();
+    for ((chip, member), end) in chips.iter().zip(rig.members).zip(ends) {
+        let outcome = super::outcome(chip.firmware, &member.board, &chip.settings, member.run, end);
+        outcomes.push(outcome.map_err(|error| of(chip, error))?);
+    }
+    Ok(outcomes)
+}
+
+fn of(chip: &Chip, error: Error) -> RigError {
+    RigError { chip: chip.name.clone(), error }
+}
+
+/// A chip under way.
+struct Member {
+    board: Board,
+    run: Run,
+    cable: DeviceId,
+    /// Where its outputs lead: (chip, its input).
+    leads: Vec<(usize, usize)>,
+    /// A time was asked for, up to which the chip may sleep.
+    goes_on_asleep: bool,
+}
+
+struct Rig<'a> {
+    names: Vec<&'a str>,
+    members: Vec<Member>,
+    delay: u64,
+}
+
+impl<'a> Rig<'a> {
+    fn new(
+        chips: &'a [Chip],
+        wires: &[Wire],
+        delay: u64,
+        hosts: &mut [&mut dyn Host],
+    ) -> Result<Self, RigError> {
+        let mut inputs = HashMap::new();
+        for (i, chip) in chips.iter().enumerate() {
+            for (at, wire) in wires.iter().filter(|wire| wire.to.chip == i).enumerate() {
+                let pin = wire.to.name.to_ascii_uppercase();
+                if inputs.insert((i, pin), at).is_some() {
+                    let problem = format!("two wires end at pin {}", wire.to.name);
+                    return Err(of(chip, Error::Wires(problem)));
+                }
+            }
+        }
+        let mut members = Vec::new();
+        for ((i, chip), host) in chips.iter().enumerate().zip(hosts) {
+            let own = wires.iter().filter(|wire| wire.from.chip == i);
+            let leads = own.map(|wire| {
+                let end = (wire.to.chip, wire.to.name.to_ascii_uppercase());
+                (wire.to.chip, inputs.get(&end).copied().unwrap_or_default())
+            });
+            let leads = leads.collect();
+            let member = Member::new(i, chip, wires, leads, *host);
+            members.push(member.map_err(|error| of(chip, error))?);
+        }
+        let names = chips.iter().map(|chip| chip.name.as_str()).collect();
+        Ok(Rig { names, members, delay })
+    }
+
+    /// Runs to the end and says for each chip why it ended.
+    fn drive(&mut self, hosts: &mut [&mut dyn Host], interrupted: &AtomicBool) -> Vec<EndReason> {
+        // Half of a wire's time: an instruction under way may go a little beyond the end of a stride.
+        let stride = self.delay / 2;
+        let look = 1_000_000_000 / LOOKS_PER_SECOND;
+        let (mut now, mut next_look) = (0, look);
+        self.members.iter_mut().for_each(|member| member.run.begin_scripts());
+        let ends = loop {
+            now += stride;
+            let mut ends = Vec::new();
+            let mut asleep = true;
+            for member in &mut self.members {
+                let (end, sleeps) = member.advance(now, interrupted);
+                ends.push(end);
+                asleep &= sleeps;
+            }
+            let moved = self.exchange();
+            if now >= next_look {
+                next_look = now + look;
+                self.serve(hosts);
+            }
+            if asleep && !moved {
+                ends.fill(Some(EndReason::SleepsForever));
+            }
+            if ends.iter().any(Option::is_some) {
+                break ends;
+            }
+        };
+        let first = ends.iter().position(Option::is_some).unwrap_or_default();
+        let other = EndReason::OtherChip { chip: self.names[first].to_owned() };
+        let ends: Vec<_> = ends.into_iter().map(|e| e.unwrap_or_else(|| other.clone())).collect();
+        for ((member, host), end) in self.members.iter_mut().zip(hosts).zip(&ends) {
+            member.run.finish(end, *host);
+        }
+        ends
+    }
+
+    fn serve(&mut self, hosts: &mut [&mut dyn Host]) {
+        for (member, host) in self.members.iter_mut().zip(hosts) {
+            member.run.serve(*host);
+        }
+    }
+
+    /// Sends what has happened on the wires on its way; returns whether anything has.
+    fn exchange(&mut self) -> bool {
+        let mut arriving: Vec<Vec<Edge>> = vec![Vec::new(); self.members.len()];
+        for member in &mut self.members {
+            let edges = member.run.machine.bus_mut().take_edges(member.cable);
+            let clocks = &member.run.machine.bus().clocks;
+            for edge in edges {
+                let at = clocks.nanoseconds_at(edge.at) + self.delay;
+                let (chip, wire) = member.leads[edge.wire];
+                // In nanoseconds until the chip that it goes to is known.
+                arriving[chip].push(Edge { at, wire, ..edge });
+            }
+        }
+        let moved = arriving.iter().any(|edges| !edges.is_empty());
+        for (member, mut edges) in self.members.iter_mut().zip(arriving) {
+            if edges.is_empty() {
+                continue;
+            }
+            let bus = member.run.machine.bus_mut();
+            edges.iter_mut().for_each(|edge| edge.at = bus.clocks.cycle_at_nanoseconds(edge.at));
+            bus.edges_come(member.cable, &edges);
+        }
+        moved
+    }
+}
+
+impl Member {
+    fn new(
+        i: usize,
+        chip: &Chip,
+        wires: &[Wire],
+        leads: Vec<(usize, usize)>,
+        host: &mut dyn Host,
+    ) -> Result<Self, Error> {
+        let outputs = wires.iter().filter(|w| w.from.chip == i).map(|w| w.from.name.clone());
+        let inputs = wires.iter().filter(|w| w.to.chip == i).map(|w| w.to.name.clone());
+        let cable = PartEntry {
+            name: CABLE.to_owned(),
+            model: "cable".to_owned(),
+            options: toml::Table::from_iter([
+                ("outputs".to_owned(), outputs.collect::<Vec<_>>().into()),
+                ("inputs".to_owned(), inputs.collect::<Vec<_>>().into()),
+            ]),
+        };
+        let board = chip.board.clone().with_parts([cable])?;
+        let bus = super::ready(chip.firmware, &board, &chip.settings)?;
+        let cable = bus.device_named(CABLE).expect("it has just been added");
+        let run = Run::new(chip.firmware, &board, &chip.settings, bus, host)?;
+        let goes_on_asleep = chip.settings.limit.is_some();
+        Ok(Member { board, run, cable, leads, goes_on_asleep })
+    }
+
+    /// Runs up to a time, or to the end if that comes first. The second value says that the chip sleeps and nothing of its own
+    /// is left to wake it.
+    fn advance(&mut self, nanoseconds: u64, interrupted: &AtomicBool) -> (Option<EndReason>, bool) {
+        let to = self.run.machine.bus().clocks.cycle_at_nanoseconds(nanoseconds);
+        match self.run.advance(to, interrupted) {
+            Some(EndReason::SleepsForever) => {
+                // Another chip may wake it.
+                self.run.machine.bus_mut().expects_input = true;
+                let end = self.run.advance(to, interrupted);
+                self.run.machine.bus_mut().expects_input = self.goes_on_asleep;
+                (end, true)
+            }
+            end => (end, false),
+        }
+    }
+}

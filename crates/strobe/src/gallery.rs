@@ -1,0 +1,96 @@
+//! `--pictures DIR`: what displays and lamps beside the chips show, as PNG files with a list of when.
+
+use std::path::{Path, PathBuf};
+
+use strobe_report::picture::{self, Shown};
+use strobe_sim::device::part::Picture;
+
+use crate::exit;
+
+/// The list's name.
+const LIST: &str = "pictures.json";
+
+/// Picture files that one run may write; a firmware that draws wildly shall not fill the disk.
+const MOST_FILES: usize = 100_000;
+
+/// Writes each picture that is not the same as the one before.
+pub struct Gallery {
+    directory: PathBuf,
+    shown: Vec<Shown>,
+    /// By part: its last picture, and where that is in `shown`.
+    last: Vec<(String, Picture, usize)>,
+    failed: Option<String>,
+    left_out: u64,
+}
+
+impl Gallery {
+    /// Pictures go to this directory, which is made if need be.
+    pub fn new(directory: &Path) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(directory).map_err(|e| {
+            exit::output(format!("cannot make the directory {}: {e}", directory.display()))
+        })?;
+        Ok(Gallery {
+            directory: directory.to_owned(),
+            shown: Vec::new(),
+            last: Vec::new(),
+            failed: None,
+            left_out: 0,
+        })
+    }
+
+    /// A part shows a picture.
+    pub fn show(&mut self, part: &str, at: u64, picture: &Picture) {
+        let known = self.last.iter().position(|(name, ..)| name == part);
+        if let Some((_, _, entry)) = known.map(|i| &self.last[i]).filter(|l| l.1 == *picture) {
+            let shown = &mut self.shown[*entry];
+            (shown.last_ns, shown.times) = (at, shown.times + 1);
+            return;
+        }
+        if self.shown.len() >= MOST_FILES {
+            self.left_out += 1;
+            return;
+        }
+        let number = 1 + self.shown.iter().filter(|shown| shown.part == part).count();
+        let file = format!("{}-{number:05}.png", file_name(part));
+        self.write(&file, picture);
+        let shown = Shown { part: part.to_owned(), file, first_ns: at, last_ns: at, times: 1 };
+        let entry = (part.to_owned(), picture.clone(), self.shown.len());
+        match known {
+            Some(i) => self.last[i] = entry,
+            None => self.last.push(entry),
+        }
+        self.shown.push(shown);
+    }
+
+    fn write(&mut self, file: &str, picture: &Picture) {
+        let path = self.directory.join(file);
+        let (width, height) = (picture.width.into(), picture.height.into());
+        let written = picture::png(width, height, &picture.rgb)
+            .map_err(|e| e.to_string())
+            .and_then(|bytes| std::fs::write(&path, bytes).map_err(|e| e.to_string()));
+        if let Err(problem) = written {
+            let text = format!("cannot write {}: {problem}", path.display());
+            self.failed.get_or_insert(text);
+        }
+    }
+
+    /// Writes the list; `Err` if any file could not be written. Returns how many pictures were left out.
+    pub fn finish(galleries: Vec<Gallery>) -> anyhow::Result<u64> {
+        let Some(directory) = galleries.first().map(|g| g.directory.clone()) else { return Ok(0) };
+        let left_out = galleries.iter().map(|g| g.left_out).sum();
+        if let Some(problem) = galleries.iter().find_map(|g| g.failed.clone()) {
+            return Err(exit::output(problem));
+        }
+        let mut all: Vec<Shown> = galleries.into_iter().flat_map(|g| g.shown).collect();
+        all.sort_by(|a, b| (&a.part, a.first_ns).cmp(&(&b.part, b.first_ns)));
+        let path = directory.join(LIST);
+        std::fs::write(&path, strobe_report::json::pictures(&all))
+            .map_err(|e| exit::output(format!("cannot write {}: {e}", path.display())))?;
+        Ok(left_out)
+    }
+}
+
+/// A part's name without what a file's name should not have.
+fn file_name(part: &str) -> String {
+    part.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}

@@ -1,0 +1,251 @@
+//! `strobe run --rig FILE`: several chips in one simulation, with wires between them and parts beside them.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Deserialize;
+use strobe_model::EndReason;
+use strobe_sim::board::{Board, PartEntry};
+use strobe_source::simulated::rig::{self as simulated, Chip, Pin, Wire};
+use strobe_source::simulated::{Host, Limit, Settings};
+use strobe_symbols::Firmware;
+
+use crate::gallery::Gallery;
+use crate::output::{self, Format};
+use crate::simulate;
+use crate::{board, exit, host, input, run};
+
+/// A rig file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// What it is.
+    name: String,
+    /// How long a change on a wire takes to the other end.
+    #[serde(default = "one_microsecond")]
+    wire_delay: String,
+    chip: Vec<ChipEntry>,
+    #[serde(default)]
+    wire: Vec<WireEntry>,
+    #[serde(default)]
+    part: Vec<RigPart>,
+}
+
+fn one_microsecond() -> String {
+    "1us".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChipEntry {
+    name: String,
+    /// A board's name, or the path of a board file, from the rig file on.
+    board: String,
+    /// The path of its firmware, from the rig file on.
+    firmware: PathBuf,
+}
+
+/// A wire between pins, each written `chip.PIN`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireEntry {
+    from: String,
+    to: String,
+}
+
+/// A part beside a chip.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RigPart {
+    name: String,
+    model: String,
+    /// Whose pins it is joined to.
+    chip: String,
+    /// What is put into it, from the rig file on.
+    medium: Option<PathBuf>,
+    #[serde(default)]
+    options: toml::Table,
+}
+
+/// A chip with what is to be simulated on it.
+struct Member {
+    name: String,
+    path: PathBuf,
+    firmware: Firmware,
+    board: Board,
+    media: Vec<(String, Vec<u8>)>,
+}
+
+/// Runs the rig and reports.
+pub fn run(path: &Path, args: &run::Args) -> anyhow::Result<ExitCode> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| exit::no_input(format!("cannot read rig file {shown}: {e}")))?;
+    let wrong = |problem: String| {
+        exit::data(format!("rig file {shown}: {}", problem.trim_end().replace('\n', "\n  ")))
+    };
+    let file: File = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    let members = members(&file, base, args, &wrong)?;
+    let wires = wires(&file).map_err(&wrong)?;
+    let delay = match simulate::limit(&file.wire_delay) {
+        Some(Limit::Nanoseconds(ns)) if (2..=1_000_000_000).contains(&ns) => ns,
+        _ => return Err(wrong("wire_delay: a time from 2ns to 1s".to_owned())),
+    };
+    let chosen = match &args.chip {
+        None => 0,
+        Some(name) => index(&file, name).map_err(exit::usage)?,
+    };
+    report(&file, &members, &wires, delay, chosen, args)
+}
+
+fn index(file: &File, name: &str) -> Result<usize, String> {
+    file.chip.iter().position(|chip| chip.name == name).ok_or_else(|| {
+        let known: Vec<&str> = file.chip.iter().map(|chip| chip.name.as_str()).collect();
+        format!("the rig has no chip {name}; there are {}", known.join(", "))
+    })
+}
+
+fn members(
+    file: &File,
+    base: &Path,
+    args: &run::Args,
+    wrong: &dyn Fn(String) -> anyhow::Error,
+) -> anyhow::Result<Vec<Member>> {
+    if file.chip.is_empty() {
+        return Err(wrong("it has no [[chip]]".to_owned()));
+    }
+    let mut members: Vec<Member> = Vec::new();
+    for entry in &file.chip {
+        if members.iter().any(|member| member.name == entry.name) {
+            return Err(wrong(format!("chip {}: the name is given twice", entry.name)));
+        }
+        let is_path = entry.board.ends_with(".toml");
+        let named = if is_path { base.join(&entry.board) } else { PathBuf::from(&entry.board) };
+        let loaded = args.load.iter().find(|load| load.name == entry.name);
+        let path = loaded.map_or_else(|| base.join(&entry.firmware), |load| load.path.clone());
+        members.push(Member {
+            name: entry.name.clone(),
+            firmware: input::firmware(&path)?,
+            board: board::load(&named.to_string_lossy())?,
+            path,
+            media: Vec::new(),
+        });
+    }
+    if let Some(load) = args.load.iter().find(|load| index(file, &load.name).is_err()) {
+        return Err(exit::usage(index(file, &load.name).unwrap_err()));
+    }
+    for part in &file.part {
+        let at = index(file, &part.chip).map_err(|e| wrong(format!("part {}: {e}", part.name)))?;
+        if file.part.iter().filter(|other| other.name == part.name).count() > 1 {
+            return Err(wrong(format!("part {}: the name is given twice", part.name)));
+        }
+        let member = &mut members[at];
+        let (name, model, options) = (part.name.clone(), part.model.clone(), part.options.clone());
+        let entry = PartEntry { name, model, options };
+        member.board =
+            member.board.clone().with_parts([entry]).map_err(|e| wrong(e.to_string()))?;
+        if let Some(medium) = &part.medium {
+            member.media.push((part.name.clone(), input::medium(&base.join(medium))?));
+        }
+    }
+    for insert in &args.simulation.setup.insert {
+        let of = file.part.iter().find(|part| part.name == insert.name);
+        let at = of.and_then(|part| index(file, &part.chip).ok());
+        let at = at.ok_or_else(|| exit::usage(format!("the rig has no part {}", insert.name)))?;
+        members[at].media.retain(|(part, _)| *part != insert.name);
+        members[at].media.push((insert.name.clone(), input::medium(&insert.path)?));
+    }
+    Ok(members)
+}
+
+fn wires(file: &File) -> Result<Vec<Wire>, String> {
+    let pin = |text: &str| -> Result<Pin, String> {
+        let (chip, name) =
+            text.split_once('.').ok_or_else(|| format!("wire end {text}: write it CHIP.PIN"))?;
+        let chip = index(file, chip).map_err(|e| format!("wire end {text}: {e}"))?;
+        Ok(Pin { chip, name: name.to_owned() })
+    };
+    file.wire.iter().map(|wire| Ok(Wire { from: pin(&wire.from)?, to: pin(&wire.to)? })).collect()
+}
+
+fn report(
+    file: &File,
+    members: &[Member],
+    wires: &[Wire],
+    delay: u64,
+    chosen: usize,
+    args: &run::Args,
+) -> anyhow::Result<ExitCode> {
+    let asked = simulate::settings(&args.simulation, args.threads()?)?;
+    let mut chips = Vec::new();
+    let mut hosts = Vec::new();
+    for (i, member) in members.iter().enumerate() {
+        let (settings, host) = if i == chosen {
+            (asked.clone(), args.simulation.setup.host()?.with_hidden_serial())
+        } else {
+            let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
+            (simulate::elsewhere(&asked), quiet)
+        };
+        let settings = Settings { media: member.media.clone(), ..settings };
+        let (name, firmware, board) = (member.name.clone(), &member.firmware, member.board.clone());
+        chips.push(Chip { name, firmware, board, settings });
+        let gallery = args.simulation.setup.pictures.as_deref().map(Gallery::new).transpose()?;
+        hosts.push(host.with_gallery(gallery));
+    }
+    let interrupted = simulate::on_interrupt();
+    let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
+    let outcomes = simulated::run(&chips, wires, delay, &mut ends, &interrupted);
+    let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
+    let outcomes = outcomes.map_err(|e| {
+        let text = e.to_string();
+        simulate::explain(e.error).context(text)
+    })?;
+    let left_out = Gallery::finish(galleries)?;
+    let mut records = Vec::new();
+    for (i, outcome) in outcomes.into_iter().enumerate() {
+        let mut record = outcome.record;
+        record.subject.file = input::file_name(&members[i].path);
+        if i == chosen {
+            simulate::complete(&mut record, &hosts[i], left_out);
+            simulate::never_reached(&mut record, &args.simulation);
+        }
+        records.push(record);
+    }
+    let shown: Vec<usize> = match &args.chip {
+        Some(_) => vec![chosen],
+        None => (0..members.len()).collect(),
+    };
+    // Only the chosen chip has what was asked for.
+    let mut parts = Vec::new();
+    for &i in &shown {
+        let record = &records[i];
+        let part = if i == chosen { args.part_of(record)? } else { Cow::Borrowed(record) };
+        parts.push((&members[i], part, i == chosen));
+    }
+    let bytes = match args.format {
+        Format::Json => {
+            let chips: Vec<_> =
+                parts.iter().map(|(member, part, _)| (member.name.as_str(), &**part)).collect();
+            strobe_report::json::rig(&file.name, &chips).into_bytes()
+        }
+        Format::Text => {
+            let mut out = Vec::new();
+            for (member, part, is_chosen) in &parts {
+                if parts.len() > 1 {
+                    let gap = if out.is_empty() { "" } else { "\n\n" };
+                    out.extend(format!("{gap}== {} ==\n\n", member.name).into_bytes());
+                }
+                let annotate = if *is_chosen { args.annotate.as_slice() } else { &[] };
+                out.extend(args.text(&member.firmware, part, annotate)?);
+            }
+            out
+        }
+    };
+    output::write(&bytes, args.output.as_deref())?;
+    let decisive = records.iter().map(|record| &record.window.end_reason);
+    let end = decisive.clone().find(|end| !matches!(end, EndReason::OtherChip { .. }));
+    let asked = args.simulation.setup.asked();
+    Ok(end.map_or(ExitCode::SUCCESS, |end| exit::code_for(end, asked)))
+}
