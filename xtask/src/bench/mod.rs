@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             ([], Core::Avr) => load::build_avr_programs(root, &target)?,
             ([], _) => [vec![nothing.clone()], load::build_programs(root, &target, core)?].concat(),
             (given, Core::Avr) => given.to_vec(),
-            (given, _) => [&[nothing.clone()], given].concat(),
+            (given, _) => [std::slice::from_ref(&nothing), given].concat(),
         };
         let programs = if core == Core::Avr { &mut avr } else { &mut arm };
         for elf in load {

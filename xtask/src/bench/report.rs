@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn run(wall_us: u64, cpu_us: u64) -> Run {
-        Run { wall_us, cpu_us, exit_code: 0, instructions: None }
+        Run { wall_us, cpu_us, exit_code: 0, instructions: None, cycles: None }
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             measured: vec![Measured { contender: "someone", runs: runs.clone() }],
         };
         let programs = vec![program("long", 100_000_000), program("short", 3)];
-        let report = Report { qemu: "QEMU".into(), cpu: "CPU".into(), programs };
+        let report = Report { peers: "peers".into(), cpu: "CPU".into(), programs };
         let table = report.to_string();
         let cells = |line: &str| line.split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = table.lines().rev().map(cells).collect();
