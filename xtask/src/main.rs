@@ -2,7 +2,9 @@
 //!
 //! One file per subcommand; this one only dispatches.
 
+mod arduino;
 mod bench;
+mod card;
 mod count;
 mod firmware;
 mod simulate;
@@ -16,6 +18,7 @@ use clap::Parser;
 #[command(name = "xtask", about = "Stroboscope's maintenance tasks")]
 enum Task {
     Bench(bench::Args),
+    Card(card::Args),
     Count(count::Args),
     Firmware(firmware::Arguments),
     Simulate(simulate::Args),
@@ -25,6 +28,7 @@ enum Task {
 fn main() -> anyhow::Result<ExitCode> {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
+        Task::Card(args) => card::run(&args),
         Task::Count(args) => count::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
         Task::Simulate(args) => return simulate::run(&args),

@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use strobe_oracle::Program;
 use strobe_sim::board::Board;
-use strobe_sim::cortexm::{Machine, Stop};
+use strobe_sim::machine::{Machine, Stop};
 
 /// Run a program on a simulated core without any profile and print the instructions
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A program for a bare core that ends by semihosting
+    /// A program for a bare core that ends by semihosting or, on an AVR, asleep for ever
     elf: PathBuf,
     /// The board
     #[arg(long, default_value = "cortex-m0")]
@@ -27,13 +27,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for (address, piece) in Program::from_elf(&bytes)?.image() {
         bus.load(address, piece)?;
     }
-    let mut machine = Machine::new(bus, &board.arm_core().context("not an Arm core")?, ());
+    let mut machine = Machine::new(&board, bus, ()).context("the board has no core")?;
     machine.reset()?;
-    match machine.run(u64::MAX, &AtomicBool::new(false)) {
-        Stop::Exit(code) => {
-            println!("instructions {}", machine.instructions());
-            Ok(ExitCode::from(code as u8))
-        }
+    let code = match machine.run(u64::MAX, &AtomicBool::new(false)) {
+        Stop::Exit(code) => code as u8,
+        Stop::SleepsForever => 0,
         stop => bail!("the program stopped otherwise than by its end: {stop:?}"),
-    }
+    };
+    println!("instructions {}", machine.instructions());
+    Ok(ExitCode::from(code))
 }

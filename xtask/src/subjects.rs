@@ -81,6 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             names.insert(name);
         }
     }
+    names.extend(crate::arduino::build(root, &output)?.into_iter().map(OsString::from));
     let host = build(root, SUBJECTS, "subjects-host", &[])?;
     let host = host.first().context("subjects-host built no program")?;
     succeed(Command::new(host).arg(&output))?;

@@ -4,6 +4,7 @@
 //! capture through and ends in the lanes, transfers and faults of `strobe_model`.
 
 pub mod baud;
+mod core;
 pub mod i2c;
 pub mod spi;
 pub mod uart;
@@ -42,8 +43,9 @@ impl Decoded {
         self.notes.extend(other.notes);
     }
 
-    /// As a report; settings are the caller's to add.
-    pub fn report(self, protocol: &str, capture: CaptureSummary) -> BusReport {
+    /// As a report on a capture; settings are the caller's to add.
+    pub fn report(self, protocol: &str, from: &Capture, capture: CaptureSummary) -> BusReport {
+        let core = core::meanwhile(&self, from);
         let mut fault_counts = std::collections::BTreeMap::new();
         for fault in &self.faults {
             *fault_counts.entry(fault.kind).or_default() += 1;
@@ -60,6 +62,8 @@ impl Decoded {
             transfers: self.transfers,
             clock_low_ps: self.clock_low_ps,
             stretched: self.stretched,
+            unit: None,
+            core,
             fault_counts,
             faults: self.faults,
             notes: self.notes,

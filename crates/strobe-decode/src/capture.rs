@@ -9,6 +9,7 @@ mod error;
 mod level;
 mod resolution;
 mod sigrok;
+mod simulated;
 mod steps;
 mod time;
 mod vcd;
@@ -18,6 +19,7 @@ use std::io::{BufRead, Seek};
 pub use error::{Error, Place};
 pub use level::{Edge, Level};
 pub use sigrok::{read as read_sigrok, write as write_sigrok};
+pub use simulated::{AWAKE, Recording, Simulated};
 pub use steps::{Step, Steps};
 pub use time::{Tick, parse_frequency};
 pub use vcd::{read as read_vcd, write as write_vcd};
@@ -96,6 +98,8 @@ pub struct Capture {
     pub channels: Vec<Channel>,
     /// What the reader should know, each a sentence.
     pub notes: Vec<String>,
+    /// What else is known of pins that were simulated.
+    pub simulated: Option<Simulated>,
 }
 
 /// One line.
@@ -116,6 +120,7 @@ impl Capture {
     /// # Errors
     /// The message for the user, with the names that there are.
     pub fn channel(&self, name: &str) -> Result<usize, String> {
+        let name = self.name_on_chip(name);
         let position = |same: &dyn Fn(&str) -> bool| {
             let mut found = (0..).zip(&self.channels).filter(|(_, c)| same(&c.name));
             match (found.next(), found.next()) {
@@ -133,11 +138,30 @@ impl Capture {
         })
     }
 
+    /// What the chip calls a pin that the simulated board has a name of its own for.
+    fn name_on_chip<'a>(&'a self, name: &'a str) -> &'a str {
+        let names = self.simulated.iter().flat_map(|simulated| &simulated.names);
+        let mut found = names.filter(|(own, _)| own.eq_ignore_ascii_case(name));
+        found.next().map_or(name, |(_, pin)| pin)
+    }
+
+    /// A simulated board's pins have no numbers.
     fn numbered(&self, name: &str) -> Option<usize> {
+        if self.simulated.is_some() {
+            return None;
+        }
         let upper = name.to_ascii_uppercase();
         let digits = upper.strip_prefix("CH").or_else(|| upper.strip_prefix('D'));
         let number: usize = digits.unwrap_or(&upper).parse().ok()?;
         (number < self.channels.len()).then_some(number)
+    }
+
+    /// The same capture with some of its channels only.
+    #[must_use]
+    pub fn only(&self, channels: &[usize]) -> Capture {
+        let channels = channels.iter().filter_map(|at| self.channels.get(*at)).cloned().collect();
+        let (notes, simulated) = (self.notes.clone(), self.simulated.clone());
+        Capture { channels, notes, simulated, ..*self }
     }
 
     /// A tick of this capture on the file's own time line, in picoseconds.
@@ -151,6 +175,17 @@ impl Capture {
     /// How long a number of ticks is, in picoseconds.
     pub fn ps(&self, ticks: u64) -> u64 {
         u64::try_from(self.tick.ps(u128::from(ticks))).unwrap_or(u64::MAX)
+    }
+
+    /// The soonest and the latest that something at a tick may have been by the models of a simulation; both the tick itself
+    /// for what an instrument took.
+    pub fn bounds(&self, tick: u64) -> (u64, u64) {
+        self.simulated.as_ref().map_or((tick, tick), |simulated| simulated.bounds(tick))
+    }
+
+    /// The tick nearest to so many picoseconds from the beginning.
+    pub fn tick_at(&self, ps: u64) -> u64 {
+        Tick::decimal(12).convert(ps, self.tick).unwrap_or(u64::MAX)
     }
 
     /// The levels of some channels at each tick at which one of them changes, in order; `None` stands for a line that
@@ -199,6 +234,7 @@ mod tests {
             end: 0,
             channels: names.iter().map(channel).collect(),
             notes: Vec::new(),
+            simulated: None,
         }
     }
 

@@ -1,20 +1,32 @@
 //! Widths, periods and times between edges, out of a capture.
 
-use strobe_model::{CaptureSummary, Distribution, Jitter, PinInterval, PinLevel, PinStatistics};
+use strobe_model::{
+    Bounds, CaptureSummary, Distribution, Jitter, PinInterval, PinLevel, PinStatistics,
+    SimulatedCapture,
+};
 
-use crate::capture::{Capture, Edge, Format, Level};
+use crate::capture::{Capture, Channel, Level};
 
 /// What the reports say of a capture.
-pub fn summary(capture: &Capture, file: String, format: Format) -> CaptureSummary {
+pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary {
     let resolution = u64::try_from(capture.resolution.ps(1)).unwrap_or(u64::MAX);
+    // Of a chip's many pins those count that move.
+    let recorded = capture.simulated.is_none();
+    let channels = capture.channels.iter().filter(|c| recorded || !c.edges.is_empty());
     CaptureSummary {
         file,
-        format: format.name().to_owned(),
+        format: format.to_owned(),
         resolution_ps: resolution,
         resolution_inferred: capture.resolution_inferred,
         start_ps: capture.at_ps(0),
         duration_ps: capture.ps(capture.end),
-        channels: capture.channels.iter().map(|c| c.name.clone()).collect(),
+        channels: channels.map(|c| c.name.clone()).collect(),
+        simulated: capture.simulated.as_ref().map(|simulated| {
+            let (soonest, latest) = simulated.bounds(capture.end);
+            let [low, likely, high] = [soonest, capture.end, latest].map(|t| capture.ps(t));
+            let board = simulated.board.clone();
+            SimulatedCapture { board, duration_ps: Bounds { low, likely, high } }
+        }),
     }
 }
 
@@ -24,29 +36,22 @@ pub fn summary(capture: &Capture, file: String, format: Format) -> CaptureSummar
 /// When there is no such channel.
 pub fn statistics(capture: &Capture, channel: usize, histogram: Option<u64>) -> PinStatistics {
     let channel = &capture.channels[channel];
-    let mut walk = Walk::default();
-    let mut before = (0, channel.initial);
-    for edge in &channel.edges {
-        walk.stretch(before, edge.at());
-        walk.edge(before.1, edge);
-        before = (edge.at(), edge.level());
-    }
-    walk.stretch(before, capture.end);
-    let distribution = |ticks: Vec<u64>| {
-        let ps = ticks.iter().map(|t| capture.ps(*t)).collect();
-        match histogram {
-            Some(step) => Distribution::with_histogram(ps, step),
-            None => Distribution::of(ps),
-        }
+    let walk = Walk::along(channel, capture.end, |at| at);
+    // The models' slack never falls, so the soonest and the latest time lines have the shortest and longest widths.
+    let modelled = capture.simulated.is_some();
+    let bound = |of: fn((u64, u64)) -> u64| {
+        modelled.then(|| Walk::along(channel, capture.end, |at| of(capture.bounds(at))))
     };
-    let cycles = walk.periods.windows(2).map(|p| p[0].0.abs_diff(p[1].0)).collect();
-    let period = distribution(walk.periods.iter().map(|p| p.0).collect());
-    let jitter = distribution(cycles).and_then(|cycle_to_cycle_ps| {
-        Some(Jitter { period_ps: period.as_ref()?.deviation, cycle_to_cycle_ps })
-    });
-    let duty = walk.periods.iter().filter_map(|(period, high)| {
-        let ppm = u128::from((*high)?) * 1_000_000 / u128::from(*period);
-        u64::try_from(ppm).ok()
+    let bounds = bound(|b| b.0).zip(bound(|b| b.1));
+    let distribution = |of: fn(&Walk) -> Vec<u64>| {
+        let ps = |walk: &Walk| of(walk).into_iter().map(|t| capture.ps(t)).collect::<Vec<_>>();
+        let bounds = bounds.as_ref().map(|(low, high)| (ps(low), ps(high)));
+        distribution(ps(&walk), bounds, histogram)
+    };
+    let period = distribution(|walk| walk.periods.iter().map(|p| p.0).collect());
+    let jitter = cycle_to_cycle(capture, &walk, bounds.as_ref(), histogram).and_then(|cycle| {
+        let period = period.as_ref()?;
+        Some(Jitter { period_ps: period.deviation, cycle_to_cycle_ps: cycle })
     });
     PinStatistics {
         pin: channel.name.clone(),
@@ -56,12 +61,74 @@ pub fn statistics(capture: &Capture, channel: usize, histogram: Option<u64>) -> 
         unknown: walk.unknown,
         high_total_ps: capture.ps(walk.high_total),
         low_total_ps: capture.ps(walk.low_total),
-        duty_ppm: Distribution::of(duty.collect()),
-        high_ps: distribution(walk.high),
-        low_ps: distribution(walk.low),
+        duty_ppm: duty(&walk, bounds.as_ref()),
+        high_ps: distribution(|walk| walk.high.clone()),
+        low_ps: distribution(|walk| walk.low.clone()),
         period_ps: period,
         jitter,
     }
+}
+
+/// Values with what they are at least and at most, if that is known.
+fn distribution(
+    values: Vec<u64>,
+    bounds: Option<(Vec<u64>, Vec<u64>)>,
+    histogram: Option<u64>,
+) -> Option<Distribution> {
+    let Some((low, high)) = bounds else {
+        return match histogram {
+            Some(step) => Distribution::with_histogram(values, step),
+            None => Distribution::of(values),
+        };
+    };
+    let bounds: Vec<_> = low.into_iter().zip(high).collect();
+    let distribution = distribution(values.clone(), None, histogram)?;
+    Some(distribution.bounded(&values, &bounds))
+}
+
+/// By how much each period differs from the one before.
+fn cycle_to_cycle(
+    capture: &Capture,
+    walk: &Walk,
+    bounds: Option<&(Walk, Walk)>,
+    histogram: Option<u64>,
+) -> Option<Distribution> {
+    let apart = |periods: &[(u64, Option<u64>)]| capture.ps(periods[0].0.abs_diff(periods[1].0));
+    let values = walk.periods.windows(2).map(apart).collect();
+    let bounds = bounds.map(|(low, high)| {
+        let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
+        // Two periods between bounds are apart by no less than the gap between the bounds, and no more than their ends.
+        let least = pairs().map(|(low, high)| {
+            let gaps = [low[0].0.saturating_sub(high[1].0), low[1].0.saturating_sub(high[0].0)];
+            capture.ps(gaps[0].max(gaps[1]))
+        });
+        let most = pairs().map(|(low, high)| {
+            let ends = [high[0].0.saturating_sub(low[1].0), high[1].0.saturating_sub(low[0].0)];
+            capture.ps(ends[0].max(ends[1]))
+        });
+        (least.collect(), most.collect())
+    });
+    distribution(values, bounds, histogram)
+}
+
+/// The high part of each period, in millionths.
+fn duty(walk: &Walk, bounds: Option<&(Walk, Walk)>) -> Option<Distribution> {
+    let ppm = |high: u64, low: u64| {
+        let ppm = u128::from(high) * 1_000_000 / (u128::from(high) + u128::from(low)).max(1);
+        u64::try_from(ppm).unwrap_or(u64::MAX)
+    };
+    let parts = |walk: &Walk| {
+        let parts = walk
+            .periods
+            .iter()
+            .filter_map(|(all, high)| Some(((*high)?, all.saturating_sub((*high)?))));
+        parts.collect::<Vec<_>>()
+    };
+    let bounds = bounds.map(|(low, high)| {
+        let pairs = parts(low).into_iter().zip(parts(high));
+        pairs.map(|(least, most)| (ppm(least.0, most.1), ppm(most.0, least.1))).unzip()
+    });
+    distribution(parts(walk).into_iter().map(|(h, l)| ppm(h, l)).collect(), bounds, None)
 }
 
 fn level(level: Level) -> PinLevel {
@@ -89,6 +156,20 @@ struct Walk {
 }
 
 impl Walk {
+    /// Along a channel up to `end`, on a time line that `time` makes of the capture's.
+    fn along(channel: &Channel, end: u64, time: impl Fn(u64) -> u64) -> Walk {
+        let mut walk = Walk::default();
+        let mut before = (0, channel.initial);
+        for edge in &channel.edges {
+            let at = time(edge.at());
+            walk.stretch(before, at);
+            walk.edge(before.1, at, edge.level());
+            before = (at, edge.level());
+        }
+        walk.stretch(before, time(end));
+        walk
+    }
+
     fn stretch(&mut self, (from, level): (u64, Level), to: u64) {
         match level {
             Level::High => self.high_total += to.saturating_sub(from),
@@ -97,20 +178,20 @@ impl Walk {
         }
     }
 
-    fn edge(&mut self, before: Level, edge: &Edge) {
-        let at = edge.at();
-        match (before, edge.level()) {
+    fn edge(&mut self, before: Level, at: u64, level: Level) {
+        match (before, level) {
             (Level::Low, Level::High) => {
                 self.rising += 1;
-                self.low.extend(self.last_fall.map(|fall| at - fall));
+                self.low.extend(self.last_fall.map(|fall| at.saturating_sub(fall)));
                 if let Some(rise) = self.last_rise {
-                    self.periods.push((at - rise, self.last_fall.map(|fall| fall - rise)));
+                    let high = self.last_fall.map(|fall| fall.saturating_sub(rise));
+                    self.periods.push((at.saturating_sub(rise), high));
                 }
                 (self.last_rise, self.last_fall) = (Some(at), None);
             }
             (Level::High, Level::Low) => {
                 self.falling += 1;
-                self.high.extend(self.last_rise.map(|rise| at - rise));
+                self.high.extend(self.last_rise.map(|rise| at.saturating_sub(rise)));
                 self.last_fall = Some(at);
             }
             (_, Level::Unknown) => {
@@ -191,6 +272,7 @@ pub fn interval(
     let mut ends = to.times(capture).peekable();
     let mut starts = from.times(capture).peekable();
     let (mut times, mut unanswered) = (Vec::new(), 0);
+    let (mut least, mut most) = (Vec::new(), Vec::new());
     let same = from.channel == to.channel;
     while let Some(start) = starts.next() {
         while ends.next_if(|end| *end < start || same && *end == start).is_some() {}
@@ -198,21 +280,24 @@ pub fn interval(
         let in_time =
             |end: &u64| starts.peek().is_none_or(|next| end < next || same && end == next);
         match ends.peek().copied().filter(in_time) {
-            Some(end) => times.push(capture.ps(end - start)),
+            Some(end) => {
+                let (from, to) = (capture.bounds(start), capture.bounds(end));
+                times.push(capture.ps(end - start));
+                least.push(capture.ps(to.0.saturating_sub(from.0)));
+                most.push(capture.ps(to.1.saturating_sub(from.1)));
+            }
             None => unanswered += 1,
         }
     }
-    let times_ps = match histogram {
-        Some(step) => Distribution::with_histogram(times, step),
-        None => Distribution::of(times),
-    };
+    let bounds = capture.simulated.is_some().then_some((least, most));
+    let times_ps = distribution(times, bounds, histogram);
     PinInterval { from: from.name(capture), to: to.name(capture), times_ps, unanswered }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{Channel, Tick};
+    use crate::capture::{Edge, Recording, Tick};
 
     /// A microsecond to the tick; levels as they change, `x` for unknown.
     fn capture(lines: &[(char, &[(u64, char)])], end: u64) -> Capture {
@@ -233,6 +318,7 @@ mod tests {
             end,
             channels: lines.iter().map(channel).collect(),
             notes: Vec::new(),
+            simulated: None,
         }
     }
 
@@ -256,6 +342,27 @@ mod tests {
         let jitter = pin.jitter.unwrap();
         assert_eq!((jitter.period_ps, jitter.cycle_to_cycle_ps.max), (1_414_213, 2 * US));
         assert_eq!((pin.high_total_ps, pin.low_total_ps), (19 * US, 31 * US));
+    }
+
+    #[test]
+    fn what_models_do_not_know_bounds_each_figure() {
+        let mut recording = Recording::new("board", 0, &[("pin".to_owned(), false)], 100);
+        // Slack grows in the first pulse by 1 and 3 us, in the first low by 0 and 1, then no more.
+        let slack = [(2, 2), (3, 5), (3, 6), (3, 6), (3, 6)];
+        for ((n, at), slack) in [10, 20, 40, 50, 70].into_iter().enumerate().zip(slack) {
+            assert!(recording.edge(0, n % 2 == 0, at * US, (slack.0 * US, slack.1 * US)));
+        }
+        let pin = statistics(&recording.finish(80 * US, &[(0, 8_000_000)]), 0, None);
+        let high = pin.high_ps.unwrap();
+        let bounds = high.bounds.unwrap();
+        assert_eq!((bounds.min.low, high.min, bounds.max.high), (9 * US, 10 * US, 13 * US));
+        assert_eq!((bounds.mean.low, bounds.mean.high), (9_500_000, 11_500_000));
+        let period = pin.period_ps.unwrap();
+        assert_eq!((period.min, period.bounds.unwrap().max.high), (30 * US, 34 * US));
+        let (duty, jitter) = (pin.duty_ppm.unwrap(), pin.jitter.unwrap());
+        assert_eq!((duty.min, duty.bounds.unwrap().max.high), (333_333, 13_000_000 / 33));
+        let bounds = jitter.cycle_to_cycle_ps.bounds.unwrap();
+        assert_eq!((bounds.max.low, bounds.max.high), (0, 4 * US));
     }
 
     #[test]

@@ -261,6 +261,7 @@ fn captures() -> impl Strategy<Value = Capture> {
                 end: 3000,
                 channels: lines.into_iter().enumerate().map(channel).collect(),
                 notes: Vec::new(),
+                simulated: None,
             }
         })
 }

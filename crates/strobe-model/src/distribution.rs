@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Bounds;
+
 /// Bins of a histogram.
 const BINS: u64 = 20;
 
@@ -28,9 +30,32 @@ pub struct Distribution {
     pub max: u64,
     /// Sample standard deviation.
     pub deviation: u64,
+    /// How far the figures can be trusted, where the values come from a model: without it they are as they were seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Box<DistributionBounds>>,
     /// Where the values lie, if it was asked for; bins without values are there too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bin>,
+}
+
+/// Figures of modelled values with their bounds; the likely figures are those of the [`Distribution`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DistributionBounds {
+    /// Of the smallest value.
+    pub min: Bounds,
+    /// Of the mean.
+    pub mean: Bounds,
+    /// Of the median.
+    pub p50: Bounds,
+    /// Of the value that no less than 90 % reach.
+    pub p90: Bounds,
+    /// Of the value that no less than 99 % reach.
+    pub p99: Bounds,
+    /// Of the largest value.
+    pub max: Bounds,
+    /// Of the sample standard deviation.
+    pub deviation: Bounds,
 }
 
 /// A part of a histogram.
@@ -60,6 +85,46 @@ impl Distribution {
         Some(distribution)
     }
 
+    /// The same figures with the bounds that follow from those of each value, given in the order of the values as
+    /// (at least, at most). Nothing is bounded where every value is exact.
+    #[must_use]
+    pub fn bounded(mut self, values: &[u64], bounds: &[(u64, u64)]) -> Distribution {
+        let exact = values.iter().zip(bounds).all(|(v, b)| (*v, *v) == *b);
+        let low = Distribution::of(bounds.iter().map(|b| b.0).collect());
+        let high = Distribution::of(bounds.iter().map(|b| b.1).collect());
+        let (false, Some(low), Some(high)) = (exact, low, high) else { return self };
+        let between = |figure: fn(&Distribution) -> u64| Bounds {
+            low: figure(&low).min(figure(&self)),
+            likely: figure(&self),
+            high: figure(&high).max(figure(&self)),
+        };
+        // Errors e of the values change the deviation by no more than their own, which is at most half their range.
+        let errors = || {
+            let each = values.iter().zip(bounds);
+            each.map(|(v, b)| (i128::from(b.0) - i128::from(*v), i128::from(b.1) - i128::from(*v)))
+        };
+        let least = errors().map(|e| e.0).min().unwrap_or(0);
+        let most = errors().map(|e| e.1).max().unwrap_or(0);
+        let n = values.len() as f64;
+        let half = (most - least) as f64 / 2.0 * (n / (n - 1.0).max(1.0)).sqrt();
+        let half = if values.len() > 1 { half.ceil() as u64 } else { 0 };
+        let deviation = Bounds {
+            low: self.deviation.saturating_sub(half),
+            likely: self.deviation,
+            high: self.deviation.saturating_add(half),
+        };
+        self.bounds = Some(Box::new(DistributionBounds {
+            min: between(|d| d.min),
+            mean: between(|d| d.mean),
+            p50: between(|d| d.p50),
+            p90: between(|d| d.p90),
+            p99: between(|d| d.p99),
+            max: between(|d| d.max),
+            deviation,
+        }));
+        self
+    }
+
     fn of_sorted(sorted: &[u64]) -> Option<Distribution> {
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let n = sorted.len() as u128;
@@ -76,6 +141,7 @@ impl Distribution {
             p99: rank(99),
             max,
             deviation: deviation(sorted, mean),
+            bounds: None,
             histogram: Vec::new(),
         })
     }
@@ -129,6 +195,21 @@ mod tests {
         let one = Distribution::of(vec![7]).unwrap();
         assert_eq!((one.count, one.p50, one.deviation), (1, 7, 0));
         assert_eq!(Distribution::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn bounds_of_the_values_bound_the_figures() {
+        let values = vec![10, 20, 30];
+        let bounds = [(8, 11), (20, 20), (29, 36)];
+        let d = Distribution::of(values.clone()).unwrap().bounded(&values, &bounds);
+        let b = d.bounds.unwrap();
+        assert_eq!((b.min.low, b.min.high), (8, 11));
+        assert_eq!((b.mean.low, b.mean.likely, b.mean.high), (19, 20, 22));
+        assert_eq!((b.max.low, b.max.high), (29, 36));
+        // 8, 20, 36 deviate by 14.04, 11, 20, 29 by 9.
+        assert!(b.deviation.low <= 9 && b.deviation.high >= 14, "{:?}", b.deviation);
+        let exact = [(10, 10), (20, 20), (30, 30)];
+        assert_eq!(Distribution::of(values.clone()).unwrap().bounded(&values, &exact).bounds, None);
     }
 
     #[test]

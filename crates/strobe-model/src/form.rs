@@ -54,6 +54,7 @@ schema!(record_schema, "strobe-record", crate::SCHEMA);
 schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
 schema!(pins_schema, "strobe-pins", crate::PINS_SCHEMA);
 schema!(bus_schema, "strobe-bus", crate::BUS_SCHEMA);
+schema!(against_schema, "strobe-against", crate::against::AGAINST_SCHEMA);
 
 /// How addresses and schema versions look, for the JSON Schemas.
 #[cfg(feature = "schema")]
@@ -72,6 +73,8 @@ mod shape {
     pub(crate) struct PinsSchema;
     /// The version of what a bus carried.
     pub(crate) struct BusSchema;
+    /// The version of two recordings side by side.
+    pub(crate) struct AgainstSchema;
 
     macro_rules! shape {
         ($type:ident, $schema:expr) => {
@@ -96,8 +99,12 @@ mod shape {
         json_schema!({ "const": format!("strobe-cycles/{}", crate::CYCLES_SCHEMA) })
     );
     shape!(PinsSchema, json_schema!({ "const": format!("strobe-pins/{}", crate::PINS_SCHEMA) }));
+    shape!(
+        AgainstSchema,
+        json_schema!({ "const": format!("strobe-against/{}", crate::against::AGAINST_SCHEMA) })
+    );
     shape!(BusSchema, json_schema!({ "const": format!("strobe-bus/{}", crate::BUS_SCHEMA) }));
 }
 
 #[cfg(feature = "schema")]
-pub(crate) use shape::{Address, BusSchema, CyclesSchema, PinsSchema, RecordSchema};
+pub(crate) use shape::{Address, AgainstSchema, BusSchema, CyclesSchema, PinsSchema, RecordSchema};

@@ -3,6 +3,7 @@
 //! Every instrument (simulated board, trace pin, capture file) ends in a [`Record`], and every view,
 //! export and comparison starts from one. The types here know no file, probe, clock or terminal.
 
+pub mod against;
 mod balance;
 mod bounds;
 mod bus;
@@ -23,7 +24,7 @@ pub use bounds::Bounds;
 pub use bus::*;
 pub use cause::{Cause, CauseCycles};
 pub use cycles::*;
-pub use distribution::{Bin, Distribution};
+pub use distribution::{Bin, Distribution, DistributionBounds};
 pub use pins::*;
 pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, Share, TreeNode};
 pub use record::*;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Distribution;
+use crate::{Bounds, Distribution};
 
 /// Version of the report's JSON form, written as `strobe-pins/1`.
 pub const PINS_SCHEMA: u32 = 1;
@@ -36,7 +36,8 @@ pub struct CaptureSummary {
     pub file: String,
     /// Its format, as `sigrok session`.
     pub format: String,
-    /// The period of the clock that took it: a time between two edges is known to plus or minus this much.
+    /// The period of the clock that took it: a time between two edges is known to plus or minus this much, where the
+    /// recording is not simulated.
     pub resolution_ps: u64,
     /// Whether the resolution was worked out from the edges, because the file does not say.
     pub resolution_inferred: bool,
@@ -44,8 +45,22 @@ pub struct CaptureSummary {
     pub start_ps: i64,
     /// How long it is.
     pub duration_ps: u64,
-    /// Its pins.
+    /// Its pins; of a simulated board's those that moved.
     pub channels: Vec<String>,
+    /// Where it is none that an instrument took, but what a simulated board did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedCapture>,
+}
+
+/// What a recording of simulated pins has beside one of real pins. Its edges are exact to the cycle but for the bounds of the
+/// models; the resolution is then a cycle of the core's clock, at its fastest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SimulatedCapture {
+    /// The board.
+    pub board: String,
+    /// How long the recording may be by the models' bounds.
+    pub duration_ps: Bounds,
 }
 
 /// A pin's level.

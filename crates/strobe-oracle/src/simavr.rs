@@ -1,7 +1,8 @@
-//! simavr's view of an AVR program: the state after each instruction, from a process of its own.
+//! simavr's view of an AVR program: the state after each instruction, or what is to be seen from outside, from a process of its
+//! own.
 //!
-//! The process is a small C program that lies beside this file. It is compiled with the host's `cc` against simavr's
-//! library (Debian: libsimavr-dev) when it is first wanted.
+//! The processes are small C programs that lie beside this file. They are compiled with the host's `cc` against simavr's
+//! library (Debian: libsimavr-dev) when they are first wanted.
 
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,8 +11,9 @@ use std::sync::OnceLock;
 
 use tempfile::{NamedTempFile, TempDir};
 
-/// The program's source.
-const SOURCE: &str = include_str!("simavr/trace.c");
+/// The programs' sources.
+const TRACE: &str = include_str!("simavr/trace.c");
+const WATCH: &str = include_str!("simavr/watch.c");
 /// What stands for a program counter at the end.
 const END: u32 = u32::MAX;
 
@@ -71,7 +73,7 @@ impl Simavr {
         steps: u64,
         watched: &[u16],
     ) -> Result<Self, SimavrError> {
-        let program = program()?;
+        let program = &programs()?.trace;
         let mut file = NamedTempFile::new()?;
         file.write_all(image)?;
         let mut command = Command::new(program);
@@ -129,26 +131,117 @@ impl Drop for Simavr {
     }
 }
 
-/// The compiled program, made once for each process that asks.
-fn program() -> Result<&'static Path, SimavrError> {
-    static BUILT: OnceLock<Result<(TempDir, PathBuf), String>> = OnceLock::new();
+/// What a program does that can be seen from outside, as simavr has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A pin changes.
+    Edge {
+        /// The port's letter.
+        port: char,
+        /// The pin's number in it.
+        bit: u8,
+        /// Its level from then on.
+        level: bool,
+    },
+    /// A byte goes out at USART 0.
+    Uart(u8),
+    /// A byte goes out at SPI.
+    Spi(u8),
+}
+
+/// Runs a flash image in simavr's own loop for so many cycles, on a part that simavr knows by name. Returns what was seen
+/// and at which cycle, in order of time.
+///
+/// # Errors
+/// When simavr is not there or does not run to the end.
+pub fn watch(
+    mcu: &str,
+    image: &[u8],
+    hz: u32,
+    cycles: u64,
+) -> Result<Vec<(u64, Seen)>, SimavrError> {
+    let mut file = NamedTempFile::new()?;
+    file.write_all(image)?;
+    let output = watch_command(mcu, file.path(), hz, cycles, true)?.output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut seen = Vec::new();
+    for line in text.lines() {
+        match parse(line) {
+            Some(event) => seen.push(event),
+            None if line.starts_with("end ") => return Ok(seen),
+            None => break,
+        }
+    }
+    Err(SimavrError::Cut { steps: seen.len() as u64 })
+}
+
+/// The command that does so, to be timed; without `hooks` it runs and does nothing else.
+///
+/// # Errors
+/// When the program cannot be compiled.
+pub fn watch_command(
+    mcu: &str,
+    image: &Path,
+    hz: u32,
+    cycles: u64,
+    hooks: bool,
+) -> Result<Command, SimavrError> {
+    let mut command = Command::new(&programs()?.watch);
+    command.arg(mcu).arg(image).arg(hz.to_string()).arg(cycles.to_string());
+    command.arg(if hooks { "edges" } else { "plain" });
+    Ok(command)
+}
+
+fn parse(line: &str) -> Option<(u64, Seen)> {
+    let mut words = line.split(' ');
+    let (what, cycle) = (words.next()?, words.next()?.parse().ok()?);
+    let mut number = || words.next()?.parse::<u8>().ok();
+    let seen = match what {
+        "uart" => Seen::Uart(number()?),
+        "spi" => Seen::Spi(number()?),
+        "edge" => {
+            let port = words.next()?.chars().next()?;
+            let bit = words.next()?.parse().ok()?;
+            Seen::Edge { port, bit, level: words.next()? == "1" }
+        }
+        _ => return None,
+    };
+    Some((cycle, seen))
+}
+
+/// The compiled programs.
+struct Programs {
+    trace: PathBuf,
+    watch: PathBuf,
+    _directory: TempDir,
+}
+
+/// Made once for each process that asks.
+fn programs() -> Result<&'static Programs, SimavrError> {
+    static BUILT: OnceLock<Result<Programs, String>> = OnceLock::new();
     match BUILT.get_or_init(build) {
-        Ok((_, path)) => Ok(path),
+        Ok(programs) => Ok(programs),
         Err(error) => Err(SimavrError::Build(error.clone())),
     }
 }
 
-fn build() -> Result<(TempDir, PathBuf), String> {
-    let text = |error: std::io::Error| error.to_string();
-    let directory = tempfile::tempdir().map_err(text)?;
-    let (source, program) = (directory.path().join("trace.c"), directory.path().join("trace"));
-    std::fs::write(&source, SOURCE).map_err(text)?;
+fn build() -> Result<Programs, String> {
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (trace, watch) = (directory.path().join("trace"), directory.path().join("watch"));
+    compile(TRACE, &trace)?;
+    compile(WATCH, &watch)?;
+    Ok(Programs { trace, watch, _directory: directory })
+}
+
+fn compile(text: &str, program: &Path) -> Result<(), String> {
+    let source = program.with_extension("c");
+    std::fs::write(&source, text).map_err(|error| error.to_string())?;
     let mut command = Command::new("cc");
     command.args(["-O2", "-std=gnu11", "-I/usr/include/simavr", "-o"]);
-    command.arg(&program).arg(&source).arg("-lsimavr");
-    let output = command.output().map_err(text)?;
+    command.arg(program).arg(&source).arg("-lsimavr");
+    let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() {
-        Ok((directory, program))
+        Ok(())
     } else {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }

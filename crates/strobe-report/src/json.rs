@@ -1,4 +1,4 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`,
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`,
 //! `strobe-rig/1` and `strobe-pictures/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`: flat
@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use strobe_model::against::Against;
 use strobe_model::{
     Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, Record, Who,
 };
@@ -149,6 +150,11 @@ pub fn cycles(report: &CyclesReport, form: Form) -> String {
 
 /// What pins did as JSON, with a newline at its end.
 pub fn pins(report: &PinsReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// Two recordings of pins side by side.
+pub fn against(report: &Against, form: Form) -> String {
     text(report, form)
 }
 

@@ -1,5 +1,6 @@
 //! Records built by hand, one for each way a report can go. For tests only.
 
+use strobe_model::against::{self, AGAINST_SCHEMA, Against};
 use strobe_model::*;
 
 use Cause::*;
@@ -755,6 +756,7 @@ fn capture() -> CaptureSummary {
         start_ps: -1_000_000,
         duration_ps: 2_500_000_000,
         channels: vec!["LED".into(), "RX".into()],
+        simulated: None,
     }
 }
 
@@ -806,6 +808,37 @@ pub(crate) fn pins() -> PinsReport {
     }
 }
 
+/// The same pins on a simulated board, whose models leave some doubt.
+pub(crate) fn simulated_pins() -> PinsReport {
+    let mut report = pins();
+    report.capture.file = "firmware.elf".into();
+    report.capture.format = "simulated on a-board".into();
+    let duration_ps = Bounds { low: 2_400_000_000, likely: 2_500_000_000, high: 2_650_000_000 };
+    report.capture.simulated = Some(SimulatedCapture { board: "a-board".into(), duration_ps });
+    let widths = [45_000_000, 45_020_000];
+    let bounds = [(44_000_000, 47_000_000), (44_000_000, 47_000_000)];
+    let led = &mut report.pins[0];
+    led.high_ps = Distribution::of(widths.into()).map(|d| d.bounded(&widths, &bounds));
+    led.low_ps = Distribution::of(vec![600_000]);
+    report
+}
+
+/// Both side by side.
+pub(crate) fn against() -> Against {
+    let (a, b) = (simulated_pins(), pins());
+    Against {
+        schema: AGAINST_SCHEMA,
+        pairs: vec![
+            against::pins((&a.capture, &a.pins[0]), (&b.capture, &b.pins[0]), 100),
+            against::intervals((&a.capture, &a.intervals[0]), (&b.capture, &b.intervals[0]), 100),
+        ],
+        a: a.capture,
+        b: b.capture,
+        clock_tolerance_ppm: 100,
+        notes: Vec::new(),
+    }
+}
+
 fn bus(protocol: &str, lane: &str, words: Vec<BusWord>) -> BusReport {
     let summary = LaneSummary::of(&words, capture().duration_ps);
     BusReport {
@@ -818,6 +851,8 @@ fn bus(protocol: &str, lane: &str, words: Vec<BusWord>) -> BusReport {
         transfer_gaps_ps: None,
         clock_low_ps: None,
         stretched: None,
+        unit: None,
+        core: None,
         fault_counts: Default::default(),
         faults: Vec::new(),
         notes: Vec::new(),

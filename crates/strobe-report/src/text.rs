@@ -3,6 +3,7 @@
 //! Each section starts with an empty line and a heading, except the first. [`report`] puts the usual ones
 //! together.
 
+mod against;
 mod annotate;
 mod bus;
 mod capture;
@@ -27,6 +28,7 @@ use std::io::{self, Write};
 
 use strobe_model::{By, Record};
 
+pub use against::against;
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
 pub use bus::{BusShow, bus};
 pub use closing::closing;

@@ -63,6 +63,7 @@ impl BoardError {
 const BUILTIN: &[(&str, &str)] = &[
     ("arduino-mega", include_str!("../../../boards/arduino-mega.toml")),
     ("arduino-uno", include_str!("../../../boards/arduino-uno.toml")),
+    ("atmega16u2", include_str!("../../../boards/atmega16u2.toml")),
     ("attiny85", include_str!("../../../boards/attiny85.toml")),
     ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
     ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),

@@ -106,7 +106,14 @@ impl Clocks {
         }
     }
 
-    fn picoseconds_at(&self, cycle: u64) -> u128 {
+    /// The core clock at a cycle, in hertz.
+    pub fn hz_at(&self, cycle: u64) -> u32 {
+        let at = self.history.partition_point(|change| change.cycle <= cycle);
+        self.history[at.saturating_sub(1)].hz
+    }
+
+    /// Simulated time at a cycle, in picoseconds since reset (rounded down).
+    pub fn picoseconds_at(&self, cycle: u64) -> u128 {
         // The first change is at cycle 0, so there is always one at or before `cycle`.
         let at = self.history.partition_point(|change| change.cycle <= cycle) - 1;
         let ClockChange { cycle: since, hz } = self.history[at];

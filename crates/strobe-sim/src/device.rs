@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use self::analog::Analog;
 use self::ethernet::Backend;
 use self::part::{Edge, Picture, Shown};
 use crate::bus::{Bus, Slave};
@@ -13,6 +14,7 @@ use crate::flash::FlashCaches;
 use crate::memory::BusFault;
 use crate::signal::{SignalId, Signals};
 
+pub mod analog;
 pub mod arm;
 pub mod avr;
 mod counter;
@@ -149,6 +151,19 @@ pub trait Device: Send {
     /// The core goes to sleep or has woken up (AVR).
     fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
         let _ = (asleep, cx);
+    }
+
+    /// The fuses are programmed so before the run (AVR): low, high and extended byte. Returns what that means for the
+    /// device, in words.
+    fn fuses(&mut self, fuses: &[u8], cx: &mut Context) -> Option<String> {
+        let _ = (fuses, cx);
+        None
+    }
+
+    /// What comes in at an analog channel from now on; returns whether the device has it.
+    fn analog(&mut self, channel: usize, input: &Analog, cx: &mut Context) -> bool {
+        let _ = (channel, input, cx);
+        false
     }
 
     /// The core has executed WDR (AVR).

@@ -211,6 +211,10 @@ pub trait Observer {
     fn frame(&mut self, frame: &SerialFrame) {
         let _ = frame;
     }
+    /// The core slept, or went round an idle loop, from one cycle to another; long sleeps come in pieces.
+    fn slept(&mut self, from: u64, to: u64) {
+        let _ = (from, to);
+    }
 }
 
 /// Sees nothing and costs nothing.
@@ -282,5 +286,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn frame(&mut self, frame: &SerialFrame) {
         self.0.frame(frame);
         self.1.frame(frame);
+    }
+    fn slept(&mut self, from: u64, to: u64) {
+        self.0.slept(from, to);
+        self.1.slept(from, to);
     }
 }

@@ -2,9 +2,11 @@
 
 mod advice;
 mod drive;
+mod fuses;
 mod names;
 mod overflow;
 mod record;
+mod recording;
 pub mod rig;
 mod rtos;
 mod scheduling;
@@ -22,6 +24,7 @@ use strobe_symbols::{Firmware, Machine};
 
 use crate::cycles::FlashState;
 
+pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
@@ -60,6 +63,10 @@ pub trait Host {
     /// waits here until as much time has really passed.
     fn keep_pace(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
+    }
+    /// Who is told of pins, where [`Settings::record_pins`] asks for it.
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        None
     }
     /// Called now and then with the cycles simulated so far.
     fn progress(&mut self, cycles: u64) {
@@ -166,6 +173,22 @@ pub enum Error {
     /// The wires of a rig.
     #[error("{0}")]
     Wires(String),
+    /// An analog channel that the settings name.
+    #[error(
+        "board {board} has no analog channel {channel}; a converter's channels are ADC0, ADC1 and so on"
+    )]
+    Analog {
+        /// As given.
+        channel: String,
+        /// Board name.
+        board: String,
+    },
+    /// Fuses for a board that has none.
+    #[error("board {board} has no fuses: only AVRs have")]
+    Fuses {
+        /// Board name.
+        board: String,
+    },
     /// The operating system that the settings name.
     #[error("{0}")]
     Rtos(String),
@@ -222,6 +245,20 @@ fn ready(firmware: &Firmware, board: &Board, settings: &Settings) -> Result<Bus,
         };
         let inserted = bus.insert(id, medium.clone());
         inserted.map_err(|problem| Error::Medium { part: part.clone(), problem })?;
+    }
+    for (channel, input) in &settings.analog {
+        if !bus.set_analog(channel, input) {
+            let (channel, board) = (channel.clone(), board.name().to_owned());
+            return Err(Error::Analog { channel, board });
+        }
+    }
+    if !settings.fuses.is_empty() {
+        if board.avr_core().is_none() {
+            return Err(Error::Fuses { board: board.name().to_owned() });
+        }
+        fuses::program(&settings.fuses, "given", &mut bus);
+    } else if let Some(own) = fuses::of(firmware) {
+        fuses::program(own, "of the firmware", &mut bus);
     }
     Ok(bus)
 }
@@ -288,21 +325,12 @@ fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
     })
 }
 
-/// Where avr-gcc's ELF files have fuses, with lock bits and signature above.
-const PROGRAMMERS: u32 = 0x82_0000;
-
 /// Puts the firmware into memory; the error is the first address without any, and the bytes of its segment.
 fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
     let segments = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
     for segment in segments {
         let data = segment.data();
-        // What avr-gcc's ELF files hold for the programmer: fuses, lock bits, signature.
-        let address = segment.load_address.0;
-        if firmware.machine() == Machine::Avr && address >= PROGRAMMERS {
-            bus.warnings.add(format!(
-                "{} bytes at {address:#x} (fuses, lock bits or signature) were ignored: the board file says what the fuses choose",
-                data.len()
-            ));
+        if fuses::is_for_programmer(firmware, segment) {
             continue;
         }
         bus.load(segment.load_address.0, data).map_err(|fault| (fault.address, data.len()))?;

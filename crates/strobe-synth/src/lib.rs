@@ -10,6 +10,7 @@
 //! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
 //! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of them.
 //! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
+//! - [`CubeFrame`] is what an LED cube shows, [`card_image`] a memory card with a file on it.
 //! - [`UartWave`], [`SpiWave`] and [`I2cWave`] send bytes over lines, with faults on request.
 //!
 //! ```
@@ -21,6 +22,7 @@
 
 mod asm;
 mod avr;
+mod cube;
 mod elf;
 mod forms;
 mod insn;
@@ -33,6 +35,7 @@ mod wide;
 
 pub use asm::{Assembler, Label, Value};
 pub use avr::{AVR_FORMS, AvrForm, AvrPart, AvrSequence, Needs as AvrNeeds};
+pub use cube::{CardLayout, CubeFrame, PACKET_BYTES, SIDE, animation_file, card_image};
 pub use elf::{ElfBuilder, Section, Segment, Symbol};
 pub use forms::{FORMS, FORMS_V7M};
 pub use insn::{

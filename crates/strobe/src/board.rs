@@ -34,6 +34,12 @@ impl Which {
     pub fn named(board: Option<String>) -> Self {
         Which { board, ..Which::default() }
     }
+
+    /// Whether anything was said.
+    pub fn is_given(&self) -> bool {
+        let chip = self.svd.is_some() || !self.memory.is_empty() || self.clock.is_some();
+        self.board.is_some() || chip
+    }
 }
 
 /// A board and how it was chosen.

@@ -1,4 +1,4 @@
-//! `strobe bus`: bytes of a serial bus in a capture, with times and faults.
+//! `strobe bus`: bytes of a serial bus, in a capture or on a simulated board, with times and faults.
 
 mod sigrok;
 mod spec;
@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
+use strobe_model::BusUnit;
 use strobe_report::{json, text};
 
 use crate::output::{self, Format};
-use crate::{capture, input};
+use crate::recording;
 
 const EXAMPLES: &str = "\
 Decoders, channels and options, spelled as sigrok-cli spells them (shorter words in brackets):
@@ -29,16 +30,21 @@ Examples:
   strobe bus capture.sr -P spi:clk=SCK:mosi=SDA:cs=CS:dc=bit     a display on three wires
   strobe bus capture.csv -P i2c:scl=D0:sda=D1 --format json
   strobe bus capture.csv --sigrok onewire_link:owr=D2            anything that sigrok decodes
+  strobe bus firmware.elf --board stm32f070cb --until 20ms -P uart:rx=PA9
 
-Exit codes: 0 done, 64 wrong arguments, 65 unusable capture, 66 cannot be read, 74 cannot be written";
+Of firmware, how busy the core was meanwhile is told as well: awake is all the time in which it executes instructions,
+whatever for, waiting in a polling loop included; not awake is asleep, or in an empty loop that only an interrupt ends.
 
-/// Decode a serial bus in a capture: bytes with times, throughput, gaps, faults.
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
+simulations end with those of `strobe run`";
+
+/// Decode a serial bus in a capture or on a simulated board: bytes with times, throughput, gaps, faults.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("decoder").required(true)))]
 pub struct Args {
     #[command(flatten)]
-    source: capture::Source,
+    source: recording::Source,
     /// What to decode: uart, spi or i2c with its channels and options.
     #[arg(long, short = 'P', value_name = "DECODER:CHANNEL=PIN:...", group = "decoder")]
     protocol: Option<String>,
@@ -48,6 +54,9 @@ pub struct Args {
     /// Show what is wrong, and sums, but no bytes.
     #[arg(long, conflicts_with = "sigrok")]
     errors_only: bool,
+    /// Count what so many data words make together, as `pixel=2`.
+    #[arg(long, value_name = "NAME=WORDS", requires = "protocol", value_parser = unit)]
+    unit: Option<(String, u64)>,
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
@@ -59,18 +68,32 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+fn unit(text: &str) -> Result<(String, u64), String> {
+    let parsed = text.split_once('=').and_then(|(name, words)| {
+        let words = words.parse().ok().filter(|words| *words > 0)?;
+        (!name.is_empty()).then(|| (name.to_owned(), words))
+    });
+    parsed.ok_or_else(|| "a name and a number of data words, as pixel=2".to_owned())
+}
+
 /// Decodes and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (format, mut capture) = capture::open(&args.source)?;
+    let recording::Opened { file, format, mut capture, code } = recording::open(&args.source)?;
     if let Some(decoder) = &args.sigrok {
         let bytes = sigrok::decode(&capture, decoder, args.format)?;
         output::write(&bytes, args.output.as_deref())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
-    let summary = pins::summary(&capture, input::file_name(&args.source.capture), format);
+    let summary = pins::summary(&capture, file, &format);
     let notes = std::mem::take(&mut capture.notes);
     let mut report = decode(&capture, args.protocol.as_deref().unwrap_or_default(), summary)?;
     report.notes.splice(0..0, notes);
+    if let (Some((name, words)), Some(lane)) = (&args.unit, report.lanes.first()) {
+        report.unit = Some(BusUnit::of(name.clone(), *words, lane));
+    }
+    if args.errors_only {
+        report.lanes.iter_mut().for_each(|lane| lane.words.clear());
+    }
     let bytes = match args.format {
         Format::Json => json::bus(&report, json::Form::Pretty).into_bytes(),
         Format::Text => {
@@ -82,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     };
     output::write(&bytes, args.output.as_deref())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn decode(
@@ -101,7 +124,7 @@ fn decode(
             return Err(crate::exit::usage(text));
         }
     };
-    let mut report = decoded.report(&spec.decoder, summary);
+    let mut report = decoded.report(&spec.decoder, capture, summary);
     report.settings = settings;
     Ok(report)
 }

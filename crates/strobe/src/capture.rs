@@ -2,40 +2,34 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use strobe_decode::capture::{self, Capture, Error, Format, Options, Tick};
 
 use crate::exit;
 
-/// What the commands on captures have in common.
-#[derive(clap::Args)]
-pub struct Source {
-    /// The capture: a VCD file, a sigrok session (.sr) or a CSV file exported from Saleae's Logic.
-    pub capture: PathBuf,
-    /// The clock that took it, if the file does not say, as 24MHz.
-    #[arg(long, value_name = "HZ", value_parser = frequency)]
-    pub samplerate: Option<Tick>,
-    /// Stop reading at so many edges of all channels; each takes 8 bytes of memory.
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_edges)]
-    pub max_edges: usize,
-}
+/// Edges that are kept unless somebody asks for more.
+pub const MAX_EDGES: usize = 50_000_000;
 
-fn frequency(text: &str) -> Result<Tick, String> {
+/// A clock, as an argument.
+pub fn frequency(text: &str) -> Result<Tick, String> {
     let hz = capture::parse_frequency(text).and_then(Tick::from_hz);
     hz.ok_or_else(|| "a frequency is a number and a unit, as 24MHz, 500k, 1000000".to_owned())
 }
 
 /// Reads the capture.
-pub fn open(source: &Source) -> anyhow::Result<(Format, Capture)> {
-    let shown = source.capture.display();
+pub fn open(
+    path: &Path,
+    clock: Option<Tick>,
+    max_edges: usize,
+) -> anyhow::Result<(Format, Capture)> {
+    let shown = path.display();
     let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    let file = File::open(&source.capture).map_err(unreadable)?;
+    let file = File::open(path).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.is_dir() {
         return Err(exit::no_input(format!("{shown} is a directory; give a capture file")));
     }
-    let options =
-        Options { max_edges: source.max_edges, clock: source.samplerate, ..Options::default() };
+    let options = Options { max_edges, clock, ..Options::default() };
     let input = &mut BufReader::with_capacity(1 << 16, file);
     capture::read(input, &options).map_err(|error| match error {
         Error::Io(error) => unreadable(error),

@@ -97,7 +97,7 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
         pick("until", &args.until)?,
     );
     let firmware = input::firmware(path)?;
-    let choice = board::choose(&options.board, &firmware)?;
+    let choice = board::choose(&options.setup.board, &firmware)?;
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default())?;
     if done.record.totals.cycles.likely == 0 {
         return Err(exit::usage(format!(

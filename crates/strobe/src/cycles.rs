@@ -47,7 +47,7 @@ pub struct Args {
 /// Explains and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
-    let choice = board::choose(&args.simulation.board, &firmware)?;
+    let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     let function = input::function(&firmware, &args.function)?;
     let mut flash = FlashState {
         wait_states: args.wait_states.unwrap_or(0),

@@ -8,12 +8,12 @@ use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
-use strobe_source::simulated::Host;
+use strobe_source::simulated::{Host, Recorder};
 
 use crate::gallery::Gallery;
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
-pub struct Terminal {
+pub struct Terminal<'a> {
     bar: ProgressBar,
     started: Instant,
     quiet: bool,
@@ -22,9 +22,10 @@ pub struct Terminal {
     ports: Vec<HostPort>,
     plugs: Vec<HostPlug>,
     gallery: Option<Gallery>,
+    recorder: Option<&'a mut dyn Recorder>,
 }
 
-impl Terminal {
+impl<'a> Terminal<'a> {
     /// A host; `quiet` drops the firmware's output, except what goes to the ports.
     pub fn new(quiet: bool, ports: Vec<HostPort>, plugs: Vec<HostPlug>) -> Self {
         let bar = if io::stderr().is_terminal() {
@@ -37,7 +38,8 @@ impl Terminal {
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         let (started, shows_serial) = (Instant::now(), !quiet);
-        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery: None }
+        let (gallery, recorder) = (None, None);
+        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery, recorder }
     }
 
     /// The same for a chip whose serial lines may lead to other chips: they are not shown.
@@ -48,6 +50,11 @@ impl Terminal {
     /// The same, with pictures kept.
     pub fn with_gallery(self, gallery: Option<Gallery>) -> Self {
         Terminal { gallery, ..self }
+    }
+
+    /// The same, with what pins do told to a recorder.
+    pub fn with_recorder(self, recorder: Option<&'a mut dyn Recorder>) -> Self {
+        Terminal { recorder, ..self }
     }
 
     /// Takes the progress bar away before the report, delivers what ports still hold, and gives back the pictures.
@@ -65,7 +72,7 @@ impl Terminal {
     }
 }
 
-impl Host for Terminal {
+impl Host for Terminal<'_> {
     fn console(&mut self) -> Box<dyn Console> {
         Box::new(Streams { bar: self.bar.clone(), quiet: self.quiet })
     }
@@ -111,6 +118,14 @@ impl Host for Terminal {
     fn keep_pace(&mut self, nanoseconds: u64) {
         let ahead = Duration::from_nanos(nanoseconds).checked_sub(self.started.elapsed());
         std::thread::sleep(ahead.unwrap_or_default());
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        // Matched, not mapped: the reference's own lifetime has to shrink.
+        match &mut self.recorder {
+            Some(recorder) => Some(&mut **recorder),
+            None => None,
+        }
     }
 
     fn progress(&mut self, cycles: u64) {

@@ -1,5 +1,6 @@
 //! Reading firmware files.
 
+use std::io::Read;
 use std::path::Path;
 
 use strobe_symbols::{Detail, Firmware};
@@ -27,6 +28,22 @@ pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
     Firmware::parse(bytes).map_err(|e| exit::data(format!("{shown}: {e}")))
+}
+
+/// Whether a file looks like firmware, an ELF file or Intel HEX, by its first bytes.
+pub fn is_firmware(path: &Path) -> anyhow::Result<bool> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Err(exit::no_input(format!(
+            "{shown} is a directory; give a firmware or a capture"
+        )));
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(64).read_to_end(&mut head).map_err(unreadable)?;
+    let is_hex = matches!(head.trim_ascii_start(), [b':', digit, ..] if digit.is_ascii_hexdigit());
+    Ok(head.starts_with(b"\x7fELF") || is_hex)
 }
 
 /// Reads what is put into a part: the image of a memory card.

@@ -2,6 +2,7 @@
 //!
 //! One file per subcommand. Results go to standard output, everything else to standard error.
 
+mod analog;
 mod board;
 mod boards;
 mod bus;
@@ -16,6 +17,7 @@ mod host;
 mod input;
 mod output;
 mod pins;
+mod recording;
 mod rig;
 mod run;
 mod simulate;

@@ -1,4 +1,6 @@
-//! `strobe pins`: widths, periods and times between edges in a capture.
+//! `strobe pins`: widths, periods and times between edges, in a capture or on a simulated board.
+
+mod against;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,38 +11,54 @@ use strobe_model::{PINS_SCHEMA, PinsReport};
 use strobe_report::{json, text};
 
 use crate::output::{self, Format};
-use crate::{capture, exit, input};
+use crate::recording::{self, Opened};
+use crate::{capture, exit};
 
 const EXAMPLES: &str = "\
 Examples:
   strobe pins capture.sr
-  strobe pins capture.vcd --pin LED --histogram
+  strobe pins capture.vcd LED --histogram
   strobe pins capture.csv --from IRQ:rise --to ACK:fall
-  strobe pins capture.csv --export capture.sr
+  strobe pins firmware.elf --board stm32f070cb --until 20ms PB8 PA5
+  strobe pins firmware.elf --until finished --export simulated.sr
+  strobe pins firmware.elf --until 1s --against measured.sr --pair PB8=D0 --clock-tolerance 50ppm
 
-A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx.
+A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx. Simulated pins have
+the chip's names (PB8) and the board's own (LED); the pin `awake` is high while the core is neither asleep nor in an
+empty loop. Without any, all that move are measured.
 
-Exit codes: 0 done, 64 wrong arguments, 65 unusable capture, 66 cannot be read, 74 cannot be written";
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
+simulations end with those of `strobe run`";
 
-/// Measure pins in a capture: pulse widths, periods, duty, jitter, times from edge to edge.
+/// Measure pins in a capture or on a simulated board: pulse widths, periods, duty, jitter, times from edge to edge.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    source: capture::Source,
-    /// Only this pin; may be given several times.
-    #[arg(long, value_name = "PIN")]
-    pin: Vec<String>,
+    source: recording::Source,
+    /// Only these pins.
+    #[arg(value_name = "PIN")]
+    pins: Vec<String>,
     /// Time from this edge, as IRQ:rise, IRQ:fall or IRQ:any; without a word, rising.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "to")]
     from: Option<String>,
     /// Time to the next edge of this kind; may be given several times.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "from")]
     to: Vec<String>,
+    /// Lay a capture beside the recording, as one measured on the real board beside the simulated one: each figure's difference with
+    /// what is not known of either, and whether they agree.
+    #[arg(long, value_name = "CAPTURE", conflicts_with = "histogram")]
+    against: Option<PathBuf>,
+    /// Which pin belongs to which of the capture's, as PB8=D0; without, those of the same name.
+    #[arg(long, value_name = "PIN=PIN", requires = "against", value_delimiter = ',')]
+    pair: Vec<String>,
+    /// By how much the two clocks may be apart, as 50ppm or 1%.
+    #[arg(long, value_name = "PART", requires = "against", value_parser = tolerance, default_value = "0ppm")]
+    clock_tolerance: u64,
     /// Draw histograms.
     #[arg(long)]
     histogram: bool,
-    /// Also write the capture to a file, for GTKWave (.vcd) or PulseView (.sr).
+    /// Also write the recording to a file, for GTKWave (.vcd) or PulseView (.sr).
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// Leave out the explanations.
@@ -56,19 +74,23 @@ pub struct Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let (format, capture) = capture::open(&args.source)?;
+    let Opened { file, format, capture, code } = recording::open(&args.source)?;
     if let Some(path) = &args.export {
-        capture::export(&capture, path)?;
-    }
-    let channels: Vec<usize> = match args.pin.is_empty() {
-        true if args.from.is_some() => Vec::new(),
-        true => (0..capture.channels.len()).collect(),
-        false => {
-            let each = args.pin.iter().map(|name| capture::channel(&capture, name));
-            each.collect::<anyhow::Result<_>>()?
+        match capture.simulated {
+            None => capture::export(&capture, path)?,
+            // A chip has many pins that do nothing.
+            Some(_) => capture::export(&capture.only(&chosen(args, &capture)?), path)?,
         }
+    }
+    if let Some(path) = &args.against {
+        against::run(args, path, &Opened { file, format, capture, code })?;
+        return Ok(code);
+    }
+    let channels = match args.pins.is_empty() && args.from.is_some() {
+        true => Vec::new(),
+        false => chosen(args, &capture)?,
     };
-    let summary = pins::summary(&capture, input::file_name(&args.source.capture), format);
+    let summary = pins::summary(&capture, file, &format);
     let histogram = args.histogram.then_some(summary.resolution_ps);
     let mut intervals = Vec::new();
     if let Some(from) = &args.from {
@@ -94,7 +116,29 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     };
     output::write(&bytes, args.output.as_deref())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
+}
+
+/// `50ppm`, `1%`, `0.1%`: in millionths.
+fn tolerance(text: &str) -> Result<u64, String> {
+    let (number, scale) = match (text.strip_suffix("ppm"), text.strip_suffix('%')) {
+        (Some(number), _) => (number, 1.0),
+        (_, Some(number)) => (number, 10_000.0),
+        _ => (text, f64::NAN),
+    };
+    let ppm = number.trim().parse::<f64>().ok().map(|n| (n * scale).round());
+    let ppm = ppm.filter(|ppm| (0.0..=500_000.0).contains(ppm));
+    ppm.map(|ppm| ppm as u64).ok_or_else(|| "a part such as 50ppm or 1%, at most 50%".to_owned())
+}
+
+/// The channels that were asked for: all, or all that move where the board is simulated, if none was named.
+fn chosen(args: &Args, capture: &Capture) -> anyhow::Result<Vec<usize>> {
+    if !args.pins.is_empty() {
+        return args.pins.iter().map(|name| capture::channel(capture, name)).collect();
+    }
+    let simulated = capture.simulated.is_some();
+    let channels = (0..).zip(&capture.channels);
+    Ok(channels.filter(|(_, c)| !simulated || !c.edges.is_empty()).map(|(at, _)| at).collect())
 }
 
 /// `IRQ`, `IRQ:rise`, `IRQ:fall`, `IRQ:any`. A name may have colons, as long as no edge is what follows the last.

@@ -150,7 +150,7 @@ fn members(
             member.media.push((part.name.clone(), input::medium(&base.join(medium))?));
         }
     }
-    for insert in &args.simulation.insert {
+    for insert in &args.simulation.setup.insert {
         let of = file.part.iter().find(|part| part.name == insert.name);
         let at = of.and_then(|part| index(file, &part.chip).ok());
         let at = at.ok_or_else(|| exit::usage(format!("the rig has no part {}", insert.name)))?;
@@ -183,7 +183,7 @@ fn report(
     let mut hosts = Vec::new();
     for (i, member) in members.iter().enumerate() {
         let (settings, host) = if i == chosen {
-            (asked.clone(), args.simulation.host()?.with_hidden_serial())
+            (asked.clone(), args.simulation.setup.host()?.with_hidden_serial())
         } else {
             let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
             (simulate::elsewhere(&asked), quiet)
@@ -191,7 +191,7 @@ fn report(
         let settings = Settings { media: member.media.clone(), ..settings };
         let (name, firmware, board) = (member.name.clone(), &member.firmware, member.board.clone());
         chips.push(Chip { name, firmware, board, settings });
-        let gallery = args.simulation.pictures.as_deref().map(Gallery::new).transpose()?;
+        let gallery = args.simulation.setup.pictures.as_deref().map(Gallery::new).transpose()?;
         hosts.push(host.with_gallery(gallery));
     }
     let interrupted = simulate::on_interrupt();
@@ -208,7 +208,8 @@ fn report(
         let mut record = outcome.record;
         record.subject.file = input::file_name(&members[i].path);
         if i == chosen {
-            simulate::complete(&mut record, &args.simulation, &hosts[i], left_out);
+            simulate::complete(&mut record, &hosts[i], left_out);
+            simulate::never_reached(&mut record, &args.simulation);
         }
         records.push(record);
     }
@@ -245,6 +246,6 @@ fn report(
     output::write(&bytes, args.output.as_deref())?;
     let decisive = records.iter().map(|record| &record.window.end_reason);
     let end = decisive.clone().find(|end| !matches!(end, EndReason::OtherChip { .. }));
-    let asked = args.simulation.asked();
+    let asked = args.simulation.setup.asked();
     Ok(end.map_or(ExitCode::SUCCESS, |end| exit::code_for(end, asked)))
 }

@@ -109,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let path = args.firmware.as_deref().unwrap_or(Path::new(""));
     let firmware = input::firmware(path)?;
-    let choice = board::choose(&args.simulation.board, &firmware)?;
+    let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     // A wrong name shall not cost a whole run.
     functions(&firmware, &args.annotate)?;
     let threads = args.threads()?;

@@ -5,32 +5,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use strobe_model::{Record, Warning};
+use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
 use strobe_source::network::{self, HostPlug};
 use strobe_source::serial::{HostPort, InputSpec, Spec, Target};
 use strobe_source::simulated::{
-    self, Description, Limit, SerialInput, Settings, Systems, TimelineSettings,
+    self, Description, Limit, Recorder, SerialInput, Settings, Systems, TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
 use crate::gallery::Gallery;
-use crate::{exit, host, input};
+use crate::{analog, exit, host, input};
 
-/// How to simulate.
+/// How to simulate, and what to measure of it.
 #[derive(clap::Args, Default)]
 #[command(next_help_heading = "Simulation")]
 pub struct Options {
-    /// Which board.
+    /// The board and how it runs.
     #[command(flatten)]
-    pub board: board::Which,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
-    /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
-    /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
-    /// after 10,000 million cycles.
-    #[arg(long, value_name = "WHEN")]
-    until: Vec<String>,
+    pub setup: Setup,
     /// Measure only from here on, each time it is reached: a symbol, an address, or a pin's edge (`PB8=1`, `PB8=0`).
     #[arg(long, value_name = "PLACE")]
     from: Option<String>,
@@ -41,6 +36,21 @@ pub struct Options {
     /// with commas.
     #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
     mark: Vec<String>,
+}
+
+/// How to simulate, whatever is measured.
+#[derive(clap::Args, Default)]
+#[command(next_help_heading = "Simulation")]
+pub struct Setup {
+    /// Which board.
+    #[command(flatten)]
+    pub board: board::Which,
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
+    /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
+    /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
+    /// after 10,000 million cycles.
+    #[arg(long, value_name = "WHEN")]
+    until: Vec<String>,
     /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=stderr`, `=null`;
     /// by default what devices send goes to standard error. With `pty`, where somebody may type, the board runs no
     /// faster than a real one.
@@ -54,6 +64,15 @@ pub struct Options {
     /// Do not send them before this time, such as `500ms`, when a shell is up.
     #[arg(long, value_name = "TIME", requires = "uart_input")]
     uart_input_after: Option<String>,
+    /// What comes in at a channel of the analog to digital converter: `ADC0=512`, or `ADC0=file:samples.csv`, a value in each
+    /// line (one for each conversion) or a time in seconds and the value from then on; by default what the board file
+    /// says.
+    #[arg(long, value_name = "CHANNEL=VALUE|file:FILE")]
+    adc: Vec<analog::Spec>,
+    /// An AVR's fuses as avrdude shows them, low, high and extended: `0xff,0xde,0xfd`. They choose the clock. By default those
+    /// that the firmware brings (`.fuse`), if any, else what the board file says.
+    #[arg(long, value_name = "LOW[,HIGH[,EXTENDED]]", value_delimiter = ',', num_args = 1.., value_parser = fuse)]
+    fuses: Vec<u8>,
     /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or `ETH=loopback`, a plug
     /// that returns each frame, or `ETH=none`; by default what the board file says.
     #[arg(long, value_name = "DEVICE=TARGET")]
@@ -115,7 +134,30 @@ impl Options {
     ) -> Self {
         let until = until.into_iter().collect();
         let board = board::Which::named(board);
-        Options { board, from, to, until, quiet: true, ..Options::default() }
+        let setup = Setup { board, until, quiet: true, ..Setup::default() };
+        Options { setup, from, to, ..Options::default() }
+    }
+}
+
+impl Setup {
+    /// An option that was given, if any: they make no sense without a firmware.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.board.is_given(), "--board"),
+            (!self.until.is_empty(), "--until"),
+            (!self.uart.is_empty(), "--uart"),
+            (!self.uart_input.is_empty(), "--uart-input"),
+            (!self.adc.is_empty(), "--adc"),
+            (!self.fuses.is_empty(), "--fuses"),
+            (!self.ethernet.is_empty(), "--ethernet"),
+            (!self.insert.is_empty(), "--insert"),
+            (self.strict, "--strict"),
+            (self.run_on, "--run-on"),
+            (self.rtos.is_some(), "--rtos"),
+            (self.interpret, "--interpret"),
+            (self.pictures.is_some(), "--pictures"),
+        ];
+        given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
     }
 
     /// Whether the user named something to reach.
@@ -124,7 +166,7 @@ impl Options {
     }
 
     /// The terminal with the ends of serial lines and cables that the options name.
-    pub fn host(&self) -> anyhow::Result<host::Terminal> {
+    pub fn host<'a>(&self) -> anyhow::Result<host::Terminal<'a>> {
         let ports = self.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
         let ports = ports.map_err(|e| exit::output(e.to_string()))?;
         let mut plugs = Vec::new();
@@ -165,20 +207,46 @@ pub fn simulate(
     threads: Threads,
 ) -> anyhow::Result<Finished> {
     let settings = settings(options, threads)?;
-    let gallery = options.pictures.as_deref().map(Gallery::new).transpose()?;
-    let mut terminal = options.host()?.with_gallery(gallery);
+    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, None)?;
+    never_reached(&mut done.record, options);
+    Ok(done)
+}
+
+/// The same, with every edge of every pin told to a recorder; from a place on, if one is named.
+pub fn record(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    from: Option<String>,
+    recorder: &mut dyn Recorder,
+) -> anyhow::Result<Finished> {
+    let settings = Settings { from, record_pins: true, ..common_settings(setup)? };
+    carry_out(path, firmware, choice, setup, &settings, Some(recorder))
+}
+
+fn carry_out(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    settings: &Settings,
+    recorder: Option<&mut dyn Recorder>,
+) -> anyhow::Result<Finished> {
+    let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
+    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(recorder);
     let interrupted = on_interrupt();
-    let result = simulated::run(firmware, &choice.board, &settings, &mut terminal, &interrupted);
+    let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
     let left_out = Gallery::finish(galleries)?;
     let mut record = outcome.record;
     record.subject.file = input::file_name(path);
-    complete(&mut record, options, &terminal, left_out);
+    complete(&mut record, &terminal, left_out);
     if let Some(note) = &choice.note {
         record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
-    Ok(Finished { record, flash: outcome.flash, asked: options.asked() })
+    Ok(Finished { record, flash: outcome.flash, asked: setup.asked() })
 }
 
 /// A flag that Ctrl-C sets: the run then ends and is reported.
@@ -194,8 +262,8 @@ pub fn on_interrupt() -> Arc<AtomicBool> {
     interrupted
 }
 
-/// Adds to a record what only the host knows: what it could not deliver, what was asked for in vain.
-pub fn complete(record: &mut Record, options: &Options, host: &host::Terminal, left_out: u64) {
+/// Adds to a record what only the host knows: what it could not deliver.
+pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
     for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
@@ -205,6 +273,10 @@ pub fn complete(record: &mut Record, options: &Options, host: &host::Terminal, l
         let text = "pictures were not written: there are too many".to_owned();
         record.warnings.push(Warning { text, count: left_out });
     }
+}
+
+/// Says in the record that measuring never began, if it did not.
+pub fn never_reached(record: &mut Record, options: &Options) {
     if let (Some(from), 0) = (&options.from, record.window.entries) {
         let text = format!("--from {from} was never reached, so nothing was measured");
         record.warnings.push(Warning { text, count: 1 });
@@ -229,6 +301,8 @@ pub fn explain(error: simulated::Error) -> anyhow::Error {
         | Error::Serial { .. }
         | Error::Network { .. }
         | Error::Part { .. }
+        | Error::Analog { .. }
+        | Error::Fuses { .. }
         | Error::Rtos(_) => exit::usage(error.to_string()),
         Error::Board(_)
         | Error::DoesNotFit { .. }
@@ -254,27 +328,37 @@ pub fn elsewhere(asked: &Settings) -> Settings {
 
 /// What the options ask of a run.
 pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
-    let mut settings = Settings {
+    let settings = Settings {
         from: options.from.clone(),
         to: options.to.clone(),
         marks: options.mark.clone(),
-        networks: options.ethernet.iter().map(end_of).collect(),
-        serial: options.uart.iter().map(|spec| spec.device.clone()).collect(),
-        inputs: inputs(options)?,
-        media: media(options)?,
-        strict: options.strict,
-        run_on_after_fault: options.run_on,
-        interpret: options.interpret,
-        systems: systems(options.rtos.as_deref())?,
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,
-        ..Settings::default()
+        ..common_settings(&options.setup)?
     };
     if settings.to.is_some() && settings.from.is_none() {
         return Err(exit::usage("--to needs --from: where does measuring start?"));
     }
-    for until in &options.until {
+    Ok(settings)
+}
+
+/// What is asked of a run whatever is measured.
+fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
+    let mut settings = Settings {
+        networks: setup.ethernet.iter().map(end_of).collect(),
+        serial: setup.uart.iter().map(|spec| spec.device.clone()).collect(),
+        inputs: inputs(setup)?,
+        media: media(setup)?,
+        analog: analog(setup)?,
+        fuses: setup.fuses.clone(),
+        strict: setup.strict,
+        run_on_after_fault: setup.run_on,
+        interpret: setup.interpret,
+        systems: systems(setup.rtos.as_deref())?,
+        ..Settings::default()
+    };
+    for until in &setup.until {
         match limit(until) {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
             None if until == "exit" => settings.default_limit_cycles = u64::MAX,
@@ -294,13 +378,29 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
     Ok(settings)
 }
 
-fn media(options: &Options) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+fn media(setup: &Setup) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let read = |insert: &PathFor| Ok((insert.name.clone(), input::medium(&insert.path)?));
-    options.insert.iter().map(read).collect()
+    setup.insert.iter().map(read).collect()
 }
 
-fn inputs(options: &Options) -> anyhow::Result<Vec<SerialInput>> {
-    let not_before_nanoseconds = match options.uart_input_after.as_deref() {
+fn analog(setup: &Setup) -> anyhow::Result<Vec<(String, Analog)>> {
+    let one = |spec: &analog::Spec| Ok((spec.channel.clone(), spec.read()?));
+    setup.adc.iter().map(one).collect()
+}
+
+/// A byte in any base: `0xde`, `222`, `0b11011110`.
+fn fuse(text: &str) -> Result<u8, String> {
+    let lower = text.to_ascii_lowercase();
+    let parsed = match (lower.strip_prefix("0x"), lower.strip_prefix("0b")) {
+        (Some(digits), _) => u8::from_str_radix(digits, 16),
+        (_, Some(digits)) => u8::from_str_radix(digits, 2),
+        _ => lower.parse(),
+    };
+    parsed.map_err(|_| "a byte, such as 0xff".to_owned())
+}
+
+fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {
+    let not_before_nanoseconds = match setup.uart_input_after.as_deref() {
         None => 0,
         Some(text) => match limit(text) {
             Some(Limit::Nanoseconds(nanoseconds)) => nanoseconds,
@@ -312,10 +412,10 @@ fn inputs(options: &Options) -> anyhow::Result<Vec<SerialInput>> {
         },
     };
     let mut inputs: Vec<SerialInput> = Vec::new();
-    for spec in &options.uart_input {
+    for spec in &setup.uart_input {
         let device = spec.device.clone();
         let is_same = |other: &str| other.eq_ignore_ascii_case(&device);
-        let typed = options.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
+        let typed = setup.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
         if typed || inputs.iter().any(|input| is_same(&input.device)) {
             return Err(exit::usage(format!("--uart-input {device}: it has an input already")));
         }

@@ -97,7 +97,7 @@ fn an_export_measures_as_the_original_does() {
     let directory = tempfile::tempdir().unwrap();
     let measured = |path: &str| {
         let report = json(&["pins", path, "--from", "RX:fall", "--to", "LED:any"]);
-        let pins = json(&["pins", path, "--pin", "led", "--histogram"]);
+        let pins = json(&["pins", path, "led", "--histogram"]);
         let bus = json(&["bus", path, "-P", "uart:rx=RX:baudrate=9600"]);
         (
             report["intervals"].clone(),
@@ -152,8 +152,8 @@ fn wrong_arguments_and_files_say_what_to_do() {
         (&["pins", "docs"], 66, "is a directory"),
         (&["pins", &empty], 65, "empty"),
         (&["pins", &zip], 65, "no whole zip file"),
-        (&["pins", &elf], 65, "neither a VCD file"),
-        (&["pins", DEMO, "--pin", "CLK"], 64, "there are: RX, LED"),
+        (&["pins", &elf], 65, "fw.elf"),
+        (&["pins", DEMO, "CLK"], 64, "there are: RX, LED"),
         (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, "rise, fall and any"),
         (&["pins", DEMO, "--export", "capture.png"], 64, ".vcd or .sr"),
         (&["bus", DEMO], 64, "--protocol"),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use serde::Serialize;
-use strobe_oracle::qemu;
+use strobe_oracle::{Program, qemu, simavr};
 
 use super::Core;
 
@@ -27,6 +27,10 @@ enum How {
         plugin: PathBuf,
         mode: &'static str,
         out: PathBuf,
+    },
+    /// simavr's own loop, which counts cycles, not instructions.
+    Simavr {
+        image: PathBuf,
     },
     /// The simulated core and nothing else, by `xtask simulate`, which prints its count.
     BareCore {
@@ -48,10 +52,12 @@ pub(super) struct Run {
     pub(super) exit_code: i32,
     /// If the contender counts them.
     pub(super) instructions: Option<u64>,
+    /// If the contender counts them; only on the AVR are they the same for everybody.
+    pub(super) cycles: Option<u64>,
 }
 
-/// Everyone who takes part.
-pub(super) fn all(plugin: &Path, strobe: &Path, scratch: &Path) -> Vec<Contender> {
+/// Everyone who takes part with a core.
+pub(super) fn all(core: Core, plugin: &Path, strobe: &Path, scratch: &Path) -> Vec<Contender> {
     let counted = |mode: &'static str| How::Counted {
         plugin: plugin.to_owned(),
         mode,
@@ -59,13 +65,21 @@ pub(super) fn all(plugin: &Path, strobe: &Path, scratch: &Path) -> Vec<Contender
     };
     let xtask = strobe.with_file_name("xtask");
     let record = How::StrobeRun { strobe: strobe.to_owned(), out: scratch.join("record.json") };
-    vec![
+    let mut all = vec![
         Contender { name: "strobe, bare core", how: How::BareCore { xtask } },
         Contender { name: "strobe run, full profile", how: record },
+    ];
+    if core == Core::Avr {
+        let image = scratch.join("image.bin");
+        all.push(Contender { name: "simavr", how: How::Simavr { image } });
+        return all;
+    }
+    all.extend([
         Contender { name: "QEMU", how: How::Qemu },
         Contender { name: "QEMU, callback per instruction", how: counted("callback") },
         Contender { name: "QEMU, inline counters", how: counted("inline") },
-    ]
+    ]);
+    all
 }
 
 impl Contender {
@@ -75,21 +89,33 @@ impl Contender {
         if let How::Counted { out, .. } | How::StrobeRun { out, .. } = &self.how {
             let _ = std::fs::remove_file(out);
         }
-        let (mut run, printed) = timed(self.command(elf, core))?;
+        let (mut run, printed) = timed(self.command(elf, core)?)?;
+        run.cycles = match &self.how {
+            How::Simavr { .. } => Some(count_behind("end ", &printed)?),
+            How::StrobeRun { out, .. } if core == Core::Avr => {
+                Some(recorded(&read(out)?, "/totals/cycles/likely")?)
+            }
+            _ => None,
+        };
         run.instructions = match &self.how {
-            How::Qemu => None,
-            How::BareCore { .. } => Some(plain_count(&printed)?),
-            How::Counted { out, .. } => Some(plain_count(&read(out)?)?),
-            How::StrobeRun { out, .. } => Some(recorded_count(&read(out)?)?),
+            How::Qemu | How::Simavr { .. } => None,
+            How::BareCore { .. } => Some(count_behind("instructions ", &printed)?),
+            How::Counted { out, .. } => Some(count_behind("instructions ", &read(out)?)?),
+            How::StrobeRun { out, .. } => Some(recorded(&read(out)?, "/totals/instructions")?),
         };
         Ok(run)
     }
 
-    fn command(&self, elf: &Path, core: Core) -> Command {
-        match &self.how {
-            How::Qemu => qemu::command_on(core.machine(), elf),
+    fn command(&self, elf: &Path, core: Core) -> Result<Command> {
+        let machine = || core.machine().context("QEMU has no machine for this core");
+        Ok(match &self.how {
+            How::Qemu => qemu::command_on(machine()?, elf),
+            How::Simavr { image } => {
+                write_image(elf, image)?;
+                simavr::watch_command("atmega328p", image, 16_000_000, u64::MAX, false)?
+            }
             How::Counted { plugin, mode, out } => {
-                let mut command = qemu::command_on(core.machine(), elf);
+                let mut command = qemu::command_on(machine()?, elf);
                 let plugin = format!("{},mode={mode},out={}", plugin.display(), out.display());
                 command.args(["-plugin", &plugin]);
                 command
@@ -105,8 +131,20 @@ impl Contender {
                 command.arg("--output").arg(out).arg(elf);
                 command
             }
-        }
+        })
     }
+}
+
+/// What flash holds of a program, as simavr wants it.
+fn write_image(elf: &Path, image: &Path) -> Result<()> {
+    let bytes = std::fs::read(elf).with_context(|| format!("cannot read {}", elf.display()))?;
+    let mut flash = Vec::new();
+    for (address, piece) in Program::from_elf(&bytes)?.image().filter(|p| !p.1.is_empty()) {
+        let end = address as usize + piece.len();
+        flash.resize(end.max(flash.len()), 0xff);
+        flash[address as usize..end].copy_from_slice(piece);
+    }
+    std::fs::write(image, flash).with_context(|| format!("cannot write {}", image.display()))
 }
 
 /// Times a command and returns what it printed. Complaints go where ours go.
@@ -121,7 +159,7 @@ fn timed(mut command: Command) -> Result<(Run, String)> {
     let Some(exit_code) = output.status.code() else {
         bail!("{command:?} ended with {}", output.status)
     };
-    let run = Run { wall_us, cpu_us, exit_code, instructions: None };
+    let run = Run { wall_us, cpu_us, exit_code, instructions: None, cycles: None };
     Ok((run, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
@@ -137,17 +175,16 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Of a line `instructions N`, perhaps with more behind it.
-fn plain_count(text: &str) -> Result<u64> {
-    let count = text.strip_prefix("instructions ").and_then(|rest| rest.split_whitespace().next());
-    count
-        .and_then(|word| word.parse().ok())
-        .with_context(|| format!("no instruction count in {text:?}"))
+fn count_behind(word: &str, text: &str) -> Result<u64> {
+    let count = text.strip_prefix(word).and_then(|rest| rest.split_whitespace().next());
+    count.and_then(|word| word.parse().ok()).with_context(|| format!("no count in {text:?}"))
 }
 
 /// Of strobe's record.
-fn recorded_count(json: &str) -> Result<u64> {
+fn recorded(json: &str, pointer: &str) -> Result<u64> {
     let record: serde_json::Value = serde_json::from_str(json).context("the record is not JSON")?;
-    record["totals"]["instructions"].as_u64().context("the record has no totals.instructions")
+    let count = record.pointer(pointer).and_then(serde_json::Value::as_u64);
+    count.with_context(|| format!("the record has no {pointer}"))
 }
 
 /// The first line of QEMU's version message.

@@ -18,10 +18,12 @@ pub(crate) enum Core {
     M3,
     /// Cortex-M4 with floating-point unit
     M4f,
+    /// AVRe+ of an ATmega328P
+    Avr,
 }
 
 impl Core {
-    pub(super) const ALL: [Core; 3] = [Core::M0, Core::M3, Core::M4f];
+    pub(super) const ALL: [Core; 4] = [Core::M0, Core::M3, Core::M4f, Core::Avr];
 
     /// strobe's board with nothing but this core and memory.
     pub(crate) fn board(self) -> &'static str {
@@ -29,14 +31,17 @@ impl Core {
             Core::M0 => "cortex-m0",
             Core::M3 => "cortex-m3",
             Core::M4f => "cortex-m4f",
+            Core::Avr => "arduino-uno",
         }
     }
 
-    pub(super) fn machine(self) -> Machine {
+    /// QEMU's machine with such a core, if it has one that programs can end in.
+    pub(super) fn machine(self) -> Option<Machine> {
         match self {
-            Core::M0 => Machine::Microbit,
-            Core::M3 => Machine::Mps2An385,
-            Core::M4f => Machine::Mps2An386,
+            Core::M0 => Some(Machine::Microbit),
+            Core::M3 => Some(Machine::Mps2An385),
+            Core::M4f => Some(Machine::Mps2An386),
+            Core::Avr => None,
         }
     }
 
@@ -45,6 +50,7 @@ impl Core {
             Core::M0 => &["-mcpu=cortex-m0", "-masm-syntax-unified"],
             Core::M3 => &["-mcpu=cortex-m3"],
             Core::M4f => &["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"],
+            Core::Avr => &["-mmcu=atmega328p"],
         }
     }
 }
@@ -92,6 +98,31 @@ pub(super) fn build_programs(root: &Path, target: &Path, core: Core) -> Result<V
         succeed(command).map(|()| elf)
     };
     PROGRAMS.iter().map(|name| build(name)).collect()
+}
+
+/// Compiles the load for the AVR: programs end asleep with interrupts off, where simavr ends too.
+pub(super) fn build_avr_programs(root: &Path, target: &Path) -> Result<Vec<PathBuf>> {
+    let source = root.join("firmware/bench/avr");
+    let target = target.join(Core::Avr.board());
+    std::fs::create_dir_all(&target)
+        .with_context(|| format!("cannot create {}", target.display()))?;
+    let compile = |sources: &[PathBuf], name: &str, more: &[&str]| {
+        let elf = target.join(name).with_extension("elf");
+        let mut command = Command::new("avr-gcc");
+        command.args(Core::Avr.flags()).args(["-O2", "-gdwarf-4", "-Wall", "-std=gnu11"]);
+        command.args(more).args(sources).args(["-lm", "-o"]).arg(&elf);
+        succeed(command).map(|()| elf)
+    };
+    let once = target.join("once.o");
+    let mut command = Command::new("avr-gcc");
+    command.args(Core::Avr.flags()).args(["-O2", "-gdwarf-4", "-std=gnu11", "-Dmain=once", "-c"]);
+    command.arg(root.join("firmware/work-avr/main.c")).arg("-o").arg(&once);
+    succeed(command)?;
+    Ok(vec![
+        compile(&[source.join("nothing.c")], "start-and-exit", &[])?,
+        compile(&[source.join("work.c"), once], "work", &[])?,
+        compile(&[source.join("interrupts.c")], "interrupts", &[])?,
+    ])
 }
 
 /// A program that exits at once: running it takes what starting and ending takes.

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: how fast programs are simulated, measured against QEMU in the same run on the same ELF files.
+//! `cargo xtask bench`: how fast programs are simulated, measured against QEMU and simavr in the same run on the same ELF files.
 //!
 //! strobe runs each program on the bare core and with the full profile; QEMU plain, with a plugin that calls a function before every instruction (what a profiler in QEMU has
-//! to do), and with counters that its generated code increments. Runs of the contenders alternate, so that a noisy machine is
+//! to do), and with counters that its generated code increments; simavr in its own loop. Runs of the contenders alternate, so that a noisy machine is
 //! noisy for all of them. Method and results: `docs/benchmarks.md`.
 
 mod contender;
@@ -16,7 +16,7 @@ use contender::{Contender, Run};
 pub(crate) use load::Core;
 use report::{Measured, Program, Report};
 
-/// Measure simulation speed against QEMU
+/// Measure simulation speed against QEMU and simavr
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Programs to run instead of the bundled load; they must end by themselves in QEMU (microbit, mps2-an385 or mps2-an386)
@@ -40,24 +40,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .with_context(|| format!("cannot create {}", target.display()))?;
     let plugin = load::build_plugin(root, &target)?;
     let strobe = load::build_strobe(root)?;
-    let contenders = contender::all(&plugin, &strobe, &target);
     let nothing = load::write_nothing(&target)?;
-    let mut programs = Vec::new();
+    let (mut arm, mut avr) = (Vec::new(), Vec::new());
     for core in cores(args) {
-        let mut load = vec![nothing.clone()];
-        if args.elf.is_empty() {
-            load.extend(load::build_programs(root, &target, core)?);
-        } else {
-            load.extend(args.elf.iter().cloned());
-        }
+        let contenders = contender::all(core, &plugin, &strobe, &target);
+        let load = match (&args.elf[..], core) {
+            ([], Core::Avr) => load::build_avr_programs(root, &target)?,
+            ([], _) => [vec![nothing.clone()], load::build_programs(root, &target, core)?].concat(),
+            (given, Core::Avr) => given.to_vec(),
+            (given, _) => [std::slice::from_ref(&nothing), given].concat(),
+        };
+        let programs = if core == Core::Avr { &mut avr } else { &mut arm };
         for elf in load {
             programs.push(measure(&elf, core, &contenders, args.runs)?);
         }
     }
-    let report = Report { qemu: contender::qemu_version()?, cpu: contender::cpu_model(), programs };
-    print!("{report}");
+    let report = |peers: String, programs: Vec<Program>| {
+        (!programs.is_empty()).then(|| Report { peers, cpu: contender::cpu_model(), programs })
+    };
+    let peers = if arm.is_empty() { String::new() } else { contender::qemu_version()? };
+    let reports: Vec<Report> =
+        [report(peers, arm), report("simavr".to_owned(), avr)].into_iter().flatten().collect();
+    let shown: Vec<String> = reports.iter().map(Report::to_string).collect();
+    print!("{}", shown.join("\n"));
     if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&report)? + "\n";
+        let json = serde_json::to_string_pretty(&reports)? + "\n";
         std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
@@ -88,6 +95,10 @@ fn measure(elf: &Path, core: Core, contenders: &[Contender], runs: u32) -> Resul
     let Some(&instructions) = counts.first() else { bail!("{name}: nobody counted instructions") };
     if counts.iter().any(|count| count.abs_diff(instructions) > instructions / 1_000_000) {
         bail!("{name}: instruction counts differ: {counts:?}");
+    }
+    let cycles: Vec<u64> = everything().filter_map(|run| run.cycles).collect();
+    if cycles.iter().any(|n| n.abs_diff(cycles[0]) > cycles[0] / 100) {
+        bail!("{name}: cycles differ: {cycles:?}");
     }
     let codes: Vec<i32> = everything().map(|run| run.exit_code).collect();
     if codes.iter().any(|&code| code != codes[0]) {

@@ -9,7 +9,8 @@ use super::contender::Run;
 /// All of one `cargo xtask bench`.
 #[derive(Serialize)]
 pub(super) struct Report {
-    pub(super) qemu: String,
+    /// Whom strobe is measured against.
+    pub(super) peers: String,
     pub(super) cpu: String,
     pub(super) programs: Vec<Program>,
 }
@@ -44,7 +45,7 @@ const WORTH_A_RATE: u64 = 10_000_000;
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}; {}", self.qemu, self.cpu)?;
+        writeln!(f, "{}; {}", self.peers, self.cpu)?;
         writeln!(f, "Medians; Minstr/s by CPU time, starting up included.\n")?;
         let header = ["core", "program", "contender", "Minstr", "wall s", "CPU s", "Minstr/s"];
         let mut rows = vec![header.map(String::from)];
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     fn run(wall_us: u64, cpu_us: u64) -> Run {
-        Run { wall_us, cpu_us, exit_code: 0, instructions: None }
+        Run { wall_us, cpu_us, exit_code: 0, instructions: None, cycles: None }
     }
 
     #[test]
@@ -143,7 +144,7 @@ mod tests {
             measured: vec![Measured { contender: "someone", runs: runs.clone() }],
         };
         let programs = vec![program("long", 100_000_000), program("short", 3)];
-        let report = Report { qemu: "QEMU".into(), cpu: "CPU".into(), programs };
+        let report = Report { peers: "peers".into(), cpu: "CPU".into(), programs };
         let table = report.to_string();
         let cells = |line: &str| line.split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>();
         let lines: Vec<_> = table.lines().rev().map(cells).collect();

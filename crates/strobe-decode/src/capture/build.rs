@@ -65,6 +65,13 @@ impl Builder {
         true
     }
 
+    /// Every edge at another time, in the same order: the time base became coarser. Edges that meet there stay as they are.
+    pub(super) fn retime(&mut self, time: impl Fn(u64) -> u64) {
+        for edge in self.channels.iter_mut().flat_map(|c| &mut c.edges) {
+            *edge = Edge::new(time(edge.at()), edge.level());
+        }
+    }
+
     pub(super) fn finish(self) -> Vec<Channel> {
         self.channels
     }

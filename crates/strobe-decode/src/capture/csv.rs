@@ -54,6 +54,7 @@ pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Err
         end: times.last,
         channels,
         notes,
+        simulated: None,
     })
 }
 

@@ -63,6 +63,7 @@ pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture,
         end: at.saturating_sub(1),
         channels: builder.finish(),
         notes,
+        simulated: None,
     })
 }
 

@@ -257,6 +257,7 @@ impl Reader {
             end: self.now,
             channels,
             notes: self.notes,
+            simulated: None,
         })
     }
 }

@@ -20,5 +20,6 @@ pub fn capture(mhz: u64, lines: &[(&str, &Line)], end: u64) -> Capture {
         end,
         channels: lines.iter().map(channel).collect(),
         notes: Vec::new(),
+        simulated: None,
     }
 }

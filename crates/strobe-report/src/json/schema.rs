@@ -4,9 +4,10 @@ use std::path::Path;
 
 use schemars::Schema;
 use serde_json::Value;
+use strobe_model::against::Against;
 use strobe_model::{BusReport, CyclesReport, PinsReport};
 
-use super::{Document, Form, List, Shown, bus, cycles, pictures, pins, write};
+use super::{Document, Form, List, Shown, against, bus, cycles, pictures, pins, write};
 use crate::samples;
 
 /// A schema with a reference to its meta-schema, as it is committed.
@@ -59,6 +60,14 @@ fn pins_match_the_committed_schema() {
     committed("pins-1.json", &schema);
     let value = serde_json::from_str(&pins(&samples::pins(), Form::Pretty)).unwrap();
     check(&value, schema.as_value(), schema.as_value(), "pins");
+}
+
+#[test]
+fn recordings_side_by_side_match_the_committed_schema() {
+    let schema = schemars::schema_for!(Against);
+    committed("against-1.json", &schema);
+    let value = serde_json::from_str(&against(&samples::against(), Form::Pretty)).unwrap();
+    check(&value, schema.as_value(), schema.as_value(), "against");
 }
 
 #[test]

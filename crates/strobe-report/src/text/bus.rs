@@ -7,12 +7,16 @@ use strobe_model::{BaudOrigin, BusLane, BusReport, BusTransfer, BusWord, FaultKi
 use super::capture::{cells, decimals, notes, title};
 use super::layout::{fields, heading, item};
 use crate::Options;
-use crate::number::{counted, grouped, moment, percent, picoseconds};
+use crate::number::{counted, grouped, moment, percent, picoseconds, share};
 use crate::paint::Paint;
 use crate::table::{Cell, Table};
+use crate::words::clean;
 
 /// Words in a row of the listing.
 const ROW: usize = 16;
+
+const AWAKE: &str = "awake is all the time that the core executes instructions, whatever for, waiting in a polling loop \
+                     included; not awake is asleep, or in an empty loop that only an interrupt ends";
 
 /// What is shown of a bus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub fn bus(
     settings(report, options, out)?;
     lanes(report, options, out)?;
     transfers(report, options, out)?;
+    unit(report, options, out)?;
+    core(report, options, out)?;
     faults(report, options, out)?;
     if !show.errors_only {
         listing(report, options, out)?;
@@ -149,6 +155,38 @@ fn transfers(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::
         text += &format!(", {} without any", grouped(empty));
     }
     item("", &text, Paint::Plain, options, out)
+}
+
+fn unit(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let Some(unit) = &report.unit else { return Ok(()) };
+    let rate = unit.per_second.map_or("-".to_owned(), |rate| grouped(rate.round() as u64));
+    let count = counted(unit.count, &unit.name);
+    let words = counted(unit.words, "data word");
+    let text = format!("{count} of {words} each, {rate} in a second");
+    item("", &clean(&text), Paint::Plain, options, out)
+}
+
+fn core(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let Some(core) = &report.core else { return Ok(()) };
+    heading("the core meanwhile", options, out)?;
+    let mut table =
+        Table::new().number("time").number("cycles").number("awake").number("share").text("when");
+    let rows = [
+        (Some(core.span), "from the first word to the last"),
+        (core.transfers, "during transfers"),
+        (Some(core.words), "during words"),
+    ];
+    for (time, when) in rows.into_iter().filter_map(|(time, when)| Some((time?, when))) {
+        table.row(vec![
+            picoseconds(time.time_ps).into(),
+            grouped(time.cycles).into(),
+            grouped(time.awake_cycles).into(),
+            share(time.awake_cycles, time.cycles).into(),
+            when.into(),
+        ]);
+    }
+    table.write(options.style, out)?;
+    if options.quiet { Ok(()) } else { item("", AWAKE, Paint::Faint, options, out) }
 }
 
 fn faults(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {

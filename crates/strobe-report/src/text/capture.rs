@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use strobe_model::{CaptureSummary, Distribution};
+use strobe_model::{CaptureSummary, Distribution, SimulatedCapture};
 
 use super::layout::{heading, item};
 use crate::Options;
+use crate::figure::spread;
 use crate::number::{counted, grouped, moment, picoseconds};
 use crate::paint::Paint;
 use crate::table::Cell;
@@ -29,10 +30,28 @@ pub(super) fn title(
         let at = moment(capture.start_ps, decimals(capture));
         item("", &format!("begins at {at} s of its own time line"), Paint::Plain, options, out)?;
     }
+    if let Some(simulated) = &capture.simulated {
+        return item("", &exactness(capture, simulated), Paint::Plain, options, out);
+    }
     let origin = if capture.resolution_inferred { ", judging by where edges lie" } else { "" };
     let resolution = picoseconds(capture.resolution_ps);
     let text = format!("resolution {resolution}{origin}; times between edges are +/- {resolution}");
     item("", &text, Paint::Plain, options, out)
+}
+
+/// How far a simulated board's times can be trusted.
+fn exactness(capture: &CaptureSummary, simulated: &SimulatedCapture) -> String {
+    let cycle = picoseconds(capture.resolution_ps);
+    let bounds = simulated.duration_ps;
+    if bounds.is_exact() {
+        return format!("every edge is exact to the cycle, of {cycle} at the fastest");
+    }
+    format!(
+        "times are modelled: the whole takes {} to {} ({}); a cycle is {cycle} at the fastest",
+        picoseconds(bounds.low),
+        picoseconds(bounds.high),
+        spread(bounds)
+    )
 }
 
 /// Decimals of seconds that a capture's moments deserve.
@@ -56,5 +75,16 @@ pub(super) fn cells(distribution: Option<&Distribution>, show: fn(u64) -> String
         return std::iter::once(Cell::from("0")).chain(dashes).collect();
     };
     let figures = [d.min, d.mean, d.p50, d.p90, d.p99, d.max, d.deviation].map(show);
+    let about = |(figure, exact): (String, bool)| if exact { figure } else { format!("~{figure}") };
+    let exact = d.bounds.as_ref().map_or([true; 7], |b| {
+        [b.min, b.mean, b.p50, b.p90, b.p99, b.max, b.deviation].map(|bounds| bounds.is_exact())
+    });
+    let figures = figures.into_iter().zip(exact).map(about);
     std::iter::once(grouped(d.count)).chain(figures).map(Cell::from).collect()
+}
+
+/// The bounds of a modelled distribution's mean, relative to it; nothing for one that is not.
+pub(super) fn mean_bounds(distribution: Option<&Distribution>) -> Cell {
+    let bounds = distribution.and_then(|d| d.bounds.as_ref());
+    bounds.map_or(String::new(), |bounds| spread(bounds.mean)).into()
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use strobe_model::{Distribution, PinLevel, PinStatistics, PinsReport};
 
-use super::capture::{cells, notes, title};
+use super::capture::{cells, mean_bounds, notes, title};
 use super::layout::{heading, item};
 use crate::Options;
 use crate::number::{counted, grouped, hertz, percent, picoseconds, share};
@@ -15,7 +15,12 @@ use crate::table::Table;
 const BAR: u64 = 40;
 
 const EXPLAINED: &str = "dev. is the sample standard deviation; that of the period is its jitter. cycle to cycle is by how much a period \
-                         differs from the one before. Sampling alone makes either up to about one resolution.";
+                         differs from the one before.";
+
+const SAMPLED: &str = " Sampling alone makes either up to about one resolution.";
+
+const MODELLED: &str = "~ is modelled, as waiting for flash is: the bounds are those of the mean, the others are in the JSON form. Between \
+                        edges that a peripheral makes they are wider than need be.";
 
 /// What the pins did.
 ///
@@ -51,9 +56,21 @@ pub fn pins(report: &PinsReport, options: &Options, out: &mut dyn Write) -> io::
     }
     histograms(report, options, out)?;
     notes(&report.notes, options, out)?;
-    if !options.quiet && moving.iter().any(|pin| pin.jitter.is_some()) {
+    if options.quiet {
+        return Ok(());
+    }
+    if moving.iter().any(|pin| pin.jitter.is_some()) {
         writeln!(out)?;
-        item("", EXPLAINED, Paint::Faint, options, out)?;
+        let sampled = if report.capture.simulated.is_none() { SAMPLED } else { "" };
+        item("", &format!("{EXPLAINED}{sampled}"), Paint::Faint, options, out)?;
+    }
+    let modelled = |pin: &&PinStatistics| {
+        let parts = [&pin.high_ps, &pin.low_ps, &pin.period_ps];
+        parts.into_iter().flatten().any(|d| d.bounds.is_some())
+    };
+    let mut times = report.intervals.iter().filter_map(|i| i.times_ps.as_ref());
+    if moving.iter().any(modelled) || times.any(|d| d.bounds.is_some()) {
+        item("", MODELLED, Paint::Faint, options, out)?;
     }
     Ok(())
 }
@@ -92,12 +109,14 @@ fn table() -> Table {
         .number("max")
         .number("dev.")
         .optional(2)
+        .number("mean's bounds")
+        .optional(3)
         .text("what")
 }
 
 fn row(table: &mut Table, d: Option<&Distribution>, show: fn(u64) -> String, what: String) {
     let mut line = cells(d, show);
-    line.push(what.into());
+    line.extend([mean_bounds(d), what.into()]);
     table.row(line);
 }
 

@@ -192,6 +192,16 @@ fn the_table_adds_up() {
 }
 
 #[test]
+fn recordings_side_by_side() {
+    insta::assert_snapshot!(text(|out| against(&samples::against(), &options(110), out)));
+}
+
+#[test]
+fn pins_of_a_simulation() {
+    insta::assert_snapshot!(text(|out| pins(&samples::simulated_pins(), &options(110), out)));
+}
+
+#[test]
 fn pins_of_a_capture() {
     insta::assert_snapshot!(text(|out| pins(&samples::pins(), &options(100), out)));
 }

@@ -1,5 +1,9 @@
 //! What ends a run: on AVR nothing but an opcode that is none.
 
+use super::decode::decode;
+use super::insn::Insn;
+use super::{Architecture, CoreKind};
+
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -31,10 +35,23 @@ impl FaultReport {
     /// What happened, in words.
     pub fn text(&self) -> String {
         let Fault::InvalidOpcode { opcode } = self.fault;
-        let what = match opcode {
-            0xffff => "erased flash, 0xffff".to_owned(),
-            opcode => format!("{opcode:#06x}"),
+        let (what, why) = match opcode {
+            0xffff => (
+                "erased flash, 0xffff".to_owned(),
+                "the flow has left the program: a wild jump, a return to what overwrote the stack, or a function without an end",
+            ),
+            opcode if is_of_other_cores(opcode) => (
+                format!("{opcode:#06x}, which larger AVRs have"),
+                "is the firmware built for this part (-mmcu)?",
+            ),
+            opcode => (format!("{opcode:#06x}"), "data that is run, or a damaged image"),
         };
-        format!("the word at {:#07x} is not an instruction of this core: {what}", self.pc)
+        format!("the word at {:#07x} is not an instruction of this core: {what}; {why}", self.pc)
     }
+}
+
+/// Whether the largest AVR of these families has such an instruction.
+fn is_of_other_cores(opcode: u16) -> bool {
+    let largest = Architecture::new(CoreKind::AvrePlus, 256 << 10);
+    !matches!(decode(largest, 0, opcode, 0).0, Insn::Invalid { .. })
 }

@@ -43,7 +43,12 @@ impl<O: Observer> Machine<O> {
         self.bus.reset();
         let ram = &self.bus.ram;
         let ram_end = ram.base.wrapping_add(ram.data.len() as u32).wrapping_sub(1);
+        let deepest = self.cpu.deepest;
         self.cpu = Cpu::new(self.arch, ram_end as u16);
+        // What came before a reset counts too; before the first, nothing did.
+        if deepest != 0 {
+            self.cpu.deepest = deepest;
+        }
         self.sleeps = false;
         self.woken = false;
         self.handlers.clear();
@@ -192,6 +197,7 @@ impl<O: Observer> Machine<O> {
         let until = self.bus.next_due.min(limit).min(self.now + STRETCH).max(self.now);
         let cycles = until - self.now;
         self.asleep += cycles;
+        self.observer.slept(self.now, until);
         let from = self.cpu.pc.wrapping_sub(2) & self.arch.pc_mask;
         self.add_wait(from, Wait::of(Cause::Asleep, Bounds::exact(cycles)));
         self.check = true;
@@ -202,6 +208,7 @@ impl<O: Observer> Machine<O> {
     fn wake(&mut self) {
         let start_up = std::mem::take(&mut self.bus.start_up);
         self.asleep += start_up;
+        self.observer.slept(self.now, self.now + start_up);
         let from = self.cpu.pc.wrapping_sub(2) & self.arch.pc_mask;
         self.add_wait(from, Wait::of(Cause::Asleep, Bounds::exact(start_up)));
         self.bus.now = self.now;
@@ -227,6 +234,7 @@ impl<O: Observer> Machine<O> {
         let times = self.horizon.saturating_sub(self.now) / each;
         self.now += times * each;
         self.asleep += times * each;
+        self.observer.slept(self.now - times * each, self.now);
         self.instructions += times * block.insns.len() as u64;
         if O::COUNTS && times > 0 {
             self.observer.idle_block(id, times);
@@ -333,6 +341,7 @@ impl<O: Observer> Machine<O> {
             self.now += u64::from(cycles);
             if idle {
                 self.asleep += u64::from(cycles);
+                self.observer.slept(start, self.now);
             }
             self.instructions += 1;
             if O::COUNTS {

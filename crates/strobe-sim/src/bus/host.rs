@@ -2,6 +2,7 @@
 
 use super::{Bus, Slot};
 use crate::device::DeviceId;
+use crate::device::analog::Analog;
 use crate::device::ethernet::Backend;
 use crate::device::part::{Edge, Shown};
 
@@ -36,6 +37,23 @@ impl Bus {
     pub fn host_byte(&mut self, id: DeviceId, byte: u8) {
         self.call(id.0 as usize, |device, cx| device.host_byte(byte, cx));
         self.settle();
+    }
+
+    /// Programs an AVR's fuses before a run: low, high and extended byte. Returns what they mean, in words.
+    pub fn program_fuses(&mut self, fuses: &[u8]) -> Vec<String> {
+        let slots = 0..self.slots.len();
+        let told = slots.filter_map(|at| self.call(at, |device, cx| device.fuses(fuses, cx))?);
+        let told = told.collect();
+        self.settle();
+        told
+    }
+
+    /// Sets what comes in at a channel such as `ADC0`: a device's name with the channel's number. Returns whether there is one.
+    pub fn set_analog(&mut self, channel: &str, input: &Analog) -> bool {
+        let device = channel.trim_end_matches(|c: char| c.is_ascii_digit());
+        let Ok(number) = channel[device.len()..].parse() else { return false };
+        let Some(id) = self.device_named(device) else { return false };
+        self.call(id.0 as usize, |device, cx| device.analog(number, input, cx)).unwrap_or(false)
     }
 
     /// The parts beside the chip, in the board file's order.

@@ -162,6 +162,7 @@ impl<O: Observer> Machine<O> {
         }
         if self.blocks.all[id as usize].idle {
             self.asleep += self.now - start;
+            self.observer.slept(start, self.now);
         }
         self.instructions += 1;
         if O::COUNTS {

@@ -256,6 +256,7 @@ impl<O: Observer> Machine<O> {
         let until = due.min(limit).min(self.now + STRETCH).max(self.now);
         let cycles = (until - self.now) as i64;
         self.asleep += until - self.now;
+        self.observer.slept(self.now, until);
         let from = self.cpu.pc.wrapping_sub(2);
         self.system.debug.count_sleep(until - self.now);
         self.add_wait(
@@ -280,6 +281,7 @@ impl<O: Observer> Machine<O> {
         let cycles = times * u64::from(block.cycles + block.refill);
         self.now += cycles;
         self.asleep += cycles;
+        let begun = self.now - cycles;
         self.instructions += times * block.insns.len() as u64;
         if O::COUNTS && times > 0 {
             self.observer.idle_block(id, times);
@@ -293,6 +295,7 @@ impl<O: Observer> Machine<O> {
             let (low, high) = (low.min(likely) as i64, high.max(likely) as i64);
             self.add_wait(at, Wait { cause, low, likely: likely as i64, high });
         }
+        self.observer.slept(begun, self.now);
         Ok(times > 0)
     }
 

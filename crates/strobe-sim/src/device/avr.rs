@@ -5,6 +5,7 @@ use super::Maker;
 
 mod adc;
 mod clock;
+mod comparator;
 mod eeprom;
 mod external;
 mod general;
@@ -16,13 +17,16 @@ mod spi;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod twi;
 mod usart;
+mod usi;
 mod watchdog;
 
 /// Model names as board files write them.
 pub(super) const MODELS: &[(&str, Maker)] = &[
     ("avr-adc", adc::create),
     ("avr-clock", clock::create),
+    ("avr-comparator", comparator::create),
     ("avr-eeprom", eeprom::create),
     ("avr-external", external::create),
     ("avr-general", general::create),
@@ -31,8 +35,11 @@ pub(super) const MODELS: &[(&str, Maker)] = &[
     ("avr-prescaler", prescaler::create),
     ("avr-sleep", sleep::create),
     ("avr-spi", spi::create),
+    ("avr-timer-high-speed", timer::high_speed::create),
     ("avr-timer16", timer::create_wide),
     ("avr-timer8", timer::create_narrow),
+    ("avr-twi", twi::create),
     ("avr-usart", usart::create),
+    ("avr-usi", usi::create),
     ("avr-watchdog", watchdog::create),
 ];

@@ -4,12 +4,23 @@
 use super::{DeviceId, Maker};
 
 mod cable;
+mod i2c_eeprom;
+mod sd_card;
+mod st7787;
 #[cfg(test)]
 mod tests;
+mod tlc5940;
 mod wire;
 
 /// Model names as `[[part]]` writes them.
-pub(crate) const MODELS: &[(&str, Maker)] = &[("cable", cable::create), ("wire", wire::create)];
+pub(crate) const MODELS: &[(&str, Maker)] = &[
+    ("cable", cable::create),
+    ("i2c-eeprom", i2c_eeprom::create),
+    ("sd-card", sd_card::create),
+    ("st7787", st7787::create),
+    ("tlc5940", tlc5940::create),
+    ("wire", wire::create),
+];
 
 /// What a part shows: rows from the top, three bytes (red, green, blue) for each pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::signal::{PinEdge, SignalId};
 /// Edges kept; a pin that toggles for ever must not fill the host's memory.
 const MAX_EDGES: usize = 1 << 20;
 
-/// Records the edges of chosen pins, and every serial frame until it is taken.
+/// Records the edges of chosen pins, and every serial frame until it is taken; if asked, all pins' edges in the same way.
 #[derive(Debug, Default)]
 pub struct PinLog {
     wanted: Vec<SignalId>,
@@ -16,6 +16,17 @@ pub struct PinLog {
     pub dropped: u64,
     frames: Vec<SerialFrame>,
     active: bool,
+    recording: bool,
+    seen: Seen,
+}
+
+/// What all pins and the core did since somebody asked last.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Edges of every pin, in time order.
+    pub edges: Vec<PinEdge>,
+    /// When the core slept or went round an idle loop: from, to.
+    pub slept: Vec<(u64, u64)>,
 }
 
 impl PinLog {
@@ -34,6 +45,16 @@ impl PinLog {
         &self.edges
     }
 
+    /// From here on keeps what every pin does, until it is taken: whoever asks for this must come for it now and then.
+    pub fn record(&mut self) {
+        self.recording = true;
+    }
+
+    /// What was seen since the last call.
+    pub fn take_seen(&mut self) -> Seen {
+        std::mem::take(&mut self.seen)
+    }
+
     /// Serial frames since the last call.
     pub fn take_frames(&mut self) -> Vec<SerialFrame> {
         std::mem::take(&mut self.frames)
@@ -42,6 +63,9 @@ impl PinLog {
 
 impl Observer for PinLog {
     fn pin(&mut self, edge: &PinEdge) {
+        if self.recording {
+            self.seen.edges.push(*edge);
+        }
         if !self.active || !self.wanted.contains(&edge.pin) {
             return;
         }
@@ -54,5 +78,15 @@ impl Observer for PinLog {
 
     fn frame(&mut self, frame: &SerialFrame) {
         self.frames.push(*frame);
+    }
+
+    fn slept(&mut self, from: u64, to: u64) {
+        if !self.recording {
+            return;
+        }
+        match self.seen.slept.last_mut() {
+            Some(last) if last.1 == from => last.1 = to,
+            _ => self.seen.slept.push((from, to)),
+        }
     }
 }

@@ -5,5 +5,6 @@
 //! blocks run as they do when nobody looks.
 
 mod generated;
+mod outside;
 mod programs;
 mod prove;

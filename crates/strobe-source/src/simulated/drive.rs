@@ -14,6 +14,7 @@ use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
+use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
 use super::{Error, Host};
@@ -63,6 +64,7 @@ pub(super) struct Run {
     /// The operating system, if there is one.
     pub system: Option<strobe_model::Rtos>,
     pub scripts: Vec<Script>,
+    recording: Option<Recording>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
     pub end: Mark,
@@ -142,6 +144,7 @@ impl Run {
             fault: None,
             system,
             scripts: settings.inputs.iter().map(Script::new).collect(),
+            recording: settings.record_pins.then(|| Recording::new(board)),
             begin: None,
             end: Mark::default(),
             entries: 0,
@@ -170,7 +173,8 @@ impl Run {
             let to = self.machine.cycles() + self.chunk(host);
             let end = self.advance(to, interrupted);
             self.serve(host);
-            if let Some(reason) = end {
+            let full = self.recording.as_ref().is_some_and(Recording::is_full);
+            if let Some(reason) = end.or(full.then_some(EndReason::Limit)) {
                 break reason;
             }
         };
@@ -240,6 +244,9 @@ impl Run {
             self.machine.finish_sending(limit);
         }
         self.serve(host);
+        if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
+            recording.finish(&self.machine, recorder);
+        }
     }
 
     /// Whether the run ended at a time or place that somebody chose; elsewhere the firmware itself came to
@@ -307,6 +314,9 @@ impl Run {
         let mark = self.mark();
         self.begin.get_or_insert(mark);
         self.open = Some(mark);
+        if let Some(recording) = &mut self.recording {
+            recording.begin(&mut self.machine);
+        }
         self.entries += 1;
         self.set_active(true);
     }
@@ -394,6 +404,9 @@ impl Run {
                 let name = bus.device_name(frame.device);
                 host.serial_output(name, &[frame.value as u8]);
             }
+        }
+        if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
+            recording.serve(&mut self.machine, recorder);
         }
         let bus = self.machine.bus();
         let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));

@@ -1,6 +1,7 @@
 //! What a run is asked to do: when to stop, what to measure, what to be strict about.
 
 use std::collections::BTreeMap;
+use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 
 use super::rtos::Systems;
@@ -56,6 +57,10 @@ pub struct Settings {
     pub serial: Vec<String>,
     /// What is sent to serial devices.
     pub inputs: Vec<SerialInput>,
+    /// What comes in at analog channels, as `ADC0`; the board must have them.
+    pub analog: Vec<(String, Analog)>,
+    /// An AVR's fuses, low, high and extended, instead of the firmware's own; none if empty.
+    pub fuses: Vec<u8>,
     /// What is at the other end of Ethernet controllers' cables, where not what the board file says; the board must
     /// have them.
     pub networks: Vec<(String, Backend)>,
@@ -73,6 +78,8 @@ pub struct Settings {
     pub apart: bool,
     /// Operating systems to look for.
     pub systems: Systems,
+    /// Tell the host of every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
+    pub record_pins: bool,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
 }
@@ -88,6 +95,8 @@ impl Default for Settings {
             marks: Vec::new(),
             serial: Vec::new(),
             inputs: Vec::new(),
+            analog: Vec::new(),
+            fuses: Vec::new(),
             networks: Vec::new(),
             media: Vec::new(),
             strict: false,
@@ -96,6 +105,7 @@ impl Default for Settings {
             only: None,
             apart: false,
             systems: Systems::default(),
+            record_pins: false,
             interpret: false,
         }
     }
@@ -136,6 +146,13 @@ impl Settings {
             let each = self.media.iter().map(|(part, b)| format!("{part}={} bytes", b.len()));
             put("insert", each.collect::<Vec<_>>().join(","));
         }
+        if !self.analog.is_empty() {
+            put("adc", self.analog.iter().map(describe_analog).collect::<Vec<_>>().join(","));
+        }
+        if !self.fuses.is_empty() {
+            let bytes = self.fuses.iter().map(|byte| format!("{byte:#04x}"));
+            put("fuses", bytes.collect::<Vec<_>>().join(","));
+        }
         if self.strict {
             put("strict", "true".to_owned());
         }
@@ -151,5 +168,13 @@ impl Settings {
             Systems::This(description) => put("rtos", description.name().to_owned()),
         };
         map
+    }
+}
+
+fn describe_analog((channel, input): &(String, Analog)) -> String {
+    match input {
+        Analog::Constant(value) => format!("{channel}={value}"),
+        Analog::Each(values) => format!("{channel}={} values", values.len()),
+        Analog::Course(course) => format!("{channel}={} values at times", course.len()),
     }
 }

@@ -1,11 +1,15 @@
-//! Analog to digital converter (ATmega328P data sheet, chapter 23): each channel has a constant value from the board file.
+//! Analog to digital converter (ATmega328P data sheet, chapter 23): each channel has a constant value from the board file, or
+//! what the user says.
 //!
-//! A conversion takes 13 ADC clocks, the first after switching on 25 (23.4); it begins with the ADC clock's next edge. Of the
-//! triggers only free running is modelled.
+//! A conversion takes 13 ADC clocks, the first after switching on 25, and begins with the ADC clock's next edge; one that a trigger
+//! starts takes 13.5 from there, for the prescaler begins anew (23.4). The channel's value counts when it begins. Triggers are wires of the board
+//! file, other devices' flags: the first goes with ADTS = 1, an empty name is none.
 
 use serde::Deserialize;
 
+use crate::device::analog::{Analog, Channel};
 use crate::device::{Context, Create, Device, Size};
+use crate::signal::SignalId;
 
 const ADCL: u32 = 0;
 const ADCH: u32 = 1;
@@ -35,10 +39,14 @@ struct Options {
     /// Whether MUX5 is in ADCSRB.
     #[serde(default)]
     mux5: bool,
+    /// Wires of the triggers.
+    #[serde(default)]
+    triggers: Vec<String>,
 }
 
 struct Adc {
-    values: Vec<u16>,
+    values: Vec<Channel>,
+    triggers: Vec<Option<SignalId>>,
     mux_mask: u8,
     mux5: bool,
     control_a: u8,
@@ -64,8 +72,20 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
     if options.mux_bits > 5 {
         return Err("mux_bits is at most 5".to_owned());
     }
+    if options.triggers.len() > 7 {
+        return Err("triggers: up to seven".to_owned());
+    }
+    let mut wire = |name: &String| {
+        let id = cx.signal(name);
+        cx.listen(id);
+        id
+    };
+    let triggers = options.triggers.iter().map(|name| (!name.is_empty()).then(|| wire(name)));
+    let triggers = triggers.collect();
+    let constant = |value: &u16| Channel::new(Analog::Constant(*value));
     Ok(Box::new(Adc {
-        values: options.values,
+        values: options.values.iter().map(constant).collect(),
+        triggers,
         mux_mask: (1 << options.mux_bits) - 1,
         mux5: options.mux5,
         control_a: 0,
@@ -95,8 +115,26 @@ impl Adc {
         let clock = 1u64 << (self.control_a & 7).max(1);
         let begin = cx.now().next_multiple_of(clock);
         let clocks = if std::mem::take(&mut self.first) { FIRST } else { NORMAL };
-        let value = self.values.get(self.channel()).copied().unwrap_or(0);
-        self.running = Some((value, begin + clocks * clock));
+        self.run_until(begin + clocks * clock, cx);
+    }
+
+    /// A trigger starts a conversion.
+    fn trigger(&mut self, cx: &mut Context) {
+        let half = (1u64 << (self.control_a & 7).max(1)) / 2;
+        let clocks = if std::mem::take(&mut self.first) { FIRST } else { NORMAL };
+        self.run_until(cx.now() + (2 * clocks + 1) * half, cx);
+    }
+
+    fn run_until(&mut self, end: u64, cx: &Context) {
+        let now = cx.nanoseconds();
+        let channel = self.channel();
+        let value = self.values.get_mut(channel).map_or(0, |channel| channel.convert(now));
+        self.running = Some((value, end));
+    }
+
+    fn trigger_wire(&self) -> Option<SignalId> {
+        let at = usize::from(self.control_b & 7).checked_sub(1)?;
+        self.triggers.get(at).copied().flatten()
     }
 
     fn set_control(&mut self, value: u8, cx: &mut Context) {
@@ -112,9 +150,10 @@ impl Adc {
     }
 
     fn check_trigger(&self, cx: &mut Context) {
-        if self.control_a & ADATE != 0 && self.control_b & 7 != 0 {
+        let select = self.control_b & 7;
+        if self.control_a & ADATE != 0 && select != 0 && self.trigger_wire().is_none() {
             let name = cx.name().to_owned();
-            cx.warn(format!("{name}: triggers other than free running (ADTS) are not modelled"));
+            cx.warn(format!("{name}: trigger {select} (ADTS) is not modelled: nothing starts"));
         }
     }
 
@@ -192,6 +231,20 @@ impl Device for Adc {
             }
         }
         self.show(cx);
+    }
+
+    fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
+        let automatic = self.control_a & (ADEN | ADATE) == ADEN | ADATE;
+        if level && automatic && Some(id) == self.trigger_wire() && self.running.is_none() {
+            self.trigger(cx);
+            self.show(cx);
+        }
+    }
+
+    fn analog(&mut self, channel: usize, input: &Analog, _: &mut Context) -> bool {
+        let Some(own) = self.values.get_mut(channel) else { return false };
+        *own = Channel::new(input.clone());
+        true
     }
 
     /// Going to sleep in the mode made for it starts a conversion (23.7).

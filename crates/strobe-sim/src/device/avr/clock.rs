@@ -1,5 +1,6 @@
-//! The system clock prescaler (CLKPR; ATmega328P data sheet, 9.12.2). What clock the fuses choose is the board file's: its
-//! `clock_hz` is the core's at reset, `divide_by_8` says that the fuse CKDIV8 is part of that.
+//! The system clock prescaler (CLKPR; ATmega328P data sheet, 9.12.2). What clock the fuses choose is the board file's,
+//! unless the firmware brings fuses: `clock_hz` is the core's at reset, `divide_by_8` says that the fuse CKDIV8 is part of that, `sources`
+//! are the oscillators that CKSEL chooses from (9.2; in the low byte, as CKDIV8 is).
 
 use serde::Deserialize;
 
@@ -8,6 +9,8 @@ use crate::device::{Context, Create, Device, Size};
 const CLKPCE: u8 = 1 << 7;
 /// Cycles within which the new value must follow CLKPCE.
 const WINDOW: u64 = 4;
+/// In the fuses' low byte; fuses are programmed where they are zero.
+const CKDIV8: u8 = 1 << 7;
 /// CLKPS with the fuse programmed: divide by 8.
 const BY_8: u8 = 3;
 /// CLKPS of the largest divisor, 256.
@@ -18,9 +21,23 @@ const MOST: u8 = 8;
 struct Options {
     #[serde(default)]
     divide_by_8: bool,
+    #[serde(default)]
+    sources: Vec<ClockSource>,
+}
+
+/// An oscillator.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClockSource {
+    name: String,
+    /// Values of CKSEL.
+    select: Vec<u8>,
+    /// Its frequency; without one, what the circuit board has there, if anything.
+    hz: Option<u32>,
 }
 
 struct Clkpr {
+    sources: Vec<ClockSource>,
     initial: u8,
     /// The oscillator's frequency, from the first reset on.
     oscillator_hz: Option<u32>,
@@ -29,9 +46,9 @@ struct Clkpr {
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let Options { divide_by_8 } = cx.options()?;
+    let Options { divide_by_8, sources } = cx.options()?;
     let initial = if divide_by_8 { BY_8 } else { 0 };
-    Ok(Box::new(Clkpr { initial, oscillator_hz: None, select: initial, open_until: None }))
+    Ok(Box::new(Clkpr { sources, initial, oscillator_hz: None, select: initial, open_until: None }))
 }
 
 impl Clkpr {
@@ -65,6 +82,21 @@ impl Device for Clkpr {
             self.apply(cx);
         }
         Some(())
+    }
+
+    fn fuses(&mut self, fuses: &[u8], cx: &mut Context) -> Option<String> {
+        let low = *fuses.first()?;
+        let source = self.sources.iter().find(|source| source.select.contains(&(low & 0xf)));
+        let own = self.oscillator_hz?;
+        self.initial = if low & CKDIV8 == 0 { BY_8 } else { 0 };
+        let (name, hz) = match source {
+            Some(source) => (source.name.clone(), source.hz.unwrap_or(own)),
+            None => ("a clock that this board has not, its own stays".to_owned(), own),
+        };
+        self.oscillator_hz = Some(hz);
+        self.reset(cx);
+        let divided = if self.initial == BY_8 { " divided by 8" } else { "" };
+        Some(format!("{name}, {hz} Hz{divided} (CKSEL, CKDIV8)"))
     }
 
     fn reset(&mut self, cx: &mut Context) {

@@ -35,6 +35,9 @@ struct Options {
 
 struct External {
     pins: Vec<SignalId>,
+    /// The wires `<name>_INT<n>` and `<name>_PCINT<n>`, which show the flags.
+    flag_wires: Vec<SignalId>,
+    change_wires: Vec<SignalId>,
     clocked_edges: u8,
     changes: Vec<Vec<(u8, SignalId)>>,
     first_bit: u8,
@@ -68,8 +71,14 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         used.map(|(bit, name)| (bit, wire(name))).collect()
     };
     let changes = options.changes.iter().map(&mut group).collect();
+    let name = cx.name.to_owned();
+    let mut flag_wire = |kind: &str, n: usize| cx.signal(&format!("{name}_{kind}{n}"));
+    let flag_wires = (0..options.pins.len()).map(|n| flag_wire("INT", n)).collect();
+    let change_wires = (0..options.changes.len()).map(|n| flag_wire("PCINT", n)).collect();
     Ok(Box::new(External {
         pins,
+        flag_wires,
+        change_wires,
         clocked_edges: options.clocked_edges,
         changes,
         first_bit: options.first_bit,
@@ -107,10 +116,12 @@ impl External {
             let low = self.sense_of(n) == 0 && !cx.level(pin);
             let bit = self.first_bit + n as u8;
             let asks = low || self.flags >> bit & 1 != 0;
+            cx.set_signal(self.flag_wires[n], self.flags >> bit & 1 != 0);
             cx.interrupt(n, asks && self.mask >> bit & 1 != 0);
         }
         for group in 0..self.changes.len() {
             let bit = self.change_bit + group as u8;
+            cx.set_signal(self.change_wires[group], self.change_flags >> bit & 1 != 0);
             let asks = self.change_control & self.change_flags;
             cx.interrupt(self.pins.len() + group, asks >> bit & 1 != 0);
         }

@@ -4,7 +4,9 @@
 //! high where its pull-up is on, else low.
 //!
 //! Alternate functions (14.3) are wires of the board file's `alternate`: where the wire of that name with `_ON` is high, the pin
-//! gets the function's level instead of PORTxn's; `_OUT` makes it an output, `_IN` an input.
+//! gets the function's level instead of PORTxn's; `_OUT` makes it an output, `_IN` an input; `_PULL` says that it has a resistor to the
+//! supply beside the chip, as open-drain lines must; `_OPEN` that besides the output never drives it high. Each change of `_TOGGLE` toggles
+//! the pin's bit in PORTx.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +42,9 @@ struct Function {
     on: SignalId,
     output: SignalId,
     input: SignalId,
+    pull: SignalId,
+    open: SignalId,
+    toggle: SignalId,
 }
 
 struct Pin {
@@ -80,7 +85,15 @@ fn function(cx: &mut Create, name: &str) -> Function {
         cx.listen(id);
         id
     };
-    Function { level: wire(""), on: wire("_ON"), output: wire("_OUT"), input: wire("_IN") }
+    Function {
+        level: wire(""),
+        on: wire("_ON"),
+        output: wire("_OUT"),
+        input: wire("_IN"),
+        pull: wire("_PULL"),
+        open: wire("_OPEN"),
+        toggle: wire("_TOGGLE"),
+    }
 }
 
 impl Pin {
@@ -104,7 +117,10 @@ impl Port {
             let at = |register: u8| register >> pin.bit & 1 != 0;
             let pull_up = at(self.out);
             let (output, high) = pin.wants((at(self.direction), pull_up), cx);
-            let level = if output { high } else { cx.external(pin.signal).unwrap_or(pull_up) };
+            let open = pin.functions.iter().any(|f| cx.level(f.open));
+            let output = output && !(open && high);
+            let pulled = pull_up || open || pin.functions.iter().any(|f| cx.level(f.pull));
+            let level = if output { high } else { cx.external(pin.signal).unwrap_or(pulled) };
             levels |= u8::from(level) << pin.bit;
             cx.set_pin(pin.signal, level, output);
         }
@@ -165,7 +181,11 @@ impl Device for Port {
         }
     }
 
-    fn signal(&mut self, _: SignalId, _: bool, cx: &mut Context) {
+    fn signal(&mut self, id: SignalId, _: bool, cx: &mut Context) {
+        let toggled = |pin: &&Pin| pin.functions.iter().any(|function| function.toggle == id);
+        if let Some(pin) = self.pins.iter().find(toggled) {
+            self.out ^= 1 << pin.bit;
+        }
         self.refresh(cx);
     }
 

@@ -1,13 +1,17 @@
-//! SPI as a master (ATmega328P data sheet, chapter 18).
+//! SPI (ATmega328P data sheet, chapter 18).
 //!
-//! Wires: `<name>_SCK` and `<name>_MOSI`, each with `_ON`, and `<name>_MISO_IN`; the pins `miso` and `ss` of the board file are
-//! listened to. A transfer takes eight clocks from the write to SPDR; single edges are shown while pins are recorded, else only its
-//! end. SS makes a slave of a master only when it is driven from outside. Slave mode is not modelled.
+//! Wires: `<name>_SCK`, `<name>_MOSI` and `<name>_MISO`, each with `_ON` and `_IN`; the pins `miso`, `mosi`, `sck` and `ss` of the board file
+//! are listened to. A transfer takes eight clocks from the write to SPDR; single edges are shown while pins are recorded, else only its
+//! end. SS makes a slave of a master only when it is driven from outside. A slave sees edges of SCK at once.
 
 use serde::Deserialize;
 
+use self::slave::Slave;
+
 use crate::device::{Context, Create, Device, Direction, Size};
 use crate::signal::SignalId;
+
+mod slave;
 
 const SPCR: u32 = 0;
 const SPSR: u32 = 1;
@@ -27,6 +31,8 @@ const SPI2X: u8 = 1;
 #[serde(deny_unknown_fields)]
 struct Options {
     miso: String,
+    mosi: String,
+    sck: String,
     ss: String,
 }
 
@@ -44,7 +50,14 @@ struct Transfer {
 struct Spi {
     miso: SignalId,
     miso_input: SignalId,
+    miso_level: SignalId,
+    miso_on: SignalId,
     ss: SignalId,
+    mosi_pin: SignalId,
+    mosi_input: SignalId,
+    sck_pin: SignalId,
+    sck_input: SignalId,
+    slave: Slave,
     mosi: SignalId,
     mosi_on: SignalId,
     sck: SignalId,
@@ -61,15 +74,21 @@ struct Spi {
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
-    let Options { miso, ss } = cx.options()?;
-    let (miso, ss) = (cx.signal(&miso), cx.signal(&ss));
-    cx.listen(miso);
-    cx.listen(ss);
+    let Options { miso, mosi, sck, ss } = cx.options()?;
+    let [miso, mosi_pin, sck_pin, ss] = [miso, mosi, sck, ss].map(|name| cx.signal(&name));
+    [miso, mosi_pin, sck_pin, ss].into_iter().for_each(|pin| cx.listen(pin));
     let name = cx.name.to_owned();
     Ok(Box::new(Spi {
         miso,
         ss,
         miso_input: cx.signal(&format!("{name}_MISO_IN")),
+        miso_level: cx.signal(&format!("{name}_MISO")),
+        miso_on: cx.signal(&format!("{name}_MISO_ON")),
+        mosi_pin,
+        mosi_input: cx.signal(&format!("{name}_MOSI_IN")),
+        sck_pin,
+        sck_input: cx.signal(&format!("{name}_SCK_IN")),
+        slave: Slave::default(),
         mosi: cx.signal(&format!("{name}_MOSI")),
         mosi_on: cx.signal(&format!("{name}_MOSI_ON")),
         sck: cx.signal(&format!("{name}_SCK")),
@@ -103,10 +122,8 @@ impl Spi {
 
     fn begin(&mut self, value: u8, cx: &mut Context) {
         if !self.is_master() {
-            let name = cx.name().to_owned();
-            if self.control & SPE != 0 {
-                cx.warn(format!("{name}: slave mode is not modelled: nothing comes in"));
-            }
+            self.slave.load(value);
+            self.put_first_bit();
             return;
         }
         let transfer =
@@ -162,6 +179,11 @@ impl Spi {
         cx.set_signal(self.mosi_on, master);
         cx.set_signal(self.sck_on, master);
         cx.set_signal(self.miso_input, master);
+        let slave = self.is_slave();
+        cx.set_signal(self.mosi_input, slave);
+        cx.set_signal(self.sck_input, slave);
+        cx.set_signal(self.miso_on, slave && self.is_selected(cx));
+        cx.set_signal(self.miso_level, self.slave.output);
         cx.set_signal(self.mosi, self.mosi_level);
         let active = self.transfer.as_ref().is_some_and(|t| t.halves % 2 == 1);
         cx.set_signal(self.sck, (self.control & CPOL != 0) != active);
@@ -224,7 +246,7 @@ impl Device for Spi {
                 self.mode_fault(cx);
             }
             SPSR => self.double = value & SPI2X != 0,
-            SPDR if self.transfer.is_some() => self.flags |= WCOL,
+            SPDR if self.transfer.is_some() || self.slave.is_busy() => self.flags |= WCOL,
             SPDR => {
                 self.touch();
                 self.begin(value, cx);
@@ -243,6 +265,13 @@ impl Device for Spi {
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
         self.show(cx);
+    }
+
+    fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
+        if self.is_slave() && self.stopped.is_none() {
+            self.slave_hears(id, level, cx);
+            self.show(cx);
+        }
     }
 
     fn driven(&mut self, pin: SignalId, cx: &mut Context) {
@@ -277,6 +306,7 @@ impl Device for Spi {
     fn reset(&mut self, cx: &mut Context) {
         (self.control, self.double, self.flags, self.seen) = (0, false, 0, 0);
         (self.received, self.mosi_level, self.transfer) = (0, false, None);
+        self.slave = Slave::default();
         self.show(cx);
     }
 }

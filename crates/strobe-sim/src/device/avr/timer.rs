@@ -1,7 +1,7 @@
 //! Timers of 8 and 16 bits (ATmega328P data sheet, chapters 15, 16 and 18): registers, flags, interrupts, pins.
 //!
 //! Wires: the compare outputs of the board file's `outputs`, each with one of that name and `_ON` that says whether
-//! the pin is the timer's; `clock_pin` and `capture_pin` as given; `prescaler_reset`. The synchronisers in front of the two pins are taken
+//! the pin is the timer's; `<name>_OVF`, `_COMPA` to `_COMPC` and `_CAPT`, which are its flags; `clock_pin` and `capture_pin` as given; `prescaler_reset`. The synchronisers in front of the two pins are taken
 //! for instant: on silicon edges count 2.5 to 3.5 cycles later, captures 4 later with the noise canceler. Capture from the
 //! analog comparator and Timer2's crystal are not modelled.
 
@@ -13,6 +13,7 @@ use crate::device::{Context, Create, Device, Size};
 use crate::signal::SignalId;
 
 mod clock;
+pub(super) mod high_speed;
 #[cfg(test)]
 mod tests;
 mod wave;
@@ -100,6 +101,8 @@ struct Timer {
     prescaler_reset: SignalId,
     /// For each flag of [`wave`], its bit in TIMSK and TIFR.
     bits: Vec<(u8, u8)>,
+    /// The wires that show the flags, in the same order.
+    flags: Vec<SignalId>,
     control_a: u8,
     control_b: u8,
     asynchronous: u8,
@@ -130,6 +133,10 @@ fn create(cx: &mut Create, wide: bool) -> Result<Box<dyn Device>, String> {
         cx.listen(id);
         Some(id)
     };
+    let names = ["OVF", "COMPA", "COMPB", "COMPC"].into_iter().take(1 + channels);
+    let names = names.chain((captures > 0).then_some("CAPT"));
+    let prefix = cx.name.to_owned();
+    let flags = names.map(|name| cx.signal(&format!("{prefix}_{name}"))).collect();
     let prescaler_reset = cx.signal(&options.prescaler_reset);
     cx.listen(prescaler_reset);
     Ok(Box::new(Timer {
@@ -146,6 +153,7 @@ fn create(cx: &mut Create, wide: bool) -> Result<Box<dyn Device>, String> {
         capture_pin: wire(cx, &options.capture_pin),
         prescaler_reset,
         bits,
+        flags,
         control_a: 0,
         control_b: 0,
         asynchronous: 0,
@@ -184,8 +192,14 @@ impl Timer {
         for (line, &(flag, _)) in self.bits.iter().enumerate() {
             cx.interrupt(line, self.raised & self.enabled & flag != 0);
         }
+        // Flags that something waits for count as enabled interrupts do.
+        let mut watched = self.enabled;
+        for (&(flag, _), &wire) in self.bits.iter().zip(&self.flags) {
+            cx.set_signal(wire, self.raised & flag != 0);
+            watched |= if cx.is_observed(wire) { flag } else { 0 };
+        }
         let drives = (0..self.outputs.len()).any(|at| self.wave.is_connected(at));
-        let wanted = drives || self.enabled & !self.raised != 0;
+        let wanted = drives || watched & !self.raised != 0;
         let due = self.clock.after(cx.now(), self.wave.quiet() + 1).filter(|_| wanted);
         cx.wake_at(due.unwrap_or(u64::MAX));
     }

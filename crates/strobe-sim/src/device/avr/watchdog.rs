@@ -30,6 +30,9 @@ struct Options {
     always_on: bool,
 }
 
+/// In the fuses' high byte; fuses are programmed where they are zero.
+const WDTON: u8 = 1 << 4;
+
 struct Watchdog {
     always_on: bool,
     /// WDIE, WDE and WDP.
@@ -140,6 +143,11 @@ impl Device for Watchdog {
 
     fn may_reset(&self) -> bool {
         self.runs()
+    }
+
+    fn fuses(&mut self, fuses: &[u8], _: &mut Context) -> Option<String> {
+        self.always_on = fuses.get(1)? & WDTON == 0;
+        self.always_on.then(|| "the watchdog is always on (WDTON)".to_owned())
     }
 
     fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {

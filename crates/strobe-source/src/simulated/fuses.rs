@@ -1,0 +1,46 @@
+//! What avr-gcc's ELF files hold for the programmer and not for memory: fuses, which choose the clock, and behind them lock bits
+//! and signature, which a run has no use for.
+
+use strobe_sim::bus::Bus;
+use strobe_symbols::{Firmware, Machine, Segment};
+
+/// Where fuses are (avr-libc, <avr/fuse.h>: section `.fuse`).
+const FUSES: u32 = 0x82_0000;
+const LOCK_BITS: u32 = 0x83_0000;
+
+/// In the high byte, programmed where it is zero (ATmega328P data sheet, table 27-6, and other parts').
+const BOOT_RESET: u8 = 1 << 0;
+
+/// Whether a segment is nothing to be loaded.
+pub(super) fn is_for_programmer(firmware: &Firmware, segment: &Segment) -> bool {
+    firmware.machine() == Machine::Avr && segment.load_address.0 >= FUSES
+}
+
+/// The fuses that the firmware brings.
+pub(super) fn of(firmware: &Firmware) -> Option<&[u8]> {
+    let is_fuses = |s: &&Segment| (FUSES..LOCK_BITS).contains(&s.load_address.0);
+    let segment =
+        firmware.segments().iter().filter(|s| is_for_programmer(firmware, s)).find(is_fuses);
+    segment.map(Segment::data).filter(|data| !data.is_empty())
+}
+
+/// Programs them, and tells what they choose.
+pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
+    let names = ["low", "high", "extended"].iter().zip(fuses);
+    let bytes: Vec<String> = names.map(|(name, byte)| format!("{name} {byte:#04x}")).collect();
+    let told = bus.program_fuses(fuses);
+    let hz = bus.clocks.core_hz();
+    bus.warnings.add(format!(
+        "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
+        bytes.join(", "),
+        told.join("; ")
+    ));
+    let Some(&high) = fuses.get(1) else { return };
+    // Tiny parts have other fuses in these places; they have no boot section.
+    let has_boot_section = bus.flash.data.len() > 8 << 10;
+    if has_boot_section && high & BOOT_RESET == 0 {
+        bus.warnings.add(
+            "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 all the same".to_owned(),
+        );
+    }
+}

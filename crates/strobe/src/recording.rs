@@ -1,0 +1,146 @@
+//! Recordings of pins, for `strobe pins` and `strobe bus`: captures that an instrument took, and firmware that is simulated
+//! while its pins are recorded.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use strobe_decode::capture::{Capture, Recording, Tick};
+use strobe_model::{EndReason, Record};
+use strobe_source::simulated::{Beginning, Moment, Recorder};
+
+use crate::{board, capture, exit, input, simulate};
+
+/// What the commands on recordings have in common.
+#[derive(clap::Args)]
+pub struct Source {
+    /// What to measure: a firmware (ELF or Intel HEX), whose pins are simulated; or a capture: a VCD file, a sigrok session (.sr) or a CSV
+    /// file exported from Saleae's Logic.
+    #[arg(value_name = "FIRMWARE|CAPTURE")]
+    pub file: PathBuf,
+    /// The clock that took the capture, if the file does not say, as 24MHz.
+    #[arg(long, value_name = "HZ", value_parser = capture::frequency)]
+    pub samplerate: Option<Tick>,
+    /// Stop at so many edges of all channels; each takes 8 bytes of memory, a simulated one up to 32.
+    #[arg(long, value_name = "N", default_value_t = capture::MAX_EDGES)]
+    pub max_edges: usize,
+    /// Record simulated pins from here on, not from reset: a symbol, an address, or a pin's edge (`PB8=1`).
+    #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
+    pub trigger: Option<String>,
+    #[command(flatten)]
+    pub setup: simulate::Setup,
+}
+
+/// A recording, wherever it comes from.
+pub struct Opened {
+    /// The file's name.
+    pub file: String,
+    /// What it is, as `sigrok session`.
+    pub format: String,
+    /// The levels.
+    pub capture: Capture,
+    /// How the command ends if all goes well: a simulated run may have ended otherwise than was asked for.
+    pub code: ExitCode,
+}
+
+/// Reads the capture, or simulates the firmware.
+pub fn open(source: &Source) -> anyhow::Result<Opened> {
+    if input::is_firmware(&source.file)? {
+        return simulate(source);
+    }
+    let given = source.setup.given().or(source.trigger.as_ref().map(|_| "--trigger"));
+    if let Some(option) = given {
+        let file = source.file.display();
+        return Err(exit::usage(format!("{option} is for firmware, and {file} is none")));
+    }
+    let (format, capture) = capture::open(&source.file, source.samplerate, source.max_edges)?;
+    Ok(Opened {
+        file: input::file_name(&source.file),
+        format: format.name().to_owned(),
+        capture,
+        code: ExitCode::SUCCESS,
+    })
+}
+
+fn simulate(source: &Source) -> anyhow::Result<Opened> {
+    let firmware = input::firmware(&source.file)?;
+    let choice = board::choose(&source.setup.board, &firmware)?;
+    let name = choice.board.name().to_owned();
+    let mut pins = Pins::new(&name, source.max_edges);
+    let (path, setup, from) = (&source.file, &source.setup, source.trigger.clone());
+    let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins)?;
+    let end = &done.record.window.end_reason;
+    let Some(mut capture) = pins.capture else {
+        let place = source.trigger.as_deref().unwrap_or("reset");
+        return Err(exit::usage(format!(
+            "nothing was recorded: the run ended before {place} was reached; --until may be too early"
+        )));
+    };
+    capture.notes.extend(notes(&done.record));
+    Ok(Opened {
+        file: input::file_name(&source.file),
+        format: format!("simulated on {name}"),
+        capture,
+        code: exit::code_for(end, done.asked),
+    })
+}
+
+/// What a run has to say of itself.
+fn notes(record: &Record) -> Vec<String> {
+    let ended = match &record.window.end_reason {
+        EndReason::Limit | EndReason::Reached { .. } => None,
+        EndReason::Exit { code: 0 } | EndReason::SleepsForever => None,
+        EndReason::Exit { code } => Some(format!("the firmware exited with code {code}")),
+        EndReason::DefaultLimit => {
+            Some("the run ended at the built-in limit; --until sets another one".to_owned())
+        }
+        EndReason::HardFault => Some("the run ended in a fault; strobe run shows it".to_owned()),
+        EndReason::Lockup => Some("the core locked up; strobe run shows where".to_owned()),
+        EndReason::Unmodelled => {
+            Some("the run ended at a register that is not modelled (--strict)".to_owned())
+        }
+        EndReason::OtherChip { .. } => None,
+        EndReason::Interrupted => Some("the run was stopped by Ctrl-C".to_owned()),
+    };
+    let warnings = record.warnings.iter().map(|warning| match warning.count {
+        0 | 1 => warning.text.clone(),
+        n => format!("{} ({n} times)", warning.text),
+    });
+    ended.into_iter().chain(warnings).collect()
+}
+
+/// Makes a capture of what a run tells.
+struct Pins {
+    board: String,
+    max_edges: usize,
+    recording: Option<Recording>,
+    capture: Option<Capture>,
+}
+
+impl Pins {
+    fn new(board: &str, max_edges: usize) -> Self {
+        Pins { board: board.to_owned(), max_edges, recording: None, capture: None }
+    }
+}
+
+impl Recorder for Pins {
+    fn begin(&mut self, beginning: &Beginning) {
+        let Beginning { at_ps, pins, names } = beginning;
+        let mut recording = Recording::new(&self.board, *at_ps, pins, self.max_edges);
+        recording.name(names);
+        self.recording = Some(recording);
+    }
+
+    fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool {
+        let slack = (at.sooner_ps, at.later_ps);
+        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at.at_ps, slack))
+    }
+
+    fn slept(&mut self, from: Moment, to: Moment) -> bool {
+        let (times, slack) = ((from.at_ps, to.at_ps), (from.sooner_ps, from.later_ps));
+        self.recording.as_mut().is_none_or(|r| r.slept(times, slack))
+    }
+
+    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]) {
+        self.capture = self.recording.take().map(|recording| recording.finish(at_ps, clock));
+    }
+}
