@@ -147,6 +147,14 @@ impl<O: Observer> Machine<O> {
         }
     }
 
+    /// The lowest address that the stack has reached, on cores whose handlers share it with the program (AVR).
+    pub fn deepest_stack(&self) -> Option<u32> {
+        match self {
+            Machine::Arm(_) => None,
+            Machine::Avr(m) => Some(avr::DATA + u32::from(m.cpu.deepest) + 1),
+        }
+    }
+
     /// Cycles since the first reset.
     pub fn cycles(&self) -> u64 {
         either!(self, m => m.cycles())

@@ -39,6 +39,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     if !record.subject.detail.is_empty() {
         facts.push(("symbols", record.subject.detail.clone()));
     }
+    facts.extend(stack(record));
     facts.push(("measured by", instrument(record)));
     if let Some(name) = record.instrument.settings.get("thread") {
         let text = "cycles, instructions, profile and calls are its alone";
@@ -71,6 +72,18 @@ fn build(subject: &Subject) -> String {
         None => format!("SHA-256 {}...", first(&subject.sha256)),
     };
     format!("{id}, {memory}")
+}
+
+/// How deep the stack got, where all code shares one and it is known to the byte.
+fn stack(record: &Record) -> Option<(&'static str, String)> {
+    let [thread] = record.scheduling.as_ref()?.threads.as_slice() else { return None };
+    if !record.subject.core.starts_with("AVR") {
+        return None;
+    }
+    let (low, top) = &thread.stack;
+    let address = |hex: &str| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok();
+    let bytes = address(top)?.checked_sub(address(low)?)?;
+    Some(("stack", format!("at most {}, down to {}", counted(bytes, "byte"), clean(low))))
 }
 
 fn instrument(record: &Record) -> String {

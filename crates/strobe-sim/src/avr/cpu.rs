@@ -29,6 +29,9 @@ pub struct Cpu {
     pub sreg: u8,
     /// Stack pointer: the data address that the next PUSH writes.
     pub sp: u16,
+    /// The lowest stack pointer so far, as PUSH, calls and interrupts left it, or a write of its low byte: compilers write that
+    /// one last.
+    pub deepest: u16,
     /// Which 64 KiB ELPM reads.
     pub rampz: u8,
     /// Upper bits of the target of EIJMP and EICALL.
@@ -41,7 +44,7 @@ pub struct Cpu {
 impl Cpu {
     /// A core at reset, its stack at the end of RAM.
     pub(super) fn new(arch: Architecture, ram_end: u16) -> Self {
-        Cpu { r: [0; 32], sreg: 0, sp: ram_end, rampz: 0, eind: 0, pc: 0, arch }
+        Cpu { r: [0; 32], sreg: 0, sp: ram_end, deepest: ram_end, rampz: 0, eind: 0, pc: 0, arch }
     }
 
     /// The register pair whose low half is `at`.
@@ -72,7 +75,10 @@ impl Cpu {
         match which {
             Special::Rampz => self.rampz = value,
             Special::Eind => self.eind = value,
-            Special::Spl => self.sp = self.sp & 0xff00 | u16::from(value),
+            Special::Spl => {
+                self.sp = self.sp & 0xff00 | u16::from(value);
+                self.deepest = self.deepest.min(self.sp);
+            }
             Special::Sph => self.sp = self.sp & 0x00ff | u16::from(value) << 8,
             Special::Sreg => self.sreg = value,
         }

@@ -142,6 +142,7 @@ pub(super) fn exec<P: Port>(cpu: &mut Cpu, port: &mut P, insn: Insn) -> Result<(
         Push { r } => {
             port.store(cpu, cpu.sp, r!(r))?;
             cpu.sp = cpu.sp.wrapping_sub(1);
+            cpu.deepest = cpu.deepest.min(cpu.sp);
         }
         Pop { d } => {
             let at = cpu.sp.wrapping_add(1);
@@ -267,6 +268,7 @@ pub(super) fn push_pc<P: Port>(cpu: &mut Cpu, port: &mut P, pc: u32) -> Result<(
         port.store(cpu, sp.wrapping_sub(2), extended)?;
     }
     cpu.sp = sp.wrapping_sub(cpu.arch.pc_bytes());
+    cpu.deepest = cpu.deepest.min(cpu.sp);
     Ok(())
 }
 

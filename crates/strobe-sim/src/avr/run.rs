@@ -43,7 +43,12 @@ impl<O: Observer> Machine<O> {
         self.bus.reset();
         let ram = &self.bus.ram;
         let ram_end = ram.base.wrapping_add(ram.data.len() as u32).wrapping_sub(1);
+        let deepest = self.cpu.deepest;
         self.cpu = Cpu::new(self.arch, ram_end as u16);
+        // What came before a reset counts too; before the first, nothing did.
+        if deepest != 0 {
+            self.cpu.deepest = deepest;
+        }
         self.sleeps = false;
         self.woken = false;
         self.handlers.clear();

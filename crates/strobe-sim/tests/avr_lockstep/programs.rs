@@ -43,6 +43,28 @@ fn prebuilt_firmware() {
     }
 }
 
+/// The LED cube's loop whose instants of transmission are its whole point: simavr agrees with each of its cycles.
+#[test]
+fn the_led_cubes_loop() {
+    let mut image = image("cube");
+    // LPM r24, Z+ and ADD r24, r22, before which it sets up five registers.
+    let turn = image.windows(4).position(|bytes| bytes == [0x85, 0x91, 0x86, 0x0f]);
+    let start = turn.expect("the loop") - 10;
+    // Instead of vectors: r20 and r21 lead to a frame in RAM, a call, and an endless loop.
+    let call = (start - 6) / 2;
+    let stub: [(&str, &[(char, u32)]); 4] = [
+        ("ldi", &[('d', 4), ('k', 0)]),
+        ("ldi", &[('d', 5), ('k', 2)]),
+        ("rcall", &[('k', call as u32)]),
+        ("rjmp", &[('k', 0xfff)]),
+    ];
+    let words = stub.iter().flat_map(|(name, fields)| AvrForm::named(name).encode(fields));
+    let words: Vec<u8> = words.flat_map(u16::to_le_bytes).collect();
+    image[..words.len()].copy_from_slice(&words);
+    let agreed = prove("cube", &part(AvrPart::Atmega328p), &image, 10_000);
+    assert!((64 * 45..64 * 48).contains(&agreed), "{agreed} instructions");
+}
+
 /// simavr 1.6 takes ADIW and SBIW with a constant that ends in 12 to 15 for two words when it skips them, as JMP is. They are
 /// one word (DS40002198, ADIW): the skip takes two cycles, and what comes next runs.
 #[test]

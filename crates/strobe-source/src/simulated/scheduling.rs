@@ -23,6 +23,8 @@ pub(super) fn make(
 ) -> Result<Scheduling, Error> {
     let calls = &run.machine.observer().1.0;
     let all = calls.threads.all();
+    // Handlers have no stack of their own there, and with one thread it is known to the byte.
+    let deepest = run.machine.deepest_stack().filter(|_| all.len() == 1);
     let names = names(firmware, &calls.threads);
     let runs =
         calls.schedule.threads().iter().copied().chain(std::iter::repeat(Default::default()));
@@ -34,7 +36,7 @@ pub(super) fn make(
             structure: thread.structure.map(hex),
             id: thread.id,
             priority: thread.priority,
-            stack: (hex(thread.low), hex(thread.top)),
+            stack: (hex(deepest.unwrap_or(thread.low)), hex(thread.top)),
             cycles: runs.cycles,
             idle: runs.asleep,
             runs: runs.runs,

@@ -1,3 +1,5 @@
+//! A card byte by byte and bit by bit, against the specification.
+
 use proptest::prelude::*;
 
 use super::card::{Card, Delays};

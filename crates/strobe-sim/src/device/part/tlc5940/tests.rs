@@ -1,3 +1,5 @@
+//! A chain bit by bit, against what the data sheet says of it.
+
 use proptest::prelude::*;
 
 use crate::board::{Board, PartEntry};
