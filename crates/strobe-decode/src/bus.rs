@@ -62,6 +62,7 @@ impl Decoded {
             transfers: self.transfers,
             clock_low_ps: self.clock_low_ps,
             stretched: self.stretched,
+            unit: None,
             core,
             fault_counts,
             faults: self.faults,

@@ -66,7 +66,7 @@ pub struct FigurePair {
     pub verdict: Verdict,
     /// Why nothing follows, where nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
 }
 
 /// What a figure is measured in.
@@ -118,6 +118,19 @@ pub enum Verdict {
     Differ,
     /// Neither is shown.
     CannotTell,
+}
+
+/// Why nothing can be told of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// One side has no values at all.
+    NoValues,
+    /// What is not known is more than a quarter of the figure.
+    TooWide,
+    /// The side without the extreme has fewer values, and may have missed it.
+    FewerValues,
 }
 
 /// How far one side's times can be trusted.
@@ -276,12 +289,7 @@ fn compared(
         reason: None,
     };
     let (Some(a), Some(b)) = (a, b) else {
-        let which = match (a, b) {
-            (None, None) => "neither has any",
-            (None, _) => "the first has none",
-            _ => "the second has none",
-        };
-        pair.reason = Some(which.to_owned());
+        pair.reason = Some(Reason::NoValues);
         return pair;
     };
     let minus = |x: u64, y: u64| {
@@ -297,8 +305,8 @@ fn compared(
     pair
 }
 
-fn verdict(figure: Figure, a: Estimate, b: Estimate) -> (Verdict, Option<String>) {
-    let cannot = |why: &str| (Verdict::CannotTell, Some(why.to_owned()));
+fn verdict(figure: Figure, a: Estimate, b: Estimate) -> (Verdict, Option<Reason>) {
+    let cannot = |why| (Verdict::CannotTell, Some(why));
     if a.high < b.low || b.high < a.low {
         // Who sees more pulses sees more extreme ones.
         let more = |few: Estimate, many: Estimate| few.count < many.count;
@@ -310,7 +318,7 @@ fn verdict(figure: Figure, a: Estimate, b: Estimate) -> (Verdict, Option<String>
             _ => false,
         };
         return match luck {
-            true => cannot("the other has fewer, and may have missed it"),
+            true => cannot(Reason::FewerValues),
             false => (Verdict::Differ, None),
         };
     }
@@ -318,7 +326,7 @@ fn verdict(figure: Figure, a: Estimate, b: Estimate) -> (Verdict, Option<String>
     let worst = off(a).max(off(b));
     // How uneven periods are is itself little: it agrees if it may be the same.
     if figure != Figure::Deviation && worst > a.value.max(b.value) / TOO_WIDE {
-        return cannot("too little is known of it");
+        return cannot(Reason::TooWide);
     }
     (Verdict::Agree, None)
 }

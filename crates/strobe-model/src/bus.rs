@@ -33,6 +33,9 @@ pub struct BusReport {
     pub clock_low_ps: Option<Distribution>,
     /// I2C: clock lows of more than twice the median, and how long they were beyond it.
     pub stretched: Option<Stretched>,
+    /// What the user counts in, as pixels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<BusUnit>,
     /// What the core did meanwhile, where the pins are simulated and there were words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<BusCore>,
@@ -174,6 +177,30 @@ pub struct BusTransfer {
     pub read: Option<bool>,
     /// Whether the recording has both its beginning and its end.
     pub whole: bool,
+}
+
+/// What some data words make together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BusUnit {
+    /// Its name, as `pixel`.
+    pub name: String,
+    /// Data words to one.
+    pub words: u64,
+    /// How many the first lane carried; what is left over is none.
+    pub count: u64,
+    /// How many in a second, from the beginning of its first word to the end of its last.
+    pub per_second: Option<f64>,
+}
+
+impl BusUnit {
+    /// Counted in a lane.
+    pub fn of(name: String, words: u64, lane: &BusLane) -> BusUnit {
+        let data = lane.words.iter().filter(|word| word.kind == WordKind::Data).count() as u64;
+        let (count, span) = (data / words.max(1), lane.summary.span_ps);
+        let per_second = (span > 0).then(|| count as f64 * 1e12 / span as f64);
+        BusUnit { name, words, count, per_second }
+    }
 }
 
 /// How busy a simulated core was while a bus was in use. That is all it did in that time, for whatever purpose.

@@ -851,6 +851,7 @@ fn bus(protocol: &str, lane: &str, words: Vec<BusWord>) -> BusReport {
         transfer_gaps_ps: None,
         clock_low_ps: None,
         stretched: None,
+        unit: None,
         core: None,
         fault_counts: Default::default(),
         faults: Vec::new(),

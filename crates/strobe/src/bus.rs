@@ -1,4 +1,4 @@
-//! `strobe bus`: bytes of a serial bus in a capture, with times and faults.
+//! `strobe bus`: bytes of a serial bus, in a capture or on a simulated board, with times and faults.
 
 mod sigrok;
 mod spec;
@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
+use strobe_model::BusUnit;
 use strobe_report::{json, text};
 
 use crate::output::{self, Format};
@@ -29,10 +30,15 @@ Examples:
   strobe bus capture.sr -P spi:clk=SCK:mosi=SDA:cs=CS:dc=bit     a display on three wires
   strobe bus capture.csv -P i2c:scl=D0:sda=D1 --format json
   strobe bus capture.csv --sigrok onewire_link:owr=D2            anything that sigrok decodes
+  strobe bus firmware.elf --board stm32f070cb --until 20ms -P uart:rx=PA9
 
-Exit codes: 0 done, 64 wrong arguments, 65 unusable capture, 66 cannot be read, 74 cannot be written";
+Of firmware, how busy the core was meanwhile is told as well: awake is all the time in which it executes instructions,
+whatever for, waiting in a polling loop included; not awake is asleep, or in an empty loop that only an interrupt ends.
 
-/// Decode a serial bus in a capture: bytes with times, throughput, gaps, faults.
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
+simulations end with those of `strobe run`";
+
+/// Decode a serial bus in a capture or on a simulated board: bytes with times, throughput, gaps, faults.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("decoder").required(true)))]
@@ -48,6 +54,9 @@ pub struct Args {
     /// Show what is wrong, and sums, but no bytes.
     #[arg(long, conflicts_with = "sigrok")]
     errors_only: bool,
+    /// Count what so many data words make together, as `pixel=2`.
+    #[arg(long, value_name = "NAME=WORDS", requires = "protocol", value_parser = unit)]
+    unit: Option<(String, u64)>,
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
@@ -57,6 +66,14 @@ pub struct Args {
     /// Write the result to a file.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+fn unit(text: &str) -> Result<(String, u64), String> {
+    let parsed = text.split_once('=').and_then(|(name, words)| {
+        let words = words.parse().ok().filter(|words| *words > 0)?;
+        (!name.is_empty()).then(|| (name.to_owned(), words))
+    });
+    parsed.ok_or_else(|| "a name and a number of data words, as pixel=2".to_owned())
 }
 
 /// Decodes and prints.
@@ -71,6 +88,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let notes = std::mem::take(&mut capture.notes);
     let mut report = decode(&capture, args.protocol.as_deref().unwrap_or_default(), summary)?;
     report.notes.splice(0..0, notes);
+    if let (Some((name, words)), Some(lane)) = (&args.unit, report.lanes.first()) {
+        report.unit = Some(BusUnit::of(name.clone(), *words, lane));
+    }
+    if args.errors_only {
+        report.lanes.iter_mut().for_each(|lane| lane.words.clear());
+    }
     let bytes = match args.format {
         Format::Json => json::bus(&report, json::Form::Pretty).into_bytes(),
         Format::Text => {

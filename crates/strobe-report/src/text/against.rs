@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use strobe_model::CaptureSummary;
-use strobe_model::against::{Against, Difference, Estimate, FigurePair, FigureUnit, Verdict};
+use strobe_model::against::{
+    Against, Difference, Estimate, FigurePair, FigureUnit, Reason, Verdict,
+};
 
 use super::capture::{notes, title};
 use super::layout::{heading, item};
@@ -11,11 +13,10 @@ use crate::Options;
 use crate::number::{counted, grouped, percent, picoseconds};
 use crate::paint::Paint;
 use crate::table::Table;
-use crate::words::clean;
 
 const EXPLAINED: &str = "+/- is all that is not known of a figure: the resolution of a capture's clock, the bounds of a simulation's models, the \
-                         clocks' tolerance, and of a mean two standard errors. agree: the ranges meet; differ: they do not; \
-                         cannot tell: they are wider than a quarter of the figure, or the side with the extreme has more pulses.";
+                         clocks' tolerance, and of a mean two standard errors. agree: the ranges meet; differ: they do not. Nothing can be told where they meet but one is wider than a quarter of the \
+                         figure (too wide), where the side without the extreme has fewer values (too few), or one has none.";
 
 /// What two recordings have in common and what not.
 ///
@@ -65,7 +66,7 @@ fn figures(
 ) -> io::Result<()> {
     let mut table = Table::new().text("of").text("").number("n").number(side(&report.a));
     table = table.number("+/-").number("n").number(side(&report.b)).number("+/-");
-    table = table.number("difference").number("").text("").room(12);
+    table = table.number("difference").number("").text("").room(9);
     // What neither has needs no row.
     for f in figures.iter().filter(|f| f.a.is_some() || f.b.is_some()) {
         let show = |value: u64| match f.unit {
@@ -76,11 +77,16 @@ fn figures(
         let value = |e: Option<Estimate>| e.map_or("-".to_owned(), |e| show(e.value));
         let off = |e: Option<Estimate>| e.map_or(String::new(), |e| show(off(e)));
         let (verdict, paint) = match f.verdict {
-            Verdict::Agree => ("agree".to_owned(), Paint::Plain),
-            Verdict::Differ => ("DIFFER".to_owned(), Paint::Warn),
+            Verdict::Agree => ("agree", Paint::Plain),
+            Verdict::Differ => ("DIFFER", Paint::Warn),
             Verdict::CannotTell => {
-                let why = f.reason.as_deref().unwrap_or_default();
-                (format!("cannot tell: {}", clean(why)), Paint::Faint)
+                let why = match f.reason {
+                    Some(Reason::NoValues) => "none",
+                    Some(Reason::TooWide) => "too wide",
+                    Some(Reason::FewerValues) => "too few",
+                    None => "cannot tell",
+                };
+                (why, Paint::Faint)
             }
         };
         let cells = vec![

@@ -10,6 +10,7 @@ use crate::Options;
 use crate::number::{counted, grouped, moment, percent, picoseconds, share};
 use crate::paint::Paint;
 use crate::table::{Cell, Table};
+use crate::words::clean;
 
 /// Words in a row of the listing.
 const ROW: usize = 16;
@@ -38,6 +39,7 @@ pub fn bus(
     settings(report, options, out)?;
     lanes(report, options, out)?;
     transfers(report, options, out)?;
+    unit(report, options, out)?;
     core(report, options, out)?;
     faults(report, options, out)?;
     if !show.errors_only {
@@ -153,6 +155,15 @@ fn transfers(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::
         text += &format!(", {} without any", grouped(empty));
     }
     item("", &text, Paint::Plain, options, out)
+}
+
+fn unit(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let Some(unit) = &report.unit else { return Ok(()) };
+    let rate = unit.per_second.map_or("-".to_owned(), |rate| grouped(rate.round() as u64));
+    let count = counted(unit.count, &unit.name);
+    let words = counted(unit.words, "data word");
+    let text = format!("{count} of {words} each, {rate} in a second");
+    item("", &clean(&text), Paint::Plain, options, out)
 }
 
 fn core(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::Result<()> {

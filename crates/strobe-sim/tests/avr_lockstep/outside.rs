@@ -77,15 +77,16 @@ fn three_peripherals_send_and_toggle_as_on_simavr() {
     let ours = ours(&image, "PB0", 400_000);
     let simavrs = simavrs(&image, ('B', 0), 400_000);
     assert_eq!(ours.spi, (0..32).collect::<Vec<u8>>());
-    assert_eq!(ours.spi, simavrs.spi);
+    // simavr ends with the firmware, which then sleeps, the last byte still under way.
+    assert_eq!(ours.spi[..31], simavrs.spi);
     assert_eq!(distances(&ours.edges), distances(&simavrs.edges));
     assert_eq!(ours.edges.len(), 32);
     let late = ours.edges[0].0 - simavrs.edges[0].0;
-    assert_eq!(late, 8, "waking up, and the way into the handler");
+    // simavr also writes registers at the beginning of an instruction: the STS that starts the timer takes two cycles.
+    assert_eq!(late, 4 + 4 + 2, "waking up, the way into the handler, the timer's start");
 }
 
-/// An unmodified sketch: what `delay(1000)` makes of a second, up to what four interrupts more or less in the last
-/// microseconds do, and all that it prints.
+/// An unmodified sketch: what `delay(1000)` makes of a second, as finely as it counts, and all that it prints.
 #[test]
 fn an_arduino_sketch_blinks_and_prints_as_on_simavr() {
     let path =
@@ -97,8 +98,8 @@ fn an_arduino_sketch_blinks_and_prints_as_on_simavr() {
     assert_eq!(String::from_utf8_lossy(&ours.uart), "blink\r\nmillis 1999\r\nmillis 3999\r\n");
     assert_eq!(ours.uart, simavrs.uart);
     let (a, b) = (distances(&ours.edges), distances(&simavrs.edges));
-    assert_eq!((a.len(), b.len()), (3, 3));
-    // micros() counts in steps of four microseconds.
-    let near = a.iter().zip(&b).all(|(a, b)| a.abs_diff(*b) <= 64);
+    assert_eq!((a.len(), b.len()), (4, 4));
+    // micros() counts in steps of four microseconds; both ends of a wait fall into one.
+    let near = a.iter().zip(&b).all(|(a, b)| a.abs_diff(*b) <= 2 * 64);
     assert!(near, "{a:?} here, {b:?} on simavr");
 }

@@ -11,11 +11,15 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use self::line::Line;
+use self::master::{Job, Move};
 use self::slave::Slave;
 
-use crate::device::{Context, Create, Device, Direction, Size};
+use crate::device::{Context, Create, Device, Size};
 use crate::signal::SignalId;
 
+mod line;
+mod master;
 mod slave;
 #[cfg(test)]
 mod tests;
@@ -54,64 +58,6 @@ mod status {
 struct Options {
     sda: String,
     scl: String,
-}
-
-/// One of the two lines.
-struct Line {
-    pin: SignalId,
-    level: SignalId,
-    on: SignalId,
-    output: SignalId,
-    input: SignalId,
-    pull: SignalId,
-    /// This chip lets go of it.
-    free: bool,
-}
-
-impl Line {
-    fn new(cx: &mut Create, pin: &str, wire: &str) -> Self {
-        let name = format!("{}_{wire}", cx.name);
-        let pin = cx.signal(pin);
-        cx.listen(pin);
-        let mut part = |suffix: &str| cx.signal(&format!("{name}{suffix}"));
-        Line {
-            pin,
-            level: part(""),
-            on: part("_ON"),
-            output: part("_OUT"),
-            input: part("_IN"),
-            pull: part("_PULL"),
-            free: true,
-        }
-    }
-
-    fn show(&self, enabled: bool, cx: &mut Context) {
-        cx.set_signal(self.level, false);
-        cx.set_signal(self.on, enabled && !self.free);
-        cx.set_signal(self.output, enabled && !self.free);
-        cx.set_signal(self.input, enabled && self.free);
-        cx.set_signal(self.pull, enabled && self.free);
-    }
-}
-
-/// What is being done to the lines.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Job {
-    Start {
-        repeated: bool,
-    },
-    /// Address and direction.
-    Address,
-    Send,
-    Receive,
-    Stop,
-}
-
-/// One move, some time after the one before it.
-#[derive(Clone, Copy)]
-enum Move {
-    Data(bool),
-    Clock(bool),
 }
 
 struct Twi {
@@ -207,93 +153,6 @@ impl Twi {
         self.begin(job, cx);
     }
 
-    fn begin(&mut self, job: Job, cx: &mut Context) {
-        let (half, quarter) = (self.period() / 2, self.period() / 4);
-        let rest = half - quarter;
-        self.job = Some(job);
-        self.seen = 0;
-        self.moves.clear();
-        match job {
-            Job::Start { repeated } => {
-                if repeated {
-                    self.moves.extend([(quarter, Move::Data(true)), (rest, Move::Clock(true))]);
-                }
-                self.moves.extend([(half, Move::Data(false)), (half, Move::Clock(false))]);
-            }
-            Job::Stop => self.moves.extend([
-                (quarter, Move::Data(false)),
-                (rest, Move::Clock(true)),
-                (half, Move::Data(true)),
-            ]),
-            Job::Address | Job::Send | Job::Receive => {
-                let bits = match job {
-                    Job::Receive if self.control & TWEA != 0 => 0x1fe,
-                    Job::Receive => 0x1ff,
-                    _ => u16::from(self.data) << 1 | 1,
-                };
-                for bit in (0..9).rev() {
-                    let level = bits >> bit & 1 != 0;
-                    self.moves.extend([
-                        (quarter, Move::Data(level)),
-                        (rest, Move::Clock(true)),
-                        (half, Move::Clock(false)),
-                    ]);
-                }
-            }
-        }
-        self.schedule(cx);
-    }
-
-    fn schedule(&mut self, cx: &mut Context) {
-        self.due = match self.moves.front() {
-            Some(&(delay, _)) if !self.waits_for_clock => Some(cx.now() + delay),
-            _ => None,
-        };
-    }
-
-    /// Makes the next move; the one after it follows when its time, or SCL, has come.
-    fn go_on(&mut self, cx: &mut Context) {
-        match self.moves.pop_front() {
-            Some((_, Move::Data(level))) => self.sda.free = level,
-            Some((_, Move::Clock(level))) => {
-                self.scl.free = level;
-                self.waits_for_clock = level;
-            }
-            None => return,
-        }
-        if self.moves.is_empty() && !self.waits_for_clock {
-            self.finish(cx);
-        } else {
-            self.schedule(cx);
-        }
-    }
-
-    /// SCL has risen: the bit on SDA counts.
-    fn clock_rises(&mut self, cx: &mut Context) {
-        self.waits_for_clock = false;
-        let level = cx.level(self.sda.pin);
-        self.seen = self.seen << 1 | u16::from(level);
-        let carries_bits = matches!(self.job, Some(Job::Address | Job::Send | Job::Receive));
-        // Its own bits are those that it does not leave to the slave.
-        let bits_left = self.moves.len() / 3;
-        let is_own = match self.job {
-            Some(Job::Receive) => bits_left == 0,
-            _ => bits_left > 0,
-        };
-        if carries_bits && is_own && self.sda.free && !level {
-            self.lose(cx);
-        } else {
-            self.schedule(cx);
-        }
-    }
-
-    /// Another master holds SDA low where this one let go of it (21.8).
-    fn lose(&mut self, cx: &mut Context) {
-        self.let_go();
-        self.busy = true;
-        self.raise(status::LOST, cx);
-    }
-
     fn let_go(&mut self) {
         (self.sda.free, self.scl.free) = (true, true);
         (self.owner, self.job, self.due) = (false, None, None);
@@ -307,38 +166,6 @@ impl Twi {
         self.flag = true;
         (self.job, self.due) = (None, None);
         self.show(cx);
-    }
-
-    fn finish(&mut self, cx: &mut Context) {
-        let refused = if self.seen & 1 != 0 { status::REFUSED } else { 0 };
-        match self.job.take() {
-            None => {}
-            Some(Job::Start { repeated }) => {
-                self.owner = true;
-                self.raise(if repeated { status::REPEATED_START } else { status::START }, cx);
-            }
-            Some(Job::Stop) => {
-                self.let_go();
-                self.control &= !TWSTO;
-                self.status = status::NOTHING;
-                self.act(cx);
-            }
-            Some(Job::Address) => {
-                cx.serial_frame(Direction::Transmit, self.data.into());
-                self.reads = self.data & 1 != 0;
-                let code = if self.reads { status::ADDRESS_READ } else { status::ADDRESS_WRITE };
-                self.raise(code + refused, cx);
-            }
-            Some(Job::Send) => {
-                cx.serial_frame(Direction::Transmit, self.data.into());
-                self.raise(status::DATA_SENT + refused, cx);
-            }
-            Some(Job::Receive) => {
-                self.data = (self.seen >> 1) as u8;
-                cx.serial_frame(Direction::Receive, self.data.into());
-                self.raise(status::DATA_READ + refused, cx);
-            }
-        }
     }
 
     fn show(&self, cx: &mut Context) {
