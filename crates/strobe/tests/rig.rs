@@ -171,9 +171,9 @@ fn pins_of_chips_in_a_rig() {
         ]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let json: Value = serde_json::from_str(&ran.stdout).unwrap();
-        let words = array(&json["words"])
+        let words = array(&json["lanes"][0]["words"])
             .iter()
-            .map(|word| (word["at_ps"].as_u64().unwrap(), word["value"].as_u64().unwrap()));
+            .map(|word| (word["start_ps"].as_i64().unwrap(), word["value"].as_u64().unwrap()));
         words.collect::<Vec<_>>()
     };
     let (sent, received) = (bus("ping", "PD1"), bus("pong", "PA10"));
@@ -184,7 +184,7 @@ fn pins_of_chips_in_a_rig() {
     );
     for (one, other) in sent.iter().zip(&received).skip(2) {
         assert_eq!(one.1, other.1);
-        let late = other.0 as i64 - one.0 as i64;
+        let late = other.0 - one.0;
         assert!((990_000..=1_010_000).contains(&late), "{late}");
     }
     let ran = strobe(&["pins", &prebuilt("loop-avr"), "--chip", "ping"]);
