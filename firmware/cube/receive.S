@@ -3,6 +3,8 @@
 ;
 ; Where the next byte goes and the first of the two sums are kept in the general purpose registers, which IN and OUT reach.
 
+    .file "receive.S" ; else the symbol table has the name of a temporary file
+
 #include <avr/io.h>
 #include "cube.h"
 

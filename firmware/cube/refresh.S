@@ -6,6 +6,8 @@
 ;
 ; The numbers behind `|` are cycles, counted by hand from the list of instructions.
 
+    .file "refresh.S" ; else the symbol table has the name of a temporary file
+
 #include <avr/io.h>
 #include "cube.h"
 

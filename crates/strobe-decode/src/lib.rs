@@ -7,6 +7,7 @@
 //!   writes the first two.
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
+//! - [`swo`] decodes what a trace pin carries: TPIU frames, packets of ITM and DWT.
 //!
 //! ```
 //! use strobe_decode::{capture, pins};
@@ -21,3 +22,4 @@
 pub mod bus;
 pub mod capture;
 pub mod pins;
+pub mod swo;

@@ -28,6 +28,7 @@ mod forms;
 mod insn;
 mod rng;
 mod sequence;
+pub mod swo;
 mod text;
 mod wave;
 mod wide;

@@ -53,8 +53,10 @@ impl Gallery {
         let number = 1 + self.shown.iter().filter(|shown| shown.part == part).count();
         let file = format!("{}-{number:05}.png", file_name(part));
         self.write(&file, picture);
-        let shown = Shown { part: part.to_owned(), file, first_ns: at, last_ns: at, times: 1 };
-        let entry = (part.to_owned(), picture.clone(), self.shown.len());
+        let zoom = zoom(picture) as u32;
+        let (part, times) = (part.to_owned(), 1);
+        let shown = Shown { part, file, zoom, first_ns: at, last_ns: at, times };
+        let entry = (shown.part.clone(), picture.clone(), self.shown.len());
         match known {
             Some(i) => self.last[i] = entry,
             None => self.last.push(entry),
@@ -64,8 +66,10 @@ impl Gallery {
 
     fn write(&mut self, file: &str, picture: &Picture) {
         let path = self.directory.join(file);
-        let (width, height) = (picture.width.into(), picture.height.into());
-        let written = picture::png(width, height, &picture.rgb)
+        let zoom = zoom(picture);
+        let (width, height) =
+            (u32::from(picture.width) * zoom as u32, u32::from(picture.height) * zoom as u32);
+        let written = picture::png(width, height, &enlarged(picture, zoom))
             .map_err(|e| e.to_string())
             .and_then(|bytes| std::fs::write(&path, bytes).map_err(|e| e.to_string()));
         if let Err(problem) = written {
@@ -88,6 +92,22 @@ impl Gallery {
             .map_err(|e| exit::output(format!("cannot write {}: {e}", path.display())))?;
         Ok(left_out)
     }
+}
+
+/// Pixels that an enlarged picture has in a row and in a column at most.
+const LARGE: u16 = 480;
+
+/// How many times small pictures are enlarged, so that people can see something of a few lamps.
+fn zoom(picture: &Picture) -> usize {
+    usize::from(LARGE / picture.width.max(picture.height).max(1)).clamp(1, 16)
+}
+
+/// The picture with each pixel made `zoom` times as wide and high.
+fn enlarged(picture: &Picture, zoom: usize) -> Vec<u8> {
+    let rows = picture.rgb.chunks_exact(3 * usize::from(picture.width).max(1));
+    let rows = rows.flat_map(|row| std::iter::repeat_n(row, zoom));
+    let pixels = rows.flat_map(|row| row.as_chunks::<3>().0);
+    pixels.flat_map(|pixel| std::iter::repeat_n(*pixel, zoom).flatten()).collect()
 }
 
 /// A part's name without what a file's name should not have.

@@ -8,14 +8,16 @@ use strobe_decode::capture::{Capture, Recording, Tick};
 use strobe_model::{EndReason, Record};
 use strobe_source::simulated::{Beginning, Moment, Recorder};
 
+use crate::rig::{self, Rig};
+use crate::simulate::PathFor;
 use crate::{board, capture, exit, input, simulate};
 
 /// What the commands on recordings have in common.
 #[derive(clap::Args)]
 pub struct Source {
-    /// What to measure: a firmware (ELF or Intel HEX), whose pins are simulated; or a capture: a VCD file, a sigrok session (.sr) or a CSV
-    /// file exported from Saleae's Logic.
-    #[arg(value_name = "FIRMWARE|CAPTURE")]
+    /// What to measure: a firmware (ELF or Intel HEX) or a rig (.toml), whose pins are simulated; or a capture: a VCD file, a sigrok session
+    /// (.sr) or a CSV file exported from Saleae's Logic.
+    #[arg(value_name = "FIRMWARE|RIG|CAPTURE")]
     pub file: PathBuf,
     /// The clock that took the capture, if the file does not say, as 24MHz.
     #[arg(long, value_name = "HZ", value_parser = capture::frequency)]
@@ -26,6 +28,12 @@ pub struct Source {
     /// Record simulated pins from here on, not from reset: a symbol, an address, or a pin's edge (`PB8=1`).
     #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
     pub trigger: Option<String>,
+    /// The chip of the rig whose pins are recorded; by default the first.
+    #[arg(long, value_name = "NAME", help_heading = "Simulation")]
+    pub chip: Option<String>,
+    /// Another firmware for a chip of the rig: `cube=late.elf`.
+    #[arg(long, value_name = "CHIP=FILE", help_heading = "Simulation")]
+    pub load: Vec<PathFor>,
     #[command(flatten)]
     pub setup: simulate::Setup,
 }
@@ -44,6 +52,14 @@ pub struct Opened {
 
 /// Reads the capture, or simulates the firmware.
 pub fn open(source: &Source) -> anyhow::Result<Opened> {
+    if source.file.extension().is_some_and(|extension| extension == "toml") {
+        return simulate_rig(source);
+    }
+    let of_rigs = [(source.chip.is_some(), "--chip"), (!source.load.is_empty(), "--load")];
+    if let Some((_, option)) = of_rigs.into_iter().find(|(given, _)| *given) {
+        let file = source.file.display();
+        return Err(exit::usage(format!("{option} is for rigs, and {file} is none")));
+    }
     if input::is_firmware(&source.file)? {
         return simulate(source);
     }
@@ -68,20 +84,39 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
     let mut pins = Pins::new(&name, source.max_edges);
     let (path, setup, from) = (&source.file, &source.setup, source.trigger.clone());
     let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins)?;
-    let end = &done.record.window.end_reason;
+    let end = exit::code_for(&done.record.window.end_reason, done.asked);
+    opened(source, format!("simulated on {name}"), pins, &done.record, end)
+}
+
+fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
+    if source.setup.board.is_given() {
+        return Err(exit::usage("--board is for one firmware; a rig file says which boards"));
+    }
+    let (chip, setup) = (source.chip.as_deref(), &source.setup);
+    let rig = Rig::load(&source.file, chip, &source.load, setup)?;
+    let mut pins = Pins::new(rig.board().name(), source.max_edges);
+    let settings = simulate::recording(setup, source.trigger.clone())?;
+    let records = rig.simulate(setup, &settings, Some(&mut pins))?;
+    let format = format!("chip {}, simulated", rig.members[rig.chosen].name);
+    let code = rig::code_for(&records, setup.asked());
+    opened(source, format, pins, &records[rig.chosen], code)
+}
+
+fn opened(
+    source: &Source,
+    format: String,
+    pins: Pins,
+    record: &Record,
+    code: ExitCode,
+) -> anyhow::Result<Opened> {
     let Some(mut capture) = pins.capture else {
         let place = source.trigger.as_deref().unwrap_or("reset");
         return Err(exit::usage(format!(
             "nothing was recorded: the run ended before {place} was reached; --until may be too early"
         )));
     };
-    capture.notes.extend(notes(&done.record));
-    Ok(Opened {
-        file: input::file_name(&source.file),
-        format: format!("simulated on {name}"),
-        capture,
-        code: exit::code_for(end, done.asked),
-    })
+    capture.notes.extend(notes(record));
+    Ok(Opened { file: input::file_name(&source.file), format, capture, code })
 }
 
 /// What a run has to say of itself.

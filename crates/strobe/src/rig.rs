@@ -1,20 +1,18 @@
-//! `strobe run --rig FILE`: several chips in one simulation, with wires between them and parts beside them.
+//! Rigs: several chips in one simulation, with wires between them and parts beside them, as a file describes them.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::Deserialize;
-use strobe_model::EndReason;
+use strobe_model::{EndReason, Record};
 use strobe_sim::board::{Board, PartEntry};
 use strobe_source::simulated::rig::{self as simulated, Chip, Pin, Wire};
-use strobe_source::simulated::{Host, Limit, Settings};
+use strobe_source::simulated::{Host, Limit, Recorder, Settings};
 use strobe_symbols::Firmware;
 
 use crate::gallery::Gallery;
-use crate::output::{self, Format};
-use crate::simulate;
-use crate::{board, exit, host, input, run};
+use crate::simulate::{self, PathFor, Setup};
+use crate::{board, exit, host, input};
 
 /// A rig file.
 #[derive(Deserialize)]
@@ -69,35 +67,114 @@ struct RigPart {
 }
 
 /// A chip with what is to be simulated on it.
-struct Member {
-    name: String,
+pub struct Member {
+    /// Its name in the rig.
+    pub name: String,
     path: PathBuf,
-    firmware: Firmware,
+    /// What it runs.
+    pub firmware: Firmware,
     board: Board,
     media: Vec<(String, Vec<u8>)>,
 }
 
-/// Runs the rig and reports.
-pub fn run(path: &Path, args: &run::Args) -> anyhow::Result<ExitCode> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| exit::no_input(format!("cannot read rig file {shown}: {e}")))?;
-    let wrong = |problem: String| {
-        exit::data(format!("rig file {shown}: {}", problem.trim_end().replace('\n', "\n  ")))
-    };
-    let file: File = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
-    let base = path.parent().unwrap_or(Path::new(""));
-    let members = members(&file, base, args, &wrong)?;
-    let wires = wires(&file).map_err(&wrong)?;
-    let delay = match simulate::limit(&file.wire_delay) {
-        Some(Limit::Nanoseconds(ns)) if (2..=1_000_000_000).contains(&ns) => ns,
-        _ => return Err(wrong("wire_delay: a time from 2ns to 1s".to_owned())),
-    };
-    let chosen = match &args.chip {
-        None => 0,
-        Some(name) => index(&file, name).map_err(exit::usage)?,
-    };
-    report(&file, &members, &wires, delay, chosen, args)
+/// A rig that can be run.
+pub struct Rig {
+    /// What it is.
+    pub name: String,
+    /// Its chips.
+    pub members: Vec<Member>,
+    wires: Vec<Wire>,
+    /// Nanoseconds that a wire takes.
+    delay: u64,
+    /// The chip that options are about.
+    pub chosen: usize,
+}
+
+impl Rig {
+    /// Reads a rig file and all that it names; options are about the chip of that name or, without, the first.
+    pub fn load(
+        path: &Path,
+        chip: Option<&str>,
+        load: &[PathFor],
+        setup: &Setup,
+    ) -> anyhow::Result<Rig> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| exit::no_input(format!("cannot read rig file {shown}: {e}")))?;
+        let wrong = |problem: String| {
+            exit::data(format!("rig file {shown}: {}", problem.trim_end().replace('\n', "\n  ")))
+        };
+        let file: File = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        let members = members(&file, base, (load, setup), &wrong)?;
+        let wires = wires(&file).map_err(&wrong)?;
+        let delay = match simulate::limit(&file.wire_delay) {
+            Some(Limit::Nanoseconds(ns)) if (2..=1_000_000_000).contains(&ns) => ns,
+            _ => return Err(wrong("wire_delay: a time from 2ns to 1s".to_owned())),
+        };
+        let chosen = match chip {
+            None => 0,
+            Some(name) => index(&file, name).map_err(exit::usage)?,
+        };
+        Ok(Rig { name: file.name, members, wires, delay, chosen })
+    }
+
+    /// The chosen chip's board.
+    pub fn board(&self) -> &Board {
+        &self.members[self.chosen].board
+    }
+
+    /// Runs all chips, the chosen one with these settings and whoever records its pins, and returns what was measured of
+    /// each.
+    pub fn simulate(
+        &self,
+        setup: &Setup,
+        asked: &Settings,
+        mut recorder: Option<&mut dyn Recorder>,
+    ) -> anyhow::Result<Vec<Record>> {
+        let mut chips = Vec::new();
+        let mut hosts = Vec::new();
+        for (i, member) in self.members.iter().enumerate() {
+            let (settings, host) = if i == self.chosen {
+                let host = setup.host()?.with_hidden_serial().with_recorder(recorder.take());
+                (asked.clone(), host)
+            } else {
+                let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
+                (simulate::elsewhere(asked), quiet)
+            };
+            let settings = Settings { media: member.media.clone(), ..settings };
+            let (name, board) = (member.name.clone(), member.board.clone());
+            chips.push(Chip { name, firmware: &member.firmware, board, settings });
+            let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
+            hosts.push(host.with_gallery(gallery));
+        }
+        let interrupted = simulate::on_interrupt();
+        let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
+        let outcomes = simulated::run(&chips, &self.wires, self.delay, &mut ends, &interrupted);
+        let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
+        let outcomes = outcomes.map_err(|e| {
+            let text = e.to_string();
+            simulate::explain(e.error).context(text)
+        })?;
+        let left_out = Gallery::finish(galleries)?;
+        let mut records = Vec::new();
+        for ((i, member), outcome) in self.members.iter().enumerate().zip(outcomes) {
+            let mut record = outcome.record;
+            record.subject.file = input::file_name(&member.path);
+            if i == self.chosen {
+                simulate::complete(&mut record, &hosts[i], left_out);
+            }
+            records.push(record);
+        }
+        Ok(records)
+    }
+}
+
+/// The exit code for how a rig ended: that of the chip that came to its end first.
+pub fn code_for(records: &[Record], asked: bool) -> ExitCode {
+    let mut ends = records.iter().map(|record| &record.window.end_reason);
+    let first = ends.find(|end| !matches!(end, EndReason::OtherChip { .. }));
+    first.map_or(ExitCode::SUCCESS, |end| exit::code_for(end, asked))
 }
 
 fn index(file: &File, name: &str) -> Result<usize, String> {
@@ -110,7 +187,7 @@ fn index(file: &File, name: &str) -> Result<usize, String> {
 fn members(
     file: &File,
     base: &Path,
-    args: &run::Args,
+    (load, setup): (&[PathFor], &Setup),
     wrong: &dyn Fn(String) -> anyhow::Error,
 ) -> anyhow::Result<Vec<Member>> {
     if file.chip.is_empty() {
@@ -123,8 +200,8 @@ fn members(
         }
         let is_path = entry.board.ends_with(".toml");
         let named = if is_path { base.join(&entry.board) } else { PathBuf::from(&entry.board) };
-        let loaded = args.load.iter().find(|load| load.name == entry.name);
-        let path = loaded.map_or_else(|| base.join(&entry.firmware), |load| load.path.clone());
+        let other = load.iter().find(|load| load.name == entry.name);
+        let path = other.map_or_else(|| base.join(&entry.firmware), |load| load.path.clone());
         members.push(Member {
             name: entry.name.clone(),
             firmware: input::firmware(&path)?,
@@ -133,7 +210,7 @@ fn members(
             media: Vec::new(),
         });
     }
-    if let Some(load) = args.load.iter().find(|load| index(file, &load.name).is_err()) {
+    if let Some(load) = load.iter().find(|load| index(file, &load.name).is_err()) {
         return Err(exit::usage(index(file, &load.name).unwrap_err()));
     }
     for part in &file.part {
@@ -150,7 +227,7 @@ fn members(
             member.media.push((part.name.clone(), input::medium(&base.join(medium))?));
         }
     }
-    for insert in &args.simulation.setup.insert {
+    for insert in &setup.insert {
         let of = file.part.iter().find(|part| part.name == insert.name);
         let at = of.and_then(|part| index(file, &part.chip).ok());
         let at = at.ok_or_else(|| exit::usage(format!("the rig has no part {}", insert.name)))?;
@@ -168,84 +245,4 @@ fn wires(file: &File) -> Result<Vec<Wire>, String> {
         Ok(Pin { chip, name: name.to_owned() })
     };
     file.wire.iter().map(|wire| Ok(Wire { from: pin(&wire.from)?, to: pin(&wire.to)? })).collect()
-}
-
-fn report(
-    file: &File,
-    members: &[Member],
-    wires: &[Wire],
-    delay: u64,
-    chosen: usize,
-    args: &run::Args,
-) -> anyhow::Result<ExitCode> {
-    let asked = simulate::settings(&args.simulation, args.threads()?)?;
-    let mut chips = Vec::new();
-    let mut hosts = Vec::new();
-    for (i, member) in members.iter().enumerate() {
-        let (settings, host) = if i == chosen {
-            (asked.clone(), args.simulation.setup.host()?.with_hidden_serial())
-        } else {
-            let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
-            (simulate::elsewhere(&asked), quiet)
-        };
-        let settings = Settings { media: member.media.clone(), ..settings };
-        let (name, firmware, board) = (member.name.clone(), &member.firmware, member.board.clone());
-        chips.push(Chip { name, firmware, board, settings });
-        let gallery = args.simulation.setup.pictures.as_deref().map(Gallery::new).transpose()?;
-        hosts.push(host.with_gallery(gallery));
-    }
-    let interrupted = simulate::on_interrupt();
-    let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
-    let outcomes = simulated::run(&chips, wires, delay, &mut ends, &interrupted);
-    let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
-    let outcomes = outcomes.map_err(|e| {
-        let text = e.to_string();
-        simulate::explain(e.error).context(text)
-    })?;
-    let left_out = Gallery::finish(galleries)?;
-    let mut records = Vec::new();
-    for (i, outcome) in outcomes.into_iter().enumerate() {
-        let mut record = outcome.record;
-        record.subject.file = input::file_name(&members[i].path);
-        if i == chosen {
-            simulate::complete(&mut record, &hosts[i], left_out);
-            simulate::never_reached(&mut record, &args.simulation);
-        }
-        records.push(record);
-    }
-    let shown: Vec<usize> = match &args.chip {
-        Some(_) => vec![chosen],
-        None => (0..members.len()).collect(),
-    };
-    // Only the chosen chip has what was asked for.
-    let mut parts = Vec::new();
-    for &i in &shown {
-        let record = &records[i];
-        let part = if i == chosen { args.part_of(record)? } else { Cow::Borrowed(record) };
-        parts.push((&members[i], part, i == chosen));
-    }
-    let bytes = match args.format {
-        Format::Json => {
-            let chips: Vec<_> =
-                parts.iter().map(|(member, part, _)| (member.name.as_str(), &**part)).collect();
-            strobe_report::json::rig(&file.name, &chips).into_bytes()
-        }
-        Format::Text => {
-            let mut out = Vec::new();
-            for (member, part, is_chosen) in &parts {
-                if parts.len() > 1 {
-                    let gap = if out.is_empty() { "" } else { "\n\n" };
-                    out.extend(format!("{gap}== {} ==\n\n", member.name).into_bytes());
-                }
-                let annotate = if *is_chosen { args.annotate.as_slice() } else { &[] };
-                out.extend(args.text(&member.firmware, part, annotate)?);
-            }
-            out
-        }
-    };
-    output::write(&bytes, args.output.as_deref())?;
-    let decisive = records.iter().map(|record| &record.window.end_reason);
-    let end = decisive.clone().find(|end| !matches!(end, EndReason::OtherChip { .. }));
-    let asked = args.simulation.setup.asked();
-    Ok(end.map_or(ExitCode::SUCCESS, |end| exit::code_for(end, asked)))
 }

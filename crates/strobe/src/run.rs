@@ -10,9 +10,10 @@ use strobe_source::simulated::{Limit, TimelineSettings};
 use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
+use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
-use crate::{board, exit, input, rig, simulate};
+use crate::{board, exit, input, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
@@ -28,10 +29,10 @@ pub struct Args {
     /// The chip of the rig that is reported, and that --from, --to, --until, --mark, --annotate, --thread, --uart and their like
     /// are about; by default all are reported, and those are about the first.
     #[arg(long, value_name = "NAME", requires = "rig")]
-    pub chip: Option<String>,
+    chip: Option<String>,
     /// Another firmware for a chip of the rig: `cube=late.elf`.
     #[arg(long, value_name = "CHIP=FILE", requires = "rig")]
-    pub load: Vec<PathFor>,
+    load: Vec<PathFor>,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
@@ -52,7 +53,7 @@ pub struct Args {
     tree: bool,
     /// Print a function's source and instructions with their cycles. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
-    pub annotate: Vec<String>,
+    annotate: Vec<String>,
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
@@ -61,12 +62,12 @@ pub struct Args {
     terse: bool,
     /// How to print the result.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    format: Format,
     /// Write the result to a file.
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    output: Option<PathBuf>,
     #[command(flatten)]
-    pub simulation: simulate::Options,
+    simulation: simulate::Options,
 }
 
 /// What rows of the profile stand for.
@@ -105,7 +106,7 @@ impl From<By> for Rows {
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(rig) = &args.rig {
-        return rig::run(rig, args);
+        return run_rig(rig, args);
     }
     let path = args.firmware.as_deref().unwrap_or(Path::new(""));
     let firmware = input::firmware(path)?;
@@ -123,6 +124,47 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(exit::code_for(&done.record.window.end_reason, done.asked))
 }
 
+/// Runs a rig and reports the chip that was asked for, or all.
+fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
+    let (chip, setup) = (args.chip.as_deref(), &args.simulation.setup);
+    let rig = Rig::load(path, chip, &args.load, setup)?;
+    functions(&rig.members[rig.chosen].firmware, &args.annotate)?;
+    let asked = simulate::settings(&args.simulation, args.threads()?)?;
+    let mut records = rig.simulate(setup, &asked, None)?;
+    simulate::never_reached(&mut records[rig.chosen], &args.simulation);
+    let code = rig::code_for(&records, setup.asked());
+    // Only the chosen chip has what was asked for.
+    let mut shown = Vec::new();
+    for (i, (member, record)) in rig.members.iter().zip(&records).enumerate() {
+        let is_chosen = i == rig.chosen;
+        if is_chosen {
+            shown.push((member, args.part_of(record)?, args.annotate.as_slice()));
+        } else if chip.is_none() {
+            shown.push((member, Cow::Borrowed(record), &[]));
+        }
+    }
+    let bytes = match args.format {
+        Format::Json => {
+            let chips: Vec<_> =
+                shown.iter().map(|(m, part, _)| (m.name.as_str(), &**part)).collect();
+            strobe_report::json::rig(&rig.name, &chips).into_bytes()
+        }
+        Format::Text => {
+            let mut out = Vec::new();
+            for (member, part, annotate) in &shown {
+                if shown.len() > 1 {
+                    let gap = if out.is_empty() { "" } else { "\n\n" };
+                    out.extend(format!("{gap}== {} ==\n\n", member.name).into_bytes());
+                }
+                out.extend(args.text(&member.firmware, part, annotate)?);
+            }
+            out
+        }
+    };
+    output::write(&bytes, args.output.as_deref())?;
+    Ok(code)
+}
+
 fn functions<'a>(
     firmware: &'a Firmware,
     names: &[String],
@@ -132,7 +174,7 @@ fn functions<'a>(
 
 impl Args {
     /// What is to be seen of threads.
-    pub fn threads(&self) -> anyhow::Result<Threads> {
+    fn threads(&self) -> anyhow::Result<Threads> {
         Ok(Threads {
             only: self.thread.clone(),
             apart: self.thread.is_some() || matches!(self.by, By::Thread),
@@ -141,7 +183,7 @@ impl Args {
     }
 
     /// The whole record, or the part of the thread that was asked for.
-    pub fn part_of<'a>(&self, record: &'a Record) -> anyhow::Result<Cow<'a, Record>> {
+    fn part_of<'a>(&self, record: &'a Record) -> anyhow::Result<Cow<'a, Record>> {
         Ok(match &self.thread {
             Some(name) => Cow::Owned(only(record, name)?),
             None => Cow::Borrowed(record),
@@ -149,7 +191,7 @@ impl Args {
     }
 
     /// The report as text, with these functions annotated.
-    pub fn text(
+    fn text(
         &self,
         firmware: &Firmware,
         record: &Record,

@@ -221,8 +221,13 @@ pub fn record(
     from: Option<String>,
     recorder: &mut dyn Recorder,
 ) -> anyhow::Result<Finished> {
-    let settings = Settings { from, record_pins: true, ..common_settings(setup)? };
+    let settings = recording(setup, from)?;
     carry_out(path, firmware, choice, setup, &settings, Some(recorder))
+}
+
+/// The settings of a run whose pins are recorded, from a place on, if one is named.
+pub fn recording(setup: &Setup, from: Option<String>) -> anyhow::Result<Settings> {
+    Ok(Settings { from, record_pins: true, ..common_settings(setup)? })
 }
 
 fn carry_out(

@@ -103,15 +103,19 @@ fn animated(name: &str, layout: CardLayout, frames: u16, until: &str) -> Shown {
     play(name, &card_image(layout, "CUBE.ANI", &animation_file(frames)).unwrap(), until, &[])
 }
 
+/// How many times the picture files are enlarged.
+const ZOOM: usize = 10;
+
 /// The pixels of a picture file, whose colours are all gray.
 fn gray(path: &Path) -> Vec<u8> {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!((info.color_type, info.width, info.height), (png::ColorType::Rgb, 47, 35));
+    assert_eq!((info.color_type, info.width, info.height), (png::ColorType::Rgb, 470, 350));
     assert!(pixels.chunks(3).all(|p| p[0] == p[1] && p[1] == p[2]));
-    pixels.chunks(3).map(|p| p[0]).collect()
+    let rows = pixels.chunks(3 * 470).step_by(ZOOM);
+    rows.flat_map(|row| row.chunks(3).step_by(ZOOM).map(|p| p[0])).collect()
 }
 
 /// What a frame should look like: layers four in a row with gaps of a pixel, each LED by the root of the share of 4096

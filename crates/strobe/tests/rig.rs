@@ -151,3 +151,44 @@ fn what_is_wrong_with_a_rig_is_said() {
     wrong(&["--mark", "PZ9"], "chip ping: board arduino-uno has no pin PZ9");
     wrong(&["--board", "arduino-uno"], "cannot be used with");
 }
+
+/// What one chip sends arrives at the other a wire's delay later, with the same spacing.
+#[test]
+fn pins_of_chips_in_a_rig() {
+    let bus = |chip: &str, line: &str| {
+        let uart = format!("uart:rx={line}:baudrate=500000");
+        let ran = strobe(&[
+            "bus",
+            &echo(),
+            "--chip",
+            chip,
+            "--until",
+            "5ms",
+            "--format",
+            "json",
+            "-P",
+            &uart,
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let words = array(&json["words"])
+            .iter()
+            .map(|word| (word["at_ps"].as_u64().unwrap(), word["value"].as_u64().unwrap()));
+        words.collect::<Vec<_>>()
+    };
+    let (sent, received) = (bus("ping", "PD1"), bus("pong", "PA10"));
+    assert_eq!(sent.len(), received.len());
+    assert_eq!(
+        sent[2..].iter().map(|word| word.1).collect::<Vec<_>>(),
+        (0..64).collect::<Vec<_>>()
+    );
+    for (one, other) in sent.iter().zip(&received).skip(2) {
+        assert_eq!(one.1, other.1);
+        let late = other.0 as i64 - one.0 as i64;
+        assert!((990_000..=1_010_000).contains(&late), "{late}");
+    }
+    let ran = strobe(&["pins", &prebuilt("loop-avr"), "--chip", "ping"]);
+    assert!(ran.code == 64 && ran.stderr.contains("--chip is for rigs"), "{}", ran.stderr);
+    let ran = strobe(&["pins", &echo(), "--board", "arduino-uno"]);
+    assert!(ran.code == 64 && ran.stderr.contains("--board is for one firmware"), "{}", ran.stderr);
+}

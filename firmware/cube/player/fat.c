@@ -131,8 +131,8 @@ static uint8_t boot_byte(uint8_t byte)
         return 0;
     if (boot.signature != 0xAA55)
         return FAT_FAILED;
-    bool is_boot = (boot.jump == 0xEB || boot.jump == 0xE9) && boot.block_bytes == BLOCK && boot.cluster_blocks && boot.tables;
-    if (is_boot)
+    bool jumps = boot.jump == 0xEB || boot.jump == 0xE9;
+    if (jumps && boot.block_bytes == BLOCK && boot.cluster_blocks && boot.tables)
         return open_volume();
     if (state == BOOT || boot.partition == 0)
         return FAT_FAILED;

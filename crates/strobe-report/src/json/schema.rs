@@ -85,7 +85,7 @@ fn pictures_match_the_committed_schema() {
     let schema = schemars::schema_for!(List);
     committed("pictures-1.json", &schema);
     let (part, file) = ("LCD".to_owned(), "LCD-00001.png".to_owned());
-    let shown = Shown { part, file, first_ns: 5, last_ns: 25, times: 3 };
+    let shown = Shown { part, file, zoom: 2, first_ns: 5, last_ns: 25, times: 3 };
     let value = serde_json::from_str(&pictures(&[shown])).unwrap();
     check(&value, schema.as_value(), schema.as_value(), "pictures");
 }

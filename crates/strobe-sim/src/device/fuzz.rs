@@ -83,9 +83,10 @@ fn run(rig: &mut Rig, step: &Step) {
 type Subject = (&'static str, &'static [u32]);
 
 /// Between them they have every model.
-const BOARDS: [Subject; 8] = [
+const BOARDS: [Subject; 9] = [
     ("arduino-mega", &[]),
     ("arduino-uno", &[]),
+    ("atmega16u2", &[]),
     ("attiny85", &[]),
     ("lm3s6965evb", &[0x400f_e100, 0x400f_e104, 0x400f_e108]),
     ("mps2-an385", &[]),

@@ -173,13 +173,17 @@ impl Run {
             let to = self.machine.cycles() + self.chunk(host);
             let end = self.advance(to, interrupted);
             self.serve(host);
-            let full = self.recording.as_ref().is_some_and(Recording::is_full);
-            if let Some(reason) = end.or(full.then_some(EndReason::Limit)) {
+            if let Some(reason) = end.or(self.is_full().then_some(EndReason::Limit)) {
                 break reason;
             }
         };
         self.finish(&reason, host);
         reason
+    }
+
+    /// Whether whoever records pins has no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.recording.as_ref().is_some_and(Recording::is_full)
     }
 
     /// Sends what scripts have for the very beginning.

@@ -158,6 +158,11 @@ impl<'a> Rig<'a> {
                 next_look = now + look;
                 self.serve(hosts);
             }
+            for (member, end) in self.members.iter().zip(&mut ends) {
+                if member.run.is_full() {
+                    *end = Some(EndReason::Limit);
+                }
+            }
             if asleep && !moved {
                 ends.fill(Some(EndReason::SleepsForever));
             }

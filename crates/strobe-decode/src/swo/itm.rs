@@ -1,0 +1,383 @@
+//! Finds packets in the bytes of ITM and DWT.
+//!
+//! Packets have no marks at their ends, so one wrong byte can make the next few look like other packets. The decoder goes on with the
+//! byte behind one that begins no packet, which finds back after a few; synchronisation packets, whose pattern is nothing else's, are
+//! found even where a wrong packet has swallowed a part of them. Everything between a byte that could not be decoded and the
+//! next synchronisation is counted as in doubt.
+
+use super::length::{AHEAD, BLOCK, lengths};
+use super::packet::{EXCEPTION, GTS1, GTS2, OVERFLOW, PC_SLEEP, Packet, Raw, SYNC};
+
+/// Where packets go.
+pub trait Sink {
+    /// A packet.
+    fn packet(&mut self, raw: Raw);
+    /// Bytes that belong to no packet, as many as there are in a row.
+    fn undecodable(&mut self, at: u64, bytes: u64);
+}
+
+/// Zero bytes that a synchronisation packet begins with: 47 zero bits, of which seven are in its last byte.
+const SYNC_ZEROS: u64 = 5;
+const SYNC_END: u8 = 0x80;
+
+/// The longest packet.
+const LONGEST: usize = 7;
+
+/// What a byte can be as a header.
+const PLAIN: u8 = 0;
+/// Its packet ends with a byte whose continuation bit is clear, or is none.
+const CONTINUED: u8 = 1;
+/// Something else has to be looked at.
+const SPECIAL: u8 = 2;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut all = [SPECIAL; 256];
+    let mut header = 0;
+    while header < 256 {
+        all[header] = class(header as u8);
+        header += 1;
+    }
+    all
+}
+
+const fn class(header: u8) -> u8 {
+    let (size, id) = (header & 3, header >> 3);
+    if size != 0 && header & 4 == 0 {
+        return PLAIN;
+    }
+    if size != 0 {
+        return match (id, size) {
+            (0, 1) | (1, 2) | (2, 1 | 3) | (3, 1) | (16..=23, _) => PLAIN,
+            (8..=15, 3) => PLAIN,
+            (8..=15, _) if id & 1 == 1 => PLAIN,
+            // What follows decides whether there is such a packet.
+            _ => SPECIAL,
+        };
+    }
+    match header {
+        0x10..=OVERFLOW if header & 0xf == 0 => PLAIN,
+        0xc0..=0xff if header & 0xf == 0 => CONTINUED,
+        GTS1 => CONTINUED,
+        _ => SPECIAL,
+    }
+}
+
+/// Bits of the bytes that follow a header, by the packet's length.
+const MASKS: [u64; 8] =
+    [0, 0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff];
+
+/// What the decoder has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes given.
+    pub bytes: u64,
+    /// Packets, synchronisation included.
+    pub packets: u64,
+    /// Bytes of them.
+    pub packet_bytes: u64,
+    /// Zero bytes before those that a synchronisation packet needs.
+    pub padding_bytes: u64,
+    /// Bytes of no packet.
+    pub undecodable_bytes: u64,
+    /// Times that such bytes began after a packet.
+    pub disruptions: u64,
+    /// Packets between such bytes and the next synchronisation: they may be wrong.
+    pub packets_in_doubt: u64,
+}
+
+/// A decoder, which bytes are pushed into.
+#[derive(Debug, Clone, Default)]
+pub struct Decoder {
+    /// The beginning of a packet whose end has not come.
+    held: [u8; LONGEST],
+    held_count: usize,
+    /// Zero bytes that may begin a synchronisation packet, and how many were before them at the end of other packets.
+    zeros: u64,
+    zeros_before: u64,
+    /// Zero bytes at the end of what has been decided on, no more than matter.
+    last_zeros: u64,
+    /// Undecodable bytes that nobody has been told of.
+    bad: u64,
+    /// Where they end.
+    bad_end: u64,
+    page: u8,
+    in_doubt: bool,
+    stats: Stats,
+}
+
+/// What begins at a byte.
+enum Found {
+    Packet,
+    Nothing,
+    /// More bytes must come to tell.
+    Unfinished,
+}
+
+impl Decoder {
+    /// A decoder at the beginning of a stream.
+    pub fn new() -> Self {
+        Decoder::default()
+    }
+
+    /// What has been seen so far; bytes of a packet whose end has not come are in `bytes` alone.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Decodes the next bytes of the stream.
+    pub fn push<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) {
+        let mut done = 0;
+        while done < bytes.len() {
+            done += self.slowly(&bytes[done..], AHEAD, sink);
+            done += self.fast(&bytes[done..], sink);
+        }
+    }
+
+    /// The stream is over: what is held is no packet.
+    pub fn finish<S: Sink>(&mut self, sink: &mut S) {
+        let left = self.held_count as u64 + std::mem::take(&mut self.zeros);
+        self.held_count = 0;
+        self.disrupt(left, self.stats.bytes);
+        self.tell(sink);
+    }
+
+    /// Whether the fast path may go on: nothing is held and nothing waits to be told.
+    fn is_clear(&self) -> bool {
+        self.held_count == 0 && self.zeros == 0 && self.bad == 0
+    }
+
+    /// Decodes byte by byte until the fast path may go on and has more than `ahead` bytes before it, or until there are no more; returns how
+    /// many bytes that took.
+    fn slowly<S: Sink>(&mut self, bytes: &[u8], ahead: usize, sink: &mut S) -> usize {
+        for (i, &byte) in bytes.iter().enumerate() {
+            if self.is_clear() && bytes.len() - i > ahead {
+                return i;
+            }
+            self.one(byte, sink);
+        }
+        bytes.len()
+    }
+
+    /// Decodes blocks as far as they go; returns how many bytes that took.
+    fn fast<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
+        let mut table = [0; BLOCK];
+        let mut done = 0;
+        while self.is_clear() && bytes.len() - done > AHEAD {
+            let n = (bytes.len() - done - AHEAD).min(BLOCK);
+            lengths(&bytes[done..done + n + AHEAD], &mut table[..n]);
+            done += self.block(&bytes[done..], &table[..n], sink);
+        }
+        done
+    }
+
+    /// Decodes what begins in a block; returns how far it got.
+    fn block<S: Sink>(&mut self, bytes: &[u8], lengths: &[u8], sink: &mut S) -> usize {
+        let mut at = 0;
+        while at < lengths.len() {
+            at += self.plain(&bytes[at..], &lengths[at..], sink);
+            if at < lengths.len() {
+                // Something is special: that and what comes of it.
+                at += self.one_at_least(&bytes[at..], sink);
+                if !self.is_clear() {
+                    break;
+                }
+            }
+        }
+        at
+    }
+
+    fn one_at_least<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
+        self.one(bytes[0], sink);
+        1 + self.slowly(&bytes[1..], 0, sink)
+    }
+
+    /// Decodes packets that need no second look; returns how far it got.
+    fn plain<S: Sink>(&mut self, bytes: &[u8], lengths: &[u8], sink: &mut S) -> usize {
+        let (base, page) = (self.stats.bytes, self.page);
+        let (mut at, mut packets) = (0, 0);
+        while let Some(&length) = lengths.get(at) {
+            let Some(&[header, ref rest @ ..]) = bytes[at..].first_chunk::<9>() else { break };
+            let word = u64::from_le_bytes(*rest);
+            if is_special(header, word, length) {
+                break;
+            }
+            let payload = word & MASKS[usize::from(length & 7)];
+            sink.packet(Raw { at: base + at as u64, header, length, page, payload });
+            packets += 1;
+            at += usize::from(length);
+        }
+        self.stats.bytes += at as u64;
+        self.stats.packets += packets;
+        self.stats.packet_bytes += at as u64;
+        if self.in_doubt {
+            self.stats.packets_in_doubt += packets;
+        }
+        self.note_zeros(&bytes[..at]);
+        at
+    }
+
+    /// Decodes one byte.
+    fn one<S: Sink>(&mut self, byte: u8, sink: &mut S) {
+        self.stats.bytes += 1;
+        if self.zeros > 0 || self.held_count == 0 && byte == 0 {
+            return self.zero_or_end(byte, sink);
+        }
+        self.held[self.held_count] = byte;
+        self.held_count += 1;
+        match begins(&self.held[..self.held_count]) {
+            Found::Unfinished => {}
+            Found::Packet => self.whole(sink),
+            Found::Nothing => {
+                // The first byte was no header; the others may be.
+                let (held, count) = (self.held, std::mem::take(&mut self.held_count));
+                self.stats.bytes -= count as u64 - 1;
+                self.disrupt(1, self.stats.bytes);
+                self.note_zeros(&held[..1]);
+                held[1..count].iter().for_each(|&byte| self.one(byte, sink));
+            }
+        }
+    }
+
+    /// A packet is held.
+    fn whole<S: Sink>(&mut self, sink: &mut S) {
+        self.tell(sink);
+        let (held, count) = (self.held, std::mem::take(&mut self.held_count));
+        let mut payload = [0; 8];
+        payload[..count - 1].copy_from_slice(&held[1..count]);
+        let raw = Raw {
+            at: self.stats.bytes - count as u64,
+            header: held[0],
+            length: count as u8,
+            page: self.page,
+            payload: u64::from_le_bytes(payload),
+        };
+        if let Some(Packet::Page(page)) = raw.packet() {
+            self.page = page;
+        }
+        self.deliver(raw, count as u64, sink);
+        self.note_zeros(&held[..count]);
+    }
+
+    fn deliver<S: Sink>(&mut self, raw: Raw, bytes: u64, sink: &mut S) {
+        sink.packet(raw);
+        self.stats.packets += 1;
+        self.stats.packet_bytes += bytes;
+        self.stats.packets_in_doubt += u64::from(self.in_doubt);
+    }
+
+    /// One more zero byte of those that may be synchronisation, or the byte behind them.
+    fn zero_or_end<S: Sink>(&mut self, byte: u8, sink: &mut S) {
+        if byte == 0 {
+            if self.zeros == 0 {
+                self.zeros_before = self.last_zeros;
+            }
+            self.zeros += 1;
+            return;
+        }
+        let zeros = std::mem::take(&mut self.zeros);
+        if byte == SYNC_END && self.zeros_before + zeros >= SYNC_ZEROS {
+            return self.synchronised(zeros, sink);
+        }
+        self.stats.bytes -= 1;
+        self.disrupt(zeros, self.stats.bytes);
+        self.last_zeros = (self.zeros_before + zeros).min(SYNC_ZEROS);
+        self.one(byte, sink);
+    }
+
+    /// A synchronisation packet ends here, with so many zeros of its own.
+    fn synchronised<S: Sink>(&mut self, zeros: u64, sink: &mut S) {
+        // Where a packet before has swallowed a part of it, that was none.
+        self.in_doubt |= zeros < SYNC_ZEROS;
+        self.tell(sink);
+        let own = zeros.min(SYNC_ZEROS) + 1;
+        self.stats.padding_bytes += zeros + 1 - own;
+        let at = self.stats.bytes - own;
+        self.page = 0;
+        self.in_doubt = false;
+        let raw = Raw { at, header: SYNC, length: own as u8, page: 0, payload: 0 };
+        self.deliver(raw, own, sink);
+        self.last_zeros = 0;
+    }
+
+    /// So many bytes up to `end` are of no packet.
+    fn disrupt(&mut self, bytes: u64, end: u64) {
+        if bytes > 0 {
+            self.stats.disruptions += u64::from(self.bad == 0);
+            self.bad += bytes;
+            self.bad_end = end;
+            self.stats.undecodable_bytes += bytes;
+            self.in_doubt = true;
+        }
+    }
+
+    /// Tells of undecodable bytes.
+    fn tell<S: Sink>(&mut self, sink: &mut S) {
+        let bad = std::mem::take(&mut self.bad);
+        if bad > 0 {
+            sink.undecodable(self.bad_end - bad, bad);
+        }
+    }
+
+    /// Keeps how many zero bytes these end with, behind those before.
+    fn note_zeros(&mut self, bytes: &[u8]) {
+        let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count().min(5);
+        let before = if zeros == bytes.len() { self.last_zeros } else { 0 };
+        self.last_zeros = (before + zeros as u64).min(SYNC_ZEROS);
+    }
+}
+
+/// Whether the packet that seems to begin with `header` needs a second look; `word` is what follows.
+#[inline(always)]
+fn is_special(header: u8, word: u64, length: u8) -> bool {
+    let end = word >> ((8 * u32::from(length)).wrapping_sub(9) & 63) & 1;
+    let exception = header == EXCEPTION && word & 0x3000 == 0;
+    let sleep = header == PC_SLEEP && (word as u8).wrapping_add(1) > 1;
+    CLASS[usize::from(header)] + end as u8 >= SPECIAL || exception | sleep
+}
+
+/// What begins with these bytes, of which all but the last have been looked at.
+fn begins(bytes: &[u8]) -> Found {
+    let (header, last) = (bytes[0], bytes[bytes.len() - 1]);
+    let follow = bytes.len() - 1;
+    if header & 3 != 0 {
+        let size = [0, 1, 2, 4][usize::from(header & 3)];
+        if header & 4 != 0 && !is_hardware(header) {
+            return Found::Nothing;
+        }
+        if follow < size {
+            return Found::Unfinished;
+        }
+        return whole_or_nothing(bytes);
+    }
+    let most = match header {
+        GTS1 => 4,
+        GTS2 => 6,
+        _ if header & 8 != 0 && header & 0x80 != 0 => 4,
+        _ if header & 8 != 0 => 0,
+        _ if header & 0xf == 0 && header >= 0xc0 => 4,
+        _ => return whole_or_nothing(bytes),
+    };
+    let ends = most == 0 || follow > 0 && last & 0x80 == 0;
+    // Only the fourth byte of an extension has eight bits of its own.
+    let full = header & 8 != 0 && follow == 4;
+    match () {
+        () if ends || full => whole_or_nothing(bytes),
+        () if follow < most => Found::Unfinished,
+        () => Found::Nothing,
+    }
+}
+
+fn whole_or_nothing(bytes: &[u8]) -> Found {
+    let mut payload = [0; 8];
+    payload[..bytes.len() - 1].copy_from_slice(&bytes[1..]);
+    let payload = u64::from_le_bytes(payload);
+    let raw = Raw { at: 0, header: bytes[0], length: bytes.len() as u8, page: 0, payload };
+    if raw.packet().is_some() { Found::Packet } else { Found::Nothing }
+}
+
+/// Whether hardware has packets with that header, whatever follows.
+fn is_hardware(header: u8) -> bool {
+    matches!((header >> 3, header & 3), (0, 1) | (1, 2) | (2, 1 | 3) | (3, 1) | (8..=23, _))
+}

@@ -1,0 +1,282 @@
+//! The packets of ITM and DWT, as plain values.
+
+/// How a local timestamp and the packet before it relate (ARMv7-M D4.2.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Relation {
+    /// The timestamp is that of the packet.
+    Synchronous,
+    /// The timestamp was late: the packet is older than it says.
+    TimestampDelayed,
+    /// The packet was late: what it tells happened before.
+    EventDelayed,
+    /// Both were.
+    BothDelayed,
+}
+
+/// What an exception trace packet tells (ARMv7-M D4.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ExceptionAction {
+    /// The handler begins.
+    Entered,
+    /// The handler ends.
+    Exited,
+    /// What was interrupted goes on.
+    Returned,
+}
+
+/// Event counters that have wrapped round (ARMv7-M D4.3.1), one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Counters(pub u8);
+
+impl Counters {
+    /// CPICNT: 256 extra cycles of instructions.
+    pub const CPI: u8 = 1;
+    /// EXCCNT: 256 cycles of exception overhead.
+    pub const EXCEPTION: u8 = 1 << 1;
+    /// SLEEPCNT: 256 cycles asleep.
+    pub const SLEEP: u8 = 1 << 2;
+    /// LSUCNT: 256 extra cycles of loads and stores.
+    pub const LSU: u8 = 1 << 3;
+    /// FOLDCNT: 256 instructions that took no cycle.
+    pub const FOLD: u8 = 1 << 4;
+    /// POSTCNT: the cycle counter's tap has been counted down.
+    pub const CYCLES: u8 = 1 << 5;
+}
+
+/// A packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packet {
+    /// Synchronisation: at least 47 zero bits and a one.
+    Sync,
+    /// Packets were lost, because a FIFO was full, or the local timestamp counter has wrapped.
+    Overflow,
+    /// Software wrote to a stimulus port.
+    Instrumentation {
+        /// The port, 0 to 255.
+        port: u8,
+        /// Bytes written: 1, 2 or 4.
+        bytes: u8,
+        /// What was written.
+        value: u32,
+    },
+    /// The stimulus ports of the packets to come are those from `32 * page` on.
+    Page(u8),
+    /// An extension that no manual defines.
+    Extension {
+        /// It is the DWT's and not the ITM's.
+        of_dwt: bool,
+        /// Its value, up to 32 bits.
+        value: u32,
+    },
+    /// Ticks since the local timestamp before.
+    LocalTimestamp {
+        /// Ticks of the timestamp clock, which a prescaler may divide.
+        ticks: u32,
+        /// What they mean for the packet before.
+        relation: Relation,
+    },
+    /// The low 26 bits of the global timestamp; bits that have not changed since the packet before are left out.
+    GlobalTimestamp1 {
+        /// The bits.
+        low: u32,
+        /// How many of them the packet has, from bit 0 on: 7, 14, 21 or 26.
+        bits: u8,
+        /// The high bits have changed since they were last told.
+        wrapped: bool,
+        /// The clock has changed, so what is counted now is not what was before.
+        clock_changed: bool,
+    },
+    /// The bits of the global timestamp from 26 on: 22 of a counter of 48 bits, 38 of one of 64.
+    GlobalTimestamp2 {
+        /// The bits, bit 0 of which is bit 26 of the timestamp.
+        high: u64,
+        /// The counter has 64 bits.
+        wide: bool,
+    },
+    /// Event counters have wrapped.
+    EventCounter(Counters),
+    /// An exception began or ended.
+    Exception {
+        /// Its number, as in IPSR: 0 is the thread.
+        number: u16,
+        /// What it did.
+        action: ExceptionAction,
+    },
+    /// The program counter, taken every so many cycles.
+    PcSample(u32),
+    /// A sample was due and the core asleep.
+    Sleep,
+    /// A sample was due where tracing is prohibited.
+    Prohibited,
+    /// A comparator matched; this is the instruction's address.
+    DataTracePc {
+        /// Which comparator, 0 to 3.
+        comparator: u8,
+        /// The address.
+        pc: u32,
+    },
+    /// A comparator matched (ARMv8-M).
+    DataTraceMatch {
+        /// Which comparator.
+        comparator: u8,
+    },
+    /// A comparator matched; this is the data's address, or its low bits.
+    DataTraceAddress {
+        /// Which comparator.
+        comparator: u8,
+        /// How many bytes of the address are told: 1, 2 or 4.
+        bytes: u8,
+        /// They.
+        address: u32,
+    },
+    /// A comparator matched; this was read or written.
+    DataTraceValue {
+        /// Which comparator.
+        comparator: u8,
+        /// It was a write.
+        write: bool,
+        /// Bytes: 1, 2 or 4.
+        bytes: u8,
+        /// The value.
+        value: u32,
+    },
+    /// Counters of the performance monitoring unit have overflowed, one bit each (ARMv8.1-M).
+    PmuOverflow(u8),
+}
+
+/// A packet as it came: its header, and what follows it.
+///
+/// Counting and summing can do without more; [`Raw::packet`] says what it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raw {
+    /// Where its header is, in bytes from the stream's beginning.
+    pub at: u64,
+    /// The header; 0 for synchronisation.
+    pub header: u8,
+    /// Bytes of the packet, header included; of synchronisation those from its sixth but last on.
+    pub length: u8,
+    /// The page of stimulus ports that was in force.
+    pub page: u8,
+    /// What follows the header, the first byte lowest.
+    pub payload: u64,
+}
+
+/// The header that packets of synchronisation are given.
+pub const SYNC: u8 = 0;
+pub(super) const OVERFLOW: u8 = 0x70;
+pub(super) const EXCEPTION: u8 = 0x0e;
+pub(super) const PC_SLEEP: u8 = 0x15;
+pub(super) const GTS1: u8 = 0x94;
+pub(super) const GTS2: u8 = 0xb4;
+
+impl Raw {
+    /// What the packet means, or `None` if no manual says.
+    pub fn packet(&self) -> Option<Packet> {
+        match self.header {
+            SYNC => Some(Packet::Sync),
+            OVERFLOW => Some(Packet::Overflow),
+            GTS1 => Some(self.global1()),
+            GTS2 => self.global2(),
+            header if header & 3 != 0 && header & 4 == 0 => Some(Packet::Instrumentation {
+                port: self.page << 5 | header >> 3,
+                bytes: self.bytes(),
+                value: self.payload as u32,
+            }),
+            header if header & 3 != 0 => self.hardware(header >> 3),
+            header if header & 8 != 0 => Some(self.extension()),
+            header if header & 0xf == 0 => self.local(),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a source packet's payload.
+    fn bytes(&self) -> u8 {
+        self.length - 1
+    }
+
+    /// Seven bits of each byte, the lowest first.
+    fn sevens(&self) -> u64 {
+        (0..8).map(|i| (self.payload >> (8 * i) & 0x7f) << (7 * i)).sum()
+    }
+
+    fn local(&self) -> Option<Packet> {
+        let bits = self.header >> 4;
+        if self.length == 1 {
+            // Format 2: 1 to 6 ticks, synchronous.
+            let ticks = u32::from(bits);
+            let relation = Relation::Synchronous;
+            return (1..=6).contains(&bits).then_some(Packet::LocalTimestamp { ticks, relation });
+        }
+        let relation = match bits & 3 {
+            0 => Relation::Synchronous,
+            1 => Relation::TimestampDelayed,
+            2 => Relation::EventDelayed,
+            _ => Relation::BothDelayed,
+        };
+        Some(Packet::LocalTimestamp { ticks: self.sevens() as u32, relation })
+    }
+
+    fn global1(&self) -> Packet {
+        let whole = self.length == 5;
+        let last = (self.payload >> 24) as u8;
+        Packet::GlobalTimestamp1 {
+            low: self.sevens() as u32 & 0x3ff_ffff,
+            bits: (7 * self.bytes()).min(26),
+            wrapped: whole && last & 0x40 != 0,
+            clock_changed: whole && last & 0x20 != 0,
+        }
+    }
+
+    fn global2(&self) -> Option<Packet> {
+        let wide = match self.length {
+            5 => false,
+            7 => true,
+            _ => return None,
+        };
+        let bits = if wide { 38 } else { 22 };
+        Some(Packet::GlobalTimestamp2 { high: self.sevens() & ((1 << bits) - 1), wide })
+    }
+
+    fn extension(&self) -> Packet {
+        let of_dwt = self.header & 4 != 0;
+        let first = u32::from(self.header >> 4 & 7);
+        if self.length == 1 && !of_dwt {
+            return Packet::Page(first as u8);
+        }
+        // The fourth byte that follows has eight bits of its own.
+        let rest = if self.length == 5 {
+            self.sevens() & 0x1f_ffff | (self.payload >> 24 & 0xff) << 21
+        } else {
+            self.sevens()
+        };
+        Packet::Extension { of_dwt, value: first | (rest as u32) << 3 }
+    }
+
+    fn hardware(&self, id: u8) -> Option<Packet> {
+        let (bytes, value) = (self.bytes(), self.payload as u32);
+        let comparator = id >> 1 & 3;
+        Some(match (id, bytes) {
+            (0, 1) => Packet::EventCounter(Counters(value as u8)),
+            (1, 2) => Packet::Exception {
+                number: value as u16 & 0x1ff,
+                action: match value >> 12 & 3 {
+                    1 => ExceptionAction::Entered,
+                    2 => ExceptionAction::Exited,
+                    3 => ExceptionAction::Returned,
+                    _ => return None,
+                },
+            },
+            (2, 4) => Packet::PcSample(value),
+            (2, 1) if value == 0 => Packet::Sleep,
+            (2, 1) if value == 0xff => Packet::Prohibited,
+            (3, 1) => Packet::PmuOverflow(value as u8),
+            (8..=15, 4) if id & 1 == 0 => Packet::DataTracePc { comparator, pc: value },
+            (8..=15, 1) if id & 1 == 0 && value == 1 => Packet::DataTraceMatch { comparator },
+            (8..=15, _) if id & 1 == 1 => {
+                Packet::DataTraceAddress { comparator, bytes, address: value }
+            }
+            (16..=23, _) => Packet::DataTraceValue { comparator, write: id & 1 == 1, bytes, value },
+            _ => return None,
+        })
+    }
+}

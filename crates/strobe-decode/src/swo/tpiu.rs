@@ -1,0 +1,181 @@
+//! Takes apart the frames of the trace port's formatter, which mix up to 111 streams (CoreSight architecture IHI 0029, D4).
+//!
+//! A frame is sixteen bytes: in the even ones a stream number or data, in the odd ones data, in the last the lowest bits of the
+//! even ones. Between frames stand synchronisations, and halves of them that fill time. Frames can only be told after the
+//! first whole synchronisation; bytes before that, and of frames that another cuts short, are counted.
+
+/// Where the bytes of streams go.
+pub trait Sink {
+    /// Bytes of a stream; `at` is where the frame that they are from begins.
+    fn bytes(&mut self, stream: u8, at: u64, bytes: &[u8]);
+    /// Bytes that belong to no frame.
+    fn undecodable(&mut self, at: u64, bytes: u64);
+}
+
+/// Bytes of a frame.
+const FRAME: usize = 16;
+
+/// The last byte of a synchronisation, whole (after three times 0xff) or half (after one).
+const SYNC_END: u8 = 0x7f;
+
+/// What the decoder has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes given.
+    pub bytes: u64,
+    /// Whole frames.
+    pub frames: u64,
+    /// Bytes of synchronisations, whole and half.
+    pub sync_bytes: u64,
+    /// Bytes of streams.
+    pub data_bytes: u64,
+    /// Of them those of stream 0, which pads and carries nothing.
+    pub null_bytes: u64,
+    /// Bytes of no frame.
+    pub undecodable_bytes: u64,
+    /// Frames with a reserved stream number, as wrong frames have.
+    pub reserved_streams: u64,
+}
+
+/// A decoder, which bytes are pushed into.
+#[derive(Debug, Clone, Default)]
+pub struct Decoder {
+    frame: [u8; FRAME],
+    count: usize,
+    /// 0xff bytes right before, as far as they may belong to a synchronisation.
+    ones: u8,
+    synchronised: bool,
+    stream: u8,
+    stats: Stats,
+}
+
+impl Decoder {
+    /// A decoder that waits for the first synchronisation.
+    pub fn new() -> Self {
+        Decoder::default()
+    }
+
+    /// What has been seen so far; bytes of a frame whose end has not come are in `bytes` alone.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Decodes the next bytes of the trace port.
+    pub fn push<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) {
+        bytes.iter().for_each(|&byte| self.one(byte, sink));
+    }
+
+    /// The trace is over: what is held is no frame.
+    pub fn finish<S: Sink>(&mut self, sink: &mut S) {
+        let left =
+            std::mem::take(&mut self.count) as u64 + u64::from(std::mem::take(&mut self.ones));
+        self.lose(left, sink);
+    }
+
+    fn one<S: Sink>(&mut self, byte: u8, sink: &mut S) {
+        self.stats.bytes += 1;
+        // A half synchronisation may only stand at an even place, where no frame has 0xff: that would be stream 127.
+        if byte == 0xff && (self.ones > 0 || !self.synchronised || self.count.is_multiple_of(2)) {
+            self.ones += 1;
+            if self.ones > 3 {
+                self.ones = 3;
+                self.lose(1, sink);
+            }
+            return;
+        }
+        match (std::mem::take(&mut self.ones), byte) {
+            (0, _) => self.next(byte, sink),
+            (3, SYNC_END) => self.synchronise(sink),
+            (1, SYNC_END) if self.synchronised => self.stats.sync_bytes += 2,
+            (ones, _) => {
+                self.out_of_step(u64::from(ones), sink);
+                self.next(byte, sink);
+            }
+        }
+    }
+
+    /// A whole synchronisation: a frame begins.
+    fn synchronise<S: Sink>(&mut self, sink: &mut S) {
+        self.stats.sync_bytes += 4;
+        let cut_short = std::mem::take(&mut self.count) as u64;
+        if cut_short > 0 {
+            self.stats.undecodable_bytes += cut_short;
+            sink.undecodable(self.stats.bytes - 4 - cut_short, cut_short);
+        }
+        self.synchronised = true;
+    }
+
+    /// What was taken for frames is none: on to the next synchronisation.
+    fn out_of_step<S: Sink>(&mut self, ones: u64, sink: &mut S) {
+        self.stats.bytes -= 1;
+        let left = ones + std::mem::take(&mut self.count) as u64;
+        self.lose(left, sink);
+        self.stats.bytes += 1;
+        self.synchronised = false;
+    }
+
+    /// So many bytes, up to the last, are of no frame.
+    fn lose<S: Sink>(&mut self, bytes: u64, sink: &mut S) {
+        if bytes > 0 {
+            self.stats.undecodable_bytes += bytes;
+            sink.undecodable(self.stats.bytes - bytes, bytes);
+        }
+    }
+
+    fn next<S: Sink>(&mut self, byte: u8, sink: &mut S) {
+        if !self.synchronised {
+            return self.lose(1, sink);
+        }
+        self.frame[self.count] = byte;
+        self.count += 1;
+        if self.count == FRAME {
+            self.count = 0;
+            self.frame(sink);
+        }
+    }
+
+    /// A whole frame: hands on the bytes of its streams.
+    fn frame<S: Sink>(&mut self, sink: &mut S) {
+        self.stats.frames += 1;
+        let at = self.stats.bytes - FRAME as u64;
+        let low_bits = self.frame[FRAME - 1];
+        let mut data = [0; FRAME];
+        let mut count = 0;
+        for pair in 0..FRAME / 2 {
+            let (even, low) = (self.frame[2 * pair], low_bits >> pair & 1);
+            let odd = (pair < FRAME / 2 - 1).then(|| self.frame[2 * pair + 1]);
+            if even & 1 == 0 {
+                data[count] = even | low;
+                count += 1;
+                if let Some(odd) = odd {
+                    data[count] = odd;
+                    count += 1;
+                }
+                continue;
+            }
+            // A new stream. With the low bit set the byte beside it still is the old one's.
+            if let (Some(odd), 1) = (odd, low) {
+                data[count] = odd;
+                count += 1;
+            }
+            self.hand_on(at, &data[..count], sink);
+            count = 0;
+            self.stream = even >> 1;
+            self.stats.reserved_streams += u64::from((0x70..=0x7a).contains(&self.stream));
+            if let (Some(odd), 0) = (odd, low) {
+                data[count] = odd;
+                count += 1;
+            }
+        }
+        self.hand_on(at, &data[..count], sink);
+    }
+
+    fn hand_on<S: Sink>(&mut self, at: u64, bytes: &[u8], sink: &mut S) {
+        self.stats.data_bytes += bytes.len() as u64;
+        if self.stream == 0 {
+            self.stats.null_bytes += bytes.len() as u64;
+        } else if !bytes.is_empty() {
+            sink.bytes(self.stream, at, bytes);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Trace streams as hardware sends them: packets of ITM and DWT (ARMv7-M D4), TPIU frames (IHI 0029 D4).
+//!
+//! This shares nothing with the decoders: a packet here is what somebody wants to say, written down with the bytes for it.
+
+use crate::rng::Rng;
+
+/// A stream under construction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stream {
+    /// The bytes so far.
+    pub bytes: Vec<u8>,
+}
+
+impl Stream {
+    /// An empty stream.
+    pub fn new() -> Self {
+        Stream::default()
+    }
+
+    /// 47 zero bits and a one.
+    pub fn sync(&mut self) -> &mut Self {
+        self.put(&[0, 0, 0, 0, 0, 0x80])
+    }
+
+    /// Something was lost.
+    pub fn overflow(&mut self) -> &mut Self {
+        self.put(&[0b0111_0000])
+    }
+
+    /// A write of 1, 2 or 4 bytes to a stimulus port of the present page, 0 to 31.
+    pub fn instrumentation(&mut self, port: u8, data: &[u8]) -> &mut Self {
+        self.source(port << 3, data)
+    }
+
+    /// The page of stimulus ports, 0 to 7.
+    pub fn page(&mut self, page: u8) -> &mut Self {
+        self.put(&[page << 4 | 0b1000])
+    }
+
+    /// A local timestamp; one of 1 to 6 ticks that is synchronous (relation 0) takes the short form.
+    pub fn local_timestamp(&mut self, ticks: u32, relation: u8) -> &mut Self {
+        if relation == 0 && (1..=6).contains(&ticks) {
+            return self.put(&[(ticks as u8) << 4]);
+        }
+        self.put(&[0b1100_0000 | relation << 4]);
+        self.continued(u64::from(ticks), 4)
+    }
+
+    /// The low 26 bits of the global timestamp, whole.
+    pub fn global_timestamp1(&mut self, low: u32, wrapped: bool, clock_changed: bool) -> &mut Self {
+        let last = (low >> 21) as u8 & 0x1f | u8::from(clock_changed) << 5 | u8::from(wrapped) << 6;
+        let seven = |n: u32| (low >> (7 * n)) as u8 & 0x7f | 0x80;
+        self.put(&[0x94, seven(0), seven(1), seven(2), last])
+    }
+
+    /// The high bits, 22 or 38 of them.
+    pub fn global_timestamp2(&mut self, high: u64, wide: bool) -> &mut Self {
+        let bytes = if wide { 6 } else { 4 };
+        self.put(&[0xb4]);
+        for n in 0..bytes {
+            let more = if n + 1 < bytes { 0x80 } else { 0 };
+            self.put(&[(high >> (7 * n)) as u8 & 0x7f | more]);
+        }
+        self
+    }
+
+    /// The program counter.
+    pub fn pc_sample(&mut self, pc: u32) -> &mut Self {
+        self.hardware(2, &pc.to_le_bytes())
+    }
+
+    /// A sample of a core asleep.
+    pub fn sleep(&mut self) -> &mut Self {
+        self.hardware(2, &[0])
+    }
+
+    /// An exception: `action` is 1 entered, 2 exited, 3 returned.
+    pub fn exception(&mut self, number: u16, action: u8) -> &mut Self {
+        let word = number & 0x1ff | u16::from(action) << 12;
+        self.hardware(1, &word.to_le_bytes())
+    }
+
+    /// Event counters that have wrapped.
+    pub fn event_counters(&mut self, bits: u8) -> &mut Self {
+        self.hardware(0, &[bits])
+    }
+
+    /// A comparator's value.
+    pub fn data_value(&mut self, comparator: u8, write: bool, data: &[u8]) -> &mut Self {
+        self.hardware(0b10000 | comparator << 1 | u8::from(write), data)
+    }
+
+    /// The address of a comparator's instruction.
+    pub fn data_pc(&mut self, comparator: u8, pc: u32) -> &mut Self {
+        self.hardware(0b01000 | comparator << 1, &pc.to_le_bytes())
+    }
+
+    /// The low half of a comparator's data address.
+    pub fn data_address(&mut self, comparator: u8, low: u16) -> &mut Self {
+        self.hardware(0b01001 | comparator << 1, &low.to_le_bytes())
+    }
+
+    /// A packet of the DWT: discriminator 0 to 31, with 1, 2 or 4 bytes.
+    pub fn hardware(&mut self, id: u8, data: &[u8]) -> &mut Self {
+        self.source(id << 3 | 0b100, data)
+    }
+
+    fn source(&mut self, header: u8, data: &[u8]) -> &mut Self {
+        let size = match data.len() {
+            1 => 1,
+            2 => 2,
+            4 => 3,
+            n => panic!("no packet has {n} bytes"),
+        };
+        self.put(&[header | size]).put(data)
+    }
+
+    fn continued(&mut self, value: u64, most: u32) -> &mut Self {
+        let bytes = (1..most).find(|n| value >> (7 * n) == 0).unwrap_or(most);
+        for n in 0..bytes {
+            let more = if n + 1 < bytes { 0x80 } else { 0 };
+            self.put(&[(value >> (7 * n)) as u8 & 0x7f | more]);
+        }
+        self
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+}
+
+/// What a profiled firmware sends: so many packets of samples, timestamps, exceptions, text and now and then synchronisation.
+pub fn mixed(packets: usize, seed: u64) -> Stream {
+    let mut rng = Rng::new(seed);
+    let mut stream = Stream::new();
+    stream.sync();
+    for n in 0..packets {
+        match rng.below(100) {
+            0..=42 => stream.pc_sample(0x0800_0000 | rng.below(0x4_0000) & !1),
+            43..=81 => stream.local_timestamp(
+                {
+                    let bits = 7 * (1 + rng.below(3));
+                    rng.below(1 << bits)
+                },
+                0,
+            ),
+            82..=91 => stream.exception(15 + rng.below(40) as u16, 1 + rng.below(3) as u8),
+            92..=97 => stream.instrumentation(0, &[b' ' + rng.below(90) as u8]),
+            98 => stream.sleep(),
+            _ => stream.data_value(0, true, &rng.next_u32().to_le_bytes()),
+        };
+        if n % 6000 == 0 {
+            stream.sync();
+        }
+    }
+    stream
+}
+
+/// The frames of a trace port's formatter: (stream, bytes), with a synchronisation before each `every` frames. The last is filled up with
+/// stream 0.
+pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
+    let all: Vec<(u8, u8)> = parts
+        .iter()
+        .flat_map(|(stream, bytes)| bytes.iter().map(|&byte| (*stream, byte)))
+        .collect();
+    let mut out = Vec::new();
+    let (mut at, mut now, mut count) = (0, None, 0);
+    while at < all.len() {
+        if count % every == 0 {
+            out.extend([0xff, 0xff, 0xff, 0x7f]);
+        }
+        count += 1;
+        out.extend(frame(&all, &mut at, &mut now));
+    }
+    out
+}
+
+/// The frame with the bytes from `at` on; `now` is the stream whose bytes they are taken for.
+fn frame(all: &[(u8, u8)], at: &mut usize, now: &mut Option<u8>) -> [u8; 16] {
+    let get = |at: usize| all.get(at).copied().unwrap_or((0, 0));
+    let mut frame = [0; 16];
+    for pair in 0..8 {
+        let (even, odd) = (2 * pair, 2 * pair + 1);
+        let (stream, byte) = get(*at);
+        if *now != Some(stream) {
+            frame[even] = stream << 1 | 1;
+            *now = Some(stream);
+            if pair < 7 {
+                frame[odd] = byte;
+                *at += 1;
+            }
+            continue;
+        }
+        let (after, second) = get(*at + 1);
+        *at += 1;
+        if pair < 7 && after != stream {
+            // The number of the new stream comes first, with the mark that the old one has one more byte.
+            frame[even] = after << 1 | 1;
+            frame[15] |= 1 << pair;
+            frame[odd] = byte;
+            *now = Some(after);
+            continue;
+        }
+        frame[even] = byte & !1;
+        frame[15] |= (byte & 1) << pair;
+        if pair < 7 {
+            frame[odd] = second;
+            *at += 1;
+        }
+    }
+    frame
+}
