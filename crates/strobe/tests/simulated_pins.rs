@@ -167,6 +167,15 @@ fn a_recording_has_a_limit() {
 }
 
 #[test]
+fn a_fault_ends_a_recording_as_it_ends_a_run() {
+    // A board without pins: what is left to see is when the core was awake.
+    let output = strobe(&["pins", "firmware/prebuilt/fault.elf", "--board", "cortex-m0"]);
+    assert_eq!(output.status.code(), Some(120));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("the run ended in a fault"), "{text}");
+}
+
+#[test]
 fn wrong_arguments_say_what_to_do() {
     let capture = "docs/captures/serial.vcd";
     let cases: [(&[&str], &str); 7] = [

@@ -83,8 +83,12 @@ pub(super) fn cells(distribution: Option<&Distribution>, show: fn(u64) -> String
     std::iter::once(grouped(d.count)).chain(figures).map(Cell::from).collect()
 }
 
-/// The bounds of a modelled distribution's mean, relative to it; nothing for one that is not.
-pub(super) fn mean_bounds(distribution: Option<&Distribution>) -> Cell {
-    let bounds = distribution.and_then(|d| d.bounds.as_ref());
-    bounds.map_or(String::new(), |bounds| spread(bounds.mean)).into()
+/// The bounds of a modelled distribution's mean, relative to it where that says more; nothing for one that is not.
+pub(super) fn mean_bounds(distribution: Option<&Distribution>, show: fn(u64) -> String) -> Cell {
+    let Some(bounds) = distribution.and_then(|d| d.bounds.as_ref()) else { return "".into() };
+    let mean = bounds.mean;
+    if mean.high / 10 > mean.likely {
+        return format!("up to {}", show(mean.high)).into();
+    }
+    spread(mean).into()
 }

@@ -20,7 +20,7 @@ const EXPLAINED: &str = "dev. is the sample standard deviation; that of the peri
 const SAMPLED: &str = " Sampling alone makes either up to about one resolution.";
 
 const MODELLED: &str = "~ is modelled, as waiting for flash is: the bounds are those of the mean, the others are in the JSON form. Between \
-                        edges that a peripheral makes they are wider than need be.";
+                        edges that a timer or another peripheral paces they are wider than need be.";
 
 /// What the pins did.
 ///
@@ -116,7 +116,7 @@ fn table() -> Table {
 
 fn row(table: &mut Table, d: Option<&Distribution>, show: fn(u64) -> String, what: String) {
     let mut line = cells(d, show);
-    line.extend([mean_bounds(d), what.into()]);
+    line.extend([mean_bounds(d, show), what.into()]);
     table.row(line);
 }
 

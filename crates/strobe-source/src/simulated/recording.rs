@@ -48,6 +48,7 @@ pub struct Moment {
 pub(super) struct Recording {
     names: Vec<(String, String)>,
     pins: Vec<SignalId>,
+    begun: bool,
     /// Told to the recorder as soon as there is one.
     beginning: Option<Beginning>,
     since_cycle: u64,
@@ -69,6 +70,7 @@ impl Recording {
         Recording {
             names: board.pin_names().map(name).collect(),
             pins: Vec::new(),
+            begun: false,
             beginning: None,
             since_cycle: 0,
             slack: Slack::default(),
@@ -83,7 +85,7 @@ impl Recording {
 
     /// From here on. What windows come later change nothing: a recording has no holes.
     pub(super) fn begin(&mut self, machine: &mut Machine<Watch>) {
-        if !self.pins.is_empty() {
+        if std::mem::replace(&mut self.begun, true) {
             return;
         }
         let bus = machine.bus();
@@ -133,7 +135,7 @@ impl Recording {
 
     /// Tells when the recording ends.
     pub(super) fn finish(&mut self, machine: &Machine<Watch>, recorder: &mut dyn Recorder) {
-        if self.pins.is_empty() {
+        if !self.begun {
             return;
         }
         let cycle = machine.cycles();
