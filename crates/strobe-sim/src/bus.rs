@@ -171,6 +171,8 @@ pub struct Bus {
     pub(crate) frames: Vec<SerialFrame>,
     pub(crate) edges: Vec<PinEdge>,
     pub(crate) record_edges: bool,
+    /// Edges of pins may cause interrupts as things are.
+    pub(crate) edges_interrupt: bool,
     pub(crate) pictures: Vec<Shown>,
     /// Edges at which to stop, and those of them that have come.
     pub(crate) stop_edges: Vec<(SignalId, bool)>,
@@ -243,6 +245,7 @@ impl Bus {
             frames: Vec::new(),
             edges: Vec::new(),
             record_edges: false,
+            edges_interrupt: false,
             pictures: Vec::new(),
             stop_edges: Vec::new(),
             edges_met: VecDeque::new(),

@@ -519,9 +519,16 @@ impl Context<'_> {
         self.bus.start_up = cycles;
     }
 
-    /// Whether edges of pins are recorded: if not, nobody sees when they are.
-    pub fn records_pins(&self) -> bool {
-        self.bus.record_edges
+    /// Whether anybody could notice when a pin changes: if not, edges that a device makes by itself may come together.
+    pub fn sees_pins(&self) -> bool {
+        let bus = &*self.bus;
+        let is_asked = bus.record_edges || !bus.stop_edges.is_empty();
+        is_asked || bus.edges_interrupt || bus.slots.iter().any(|slot| slot.is_part)
+    }
+
+    /// For external interrupts: whether edges of pins may cause one as things are.
+    pub fn edges_may_interrupt(&mut self, may: bool) {
+        self.bus.edges_interrupt = may;
     }
 
     /// For an AVR's device that stops the core for a while.

@@ -109,6 +109,7 @@ impl Run {
             let keep = whose.map_or(Keep::Last, Keep::Worst);
             Log::new(keep, wanted.nanoseconds)
         });
+        let wants_edges = settings.record_pins || !pins.is_empty();
         let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
         log.set_active(from.is_none());
         bus.strict = settings.strict;
@@ -120,7 +121,7 @@ impl Run {
         let mut machine = Machine::new(board, bus, (counts, (tree, log)))
             .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
         machine.set_console(host.console());
-        machine.record_pins(true);
+        machine.record_pins(wants_edges);
         if settings.interpret {
             machine.interpret();
         }

@@ -47,6 +47,13 @@ struct Function {
     toggle: SignalId,
 }
 
+impl Function {
+    fn has(&self, wire: SignalId) -> bool {
+        let Function { level, on, output, input, pull, open, toggle } = self;
+        [level, on, output, input, pull, open, toggle].contains(&&wire)
+    }
+}
+
 struct Pin {
     bit: u8,
     signal: SignalId,
@@ -111,9 +118,10 @@ impl Pin {
 }
 
 impl Port {
-    fn refresh(&mut self, cx: &mut Context) {
-        let mut levels = 0;
-        for pin in &self.pins {
+    /// Brings the pins of `mask` up to date.
+    fn refresh(&mut self, mask: u8, cx: &mut Context) {
+        let mut levels = self.levels & !mask;
+        for pin in self.pins.iter().filter(|pin| mask >> pin.bit & 1 != 0) {
             let at = |register: u8| register >> pin.bit & 1 != 0;
             let pull_up = at(self.out);
             let (output, high) = pin.wants((at(self.direction), pull_up), cx);
@@ -151,6 +159,7 @@ impl Device for Port {
 
     fn write(&mut self, register: u32, _: Size, value: u32, cx: &mut Context) -> Option<()> {
         let value = value as u8 & self.mask;
+        let (direction, out) = (self.direction, self.out);
         match register {
             // Writing ones to PINx toggles PORTx.
             PIN => self.out ^= value,
@@ -158,7 +167,7 @@ impl Device for Port {
             PORT => self.out = value,
             _ => return None,
         }
-        self.refresh(cx);
+        self.refresh(direction ^ self.direction | out ^ self.out, cx);
         Some(())
     }
 
@@ -176,21 +185,24 @@ impl Device for Port {
     }
 
     fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if self.pins.iter().any(|own| own.signal == pin) {
-            self.refresh(cx);
+        if let Some(own) = self.pins.iter().find(|own| own.signal == pin) {
+            self.refresh(1 << own.bit, cx);
         }
     }
 
     fn signal(&mut self, id: SignalId, _: bool, cx: &mut Context) {
-        let toggled = |pin: &&Pin| pin.functions.iter().any(|function| function.toggle == id);
-        if let Some(pin) = self.pins.iter().find(toggled) {
-            self.out ^= 1 << pin.bit;
-        }
-        self.refresh(cx);
+        let mask_of = |wanted: &dyn Fn(&Function) -> bool| {
+            let pins = self.pins.iter().filter(|pin| pin.functions.iter().any(wanted));
+            pins.fold(0, |mask, pin| mask | 1 << pin.bit)
+        };
+        let mask: u8 = mask_of(&|function| function.has(id));
+        let toggled: u8 = mask_of(&|function| function.toggle == id);
+        self.out ^= toggled;
+        self.refresh(mask, cx);
     }
 
     fn reset(&mut self, cx: &mut Context) {
         (self.direction, self.out) = (0, 0);
-        self.refresh(cx);
+        self.refresh(all(), cx);
     }
 }

@@ -1,7 +1,7 @@
 //! SPI (ATmega328P data sheet, chapter 18).
 //!
 //! Wires: `<name>_SCK`, `<name>_MOSI` and `<name>_MISO`, each with `_ON` and `_IN`; the pins `miso`, `mosi`, `sck` and `ss` of the board file
-//! are listened to. A transfer takes eight clocks from the write to SPDR; single edges are shown while pins are recorded, else only its
+//! are listened to. A transfer takes eight clocks from the write to SPDR; single edges are shown while somebody may see them, else only its
 //! end. SS makes a slave of a master only when it is driven from outside. A slave sees edges of SCK at once.
 
 use serde::Deserialize;
@@ -188,7 +188,7 @@ impl Spi {
         let active = self.transfer.as_ref().is_some_and(|t| t.halves % 2 == 1);
         cx.set_signal(self.sck, (self.control & CPOL != 0) != active);
         cx.interrupt(0, self.flags & SPIF != 0 && self.control & SPIE != 0);
-        let step = |t: &Transfer| if cx.records_pins() { t.halves + 1 } else { 16 };
+        let step = |t: &Transfer| if cx.sees_pins() { t.halves + 1 } else { 16 };
         let due = self.transfer.as_ref().map(|t| t.start + step(t).min(16) * t.half);
         cx.wake_at(due.filter(|_| self.stopped.is_none()).unwrap_or(u64::MAX));
     }
