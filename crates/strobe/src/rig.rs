@@ -154,7 +154,7 @@ impl Rig {
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();
         let outcomes = outcomes.map_err(|e| {
             let text = e.to_string();
-            simulate::explain(e.error).context(text)
+            simulate::explain_as(e.error, text)
         })?;
         let left_out = Gallery::finish(galleries)?;
         let mut records = Vec::new();

@@ -299,6 +299,12 @@ fn end_of(spec: &network::Spec) -> (String, Backend) {
 
 /// Whose fault an error is decides its exit code.
 pub fn explain(error: simulated::Error) -> anyhow::Error {
+    let text = error.to_string();
+    explain_as(error, text)
+}
+
+/// The same with another text, that says whose error it is.
+pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
     use simulated::Error;
     match error {
         Error::Symbol(_)
@@ -308,13 +314,13 @@ pub fn explain(error: simulated::Error) -> anyhow::Error {
         | Error::Part { .. }
         | Error::Analog { .. }
         | Error::Fuses { .. }
-        | Error::Rtos(_) => exit::usage(error.to_string()),
+        | Error::Rtos(_) => exit::usage(text),
         Error::Board(_)
         | Error::DoesNotFit { .. }
         | Error::WrongCore { .. }
         | Error::Vectors(_)
         | Error::Medium { .. }
-        | Error::Wires(_) => exit::data(error.to_string()),
+        | Error::Wires(_) => exit::data(text),
         Error::Balance(_) => error.into(),
     }
 }

@@ -1,0 +1,60 @@
+//! Any bytes from a trace pin, as packets and as TPIU frames: the same whole and in pieces, and every byte accounted for.
+//!
+//! `cargo +nightly fuzz run -s none swo -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
+#![no_main]
+
+use strobe_decode::swo::{itm, packet::Raw, tpiu};
+
+#[derive(Default, PartialEq, Debug)]
+struct Log {
+    packets: Vec<Raw>,
+    streams: Vec<(u8, u64, Vec<u8>)>,
+    undecodable: Vec<(u64, u64)>,
+}
+
+impl itm::Sink for Log {
+    fn packet(&mut self, raw: Raw) {
+        assert!(raw.packet().is_some());
+        self.packets.push(raw);
+    }
+
+    fn undecodable(&mut self, at: u64, bytes: u64) {
+        self.undecodable.push((at, bytes));
+    }
+}
+
+impl tpiu::Sink for Log {
+    fn bytes(&mut self, stream: u8, at: u64, bytes: &[u8]) {
+        self.streams.push((stream, at, bytes.to_vec()));
+    }
+
+    fn undecodable(&mut self, at: u64, bytes: u64) {
+        self.undecodable.push((at, bytes));
+    }
+}
+
+fn packets<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Log, itm::Stats) {
+    let (mut decoder, mut log) = (itm::Decoder::new(), Log::default());
+    pieces.for_each(|piece| decoder.push(piece, &mut log));
+    decoder.finish(&mut log);
+    let stats = decoder.stats();
+    assert_eq!(stats.packet_bytes + stats.padding_bytes + stats.undecodable_bytes, stats.bytes);
+    assert_eq!(stats.undecodable_bytes, log.undecodable.iter().map(|bad| bad.1).sum::<u64>());
+    (log, stats)
+}
+
+fn frames<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Log, tpiu::Stats) {
+    let (mut decoder, mut log) = (tpiu::Decoder::new(), Log::default());
+    pieces.for_each(|piece| decoder.push(piece, &mut log));
+    decoder.finish(&mut log);
+    let stats = decoder.stats();
+    assert_eq!(16 * stats.frames + stats.sync_bytes + stats.undecodable_bytes, stats.bytes);
+    assert_eq!(stats.undecodable_bytes, log.undecodable.iter().map(|bad| bad.1).sum::<u64>());
+    (log, stats)
+}
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let size = 1 + bytes.first().map_or(0, |&byte| usize::from(byte) % 40);
+    assert_eq!(packets(std::iter::once(bytes)), packets(bytes.chunks(size)));
+    assert_eq!(frames(std::iter::once(bytes)), frames(bytes.chunks(size)));
+});
