@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use super::Edge;
-use crate::device::{Context, Create, Device, Size};
+use crate::device::{Context, Create, Device};
 use crate::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -54,14 +54,6 @@ impl Cable {
 }
 
 impl Device for Cable {
-    fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
-        None
-    }
-
-    fn write(&mut self, _: u32, _: Size, _: u32, _: &mut Context) -> Option<()> {
-        None
-    }
-
     fn held(&mut self, id: SignalId, cx: &mut Context) {
         self.signal(id, false, cx);
     }

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::device::{Context, Create, Device, Size};
+use crate::device::{Context, Create, Device};
 use crate::signal::SignalId;
 
 /// The largest part of the family has 128 KiB; here the address has two bytes.
@@ -209,14 +209,6 @@ impl Eeprom {
 }
 
 impl Device for Eeprom {
-    fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
-        None
-    }
-
-    fn write(&mut self, _: u32, _: Size, _: u32, _: &mut Context) -> Option<()> {
-        None
-    }
-
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
         match (id == self.scl, level) {
             (true, true) => self.clock_rises(cx),

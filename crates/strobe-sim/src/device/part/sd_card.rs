@@ -10,7 +10,7 @@
 use serde::Deserialize;
 
 use self::card::{Card, Delays};
-use crate::device::{Context, Create, Device, Size};
+use crate::device::{Context, Create, Device};
 use crate::signal::SignalId;
 
 mod card;
@@ -178,14 +178,6 @@ fn warn(cx: &mut Context, text: &str) {
 }
 
 impl Device for SdCard {
-    fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
-        None
-    }
-
-    fn write(&mut self, _: u32, _: Size, _: u32, _: &mut Context) -> Option<()> {
-        None
-    }
-
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
         if self.card.is_none() {
             return;

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use self::memory::Memory;
 use self::serial::{Serial, Word};
 use super::Picture;
-use crate::device::{Context, Create, Device, ResetCause, Size};
+use crate::device::{Context, Create, Device, ResetCause};
 use crate::signal::SignalId;
 
 /// The controller needs so long after it was woken or reset before it takes a command.
@@ -271,14 +271,6 @@ impl Display {
 }
 
 impl Device for Display {
-    fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
-        None
-    }
-
-    fn write(&mut self, _: u32, _: Size, _: u32, _: &mut Context) -> Option<()> {
-        None
-    }
-
     fn held(&mut self, id: SignalId, cx: &mut Context) {
         if id == self.sda && self.serial.drives && cx.is_held(id) {
             self.contention(cx);

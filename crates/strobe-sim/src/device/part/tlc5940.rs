@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use self::chain::Chain;
 use self::light::Light;
-use crate::device::{Context, Create, Device, Size};
+use crate::device::{Context, Create, Device};
 use crate::signal::SignalId;
 
 mod chain;
@@ -161,14 +161,6 @@ fn warn(cx: &mut Context, text: &str) {
 }
 
 impl Device for Drivers {
-    fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
-        None
-    }
-
-    fn write(&mut self, _: u32, _: Size, _: u32, _: &mut Context) -> Option<()> {
-        None
-    }
-
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
         if id == self.sclk {
             if level {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::device::{Context, Create, Device, Size};
+use crate::device::{Context, Create, Device};
 use crate::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -28,14 +28,6 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 impl Device for Wire {
-    fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
-        None
-    }
-
-    fn write(&mut self, _: u32, _: Size, _: u32, _: &mut Context) -> Option<()> {
-        None
-    }
-
     fn signal(&mut self, _: SignalId, level: bool, cx: &mut Context) {
         cx.drive(self.to, Some(level));
     }
