@@ -131,6 +131,13 @@ fn what_is_wrong_with_a_rig_is_said() {
         ("to = \"ping.PD0\"", "to = \"pong.pa10\""),
         "chip pong: two wires end at pin pa10",
     );
+    // By the circuit board's name it is the same pin.
+    let twice = "[[wire]]\nfrom = \"pong.PA8\"\nto = \"ping.D0\"\n\n[[wire]]\nfrom = \"ping.PD1\"";
+    in_file(
+        "alias",
+        ("[[wire]]\nfrom = \"ping.PD1\"", twice),
+        "chip ping: two wires end at pin PD0",
+    );
     in_file("key", ("name = \"echo\"", "nome = \"echo\""), "unknown field `nome`");
     in_file(
         "delay",

@@ -491,10 +491,15 @@ fn place(firmware: &Firmware, board: &Board, bus: &Bus, spot: &str) -> Result<Pl
     }
 }
 
+/// The chip's name for a pin that is given by that or by the board's, in any case.
+pub(super) fn pin_name(board: &Board, name: &str) -> String {
+    let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
+    named.map_or(name, |(_, pin)| pin).to_ascii_uppercase()
+}
+
 /// A pin by the board's name for it or the chip's: the latter, and the pin if there is one.
 fn pin(board: &Board, bus: &Bus, name: &str) -> (String, Option<SignalId>) {
-    let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
-    let upper = named.map_or(name, |(_, pin)| pin).to_ascii_uppercase();
+    let upper = pin_name(board, name);
     let id = bus.signals.find(&upper).filter(|id| bus.signals.pins().any(|p| p == *id));
     (upper, id)
 }

@@ -4,7 +4,6 @@
 //! another does within that time, and each may be run on its own for half of it, in whatever order: the outcome is the same,
 //! to the cycle, at every run.
 
-use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::EndReason;
@@ -88,6 +87,23 @@ fn of(chip: &Chip, error: Error) -> RigError {
     RigError { chip: chip.name.clone(), error }
 }
 
+/// The wires with the chips' own names for pins, no two of which end at one.
+fn resolved(chips: &[Chip], wires: &[Wire]) -> Result<Vec<Wire>, RigError> {
+    let own = |pin: &Pin| {
+        let name = super::drive::pin_name(&chips[pin.chip].board, &pin.name);
+        Pin { chip: pin.chip, name }
+    };
+    let all = wires.iter().map(|wire| Wire { from: own(&wire.from), to: own(&wire.to) });
+    let all: Vec<Wire> = all.collect();
+    for (i, (wire, given)) in all.iter().zip(wires).enumerate() {
+        if all[..i].iter().any(|other| other.to == wire.to) {
+            let problem = format!("two wires end at pin {}", given.to.name);
+            return Err(of(&chips[wire.to.chip], Error::Wires(problem)));
+        }
+    }
+    Ok(all)
+}
+
 /// A chip under way.
 struct Member {
     board: Board,
@@ -112,25 +128,10 @@ impl<'a> Rig<'a> {
         delay: u64,
         hosts: &mut [&mut dyn Host],
     ) -> Result<Self, RigError> {
-        let mut inputs = HashMap::new();
-        for (i, chip) in chips.iter().enumerate() {
-            for (at, wire) in wires.iter().filter(|wire| wire.to.chip == i).enumerate() {
-                let pin = wire.to.name.to_ascii_uppercase();
-                if inputs.insert((i, pin), at).is_some() {
-                    let problem = format!("two wires end at pin {}", wire.to.name);
-                    return Err(of(chip, Error::Wires(problem)));
-                }
-            }
-        }
+        let wires = resolved(chips, wires)?;
         let mut members = Vec::new();
         for ((i, chip), host) in chips.iter().enumerate().zip(hosts) {
-            let own = wires.iter().filter(|wire| wire.from.chip == i);
-            let leads = own.map(|wire| {
-                let end = (wire.to.chip, wire.to.name.to_ascii_uppercase());
-                (wire.to.chip, inputs.get(&end).copied().unwrap_or_default())
-            });
-            let leads = leads.collect();
-            let member = Member::new(i, chip, wires, leads, *host);
+            let member = Member::new(i, chip, &wires, *host);
             members.push(member.map_err(|error| of(chip, error))?);
         }
         let names = chips.iter().map(|chip| chip.name.as_str()).collect();
@@ -212,13 +213,14 @@ impl<'a> Rig<'a> {
 }
 
 impl Member {
-    fn new(
-        i: usize,
-        chip: &Chip,
-        wires: &[Wire],
-        leads: Vec<(usize, usize)>,
-        host: &mut dyn Host,
-    ) -> Result<Self, Error> {
+    fn new(i: usize, chip: &Chip, wires: &[Wire], host: &mut dyn Host) -> Result<Self, Error> {
+        let ends_at = |chip| wires.iter().filter(move |wire| wire.to.chip == chip);
+        let own = wires.iter().filter(|wire| wire.from.chip == i);
+        let leads = own.map(|wire| {
+            let input = ends_at(wire.to.chip).position(|other| other.to == wire.to);
+            (wire.to.chip, input.unwrap_or_default())
+        });
+        let leads = leads.collect();
         let outputs = wires.iter().filter(|w| w.from.chip == i).map(|w| w.from.name.clone());
         let inputs = wires.iter().filter(|w| w.to.chip == i).map(|w| w.to.name.clone());
         let cable = PartEntry {

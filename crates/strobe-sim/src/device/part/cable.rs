@@ -59,8 +59,11 @@ impl Device for Cable {
     }
 
     fn signal(&mut self, id: SignalId, _: bool, cx: &mut Context) {
-        if let Some(wire) = self.outputs.iter().position(|&pin| pin == id) {
-            self.send(wire, cx);
+        // A pin may have several wires.
+        for wire in 0..self.outputs.len() {
+            if self.outputs[wire] == id {
+                self.send(wire, cx);
+            }
         }
     }
 

@@ -82,3 +82,15 @@ fn a_cable_tells_what_its_pins_do_and_does_what_it_is_told() {
         assert_eq!(bus.signals.external(rx), level, "at {cycle}");
     }
 }
+
+#[test]
+fn all_wires_of_a_pin_tell_what_it_does() {
+    use super::Edge;
+    let cable = "[[part]]\nname = 'C'\nmodel = 'cable'\noptions = { outputs = ['PB5', 'PB5'], inputs = [] }";
+    let mut bus = uno(cable).unwrap().build().unwrap();
+    let id = bus.device_named("C").unwrap();
+    bus.now = 10;
+    bus.io_write(0x24, 0x20);
+    let edge = |wire| Edge { at: 10, wire, level: Some(false) };
+    assert_eq!(bus.take_edges(id), [edge(0), edge(1)]);
+}
