@@ -113,12 +113,16 @@ struct Member {
     leads: Vec<(usize, usize)>,
     /// A time was asked for, up to which the chip may sleep.
     goes_on_asleep: bool,
+    /// Why its run is over, if it is.
+    end: Option<EndReason>,
 }
 
 struct Rig<'a> {
     names: Vec<&'a str>,
     members: Vec<Member>,
     delay: u64,
+    /// What is on its way to each chip, while it is handed over.
+    arriving: Vec<Vec<Edge>>,
 }
 
 impl<'a> Rig<'a> {
@@ -135,42 +139,34 @@ impl<'a> Rig<'a> {
             members.push(member.map_err(|error| of(chip, error))?);
         }
         let names = chips.iter().map(|chip| chip.name.as_str()).collect();
-        Ok(Rig { names, members, delay })
+        let arriving = vec![Vec::new(); chips.len()];
+        Ok(Rig { names, members, delay, arriving })
     }
 
     /// Runs to the end and says for each chip why it ended.
     fn drive(&mut self, hosts: &mut [&mut dyn Host], interrupted: &AtomicBool) -> Vec<EndReason> {
-        // Half of a wire's time: an instruction under way may go a little beyond the end of a stride.
-        let stride = self.delay / 2;
         let look = 1_000_000_000 / LOOKS_PER_SECOND;
+        // Half of a wire's time: an instruction under way may go a little beyond the end of a stride. One chip waits for nobody.
+        let stride = if self.members.len() > 1 { self.delay / 2 } else { look };
         let (mut now, mut next_look) = (0, look);
         self.members.iter_mut().for_each(|member| member.run.begin_scripts());
-        let ends = loop {
+        while self.members.iter().all(|member| member.end.is_none()) {
             now += stride;
-            let mut ends = Vec::new();
             let mut asleep = true;
             for member in &mut self.members {
-                let (end, sleeps) = member.advance(now, interrupted);
-                ends.push(end);
-                asleep &= sleeps;
+                asleep &= member.advance(now, interrupted);
             }
             let moved = self.exchange();
             if now >= next_look {
                 next_look = now + look;
                 self.serve(hosts);
             }
-            for (member, end) in self.members.iter().zip(&mut ends) {
-                if member.run.is_full() {
-                    *end = Some(EndReason::Limit);
-                }
-            }
             if asleep && !moved {
-                ends.fill(Some(EndReason::SleepsForever));
+                let ends = self.members.iter_mut().map(|member| &mut member.end);
+                ends.for_each(|end| *end = Some(EndReason::SleepsForever));
             }
-            if ends.iter().any(Option::is_some) {
-                break ends;
-            }
-        };
+        }
+        let ends: Vec<_> = self.members.iter_mut().map(|member| member.end.take()).collect();
         let first = ends.iter().position(Option::is_some).unwrap_or_default();
         let other = EndReason::OtherChip { chip: self.names[first].to_owned() };
         let ends: Vec<_> = ends.into_iter().map(|e| e.unwrap_or_else(|| other.clone())).collect();
@@ -183,12 +179,14 @@ impl<'a> Rig<'a> {
     fn serve(&mut self, hosts: &mut [&mut dyn Host]) {
         for (member, host) in self.members.iter_mut().zip(hosts) {
             member.run.serve(*host);
+            if member.run.is_full() {
+                member.end = Some(EndReason::Limit);
+            }
         }
     }
 
     /// Sends what has happened on the wires on its way; returns whether anything has.
     fn exchange(&mut self) -> bool {
-        let mut arriving: Vec<Vec<Edge>> = vec![Vec::new(); self.members.len()];
         for member in &mut self.members {
             let edges = member.run.machine.bus_mut().take_edges(member.cable);
             let clocks = &member.run.machine.bus().clocks;
@@ -196,17 +194,19 @@ impl<'a> Rig<'a> {
                 let at = clocks.nanoseconds_at(edge.at) + self.delay;
                 let (chip, wire) = member.leads[edge.wire];
                 // In nanoseconds until the chip that it goes to is known.
-                arriving[chip].push(Edge { at, wire, ..edge });
+                self.arriving[chip].push(Edge { at, wire, ..edge });
             }
         }
-        let moved = arriving.iter().any(|edges| !edges.is_empty());
-        for (member, mut edges) in self.members.iter_mut().zip(arriving) {
+        let mut moved = false;
+        for (member, edges) in self.members.iter_mut().zip(&mut self.arriving) {
             if edges.is_empty() {
                 continue;
             }
+            moved = true;
             let bus = member.run.machine.bus_mut();
             edges.iter_mut().for_each(|edge| edge.at = bus.clocks.cycle_at_nanoseconds(edge.at));
-            bus.edges_come(member.cable, &edges);
+            bus.edges_come(member.cable, edges);
+            edges.clear();
         }
         moved
     }
@@ -236,22 +236,21 @@ impl Member {
         let cable = bus.device_named(CABLE).expect("it has just been added");
         let run = Run::new(chip.firmware, &board, &chip.settings, bus, host)?;
         let goes_on_asleep = chip.settings.limit.is_some();
-        Ok(Member { board, run, cable, leads, goes_on_asleep })
+        Ok(Member { board, run, cable, leads, goes_on_asleep, end: None })
     }
 
-    /// Runs up to a time, or to the end if that comes first. The second value says that the chip sleeps and nothing of its own
-    /// is left to wake it.
-    fn advance(&mut self, nanoseconds: u64, interrupted: &AtomicBool) -> (Option<EndReason>, bool) {
+    /// Runs up to a time, or to the end if that comes first; returns whether the chip sleeps and nothing of its own is left to wake
+    /// it.
+    fn advance(&mut self, nanoseconds: u64, interrupted: &AtomicBool) -> bool {
         let to = self.run.machine.bus().clocks.cycle_at_nanoseconds(nanoseconds);
-        match self.run.advance(to, interrupted) {
-            Some(EndReason::SleepsForever) => {
-                // Another chip may wake it.
-                self.run.machine.bus_mut().expects_input = true;
-                let end = self.run.advance(to, interrupted);
-                self.run.machine.bus_mut().expects_input = self.goes_on_asleep;
-                (end, true)
-            }
-            end => (end, false),
+        self.end = self.run.advance(to, interrupted);
+        let sleeps = self.end == Some(EndReason::SleepsForever);
+        if sleeps {
+            // Another chip may wake it.
+            self.run.machine.bus_mut().expects_input = true;
+            self.end = self.run.advance(to, interrupted);
+            self.run.machine.bus_mut().expects_input = self.goes_on_asleep;
         }
+        sleeps
     }
 }
