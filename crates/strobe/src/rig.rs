@@ -74,7 +74,20 @@ pub struct Member {
     /// What it runs.
     pub firmware: Firmware,
     board: Board,
-    media: Vec<(String, Vec<u8>)>,
+    /// Its parts, and what the rig file puts into them.
+    parts: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl Member {
+    /// What is in its parts: what was asked for or, without, what the rig file says.
+    fn media(&self, asked: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
+        let given = |name: &str| asked.iter().find(|(part, _)| part == name).map(|(_, m)| m);
+        let media = self
+            .parts
+            .iter()
+            .filter_map(|(name, own)| Some((name.clone(), given(name).or(own.as_ref())?.clone())));
+        media.collect()
+    }
 }
 
 /// A rig that can be run.
@@ -142,7 +155,7 @@ impl Rig {
                 let quiet = host::Terminal::new(true, Vec::new(), Vec::new());
                 (simulate::elsewhere(asked), quiet)
             };
-            let settings = Settings { media: member.media.clone(), ..settings };
+            let settings = Settings { media: member.media(&asked.media), ..settings };
             let (name, board) = (member.name.clone(), member.board.clone());
             chips.push(Chip { name, firmware: &member.firmware, board, settings });
             let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
@@ -207,7 +220,7 @@ fn members(
             firmware: input::firmware(&path)?,
             board: board::load(&named.to_string_lossy())?,
             path,
-            media: Vec::new(),
+            parts: Vec::new(),
         });
     }
     if let Some(load) = load.iter().find(|load| index(file, &load.name).is_err()) {
@@ -223,16 +236,14 @@ fn members(
         let entry = PartEntry { name, model, options };
         member.board =
             member.board.clone().with_parts([entry]).map_err(|e| wrong(e.to_string()))?;
-        if let Some(medium) = &part.medium {
-            member.media.push((part.name.clone(), input::medium(&base.join(medium))?));
-        }
+        let replaced = setup.insert.iter().any(|insert| insert.name == part.name);
+        let medium = part.medium.as_ref().filter(|_| !replaced);
+        let medium = medium.map(|medium| input::medium(&base.join(medium))).transpose()?;
+        member.parts.push((part.name.clone(), medium));
     }
-    for insert in &setup.insert {
-        let of = file.part.iter().find(|part| part.name == insert.name);
-        let at = of.and_then(|part| index(file, &part.chip).ok());
-        let at = at.ok_or_else(|| exit::usage(format!("the rig has no part {}", insert.name)))?;
-        members[at].media.retain(|(part, _)| *part != insert.name);
-        members[at].media.push((insert.name.clone(), input::medium(&insert.path)?));
+    let has_part = |name: &str| file.part.iter().any(|part| part.name == name);
+    if let Some(insert) = setup.insert.iter().find(|insert| !has_part(&insert.name)) {
+        return Err(exit::usage(format!("the rig has no part {}", insert.name)));
     }
     Ok(members)
 }
