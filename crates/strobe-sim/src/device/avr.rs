@@ -14,6 +14,7 @@ mod power;
 mod prescaler;
 mod sleep;
 mod spi;
+mod standstill;
 #[cfg(test)]
 mod tests;
 mod timer;

@@ -8,6 +8,7 @@
 use serde::Deserialize;
 
 use crate::device::analog::{Analog, Channel};
+use crate::device::avr::standstill::Standstill;
 use crate::device::{Context, Create, Device, Size};
 use crate::signal::SignalId;
 
@@ -61,7 +62,7 @@ struct Adc {
     first: bool,
     /// Result and end of the conversion under way.
     running: Option<(u16, u64)>,
-    stopped: Option<u64>,
+    standstill: Standstill,
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
@@ -97,7 +98,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         locked: false,
         first: true,
         running: None,
-        stopped: None,
+        standstill: Standstill::default(),
     }))
 }
 
@@ -159,7 +160,7 @@ impl Adc {
 
     fn show(&self, cx: &mut Context) {
         cx.interrupt(0, self.flag && self.control_a & ADIE != 0);
-        let end = self.running.map(|(_, end)| end).filter(|_| self.stopped.is_none());
+        let end = self.running.map(|(_, end)| end).filter(|_| !self.standstill.is_on());
         cx.wake_at(end.unwrap_or(u64::MAX));
     }
 
@@ -259,14 +260,8 @@ impl Device for Adc {
 
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().sleep < crate::clock::SleepDepth::PowerDown;
-        match self.stopped {
-            None if !runs => self.stopped = Some(cx.now()),
-            Some(since) if runs => {
-                self.stopped = None;
-                self.running = self.running.map(|(value, end)| (value, end + cx.now() - since));
-            }
-            _ => return,
-        }
+        let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
+        self.running = self.running.map(|(value, end)| (value, end + gap));
         self.show(cx);
     }
 

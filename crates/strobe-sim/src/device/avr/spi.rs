@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use self::slave::Slave;
 
+use crate::device::avr::standstill::Standstill;
 use crate::device::{Context, Create, Device, Direction, Size};
 use crate::signal::SignalId;
 
@@ -70,7 +71,7 @@ struct Spi {
     received: u8,
     mosi_level: bool,
     transfer: Option<Transfer>,
-    stopped: Option<u64>,
+    standstill: Standstill,
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
@@ -100,7 +101,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         received: 0,
         mosi_level: false,
         transfer: None,
-        stopped: None,
+        standstill: Standstill::default(),
     }))
 }
 
@@ -158,7 +159,7 @@ impl Spi {
 
     /// Edges and the end, as far as they are due.
     fn catch_up(&mut self, cx: &mut Context) {
-        if self.stopped.is_some() {
+        if self.standstill.is_on() {
             return;
         }
         let Some(transfer) = &self.transfer else { return };
@@ -190,7 +191,7 @@ impl Spi {
         cx.interrupt(0, self.flags & SPIF != 0 && self.control & SPIE != 0);
         let step = |t: &Transfer| if cx.sees_pins() { t.halves + 1 } else { 16 };
         let due = self.transfer.as_ref().map(|t| t.start + step(t).min(16) * t.half);
-        cx.wake_at(due.filter(|_| self.stopped.is_none()).unwrap_or(u64::MAX));
+        cx.wake_at(due.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX));
     }
 
     /// SPDR is read or written: flags that SPSR has been read with are cleared (18.5.2).
@@ -268,7 +269,7 @@ impl Device for Spi {
     }
 
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
-        if self.is_slave() && self.stopped.is_none() {
+        if self.is_slave() && !self.standstill.is_on() {
             self.slave_hears(id, level, cx);
             self.show(cx);
         }
@@ -282,23 +283,17 @@ impl Device for Spi {
     }
 
     fn is_sending(&self) -> bool {
-        self.transfer.is_some() && self.stopped.is_none()
+        self.transfer.is_some() && !self.standstill.is_on()
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().io_runs();
-        match self.stopped {
-            None if !runs => {
-                self.catch_up(cx);
-                self.stopped = Some(cx.now());
-            }
-            Some(since) if runs => {
-                self.stopped = None;
-                if let Some(transfer) = &mut self.transfer {
-                    transfer.start += cx.now() - since;
-                }
-            }
-            _ => return,
+        if !runs {
+            self.catch_up(cx);
+        }
+        let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
+        if let Some(transfer) = &mut self.transfer {
+            transfer.start += gap;
         }
         self.show(cx);
     }

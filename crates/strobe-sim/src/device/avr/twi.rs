@@ -15,6 +15,7 @@ use self::line::Line;
 use self::master::{Job, Move};
 use self::slave::Slave;
 
+use crate::device::avr::standstill::Standstill;
 use crate::device::{Context, Create, Device, Size};
 use crate::signal::SignalId;
 
@@ -85,7 +86,7 @@ struct Twi {
     seen: u16,
     due: Option<u64>,
     slave: Slave,
-    stopped: Option<u64>,
+    standstill: Standstill,
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
@@ -114,7 +115,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         seen: 0,
         due: None,
         slave: Slave::default(),
-        stopped: None,
+        standstill: Standstill::default(),
     }))
 }
 
@@ -172,7 +173,7 @@ impl Twi {
         self.sda.show(self.enabled(), cx);
         self.scl.show(self.enabled(), cx);
         cx.interrupt(0, self.flag && self.control & TWIE != 0);
-        cx.wake_at(self.due.filter(|_| self.stopped.is_none()).unwrap_or(u64::MAX));
+        cx.wake_at(self.due.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX));
     }
 
     fn set_control(&mut self, value: u8, cx: &mut Context) {
@@ -261,19 +262,13 @@ impl Device for Twi {
     }
 
     fn is_sending(&self) -> bool {
-        self.job.is_some() && self.stopped.is_none()
+        self.job.is_some() && !self.standstill.is_on()
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().io_runs();
-        match self.stopped {
-            None if !runs => self.stopped = Some(cx.now()),
-            Some(since) if runs => {
-                self.stopped = None;
-                self.due = self.due.map(|due| due + cx.now() - since);
-            }
-            _ => return,
-        }
+        let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
+        self.due = self.due.map(|due| due + gap);
         self.show(cx);
     }
 

@@ -8,6 +8,7 @@
 use serde::Deserialize;
 
 use self::line::{Format, Received, Receiver, Transmitter};
+use crate::device::avr::standstill::Standstill;
 use crate::device::{Context, Create, Device, Direction, Size};
 use crate::signal::SignalId;
 
@@ -63,8 +64,7 @@ struct Usart {
     transmit_complete: bool,
     transmitter: Transmitter,
     receiver: Receiver,
-    /// Since when the clock has stood still.
-    stopped: Option<u64>,
+    standstill: Standstill,
 }
 
 pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
@@ -86,7 +86,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
         transmit_complete: false,
         transmitter: Transmitter::default(),
         receiver: Receiver::default(),
-        stopped: None,
+        standstill: Standstill::default(),
     }))
 }
 
@@ -109,7 +109,7 @@ impl Usart {
 
     /// Everything that is due by now, at its own time.
     fn catch_up(&mut self, cx: &mut Context) {
-        if self.stopped.is_some() {
+        if self.standstill.is_on() {
             return;
         }
         if let Some(sent) = self.transmitter.finish(cx.now()) {
@@ -165,7 +165,7 @@ impl Usart {
         cx.set_signal(self.tx_output, sends);
         cx.set_signal(self.rx_takes_pin, self.control_b & RXEN != 0);
         let due = [self.transmitter.due(cx.now()), self.receiver.due()].into_iter().flatten().min();
-        cx.wake_at(due.filter(|_| self.stopped.is_none()).unwrap_or(u64::MAX));
+        cx.wake_at(due.filter(|_| !self.standstill.is_on()).unwrap_or(u64::MAX));
     }
 
     fn set_control_b(&mut self, value: u8) {
@@ -259,7 +259,7 @@ impl Device for Usart {
     }
 
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
-        if id == self.rx_pin && !level && self.stopped.is_none() {
+        if id == self.rx_pin && !level && !self.standstill.is_on() {
             self.catch_up(cx);
             if self.receiver.wire_fell(self.format(), cx.now()) {
                 cx.warn_overrun();
@@ -280,7 +280,7 @@ impl Device for Usart {
     }
 
     fn is_sending(&self) -> bool {
-        self.transmitter.is_busy() && self.stopped.is_none()
+        self.transmitter.is_busy() && !self.standstill.is_on()
     }
 
     fn host_room(&self) -> usize {
@@ -289,15 +289,9 @@ impl Device for Usart {
 
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().io_runs();
-        match self.stopped {
-            None if !runs => self.stopped = Some(cx.now()),
-            Some(since) if runs => {
-                self.stopped = None;
-                self.transmitter.delay(cx.now() - since);
-                self.receiver.delay(cx.now() - since);
-            }
-            _ => return,
-        }
+        let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
+        self.transmitter.delay(gap);
+        self.receiver.delay(gap);
         self.show(cx);
     }
 

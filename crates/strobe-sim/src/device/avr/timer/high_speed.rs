@@ -7,6 +7,7 @@
 use serde::Deserialize;
 
 use super::wave::{Mode, OVERFLOW, Shape, Top, Wave};
+use crate::device::avr::standstill::Standstill;
 use crate::device::{Context, Create, Device, Size};
 use crate::signal::SignalId;
 
@@ -69,7 +70,7 @@ struct Timer {
     /// Cycle of the prescaler's reset, and clocks counted since.
     epoch: u64,
     taken: u64,
-    stopped: Option<u64>,
+    standstill: Standstill,
 }
 
 pub(in crate::device::avr) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
@@ -92,7 +93,7 @@ pub(in crate::device::avr) fn create(cx: &mut Create) -> Result<Box<dyn Device>,
         raised: 0,
         epoch: 0,
         taken: 0,
-        stopped: None,
+        standstill: Standstill::default(),
     }))
 }
 
@@ -106,7 +107,7 @@ impl Timer {
     /// Clocks per core cycle, as a fraction; none while it stands still.
     fn rate(&self, cx: &Context) -> Option<(u64, u64)> {
         let select = self.tccr & 0xf;
-        if select == 0 || self.stopped.is_some() {
+        if select == 0 || self.standstill.is_on() {
             return None;
         }
         let prescaler = 1u64 << (select - 1);
@@ -288,17 +289,11 @@ impl Device for Timer {
 
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().io_runs();
-        match self.stopped {
-            None if !runs => {
-                self.catch_up(cx);
-                self.stopped = Some(cx.now());
-            }
-            Some(since) if runs => {
-                self.stopped = None;
-                self.epoch += cx.now() - since;
-            }
-            _ => return,
+        if !runs {
+            self.catch_up(cx);
         }
+        let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
+        self.epoch += gap;
         self.show(cx);
     }
 
