@@ -18,6 +18,7 @@ mod profile;
 mod record;
 mod rows;
 mod scheduling;
+mod traced;
 mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
@@ -32,4 +33,5 @@ pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, 
 pub use record::*;
 pub use rows::{By, Called, Row, Spot};
 pub use scheduling::*;
+pub use traced::*;
 pub use tree::NodeSum;

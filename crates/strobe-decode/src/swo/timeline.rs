@@ -40,8 +40,8 @@ impl Time {
 pub enum What {
     /// A packet, timestamps included.
     Packet(Packet),
-    /// So many bytes that belong to no packet.
-    Undecodable(u64),
+    /// Bytes that belong to no packet.
+    Undecodable,
 }
 
 /// Something with its place and time.
@@ -49,6 +49,8 @@ pub enum What {
 pub struct Event {
     /// Where it begins, in bytes from the stream's beginning.
     pub at: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
     /// It.
     pub what: What,
     /// When it happened.
@@ -91,8 +93,8 @@ pub struct Stats {
 /// Joins timestamps to packets.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    /// Place and kind of what waits.
-    held: Vec<(u64, What)>,
+    /// What waits, its time being unknown.
+    held: Vec<(u64, u64, What)>,
     now: u64,
     sure: bool,
     global: Global,
@@ -142,7 +144,7 @@ impl Timeline {
         self.release(self.now, None, events);
     }
 
-    fn take<E: Events>(&mut self, at: u64, what: What, events: &mut E) {
+    fn take<E: Events>(&mut self, at: u64, bytes: u64, what: What, events: &mut E) {
         match what {
             What::Packet(Packet::LocalTimestamp { ticks, relation }) => {
                 self.stats.local += 1;
@@ -153,7 +155,7 @@ impl Timeline {
                 let now = self.now;
                 let (latest, relation) = (Some(now), Some(relation));
                 let time = Time { earliest: now, latest, relation, sure: self.sure };
-                events.event(Event { at, what, time });
+                events.event(Event { at, bytes, what, time });
                 return;
             }
             What::Packet(Packet::GlobalTimestamp1 { low, bits, wrapped, clock_changed }) => {
@@ -164,7 +166,7 @@ impl Timeline {
                 self.stats.global += 1;
                 self.global.high(high);
             }
-            What::Packet(Packet::Overflow) | What::Undecodable(_) => {
+            What::Packet(Packet::Overflow) | What::Undecodable => {
                 self.sure = false;
                 self.global.lost();
             }
@@ -173,13 +175,13 @@ impl Timeline {
         if self.held.len() == HELD {
             self.release(self.now, None, events);
         }
-        self.held.push((at, what));
+        self.held.push((at, bytes, what));
     }
 
     /// Lets go what waits: it happened after `before` and not after now, and the last of it as the timestamp says.
     fn release<E: Events>(&mut self, before: u64, stamp: Option<Relation>, events: &mut E) {
         let last = self.held.len().wrapping_sub(1);
-        for (i, &(at, what)) in self.held.iter().enumerate() {
+        for (i, &(at, bytes, what)) in self.held.iter().enumerate() {
             let relation = stamp.filter(|_| i == last);
             let exact = relation == Some(Relation::Synchronous);
             let earliest = if exact { self.now } else { before };
@@ -191,7 +193,7 @@ impl Timeline {
                 () if time.is_exact() => self.stats.exact += 1,
                 () => self.stats.between += 1,
             }
-            events.event(Event { at, what, time });
+            events.event(Event { at, bytes, what, time });
         }
         self.held.clear();
     }
@@ -222,12 +224,13 @@ impl<E: Events> Sink for Joined<'_, E> {
     fn packet(&mut self, raw: Raw) {
         // What the decoder tells is a packet.
         if let Some(packet) = raw.packet() {
-            self.timeline.take(raw.at, What::Packet(packet), self.events);
+            let (bytes, what) = (u64::from(raw.length), What::Packet(packet));
+            self.timeline.take(raw.at, bytes, what, self.events);
         }
     }
 
     fn undecodable(&mut self, at: u64, bytes: u64) {
-        self.timeline.take(at, What::Undecodable(bytes), self.events);
+        self.timeline.take(at, bytes, What::Undecodable, self.events);
     }
 }
 
