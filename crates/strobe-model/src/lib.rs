@@ -17,6 +17,7 @@ mod profile;
 mod record;
 mod rows;
 mod scheduling;
+mod trace_settings;
 mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
@@ -30,4 +31,5 @@ pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, 
 pub use record::*;
 pub use rows::{By, Called, Row, Spot};
 pub use scheduling::*;
+pub use trace_settings::*;
 pub use tree::NodeSum;
