@@ -19,6 +19,7 @@ mod record;
 mod rows;
 mod scheduling;
 mod traced;
+mod trace_settings;
 mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
@@ -34,4 +35,5 @@ pub use record::*;
 pub use rows::{By, Called, Row, Spot};
 pub use scheduling::*;
 pub use traced::*;
+pub use trace_settings::*;
 pub use tree::NodeSum;
