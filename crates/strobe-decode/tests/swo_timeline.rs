@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use strobe_decode::swo::packet::{Packet, Relation};
-use strobe_decode::swo::reader::{Framing, Reader, framing};
+use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
 use strobe_decode::swo::timeline::{Event, Time, What};
 use strobe_synth::Rng;
 use strobe_synth::swo::{Stream, frames, mixed};
@@ -123,11 +123,22 @@ fn without_timestamps_nothing_is_held_for_long() {
 #[test]
 fn frames_are_told_from_packets() {
     let stream = mixed(20_000, 7).bytes;
-    assert_eq!(framing(&stream), Framing::Bare);
+    assert_eq!(framing(&stream, Hint::Unknown), Framing::Bare);
     let framed = frames(&[(1, stream.clone())], 64);
-    assert_eq!(framing(&framed), Framing::Frames(None));
+    let marked = Framing::Frames { stream: 1, skip: None };
+    assert_eq!(framing(&framed, Hint::Unknown), marked);
+    // Cut off the first synchronisation, and all others are too far away.
+    let parts = stream.chunks(61).flat_map(|part| [(1, part.to_vec()), (2, vec![7])]);
+    let unmarked = frames(&parts.collect::<Vec<_>>(), usize::MAX);
+    for cut in [4, 5, 19] {
+        let skip = Some((20 - cut as u8) % 16);
+        let found = framing(&unmarked[cut..], Hint::Unknown);
+        assert_eq!(found, Framing::Frames { stream: 1, skip });
+    }
+    let hint = Hint::Frames(Some(1));
+    assert_eq!(framing(&framed, hint), marked);
     let (bare, _) = read(&stream, Framing::Bare);
-    let (unpacked, reader) = read(&framed, Framing::Frames(None));
+    let (unpacked, reader) = read(&framed, marked);
     assert_eq!(reader.stream(), Some(1));
     let what = |events: &[Event]| events.iter().map(|event| event.what).collect::<Vec<_>>();
     assert_eq!(what(&bare), what(&unpacked));

@@ -42,6 +42,8 @@ pub enum What {
     Packet(Packet),
     /// Bytes that belong to no packet.
     Undecodable,
+    /// Bytes are missing here, nobody knows how many.
+    Gap,
 }
 
 /// Something with its place and time.
@@ -139,6 +141,11 @@ impl Timeline {
         Joined { timeline: self, events }
     }
 
+    /// Bytes are missing at a place.
+    pub fn gap<E: Events>(&mut self, at: u64, events: &mut E) {
+        self.take(at, 0, What::Gap, events);
+    }
+
     /// The stream is over: what waits goes as it is.
     pub fn finish<E: Events>(&mut self, events: &mut E) {
         self.release(self.now, None, events);
@@ -166,7 +173,7 @@ impl Timeline {
                 self.stats.global += 1;
                 self.global.high(high);
             }
-            What::Packet(Packet::Overflow) | What::Undecodable => {
+            What::Packet(Packet::Overflow) | What::Undecodable | What::Gap => {
                 self.sure = false;
                 self.global.lost();
             }

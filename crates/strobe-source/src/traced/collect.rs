@@ -56,6 +56,12 @@ impl Collector {
         self.kinds.overflows()
     }
 
+    /// A program counter that was asked for over the debug port; `u32::MAX` is no address, but what DWT_PCSR has while the core is asleep or
+    /// halted.
+    pub fn polled(&mut self, pc: u32) {
+        if pc == u32::MAX { self.asleep += 1 } else { self.sample(pc) }
+    }
+
     /// Samples by place, from a list that somebody else made.
     pub fn add_places(&mut self, places: Places, awake: u64) {
         self.places = places;
@@ -155,7 +161,7 @@ impl Events for Collector {
     fn event(&mut self, event: Event) {
         match event.what {
             What::Packet(packet) => self.packet(packet, event.bytes, event.time.likely()),
-            What::Undecodable => self.lost(),
+            What::Undecodable | What::Gap => self.lost(),
         }
     }
 }

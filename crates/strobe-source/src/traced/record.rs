@@ -42,7 +42,7 @@ impl Collector {
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
         let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
-        warnings.extend(sums.warning(self.awake));
+        warnings.extend(firmware.and_then(|_| sums.warning(self.awake)));
         let end = traced.times.ticks;
         traced.threads = self.threads.finish(end);
         name_threads(&mut traced, firmware);
