@@ -22,6 +22,7 @@ mod rig;
 mod run;
 mod simulate;
 mod source;
+mod swo;
 
 use std::path::Path;
 use std::process::ExitCode;
