@@ -24,6 +24,7 @@ mod run;
 mod simulate;
 mod source;
 mod traced;
+mod swo;
 
 use std::path::Path;
 use std::process::ExitCode;
