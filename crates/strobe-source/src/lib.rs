@@ -7,3 +7,4 @@ pub mod cycles;
 pub mod network;
 pub mod serial;
 pub mod simulated;
+pub mod trace;
