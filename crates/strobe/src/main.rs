@@ -23,8 +23,8 @@ mod rig;
 mod run;
 mod simulate;
 mod source;
-mod traced;
 mod swo;
+mod traced;
 
 use std::path::Path;
 use std::process::ExitCode;

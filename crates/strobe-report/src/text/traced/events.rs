@@ -68,7 +68,11 @@ fn and_more(more: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
     if more == 0 {
         return Ok(());
     }
-    writeln!(out, "  and {} (--format json has them all)", counted(more as u64, &format!("more {what}")))
+    writeln!(
+        out,
+        "  and {} (--format json has them all)",
+        counted(more as u64, &format!("more {what}"))
+    )
 }
 
 /// Threads by the writes to their pointer.
