@@ -130,6 +130,12 @@ impl TimeBase {
         (self.local > 0).then_some(cycles)
     }
 
+    /// Whether timestamps run through nearly all of the stream, so that rates can be told by them.
+    pub fn is_thorough(&self) -> bool {
+        let timed = self.exact + self.between + self.unsure;
+        self.local > 0 && self.untimed.saturating_mul(10) <= timed
+    }
+
     /// So many cycles in nanoseconds.
     pub fn nanoseconds(&self, cycles: u64) -> Option<u64> {
         let hz = u128::from(self.core_hz.filter(|hz| *hz > 0)?);

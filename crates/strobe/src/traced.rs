@@ -37,6 +37,9 @@ pub fn record(
     firmware: Option<&Firmware>,
     options: &Options,
 ) -> anyhow::Result<Record> {
+    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+        return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
+    }
     let mut record = match kind {
         Kind::Recording => recording(path, firmware, options),
         Kind::Raw => {

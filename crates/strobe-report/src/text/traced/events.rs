@@ -106,7 +106,7 @@ pub(super) fn counters(traced: &Traced, options: &Options, out: &mut dyn Write) 
         return Ok(());
     }
     heading("event counters: each packet says that one has counted 256 more", options, out)?;
-    let cycles = traced.times.cycles();
+    let cycles = traced.times.cycles().filter(|_| traced.times.is_thorough());
     let mut table = Table::new()
         .number("packets")
         .number("counted")
@@ -174,11 +174,7 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
     heading("stimulus ports", options, out)?;
     let (shown, more) = traced.channels.split_at(traced.channels.len().min(MOST));
     for channel in shown {
-        let rate = traced.times.cycles().and_then(|cycles| {
-            let hz = traced.times.core_hz?;
-            let second = cycles / u64::from(hz.max(1));
-            (second > 0).then(|| format!(", {} bytes a second", grouped(channel.bytes / second)))
-        });
+        let rate = per_second(channel.bytes, &traced.times).map(|rate| format!(", {rate}"));
         let kind = match (&channel.decoded, &channel.text) {
             (Some(decoded), _) => format!("{}: {}", decoded.format, messages(decoded)),
             (None, Some(_)) => "text".to_owned(),
@@ -217,7 +213,7 @@ fn messages(decoded: &strobe_model::Decoded) -> String {
 
 /// A rate per second: `1,234.50 a second`.
 pub(super) fn per_second(n: u64, times: &TimeBase) -> Option<String> {
-    let cycles = times.cycles().filter(|cycles| *cycles > 0)?;
+    let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough())?;
     let hz = u128::from(times.core_hz?);
     let hundredths = u128::from(n) * hz * 100 / u128::from(cycles);
     Some(format!("{} a second", ratio(u64::try_from(hundredths).ok()?, 100)))
