@@ -14,9 +14,9 @@ impl<O: Observer> Machine<O> {
         self.system.debug.trace.spend(self.now, Spent::At(pc));
     }
 
-    /// An exception does something now.
-    pub(in crate::cortexm) fn trace_exception(&mut self, number: u16, action: Action) {
-        self.system.debug.trace.exception(number, action, self.now);
+    /// An exception does something at a cycle.
+    pub(in crate::cortexm) fn trace_exception(&mut self, number: u16, action: Action, at: u64) {
+        self.system.debug.trace.exception(number, action, at);
     }
 
     /// Cycles of an exception's entry or return, which begin now.
