@@ -306,7 +306,7 @@ impl Port for FastPort<'_> {
 
     #[inline(always)]
     fn store(&mut self, address: u32, size: Size, value: u32, _: u32) -> Result<(), Miss> {
-        if address & (size.bytes() - 1) != 0 || self.bus.hits_code(address) {
+        if address & (size.bytes() - 1) != 0 || self.bus.needs_care(address) {
             return Err(Miss);
         }
         if let Some(()) = self.bus.ram.write(address, size, value) {

@@ -14,6 +14,8 @@ mod tests;
 mod tpiu;
 mod watch;
 
+use std::ops::Range;
+
 use crate::device::Size;
 
 pub(crate) use self::comparator::Seen;
@@ -72,6 +74,11 @@ impl Trace {
     /// Whether instructions must be looked at one by one.
     pub(crate) fn wants_instructions(&self) -> bool {
         self.dwt.wants_instructions()
+    }
+
+    /// Whose stores must be told.
+    pub(crate) fn watched_stores(&self) -> Range<u32> {
+        self.dwt.watched_stores()
     }
 
     /// Whether data accesses must be told.

@@ -14,9 +14,19 @@ impl<O: Observer> Machine<O> {
         self.system.debug.trace.spend(self.now, Spent::At(pc));
     }
 
-    /// An exception does something now.
-    pub(in crate::cortexm) fn trace_exception(&mut self, number: u16, action: Action) {
-        self.system.debug.trace.exception(number, action, self.now);
+    /// Finds out again how closely the core must be looked at.
+    pub(in crate::cortexm) fn look_at_trace(&mut self) {
+        let trace = &self.system.debug.trace;
+        self.traced = trace.wants_instructions();
+        if self.bus.watch_stores(trace.watched_stores()) {
+            // Compiled code does not look at other stores than it had to.
+            self.forget_compiled();
+        }
+    }
+
+    /// An exception does something at a cycle.
+    pub(in crate::cortexm) fn trace_exception(&mut self, number: u16, action: Action, at: u64) {
+        self.system.debug.trace.exception(number, action, at);
     }
 
     /// Cycles of an exception's entry or return, which begin now.
