@@ -17,11 +17,13 @@ mod host;
 mod input;
 mod output;
 mod pins;
+mod plan;
 mod recording;
 mod rig;
 mod run;
 mod simulate;
 mod source;
+mod trace_options;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ enum Command {
     Cycles(cycles::Args),
     Compare(compare::Args),
     Pins(pins::Args),
+    Plan(plan::Args),
     Bus(bus::Args),
     Boards(boards::Args),
     Completions(completions::Args),
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Cycles(args) => cycles::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Pins(args) => pins::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
