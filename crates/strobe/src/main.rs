@@ -19,11 +19,14 @@ mod output;
 mod pins;
 mod plan;
 mod recording;
+mod report;
 mod rig;
 mod run;
 mod simulate;
 mod source;
+mod swo;
 mod trace_options;
+mod traced;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -50,6 +53,7 @@ enum Command {
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
+    Report(report::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Pins(args) => pins::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
