@@ -15,9 +15,12 @@ mod exit;
 mod gallery;
 mod host;
 mod input;
+mod link;
+mod live;
 mod output;
 mod pins;
 mod plan;
+mod record;
 mod recording;
 mod report;
 mod rig;
@@ -53,6 +56,7 @@ enum Command {
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
+    Record(record::Args),
     Report(report::Args),
     Boards(boards::Args),
     Completions(completions::Args),
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Command::Pins(args) => pins::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
