@@ -7,6 +7,7 @@
 //!   writes the first two.
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
+//! - [`ctf`] reads Common Trace Format: metadata and streams.
 //! - [`swo`] decodes what a trace pin carries: TPIU frames, packets of ITM and DWT.
 //!
 //! ```
@@ -21,5 +22,6 @@
 
 pub mod bus;
 pub mod capture;
+pub mod ctf;
 pub mod pins;
 pub mod swo;
