@@ -5,6 +5,7 @@
 //!
 //! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a [`capture::Capture`], and
 //!   writes the first two.
+//! - [`container`] is a recording of a trace pin, written and read.
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
 //! - [`ctf`] reads Common Trace Format: metadata and streams.
@@ -22,6 +23,7 @@
 
 pub mod bus;
 pub mod capture;
+pub mod container;
 pub mod ctf;
 pub mod pins;
 pub mod swo;

@@ -18,6 +18,8 @@ mod profile;
 mod record;
 mod rows;
 mod scheduling;
+mod traced;
+mod trace_settings;
 mod tree;
 
 pub use balance::{Balance, Parts, Unbalanced};
@@ -32,4 +34,6 @@ pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, 
 pub use record::*;
 pub use rows::{By, Called, Row, Spot};
 pub use scheduling::*;
+pub use traced::*;
+pub use trace_settings::*;
 pub use tree::NodeSum;

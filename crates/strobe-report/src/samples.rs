@@ -51,6 +51,7 @@ impl Build {
             unmodelled: Vec::new(),
             warnings: Vec::new(),
             fault: None,
+            traced: None,
         })
     }
 
@@ -441,7 +442,7 @@ pub(crate) fn sampled() -> Record {
     let mut record = exact();
     record.subject.file = "sampled.elf".into();
     record.instrument.kind = "trace pin".into();
-    record.trust = Trust::Sampled { n: 4010, period_cycles: 1000 };
+    record.trust = Trust::Sampled { n: 4010, period_cycles: Some(1000) };
     let mut parts = record.balance.parts().clone();
     (parts.taken, parts.lost) = (parts.taken + 7000, 7000);
     record.totals.cycles = Bounds::exact(parts.taken);

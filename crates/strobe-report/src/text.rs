@@ -22,6 +22,7 @@ mod summary;
 mod tests;
 mod threads;
 mod timeline;
+mod traced;
 mod tree;
 
 use std::io::{self, Write};
@@ -83,6 +84,9 @@ pub fn report(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if let Some(traced) = &record.traced {
+        return self::traced::report(record, traced, show, options, out);
+    }
     summary(record, options, out)?;
     match show.rows {
         Rows::By(by) => {

@@ -1,9 +1,11 @@
 //! Where measurements come from: each source runs or reads something and ends in a
 //! [`Record`](strobe_model::Record).
 //!
-//! For now there is one: the simulated board. Sources know nothing of reports.
+//! There are the simulated board and the trace pin. Sources know nothing of reports.
 
 pub mod cycles;
+mod names;
 pub mod network;
 pub mod serial;
 pub mod simulated;
+pub mod traced;

@@ -93,6 +93,7 @@ pub fn code_for(end: &EndReason, asked: bool) -> ExitCode {
         EndReason::Exit { code: 0 }
         | EndReason::Reached { .. }
         | EndReason::Limit
+        | EndReason::EndOfRecording
         | EndReason::OtherChip { .. } => 0,
         EndReason::Exit { code } => {
             u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)

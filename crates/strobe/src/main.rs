@@ -18,10 +18,12 @@ mod input;
 mod output;
 mod pins;
 mod recording;
+mod report;
 mod rig;
 mod run;
 mod simulate;
 mod source;
+mod traced;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,6 +49,7 @@ enum Command {
     Compare(compare::Args),
     Pins(pins::Args),
     Bus(bus::Args),
+    Report(report::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Pins(args) => pins::run(&args),
         Command::Bus(args) => bus::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

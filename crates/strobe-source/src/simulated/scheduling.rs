@@ -13,7 +13,7 @@ use strobe_symbols::Firmware;
 
 use super::Error;
 use super::drive::Run;
-use super::names::outermost_at;
+use crate::names::outermost_at;
 use super::record::moment;
 
 pub(super) fn make(
