@@ -18,9 +18,9 @@ use strobe_symbols::Firmware;
 
 use super::Error;
 use super::drive::Run;
-use crate::names::{Names, outermost};
 use super::scheduling;
 use super::settings::Settings;
+use crate::names::{Names, outermost};
 
 pub(super) fn make(
     firmware: &Firmware,

@@ -13,7 +13,11 @@ use super::watched::Comparators;
 
 /// Event counters: bit, register, what it counts.
 const COUNTERS: [(u8, &str, &str); 6] = [
-    (Counters::CPI, "CPICNT", "cycles of instructions beyond their first, without loads and stores"),
+    (
+        Counters::CPI,
+        "CPICNT",
+        "cycles of instructions beyond their first, without loads and stores",
+    ),
     (Counters::EXCEPTION, "EXCCNT", "cycles of exception entry and exit"),
     (Counters::SLEEP, "SLEEPCNT", "cycles asleep"),
     (Counters::LSU, "LSUCNT", "cycles of loads and stores beyond their first"),

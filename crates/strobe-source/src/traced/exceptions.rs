@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_counted_and_not_timed() {
-        let all = after(&[(15, Exited, 10), (16, Entered, 20), (0, Returned, 30), (17, Returned, 40)]);
+        let all =
+            after(&[(15, Exited, 10), (16, Entered, 20), (0, Returned, 30), (17, Returned, 40)]);
         let counts: Vec<_> = all.iter().map(|e| (e.number, e.unmatched, e.timed)).collect();
         assert_eq!(counts, [(15, 1, 0), (16, 1, 0)]);
     }

@@ -51,7 +51,8 @@ impl Collector {
         scale(&mut traced);
         traced.channels = self.channels.finish();
         let comparators = (0u8..).zip(self.comparators.all);
-        traced.watched = comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
+        traced.watched =
+            comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
         scale_values(&mut traced);
         profile.tree = tree(&profile, &traced);
         Ok(assemble(traced, profile, balance, warnings, firmware, settings))
@@ -322,7 +323,11 @@ fn tree(profile: &Profile, traced: &Traced) -> Vec<TreeNode> {
                 traced.threads.get(n as usize).map_or_else(String::new, |t| t.name.clone()),
             ),
             Who::Interrupt(n) => Place::Exception(
-                traced.exceptions.iter().find(|e| e.number == n).map_or_else(String::new, |e| e.name.clone()),
+                traced
+                    .exceptions
+                    .iter()
+                    .find(|e| e.number == n)
+                    .map_or_else(String::new, |e| e.name.clone()),
             ),
         };
         let root = out.len() as u32;
