@@ -55,6 +55,7 @@ schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
 schema!(pins_schema, "strobe-pins", crate::PINS_SCHEMA);
 schema!(bus_schema, "strobe-bus", crate::BUS_SCHEMA);
 schema!(events_schema, "strobe-events", crate::EVENTS_SCHEMA);
+schema!(plan_schema, "strobe-plan", crate::PLAN_SCHEMA);
 schema!(against_schema, "strobe-against", crate::against::AGAINST_SCHEMA);
 
 /// How addresses and schema versions look, for the JSON Schemas.
@@ -78,6 +79,8 @@ mod shape {
     pub(crate) struct EventsSchema;
     /// The version of two recordings side by side.
     pub(crate) struct AgainstSchema;
+    /// The version of a plan.
+    pub(crate) struct PlanSchema;
 
     macro_rules! shape {
         ($type:ident, $schema:expr) => {
@@ -110,10 +113,12 @@ mod shape {
         EventsSchema,
         json_schema!({ "const": format!("strobe-events/{}", crate::EVENTS_SCHEMA) })
     );
+    shape!(PlanSchema, json_schema!({ "const": format!("strobe-plan/{}", crate::PLAN_SCHEMA) }));
     shape!(BusSchema, json_schema!({ "const": format!("strobe-bus/{}", crate::BUS_SCHEMA) }));
 }
 
 #[cfg(feature = "schema")]
 pub(crate) use shape::{
-    Address, AgainstSchema, BusSchema, CyclesSchema, EventsSchema, PinsSchema, RecordSchema,
+    Address, AgainstSchema, BusSchema, CyclesSchema, EventsSchema, PinsSchema, PlanSchema,
+    RecordSchema,
 };

@@ -79,6 +79,15 @@ pub enum Encoding {
     Manchester,
 }
 
+impl Encoding {
+    fn ticks_per_bit(self) -> u64 {
+        match self {
+            Encoding::Nrz => 1,
+            Encoding::Manchester => 2,
+        }
+    }
+}
+
 /// The pin's clock and how its bits look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -90,6 +99,7 @@ pub struct Line {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RawLine {
     trace_hz: u32,
     baud: u32,
@@ -111,7 +121,7 @@ impl Line {
             baud: positive(baud, "bit rate")?,
             encoding,
         };
-        let divider = (f64::from(trace_hz) / f64::from(baud)).round();
+        let divider = (f64::from(trace_hz) / line.ticks_per_second() as f64).round();
         if divider < 1.0 {
             let text = format!("{baud} baud from a trace clock of {trace_hz} Hz, which is slower");
             return Err(Unsupported::new(text));
@@ -140,13 +150,19 @@ impl Line {
 
     /// What TRACECLKIN is divided by: the whole number that comes nearest to the bit rate.
     pub fn divider(&self) -> u32 {
-        let (trace, baud) = (u64::from(self.trace_hz()), u64::from(self.baud()));
-        ((trace + baud / 2) / baud).max(1) as u32
+        let (trace, ticks) = (u64::from(self.trace_hz()), self.ticks_per_second());
+        ((trace + ticks / 2) / ticks).max(1) as u32
+    }
+
+    /// Ticks of the divided clock: Manchester's bits have two.
+    fn ticks_per_second(&self) -> u64 {
+        u64::from(self.baud()) * self.encoding.ticks_per_bit()
     }
 
     /// The bit rate that the pin has, in bits per second.
     pub fn actual_baud(&self) -> f64 {
-        f64::from(self.trace_hz()) / f64::from(self.divider())
+        let ticks = f64::from(self.trace_hz()) / f64::from(self.divider());
+        ticks / self.encoding.ticks_per_bit() as f64
     }
 
     /// How far that is from what was asked for, as a part of one.
@@ -188,6 +204,7 @@ pub struct PcSampling {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RawSampling {
     tap: CycleTap,
     count: u8,
@@ -353,10 +370,12 @@ pub struct Watch {
 }
 
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RawWatch {
     name: String,
     comparator: u8,
     #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     address: u32,
     bytes: u32,
     what: WatchWhat,

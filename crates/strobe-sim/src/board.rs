@@ -190,6 +190,7 @@ impl Board {
             systick_calibration: core.systick_calibration,
             vtor_mask: core.vtor_mask,
             vectors: core.vectors,
+            trace_gate: core.trace_gate,
         })
     }
 

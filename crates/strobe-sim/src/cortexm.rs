@@ -43,10 +43,12 @@ pub mod system;
 mod systick;
 pub mod timing;
 mod timing_v7m;
+mod trace;
 
 pub use self::arch::Architecture;
-pub use self::core::{CoreOptions, Machine};
+pub use self::core::{CoreOptions, Machine, TraceGate};
 pub use self::fault::{Fault, FaultAccess, FaultReport, HandledFault};
 pub use self::fault_status::FaultStatus;
 pub use self::mpu::Purpose;
 pub use self::run::Stop;
+pub use self::trace::{Coding, Depths};

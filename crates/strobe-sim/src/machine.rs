@@ -183,6 +183,35 @@ impl<O: Observer> Machine<O> {
         }
     }
 
+    /// Writes a word as a debugger does, while the core stands still: a register of the trace blocks or of a device.
+    ///
+    /// # Errors
+    /// When nothing answers there, as with everything on an AVR.
+    pub fn debugger_write(&mut self, address: u32, value: u32) -> Result<(), BusFault> {
+        match self {
+            Machine::Arm(m) => m.debugger_write(address, value),
+            Machine::Avr(_) => Err(BusFault { address }),
+        }
+    }
+
+    /// Reads a word as a debugger does, while the core stands still.
+    ///
+    /// # Errors
+    /// When nothing answers there, as with everything on an AVR.
+    pub fn debugger_read(&mut self, address: u32) -> Result<u32, BusFault> {
+        match self {
+            Machine::Arm(m) => m.debugger_read(address),
+            Machine::Avr(_) => Err(BusFault { address }),
+        }
+    }
+
+    /// How much the trace blocks' buffers hold, on cores that have them.
+    pub fn set_trace_depths(&mut self, depths: cortexm::Depths) {
+        if let Machine::Arm(m) = self {
+            m.set_trace_depths(depths);
+        }
+    }
+
     /// Where what the firmware writes by semihosting goes; AVR parts have none.
     pub fn set_console(&mut self, console: Box<dyn Console>) {
         if let Machine::Arm(m) = self {

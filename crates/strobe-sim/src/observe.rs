@@ -17,6 +17,7 @@ use strobe_model::Cause;
 use self::code::{BlockId, Code};
 use self::schedule::Who;
 use crate::bus::Bus;
+use crate::cortexm::Coding;
 use crate::device::{SerialFrame, Size};
 use crate::signal::PinEdge;
 
@@ -135,6 +136,21 @@ pub struct Retired {
     pub jumped: bool,
 }
 
+/// A byte that leaves the trace pin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceByte {
+    /// Cycle at which its start bit begins.
+    pub cycle: u64,
+    /// The same in picoseconds since reset.
+    pub at_ps: u64,
+    /// How long a bit takes, in picoseconds. It changes with the core's clock.
+    pub bit_ps: u64,
+    /// The byte.
+    pub value: u8,
+    /// How the pin shows it.
+    pub coding: Coding,
+}
+
 /// Sees a board run.
 ///
 /// [`Observer::block`] stands for every instruction of a decoded block; instructions of a block that
@@ -211,6 +227,10 @@ pub trait Observer {
     fn frame(&mut self, frame: &SerialFrame) {
         let _ = frame;
     }
+    /// A byte left the trace pin, if the core has one. Told in time order, some time after.
+    fn trace(&mut self, byte: &TraceByte) {
+        let _ = byte;
+    }
     /// The core slept, or went round an idle loop, from one cycle to another; long sleeps come in pieces.
     fn slept(&mut self, from: u64, to: u64) {
         let _ = (from, to);
@@ -286,6 +306,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn frame(&mut self, frame: &SerialFrame) {
         self.0.frame(frame);
         self.1.frame(frame);
+    }
+    fn trace(&mut self, byte: &TraceByte) {
+        self.0.trace(byte);
+        self.1.trace(byte);
     }
     fn slept(&mut self, from: u64, to: u64) {
         self.0.slept(from, to);

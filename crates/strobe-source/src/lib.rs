@@ -9,4 +9,5 @@ mod names;
 pub mod network;
 pub mod serial;
 pub mod simulated;
+pub mod trace;
 pub mod traced;

@@ -11,6 +11,7 @@ mod rtos;
 mod scheduling;
 mod script;
 mod settings;
+pub mod trace;
 
 use std::sync::atomic::AtomicBool;
 
@@ -62,6 +63,10 @@ pub trait Host {
     /// waits here until as much time has really passed.
     fn keep_pace(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
+    }
+    /// Who is told what leaves the trace pin, if the core has one and somebody is to be told.
+    fn trace_pin(&mut self) -> Option<&mut dyn trace::Pin> {
+        None
     }
     /// Who is told of pins, where [`Settings::record_pins`] asks for it.
     fn recorder(&mut self) -> Option<&mut dyn Recorder> {
@@ -150,6 +155,16 @@ pub enum Error {
         board: String,
         /// What there is.
         known: String,
+    },
+    /// A register that the trace settings write.
+    #[error(
+        "board {board} has no register at {address:#010x} for a debugger to write; the trace blocks are those of a Cortex-M3 or M4"
+    )]
+    Register {
+        /// Where nothing answers.
+        address: u32,
+        /// Board name.
+        board: String,
     },
     /// A part that the settings name.
     #[error("board {board} has no part {part}; {known}")]
@@ -271,8 +286,9 @@ fn outcome(
     end: EndReason,
 ) -> Result<Outcome, Error> {
     let (wait_states, prefetch) = run.machine.bus().flash_state;
+    let programmed = run.programmed.clone();
     let record = record::make(firmware, board, settings, run, end)?;
-    Ok(Outcome { record, flash: FlashState { wait_states, prefetch } })
+    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed })
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -290,6 +306,8 @@ pub struct Outcome {
     pub record: Record,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
+    /// What the registers of [`Settings::trace`] read as once they were written.
+    pub programmed: Vec<trace::RegisterWrite>,
 }
 
 /// A bus with the firmware's image in place.

@@ -98,7 +98,7 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
     );
     let firmware = input::firmware(path)?;
     let choice = board::choose(&options.setup.board, &firmware)?;
-    let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default())?;
+    let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)?;
     if done.record.totals.cycles.likely == 0 {
         return Err(exit::usage(format!(
             "{}: nothing was measured: the run ended before --from was reached; --until may be too early",

@@ -72,6 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             &choice,
             &args.simulation,
             Threads::default(),
+            None,
         )?),
         false => None,
     };

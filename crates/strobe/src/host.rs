@@ -8,7 +8,7 @@ use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
-use strobe_source::simulated::{Host, Recorder};
+use strobe_source::simulated::{Host, Recorder, trace};
 
 use crate::gallery::Gallery;
 
@@ -23,6 +23,7 @@ pub struct Terminal<'a> {
     plugs: Vec<HostPlug>,
     gallery: Option<Gallery>,
     recorder: Option<&'a mut dyn Recorder>,
+    trace: Option<&'a mut dyn trace::Pin>,
 }
 
 impl<'a> Terminal<'a> {
@@ -38,8 +39,8 @@ impl<'a> Terminal<'a> {
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         let (started, shows_serial) = (Instant::now(), !quiet);
-        let (gallery, recorder) = (None, None);
-        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery, recorder }
+        let (gallery, recorder, trace) = (None, None, None);
+        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery, recorder, trace }
     }
 
     /// The same for a chip whose serial lines may lead to other chips: they are not shown.
@@ -55,6 +56,11 @@ impl<'a> Terminal<'a> {
     /// The same, with what pins do told to a recorder.
     pub fn with_recorder(self, recorder: Option<&'a mut dyn Recorder>) -> Self {
         Terminal { recorder, ..self }
+    }
+
+    /// The same, with what leaves the trace pin told to somebody.
+    pub fn with_trace(self, trace: Option<&'a mut dyn trace::Pin>) -> Self {
+        Terminal { trace, ..self }
     }
 
     /// Takes the progress bar away before the report, delivers what ports still hold, and gives back the pictures.
@@ -124,6 +130,13 @@ impl Host for Terminal<'_> {
         // Matched, not mapped: the reference's own lifetime has to shrink.
         match &mut self.recorder {
             Some(recorder) => Some(&mut **recorder),
+            None => None,
+        }
+    }
+
+    fn trace_pin(&mut self) -> Option<&mut dyn trace::Pin> {
+        match &mut self.trace {
+            Some(pin) => Some(&mut **pin),
             None => None,
         }
     }

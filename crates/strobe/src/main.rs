@@ -23,6 +23,7 @@ mod rig;
 mod run;
 mod simulate;
 mod source;
+mod swo;
 mod traced;
 
 use std::path::Path;

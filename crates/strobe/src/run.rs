@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use strobe_model::{Record, Trust};
+use strobe_model::{Record, Trust, Warning};
 use strobe_report::text::{AnnotateInput, AnnotateRow, Rows, Show, Tree};
+use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{Limit, TimelineSettings};
 use strobe_symbols::Firmware;
 
@@ -13,6 +14,7 @@ use crate::output::{self, Format};
 use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
+use crate::swo::Raw;
 use crate::{board, exit, input, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
@@ -66,6 +68,10 @@ pub struct Args {
     /// Write the result to a file.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What it sends is programmed by the firmware or
+    /// with --trace-write.
+    #[arg(long, value_name = "FILE", conflicts_with = "rig")]
+    swo: Option<PathBuf>,
     #[command(flatten)]
     simulation: simulate::Options,
 }
@@ -117,7 +123,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // A wrong name shall not cost a whole run.
     functions(&firmware, &args.annotate)?;
     let threads = args.threads()?;
-    let done = simulate::simulate(path, &firmware, &choice, &args.simulation, threads)?;
+    let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
+    let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
+    let mut done = simulate::simulate(path, &firmware, &choice, &args.simulation, threads, pin)?;
+    if swo.map(Raw::finish).transpose()? == Some(0) {
+        let text = "nothing left the trace pin: the trace blocks are to be programmed, by the firmware or with --trace-write";
+        done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
+    }
     let record = args.part_of(&done.record)?;
     let bytes = match args.format {
         Format::Json => strobe_report::json::record(&record).into_bytes(),

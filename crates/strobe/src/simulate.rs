@@ -10,6 +10,7 @@ use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
 use strobe_source::network::{self, HostPlug};
 use strobe_source::serial::{HostPort, InputSpec, Spec, Target};
+use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
     self, Description, Limit, Recorder, SerialInput, Settings, Systems, TimelineSettings,
 };
@@ -91,6 +92,10 @@ pub struct Setup {
     /// Do not compile hot code for the host: the same figures, several times more slowly.
     #[arg(long)]
     interpret: bool,
+    /// Write a word to a register before the run, as a debugger does: `0xe0001000=0x40001e1f`. This is how the trace blocks of a Cortex-M3
+    /// or M4 are programmed from outside. May be given several times; the order counts.
+    #[arg(long, value_name = "ADDRESS=VALUE")]
+    trace_write: Vec<RegisterWrite>,
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     quiet: bool,
@@ -155,6 +160,7 @@ impl Setup {
             (self.run_on, "--run-on"),
             (self.rtos.is_some(), "--rtos"),
             (self.interpret, "--interpret"),
+            (!self.trace_write.is_empty(), "--trace-write"),
             (self.pictures.is_some(), "--pictures"),
         ];
         given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
@@ -198,16 +204,18 @@ pub struct Finished {
     pub asked: bool,
 }
 
-/// Runs the firmware on the chosen board.
+/// Runs the firmware on the chosen board; what leaves its trace pin is told to `trace`.
 pub fn simulate(
     path: &Path,
     firmware: &Firmware,
     choice: &Choice,
     options: &Options,
     threads: Threads,
+    trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
     let settings = settings(options, threads)?;
-    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, None)?;
+    let told = Told { recorder: None, trace };
+    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, told)?;
     never_reached(&mut done.record, options);
     Ok(done)
 }
@@ -222,12 +230,19 @@ pub fn record(
     recorder: &mut dyn Recorder,
 ) -> anyhow::Result<Finished> {
     let settings = recording(setup, from)?;
-    carry_out(path, firmware, choice, setup, &settings, Some(recorder))
+    let told = Told { recorder: Some(recorder), trace: None };
+    carry_out(path, firmware, choice, setup, &settings, told)
 }
 
 /// The settings of a run whose pins are recorded, from a place on, if one is named.
 pub fn recording(setup: &Setup, from: Option<String>) -> anyhow::Result<Settings> {
     Ok(Settings { from, record_pins: true, ..common_settings(setup)? })
+}
+
+/// Who else is told of a run.
+struct Told<'a> {
+    recorder: Option<&'a mut dyn Recorder>,
+    trace: Option<&'a mut dyn trace::Pin>,
 }
 
 fn carry_out(
@@ -236,10 +251,11 @@ fn carry_out(
     choice: &Choice,
     setup: &Setup,
     settings: &Settings,
-    recorder: Option<&mut dyn Recorder>,
+    told: Told,
 ) -> anyhow::Result<Finished> {
     let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
-    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(recorder);
+    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(told.recorder);
+    terminal = terminal.with_trace(told.trace);
     let interrupted = on_interrupt();
     let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     let galleries = terminal.finish().into_iter().collect();
@@ -313,6 +329,7 @@ pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
         | Error::Network { .. }
         | Error::Part { .. }
         | Error::Analog { .. }
+        | Error::Register { .. }
         | Error::Fuses { .. }
         | Error::Rtos(_) => exit::usage(text),
         Error::Board(_)
@@ -366,6 +383,7 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
         strict: setup.strict,
         run_on_after_fault: setup.run_on,
         interpret: setup.interpret,
+        trace: Programme { writes: setup.trace_write.clone() },
         systems: systems(setup.rtos.as_deref())?,
         ..Settings::default()
     };

@@ -110,7 +110,10 @@ fn recording(
         gaps.add(&format!("{} bytes from byte {at} on are damaged", summary.damaged_bytes));
     }
     if summary.unknown_chunks > 0 {
-        gaps.add(&format!("{} chunks are of kinds this version does not know", summary.unknown_chunks));
+        gaps.add(&format!(
+            "{} chunks are of kinds this version does not know",
+            summary.unknown_chunks
+        ));
     }
     if summary.header_damaged {
         gaps.add("its header is damaged: clock and settings are not known");
@@ -149,11 +152,18 @@ impl Gaps {
             Note::Overrun { bytes: Some(n), by } => {
                 self.add_times(format!("bytes lost on the way, as {by} says"), *n);
             }
-            Note::Overrun { bytes: None, by } => self.add(&format!("{by} had no room for some bytes")),
-            Note::LineErrors { count } => {
-                self.add_times("bytes were damaged on the line (framing, parity, break)".to_owned(), *count);
+            Note::Overrun { bytes: None, by } => {
+                self.add(&format!("{by} had no room for some bytes"))
             }
-            Note::ClockChanged { core_hz, .. } => self.add(&format!("the core clock became {core_hz} Hz")),
+            Note::LineErrors { count } => {
+                self.add_times(
+                    "bytes were damaged on the line (framing, parity, break)".to_owned(),
+                    *count,
+                );
+            }
+            Note::ClockChanged { core_hz, .. } => {
+                self.add(&format!("the core clock became {core_hz} Hz"))
+            }
             Note::Intrusion { total_us, halted_us } => self.add(&format!(
                 "taking samples halted the core for {halted_us} us of {total_us} us"
             )),
@@ -193,7 +203,8 @@ fn of_capture(
         }
     }
     if bad > 0 {
-        let text = format!("{bad} words of the line have no valid stop bit; is {speed:.0} baud right?");
+        let text =
+            format!("{bad} words of the line have no valid stop bit; is {speed:.0} baud right?");
         session.warn(Warning { text, count: 1 });
     }
     session.finish(firmware)

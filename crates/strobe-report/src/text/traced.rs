@@ -28,7 +28,8 @@ pub(super) fn report(
 ) -> io::Result<()> {
     let subject = &record.subject;
     let name = if subject.file.is_empty() { "trace" } else { &subject.file };
-    let on = if subject.board.is_empty() { String::new() } else { format!(" on {}", subject.board) };
+    let on =
+        if subject.board.is_empty() { String::new() } else { format!(" on {}", subject.board) };
     writeln!(out, "{}", Paint::Strong.on(&clean(&format!("{name}{on}")), options.style))?;
     fields(&facts(record, traced), options, out)?;
     summary::warnings(record, options, out)?;
@@ -66,8 +67,12 @@ fn facts(record: &Record, traced: &Traced) -> Vec<(&'static str, String)> {
     }
     let settings = record.instrument.settings.iter();
     let settings = settings.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>();
-    let with = if settings.is_empty() { String::new() } else { format!("; {}", settings.join(", ")) };
-    facts.push(("measured by", format!("{}, {}{with}", record.instrument.kind, record.instrument.tool)));
+    let with =
+        if settings.is_empty() { String::new() } else { format!("; {}", settings.join(", ")) };
+    facts.push((
+        "measured by",
+        format!("{}, {}{with}", record.instrument.kind, record.instrument.tool),
+    ));
     if let Some(recording) = &traced.recording {
         facts.push(("recorded from", recording.source.clone()));
     }
@@ -97,7 +102,8 @@ fn duration(traced: &Traced) -> String {
     let mut known = Vec::new();
     if let Some(cycles) = times.cycles() {
         let at_least = if times.unsure > 0 { ">=" } else { "" };
-        let seconds = times.nanoseconds(cycles).map(|ns| format!(", {at_least}{}", time(ns.into())));
+        let seconds =
+            times.nanoseconds(cycles).map(|ns| format!(", {at_least}{}", time(ns.into())));
         known.push(format!(
             "{at_least}{}{} by local timestamps",
             counted(cycles, "core cycle"),
@@ -108,7 +114,11 @@ fn duration(traced: &Traced) -> String {
     }
     let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0);
     known.extend(host.map(|ns| format!("{} by the host's clock", time(ns.into()))));
-    if known.is_empty() { "not known: there are no timestamps".to_owned() } else { known.join("; ") }
+    if known.is_empty() {
+        "not known: there are no timestamps".to_owned()
+    } else {
+        known.join("; ")
+    }
 }
 
 fn samples(sampling: &Sampling) -> String {
@@ -118,12 +128,7 @@ fn samples(sampling: &Sampling) -> String {
         parts.push(format!("{} where tracing is prohibited", grouped(sampling.prohibited)));
     }
     let period = sampling.period_cycles.map(|n| format!("; one in {} cycles", grouped(n)));
-    format!(
-        "{} = {}{}",
-        grouped(sampling.taken),
-        parts.join(" + "),
-        period.unwrap_or_default()
-    )
+    format!("{} = {}{}", grouped(sampling.taken), parts.join(" + "), period.unwrap_or_default())
 }
 
 fn lost(record: &Record, traced: &Traced) -> String {
@@ -143,9 +148,9 @@ fn lost(record: &Record, traced: &Traced) -> String {
                 expected.from
             )
         }
-        None if traced.stream.overflows > 0 => format!(
-            "not known how many samples, since period or time are not; {overflows}"
-        ),
+        None if traced.stream.overflows > 0 => {
+            format!("not known how many samples, since period or time are not; {overflows}")
+        }
         None => overflows,
     }
 }
@@ -157,7 +162,11 @@ fn idle(record: &Record, sampling: &Sampling) -> String {
         n => format!(", {} of them in functions that count as idle", grouped(n)),
     };
     let (share, interval) = (share(idle, sampling.taken), interval(sampling.taken, idle));
-    format!("{} of {} samples: {share} ({interval}){by_name}", grouped(idle), grouped(sampling.taken))
+    format!(
+        "{} of {} samples: {share} ({interval}){by_name}",
+        grouped(idle),
+        grouped(sampling.taken)
+    )
 }
 
 /// The 95 % interval of a share: `46.2-49.0 %`.
@@ -168,7 +177,12 @@ fn interval(n: u64, k: u64) -> String {
     format!("{low:.1}-{high:.1} %")
 }
 
-fn trust(record: &Record, traced: &Traced, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+fn trust(
+    record: &Record,
+    traced: &Traced,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Trust::Sampled { n, .. } = record.trust else { return Ok(()) };
     if options.quiet || n == 0 {
         return Ok(());

@@ -74,6 +74,7 @@ impl Chip {
                 systick_reference_divider: 0,
                 vectors: self.vectors,
                 mpu_regions: None,
+                trace_gate: None,
                 vtor_mask: if self.core == CoreKind::CortexM0 { 0 } else { 0xffff_ff80 },
                 bit_band: None,
                 io_port: Vec::new(),

@@ -14,6 +14,7 @@ use crate::cortexm::timing::CoreKind;
 use strobe_model::Bounds;
 
 use crate::clock::Gate;
+use crate::cortexm::TraceGate;
 use crate::flash::accelerator::Shape;
 use crate::flash::{FlashCaches, FlashTiming, Penalty};
 use crate::unmodelled::ReadyRule;
@@ -86,6 +87,8 @@ pub struct CoreEntry {
     /// Writable bits of VTOR (on a Cortex-M0+ an option); 0 if the vector table cannot be moved.
     #[serde(default)]
     pub vtor_mask: u32,
+    /// The register of the chip's maker that lets the trace pin out, on an M3 or M4 that has one.
+    pub trace_gate: Option<TraceGate>,
     /// Whether the bit-band aliases exist; by default on a Cortex-M3 or M4, where its maker may leave them out.
     pub bit_band: Option<bool>,
     /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).

@@ -101,6 +101,7 @@ impl<O: Observer> Machine<O> {
         {
             return self.fault(fault, pc).map(|()| true);
         }
+        let ipsr = self.cpu.ipsr;
         let masked = self.masked_priority();
         let (rights, checks) = self.access_rights(pc);
         let several = self.several(insn, it);
@@ -151,6 +152,7 @@ impl<O: Observer> Machine<O> {
             Err(Broken::Interrupted) => {
                 self.pay(pc, data_wait, contention, saved);
                 self.suspend(insn, several, pc);
+                self.spend(pc);
                 return Ok(true);
             }
         }
@@ -181,6 +183,8 @@ impl<O: Observer> Machine<O> {
         if !self.bus.edges.is_empty() {
             self.drain();
         }
+        self.spend(pc);
+        let executed = self.now;
         self.cpu.pc = next;
         self.cpu.it = next_it;
         let left = match end {
@@ -205,6 +209,15 @@ impl<O: Observer> Machine<O> {
                 true
             }
         };
+        self.spend(pc);
+        if self.traced {
+            // An exception's cycles are counted by themselves.
+            let is_plain = matches!(end, End::Direct) || self.cpu.ipsr == ipsr && jumped;
+            let until = if is_plain { self.now } else { executed };
+            let loading = i64::from(meta.cost.load_store) + i64::from(split) + data_wait.likely;
+            let loading = (loading + contention as i64 - i64::from(saved)).max(0) as u64;
+            self.count_instruction(until - start, loading);
+        }
         if O::EACH {
             let cycles = (self.now - start) as u32;
             self.observer.instruction(&Retired { pc, start, cycles, jumped });
@@ -217,6 +230,7 @@ impl<O: Observer> Machine<O> {
         let (pc, start) = (self.cpu.pc, self.now);
         self.now += u64::from(SKIPPED);
         self.instructions += 1;
+        self.spend(pc);
         self.cpu.pc = next;
         if O::COUNTS {
             self.observer.retired(id, at, false);

@@ -13,6 +13,7 @@ use super::mpu::{Purpose, Rights};
 use super::several::{Broken, Several};
 use super::system::{Caller, LostStore, System};
 use super::timing::Timing;
+use super::trace::{self, Spent};
 use crate::bus::Bus;
 use crate::device::{DeviceId, Size};
 use crate::flash::{HalfCycleCarry, bounds};
@@ -42,6 +43,26 @@ pub struct CoreOptions {
     pub vtor_mask: u32,
     /// Address of the vector table at reset.
     pub vectors: u32,
+    /// The chip's register that lets the trace pin out, if there is one.
+    pub trace_gate: Option<TraceGate>,
+}
+
+/// When the trace pin shows something: a register's bits have a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceGate {
+    /// The register.
+    pub address: u32,
+    /// Its bits.
+    pub mask: u32,
+    /// Their value.
+    pub value: u32,
+}
+
+impl TraceGate {
+    pub(crate) fn is_open(self, register: u32) -> bool {
+        register & self.mask == self.value
+    }
 }
 
 /// A core with its bus and whoever watches.
@@ -89,6 +110,8 @@ pub struct Machine<O: Observer> {
     pub(crate) deviations: Deviations,
     /// Counts are told apart by who runs; this is who does.
     pub(crate) belongs_to: Option<Who>,
+    /// The trace blocks look at each instruction.
+    pub(crate) traced: bool,
 }
 
 /// Whether the core sleeps and what wakes it.
@@ -131,6 +154,7 @@ impl<O: Observer> Machine<O> {
             resume: None,
             deviations: Deviations::default(),
             belongs_to: None,
+            traced: false,
         }
     }
 
@@ -200,6 +224,7 @@ impl<O: Observer> Machine<O> {
     pub fn finish_sending(&mut self, limit: u64) {
         self.bus.finish_sending(limit);
         self.drain();
+        self.finish_trace(limit);
     }
 
     /// A byte from the host for a serial device; it is on the line from now on.
@@ -377,6 +402,10 @@ impl CarefulPort<'_> {
 
     fn access(&mut self, address: u32, size: Size, write: bool, value: u32) {
         let (pc, cycle) = (self.pc, self.bus.now);
+        if self.system.debug.trace.watches() {
+            let seen = trace::Seen { pc, address, bytes: size.bytes(), write, value };
+            self.system.debug.trace.accessed(&seen, cycle);
+        }
         if let Some(log) = &mut self.log {
             log.push(Access { pc, address, size, write, value, cycle });
         }
@@ -400,6 +429,7 @@ impl CarefulPort<'_> {
             self.note_ppb(address);
             return 0;
         }
+        self.note_time();
         let word = self.system.debug.read(address & !3, self.bus.now);
         if word.is_none() {
             self.note_unmodelled(address);
@@ -407,17 +437,35 @@ impl CarefulPort<'_> {
         word.unwrap_or(0) >> (8 * (address & 3)) & size.mask()
     }
 
-    fn write_debug(&mut self, address: u32, value: u32) {
+    /// What the trace has to tell of the cycles so far belongs to this instruction.
+    fn note_time(&mut self) {
+        self.system.debug.trace.spend(self.bus.now, Spent::At(self.pc));
+    }
+
+    fn write_debug(&mut self, address: u32, size: Size, value: u32) {
         if !self.system.arch().v7m {
             return self.note_ppb(address);
         }
-        let word = value << (8 * (address & 3));
-        if self.system.debug.write(address & !3, word, self.bus.now).is_none() {
+        self.note_time();
+        // When something is due may change.
+        self.bus.attention |= trace::decides_what_is_due(address);
+        let privileged = self.rights.privileged;
+        let write = trace::Write::new(address, size, value, privileged);
+        if self.system.debug.write(&write, self.bus.now).is_none() {
             self.note_unmodelled(address);
         }
         if let Some(what) = self.system.debug.asked.take() {
             self.bus.warnings.add(format!("{what}: not modelled"));
         }
+    }
+
+    /// The firmware has written a private peripheral of the chip's maker: it may be the one that lets the trace pin out.
+    fn look_at_pin(&mut self, address: u32) {
+        let Some(gate) = self.system.trace_gate.filter(|gate| gate.address == address & !3) else {
+            return;
+        };
+        let value = self.bus.read(gate.address, Size::Word).unwrap_or(0);
+        self.system.debug.trace.set_pin(gate.is_open(value), self.bus.now);
     }
 
     fn note_unmodelled(&mut self, address: u32) {
@@ -551,6 +599,7 @@ impl Port for CarefulPort<'_> {
         self.check(address, size, Purpose::Load)?;
         self.arrive(address, transfer);
         let value = if SCS.contains(&address) {
+            self.note_time();
             self.bus.attention = true;
             self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
             self.system.read(address, size, self.bus.now, self.caller)
@@ -599,13 +648,15 @@ impl Port for CarefulPort<'_> {
         self.check(address, size, Purpose::Store)?;
         self.arrive(address, transfer);
         if SCS.contains(&address) {
+            self.note_time();
             self.bus.attention = true;
             self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
             self.system.write(address, size, value, self.bus.now);
         } else if PPB.contains(&address) && !self.is_device(address) {
-            self.write_debug(address, value);
+            self.write_debug(address, size, value);
         } else {
             match self.bus.core_write(address, size, value) {
+                Ok(()) if PPB.contains(&address) => self.look_at_pin(address),
                 Ok(()) => {}
                 Err(fault) => self.lost_store(fault.address, size)?,
             }

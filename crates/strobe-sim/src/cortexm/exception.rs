@@ -11,6 +11,7 @@ use super::fault::{ExceptionStep, Fault};
 use super::nvic::IDLE_PRIORITY;
 use super::run::Stop;
 use super::system::number;
+use super::trace::Action;
 use crate::device::Size;
 use crate::flash::{HalfCycles, bounds};
 use crate::observe::{Observer, Stack, Transfer, TransferKind, Wait};
@@ -89,7 +90,7 @@ impl<O: Observer> Machine<O> {
         let table = self.vectors.wrapping_add(self.system.vtor);
         let alone = self.timing.entry(self.cpu.r[13], table, stacked.with_fp);
         let (exception, cost) = self.late_arrival_v7m(exception, alone);
-        self.system.debug.count_exception(cost.likely);
+        self.count_overhead(cost.likely);
         let wait = Wait::of(Cause::ExceptionEntry, cost);
         self.start_handler(exception, stacked.exc_return, interrupted, wait, None)?;
         self.account_for_fault(self.cpu.ipsr, stacked.frame)
@@ -144,6 +145,7 @@ impl<O: Observer> Machine<O> {
         wait: Wait,
         after: Option<u16>,
     ) -> Result<(), Stop> {
+        self.spend(from);
         let (exception, entry, vector) = self.vector(exception, from)?;
         // A late arrival on ARMv7-M came up on the way in.
         let until = if self.system.arch().v7m { self.now + wait.likely as u64 } else { self.now };
@@ -181,6 +183,8 @@ impl<O: Observer> Machine<O> {
         for wait in waits {
             self.add_wait(self.cpu.pc, wait);
         }
+        self.spend(self.cpu.pc);
+        self.trace_exception(exception, Action::Enter);
         Ok(())
     }
 
@@ -269,6 +273,8 @@ impl<O: Observer> Machine<O> {
     /// ARMv7-M. What is wrong with the return is an exception that is chained to the handler (B1.5.8).
     fn exception_return_v7m(&mut self, value: u32, from: u32, refill: u64) -> Result<(), Stop> {
         let ended = self.cpu.ipsr;
+        self.spend(from);
+        self.trace_exception(ended, Action::Exit);
         let nvic = &self.system.nvic;
         let was_active = nvic.active.contains(ended);
         let at_base = nvic.active.len() == 1;
@@ -299,7 +305,7 @@ impl<O: Observer> Machine<O> {
             return self.wrong_mode(value, from);
         }
         let cost = less(self.timing.exit(with_fp), refill);
-        self.system.debug.count_exception(cost.likely);
+        self.count_overhead(cost.likely);
         self.leave(ended, from, cost);
         Ok(())
     }
@@ -317,7 +323,7 @@ impl<O: Observer> Machine<O> {
             return None;
         }
         let cost = less(self.timing.tail_chain(), refill);
-        self.system.debug.count_exception(cost.likely);
+        self.count_overhead(cost.likely);
         let wait = Wait::of(Cause::ExceptionEntry, cost);
         let interrupted = (from, self.cpu.r[13]);
         let started = self.start_handler(next, exc_return, interrupted, wait, Some(ended));
@@ -338,6 +344,8 @@ impl<O: Observer> Machine<O> {
         if let Some(wait) = self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus)) {
             self.add_wait(from, wait);
         }
+        self.spend(from);
+        self.trace_exception(self.cpu.ipsr, Action::Return);
         self.system.event = true;
         self.check = true;
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);

@@ -15,6 +15,7 @@ use super::core::{Machine, Sleep};
 use super::fault::{Fault, FaultReport};
 use super::mpu::Purpose;
 use super::system::ResetRequest;
+use super::trace::{Counter, Spent};
 use crate::bus::{Bus, unalias};
 use crate::device::{ResetCause, Size};
 use crate::flash::HalfCycles;
@@ -73,6 +74,7 @@ impl<O: Observer> Machine<O> {
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop {
         let stop = self.run_on(limit, interrupted);
         self.take_counts();
+        self.drain_trace();
         stop
     }
 
@@ -132,7 +134,8 @@ impl<O: Observer> Machine<O> {
             }
             let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
-            let carefully = O::EACH || O::ACCESSES || !fits || self.guarded.everywhere;
+            let carefully =
+                O::EACH || O::ACCESSES || !fits || self.guarded.everywhere || self.traced;
             let carefully = carefully || self.cpu.resume_at != 0;
             let result = if carefully || self.now < self.bus.contended_until {
                 if !self.bus.accelerator.has(id) {
@@ -156,6 +159,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.fp_ready = false;
         self.bus.run_events(self.now);
         self.drain();
+        self.drain_trace();
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
@@ -188,7 +192,8 @@ impl<O: Observer> Machine<O> {
             self.take_pending()?;
         }
         self.look_at_protection();
-        let due = self.bus.next_due.min(self.system.due());
+        self.traced = self.system.debug.trace.wants_instructions();
+        let due = self.bus.next_due.min(self.system.due()).min(self.system.debug.trace.due());
         self.horizon = due.min(limit).min(self.now + STRETCH);
         Ok(())
     }
@@ -258,11 +263,12 @@ impl<O: Observer> Machine<O> {
         self.asleep += until - self.now;
         self.observer.slept(self.now, until);
         let from = self.cpu.pc.wrapping_sub(2);
-        self.system.debug.count_sleep(until - self.now);
+        self.system.debug.trace.count(Counter::Sleep, until - self.now, until);
         self.add_wait(
             from,
             Wait { cause: Cause::Asleep, low: cycles, likely: cycles, high: cycles },
         );
+        self.system.debug.trace.spend(self.now, Spent::Asleep);
         self.check = true;
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! `debug.rs`.
 
 use super::arch::Architecture;
-use super::core::CoreOptions;
+use super::core::{CoreOptions, TraceGate};
 use super::debug::Debug;
 use super::fault_status::{FaultStatus, cfsr, hfsr};
 use super::ids;
@@ -166,6 +166,8 @@ pub(crate) struct System {
     pub(crate) lost_store: Option<LostStore>,
     /// The store behind an imprecise fault that is pending.
     pub(crate) imprecise: Option<LostStore>,
+    /// What lets the trace pin out.
+    pub(crate) trace_gate: Option<TraceGate>,
 }
 
 impl System {
@@ -175,7 +177,7 @@ impl System {
             nvic: Nvic::new(options.irq_lines, options.priority_bits),
             systick: SysTick::new(options.systick_reference_divider, options.systick_calibration),
             mpu: Mpu::new(options.mpu_regions),
-            debug: Debug::new(arch.dsp),
+            debug: Debug::new(arch.dsp, options.trace_gate.is_none()),
             status: FaultStatus::default(),
             scr: 0,
             vtor: 0,
@@ -192,6 +194,7 @@ impl System {
             fpdscr: 0,
             lost_store: None,
             imprecise: None,
+            trace_gate: options.trace_gate,
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::stm32::register::{merge, part};
-use super::{Context, Create, Device, Size};
+use super::{Context, Create, Device, ResetCause, Size};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +21,9 @@ struct Register {
     /// Bits that firmware can change.
     #[serde(default)]
     writable: u32,
+    /// It changes back at power-on only.
+    #[serde(default)]
+    survives_reset: bool,
     #[serde(skip)]
     value: u32,
 }
@@ -53,7 +56,9 @@ impl Device for Registers {
         Some(())
     }
 
-    fn reset(&mut self, _cx: &mut Context) {
-        self.0.iter_mut().for_each(|r| r.value = r.reset);
+    fn reset(&mut self, cx: &mut Context) {
+        let power_on = cx.reset_cause() == ResetCause::PowerOn;
+        let all = self.0.iter_mut().filter(|r| power_on || !r.survives_reset);
+        all.for_each(|r| r.value = r.reset);
     }
 }

@@ -1,6 +1,6 @@
-//! What chosen pins did, edge by edge.
+//! What chosen pins did, edge by edge, and bytes of serial lines and of the trace pin.
 
-use super::Observer;
+use super::{Observer, TraceByte};
 use crate::device::SerialFrame;
 use crate::signal::{PinEdge, SignalId};
 
@@ -18,6 +18,8 @@ pub struct PinLog {
     active: bool,
     recording: bool,
     seen: Seen,
+    keeps_trace: bool,
+    trace: Vec<TraceByte>,
 }
 
 /// What all pins and the core did since somebody asked last.
@@ -55,6 +57,16 @@ impl PinLog {
         std::mem::take(&mut self.seen)
     }
 
+    /// Keeps what leaves the trace pin until it is taken, or no longer does.
+    pub fn keep_trace(&mut self, on: bool) {
+        self.keeps_trace = on;
+    }
+
+    /// Bytes of the trace pin since the last call.
+    pub fn take_trace(&mut self) -> Vec<TraceByte> {
+        std::mem::take(&mut self.trace)
+    }
+
     /// Serial frames since the last call.
     pub fn take_frames(&mut self) -> Vec<SerialFrame> {
         std::mem::take(&mut self.frames)
@@ -78,6 +90,12 @@ impl Observer for PinLog {
 
     fn frame(&mut self, frame: &SerialFrame) {
         self.frames.push(*frame);
+    }
+
+    fn trace(&mut self, byte: &TraceByte) {
+        if self.keeps_trace {
+            self.trace.push(*byte);
+        }
     }
 
     fn slept(&mut self, from: u64, to: u64) {

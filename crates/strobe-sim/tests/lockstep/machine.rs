@@ -55,6 +55,7 @@ impl Core {
             cpuid: 0x410c_c200,
             systick_reference_divider: 0,
             systick_calibration: 0,
+            trace_gate: None,
             vtor_mask: 0,
             vectors: 0,
         };

@@ -187,6 +187,7 @@ impl Program {
             cpuid: 0x410f_c241,
             systick_reference_divider: 0,
             systick_calibration: 0,
+            trace_gate: None,
             vtor_mask: 0xffff_ff80,
             vectors: 0,
         };

@@ -51,6 +51,7 @@ fn machine<O: Observer>(kind: CoreKind, code: &[u16], observer: O) -> Machine<O>
         cpuid: 0x410c_c200,
         systick_reference_divider: 0,
         systick_calibration: 0,
+        trace_gate: None,
         vtor_mask: 0,
         vectors: 0,
     };

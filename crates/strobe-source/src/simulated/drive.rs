@@ -17,6 +17,7 @@ use strobe_symbols::Firmware;
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
+use super::trace::{self, RegisterWrite};
 use super::{Error, Host};
 
 /// Everything that watches.
@@ -64,6 +65,8 @@ pub(super) struct Run {
     /// The operating system, if there is one.
     pub system: Option<strobe_model::Rtos>,
     pub scripts: Vec<Script>,
+    /// What the registers that a debugger wrote read as.
+    pub programmed: Vec<RegisterWrite>,
     recording: Option<Recording>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
@@ -112,6 +115,7 @@ impl Run {
         let wants_edges = settings.record_pins || !pins.is_empty();
         let mut log = PinLog::new(pins.iter().map(|(_, id)| *id).collect());
         log.set_active(from.is_none());
+        log.keep_trace(host.trace_pin().is_some());
         bus.strict = settings.strict;
         bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
         tree.set_active(from.is_none(), Now::default());
@@ -131,6 +135,10 @@ impl Run {
         machine.set_stops(marks.chain(places().filter_map(Place::address)).collect());
         machine.set_stop_edges(places().filter_map(Place::edge).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
+        if let Some(depths) = settings.trace_depths {
+            machine.set_trace_depths(depths);
+        }
+        let programmed = settings.trace.apply(&mut machine, board.name())?;
         let (pc, sp) = (machine.pc(), machine.sp());
         let floors = super::overflow::floors(firmware, machine.bus(), sp);
         machine.observer_mut().1.0.threads.know_floors(floors);
@@ -145,6 +153,7 @@ impl Run {
             fault: None,
             system,
             scripts: settings.inputs.iter().map(Script::new).collect(),
+            programmed,
             recording: settings.record_pins.then(|| Recording::new(board)),
             begin: None,
             end: Mark::default(),
@@ -412,6 +421,9 @@ impl Run {
         }
         if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
             recording.serve(&mut self.machine, recorder);
+        }
+        if let Some(pin) = host.trace_pin() {
+            trace::serve(self.machine.observer_mut().1.1.take_trace(), pin);
         }
         let bus = self.machine.bus();
         let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));

@@ -5,6 +5,7 @@ use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 
 use super::rtos::Systems;
+use super::trace::{Depths, Programme};
 
 /// How long to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,10 @@ pub struct Settings {
     pub systems: Systems,
     /// Tell the host of every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
     pub record_pins: bool,
+    /// What a debugger writes before the run: how the trace blocks of a Cortex-M3 or M4 are programmed from outside.
+    pub trace: Programme,
+    /// Other buffers of the trace blocks than those assumed.
+    pub trace_depths: Option<Depths>,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
 }
@@ -106,6 +111,8 @@ impl Default for Settings {
             apart: false,
             systems: Systems::default(),
             record_pins: false,
+            trace: Programme::default(),
+            trace_depths: None,
             interpret: false,
         }
     }
@@ -152,6 +159,10 @@ impl Settings {
         if !self.fuses.is_empty() {
             let bytes = self.fuses.iter().map(|byte| format!("{byte:#04x}"));
             put("fuses", bytes.collect::<Vec<_>>().join(","));
+        }
+        if !self.trace.writes.is_empty() {
+            let each = self.trace.writes.iter().map(ToString::to_string);
+            put("trace-write", each.collect::<Vec<_>>().join(","));
         }
         if self.strict {
             put("strict", "true".to_owned());

@@ -19,17 +19,26 @@ struct Port {
     kept: std::collections::VecDeque<u8>,
     /// Where in the port's bytes something may be missing.
     gaps: std::collections::VecDeque<u64>,
+    /// Losses up to its last write.
+    losses: u64,
 }
 
 /// Follows stimulus ports.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Channels {
     ports: BTreeMap<u8, Port>,
+    losses: u64,
 }
 
 impl Channels {
     pub fn write(&mut self, port: u8, data: &[u8]) {
-        let port = self.ports.entry(port).or_default();
+        let new = Port { losses: self.losses, ..Port::default() };
+        let port = self.ports.entry(port).or_insert(new);
+        if port.losses != self.losses {
+            port.losses = self.losses;
+            port.gaps.push_back(port.bytes);
+            port.interrupted += 1;
+        }
         port.packets += 1;
         port.bytes += data.len() as u64;
         port.kept.extend(data);
@@ -43,13 +52,7 @@ impl Channels {
 
     /// Packets have been lost, nobody knows whose.
     pub fn lost(&mut self) {
-        for port in self.ports.values_mut() {
-            // Several losses at one place are one gap.
-            if port.gaps.back() != Some(&port.bytes) {
-                port.gaps.push_back(port.bytes);
-                port.interrupted += 1;
-            }
-        }
+        self.losses += 1;
     }
 
     pub fn finish(self) -> Vec<Channel> {
@@ -59,14 +62,12 @@ impl Channels {
 
 fn channel(number: u8, mut port: Port) -> Channel {
     let begin = port.bytes - port.kept.len() as u64;
-    // A gap behind the last byte ends nothing.
-    let gaps = port.gaps.iter().filter(|gap| **gap < port.bytes).count() as u64;
     let mut out = String::new();
     let is_text = is_text(port.kept.make_contiguous());
     if is_text {
         let (bytes, _) = port.kept.as_slices();
         let mut from = 0;
-        for gap in port.gaps.iter().filter(|gap| **gap > begin && **gap < port.bytes) {
+        for gap in port.gaps.iter().filter(|gap| **gap > begin) {
             let to = (gap - begin) as usize;
             out.push_str(&String::from_utf8_lossy(&bytes[from..to]));
             out.push_str(LOST);
@@ -78,7 +79,7 @@ fn channel(number: u8, mut port: Port) -> Channel {
         port: number,
         packets: port.packets,
         bytes: port.bytes,
-        interrupted: gaps.max(port.interrupted.min(gaps)),
+        interrupted: port.interrupted,
         text: is_text.then_some(out),
         text_skipped: if is_text { begin } else { 0 },
         decoded: None,

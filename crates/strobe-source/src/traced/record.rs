@@ -16,6 +16,9 @@ use strobe_symbols::Firmware;
 use super::{Collector, Settings};
 use crate::names::Names;
 
+/// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
+const NONSENSE_PERCENT: u128 = 5;
+
 /// Share of samples outside the firmware from which on it is probably another one, in parts of a hundred.
 const FOREIGN_PERCENT: u64 = 20;
 
@@ -38,7 +41,9 @@ impl Collector {
             ..Traced::default()
         };
         traced.sampling = self.sampling(&traced, settings);
+        let doubtful = nonsense(&traced.stream);
         let mut warnings = settings.warnings.clone();
+        warnings.extend(doubtful);
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
         let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
@@ -110,6 +115,18 @@ impl Collector {
             idle_by_name: 0,
         }
     }
+}
+
+/// Says so if the stream is mostly not what it should be.
+fn nonsense(stream: &StreamTotals) -> Option<Warning> {
+    let frames = stream.frames.as_ref().map_or((0, 0), |f| (f.undecodable_bytes, f.bytes));
+    let (bad, all) = if frames.1 > 0 { frames } else { (stream.undecodable_bytes, stream.bytes) };
+    let percent = u128::from(bad) * 100 / u128::from(all.max(1));
+    let text = format!(
+        "{percent} % of the bytes belong to no packet: this is hardly what a trace pin sent. Is the baud rate right, does the core's clock \
+         change after reset, are there frames around the packets (--frames)?"
+    );
+    (percent >= NONSENSE_PERCENT).then_some(Warning { text, count: 1 })
 }
 
 /// How many samples should have come.

@@ -111,9 +111,8 @@ impl Session {
     /// Enough has come to tell how the bytes are framed, or all there is.
     fn begin(&mut self) -> &mut Reader {
         let bytes = std::mem::take(&mut self.beginning);
-        let reader = self.reader.get_or_insert_with(|| {
-            Reader::new(reader::framing(&bytes, self.hint))
-        });
+        let reader =
+            self.reader.get_or_insert_with(|| Reader::new(reader::framing(&bytes, self.hint)));
         reader.push(&bytes, &mut self.events);
         reader
     }

@@ -41,7 +41,8 @@ pub(super) fn exceptions(
         .number("nested")
         .number("samples")
         .text("exception");
-    for e in &traced.exceptions {
+    let (shown, more) = traced.exceptions.split_at(traced.exceptions.len().min(MOST));
+    for e in shown {
         let time = |n: u64| if e.timed > 0 { grouped(n) } else { "-".to_owned() };
         table.row(vec![
             grouped(e.entered).into(),
@@ -56,7 +57,22 @@ pub(super) fn exceptions(
             e.name.as_str().into(),
         ]);
     }
-    table.write(options.style, out)
+    table.write(options.style, out)?;
+    and_more(more.len(), "exception", out)
+}
+
+/// Rows that are shown of what only noise has more of.
+const MOST: usize = 40;
+
+fn and_more(more: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    if more == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "  and {} (--format json has them all)",
+        counted(more as u64, &format!("more {what}"))
+    )
 }
 
 /// Threads by the writes to their pointer.
@@ -70,7 +86,8 @@ pub(super) fn threads(traced: &Traced, options: &Options, out: &mut dyn Write) -
     let all: u64 = told.iter().map(|thread| thread.cycles).sum();
     let mut table =
         Table::new().number("runs").number(unit).number("share").number("samples").text("thread");
-    for thread in told {
+    let (shown, more) = told.split_at(told.len().min(MOST));
+    for thread in shown {
         table.row(vec![
             grouped(thread.runs).into(),
             grouped(thread.cycles).into(),
@@ -79,7 +96,8 @@ pub(super) fn threads(traced: &Traced, options: &Options, out: &mut dyn Write) -
             thread.name.as_str().into(),
         ]);
     }
-    table.write(options.style, out)
+    table.write(options.style, out)?;
+    and_more(more.len(), "thread", out)
 }
 
 /// Event counters and their rates.
@@ -154,7 +172,8 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
         return Ok(());
     }
     heading("stimulus ports", options, out)?;
-    for channel in &traced.channels {
+    let (shown, more) = traced.channels.split_at(traced.channels.len().min(MOST));
+    for channel in shown {
         let rate = traced.times.cycles().and_then(|cycles| {
             let hz = traced.times.core_hz?;
             let second = cycles / u64::from(hz.max(1));
@@ -189,7 +208,7 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
             writeln!(out, "    | {}", clean(line))?;
         }
     }
-    Ok(())
+    and_more(more.len(), "port", out)
 }
 
 fn messages(decoded: &strobe_model::Decoded) -> String {

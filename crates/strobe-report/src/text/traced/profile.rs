@@ -57,7 +57,8 @@ pub(super) fn profile(
         table.painted(view.cells(samples, name), paint);
     }
     table.rule();
-    let all = vec![grouped(taken).into(), share(taken, taken).into(), "".into(), "all samples".into()];
+    let all =
+        vec![grouped(taken).into(), share(taken, taken).into(), "".into(), "all samples".into()];
     table.painted(all, Paint::Strong);
     table.write(options.style, out)?;
     let mut sum = vec![format!("{} attributed", grouped(parts.attributed))];

@@ -17,7 +17,11 @@ pub(super) fn table(traced: &Traced, options: &Options, out: &mut dyn Write) -> 
     if stream.bytes == 0 && stream.frames.is_none() && traced.recording.is_none() {
         return Ok(());
     }
-    let text = format!("stream: {} in {}", counted(stream.packets, "packet"), counted(stream.bytes, "byte"));
+    let text = format!(
+        "stream: {} in {}",
+        counted(stream.packets, "packet"),
+        counted(stream.bytes, "byte")
+    );
     heading(&text, options, out)?;
     let mut table =
         Table::new().number("packets").number("bytes").number("share").number("rate").text("kind");
@@ -95,7 +99,8 @@ fn times(times: &TimeBase) -> Option<String> {
     }
     let all = times.exact + times.between + times.unsure + times.untimed;
     let mut text = format!("{} = {}", counted(all, "packet"), parts.join(" + "));
-    let tick = times.tick_cycles.map(|n| format!("; a tick is {}", counted(n.into(), "core cycle")));
+    let tick =
+        times.tick_cycles.map(|n| format!("; a tick is {}", counted(n.into(), "core cycle")));
     text.push_str(&tick.unwrap_or_default());
     if times.bridged > 0 {
         text.push_str(&format!("; global timestamps closed {}", counted(times.bridged, "gap")));

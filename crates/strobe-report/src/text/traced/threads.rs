@@ -26,8 +26,7 @@ pub(super) fn table(
         return item("", text, Paint::Plain, options, out);
     }
     let awake = traced.sampling.awake;
-    let mut table =
-        Table::new().number("samples").number("share").number("interval").text("who");
+    let mut table = Table::new().number("samples").number("share").number("interval").text("who");
     let mut rows: Vec<(u64, String)> = shares
         .iter()
         .map(|share| {
