@@ -3,7 +3,7 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`] and [`capture`] are such links.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`] and [`simulated`] are such links.
 //!
 //! None of this decodes what comes.
 
@@ -15,6 +15,7 @@ pub mod registers;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;
+pub mod simulated;
 pub mod stream;
 pub mod target;
 pub mod tcp;

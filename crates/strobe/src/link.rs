@@ -2,18 +2,21 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use strobe_decode::capture::parse_frequency;
 use strobe_decode::container::Source;
-use strobe_model::TraceSettings;
+use strobe_model::{TraceSettings, Verdict};
 use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Error, Link};
+use strobe_source::trace::registers;
+use strobe_source::trace::simulated::{Setup, Simulated};
 use strobe_source::trace::stream::Stream;
-use strobe_source::trace::target::Target;
+use strobe_source::trace::target::{self, Target};
 use strobe_source::trace::tcp::Tcp;
 use strobe_symbols::Firmware;
 
-use crate::{capture, exit, trace_options};
+use crate::{board, capture, exit, input, trace_options};
 
 /// The part of `--help` that names the sources.
 pub const SOURCES: &str = "\
@@ -21,10 +24,12 @@ Sources:
   serial:DEVICE@BAUD        a serial adapter that listens to the pin
   tcp:HOST:PORT             raw bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
   file:PATH  or  -          raw bytes from a file, a named pipe, standard input
-  sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)";
+  sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)
+  sim  or  sim:BOARD        a simulated board that runs --elf";
 
 /// How to open a source.
 #[derive(clap::Args, Default)]
+#[group(id = "source-options")]
 pub struct Options {
     /// What to trace, and how the hardware is set up.
     #[command(flatten)]
@@ -50,11 +55,12 @@ pub struct Opened {
     pub programmed: bool,
 }
 
-/// Opens a source.
+/// Opens a source. `limit` is how long it will be read, if that is known.
 pub fn open(
     source: &str,
     options: &Options,
-    firmware: Option<&Firmware>,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
 ) -> anyhow::Result<Opened> {
     let spec = Spec::parse(source, options)?;
     let (link, kind, name): (Box<dyn Link>, _, _) = match spec {
@@ -77,11 +83,49 @@ pub fn open(
             let link = link.map_err(|e| exit::usage(e.to_string()))?;
             (Box::new(link), "capture", base_name(path))
         }
+        Spec::Simulated(name) => return simulated(name, options, firmware, limit),
     };
-    let settings = settings(options, firmware)?;
+    let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
     let source = Source { kind: kind.to_owned(), name: name.to_owned() };
     let target = options.trace.target().map(|target: &Target| target.name.to_owned());
     Ok(Opened { link, source, target, core: None, settings, programmed: false })
+}
+
+/// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing was, the firmware's own set-up holds.
+fn simulated(
+    name: Option<&str>,
+    options: &Options,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
+) -> anyhow::Result<Opened> {
+    let Some((path, firmware)) = firmware else {
+        return Err(exit::usage("a simulated board needs its firmware: --elf FIRMWARE"));
+    };
+    let choice = board::choose(&board::Which::named(name.map(str::to_owned)), firmware)?;
+    let board = choice.board;
+    let (target, core) = (board.name().to_owned(), board.core_name().to_owned());
+    let family = target::of_chip(&target);
+    let wanted = options.trace.given().then(|| options.trace.wanted(Some(firmware), family));
+    let wanted = wanted.transpose()?;
+    let mut programme = Vec::new();
+    if let Some(wanted) = &wanted {
+        let plan = wanted.plan()?;
+        if plan.verdict == Verdict::Loses && !options.insist {
+            return Err(exit::does_not_fit(crate::plan::loses(&plan)));
+        }
+        let writes = registers::writes(&wanted.settings, wanted.target);
+        let writes = writes.map_err(|e| exit::usage(e.to_string()))?;
+        programme.extend(writes.iter().map(|write| (write.address, write.value)));
+    }
+    let settings = wanted.map(|wanted| wanted.settings);
+    let baud = settings.as_ref().map(|settings| settings.line.baud());
+    // The board's thread has a firmware of its own.
+    let firmware = input::firmware(path)?;
+    let programme = programme.into_iter().collect();
+    let link = Simulated::start(Setup { firmware, board, programme, baud, limit });
+    let source = Source { kind: "sim".to_owned(), name: target.clone() };
+    let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
+    Ok(Opened { link: Box::new(link), source, target, core, settings, programmed })
 }
 
 /// What the hardware was said to be set to, if anything was said.
@@ -124,6 +168,7 @@ enum Spec<'a> {
     Tcp(&'a str),
     Serial(&'a str, u32),
     Capture(&'a str, &'a str, u32),
+    Simulated(Option<&'a str>),
 }
 
 impl<'a> Spec<'a> {
@@ -131,6 +176,9 @@ impl<'a> Spec<'a> {
         let wrong = |form: &str| exit::usage(format!("the source `{text}`: write it {form}"));
         if text == "-" {
             return Ok(Spec::Input);
+        }
+        if text == "sim" {
+            return Ok(Spec::Simulated(None));
         }
         let Some((kind, rest)) = text.split_once(':') else {
             let file = Path::new(text).exists();
@@ -140,6 +188,7 @@ impl<'a> Spec<'a> {
         let baud = options.trace.baud();
         match kind {
             "file" if !rest.is_empty() => Ok(Spec::File(rest)),
+            "sim" if !rest.is_empty() => Ok(Spec::Simulated(Some(rest))),
             "tcp" => {
                 let port = rest.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
                 port.ok_or_else(|| wrong("tcp:HOST:PORT"))?;
