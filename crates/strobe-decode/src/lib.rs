@@ -5,8 +5,10 @@
 //!
 //! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a [`capture::Capture`], and
 //!   writes the first two.
+//! - [`container`] is a recording of a trace pin, written and read.
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
+//! - [`ctf`] reads Common Trace Format: metadata and streams.
 //! - [`swo`] decodes what a trace pin carries: TPIU frames, packets of ITM and DWT.
 //!
 //! ```
@@ -21,5 +23,7 @@
 
 pub mod bus;
 pub mod capture;
+pub mod container;
+pub mod ctf;
 pub mod pins;
 pub mod swo;

@@ -5,9 +5,12 @@
 //!
 //! - [`packet`] is what there is, after the Architecture Reference Manuals of ARMv7-M (appendix D4) and ARMv8-M (appendix F).
 //! - [`itm`] finds the packets in a stream of bytes.
+//! - [`timeline`] joins timestamps to packets, [`reader`] is all of it together.
 //! - [`tpiu`] takes the formatter's frames apart.
 
 pub mod itm;
 mod length;
 pub mod packet;
+pub mod reader;
+pub mod timeline;
 pub mod tpiu;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Balance, Bounds, Cause, CauseCycles, Extreme, Profile, Scheduling};
+use crate::{Balance, Bounds, Cause, CauseCycles, Extreme, Profile, Scheduling, Traced};
 
 /// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
 /// form would go wrong.
@@ -49,6 +49,9 @@ pub struct Record {
     pub warnings: Vec<Warning>,
     /// The fault that ended or marked the run.
     pub fault: Option<Fault>,
+    /// What a trace pin told beside samples. The profile and the balance then count samples, not cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<Box<Traced>>,
 }
 
 /// What was measured: enough to tell two builds apart and one from another's.
@@ -162,6 +165,8 @@ pub enum EndReason {
     Unmodelled,
     /// The user stopped it.
     Interrupted,
+    /// The recording has come to its end.
+    EndOfRecording,
     /// Another chip of the same rig came to its end.
     OtherChip {
         /// That chip's name.
@@ -197,8 +202,8 @@ pub enum Trust {
     Sampled {
         /// Samples taken.
         n: u64,
-        /// Nominal period in core cycles.
-        period_cycles: u64,
+        /// Nominal period in core cycles, where known.
+        period_cycles: Option<u64>,
     },
     /// Figures count only what was seen.
     LowerBound,

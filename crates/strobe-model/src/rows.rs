@@ -13,6 +13,8 @@ pub enum By {
     Line,
     /// Instruction address.
     Address,
+    /// Source file, innermost inlined frame.
+    File,
 }
 
 /// What one row of a flat view stands for.
@@ -26,6 +28,8 @@ pub enum Spot {
     NoLine(Option<u32>),
     /// An instruction.
     Address(u32),
+    /// A source file, by index; `None` where none is known.
+    File(Option<u32>),
 }
 
 /// One row of a flat view.
@@ -102,6 +106,8 @@ impl Profile {
             Spot::Line(file, line) => format!("{}:{line}", self.file_name(file)),
             Spot::NoLine(function) => format!("{} (no line)", self.function_name(function)),
             Spot::Address(address) => format!("{address:#010x}"),
+            Spot::File(Some(file)) => self.file_name(file).to_owned(),
+            Spot::File(None) => "(no file)".to_owned(),
         }
     }
 
@@ -149,5 +155,6 @@ fn spot(sample: &AddressSample, by: By) -> Spot {
             Some(Frame { file: Some(file), line: Some(line), .. }) => Spot::Line(*file, *line),
             _ => Spot::NoLine(sample.function),
         },
+        By::File => Spot::File(sample.frames.first().and_then(|frame| frame.file)),
     }
 }

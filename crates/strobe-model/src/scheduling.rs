@@ -221,12 +221,17 @@ impl Record {
         match who {
             Who::Thread(thread) => {
                 let threads = self.scheduling.as_ref().map(|s| s.threads.as_slice());
-                let known = threads.unwrap_or_default().get(thread as usize);
-                known.map_or_else(|| format!("thread {thread}"), |t| t.name.clone())
+                let known = threads.unwrap_or_default().get(thread as usize).map(|t| &t.name);
+                let traced = self.traced.iter().flat_map(|t| &t.threads).map(|t| &t.name);
+                let known = known.or(traced.into_iter().nth(thread as usize)).cloned();
+                known.unwrap_or_else(|| format!("thread {thread}"))
             }
             Who::Interrupt(number) => {
-                let known = self.exceptions.iter().find(|e| e.number == number);
-                known.map_or_else(|| format!("exception {number}"), |e| e.name.clone())
+                let known = self.exceptions.iter().map(|e| (e.number, &e.name));
+                let traced = self.traced.iter().flat_map(|t| &t.exceptions);
+                let known = known.chain(traced.map(|e| (e.number, &e.name)));
+                let known = known.into_iter().find(|(n, _)| *n == number).map(|(_, name)| name);
+                known.cloned().unwrap_or_else(|| format!("exception {number}"))
             }
         }
     }

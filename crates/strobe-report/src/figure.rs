@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn samples_are_never_exact() {
-        let marks = Marks::of(&Trust::Sampled { n: 10, period_cycles: 100 });
+        let marks = Marks::of(&Trust::Sampled { n: 10, period_cycles: Some(100) });
         assert_eq!(marks.sentence(Bounds::exact(1000)), "~1,000");
     }
 

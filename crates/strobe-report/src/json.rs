@@ -1,4 +1,4 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`,
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`, `strobe-plan/1`,
 //! `strobe-rig/1` and `strobe-pictures/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`: flat
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use strobe_model::against::Against;
 use strobe_model::{
-    Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, Record, Who,
+    Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, PlanReport, Record, Who,
 };
 
 use crate::picture::{List, Shown};
@@ -151,6 +151,11 @@ pub fn cycles(report: &CyclesReport, form: Form) -> String {
 /// What pins did as JSON, with a newline at its end.
 pub fn pins(report: &PinsReport, form: Form) -> String {
     text(report, form)
+}
+
+/// A plan for a trace pin as JSON, with a newline at its end.
+pub fn plan(plan: &PlanReport, form: Form) -> String {
+    text(plan, form)
 }
 
 /// Two recordings of pins side by side.

@@ -15,6 +15,7 @@ mod exceptions;
 mod fault;
 mod layout;
 mod pins;
+mod plan;
 mod profile;
 mod series;
 mod summary;
@@ -22,6 +23,7 @@ mod summary;
 mod tests;
 mod threads;
 mod timeline;
+mod traced;
 mod tree;
 
 use std::io::{self, Write};
@@ -36,6 +38,7 @@ pub use compare::{Side, compare};
 pub use cycles::cycles;
 pub use fault::fault;
 pub use pins::pins;
+pub use plan::plan;
 pub use profile::profile;
 pub use summary::summary;
 pub use threads::threads;
@@ -83,6 +86,9 @@ pub fn report(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if let Some(traced) = &record.traced {
+        return self::traced::report(record, traced, show, options, out);
+    }
     summary(record, options, out)?;
     match show.rows {
         Rows::By(by) => {

@@ -1,9 +1,13 @@
 //! Where measurements come from: each source runs or reads something and ends in a
 //! [`Record`](strobe_model::Record).
 //!
-//! For now there is one: the simulated board. Sources know nothing of reports.
+//! There are the simulated board, the trace pin, and archives of what others recorded, which end in reports of their own. Sources know nothing of reports.
 
+pub mod archive;
 pub mod cycles;
+mod names;
 pub mod network;
 pub mod serial;
 pub mod simulated;
+pub mod trace;
+pub mod traced;

@@ -3,7 +3,6 @@
 mod advice;
 mod drive;
 mod fuses;
-mod names;
 mod overflow;
 mod record;
 mod recording;

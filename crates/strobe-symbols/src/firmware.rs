@@ -53,20 +53,32 @@ impl Firmware {
         if hex::is_hex(&bytes) { Self::parse_hex(bytes) } else { Self::parse_elf(bytes) }
     }
 
-    /// Bytes at addresses, and not a name for any of them.
-    fn parse_hex(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
-        let hex::Image { segments, entry, machine } = hex::read(&bytes)?;
-        Ok(Firmware {
-            machine,
-            entry,
+    /// Names without a firmware: functions by name, first address and size, as `nm --print-size` lists them. Those without a size reach to the
+    /// next one.
+    pub fn of_functions(list: impl IntoIterator<Item = (String, u32, u32)>) -> Firmware {
+        let functions = Functions::of(list);
+        Firmware {
+            detail: if functions.list.is_empty() { Detail::Addresses } else { Detail::Functions },
+            obstacle: None,
+            code: CodeMap::all_code(Machine::Arm, &[]),
+            spots: join(&functions.pieces, &DebugTables::default()),
+            functions: functions.list,
+            ..Firmware::nothing()
+        }
+    }
+
+    fn nothing() -> Firmware {
+        Firmware {
+            machine: Machine::Arm,
+            entry: 0,
             build_id: None,
             build_target: None,
             producers: Vec::new(),
             detail: Detail::Addresses,
             obstacle: Some(Obstacle::Hex),
             cfi: CallFrameIndex::default(),
-            code: CodeMap::all_code(machine, &segments),
-            segments,
+            code: CodeMap::all_code(Machine::Arm, &[]),
+            segments: Vec::new(),
             functions: Vec::new(),
             symbols: Vec::new(),
             data_pieces: Vec::new(),
@@ -74,7 +86,20 @@ impl Firmware {
             debug: DebugTables::default(),
             spots: Vec::new(),
             warnings: Vec::new(),
+            bytes: Arc::from([]),
+        }
+    }
+
+    /// Bytes at addresses, and not a name for any of them.
+    fn parse_hex(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
+        let hex::Image { segments, entry, machine } = hex::read(&bytes)?;
+        Ok(Firmware {
+            machine,
+            entry,
+            code: CodeMap::all_code(machine, &segments),
+            segments,
             bytes,
+            ..Firmware::nothing()
         })
     }
 
@@ -234,6 +259,11 @@ impl Firmware {
     pub fn word_at(&self, address: u32) -> Option<u32> {
         let bytes = self.bytes_at(address, 4)?;
         Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// Whether the image has code at an address, with a name or without.
+    pub fn has_code_at(&self, address: u32) -> bool {
+        !matches!(self.code.kind(address), None | Some(CodeKind::Data))
     }
 
     /// What the bytes at an address are; none outside the image.

@@ -104,6 +104,28 @@ impl Functions {
         let pieces = flatten(claims(&list));
         Functions { list, pieces }
     }
+
+    /// Functions that somebody lists: name, first address, size or 0.
+    pub(crate) fn of(given: impl IntoIterator<Item = (String, u32, u32)>) -> Self {
+        let mut given: Vec<_> = given.into_iter().map(|(n, at, size)| (at & !1, size, n)).collect();
+        given.sort();
+        let starts: Vec<u32> = given.iter().map(|(start, ..)| *start).collect();
+        let function = |(start, size, linkage_name): (u32, u32, String)| {
+            let next = starts[starts.partition_point(|&other| other <= start)..].first();
+            let reach = next.map_or(2, |next| next - start);
+            let (size, source) = match size {
+                0 => (reach, FunctionSource::UnsizedSymbol),
+                size => (size, FunctionSource::Symbol),
+            };
+            let (name, aliases) = (demangle(&linkage_name), Vec::new());
+            Function { name, linkage_name, aliases, start, size, source, symbol_file: None }
+        };
+        let mut list: Vec<Function> = given.into_iter().map(function).collect();
+        list.sort_by_key(|function| (function.start, std::cmp::Reverse(function.size)));
+        list.dedup_by_key(|function| function.start);
+        let pieces = flatten(claims(&list));
+        Functions { list, pieces }
+    }
 }
 
 /// The linker makes AVR code shorter (`call` becomes `rcall`) and leaves the sizes of assembly functions as they were:

@@ -15,14 +15,21 @@ mod exit;
 mod gallery;
 mod host;
 mod input;
+mod link;
+mod live;
 mod output;
 mod pins;
+mod plan;
+mod record;
 mod recording;
+mod report;
 mod rig;
 mod run;
 mod simulate;
 mod source;
 mod swo;
+mod trace_options;
+mod traced;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,7 +54,10 @@ enum Command {
     Cycles(cycles::Args),
     Compare(compare::Args),
     Pins(pins::Args),
+    Plan(plan::Args),
     Bus(bus::Args),
+    Record(record::Args),
+    Report(report::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -63,7 +73,10 @@ fn main() -> ExitCode {
         Command::Cycles(args) => cycles::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Pins(args) => pins::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),
+        Command::Record(args) => record::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

@@ -133,7 +133,7 @@ fn notes(record: &Record) -> Vec<String> {
         EndReason::Unmodelled => {
             Some("the run ended at a register that is not modelled (--strict)".to_owned())
         }
-        EndReason::OtherChip { .. } => None,
+        EndReason::OtherChip { .. } | EndReason::EndOfRecording => None,
         EndReason::Interrupted => Some("the run was stopped by Ctrl-C".to_owned()),
     };
     let warnings = record.warnings.iter().map(|warning| match warning.count {

@@ -85,6 +85,8 @@ pub enum By {
     Line,
     /// Instruction addresses.
     Address,
+    /// Source files.
+    File,
     /// Threads and interrupts, with latencies and worst cases.
     Thread,
 }
@@ -104,6 +106,7 @@ impl From<By> for Rows {
             By::Function => Rows::By(strobe_model::By::Function),
             By::Line => Rows::By(strobe_model::By::Line),
             By::Address => Rows::By(strobe_model::By::Address),
+            By::File => Rows::By(strobe_model::By::File),
             By::Thread => Rows::Threads,
         }
     }

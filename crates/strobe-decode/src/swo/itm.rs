@@ -143,6 +143,13 @@ impl Decoder {
         self.tell(sink);
     }
 
+    /// Bytes are missing here: what is held is no packet, and what follows may not begin with one.
+    pub fn gap<S: Sink>(&mut self, sink: &mut S) {
+        self.finish(sink);
+        self.last_zeros = 0;
+        self.in_doubt = true;
+    }
+
     /// Whether the fast path may go on: nothing is held and nothing waits to be told.
     fn is_clear(&self) -> bool {
         self.held_count == 0 && self.zeros == 0 && self.bad == 0

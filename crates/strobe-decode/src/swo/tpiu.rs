@@ -45,6 +45,8 @@ pub struct Decoder {
     /// 0xff bytes right before, as far as they may belong to a synchronisation.
     ones: u8,
     synchronised: bool,
+    /// Bytes to pass over before the first frame.
+    skip: u8,
     stream: u8,
     stats: Stats,
 }
@@ -53,6 +55,11 @@ impl Decoder {
     /// A decoder that waits for the first synchronisation.
     pub fn new() -> Self {
         Decoder::default()
+    }
+
+    /// A decoder that takes for frames what comes behind so many bytes, for streams in which synchronisations are rare.
+    pub fn aligned(skip: u8) -> Self {
+        Decoder { skip, synchronised: skip == 0, ..Decoder::default() }
     }
 
     /// What has been seen so far; bytes of a frame whose end has not come are in `bytes` alone.
@@ -72,8 +79,19 @@ impl Decoder {
         self.lose(left, sink);
     }
 
+    /// Bytes are missing here: what is held is no frame, and where the next begins only a synchronisation tells.
+    pub fn gap<S: Sink>(&mut self, sink: &mut S) {
+        self.finish(sink);
+        self.synchronised = false;
+    }
+
     fn one<S: Sink>(&mut self, byte: u8, sink: &mut S) {
         self.stats.bytes += 1;
+        if self.skip > 0 {
+            self.skip -= 1;
+            self.synchronised = self.skip == 0;
+            return self.lose(1, sink);
+        }
         // A half synchronisation may only stand at an even place, where no frame has 0xff: that would be stream 127.
         if byte == 0xff && (self.ones > 0 || !self.synchronised || self.count.is_multiple_of(2)) {
             self.ones += 1;

@@ -75,11 +75,11 @@ fn trust(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<
     let text = match &record.trust {
         Trust::Exact => return Ok(()),
         Trust::Modelled { causes } => return modelled(record, causes, options, out),
-        Trust::Sampled { n, period_cycles } => format!(
-            "figures marked ~ are estimates from {}, about one in {} cycles",
-            counted(*n, "sample"),
-            grouped(*period_cycles)
-        ),
+        Trust::Sampled { n, period_cycles } => {
+            let every = period_cycles.map(|n| format!(", about one in {} cycles", grouped(n)));
+            let samples = counted(*n, "sample");
+            format!("figures marked ~ are estimates from {samples}{}", every.unwrap_or_default())
+        }
         Trust::LowerBound => {
             "figures marked >= count only what was seen; there may be more".to_owned()
         }

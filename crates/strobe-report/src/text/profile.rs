@@ -56,7 +56,7 @@ pub fn profile(
     balance(&record.balance, marks, record.totals.cycles, options, out)
 }
 
-fn noun(by: By, n: usize) -> &'static str {
+pub(super) fn noun(by: By, n: usize) -> &'static str {
     match (by, n) {
         (By::Function, 1) => "function",
         (By::Function, _) => "functions",
@@ -64,6 +64,8 @@ fn noun(by: By, n: usize) -> &'static str {
         (By::Line, _) => "source lines",
         (By::Address, 1) => "address",
         (By::Address, _) => "addresses",
+        (By::File, 1) => "file",
+        (By::File, _) => "files",
     }
 }
 
@@ -73,13 +75,14 @@ fn columns(by: By) -> Table {
         By::Function => {
             table.number("inclusive").number("share").number("calls").number("instr.").optional(0)
         }
-        By::Line => table.number("instr.").number("cycles/instr.").optional(0),
+        By::Line | By::File => table.number("instr.").number("cycles/instr.").optional(0),
         By::Address => table.number("count").number("cycles/instr.").optional(0),
     };
     let table = table.text("causes").optional(1);
     match by {
         By::Function => table.text("function"),
         By::Line => table.text("line"),
+        By::File => table.text("file"),
         By::Address => table.text("address, function, line"),
     }
 }
@@ -134,7 +137,7 @@ impl View<'_> {
                 cells.extend(called.unwrap_or_default().map(Cell::from));
                 cells.push(self.marks.count(row.instructions).into());
             }
-            By::Line | By::Address => {
+            By::Line | By::Address | By::File => {
                 cells.push(self.marks.count(row.instructions).into());
                 cells.push(self.per_instruction(busy, row.instructions));
             }
@@ -175,7 +178,7 @@ impl View<'_> {
                 cells.extend(["", "", ""].map(Cell::from));
                 cells.push(self.marks.count(sum.instructions).into());
             }
-            By::Line | By::Address => {
+            By::Line | By::Address | By::File => {
                 cells.push(self.marks.count(sum.instructions).into());
                 cells.push(self.per_instruction(busy, sum.instructions));
             }
@@ -223,7 +226,7 @@ impl View<'_> {
 }
 
 /// `0x08000123 main, main.c:12`.
-fn address_name(profile: &Profile, address: u32, name: &str) -> String {
+pub(super) fn address_name(profile: &Profile, address: u32, name: &str) -> String {
     let found = profile.addresses.binary_search_by_key(&address, |s| s.address);
     let Ok(at) = found else { return name.to_owned() };
     let sample = &profile.addresses[at];

@@ -171,6 +171,7 @@ fn ended(reason: &EndReason, core: &str) -> String {
         EndReason::SleepsForever => "asleep, and nothing is left that could wake it".to_owned(),
         EndReason::Unmodelled => "an unmodelled register was accessed (strict)".to_owned(),
         EndReason::Interrupted => "stopped by the user".to_owned(),
+        EndReason::EndOfRecording => "the recording ends here".to_owned(),
         EndReason::OtherChip { chip } => format!("chip {chip} came to its end"),
     }
 }

@@ -10,7 +10,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::unmodelled::Poll;
 use strobe_symbols::{Firmware, Machine};
 
-use super::names::Names;
+use crate::names::Names;
 
 /// With fewer registers of devices that are not there, it may be chance that another board has some.
 const LEAST_REGISTERS: usize = 3;

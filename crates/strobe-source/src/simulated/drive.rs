@@ -101,11 +101,11 @@ impl Run {
             (resolve(&settings.from)?, resolve(&settings.to)?, resolve(&settings.until)?);
         let (pins, arrivals) = marks(firmware, board, &mut bus, &settings.marks)?;
         let functions: Vec<(u32, u32)> =
-            super::names::outermost(firmware).map(|f| (f.start, f.end() as u32)).collect();
+            crate::names::outermost(firmware).map(|f| (f.start, f.end() as u32)).collect();
         let mut counts = Counts::new(&bus);
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
-        tree.know_helpers(super::names::switch_helpers(firmware));
+        tree.know_helpers(crate::names::switch_helpers(firmware));
         tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
             let only = settings.only.as_deref();
             let whose = wanted.worst.then(|| whose(firmware, &bus, only));

@@ -6,7 +6,7 @@ use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::overflow::{Floor, Overflow};
 use strobe_symbols::{Firmware, Machine};
 
-use super::names::{Names, outermost_at};
+use crate::names::{Names, outermost_at};
 
 /// What linker scripts call the end of all variables.
 const DATA_ENDS: [&str; 9] = [

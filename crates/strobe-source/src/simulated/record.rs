@@ -18,9 +18,9 @@ use strobe_symbols::Firmware;
 
 use super::Error;
 use super::drive::Run;
-use super::names::{Names, outermost};
 use super::scheduling;
 use super::settings::Settings;
+use crate::names::{Names, outermost};
 
 pub(super) fn make(
     firmware: &Firmware,
@@ -98,6 +98,7 @@ pub(super) fn make(
         warnings,
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
+        traced: None,
     })
 }
 

@@ -13,8 +13,8 @@ use strobe_symbols::Firmware;
 
 use super::Error;
 use super::drive::Run;
-use super::names::outermost_at;
 use super::record::moment;
+use crate::names::outermost_at;
 
 pub(super) fn make(
     firmware: &Firmware,

@@ -7,7 +7,7 @@ use strobe_sim::observe::counts::AddressCount;
 use strobe_symbols::Firmware;
 
 /// Functions that do not lie inside another one, sorted and disjoint: what a call tree can tell apart.
-pub(super) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Function> {
+pub(crate) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Function> {
     let mut end = 0u64;
     firmware.functions().iter().filter(move |f| {
         let outside = u64::from(f.start) >= end && f.size > 0;
@@ -22,12 +22,12 @@ pub(super) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_sym
 const SWITCH_HELPERS: [&str; 2] = ["__tablejump2__", "__tablejump__"];
 
 /// Where the compiler's switch helpers begin that are jumped to.
-pub(super) fn switch_helpers(firmware: &Firmware) -> Vec<u32> {
+pub(crate) fn switch_helpers(firmware: &Firmware) -> Vec<u32> {
     SWITCH_HELPERS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address)).collect()
 }
 
 /// Tables under construction.
-pub(super) struct Names<'a> {
+pub(crate) struct Names<'a> {
     firmware: &'a Firmware,
     functions: HashMap<(String, Option<String>), u32>,
     files: HashMap<String, u32>,
@@ -35,7 +35,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(firmware: &'a Firmware) -> Self {
+    pub(crate) fn new(firmware: &'a Firmware) -> Self {
         Names {
             firmware,
             functions: HashMap::new(),
@@ -44,7 +44,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    pub(super) fn firmware(&self) -> &'a Firmware {
+    pub(crate) fn firmware(&self) -> &'a Firmware {
         self.firmware
     }
 
@@ -72,7 +72,7 @@ impl<'a> Names<'a> {
     }
 
     /// The physical function at an address.
-    pub(super) fn function_at(&mut self, address: u32) -> Option<u32> {
+    pub(crate) fn function_at(&mut self, address: u32) -> Option<u32> {
         let function = outermost_at(self.firmware, address)?;
         let file = self.firmware.frames(function.start);
         let file = file.outermost().and_then(|f| f.file).map(str::to_owned);
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
     }
 
     /// Names every address that ran.
-    pub(super) fn add_samples(&mut self, counts: &[(u32, AddressCount)]) {
+    pub(crate) fn add_samples(&mut self, counts: &[(u32, AddressCount)]) {
         let firmware = self.firmware;
         let addresses: Vec<u32> = counts.iter().map(|(a, _)| *a).collect();
         let batch = firmware.frames_batch(&addresses);
@@ -110,7 +110,7 @@ impl<'a> Names<'a> {
     }
 
     /// `name at file:line`, innermost inlined frame first, for a fault report.
-    pub(super) fn describe(&self, address: u32) -> Vec<String> {
+    pub(crate) fn describe(&self, address: u32) -> Vec<String> {
         let found = self.firmware.frames(address);
         if found.frames.is_empty() {
             return vec![format!("{address:#010x} (no symbol)")];
@@ -129,7 +129,7 @@ impl<'a> Names<'a> {
     }
 }
 
-pub(super) fn outermost_at(firmware: &Firmware, address: u32) -> Option<&strobe_symbols::Function> {
+pub(crate) fn outermost_at(firmware: &Firmware, address: u32) -> Option<&strobe_symbols::Function> {
     let functions = firmware.functions();
     let inner = firmware.function(firmware.function_at(address)?);
     // Nested entry points belong to the function around them, as in the call tree.

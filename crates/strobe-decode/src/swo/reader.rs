@@ -1,0 +1,232 @@
+//! The whole way from a trace pin's bytes to events: frames, if there are any, packets, times.
+
+use std::collections::BTreeMap;
+
+use super::itm;
+use super::packet::Raw;
+use super::timeline::{self, Events, Timeline};
+use super::tpiu;
+
+/// What the bytes of a trace pin are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Packets of ITM and DWT, one after the other.
+    Bare,
+    /// Frames of the TPIU's formatter.
+    Frames {
+        /// Packets are those of this stream.
+        stream: u8,
+        /// The first frame begins behind so many bytes; `None` if only a synchronisation tells.
+        skip: Option<u8>,
+    },
+}
+
+/// What is known of a stream's framing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Hint {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// There are no frames.
+    Bare,
+    /// There are frames, and packets are those of this stream if it is known.
+    Frames(Option<u8>),
+}
+
+/// Streams that a formatter can tell apart.
+const STREAMS: usize = 128;
+
+/// Reads a trace pin.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    frames: Option<tpiu::Decoder>,
+    stream: u8,
+    /// Bytes by stream.
+    streams: Box<[u64; STREAMS]>,
+    packets: itm::Decoder,
+    timeline: Timeline,
+}
+
+impl Reader {
+    /// A reader at the beginning of a recording.
+    pub fn new(framing: Framing) -> Self {
+        let (frames, stream) = match framing {
+            Framing::Bare => (None, 0),
+            Framing::Frames { stream, skip } => (Some(deframer(skip)), stream),
+        };
+        Reader {
+            frames,
+            stream,
+            streams: Box::new([0; STREAMS]),
+            packets: itm::Decoder::new(),
+            timeline: Timeline::new(),
+        }
+    }
+
+    /// Reads the next bytes.
+    pub fn push<E: Events>(&mut self, bytes: &[u8], events: &mut E) {
+        let Reader { frames, stream, streams, packets, timeline } = self;
+        match frames {
+            None => packets.push(bytes, &mut timeline.sink(events)),
+            Some(frames) => {
+                let mut unpack = Unpack { stream: *stream, streams, packets, timeline, events };
+                frames.push(bytes, &mut unpack);
+            }
+        }
+    }
+
+    /// Bytes are missing here.
+    pub fn gap<E: Events>(&mut self, events: &mut E) {
+        let Reader { frames, stream, streams, packets, timeline } = self;
+        if let Some(frames) = frames {
+            frames.gap(&mut Unpack { stream: *stream, streams, packets, timeline, events });
+        }
+        self.packets.gap(&mut self.timeline.sink(events));
+        self.timeline.gap(self.packets.stats().bytes, events);
+    }
+
+    /// The recording is over.
+    pub fn finish<E: Events>(&mut self, events: &mut E) {
+        let Reader { frames, stream, streams, packets, timeline } = self;
+        if let Some(frames) = frames {
+            frames.finish(&mut Unpack { stream: *stream, streams, packets, timeline, events });
+        }
+        self.packets.finish(&mut self.timeline.sink(events));
+        self.timeline.finish(events);
+    }
+
+    /// What the frames were, if there are any.
+    pub fn frames(&self) -> Option<tpiu::Stats> {
+        self.frames.as_ref().map(tpiu::Decoder::stats)
+    }
+
+    /// Bytes of each stream that had any, by its number.
+    pub fn streams(&self) -> Vec<(u8, u64)> {
+        let all = (0u8..).zip(self.streams.iter().copied());
+        all.filter(|(_, bytes)| *bytes > 0).collect()
+    }
+
+    /// The stream whose packets are read.
+    pub fn stream(&self) -> Option<u8> {
+        self.frames.as_ref().map(|_| self.stream)
+    }
+
+    /// What the packets were.
+    pub fn packets(&self) -> itm::Stats {
+        self.packets.stats()
+    }
+
+    /// How well they could be timed.
+    pub fn times(&self) -> timeline::Stats {
+        self.timeline.stats()
+    }
+
+    /// Ticks of the local timestamp since the beginning.
+    pub fn ticks(&self) -> u64 {
+        self.timeline.now()
+    }
+}
+
+/// Where the bytes of frames go.
+struct Unpack<'a, E> {
+    stream: u8,
+    streams: &'a mut [u64; STREAMS],
+    packets: &'a mut itm::Decoder,
+    timeline: &'a mut Timeline,
+    events: &'a mut E,
+}
+
+impl<E: Events> tpiu::Sink for Unpack<'_, E> {
+    fn bytes(&mut self, stream: u8, _: u64, bytes: &[u8]) {
+        self.streams[usize::from(stream) % STREAMS] += bytes.len() as u64;
+        if self.stream == stream {
+            self.packets.push(bytes, &mut self.timeline.sink(self.events));
+        }
+    }
+
+    /// The decoder counts them.
+    fn undecodable(&mut self, _: u64, _: u64) {}
+}
+
+/// Bytes of a frame.
+const FRAME: u8 = 16;
+/// The stream that ITM and DWT mostly have, where nothing can be told yet.
+const USUAL: u8 = 1;
+
+fn deframer(skip: Option<u8>) -> tpiu::Decoder {
+    skip.map_or_else(tpiu::Decoder::new, tpiu::Decoder::aligned)
+}
+
+/// How bytes from the beginning of a recording make most sense. All ways are tried: frames read as bare packets, packets as frames, and frames
+/// from the wrong byte on, are mostly nonsense.
+pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
+    let mut best = match hint {
+        Hint::Bare => return Framing::Bare,
+        Hint::Unknown => (sense(beginning), Framing::Bare),
+        Hint::Frames(stream) => {
+            (i64::MIN, Framing::Frames { stream: stream.unwrap_or(USUAL), skip: None })
+        }
+    };
+    let wanted = if let Hint::Frames(stream) = hint { stream } else { None };
+    // Frames that a synchronisation marks come first: those that are only found must make more sense.
+    for skip in std::iter::once(None).chain((0..FRAME).map(Some)) {
+        let mut streams = Streams::default();
+        let mut frames = deframer(skip);
+        frames.push(beginning, &mut streams);
+        if frames.stats().frames == 0 {
+            continue;
+        }
+        let Some((sense, stream)) = streams.best(wanted) else { continue };
+        let bad = frames.stats().undecodable_bytes + 16 * frames.stats().reserved_streams;
+        let sense = sense - bad as i64;
+        if sense > best.0 {
+            best = (sense, Framing::Frames { stream, skip });
+        }
+    }
+    best.1
+}
+
+/// How much sense packets make: their bytes less those of none.
+fn sense(bytes: &[u8]) -> i64 {
+    let mut packets = itm::Decoder::new();
+    packets.push(bytes, &mut Ignored);
+    let stats = packets.stats();
+    let good = stats.packet_bytes + stats.padding_bytes - in_doubt(&stats) / 2;
+    good as i64 - stats.undecodable_bytes as i64
+}
+
+/// About how many bytes packets in doubt have.
+fn in_doubt(stats: &itm::Stats) -> u64 {
+    let (bytes, packets) = (u128::from(stats.packet_bytes), u128::from(stats.packets.max(1)));
+    (bytes * u128::from(stats.packets_in_doubt) / packets) as u64
+}
+
+/// Nobody looks at these packets.
+struct Ignored;
+
+impl itm::Sink for Ignored {
+    fn packet(&mut self, _: Raw) {}
+    fn undecodable(&mut self, _: u64, _: u64) {}
+}
+
+/// The bytes of each stream.
+#[derive(Default)]
+struct Streams(BTreeMap<u8, Vec<u8>>);
+
+impl tpiu::Sink for Streams {
+    fn bytes(&mut self, stream: u8, _: u64, bytes: &[u8]) {
+        self.0.entry(stream).or_default().extend_from_slice(bytes);
+    }
+
+    fn undecodable(&mut self, _: u64, _: u64) {}
+}
+
+impl Streams {
+    /// The stream whose bytes make most sense as packets, and how much. Stream 0 is padding, those from 0x70 on are reserved.
+    fn best(&self, wanted: Option<u8>) -> Option<(i64, u8)> {
+        let may_be = |stream: u8| wanted.map_or((1..0x70).contains(&stream), |w| w == stream);
+        let candidates = self.0.iter().filter(|(stream, _)| may_be(**stream));
+        let best = candidates.map(|(stream, bytes)| (sense(bytes), *stream));
+        best.max_by_key(|(sense, stream)| (*sense, std::cmp::Reverse(*stream)))
+    }
+}

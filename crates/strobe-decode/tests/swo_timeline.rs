@@ -1,0 +1,166 @@
+//! Times of events, from streams that an independent encoder wrote.
+
+use proptest::prelude::*;
+use strobe_decode::swo::packet::{Packet, Relation};
+use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
+use strobe_decode::swo::timeline::{Event, Time, What};
+use strobe_synth::Rng;
+use strobe_synth::swo::{Stream, frames, mixed};
+
+fn read(bytes: &[u8], framing: Framing) -> (Vec<Event>, Reader) {
+    read_pieces([bytes], framing)
+}
+
+fn read_pieces<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    framing: Framing,
+) -> (Vec<Event>, Reader) {
+    let (mut reader, mut all) = (Reader::new(framing), Vec::new());
+    let mut keep = |event| all.push(event);
+    pieces.into_iter().for_each(|piece| reader.push(piece, &mut keep));
+    reader.finish(&mut keep);
+    let times = reader.times();
+    let timed = times.exact + times.between + times.unsure + times.untimed + times.local;
+    assert_eq!(timed, all.len() as u64, "{times:?}");
+    (all, reader)
+}
+
+/// Times of the PC samples, whose addresses tell them apart.
+fn samples(stream: &Stream) -> Vec<(u32, Time)> {
+    let (events, _) = read(&stream.bytes, Framing::Bare);
+    let sample = |event: &Event| match event.what {
+        What::Packet(Packet::PcSample(pc)) => Some((pc, event.time)),
+        _ => None,
+    };
+    events.iter().filter_map(sample).collect()
+}
+
+#[test]
+fn the_last_packet_has_the_timestamp_and_those_before_it_a_span() {
+    let mut stream = Stream::new();
+    stream.pc_sample(1).local_timestamp(100, 0);
+    stream.pc_sample(2).pc_sample(3).local_timestamp(5, 0);
+    stream.pc_sample(4).local_timestamp(50, 1).pc_sample(5).local_timestamp(50, 2);
+    stream.pc_sample(6);
+    let time = |earliest, latest: u64, relation| Time {
+        earliest,
+        latest: (latest > 0).then_some(latest),
+        relation,
+        sure: true,
+    };
+    assert_eq!(
+        samples(&stream),
+        [
+            (1, time(100, 100, Some(Relation::Synchronous))),
+            (2, time(100, 105, None)),
+            (3, time(105, 105, Some(Relation::Synchronous))),
+            (4, time(105, 155, Some(Relation::TimestampDelayed))),
+            (5, time(155, 205, Some(Relation::EventDelayed))),
+            (6, time(205, 0, None)),
+        ]
+    );
+}
+
+#[test]
+fn behind_a_loss_times_are_not_sure() {
+    let mut stream = Stream::new();
+    stream.pc_sample(1).local_timestamp(10, 0).overflow();
+    stream.pc_sample(2).local_timestamp(10, 0);
+    let sure: Vec<bool> = samples(&stream).iter().map(|(_, time)| time.sure).collect();
+    assert_eq!(sure, [true, false]);
+}
+
+#[test]
+fn a_global_timestamp_tells_what_a_loss_cost() {
+    // The global clock runs at four times the local one's rate.
+    let mut stream = Stream::new();
+    let mut global = 1000u64;
+    stream.global_timestamp1(global as u32, false, false).local_timestamp(1, 0);
+    for pc in 0..100 {
+        stream.pc_sample(pc).local_timestamp(1000, 0);
+        global += 4000;
+        stream.global_timestamp1(global as u32 & 0x3ff_ffff, false, false).local_timestamp(1, 0);
+        global += 4;
+    }
+    // Five thousand ticks go missing.
+    stream.overflow().pc_sample(500).local_timestamp(1000, 0);
+    global += 4 * 6000;
+    stream.global_timestamp1(global as u32 & 0x3ff_ffff, false, false).local_timestamp(1, 0);
+    stream.pc_sample(501).local_timestamp(1000, 0);
+    let all = samples(&stream);
+    let last = all.last().expect("a sample").1;
+    let truth = 100 * 1001 + 1 + 6000 + 1000;
+    assert!(last.sure, "{last:?}");
+    assert!(last.likely().abs_diff(truth) <= 2, "{last:?} {truth}");
+    assert!(!all[100].1.sure);
+    let (_, reader) = read(&stream.bytes, Framing::Bare);
+    assert_eq!(reader.times().bridged, 1);
+}
+
+#[test]
+fn a_changed_clock_bridges_nothing() {
+    let mut stream = Stream::new();
+    for n in 0..2000u32 {
+        stream.pc_sample(n).global_timestamp1(4000 * n, false, false).local_timestamp(1000, 0);
+    }
+    stream.global_timestamp1(1, false, true).local_timestamp(1, 0).overflow();
+    stream.global_timestamp1(9000, false, false).pc_sample(1).local_timestamp(1, 0);
+    let (_, reader) = read(&stream.bytes, Framing::Bare);
+    assert_eq!(reader.times().bridged, 0);
+}
+
+#[test]
+fn without_timestamps_nothing_is_held_for_long() {
+    let mut stream = Stream::new();
+    (0..10_000).for_each(|pc| {
+        stream.pc_sample(pc);
+    });
+    let (mut reader, mut seen) = (Reader::new(Framing::Bare), 0);
+    reader.push(&stream.bytes, &mut |_| seen += 1);
+    assert!(seen > 9_900, "{seen}");
+}
+
+#[test]
+fn frames_are_told_from_packets() {
+    let stream = mixed(20_000, 7).bytes;
+    assert_eq!(framing(&stream, Hint::Unknown), Framing::Bare);
+    let framed = frames(&[(1, stream.clone())], 64);
+    let marked = Framing::Frames { stream: 1, skip: None };
+    assert_eq!(framing(&framed, Hint::Unknown), marked);
+    // Cut off the first synchronisation, and all others are too far away.
+    let parts = stream.chunks(61).flat_map(|part| [(1, part.to_vec()), (2, vec![7])]);
+    let unmarked = frames(&parts.collect::<Vec<_>>(), usize::MAX);
+    for cut in [4, 5, 19] {
+        let skip = Some((20 - cut as u8) % 16);
+        let found = framing(&unmarked[cut..], Hint::Unknown);
+        assert_eq!(found, Framing::Frames { stream: 1, skip });
+    }
+    let hint = Hint::Frames(Some(1));
+    assert_eq!(framing(&framed, hint), marked);
+    let (bare, _) = read(&stream, Framing::Bare);
+    let (unpacked, reader) = read(&framed, marked);
+    assert_eq!(reader.stream(), Some(1));
+    let what = |events: &[Event]| events.iter().map(|event| event.what).collect::<Vec<_>>();
+    assert_eq!(what(&bare), what(&unpacked));
+}
+
+proptest! {
+    /// The same events however the bytes are cut, and times that never run backwards.
+    #[test]
+    fn chunks_do_not_matter(seed: u64, cut in 1usize..40, noise in 0usize..30) {
+        let mut rng = Rng::new(seed);
+        let mut bytes = mixed(2_000, seed).bytes;
+        for _ in 0..noise {
+            let at = rng.below(bytes.len() as u32) as usize;
+            bytes[at] ^= 1 << rng.below(8);
+        }
+        let (whole, _) = read(&bytes, Framing::Bare);
+        let (cut, _) = read_pieces(bytes.chunks(cut), Framing::Bare);
+        prop_assert_eq!(&whole, &cut);
+        prop_assert!(whole.is_sorted_by_key(|event| event.at));
+        prop_assert!(whole.is_sorted_by_key(|event| event.time.likely()));
+        for Event { time, .. } in whole {
+            prop_assert!(time.latest.is_none_or(|latest| latest >= time.earliest));
+        }
+    }
+}

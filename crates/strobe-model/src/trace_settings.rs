@@ -1,0 +1,610 @@
+//! How the trace hardware of a Cortex-M core is set up: what it sends, and how fast the pin is.
+//!
+//! Plain values, after the Architecture Reference Manuals of ARMv7-M (DDI 0403, chapter C1) and ARMv8-M (DDI 0553). What the hardware
+//! cannot do cannot be built, and cannot be read from JSON either. They know no register address, no probe and no target.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+/// A value that the hardware has no setting for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported(String);
+
+impl Unsupported {
+    fn new(text: impl Into<String>) -> Self {
+        Unsupported(text.into())
+    }
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// Defines an enumeration of numbers that the hardware offers; in JSON it is the number.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident, $what:literal: $($(#[$each:meta])* $variant:ident = $value:literal),+) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "u32"))]
+        #[serde(try_from = "u32", into = "u32")]
+        pub enum $name {
+            $($(#[$each])* $variant),+
+        }
+
+        impl $name {
+            /// All of them, the smallest first.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// The number.
+            pub const fn value(self) -> u32 {
+                match self {
+                    $($name::$variant => $value),+
+                }
+            }
+        }
+
+        impl From<$name> for u32 {
+            fn from(choice: $name) -> u32 {
+                choice.value()
+            }
+        }
+
+        impl TryFrom<u32> for $name {
+            type Error = Unsupported;
+
+            fn try_from(value: u32) -> Result<Self, Unsupported> {
+                let found = Self::ALL.iter().find(|choice| choice.value() == value);
+                let all: Vec<String> = Self::ALL.iter().map(|c| c.value().to_string()).collect();
+                let text = || format!("{} {value}: the hardware has {}", $what, all.join(", "));
+                found.copied().ok_or_else(|| Unsupported::new(text()))
+            }
+        }
+    };
+}
+
+/// How bits look on the pin (TPIU_SPPR).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    /// As a UART: one start bit, eight data bits, one stop bit.
+    #[default]
+    Nrz,
+    /// Manchester: a start bit, one to eight bytes of bits, and a rest.
+    Manchester,
+}
+
+impl Encoding {
+    fn ticks_per_bit(self) -> u64 {
+        match self {
+            Encoding::Nrz => 1,
+            Encoding::Manchester => 2,
+        }
+    }
+}
+
+/// The pin's clock and how its bits look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "RawLine", into = "RawLine")]
+pub struct Line {
+    trace_hz: NonZeroU32,
+    baud: NonZeroU32,
+    encoding: Encoding,
+}
+
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct RawLine {
+    trace_hz: u32,
+    baud: u32,
+    #[serde(default)]
+    encoding: Encoding,
+}
+
+/// The divider's register has no more than sixteen bits (TPIU_ACPR.SWOSCALER); on Cortex-M3 and M4 it has thirteen.
+const MAX_DIVIDER: u32 = 1 << 16;
+
+impl Line {
+    /// For TRACECLKIN of `trace_hz` and a wanted bit rate, which must be one that a whole divider comes near to.
+    pub fn new(trace_hz: u32, baud: u32, encoding: Encoding) -> Result<Line, Unsupported> {
+        let positive = |hz, what| {
+            NonZeroU32::new(hz).ok_or_else(|| Unsupported::new(format!("a {what} of 0")))
+        };
+        let line = Line {
+            trace_hz: positive(trace_hz, "trace clock")?,
+            baud: positive(baud, "bit rate")?,
+            encoding,
+        };
+        let divider = (f64::from(trace_hz) / line.ticks_per_second() as f64).round();
+        if divider < 1.0 {
+            let text = format!("{baud} baud from a trace clock of {trace_hz} Hz, which is slower");
+            return Err(Unsupported::new(text));
+        }
+        if divider > f64::from(MAX_DIVIDER) {
+            let text = format!("{baud} baud from {trace_hz} Hz: the divider ends at {MAX_DIVIDER}");
+            return Err(Unsupported::new(text));
+        }
+        Ok(line)
+    }
+
+    /// TRACECLKIN, in hertz.
+    pub fn trace_hz(&self) -> u32 {
+        self.trace_hz.get()
+    }
+
+    /// The bit rate that was asked for; the other end is set to this.
+    pub fn baud(&self) -> u32 {
+        self.baud.get()
+    }
+
+    /// How bits look.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// What TRACECLKIN is divided by: the whole number that comes nearest to the bit rate.
+    pub fn divider(&self) -> u32 {
+        let (trace, ticks) = (u64::from(self.trace_hz()), self.ticks_per_second());
+        ((trace + ticks / 2) / ticks).max(1) as u32
+    }
+
+    /// Ticks of the divided clock: Manchester's bits have two.
+    fn ticks_per_second(&self) -> u64 {
+        u64::from(self.baud()) * self.encoding.ticks_per_bit()
+    }
+
+    /// The bit rate that the pin has, in bits per second.
+    pub fn actual_baud(&self) -> f64 {
+        let ticks = f64::from(self.trace_hz()) / f64::from(self.divider());
+        ticks / self.encoding.ticks_per_bit() as f64
+    }
+
+    /// How far that is from what was asked for, as a part of one.
+    pub fn baud_error(&self) -> f64 {
+        self.actual_baud() / f64::from(self.baud()) - 1.0
+    }
+}
+
+impl TryFrom<RawLine> for Line {
+    type Error = Unsupported;
+
+    fn try_from(raw: RawLine) -> Result<Self, Unsupported> {
+        Line::new(raw.trace_hz, raw.baud, raw.encoding)
+    }
+}
+
+impl From<Line> for RawLine {
+    fn from(line: Line) -> RawLine {
+        RawLine { trace_hz: line.trace_hz(), baud: line.baud(), encoding: line.encoding }
+    }
+}
+
+choice! {
+    /// Which bit of the cycle counter drives the sampler's prescaler (DWT_CTRL.CYCTAP): it toggles it every so many cycles.
+    CycleTap, "a tap of the cycle counter at":
+    /// Bit 6.
+    By64 = 64,
+    /// Bit 10.
+    By1024 = 1024
+}
+
+/// How often the program counter is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "RawSampling", into = "RawSampling")]
+pub struct PcSampling {
+    tap: CycleTap,
+    count: u8,
+}
+
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct RawSampling {
+    tap: CycleTap,
+    count: u8,
+}
+
+impl PcSampling {
+    /// One sample for `count` taps, 1 to 16 (DWT_CTRL.POSTPRESET holds one less).
+    pub fn new(tap: CycleTap, count: u8) -> Result<Self, Unsupported> {
+        if !(1..=16).contains(&count) {
+            return Err(Unsupported::new(format!("a sample every {count} taps: 1 to 16 can be")));
+        }
+        Ok(PcSampling { tap, count })
+    }
+
+    /// Every setting there is, the shortest period first; of two with the same period the one of the finer tap.
+    pub fn all() -> impl Iterator<Item = PcSampling> {
+        let of = |tap| (1..=16).map(move |count| PcSampling { tap, count });
+        // 64 * 16 = 1024 * 1.
+        of(CycleTap::By64).chain(of(CycleTap::By1024).skip(1))
+    }
+
+    /// The setting whose period is nearest to so many cycles.
+    pub fn nearest(cycles: u32) -> PcSampling {
+        let shortest = PcSampling { tap: CycleTap::By64, count: 1 };
+        PcSampling::all().min_by_key(|s| s.period_cycles().abs_diff(cycles)).unwrap_or(shortest)
+    }
+
+    /// The tap.
+    pub fn tap(&self) -> CycleTap {
+        self.tap
+    }
+
+    /// Taps between samples, 1 to 16.
+    pub fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Core cycles between samples.
+    pub fn period_cycles(&self) -> u32 {
+        self.tap.value() * u32::from(self.count)
+    }
+}
+
+impl TryFrom<RawSampling> for PcSampling {
+    type Error = Unsupported;
+
+    fn try_from(raw: RawSampling) -> Result<Self, Unsupported> {
+        PcSampling::new(raw.tap, raw.count)
+    }
+}
+
+impl From<PcSampling> for RawSampling {
+    fn from(sampling: PcSampling) -> RawSampling {
+        RawSampling { tap: sampling.tap, count: sampling.count }
+    }
+}
+
+/// Which event counters tell of every 256 events (DWT_CTRL.*EVTENA).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct EventCounters {
+    /// Additional cycles of instructions that take several, and instruction fetch stalls.
+    pub cpi: bool,
+    /// Cycles of exception overhead.
+    pub exc: bool,
+    /// Cycles asleep.
+    pub sleep: bool,
+    /// Additional cycles of loads and stores.
+    pub lsu: bool,
+    /// Instructions that took no cycle.
+    pub fold: bool,
+}
+
+impl EventCounters {
+    /// Whether any is on.
+    pub fn any(&self) -> bool {
+        *self != EventCounters::default()
+    }
+}
+
+choice! {
+    /// What the local timestamp counter's clock is divided by (ITM_TCR.TSPrescale).
+    TimestampPrescaler, "a timestamp prescaler of":
+    /// It counts cycles.
+    By1 = 1,
+    /// Every fourth.
+    By4 = 4,
+    /// Every sixteenth.
+    By16 = 16,
+    /// Every 64th.
+    By64 = 64
+}
+
+/// When global timestamps are sent (ITM_TCR.GTSFREQ).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GlobalTimestamps {
+    /// About every 128 cycles.
+    Every128Cycles,
+    /// About every 8192 cycles.
+    Every8192Cycles,
+    /// After each packet, where the FIFO is empty.
+    EveryPacket,
+}
+
+choice! {
+    /// Core cycles between synchronisation packets (DWT_CTRL.SYNCTAP).
+    SyncPeriod, "synchronisation every":
+    /// 2^24: 10 times a second at 168 MHz.
+    Pow24 = 0x0100_0000,
+    /// 2^26.
+    Pow26 = 0x0400_0000,
+    /// 2^28: every 1.6 seconds at 168 MHz.
+    Pow28 = 0x1000_0000
+}
+
+/// What a watch tells when its address is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum WatchWhat {
+    /// What was read or written.
+    #[serde(rename = "value")]
+    Value,
+    /// The instruction's address; of reads and writes alike.
+    #[serde(rename = "pc")]
+    Pc,
+    /// Both.
+    #[serde(rename = "pc+value")]
+    PcAndValue,
+    /// The low half of the data's address, and what was read or written.
+    #[serde(rename = "address+value")]
+    AddressAndValue,
+}
+
+/// Which accesses a watch tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum WatchAccess {
+    /// Reads.
+    #[serde(rename = "r")]
+    Read,
+    /// Writes.
+    #[serde(rename = "w")]
+    Write,
+    /// Both.
+    #[serde(rename = "rw")]
+    ReadWrite,
+}
+
+/// A watched piece of memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "RawWatch", into = "RawWatch")]
+pub struct Watch {
+    name: String,
+    comparator: u8,
+    address: u32,
+    bytes: u32,
+    what: WatchWhat,
+    access: WatchAccess,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct RawWatch {
+    name: String,
+    comparator: u8,
+    #[serde(with = "crate::form::address")]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
+    address: u32,
+    bytes: u32,
+    what: WatchWhat,
+    access: WatchAccess,
+}
+
+/// The largest range that a comparator covers: DWT_MASK has up to fifteen bits that it leaves out.
+const MAX_WATCH_BYTES: u32 = 1 << 15;
+/// Comparators that a packet can name.
+const COMPARATORS: u8 = 4;
+
+impl Watch {
+    /// Watches `bytes` bytes, a power of two, at an address that is a multiple of it.
+    pub fn new(
+        name: impl Into<String>,
+        comparator: u8,
+        (address, bytes): (u32, u32),
+        what: WatchWhat,
+        access: WatchAccess,
+    ) -> Result<Watch, Unsupported> {
+        let name = name.into();
+        let no = |why: String| Err(Unsupported::new(format!("watching {name}: {why}")));
+        if comparator >= COMPARATORS {
+            return no(format!("comparator {comparator}; they are 0 to {}", COMPARATORS - 1));
+        }
+        if !bytes.is_power_of_two() || bytes > MAX_WATCH_BYTES {
+            let most = MAX_WATCH_BYTES;
+            return no(format!("{bytes} bytes; a power of two up to {most} can be watched"));
+        }
+        if !address.is_multiple_of(bytes) {
+            return no(format!("{bytes} bytes at {address:#010x}, which is no multiple of them"));
+        }
+        if what == WatchWhat::Pc && access != WatchAccess::ReadWrite {
+            return no("the instruction alone is told of reads and writes alike".to_owned());
+        }
+        Ok(Watch { name, comparator, address, bytes, what, access })
+    }
+
+    /// What it is called, usually a variable's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which comparator does it, 0 to 3.
+    pub fn comparator(&self) -> u8 {
+        self.comparator
+    }
+
+    /// Where it begins.
+    pub fn address(&self) -> u32 {
+        self.address
+    }
+
+    /// How many bytes it has, a power of two.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// What is told.
+    pub fn what(&self) -> WatchWhat {
+        self.what
+    }
+
+    /// Of which accesses.
+    pub fn access(&self) -> WatchAccess {
+        self.access
+    }
+}
+
+impl TryFrom<RawWatch> for Watch {
+    type Error = Unsupported;
+
+    fn try_from(raw: RawWatch) -> Result<Self, Unsupported> {
+        Watch::new(raw.name, raw.comparator, (raw.address, raw.bytes), raw.what, raw.access)
+    }
+}
+
+impl From<Watch> for RawWatch {
+    fn from(watch: Watch) -> RawWatch {
+        let Watch { name, comparator, address, bytes, what, access } = watch;
+        RawWatch { name, comparator, address, bytes, what, access }
+    }
+}
+
+/// Watches, each with a comparator of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "Vec<Watch>", into = "Vec<Watch>")]
+pub struct Watches(Vec<Watch>);
+
+impl Watches {
+    /// The watches, which may not share comparators.
+    pub fn new(watches: Vec<Watch>) -> Result<Self, Unsupported> {
+        let mut taken = [false; COMPARATORS as usize];
+        for watch in &watches {
+            let taken = &mut taken[usize::from(watch.comparator)];
+            if std::mem::replace(taken, true) {
+                let (name, which) = (&watch.name, watch.comparator);
+                return Err(Unsupported::new(format!(
+                    "watching {name}: comparator {which} is taken; there are {COMPARATORS}"
+                )));
+            }
+        }
+        Ok(Watches(watches))
+    }
+}
+
+impl std::ops::Deref for Watches {
+    type Target = [Watch];
+
+    fn deref(&self) -> &[Watch] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<Watch>> for Watches {
+    type Error = Unsupported;
+
+    fn try_from(watches: Vec<Watch>) -> Result<Self, Unsupported> {
+        Watches::new(watches)
+    }
+}
+
+impl From<Watches> for Vec<Watch> {
+    fn from(watches: Watches) -> Vec<Watch> {
+        watches.0
+    }
+}
+
+/// The number of ITM's and DWT's stream among those of a formatter (ITM_TCR.TraceBusID): 1 to 0x6f.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "u8", into = "u8")]
+pub struct BusId(u8);
+
+impl BusId {
+    /// The stream of that number.
+    pub fn new(id: u8) -> Result<Self, Unsupported> {
+        let text = || format!("trace stream {id:#x}: 1 to 0x6f can be");
+        (1..=0x6f).contains(&id).then_some(BusId(id)).ok_or_else(|| Unsupported::new(text()))
+    }
+
+    /// The number.
+    pub fn value(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for BusId {
+    fn default() -> Self {
+        BusId(1)
+    }
+}
+
+impl TryFrom<u8> for BusId {
+    type Error = Unsupported;
+
+    fn try_from(id: u8) -> Result<Self, Unsupported> {
+        BusId::new(id)
+    }
+}
+
+impl From<BusId> for u8 {
+    fn from(id: BusId) -> u8 {
+        id.0
+    }
+}
+
+/// How the trace hardware is set up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TraceSettings {
+    /// The core's clock, in hertz: cycles become times by it.
+    pub core_hz: NonZeroU32,
+    /// The pin.
+    pub line: Line,
+    /// Frames of sixteen bytes stand around the packets (TPIU_FFCR.EnFCont), so that other streams can stand between them.
+    #[serde(default)]
+    pub formatter: bool,
+    /// The program counter is sampled.
+    #[serde(default)]
+    pub sampling: Option<PcSampling>,
+    /// Exceptions are told (DWT_CTRL.EXCTRCENA).
+    #[serde(default)]
+    pub exceptions: bool,
+    /// Event counters.
+    #[serde(default)]
+    pub counters: EventCounters,
+    /// Packets are followed by local timestamps (ITM_TCR.TSENA).
+    #[serde(default)]
+    pub local_timestamps: Option<TimestampPrescaler>,
+    /// Global timestamps are sent.
+    #[serde(default)]
+    pub global_timestamps: Option<GlobalTimestamps>,
+    /// Synchronisation packets are sent.
+    #[serde(default)]
+    pub sync: Option<SyncPeriod>,
+    /// Stimulus ports that are on, one bit each, port 0 the lowest (ITM_TER).
+    #[serde(default)]
+    pub ports: u32,
+    /// Watched memory.
+    #[serde(default)]
+    pub watches: Watches,
+    /// The stream's number.
+    #[serde(default)]
+    pub bus_id: BusId,
+}
+
+impl TraceSettings {
+    /// Nothing is traced but synchronisation, as often as can be.
+    pub fn new(core_hz: NonZeroU32, line: Line) -> Self {
+        TraceSettings {
+            core_hz,
+            line,
+            formatter: false,
+            sampling: None,
+            exceptions: false,
+            counters: EventCounters::default(),
+            local_timestamps: None,
+            global_timestamps: None,
+            sync: Some(SyncPeriod::Pow24),
+            ports: 0,
+            watches: Watches::default(),
+            bus_id: BusId::default(),
+        }
+    }
+
+    /// Samples in a second, if there are any.
+    pub fn samples_per_second(&self) -> Option<f64> {
+        self.sampling.map(|s| f64::from(self.core_hz.get()) / f64::from(s.period_cycles()))
+    }
+}

@@ -1,0 +1,292 @@
+//! What a trace pin told beside samples: the stream itself, exceptions, text, counters, watched variables.
+//!
+//! In a record that was made from samples, every figure of the profile and of the balance is a number of samples; what is here has units
+//! of its own.
+
+use serde::{Deserialize, Serialize};
+
+/// What came of a trace stream.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Traced {
+    /// The bytes and what became of them.
+    pub stream: StreamTotals,
+    /// The recording that they were in, if it was one of ours.
+    pub recording: Option<Recording>,
+    /// How well things could be timed.
+    pub times: TimeBase,
+    /// Samples of the program counter.
+    pub sampling: Sampling,
+    /// Exceptions, by number.
+    pub exceptions: Vec<TracedException>,
+    /// Threads, where a watched variable told them apart.
+    pub threads: Vec<TracedThread>,
+    /// Stimulus ports that something was written to.
+    pub channels: Vec<Channel>,
+    /// Event counters that wrapped.
+    pub counters: Vec<EventCounter>,
+    /// Comparators that matched.
+    pub watched: Vec<Watched>,
+}
+
+/// The bytes of a stream: `bytes = packet_bytes + padding_bytes + undecodable_bytes`, behind the frames if there are any.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StreamTotals {
+    /// Frames around the packets.
+    pub frames: Option<FrameTotals>,
+    /// Bytes that should be packets.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of packets.
+    pub packet_bytes: u64,
+    /// Zero bytes between packets.
+    pub padding_bytes: u64,
+    /// Bytes of no packet.
+    pub undecodable_bytes: u64,
+    /// Times that such bytes began.
+    pub disruptions: u64,
+    /// Packets between such bytes and the next synchronisation: they may be wrong.
+    pub packets_in_doubt: u64,
+    /// Overflow packets: each says that at least one other was lost.
+    pub overflows: u64,
+    /// Packets and their bytes by kind; both add up.
+    pub kinds: Vec<PacketKind>,
+}
+
+/// Frames of the trace port's formatter.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FrameTotals {
+    /// Bytes of the recording.
+    pub bytes: u64,
+    /// Whole frames.
+    pub frames: u64,
+    /// Bytes of synchronisation.
+    pub sync_bytes: u64,
+    /// Bytes by stream number.
+    pub streams: Vec<(u8, u64)>,
+    /// The stream whose packets were read.
+    pub stream: Option<u8>,
+    /// Bytes of no frame.
+    pub undecodable_bytes: u64,
+}
+
+/// Packets of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PacketKind {
+    /// Its name, as `PC sample`.
+    pub name: String,
+    /// How many.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What a recording says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Recording {
+    /// What it was made from.
+    pub source: String,
+    /// Host time from the first to the last byte, in nanoseconds.
+    pub nanoseconds: u64,
+    /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
+    pub notes: Vec<(String, u64)>,
+}
+
+/// How well things could be timed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimeBase {
+    /// Local timestamps.
+    pub local: u64,
+    /// Global timestamps.
+    pub global: u64,
+    /// Ticks of the local timestamp, first to last. Less than there were if something was lost.
+    pub ticks: u64,
+    /// Core cycles of a tick, where known.
+    pub tick_cycles: Option<u32>,
+    /// Core clock in hertz, where known.
+    pub core_hz: Option<u32>,
+    /// Packets known to the tick.
+    pub exact: u64,
+    /// Packets known to lie between two timestamps.
+    pub between: u64,
+    /// Packets behind a loss, whose times are at least what is said.
+    pub unsure: u64,
+    /// Packets that no timestamp follows.
+    pub untimed: u64,
+    /// Losses that a global timestamp told the length of.
+    pub bridged: u64,
+}
+
+impl TimeBase {
+    /// Core cycles from the first to the last timestamp.
+    pub fn cycles(&self) -> Option<u64> {
+        let cycles = u64::from(self.tick_cycles?).checked_mul(self.ticks)?;
+        (self.local > 0).then_some(cycles)
+    }
+
+    /// Whether timestamps run through nearly all of the stream, so that rates can be told by them.
+    pub fn is_thorough(&self) -> bool {
+        let timed = self.exact + self.between + self.unsure;
+        self.local > 0 && self.untimed.saturating_mul(10) <= timed
+    }
+
+    /// So many cycles in nanoseconds.
+    pub fn nanoseconds(&self, cycles: u64) -> Option<u64> {
+        let hz = u128::from(self.core_hz.filter(|hz| *hz > 0)?);
+        u64::try_from(u128::from(cycles) * 1_000_000_000 / hz).ok()
+    }
+}
+
+/// Samples of the program counter: `taken = awake + asleep + prohibited`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sampling {
+    /// Samples that came.
+    pub taken: u64,
+    /// Of them, with an address.
+    pub awake: u64,
+    /// Of them, of a core asleep.
+    pub asleep: u64,
+    /// Of them, where tracing was prohibited.
+    pub prohibited: u64,
+    /// Core cycles between two samples, where known.
+    pub period_cycles: Option<u64>,
+    /// Samples that should have come, where that can be told.
+    pub expected: Option<Expected>,
+    /// Samples in functions that count as idle because somebody said so.
+    pub idle_by_name: u64,
+}
+
+/// How many samples there should have been.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Expected {
+    /// How many.
+    pub samples: u64,
+    /// From which clock, in words.
+    pub from: String,
+    /// There may have been more: time was lost as well.
+    pub at_least: bool,
+}
+
+/// An exception's handler as exception trace shows it. Times are in core cycles if [`TimeBase::tick_cycles`] is known, else in ticks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedException {
+    /// Its number.
+    pub number: u16,
+    /// Its name.
+    pub name: String,
+    /// Times entered.
+    pub entered: u64,
+    /// Times left.
+    pub left: u64,
+    /// Entries whose end never came, and ends whose entry never came.
+    pub unmatched: u64,
+    /// Times that both came and nothing was lost in between; the times below are theirs.
+    pub timed: u64,
+    /// From entry to end, without handlers that interrupted it: their sum.
+    pub own: u64,
+    /// The shortest.
+    pub shortest: u64,
+    /// The longest.
+    pub longest: u64,
+    /// The most handlers that it interrupted, one inside the other, itself included.
+    pub depth: u32,
+    /// Samples taken in it.
+    pub samples: u64,
+}
+
+/// A thread, as far as writes to the variable that points to the current one tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedThread {
+    /// Its symbol, or the pointer, as `0x20000100`.
+    pub name: String,
+    /// The pointer.
+    pub pointer: u32,
+    /// Times it became the current one.
+    pub runs: u64,
+    /// Core cycles (or ticks) from there to the next change, interrupts included, where nothing was lost in between.
+    pub cycles: u64,
+    /// Samples taken while it was the current one, not in handlers.
+    pub samples: u64,
+}
+
+/// A stimulus port.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Channel {
+    /// The port.
+    pub port: u8,
+    /// Writes.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Overflows while it was in use: something of it may be missing there.
+    pub interrupted: u64,
+    /// Its text, if it is text: the end of it if there is much. Places where something may be missing have `[lost?]`.
+    pub text: Option<String>,
+    /// Bytes of text before it that are not here.
+    pub text_skipped: u64,
+    /// What it says, decoded by a library that knows the format.
+    pub decoded: Option<Decoded>,
+}
+
+/// Messages of a channel with a format of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Decoded {
+    /// The format.
+    pub format: String,
+    /// Messages.
+    pub messages: u64,
+    /// Bytes or frames that are none.
+    pub malformed: u64,
+    /// The last messages.
+    pub last: Vec<String>,
+}
+
+/// An event counter: it tells each time it has wrapped.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventCounter {
+    /// Its name, as `CPICNT`.
+    pub name: String,
+    /// What it counts, in words.
+    pub what: String,
+    /// Times that it wrapped. Each is 256 of what it counts.
+    pub wraps: u64,
+}
+
+/// What a comparator saw.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Watched {
+    /// The comparator, 0 to 3.
+    pub comparator: u8,
+    /// The variable, where known.
+    pub name: String,
+    /// Reads with their value.
+    pub reads: u64,
+    /// Writes with their value.
+    pub writes: u64,
+    /// Matches that told an address only.
+    pub matches: u64,
+    /// Smallest value.
+    pub min: u32,
+    /// Greatest value.
+    pub max: u32,
+    /// Values with their times (core cycles or ticks), the first ones if there are many.
+    pub values: Vec<(u64, u32)>,
+    /// Values that are not here.
+    pub more: u64,
+    /// Code that made it match, by function or address, most often first.
+    pub from: Vec<(String, u64)>,
+}

@@ -1,0 +1,44 @@
+//! Measurements that came out of a trace pin: events of `strobe-decode` are added up, joined with the firmware's symbols, and end in a record
+//! that counts samples.
+//!
+//! [`Collector`] adds up in memory that depends on how much code there is and not on how long the stream is; [`Settings`] is what is known
+//! besides; [`Collector::record`] makes the record. Nothing here knows where the bytes come from.
+
+mod channels;
+mod collect;
+mod exceptions;
+mod kinds;
+mod record;
+mod samples;
+mod threads;
+mod watched;
+
+use strobe_model::Recording;
+
+pub use collect::Collector;
+pub use samples::{MOST_PLACES, Places};
+
+/// What is known of a stream besides its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Core clock in hertz.
+    pub core_hz: Option<u32>,
+    /// Core cycles of a tick of the local timestamp.
+    pub tick_cycles: Option<u32>,
+    /// Core cycles from one sample to the next.
+    pub period_cycles: Option<u64>,
+    /// Watched variables: comparator and name.
+    pub watches: Vec<(u8, String)>,
+    /// The comparator that watches the pointer to the current thread.
+    pub thread: Option<u8>,
+    /// Functions that count as idle, and ranges of addresses.
+    pub idle: Vec<std::ops::Range<u32>>,
+    /// The recording, if it was one of ours.
+    pub recording: Option<Recording>,
+    /// Target, as the recording or the user says.
+    pub target: String,
+    /// Settings to be shown, by name.
+    pub shown: Vec<(String, String)>,
+    /// What the user should know of how the stream came here.
+    pub warnings: Vec<strobe_model::Warning>,
+}

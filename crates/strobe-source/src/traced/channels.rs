@@ -1,0 +1,128 @@
+//! What was written to stimulus ports.
+
+use std::collections::BTreeMap;
+
+use strobe_model::Channel;
+
+/// Bytes of a port that are kept, the last ones.
+const KEPT: usize = 64 << 10;
+
+/// Stands in text where something may be missing.
+const LOST: &str = "[lost?]";
+
+#[derive(Debug, Clone, Default)]
+struct Port {
+    packets: u64,
+    bytes: u64,
+    interrupted: u64,
+    /// The last bytes.
+    kept: std::collections::VecDeque<u8>,
+    /// Where in the port's bytes something may be missing.
+    gaps: std::collections::VecDeque<u64>,
+    /// Losses up to its last write.
+    losses: u64,
+}
+
+/// Follows stimulus ports.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Channels {
+    ports: BTreeMap<u8, Port>,
+    losses: u64,
+}
+
+impl Channels {
+    pub fn write(&mut self, port: u8, data: &[u8]) {
+        let new = Port { losses: self.losses, ..Port::default() };
+        let port = self.ports.entry(port).or_insert(new);
+        if port.losses != self.losses {
+            port.losses = self.losses;
+            port.gaps.push_back(port.bytes);
+            port.interrupted += 1;
+        }
+        port.packets += 1;
+        port.bytes += data.len() as u64;
+        port.kept.extend(data);
+        let over = port.kept.len().saturating_sub(KEPT);
+        port.kept.drain(..over);
+        let begin = port.bytes - port.kept.len() as u64;
+        while port.gaps.front().is_some_and(|gap| *gap < begin) {
+            port.gaps.pop_front();
+        }
+    }
+
+    /// Packets have been lost, nobody knows whose.
+    pub fn lost(&mut self) {
+        self.losses += 1;
+    }
+
+    pub fn finish(self) -> Vec<Channel> {
+        self.ports.into_iter().map(|(number, port)| channel(number, port)).collect()
+    }
+}
+
+fn channel(number: u8, mut port: Port) -> Channel {
+    let begin = port.bytes - port.kept.len() as u64;
+    let mut out = String::new();
+    let is_text = is_text(port.kept.make_contiguous());
+    if is_text {
+        let (bytes, _) = port.kept.as_slices();
+        let mut from = 0;
+        for gap in port.gaps.iter().filter(|gap| **gap > begin) {
+            let to = (gap - begin) as usize;
+            out.push_str(&String::from_utf8_lossy(&bytes[from..to]));
+            out.push_str(LOST);
+            from = to;
+        }
+        out.push_str(&String::from_utf8_lossy(&bytes[from..]));
+    }
+    Channel {
+        port: number,
+        packets: port.packets,
+        bytes: port.bytes,
+        interrupted: port.interrupted,
+        text: is_text.then_some(out),
+        text_skipped: if is_text { begin } else { 0 },
+        decoded: None,
+    }
+}
+
+/// Nearly all of it can be read.
+fn is_text(bytes: &[u8]) -> bool {
+    let readable = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b | b' '..=b'~' | 0x80..);
+    let unreadable = bytes.iter().filter(|byte| !readable(byte)).count();
+    let text = String::from_utf8_lossy(bytes);
+    let wrong = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    (unreadable + wrong) * 20 <= bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_shows_where_something_may_be_missing() {
+        let mut channels = Channels::default();
+        channels.write(0, b"ab");
+        channels.lost();
+        channels.lost();
+        channels.write(0, b"c\n");
+        channels.write(1, &[0, 1, 2, 3]);
+        channels.lost();
+        let all = channels.finish();
+        assert_eq!(all[0].text.as_deref(), Some("ab[lost?]c\n"));
+        assert_eq!((all[0].packets, all[0].bytes, all[0].interrupted), (2, 4, 1));
+        assert_eq!((all[1].text.clone(), all[1].bytes), (None, 4));
+    }
+
+    #[test]
+    fn the_end_of_much_text_is_kept() {
+        let mut channels = Channels::default();
+        for n in 0..100_000u32 {
+            channels.write(0, format!("{n:04}").as_bytes());
+            channels.lost();
+        }
+        let channel = channels.finish().remove(0);
+        assert!(channel.bytes > 400_000 && channel.text_skipped > 0);
+        assert!(channel.text.expect("text").ends_with("99999"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Adds up the events of a stream.
+
+use strobe_decode::swo::packet::{Counters, Packet};
+use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_model::{EventCounter, PacketKind, Who};
+
+use super::channels::Channels;
+use super::exceptions::Exceptions;
+use super::kinds::Kinds;
+use super::samples::Places;
+use super::threads::Threads;
+use super::watched::Comparators;
+
+/// Event counters: bit, register, what it counts.
+const COUNTERS: [(u8, &str, &str); 6] = [
+    (
+        Counters::CPI,
+        "CPICNT",
+        "cycles of instructions beyond their first, without loads and stores",
+    ),
+    (Counters::EXCEPTION, "EXCCNT", "cycles of exception entry and exit"),
+    (Counters::SLEEP, "SLEEPCNT", "cycles asleep"),
+    (Counters::LSU, "LSUCNT", "cycles of loads and stores beyond their first"),
+    (Counters::FOLD, "FOLDCNT", "instructions that took no cycle"),
+    (Counters::CYCLES, "POSTCNT", "taps of the cycle counter"),
+];
+
+/// A local timestamp.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub ticks: u64,
+    /// Samples up to there.
+    pub samples: u64,
+}
+
+/// Adds up events. Memory depends on how much code there is, not on how long the stream is.
+#[derive(Debug, Clone, Default)]
+pub struct Collector {
+    pub(super) kinds: Kinds,
+    pub(super) places: Places,
+    pub(super) awake: u64,
+    pub(super) asleep: u64,
+    pub(super) prohibited: u64,
+    pub(super) exceptions: Exceptions,
+    pub(super) threads: Threads,
+    pub(super) channels: Channels,
+    pub(super) comparators: Comparators,
+    wraps: [u64; COUNTERS.len()],
+    /// First and last local timestamp.
+    pub(super) span: Option<(Stamp, Stamp)>,
+    /// The comparator whose writes switch threads.
+    thread: Option<u8>,
+}
+
+impl Collector {
+    /// An empty one; writes that comparator `thread` tells of switch threads.
+    pub fn new(thread: Option<u8>) -> Self {
+        Collector { thread, ..Collector::default() }
+    }
+
+    /// Samples that have come so far, those asleep included.
+    pub fn samples(&self) -> u64 {
+        self.awake + self.asleep + self.prohibited
+    }
+
+    /// Overflow packets so far.
+    pub fn overflows(&self) -> u64 {
+        self.kinds.overflows()
+    }
+
+    /// A program counter that was asked for over the debug port; `u32::MAX` is no address, but what DWT_PCSR has while the core is asleep or
+    /// halted.
+    pub fn polled(&mut self, pc: u32) {
+        if pc == u32::MAX { self.asleep += 1 } else { self.sample(pc) }
+    }
+
+    /// Samples by place, from a list that somebody else made.
+    pub fn add_places(&mut self, places: Places, awake: u64) {
+        self.places = places;
+        self.awake += awake;
+    }
+
+    pub(super) fn counters(&self) -> Vec<EventCounter> {
+        let all = COUNTERS.iter().zip(self.wraps).filter(|(_, wraps)| *wraps > 0);
+        let counter = |(&(_, name, what), wraps): (&(u8, &str, &str), u64)| EventCounter {
+            name: name.to_owned(),
+            what: what.to_owned(),
+            wraps,
+        };
+        all.map(counter).collect()
+    }
+
+    pub(super) fn packet_kinds(&self) -> Vec<PacketKind> {
+        self.kinds.finish()
+    }
+
+    fn lost(&mut self) {
+        self.exceptions.lost();
+        self.threads.lost();
+        self.channels.lost();
+    }
+
+    fn sample(&mut self, pc: u32) {
+        self.awake += 1;
+        let who = self.who();
+        self.places.add(pc, who);
+    }
+
+    fn asleep(&mut self) {
+        self.asleep += 1;
+        self.who();
+    }
+
+    /// Who has the core, counting one more sample of theirs.
+    fn who(&mut self) -> Option<Who> {
+        match (self.exceptions.seen, self.exceptions.current()) {
+            (true, None) => None,
+            (true, Some(number @ 1..)) => {
+                self.exceptions.sample(number);
+                Some(Who::Interrupt(number))
+            }
+            (_, _) if self.thread.is_some() => {
+                self.threads.sample();
+                self.threads.current().map(Who::Thread)
+            }
+            // The thread, there being only one as far as this can tell.
+            (true, Some(0)) => Some(Who::Thread(0)),
+            (false, _) => None,
+        }
+    }
+
+    fn packet(&mut self, packet: Packet, bytes: u64, now: u64) {
+        self.kinds.add(&packet, bytes);
+        match packet {
+            Packet::PcSample(pc) => self.sample(pc),
+            Packet::Sleep => self.asleep(),
+            Packet::Prohibited => self.prohibited += 1,
+            Packet::Overflow => self.lost(),
+            Packet::Exception { number, action } => self.exceptions.take(number, action, now),
+            Packet::Instrumentation { port, bytes, value } => {
+                self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
+            }
+            Packet::LocalTimestamp { .. } => {
+                let stamp = Stamp { ticks: now, samples: self.samples() };
+                let (first, _) = self.span.unwrap_or((stamp, stamp));
+                self.span = Some((first, stamp));
+            }
+            Packet::EventCounter(Counters(bits)) => {
+                for (wraps, (bit, ..)) in self.wraps.iter_mut().zip(COUNTERS) {
+                    *wraps += u64::from(bits & bit != 0);
+                }
+            }
+            Packet::DataTraceValue { comparator, write, value, .. } => {
+                if write && self.thread == Some(comparator) {
+                    self.threads.switch(value, now);
+                }
+                self.comparators.value(comparator, write, value, now);
+            }
+            Packet::DataTracePc { comparator, pc } => self.comparators.code(comparator, pc),
+            Packet::DataTraceMatch { comparator } | Packet::DataTraceAddress { comparator, .. } => {
+                self.comparators.matched(comparator);
+            }
+            Packet::Sync
+            | Packet::Page(_)
+            | Packet::Extension { .. }
+            | Packet::GlobalTimestamp1 { .. }
+            | Packet::GlobalTimestamp2 { .. }
+            | Packet::PmuOverflow(_) => {}
+        }
+    }
+}
+
+impl Events for Collector {
+    fn event(&mut self, event: Event) {
+        match event.what {
+            What::Packet(packet) => self.packet(packet, event.bytes, event.time.likely()),
+            What::Undecodable | What::Gap => self.lost(),
+        }
+    }
+}

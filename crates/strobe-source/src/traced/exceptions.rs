@@ -1,0 +1,189 @@
+//! Nested exceptions from their trace: who runs, and for how long.
+//!
+//! An entry stacks a handler on what ran, an exit takes it off, and a return says what goes on (ARMv7-M D4.3.2). Packets are lost on
+//! real links: what does not fit together is counted, and times that a loss lies in are left out.
+
+use std::collections::BTreeMap;
+
+use strobe_decode::swo::packet::ExceptionAction;
+use strobe_model::TracedException;
+
+/// A handler that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    number: u16,
+    /// Time of its own before it was interrupted.
+    own: u64,
+    /// When it went on.
+    since: u64,
+    /// Nothing was lost since it began.
+    whole: bool,
+}
+
+/// Handlers nest this deep at most: there are no more priorities.
+const DEEPEST: usize = 256;
+
+/// Follows exception trace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Exceptions {
+    open: Vec<Open>,
+    /// Whether it is known what is open.
+    known: bool,
+    /// Exception trace is on.
+    pub seen: bool,
+    totals: BTreeMap<u16, TracedException>,
+}
+
+impl Exceptions {
+    /// The handler that runs: 0 is the thread; `None` where that is not known.
+    pub fn current(&self) -> Option<u16> {
+        self.known.then(|| self.open.last().map_or(0, |open| open.number))
+    }
+
+    /// Packets have been lost.
+    pub fn lost(&mut self) {
+        self.known = false;
+        self.open.iter_mut().for_each(|open| open.whole = false);
+    }
+
+    pub fn take(&mut self, number: u16, action: ExceptionAction, now: u64) {
+        self.seen = true;
+        match action {
+            ExceptionAction::Entered => self.enter(number, now),
+            ExceptionAction::Exited => self.exit(number, now),
+            ExceptionAction::Returned => self.go_on(number, now),
+        }
+        self.known = true;
+    }
+
+    pub fn sample(&mut self, number: u16) {
+        self.total(number).samples += 1;
+    }
+
+    pub fn finish(mut self) -> Vec<TracedException> {
+        // What is still open at the end is neither here nor there.
+        self.open.clear();
+        self.totals.into_values().collect()
+    }
+
+    fn total(&mut self, number: u16) -> &mut TracedException {
+        let total = self.totals.entry(number).or_default();
+        total.number = number;
+        total
+    }
+
+    fn enter(&mut self, number: u16, now: u64) {
+        if self.open.len() >= DEEPEST {
+            self.drop_above(0);
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.own += now.saturating_sub(open.since);
+        }
+        self.open.push(Open { number, own: 0, since: now, whole: true });
+        let depth = self.open.len();
+        for i in 0..depth {
+            let above = (depth - i) as u32;
+            let total = self.total(self.open[i].number);
+            total.depth = total.depth.max(above);
+        }
+        self.total(number).entered += 1;
+    }
+
+    fn exit(&mut self, number: u16, now: u64) {
+        self.total(number).left += 1;
+        let Some(at) = self.open.iter().rposition(|open| open.number == number) else {
+            self.total(number).unmatched += 1;
+            return;
+        };
+        self.drop_above(at + 1);
+        let Some(open) = self.open.pop() else { return };
+        if open.whole {
+            let own = open.own + now.saturating_sub(open.since);
+            let total = self.total(number);
+            total.shortest = if total.timed == 0 { own } else { total.shortest.min(own) };
+            total.longest = total.longest.max(own);
+            total.timed += 1;
+            total.own += own;
+        }
+        // What was interrupted goes on, or the next handler begins first; either way this one is over.
+        if let Some(below) = self.open.last_mut() {
+            below.since = now;
+        }
+    }
+
+    fn go_on(&mut self, number: u16, now: u64) {
+        let at = self.open.iter().rposition(|open| open.number == number);
+        match (number, at) {
+            (0, _) => self.drop_above(0),
+            (_, Some(at)) => {
+                self.drop_above(at + 1);
+                self.open[at].since = now;
+            }
+            (_, None) => {
+                // Its entry was lost.
+                self.drop_above(0);
+                self.open.push(Open { number, own: 0, since: now, whole: false });
+            }
+        }
+    }
+
+    /// Handlers from there on have ended without a word.
+    fn drop_above(&mut self, keep: usize) {
+        for open in self.open.split_off(keep.min(self.open.len())) {
+            self.total(open.number).unmatched += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ExceptionAction::*;
+
+    fn after(events: &[(u16, ExceptionAction, u64)]) -> Vec<TracedException> {
+        let mut all = Exceptions::default();
+        events.iter().for_each(|&(number, action, now)| all.take(number, action, now));
+        all.finish()
+    }
+
+    #[test]
+    fn a_handler_pays_only_for_itself() {
+        let all = after(&[
+            (15, Entered, 100),
+            (20, Entered, 130),
+            (20, Exited, 150),
+            (15, Returned, 160),
+            (15, Exited, 200),
+            (0, Returned, 210),
+        ]);
+        let times: Vec<_> = all.iter().map(|e| (e.number, e.own, e.depth, e.unmatched)).collect();
+        assert_eq!(times, [(15, 70, 2, 0), (20, 20, 1, 0)]);
+    }
+
+    #[test]
+    fn tail_chaining_has_no_return_in_between() {
+        let all = after(&[(15, Entered, 0), (15, Exited, 10), (16, Entered, 16), (16, Exited, 20)]);
+        let own: Vec<u64> = all.iter().map(|e| e.own).collect();
+        assert_eq!(own, [10, 4]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_and_not_timed() {
+        let all =
+            after(&[(15, Exited, 10), (16, Entered, 20), (0, Returned, 30), (17, Returned, 40)]);
+        let counts: Vec<_> = all.iter().map(|e| (e.number, e.unmatched, e.timed)).collect();
+        assert_eq!(counts, [(15, 1, 0), (16, 1, 0)]);
+    }
+
+    #[test]
+    fn a_loss_spoils_the_times_around_it() {
+        let mut all = Exceptions::default();
+        all.take(15, Entered, 0);
+        all.lost();
+        assert_eq!(all.current(), None);
+        all.take(15, Exited, 50);
+        assert_eq!(all.current(), Some(0));
+        let all = all.finish();
+        assert_eq!((all[0].entered, all[0].left, all[0].timed), (1, 1, 0));
+    }
+}

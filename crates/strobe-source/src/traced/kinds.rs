@@ -1,0 +1,66 @@
+//! Packets by kind.
+
+use strobe_decode::swo::packet::Packet;
+use strobe_model::PacketKind;
+
+const NAMES: [&str; 14] = [
+    "synchronisation",
+    "overflow",
+    "stimulus port",
+    "extension",
+    "local timestamp",
+    "global timestamp",
+    "event counter",
+    "exception",
+    "PC sample",
+    "sleep sample",
+    "prohibited sample",
+    "data trace: code",
+    "data trace: value",
+    "PMU overflow",
+];
+
+/// Counts of packets.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kinds {
+    /// Packets and bytes.
+    counts: [(u64, u64); NAMES.len()],
+}
+
+impl Kinds {
+    pub fn add(&mut self, packet: &Packet, bytes: u64) {
+        let kind = match packet {
+            Packet::Sync => 0,
+            Packet::Overflow => 1,
+            Packet::Instrumentation { .. } => 2,
+            Packet::Page(_) | Packet::Extension { .. } => 3,
+            Packet::LocalTimestamp { .. } => 4,
+            Packet::GlobalTimestamp1 { .. } | Packet::GlobalTimestamp2 { .. } => 5,
+            Packet::EventCounter(_) => 6,
+            Packet::Exception { .. } => 7,
+            Packet::PcSample(_) => 8,
+            Packet::Sleep => 9,
+            Packet::Prohibited => 10,
+            Packet::DataTracePc { .. } | Packet::DataTraceMatch { .. } => 11,
+            Packet::DataTraceAddress { .. } | Packet::DataTraceValue { .. } => 12,
+            Packet::PmuOverflow(_) => 13,
+        };
+        let (packets, sum) = &mut self.counts[kind];
+        *packets += 1;
+        *sum += bytes;
+    }
+
+    pub fn overflows(&self) -> u64 {
+        self.counts[1].0
+    }
+
+    pub fn finish(&self) -> Vec<PacketKind> {
+        let all = NAMES.iter().zip(self.counts).filter(|(_, (packets, _))| *packets > 0);
+        let kind = |(name, (packets, bytes)): (&&str, _)| PacketKind {
+            name: (*name).to_owned(),
+            packets,
+            bytes,
+        };
+        all.map(kind).collect()
+    }
+}

@@ -1,0 +1,435 @@
+//! Makes the record of a stream: what was collected, with the firmware's names.
+
+use std::collections::BTreeMap;
+
+use strobe_decode::swo::reader::Reader;
+use strobe_model::{
+    AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected,
+    FrameTotals, Instrument, Moment, Parts, Place, Profile, Record, SCHEMA, Sampling, Share, Sizes,
+    StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode, Trust, Unbalanced, Warning, Watched,
+    Who, Window,
+};
+use strobe_sim::cortexm::system::exception_name;
+use strobe_sim::observe::counts::AddressCount;
+use strobe_symbols::Firmware;
+
+use super::{Collector, Settings};
+use crate::names::Names;
+
+/// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
+const NONSENSE_PERCENT: u128 = 5;
+
+/// Share of samples outside the firmware from which on it is probably another one, in parts of a hundred.
+const FOREIGN_PERCENT: u64 = 20;
+
+impl Collector {
+    /// The record of what was read; `reader` has read it to its end.
+    ///
+    /// # Errors
+    /// When the totals do not balance, which they always do unless a sum overflows.
+    pub fn record(
+        self,
+        reader: Option<&Reader>,
+        firmware: Option<&Firmware>,
+        settings: &Settings,
+    ) -> Result<Record, Unbalanced> {
+        let mut traced = Traced {
+            stream: reader.map(|reader| self.stream(reader)).unwrap_or_default(),
+            recording: settings.recording.clone(),
+            times: reader.map(|reader| self.times(reader, settings)).unwrap_or_default(),
+            counters: self.counters(),
+            ..Traced::default()
+        };
+        traced.sampling = self.sampling(&traced, settings);
+        let doubtful = nonsense(&traced.stream);
+        let mut warnings = settings.warnings.clone();
+        warnings.extend(doubtful);
+        let (mut profile, sums) = profile(&self, firmware, settings);
+        traced.sampling.idle_by_name = sums.idle;
+        let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
+        warnings.extend(firmware.and_then(|_| sums.warning(self.awake)));
+        let end = traced.times.ticks;
+        traced.threads = self.threads.finish(end);
+        name_threads(&mut traced, firmware);
+        traced.exceptions = self.exceptions.finish();
+        traced.exceptions.iter_mut().for_each(|e| e.name = exception(e.number, firmware));
+        scale(&mut traced);
+        traced.channels = self.channels.finish();
+        let comparators = (0u8..).zip(self.comparators.all);
+        traced.watched =
+            comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
+        scale_values(&mut traced);
+        profile.tree = tree(&profile, &traced);
+        Ok(assemble(traced, profile, balance, warnings, firmware, settings))
+    }
+
+    fn stream(&self, reader: &Reader) -> StreamTotals {
+        let packets = reader.packets();
+        let frames = reader.frames().map(|frames| FrameTotals {
+            bytes: frames.bytes,
+            frames: frames.frames,
+            sync_bytes: frames.sync_bytes,
+            streams: reader.streams(),
+            stream: reader.stream(),
+            undecodable_bytes: frames.undecodable_bytes,
+        });
+        StreamTotals {
+            frames,
+            bytes: packets.bytes,
+            packets: packets.packets,
+            packet_bytes: packets.packet_bytes,
+            padding_bytes: packets.padding_bytes,
+            undecodable_bytes: packets.undecodable_bytes,
+            disruptions: packets.disruptions,
+            packets_in_doubt: packets.packets_in_doubt,
+            overflows: self.overflows(),
+            kinds: self.packet_kinds(),
+        }
+    }
+
+    fn times(&self, reader: &Reader, settings: &Settings) -> TimeBase {
+        let times = reader.times();
+        TimeBase {
+            local: times.local,
+            global: times.global,
+            ticks: self.span.map_or(0, |(first, last)| last.ticks - first.ticks),
+            tick_cycles: settings.tick_cycles,
+            core_hz: settings.core_hz,
+            exact: times.exact,
+            between: times.between,
+            unsure: times.unsure,
+            untimed: times.untimed,
+            bridged: times.bridged,
+        }
+    }
+
+    fn sampling(&self, traced: &Traced, settings: &Settings) -> Sampling {
+        let taken = self.samples();
+        Sampling {
+            taken,
+            awake: self.awake,
+            asleep: self.asleep,
+            prohibited: self.prohibited,
+            period_cycles: settings.period_cycles,
+            expected: self.expected(traced, settings, taken),
+            idle_by_name: 0,
+        }
+    }
+
+    /// How many samples should have come.
+    fn expected(&self, traced: &Traced, settings: &Settings, taken: u64) -> Option<Expected> {
+        let period = settings.period_cycles.filter(|period| *period > 0)?;
+        if taken == 0 {
+            return None;
+        }
+        let times = &traced.times;
+        if let (Some(cycles), Some((first, last))) = (times.cycles(), self.span) {
+            // Outside of the timestamps nothing is known of time.
+            let outside = taken - (last.samples - first.samples);
+            let at_least = times.unsure > 0 || outside > last.samples - first.samples;
+            let from = "local timestamps".to_owned();
+            return Some(Expected { samples: cycles / period + outside, from, at_least });
+        }
+        let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0)?;
+        let cycles = u128::from(host) * u128::from(settings.core_hz?) / 1_000_000_000;
+        let samples = u64::try_from(cycles / u128::from(period)).ok()?;
+        Some(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
+    }
+}
+
+/// Says so if the stream is mostly not what it should be.
+fn nonsense(stream: &StreamTotals) -> Option<Warning> {
+    let frames = stream.frames.as_ref().map_or((0, 0), |f| (f.undecodable_bytes, f.bytes));
+    let (bad, all) = if frames.1 > 0 { frames } else { (stream.undecodable_bytes, stream.bytes) };
+    let percent = u128::from(bad) * 100 / u128::from(all.max(1));
+    let text = format!(
+        "{percent} % of the bytes belong to no packet: this is hardly what a trace pin sent. Is the baud rate right, does the core's clock \
+         change after reset, are there frames around the packets (--frames)?"
+    );
+    (percent >= NONSENSE_PERCENT).then_some(Warning { text, count: 1 })
+}
+
+/// Samples by what could be made of their address.
+#[derive(Debug, Default)]
+struct Sums {
+    named: u64,
+    idle: u64,
+    /// In the firmware's memory, in no function.
+    nameless: u64,
+    /// Where the firmware has nothing.
+    outside: u64,
+}
+
+impl Sums {
+    fn warning(&self, awake: u64) -> Option<Warning> {
+        let is_foreign = self.outside * 100 > awake * FOREIGN_PERCENT;
+        let text = format!(
+            "{} of {awake} addresses lie outside this firmware: it is probably not the one that ran, or the core clock or the baud \
+             rate is not what the recording was made with",
+            self.outside
+        );
+        is_foreign.then_some(Warning { text, count: 1 })
+    }
+}
+
+/// The profile without its tree.
+fn profile(
+    collector: &Collector,
+    firmware: Option<&Firmware>,
+    settings: &Settings,
+) -> (Profile, Sums) {
+    let places = collector.places.sorted();
+    let mut counts: Vec<(u32, AddressCount)> = Vec::new();
+    let mut shares: BTreeMap<Who, Vec<AddressShare>> = BTreeMap::new();
+    for (pc, who, n) in places {
+        if counts.last().is_none_or(|(address, _)| *address != pc) {
+            counts.push((pc, AddressCount::default()));
+        }
+        let sample = counts.len() as u32 - 1;
+        let cause = if is_idle(pc, settings) { Cause::Asleep } else { Cause::Execute };
+        let cycles = CauseCycles::of(cause, n);
+        if let Some((_, count)) = counts.last_mut() {
+            count.count += n;
+            count.cycles += cycles;
+        }
+        if let Some(who) = who {
+            let bounds = Bounds::exact(n);
+            let share = AddressShare { sample, count: n, jumped: 0, cycles, bounds };
+            shares.entry(who).or_default().push(share);
+        }
+    }
+    let empty = Firmware::of_functions([]);
+    let mut names = Names::new(firmware.unwrap_or(&empty));
+    names.add_samples(&counts);
+    let mut sums = Sums::default();
+    for sample in &names.profile.addresses {
+        let inside = firmware.is_some_and(|f| f.has_code_at(sample.address));
+        let sum = match (sample.cycles[Cause::Asleep] > 0, sample.function, inside) {
+            (true, ..) => &mut sums.idle,
+            (_, Some(_), _) => &mut sums.named,
+            (_, None, true) => &mut sums.nameless,
+            (_, None, false) => &mut sums.outside,
+        };
+        *sum += sample.count;
+    }
+    let share = |(who, addresses)| Share { who, addresses, modelled: Vec::new() };
+    names.profile.shares = shares.into_iter().map(share).collect();
+    (names.profile, sums)
+}
+
+fn is_idle(pc: u32, settings: &Settings) -> bool {
+    settings.idle.iter().any(|range| range.contains(&pc))
+}
+
+fn balance(
+    collector: &Collector,
+    sampling: &Sampling,
+    sums: &Sums,
+    has_firmware: bool,
+) -> Result<Balance, Unbalanced> {
+    let lost = sampling.expected.as_ref().map_or(0, |e| e.samples.saturating_sub(sampling.taken));
+    // Where the stream begins and ends between two samples, one more or less is none lost.
+    let lost = if lost <= 1 { 0 } else { lost };
+    let outside = if has_firmware { "outside the firmware" } else { "without symbols" };
+    let unattributed = [
+        ("in no function", sums.nameless),
+        (outside, sums.outside),
+        ("where tracing was prohibited", sampling.prohibited),
+        ("at too many addresses to tell apart", collector.places.beyond()),
+    ];
+    Balance::new(Parts {
+        taken: sampling.taken + lost,
+        attributed: sums.named,
+        unattributed: unattributed
+            .into_iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(why, n)| (why.to_owned(), n))
+            .collect(),
+        idle: sampling.asleep + sums.idle,
+        lost,
+    })
+}
+
+fn exception(number: u16, firmware: Option<&Firmware>) -> String {
+    let name = exception_name(number);
+    let handler = firmware.and_then(|firmware| handler(number, firmware));
+    handler.map_or(name.clone(), |handler| format!("{name} ({handler})"))
+}
+
+/// The handler's name, from the vector table at the beginning of the image if there is one.
+fn handler(number: u16, firmware: &Firmware) -> Option<String> {
+    let vectors = firmware.segments().iter().map(|s| s.run_address).min()?;
+    let word = |n: u32| firmware.word_at(vectors.checked_add(4 * n)?);
+    if word(1)? | 1 != firmware.entry() | 1 {
+        return None;
+    }
+    let function = firmware.function_at(word(u32::from(number))? & !1)?;
+    Some(firmware.function(function).name.clone())
+}
+
+fn name_threads(traced: &mut Traced, firmware: Option<&Firmware>) {
+    for thread in &mut traced.threads {
+        let symbol = firmware.and_then(|f| f.data_symbol_at(thread.pointer));
+        let symbol = symbol.filter(|symbol| symbol.address == thread.pointer);
+        thread.name = match symbol {
+            Some(symbol) => symbol.name.clone(),
+            None => format!("{:#010x}", thread.pointer),
+        };
+    }
+    if traced.threads.is_empty() {
+        // Where only exceptions are told apart, everything else is one thread.
+        let name = "(thread mode)".to_owned();
+        traced.threads.push(strobe_model::TracedThread { name, ..Default::default() });
+    }
+}
+
+/// Ticks to core cycles.
+fn scale(traced: &mut Traced) {
+    let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
+    let timed = traced.times.local > 0;
+    for e in &mut traced.exceptions {
+        e.timed = if timed { e.timed } else { 0 };
+        for time in [&mut e.own, &mut e.shortest, &mut e.longest] {
+            *time = if timed { time.saturating_mul(per_tick) } else { 0 };
+        }
+    }
+    traced.threads.iter_mut().for_each(|t| t.cycles = t.cycles.saturating_mul(per_tick));
+}
+
+fn scale_values(traced: &mut Traced) {
+    let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
+    let values = traced.watched.iter_mut().flat_map(|watched| &mut watched.values);
+    values.for_each(|(at, _)| *at = at.saturating_mul(per_tick));
+}
+
+fn watched(
+    comparator: u8,
+    from: super::watched::Comparator,
+    settings: &Settings,
+    firmware: Option<&Firmware>,
+) -> Option<Watched> {
+    let mut out = from.totals;
+    if out.reads + out.writes + out.matches == 0 {
+        return None;
+    }
+    let name = settings.watches.iter().find(|(n, _)| *n == comparator).map(|(_, name)| name);
+    out.comparator = comparator;
+    out.name = name.cloned().unwrap_or_else(|| format!("comparator {comparator}"));
+    let mut places: BTreeMap<String, u64> = BTreeMap::new();
+    for (pc, n) in from.from {
+        let function = firmware.and_then(|f| Some(f.function(f.function_at(pc)?).name.clone()));
+        *places.entry(function.unwrap_or_else(|| format!("{pc:#010x}"))).or_default() += n;
+    }
+    out.from = places.into_iter().collect();
+    out.from.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    Some(out)
+}
+
+/// A root for each thread and handler, and its functions below it.
+fn tree(profile: &Profile, traced: &Traced) -> Vec<TreeNode> {
+    let mut out = Vec::new();
+    let node = |place, parent, cycles, idle| TreeNode {
+        place,
+        parent,
+        calls: 0,
+        self_cycles: cycles,
+        self_idle: Some(idle),
+        self_instructions: 0,
+    };
+    for share in &profile.shares {
+        let place = match share.who {
+            Who::Thread(n) => Place::Thread(
+                traced.threads.get(n as usize).map_or_else(String::new, |t| t.name.clone()),
+            ),
+            Who::Interrupt(n) => Place::Exception(
+                traced
+                    .exceptions
+                    .iter()
+                    .find(|e| e.number == n)
+                    .map_or_else(String::new, |e| e.name.clone()),
+            ),
+        };
+        let root = out.len() as u32;
+        out.push(node(place, None, 0, 0));
+        let mut functions: BTreeMap<Option<u32>, (u64, u64)> = BTreeMap::new();
+        for part in &share.addresses {
+            let function = profile.addresses.get(part.sample as usize).and_then(|s| s.function);
+            let (all, idle) = functions.entry(function).or_default();
+            *all += part.count;
+            *idle += part.cycles[Cause::Asleep];
+        }
+        for (function, (all, idle)) in functions {
+            let place = function.map_or(Place::Unknown, Place::Function);
+            out.push(node(place, Some(root), all, idle));
+        }
+    }
+    out
+}
+
+fn assemble(
+    traced: Traced,
+    profile: Profile,
+    balance: Balance,
+    warnings: Vec<Warning>,
+    firmware: Option<&Firmware>,
+    settings: &Settings,
+) -> Record {
+    let (sampling, parts) = (&traced.sampling, balance.parts());
+    let mut by_cause = CauseCycles::ZERO;
+    by_cause[Cause::Asleep] = parts.idle;
+    by_cause[Cause::Execute] = sampling.taken - parts.idle;
+    let cycles = traced.times.cycles();
+    let nanoseconds = cycles.and_then(|cycles| traced.times.nanoseconds(cycles));
+    let nanoseconds =
+        nanoseconds.or(traced.recording.as_ref().map(|r| r.nanoseconds)).unwrap_or_default();
+    let end = Moment { cycle: cycles.unwrap_or_default(), nanoseconds };
+    Record {
+        schema: SCHEMA,
+        subject: subject(firmware, settings),
+        instrument: Instrument {
+            kind: "trace pin".to_owned(),
+            tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
+            settings: settings.shown.iter().cloned().collect(),
+        },
+        window: Window {
+            begin: Moment::default(),
+            end,
+            entries: 1,
+            nanoseconds,
+            end_reason: EndReason::EndOfRecording,
+        },
+        totals: Totals { cycles: Bounds::exact(parts.taken), instructions: 0, by_cause },
+        trust: Trust::Sampled { n: sampling.taken, period_cycles: sampling.period_cycles },
+        coverage: Coverage {
+            run_cycles: parts.taken,
+            seen_cycles: sampling.taken,
+            lost_cycles: parts.lost,
+            overhead_cycles: 0,
+        },
+        balance,
+        profile,
+        exceptions: Vec::new(),
+        scheduling: None,
+        series: Vec::new(),
+        unmodelled: Vec::new(),
+        warnings,
+        fault: None,
+        traced: Some(Box::new(traced)),
+    }
+}
+
+fn subject(firmware: Option<&Firmware>, settings: &Settings) -> Subject {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let clock = settings.core_hz.map(|hz| ClockSpan { cycle: 0, hz });
+    Subject {
+        file: String::new(),
+        sha256: firmware.map(|f| hex(&f.sha256())).unwrap_or_default(),
+        build_id: firmware.and_then(|f| f.build_id().map(hex)),
+        compilers: firmware.map(|f| f.producers().to_vec()).unwrap_or_default(),
+        detail: firmware.map(Firmware::detail_note).unwrap_or_default(),
+        board: settings.target.clone(),
+        core: String::new(),
+        clock: clock.into_iter().collect(),
+        sizes: Sizes::default(),
+    }
+}

@@ -1,0 +1,214 @@
+//! What comes out of a trace pin, from whatever it comes, up to the record: options, the reading of files, and a session that bytes are pushed
+//! into.
+
+mod options;
+mod session;
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use strobe_decode::bus::baud;
+use strobe_decode::bus::uart::{self, Uart};
+use strobe_decode::container::{self, Content, Ending, Note};
+use strobe_model::{Record, Warning};
+use strobe_symbols::Firmware;
+
+use crate::{capture, exit, input};
+
+pub use options::Options;
+pub use session::Session;
+
+/// What a file with a trace pin's bytes is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A recording of `strobe record`.
+    Recording,
+    /// The bytes alone.
+    Raw,
+    /// A logic analyser's capture of the pin.
+    Capture,
+}
+
+/// Reads a file to its end and makes the record.
+pub fn record(
+    path: &Path,
+    kind: Kind,
+    firmware: Option<&Firmware>,
+    options: &Options,
+) -> anyhow::Result<Record> {
+    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+        return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
+    }
+    let mut record = match kind {
+        Kind::Recording => recording(path, firmware, options),
+        Kind::Raw => {
+            let mut session = Session::new(options, None, firmware)?;
+            copy(path, open(path)?, &mut session)?;
+            session.finish(firmware)
+        }
+        Kind::Capture => of_capture(path, firmware, options),
+    }?;
+    if record.subject.file.is_empty() {
+        record.subject.file = input::file_name(path);
+    }
+    Ok(record)
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    File::open(path).map_err(|e| unreadable(path, &e))
+}
+
+fn unreadable(path: &Path, e: &std::io::Error) -> anyhow::Error {
+    exit::no_input(format!("cannot read {}: {e}", path.display()))
+}
+
+fn copy(path: &Path, mut file: File, session: &mut Session) -> anyhow::Result<()> {
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => session.push(&buffer[..n])?,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(unreadable(path, &e)),
+        }
+    }
+}
+
+/// A recording of `strobe record`.
+fn recording(
+    path: &Path,
+    firmware: Option<&Firmware>,
+    options: &Options,
+) -> anyhow::Result<Record> {
+    let input = BufReader::with_capacity(1 << 17, open(path)?);
+    let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{}: {e}", path.display()));
+    let mut reader = container::Reader::new(input).map_err(|e| wrong(&e))?;
+    let mut session = Session::new(options, reader.header(), firmware)?;
+    let mut gaps = Gaps::default();
+    while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
+        session.at(chunk.host_us);
+        if chunk.missing_before > 0 {
+            session.gap();
+            gaps.add("chunks of the recording are missing or damaged");
+        }
+        match chunk.content {
+            Content::Raw(bytes) => session.push(bytes)?,
+            Content::Polled(samples) => samples.iter().for_each(|sample| session.polled(sample.pc)),
+            Content::Note(note) => {
+                if breaks_off(&note) {
+                    session.gap();
+                }
+                gaps.note(&note);
+            }
+            Content::End(_) => {}
+        }
+    }
+    let summary = reader.summary();
+    if let Ending::CutShort { .. } = summary.ending {
+        gaps.add("the recording has no end mark: whoever made it was stopped");
+    }
+    if summary.damaged_bytes > 0 {
+        let at = summary.damages.first().map_or(0, |damage| damage.at);
+        gaps.add(&format!("{} bytes from byte {at} on are damaged", summary.damaged_bytes));
+    }
+    if summary.unknown_chunks > 0 {
+        gaps.add(&format!(
+            "{} chunks are of kinds this version does not know",
+            summary.unknown_chunks
+        ));
+    }
+    if summary.header_damaged {
+        gaps.add("its header is damaged: clock and settings are not known");
+    }
+    session.notes(gaps.0);
+    session.finish(firmware)
+}
+
+fn breaks_off(note: &Note) -> bool {
+    matches!(note, Note::Gap { .. } | Note::Overrun { .. } | Note::Reconnected)
+}
+
+/// Notes by their text, with how often each came.
+#[derive(Default)]
+struct Gaps(Vec<(String, u64)>);
+
+impl Gaps {
+    fn add(&mut self, text: &str) {
+        self.add_times(text.to_owned(), 1);
+    }
+
+    fn add_times(&mut self, text: String, n: u64) {
+        /// Different texts that are kept apart.
+        const MOST: usize = 50;
+        match self.0.iter().position(|(other, _)| *other == text) {
+            Some(at) => self.0[at].1 += n,
+            None if self.0.len() < MOST => self.0.push((text, n)),
+            None => {}
+        }
+    }
+
+    fn note(&mut self, note: &Note) {
+        match note {
+            Note::Gap { why } => self.add(&format!("the source broke off: {why}")),
+            Note::Reconnected => self.add("the source came back"),
+            Note::Overrun { bytes: Some(n), by } => {
+                self.add_times(format!("bytes lost on the way, as {by} says"), *n);
+            }
+            Note::Overrun { bytes: None, by } => {
+                self.add(&format!("{by} had no room for some bytes"))
+            }
+            Note::LineErrors { count } => {
+                self.add_times(
+                    "bytes were damaged on the line (framing, parity, break)".to_owned(),
+                    *count,
+                );
+            }
+            Note::ClockChanged { core_hz, .. } => {
+                self.add(&format!("the core clock became {core_hz} Hz"))
+            }
+            Note::Intrusion { total_us, halted_us } => self.add(&format!(
+                "taking samples halted the core for {halted_us} us of {total_us} us"
+            )),
+            Note::Text { text } => self.add(text),
+            Note::Unknown => self.add("a note of a kind this version does not know"),
+        }
+    }
+}
+
+/// A logic analyser's capture of the pin, as a serial line.
+fn of_capture(
+    path: &Path,
+    firmware: Option<&Firmware>,
+    options: &Options,
+) -> anyhow::Result<Record> {
+    let (_, capture) = capture::open(path, None, capture::MAX_EDGES)?;
+    let (pin, speed) = options.pin(&capture)?;
+    let mut session = Session::new(options, None, firmware)?;
+    let (line, bit) = (&capture.channels[pin], baud::bit_ticks(&capture, speed));
+    let mut words = Vec::new();
+    let mut keep = |event| {
+        if let uart::Event::Word(word) = event {
+            words.push(word);
+        }
+    };
+    let mut decoder = Uart::new(uart::Format::default(), bit, line.initial);
+    line.edges.iter().for_each(|edge| decoder.push(edge.at(), edge.level(), &mut keep));
+    decoder.finish(capture.end, &mut keep);
+    let mut bad = 0;
+    for word in words {
+        match u8::try_from(word.value).ok().filter(|_| !word.framing_error) {
+            Some(byte) => session.push(&[byte])?,
+            None => {
+                bad += 1;
+                session.gap();
+            }
+        }
+    }
+    if bad > 0 {
+        let text =
+            format!("{bad} words of the line have no valid stop bit; is {speed:.0} baud right?");
+        session.warn(Warning { text, count: 1 });
+    }
+    session.finish(firmware)
+}

@@ -1,0 +1,220 @@
+//! What a user can say of a trace pin's stream.
+
+use std::ops::Range;
+
+use strobe_decode::bus::baud;
+use strobe_decode::capture::{self, Capture};
+use strobe_decode::container::Header;
+use strobe_decode::swo::reader::Hint;
+use strobe_model::{Recording, TraceSettings, Warning};
+use strobe_source::traced::Settings;
+use strobe_symbols::Firmware;
+
+use crate::{exit, input};
+
+/// How to understand the stream. A recording says most of this itself.
+#[derive(clap::Args, Default)]
+#[command(next_help_heading = "Trace pin")]
+pub struct Options {
+    /// The core's clock, as 168MHz.
+    #[arg(long, value_name = "HZ", value_parser = hertz)]
+    pub clock: Option<u32>,
+    /// Core cycles from one PC sample to the next, as 16384.
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub period: Option<u64>,
+    /// Core cycles of a tick of the local timestamp.
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub tick: Option<u32>,
+    /// Whether the trace port's frames stand around the packets, or the number of the stream in them. By default what makes more
+    /// sense of the bytes.
+    #[arg(long, value_name = "auto|no|yes|STREAM", value_parser = frames)]
+    pub frames: Option<Hint>,
+    /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given several times.
+    #[arg(long, value_name = "FUNCTION|RANGE")]
+    pub idle: Vec<String>,
+    /// The watched variable that points to the current thread, by name or comparator (0 to 3).
+    #[arg(long, value_name = "NAME|N")]
+    pub thread_pointer: Option<String>,
+    /// What a comparator watches, as 0=counter. May be given several times.
+    #[arg(long, value_name = "N=NAME", value_parser = named)]
+    pub watch: Vec<(u8, String)>,
+    /// Write what a stimulus port brings to a file, as 0=log.txt. May be given several times.
+    #[arg(long, value_name = "PORT=FILE", value_parser = named)]
+    pub port: Vec<(u8, String)>,
+    /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the shortest pulses.
+    #[arg(long, value_name = "PIN[@BAUD]")]
+    pub pin: Option<String>,
+}
+
+fn hertz(text: &str) -> Result<u32, String> {
+    let hz = capture::parse_frequency(text).and_then(|hz| u32::try_from(hz).ok());
+    hz.filter(|hz| *hz > 0)
+        .ok_or_else(|| "a frequency is a number and a unit, as 168MHz, 500k, 16000000".to_owned())
+}
+
+fn frames(text: &str) -> Result<Hint, String> {
+    Ok(match text {
+        "auto" => Hint::Unknown,
+        "no" => Hint::Bare,
+        "yes" => Hint::Frames(None),
+        number => match number.parse() {
+            Ok(stream @ 1..=0x6f) => Hint::Frames(Some(stream)),
+            _ => return Err("auto, no, yes, or a stream's number, 1 to 111".to_owned()),
+        },
+    })
+}
+
+fn named(text: &str) -> Result<(u8, String), String> {
+    let parts = text.split_once('=').and_then(|(n, name)| Some((n.parse().ok()?, name.to_owned())));
+    parts.ok_or_else(|| "a number and a name, as 0=counter".to_owned())
+}
+
+/// Variables that point to the current thread, of FreeRTOS, ThreadX, NuttX, uC/OS, RIOT.
+const THREAD_POINTERS: [&str; 6] = [
+    "pxCurrentTCB",
+    "_tx_thread_current_ptr",
+    "g_readytorun",
+    "OSTCBCur",
+    "OSTCBCurPtr",
+    "sched_active_thread",
+];
+
+impl Options {
+    /// How the bytes are framed, as far as that is known before there are any.
+    pub fn framing(&self, header: Option<&Header>) -> Hint {
+        match (self.frames, header.and_then(|header| header.settings.as_ref())) {
+            (Some(hint), _) => hint,
+            (None, Some(settings)) if settings.formatter => {
+                Hint::Frames(Some(settings.bus_id.value()))
+            }
+            (None, Some(_)) => Hint::Bare,
+            (None, None) => Hint::Unknown,
+        }
+    }
+
+    /// What is known of the stream: what the user says, else what the recording says.
+    pub fn settings(
+        &self,
+        header: Option<&Header>,
+        firmware: Option<&Firmware>,
+    ) -> anyhow::Result<Settings> {
+        let recorded = header.and_then(|header| header.settings.as_ref());
+        let mut watches = self.watch.clone();
+        watches.extend(recorded.into_iter().flat_map(|settings| {
+            settings.watches.iter().map(|watch| (watch.comparator(), watch.name().to_owned()))
+        }));
+        let sampling = recorded.and_then(|settings| settings.sampling);
+        let tick = recorded.and_then(|settings| settings.local_timestamps);
+        let idle = self.idle.iter().map(|text| idle(text, firmware));
+        Ok(Settings {
+            core_hz: self.clock.or(recorded.map(|settings| settings.core_hz.get())),
+            tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
+            period_cycles: self.period.or(sampling.map(|s| s.period_cycles().into())),
+            thread: self.thread(&watches)?,
+            watches,
+            idle: idle.collect::<anyhow::Result<_>>()?,
+            recording: header.map(|header| Recording {
+                source: format!("{} {}", header.source.kind, header.source.name).trim().to_owned(),
+                nanoseconds: 0,
+                notes: Vec::new(),
+            }),
+            target: header.and_then(|header| header.target.clone()).unwrap_or_default(),
+            shown: recorded.map(shown).unwrap_or_default(),
+            warnings: header.and_then(|h| other_firmware(h, firmware?)).into_iter().collect(),
+        })
+    }
+
+    fn thread(&self, watches: &[(u8, String)]) -> anyhow::Result<Option<u8>> {
+        let named = |name: &str| watches.iter().find(|(_, other)| other == name).map(|(n, _)| *n);
+        let Some(text) = &self.thread_pointer else {
+            return Ok(THREAD_POINTERS.iter().find_map(|name| named(name)));
+        };
+        let number = text.parse::<u8>().ok().filter(|n| *n < 4);
+        number.or_else(|| named(text)).map(Some).ok_or_else(|| {
+            let known: Vec<&str> = watches.iter().map(|(_, name)| name.as_str()).collect();
+            let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+            exit::usage(format!(
+                "--thread-pointer {text}: watched is {known}; or give a comparator, 0 to 3"
+            ))
+        })
+    }
+
+    /// The pin in a capture, and its rate.
+    pub fn pin(&self, capture: &Capture) -> anyhow::Result<(usize, f64)> {
+        let (name, rate) = match self.pin.as_deref().map(|text| text.split_once('@')) {
+            Some(Some((name, rate))) => (Some(name), Some(rate)),
+            Some(None) => (self.pin.as_deref(), None),
+            None => (None, None),
+        };
+        let channel = match (name, capture.channels.as_slice()) {
+            (Some(name), _) => crate::capture::channel(capture, name)?,
+            (None, [_]) => 0,
+            (None, channels) => {
+                let names: Vec<&str> = channels.iter().map(|c| c.name.as_str()).collect();
+                let swo = names.iter().position(|name| name.eq_ignore_ascii_case("swo"));
+                let text = format!("which pin? --pin NAME; the capture has {}", names.join(", "));
+                swo.ok_or_else(|| exit::usage(text))?
+            }
+        };
+        let rate = match rate {
+            Some(text) => capture::parse_frequency(text).filter(|rate| *rate > 0).map(|n| n as f64),
+            None => baud::estimate(capture, channel).map(|baud| baud.used),
+        };
+        let name = &capture.channels[channel].name;
+        let text = format!("the rate of {name} is needed, as --pin {name}@2000000");
+        Ok((channel, rate.ok_or_else(|| exit::usage(text))?))
+    }
+}
+
+fn idle(text: &str, firmware: Option<&Firmware>) -> anyhow::Result<Range<u32>> {
+    let address = |text: &str| {
+        let text = text.trim();
+        u32::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+    };
+    if let Some((from, to)) = text.split_once("..") {
+        let range = address(from).zip(address(to)).filter(|(from, to)| from < to);
+        let range = range.map(|(from, to)| from..to);
+        return range.ok_or_else(|| {
+            exit::usage(format!("--idle {text}: addresses are as 0x8000100..0x8000120"))
+        });
+    }
+    let Some(firmware) = firmware else {
+        return Err(exit::usage(format!("--idle {text}: a function needs its firmware (--elf)")));
+    };
+    let function = input::function(firmware, text)?;
+    Ok(function.start..u32::try_from(function.end()).unwrap_or(u32::MAX))
+}
+
+/// Says so if this firmware is not the one that was recorded.
+fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
+    let recorded = header.elf.as_ref()?;
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let file = &recorded.file;
+    let text = match (&recorded.build_id, given.build_id().map(hex)) {
+        (Some(theirs), Some(ours)) if *theirs == ours => return None,
+        (Some(theirs), Some(ours)) => format!(
+            "this is not the firmware that was recorded ({file}): its build id is {ours}, that one's is {theirs}"
+        ),
+        _ if recorded.sha256 == hex(&given.sha256()) => return None,
+        _ => format!(
+            "this is not the file that was recorded ({file}): its SHA-256 is another; without build ids (-Wl,--build-id) \
+             nobody can tell whether the code is the same"
+        ),
+    };
+    Some(Warning { text, count: 1 })
+}
+
+/// Settings as the report shows them.
+fn shown(settings: &TraceSettings) -> Vec<(String, String)> {
+    let mut out = vec![("baud".to_owned(), settings.line.baud().to_string())];
+    if let Some(sampling) = settings.sampling {
+        out.push(("period".to_owned(), format!("{} cycles", sampling.period_cycles())));
+    }
+    if let Some(prescaler) = settings.local_timestamps {
+        out.push(("tick".to_owned(), format!("{} cycles", prescaler.value())));
+    }
+    if settings.exceptions {
+        out.push(("exceptions".to_owned(), "on".to_owned()));
+    }
+    out
+}

@@ -1,0 +1,162 @@
+//! A stream on its way to a record: bytes are pushed, events are added up, ports go to files.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use strobe_decode::container::Header;
+use strobe_decode::swo::packet::Packet;
+use strobe_decode::swo::reader::{self, Framing, Hint, Reader};
+use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_model::{Record, Warning};
+use strobe_source::traced::{Collector, Settings};
+use strobe_symbols::Firmware;
+
+use super::Options;
+use crate::exit;
+
+/// Bytes that decide how the rest is framed.
+const BEGINNING: usize = 1 << 16;
+
+/// A stream that is being read.
+pub struct Session {
+    /// `None` while it is not known how the bytes are framed.
+    reader: Option<Reader>,
+    beginning: Vec<u8>,
+    hint: Hint,
+    events: Adder,
+    settings: Settings,
+    /// Host times of the first and the last bytes, in microseconds.
+    host: Option<(u64, u64)>,
+}
+
+/// Where events go.
+struct Adder {
+    collector: Collector,
+    ports: Vec<(u8, String, BufWriter<File>)>,
+    failed: Option<anyhow::Error>,
+}
+
+impl Events for Adder {
+    fn event(&mut self, event: Event) {
+        if !self.ports.is_empty()
+            && let What::Packet(Packet::Instrumentation { port, bytes, value }) = event.what
+        {
+            self.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
+        }
+        self.collector.event(event);
+    }
+}
+
+impl Adder {
+    fn write(&mut self, port: u8, data: &[u8]) {
+        for (_, name, file) in self.ports.iter_mut().filter(|(n, ..)| *n == port) {
+            if let Err(e) = file.write_all(data) {
+                self.failed.get_or_insert(unwritable(name, &e));
+            }
+        }
+    }
+
+    fn check(&mut self) -> anyhow::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+fn unwritable(name: &str, e: &std::io::Error) -> anyhow::Error {
+    exit::output(format!("cannot write {name}: {e}"))
+}
+
+impl Session {
+    /// A stream of which nothing has been read; `header` is its recording's.
+    pub fn new(
+        options: &Options,
+        header: Option<&Header>,
+        firmware: Option<&Firmware>,
+    ) -> anyhow::Result<Session> {
+        let (hint, settings) = (options.framing(header), options.settings(header, firmware)?);
+        let open = |(port, name): &(u8, String)| {
+            let file = File::create(name).map_err(|e| unwritable(name, &e))?;
+            Ok((*port, name.clone(), BufWriter::new(file)))
+        };
+        let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;
+        Ok(Session {
+            reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
+            beginning: Vec::new(),
+            hint,
+            events: Adder { collector: Collector::new(settings.thread), ports, failed: None },
+            settings,
+            host: None,
+        })
+    }
+
+    /// What comes now came at this host time, in microseconds.
+    pub fn at(&mut self, host_us: u64) {
+        let (first, _) = self.host.unwrap_or((host_us, host_us));
+        self.host = Some((first, host_us));
+    }
+
+    /// More bytes of the pin.
+    pub fn push(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        match &mut self.reader {
+            Some(reader) => reader.push(bytes, &mut self.events),
+            None => {
+                self.beginning.extend_from_slice(bytes);
+                if self.beginning.len() >= BEGINNING {
+                    self.begin();
+                }
+            }
+        }
+        self.events.check()
+    }
+
+    /// Enough has come to tell how the bytes are framed, or all there is.
+    fn begin(&mut self) -> &mut Reader {
+        let bytes = std::mem::take(&mut self.beginning);
+        let reader =
+            self.reader.get_or_insert_with(|| Reader::new(reader::framing(&bytes, self.hint)));
+        reader.push(&bytes, &mut self.events);
+        reader
+    }
+
+    /// Bytes are missing here.
+    pub fn gap(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.gap(&mut self.events);
+        } else if !self.beginning.is_empty() {
+            self.begin();
+            self.gap();
+        }
+    }
+
+    /// A program counter that was asked for over the debug port.
+    pub fn polled(&mut self, pc: u32) {
+        self.events.collector.polled(pc);
+    }
+
+    /// What happened beside the bytes, and how often.
+    pub fn notes(&mut self, notes: Vec<(String, u64)>) {
+        if let Some(recording) = &mut self.settings.recording {
+            recording.notes = notes;
+        }
+    }
+
+    /// Something that the user should know.
+    pub fn warn(&mut self, warning: Warning) {
+        self.settings.warnings.push(warning);
+    }
+
+    /// The record of everything, the stream being over.
+    pub fn finish(mut self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
+        self.begin();
+        if let (Some((first, last)), Some(recording)) = (self.host, &mut self.settings.recording) {
+            recording.nanoseconds = (last - first).saturating_mul(1000);
+        }
+        let Session { reader, mut events, settings, .. } = self;
+        let mut reader = reader.unwrap_or_else(|| Reader::new(Framing::Bare));
+        reader.finish(&mut events);
+        events.check()?;
+        for (_, name, mut file) in events.ports {
+            file.flush().map_err(|e| unwritable(&name, &e))?;
+        }
+        Ok(events.collector.record(Some(&reader), firmware, &settings)?)
+    }
+}
