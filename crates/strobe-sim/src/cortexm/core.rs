@@ -8,6 +8,7 @@ use super::irregular::Deviations;
 use super::jit::Jit;
 use super::system::System;
 use super::timing::Timing;
+use super::trace::Waveform;
 use crate::bus::Bus;
 use crate::device::DeviceId;
 use crate::flash::HalfCycleCarry;
@@ -105,6 +106,8 @@ pub struct Machine<O: Observer> {
     pub(crate) belongs_to: Option<Who>,
     /// The trace blocks look at each instruction.
     pub(crate) traced: bool,
+    /// The trace pin as a wire.
+    pub(crate) waveform: Waveform,
 }
 
 /// Whether the core sleeps and what wakes it.
@@ -122,6 +125,7 @@ impl<O: Observer> Machine<O> {
     /// A core at rest on a bus; [`Machine::reset`] reads the vector table and starts it.
     pub fn new(bus: Bus, options: &CoreOptions, observer: O) -> Self {
         Machine {
+            waveform: Waveform::new(&bus),
             cpu: Cpu::new(options.timing.kind.architecture()),
             bus,
             observer,
@@ -216,8 +220,8 @@ impl<O: Observer> Machine<O> {
     /// time passes for the core.
     pub fn finish_sending(&mut self, limit: u64) {
         self.bus.finish_sending(limit);
-        self.drain();
         self.finish_trace(limit);
+        self.drain();
     }
 
     /// A byte from the host for a serial device; it is on the line from now on.
