@@ -158,8 +158,8 @@ impl<O: Observer> Machine<O> {
         // The firmware may have written CPACR.
         self.cpu.fp_ready = false;
         self.bus.run_events(self.now);
-        self.drain();
         self.drain_trace();
+        self.drain();
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
@@ -220,6 +220,9 @@ impl<O: Observer> Machine<O> {
 
     /// Hands what devices have recorded to whoever watches.
     pub(super) fn drain(&mut self) {
+        if self.waveform.is_seen(&self.bus) {
+            self.drain_trace();
+        }
         for edge in self.bus.edges.drain(..) {
             self.observer.pin(&PinEdge { slack: self.slack, ..edge });
         }

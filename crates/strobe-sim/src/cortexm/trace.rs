@@ -13,6 +13,7 @@ mod stamps;
 mod tests;
 mod tpiu;
 mod watch;
+mod waveform;
 
 use std::ops::Range;
 
@@ -28,6 +29,7 @@ pub(crate) use self::packet::Action;
 pub use self::tpiu::Coding;
 pub(crate) use self::tpiu::Sent;
 use self::tpiu::Tpiu;
+pub(crate) use self::waveform::Waveform;
 
 /// Pages of the registers.
 pub(crate) const ITM: u32 = 0xe000_0000;
@@ -108,6 +110,11 @@ impl Trace {
     pub(crate) fn set_pin(&mut self, on: bool, now: u64) {
         self.run(now);
         self.tpiu.pin_is_on = on;
+    }
+
+    /// The level of a pin that sends nothing.
+    pub(crate) fn idles_high(&self) -> bool {
+        self.tpiu.idles_high()
     }
 
     /// Bytes went to the parallel port, since this was last asked.

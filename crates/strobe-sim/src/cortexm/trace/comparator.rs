@@ -108,7 +108,7 @@ impl Comparator {
 
     /// What it compares with, in whole words.
     pub(crate) fn words(&self) -> Range<u32> {
-        let mask = (1u32 << self.mask) - 1 | 3;
+        let mask = ((1u32 << self.mask) - 1) | 3;
         self.to & !mask..(self.to | mask).saturating_add(1)
     }
 

@@ -45,19 +45,34 @@ impl<O: Observer> Machine<O> {
         trace.count(Counter::Fold, u64::from(cycles == 0), now);
     }
 
-    /// Hands on what has left the trace pin.
+    /// Hands on what has left the trace pin, and puts its wire to what it is now.
     pub(in crate::cortexm) fn drain_trace(&mut self) {
+        self.drain_trace_to(self.now);
+    }
+
+    fn drain_trace_to(&mut self, to: u64) {
         let trace = &mut self.system.debug.trace;
         trace.run(self.now);
         if trace.went_elsewhere() {
             let text = "the trace port is set to its parallel pins (TPIU_SPPR is 0): no byte leaves the SWO pin";
             self.bus.warnings.add(text.to_owned());
         }
+        let is_seen = self.waveform.is_seen(&self.bus);
         let clocks = &self.bus.clocks;
-        for Sent { cycle, bit_cycles, value, coding } in trace.sent.drain(..) {
+        for sent in trace.sent.drain(..) {
+            if is_seen {
+                self.waveform.push(&sent);
+            }
+            let Sent { cycle, bit_cycles, value, coding } = sent;
             let at_ps = u64::try_from(clocks.picoseconds_at(cycle)).unwrap_or(u64::MAX);
             let bit_ps = u64::from(bit_cycles) * 1_000_000_000_000 / u64::from(clocks.hz_at(cycle));
             self.observer.trace(&TraceByte { cycle, at_ps, bit_ps, value, coding });
+        }
+        if is_seen {
+            let idle = self.system.debug.trace.idles_high();
+            self.waveform.show(&mut self.bus, idle, self.now, to);
+            // Edges of other pins may have come before, in time after these.
+            self.bus.edges.sort_by_key(|edge| edge.cycle);
         }
     }
 
@@ -65,7 +80,7 @@ impl<O: Observer> Machine<O> {
     /// the core.
     pub(in crate::cortexm) fn finish_trace(&mut self, limit: u64) {
         self.system.debug.trace.finish(limit);
-        self.drain_trace();
+        self.drain_trace_to(limit);
     }
 
     /// How much the trace blocks' buffers hold.
