@@ -260,9 +260,15 @@ impl Session<'_> {
         let now = self.now();
         self.writer.note(now, note).map_err(|e| unwritable(&self.args.output, &e))?;
         match note {
-            Note::Gap { why } => self.say(&format!("the source broke off ({why}); trying again")),
+            Note::Gap { why } => {
+                self.live.gap();
+                self.say(&format!("the source broke off: {why}"));
+            }
             Note::Reconnected => self.say("the source is back"),
-            Note::Overrun { by, .. } => self.say(&format!("{by} lost bytes")),
+            Note::Overrun { by, .. } => {
+                self.live.gap();
+                self.say(&format!("{by} lost bytes"));
+            }
             _ => {}
         }
         Ok(())
@@ -313,6 +319,10 @@ impl Session<'_> {
         if let Ended::Broken(_) = ended {
             self.note(&Note::Gap { why: why.clone() })?;
         }
+        if let Ok(Some(note)) = &closed {
+            self.note(note)?;
+        }
+        self.live.finish();
         self.bar.finish_and_clear();
         let now = self.now();
         self.writer.finish(now, &why).map_err(|e| unwritable(&self.args.output, &e))?;

@@ -104,11 +104,12 @@ pub trait Link {
         None
     }
 
-    /// Puts things back as they were, as far as they were changed: tracing is switched off, a halted core runs.
+    /// Puts things back as they were, as far as they were changed: tracing is switched off, a halted core runs. Gives what is to be noted
+    /// at the end.
     ///
     /// # Errors
     /// If that does not work any more.
-    fn close(&mut self) -> Result<(), Error> {
-        Ok(())
+    fn close(&mut self) -> Result<Option<Note>, Error> {
+        Ok(None)
     }
 }

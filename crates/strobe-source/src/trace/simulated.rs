@@ -161,13 +161,13 @@ impl Link for Simulated {
         Some(self.elapsed)
     }
 
-    fn close(&mut self) -> Result<(), Error> {
+    fn close(&mut self) -> Result<Option<Note>, Error> {
         self.stop.store(true, Ordering::Relaxed);
         // Whatever the board still has to say must not keep it waiting.
         while self.sent.recv_timeout(Duration::from_secs(1)).is_ok() {}
         if let Some(board) = self.board.take() {
             board.join().map_err(|_| Error::failed("the simulated board", "a defect of strobe"))?;
         }
-        Ok(())
+        Ok(None)
     }
 }
