@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use strobe_model::against::Against;
 use strobe_model::{
-    Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, Record, Who,
+    Bounds, BusReport, By, CauseCycles, CyclesReport, EventsReport, PinsReport, Place, Record, Who,
 };
 
 use crate::picture::{List, Shown};
@@ -160,6 +160,11 @@ pub fn against(report: &Against, form: Form) -> String {
 
 /// What a bus carried as JSON, with a newline at its end.
 pub fn bus(report: &BusReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// A trace of events as JSON, with a newline at its end.
+pub fn events(report: &EventsReport, form: Form) -> String {
     text(report, form)
 }
 
