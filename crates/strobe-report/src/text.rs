@@ -4,6 +4,7 @@
 //! together.
 
 mod against;
+mod allocations;
 mod annotate;
 mod bus;
 mod capture;
@@ -17,6 +18,7 @@ mod fault;
 mod layout;
 mod pins;
 mod profile;
+mod published;
 mod series;
 mod summary;
 #[cfg(test)]
@@ -31,6 +33,7 @@ use std::io::{self, Write};
 use strobe_model::{By, Record};
 
 pub use against::against;
+pub use allocations::allocations;
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
 pub use bus::{BusShow, bus};
 pub use closing::closing;
@@ -40,6 +43,7 @@ pub use events::{EventsShow, events};
 pub use fault::fault;
 pub use pins::pins;
 pub use profile::profile;
+pub use published::published;
 pub use summary::summary;
 pub use threads::threads;
 pub use timeline::timeline;
