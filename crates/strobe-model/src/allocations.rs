@@ -95,6 +95,8 @@ pub struct Damage {
     pub heads: u64,
     /// Lines before the first allocation.
     pub before: u64,
+    /// Remarks of the target's unwinder in place of a caller.
+    pub remarks: u64,
     /// Bytes that are no UTF-8.
     pub not_utf8: u64,
 }
@@ -115,7 +117,7 @@ pub struct PublishedTree {
     pub nodes: u64,
     /// Nodes that are in ours with the same count and bytes.
     pub same: u64,
-    /// Nodes that are in only one of the two, or differ: path and both counts, a few.
+    /// Nodes that are in only one of the two, or differ: path and both counts, a few, and none below one that is in only one.
     pub differ: Vec<(String, u64, u64)>,
     /// How many there are of those.
     pub all_differ: u64,

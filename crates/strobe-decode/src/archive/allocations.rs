@@ -36,6 +36,8 @@ pub struct Text {
     pub allocations: Vec<Allocation>,
     /// Lines before the first allocation.
     pub before: u64,
+    /// Remarks of the unwinder in place of a caller, as `0x00000000 <reached end of unwind table>`.
+    pub remarks: u64,
     /// Lines that begin as an allocation does and cannot be read. Their callers are not counted to any.
     pub damaged_heads: Vec<(usize, String)>,
 }
@@ -62,6 +64,8 @@ pub fn parse(bytes: &[u8]) -> Text {
         } else if line.starts_with("alloc") {
             inside = false;
             text.damaged_heads.push((n + 1, line.to_owned()));
+        } else if line.starts_with("0x00000000 <") && line.ends_with('>') {
+            text.remarks += 1;
         } else if let (true, Some(last)) = (inside, text.allocations.last_mut()) {
             last.frames.push(frame(line));
         } else {
@@ -167,7 +171,7 @@ mod tests {
             (None, "0x0800020", true),
         ];
         assert_eq!(frames, wanted);
-        assert!(!read.allocations[1].frames[0].damaged);
+        assert_eq!((read.allocations[1].frames.len(), read.remarks), (0, 1));
     }
 
     #[test]

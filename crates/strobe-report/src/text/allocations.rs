@@ -62,6 +62,12 @@ fn facts(report: &AllocationsReport) -> Vec<(&'static str, String)> {
         grouped(damage.before),
         counted(damage.not_utf8, "byte")
     );
+    if damage.remarks > 0 {
+        damaged += &format!(
+            "; {} of the unwinder in place of a caller",
+            counted(damage.remarks, "remark")
+        );
+    }
     vec![("taken", taken), ("big", big), ("damage", damaged)]
 }
 

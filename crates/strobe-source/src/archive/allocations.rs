@@ -37,6 +37,7 @@ pub fn of_text(about: &About, text: &Text, not_utf8: u64) -> AllocationsReport {
     }
     adding.damage.heads = text.damaged_heads.len() as u64;
     adding.damage.before = text.before;
+    adding.damage.remarks = text.remarks;
     adding.damage.not_utf8 = not_utf8;
     adding.report(about, "allocations as a traced allocator printed them")
 }
@@ -115,8 +116,7 @@ impl Adding {
     fn judge(&mut self, about: &About, frame: &Frame) -> bool {
         self.damage.all_frames += 1;
         self.damage.frames += u64::from(frame.damaged);
-        // The unwinder prints address 0 where it knows that it has arrived.
-        let is_code = |at: u32| at == 0 || about.names.name((at & !1).saturating_sub(2)).is_some();
+        let is_code = |at: u32| about.names.name((at & !1).saturating_sub(2)).is_some();
         let astray = about.has_names && !frame.damaged && !frame.address.is_some_and(is_code);
         if about.has_names {
             *self.damage.astray.get_or_insert(0) += u64::from(astray);
@@ -228,17 +228,21 @@ pub fn beside(file: &str, report: &AllocationsReport, tree: &Tree) -> PublishedT
         let bytes = blocks(root).map(|(size, count)| size.saturating_mul(count));
         compared.count += root.count;
         compared.bytes = compared.bytes.saturating_add(bytes.fold(0, u64::saturating_add));
-        visit(root, "", &mut ours, &mut compared);
+        visit(root, "", true, &mut ours, &mut compared);
     }
-    for (path, (count, _)) in ours {
-        differs(&mut compared, path, count, 0);
+    for (path, (count, _)) in &ours {
+        let above = path.rsplit_once(" > ").map(|(above, _)| above);
+        let is_topmost = above.is_none_or(|above| !ours.contains_key(above));
+        differs(&mut compared, path, *count, 0, is_topmost);
     }
     compared
 }
 
+/// Compares a node and those below it; `listed` says whether the node above it is in both.
 fn visit(
     node: &Node,
     above: &str,
+    listed: bool,
     ours: &mut BTreeMap<String, (u64, u64)>,
     compared: &mut PublishedTree,
 ) {
@@ -249,16 +253,19 @@ fn visit(
     compared.renamed += u64::from(is_named && !node.function.starts_with(printed));
     let bytes = blocks(node).map(|(size, count)| size.saturating_mul(count));
     let theirs = (node.count, bytes.fold(0, u64::saturating_add));
-    match ours.remove(&path) {
-        Some(found) if found == theirs => compared.same += 1,
-        found => differs(compared, path.clone(), found.map_or(0, |found| found.0), node.count),
+    let found = ours.remove(&path);
+    if found == Some(theirs) {
+        compared.same += 1;
+    } else {
+        differs(compared, &path, found.map_or(0, |found| found.0), node.count, listed);
     }
-    node.children.iter().for_each(|child| visit(child, &path, ours, compared));
+    let listed = listed && found.is_some();
+    node.children.iter().for_each(|child| visit(child, &path, listed, ours, compared));
 }
 
-fn differs(compared: &mut PublishedTree, path: String, ours: u64, theirs: u64) {
+fn differs(compared: &mut PublishedTree, path: &str, ours: u64, theirs: u64, listed: bool) {
     compared.all_differ += 1;
-    if compared.differ.len() < LISTED {
-        compared.differ.push((path, ours, theirs));
+    if listed && compared.differ.len() < LISTED {
+        compared.differ.push((path.to_owned(), ours, theirs));
     }
 }

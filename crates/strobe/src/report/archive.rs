@@ -21,9 +21,34 @@ const MAX_BYTES: u64 = 512 << 20;
 pub fn names(args: &Args) -> anyhow::Result<Option<Firmware>> {
     if let Some(path) = &args.symbols {
         let list = symbols::parse(&events::read(path, MAX_BYTES)?).map_err(|e| wrong(path, &e))?;
-        return Ok(Some(Firmware::of_functions(list)));
+        return Ok(Some(Firmware::of_functions(with_gaps(list))));
     }
     args.elf.as_deref().map(input::firmware).transpose()
+}
+
+/// Between functions there may be such as have no size in the symbol table, of assembly, which lists leave out: no more bytes than this.
+const MOST_BETWEEN: u32 = 1024;
+
+/// A list with entries for what lies between its functions: code, but nobody knows whose.
+fn with_gaps(mut list: Vec<(String, u32, u32)>) -> Vec<(String, u32, u32)> {
+    list.sort_by_key(|(_, start, size)| (*start, *size));
+    let mut gaps = Vec::new();
+    let mut last: Option<(&str, u32)> = None;
+    for (name, start, size) in &list {
+        if let Some((before, end)) = last
+            && (1..=MOST_BETWEEN).contains(&start.saturating_sub(end))
+        {
+            gaps.push((format!("(between {before} and {name})"), end, start - end));
+        }
+        let end = start.saturating_add(*size);
+        // A function without a size reaches to the next one by itself.
+        let begun = if *size == 0 { u32::MAX } else { end };
+        if last.is_none_or(|(_, before)| before == u32::MAX || end >= before) {
+            last = Some((name, begun));
+        }
+    }
+    list.extend(gaps);
+    list
 }
 
 fn wrong(path: &Path, error: &dyn std::fmt::Display) -> anyhow::Error {
@@ -86,6 +111,11 @@ fn record(
     let mut record = collector.record(None, firmware, &settings)?;
     if record.subject.file.is_empty() {
         record.subject.file = input::file_name(&args.path);
+    }
+    if let Some(symbols) = &args.symbols {
+        // There is no firmware to have a hash or debug information.
+        record.subject.sha256.clear();
+        record.subject.detail = format!("functions as {} lists them", input::file_name(symbols));
     }
     Ok(record)
 }
