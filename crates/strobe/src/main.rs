@@ -13,6 +13,7 @@ mod completions;
 mod cycles;
 mod events;
 mod exit;
+mod export;
 mod gallery;
 mod host;
 mod input;
@@ -52,6 +53,7 @@ enum Command {
     Pins(pins::Args),
     Bus(bus::Args),
     Report(report::Args),
+    Export(export::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Pins(args) => pins::run(&args),
         Command::Bus(args) => bus::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
