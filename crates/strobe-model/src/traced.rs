@@ -189,14 +189,18 @@ pub struct TracedException {
     pub left: u64,
     /// Entries whose end never came, and ends whose entry never came.
     pub unmatched: u64,
-    /// Times that both came and nothing was lost in between; the times below are theirs.
+    /// Times that are known to the tick from entry to end, without handlers that interrupted it; the next three are theirs.
     pub timed: u64,
-    /// From entry to end, without handlers that interrupted it: their sum.
+    /// Their sum.
     pub own: u64,
     /// The shortest.
     pub shortest: u64,
     /// The longest.
     pub longest: u64,
+    /// Times that are known with bounds only, because several packets share a timestamp or a packet had to wait.
+    pub vague: u64,
+    /// The longest that any of them may have been.
+    pub at_most: u64,
     /// The most handlers that it interrupted, one inside the other, itself included.
     pub depth: u32,
     /// Samples taken in it.

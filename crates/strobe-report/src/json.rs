@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use strobe_model::against::Against;
 use strobe_model::{
-    Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, PlanReport, Record, Who,
+    AllocationsReport, Bounds, BusReport, By, CauseCycles, CyclesReport, EventsReport, PinsReport,
+    Place, PlanReport, PublishedReport, Record, Who,
 };
 
 use crate::picture::{List, Shown};
@@ -95,7 +96,12 @@ impl Views {
 
 /// A record as indented JSON, with a newline at its end.
 pub fn record(record: &Record) -> String {
-    text(&Document { record, views: Views::of(record) }, Form::Pretty)
+    record_as(record, Form::Pretty)
+}
+
+/// A record as JSON with its views, with a newline at its end.
+pub fn record_as(record: &Record, form: Form) -> String {
+    text(&Document { record, views: Views::of(record) }, form)
 }
 
 /// Two records as they are compared, as indented JSON with a newline at its end.
@@ -165,6 +171,21 @@ pub fn against(report: &Against, form: Form) -> String {
 
 /// What a bus carried as JSON, with a newline at its end.
 pub fn bus(report: &BusReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// Allocations as JSON, with a newline at its end.
+pub fn allocations(report: &AllocationsReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// A record beside what was published of it, as JSON with a newline at its end.
+pub fn published(report: &PublishedReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// A trace of events as JSON, with a newline at its end.
+pub fn events(report: &EventsReport, form: Form) -> String {
     text(report, form)
 }
 

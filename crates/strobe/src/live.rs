@@ -2,20 +2,22 @@
 
 use std::time::Duration;
 
-use strobe_decode::swo::itm::{self, Decoder};
-use strobe_decode::swo::packet::{Packet, Raw};
-use strobe_decode::swo::tpiu;
+use strobe_decode::swo::packet::Packet;
+use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
+use strobe_decode::swo::timeline::{Event, Events, What};
 use strobe_model::TraceSettings;
 
+/// Bytes that decide how the rest is framed, where nobody has said.
+const BEGINNING: usize = 1 << 12;
+
 /// Counts of what has come.
-#[derive(Default)]
 pub struct Live {
     bytes: u64,
     polled: u64,
-    frames: Option<tpiu::Decoder>,
-    /// The stream in the frames.
-    stream: u8,
-    packets: Decoder,
+    hint: Hint,
+    /// Bytes from before it was known how they are framed.
+    beginning: Vec<u8>,
+    reader: Option<Reader>,
     counts: Counts,
     /// Samples that should come each second.
     expected: Option<f64>,
@@ -23,61 +25,84 @@ pub struct Live {
 
 #[derive(Default)]
 struct Counts {
+    packets: u64,
     samples: u64,
     overflows: u64,
     exceptions: u64,
+    undecodable: u64,
 }
 
-impl itm::Sink for Counts {
-    fn packet(&mut self, raw: Raw) {
-        match raw.packet() {
-            Some(Packet::PcSample(_) | Packet::Sleep) => self.samples += 1,
-            Some(Packet::Overflow) => self.overflows += 1,
-            Some(Packet::Exception { .. }) => self.exceptions += 1,
-            _ => {}
+impl Events for Counts {
+    fn event(&mut self, event: Event) {
+        match event.what {
+            What::Undecodable => self.undecodable += event.bytes,
+            What::Gap => {}
+            What::Packet(packet) => {
+                self.packets += 1;
+                match packet {
+                    Packet::PcSample(_) | Packet::Sleep => self.samples += 1,
+                    Packet::Overflow => self.overflows += 1,
+                    Packet::Exception { .. } => self.exceptions += 1,
+                    _ => {}
+                }
+            }
         }
     }
-
-    fn undecodable(&mut self, _: u64, _: u64) {}
-}
-
-/// Hands the bytes of one stream on.
-struct Unpack<'a> {
-    stream: u8,
-    packets: &'a mut Decoder,
-    counts: &'a mut Counts,
-}
-
-impl tpiu::Sink for Unpack<'_> {
-    fn bytes(&mut self, stream: u8, _: u64, bytes: &[u8]) {
-        if stream == self.stream {
-            self.packets.push(bytes, self.counts);
-        }
-    }
-
-    fn undecodable(&mut self, _: u64, _: u64) {}
 }
 
 impl Live {
     /// Nothing has come; the settings say how it is to be read.
     pub fn new(settings: Option<&TraceSettings>) -> Self {
-        let frames = settings.is_some_and(|s| s.formatter).then(tpiu::Decoder::new);
+        let hint = match settings {
+            None => Hint::Unknown,
+            Some(settings) if settings.formatter => Hint::Frames(Some(settings.bus_id.value())),
+            Some(_) => Hint::Bare,
+        };
         Live {
-            frames,
-            stream: settings.map_or(1, |s| s.bus_id.value()),
+            bytes: 0,
+            polled: 0,
+            hint,
+            beginning: Vec::new(),
+            reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
+            counts: Counts::default(),
             expected: settings.and_then(TraceSettings::samples_per_second),
-            ..Live::default()
         }
     }
 
     /// Bytes of the pin.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        let Live { frames, stream, packets, counts, .. } = self;
-        match frames {
-            Some(frames) => frames.push(bytes, &mut Unpack { stream: *stream, packets, counts }),
-            None => packets.push(bytes, counts),
+        match &mut self.reader {
+            Some(reader) => reader.push(bytes, &mut self.counts),
+            None => {
+                self.beginning.extend(bytes);
+                if self.beginning.len() >= BEGINNING {
+                    self.begin();
+                }
+            }
         }
+    }
+
+    /// Bytes are missing here.
+    pub fn gap(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.gap(&mut self.counts);
+        }
+    }
+
+    /// No more will come.
+    pub fn finish(&mut self) {
+        self.begin();
+        if let Some(reader) = &mut self.reader {
+            reader.finish(&mut self.counts);
+        }
+    }
+
+    fn begin(&mut self) {
+        let bytes = std::mem::take(&mut self.beginning);
+        let hint = self.hint;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(framing(&bytes, hint)));
+        reader.push(&bytes, &mut self.counts);
     }
 
     /// Samples that were polled.
@@ -97,8 +122,8 @@ impl Live {
 
     /// Bytes that nothing can be made of.
     fn undecodable(&self) -> u64 {
-        let framed = self.frames.as_ref().map_or(0, |frames| frames.stats().undecodable_bytes);
-        framed + self.packets.stats().undecodable_bytes
+        let frames = self.reader.as_ref().and_then(Reader::frames);
+        self.counts.undecodable + frames.map_or(0, |frames| frames.undecodable_bytes)
     }
 
     /// Whether so much is undecodable that the line is not what was said: random bytes mostly look like packets, so a quarter is a lot.
@@ -124,14 +149,13 @@ impl Live {
                 per_second(self.polled)
             );
         }
-        let stats = self.packets.stats();
         let mut line = format!(
             "{:.1} s, {} bytes ({}/s), {} packets ({}/s), {} samples ({}/s), {} overflows, {} bytes undecodable",
             elapsed.as_secs_f64(),
             grouped(self.bytes),
             per_second(self.bytes),
-            grouped(stats.packets),
-            per_second(stats.packets),
+            grouped(self.counts.packets),
+            per_second(self.counts.packets),
             grouped(self.counts.samples),
             per_second(self.counts.samples),
             grouped(self.counts.overflows),

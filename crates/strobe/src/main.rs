@@ -11,7 +11,9 @@ mod chip;
 mod compare;
 mod completions;
 mod cycles;
+mod events;
 mod exit;
+mod export;
 mod gallery;
 mod host;
 mod input;
@@ -28,6 +30,7 @@ mod run;
 mod simulate;
 mod source;
 mod swo;
+mod top;
 mod trace_options;
 mod traced;
 
@@ -58,6 +61,8 @@ enum Command {
     Bus(bus::Args),
     Record(record::Args),
     Report(report::Args),
+    Top(top::Args),
+    Export(export::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -77,6 +82,8 @@ fn main() -> ExitCode {
         Command::Bus(args) => bus::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

@@ -15,6 +15,7 @@ use crate::exit;
 
 /// What to trace.
 #[derive(clap::Args, Default)]
+#[group(skip)]
 #[command(next_help_heading = "Trace")]
 pub struct Options {
     /// The core's clock, as 168MHz.
@@ -186,7 +187,8 @@ impl std::str::FromStr for WatchSpec {
     }
 }
 
-fn frequency(text: &str) -> Result<u32, String> {
+/// A clock or a rate, as an argument.
+pub fn frequency(text: &str) -> Result<u32, String> {
     let hz = parse_frequency(text).and_then(|hz| u32::try_from(hz).ok());
     hz.ok_or_else(|| "a number and a unit, as 168MHz, 500k, 1000000".to_owned())
 }

@@ -6,6 +6,7 @@ mod events;
 mod profile;
 mod stream;
 mod threads;
+mod top;
 
 use std::io::{self, Write};
 
@@ -17,6 +18,8 @@ use crate::Options;
 use crate::number::{counted, grouped, hertz, share, time};
 use crate::paint::Paint;
 use crate::words::clean;
+
+pub use top::{Top, top};
 
 /// The whole report.
 pub(super) fn report(
@@ -93,6 +96,7 @@ fn firmware(record: &Record) -> String {
     let first = |hex: &str| hex.chars().take(12).collect::<String>();
     match &record.subject.build_id {
         Some(id) => format!("build id {}", first(id)),
+        None if record.subject.sha256.is_empty() => "none".to_owned(),
         None => format!("SHA-256 {}...", first(&record.subject.sha256)),
     }
 }

@@ -1,7 +1,7 @@
 //! Adds up the events of a stream.
 
 use strobe_decode::swo::packet::{Counters, Packet};
-use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_decode::swo::timeline::{Event, Events, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
@@ -129,14 +129,17 @@ impl Collector {
         }
     }
 
-    fn packet(&mut self, packet: Packet, bytes: u64, now: u64) {
+    fn packet(&mut self, packet: Packet, bytes: u64, time: Time) {
+        let now = time.likely();
         self.kinds.add(&packet, bytes);
         match packet {
             Packet::PcSample(pc) => self.sample(pc),
             Packet::Sleep => self.asleep(),
             Packet::Prohibited => self.prohibited += 1,
             Packet::Overflow => self.lost(),
-            Packet::Exception { number, action } => self.exceptions.take(number, action, now),
+            Packet::Exception { number, action } => {
+                self.exceptions.take(number, action, (time.earliest, now));
+            }
             Packet::Instrumentation { port, bytes, value } => {
                 self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
             }
@@ -173,7 +176,7 @@ impl Collector {
 impl Events for Collector {
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Packet(packet) => self.packet(packet, event.bytes, event.time.likely()),
+            What::Packet(packet) => self.packet(packet, event.bytes, event.time),
             What::Undecodable | What::Gap => self.lost(),
         }
     }

@@ -289,7 +289,8 @@ fn scale(traced: &mut Traced) {
     let timed = traced.times.local > 0;
     for e in &mut traced.exceptions {
         e.timed = if timed { e.timed } else { 0 };
-        for time in [&mut e.own, &mut e.shortest, &mut e.longest] {
+        e.vague = if timed { e.vague } else { 0 };
+        for time in [&mut e.own, &mut e.shortest, &mut e.longest, &mut e.at_most] {
             *time = if timed { time.saturating_mul(per_tick) } else { 0 };
         }
     }

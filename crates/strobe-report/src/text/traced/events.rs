@@ -27,17 +27,20 @@ pub(super) fn exceptions(
     }
     let unit = unit(&traced.times);
     let text = format!(
-        "exceptions: {unit} of their own, without handlers that interrupted them; only where entry and end are known"
+        "exceptions: {unit} of their own, without handlers that interrupted them, where entry and end are known to the tick; `at most` is \
+         over those as well that timestamps give bounds for"
     );
     heading(&text, options, out)?;
     let mut table = Table::new()
         .number("entered")
         .number("left")
         .number("unmatched")
-        .number("timed")
+        .number("exact")
         .number("mean")
         .number("min")
         .number("max")
+        .number("vague")
+        .number("at most")
         .number("nested")
         .number("samples")
         .text("exception");
@@ -52,6 +55,8 @@ pub(super) fn exceptions(
             time(e.own.checked_div(e.timed).unwrap_or(0)).into(),
             time(e.shortest).into(),
             time(e.longest).into(),
+            grouped(e.vague).into(),
+            if e.timed + e.vague > 0 { grouped(e.at_most) } else { "-".to_owned() }.into(),
             grouped(e.depth.into()).into(),
             grouped(e.samples).into(),
             e.name.as_str().into(),
