@@ -8,6 +8,7 @@
 //! - [`container`] is a recording of a trace pin, written and read.
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
+//! - [`ctf`] reads Common Trace Format: metadata and streams.
 //! - [`swo`] decodes what a trace pin carries: TPIU frames, packets of ITM and DWT.
 //!
 //! ```
@@ -23,5 +24,6 @@
 pub mod bus;
 pub mod capture;
 pub mod container;
+pub mod ctf;
 pub mod pins;
 pub mod swo;

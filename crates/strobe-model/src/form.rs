@@ -54,6 +54,7 @@ schema!(record_schema, "strobe-record", crate::SCHEMA);
 schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
 schema!(pins_schema, "strobe-pins", crate::PINS_SCHEMA);
 schema!(bus_schema, "strobe-bus", crate::BUS_SCHEMA);
+schema!(events_schema, "strobe-events", crate::EVENTS_SCHEMA);
 schema!(plan_schema, "strobe-plan", crate::PLAN_SCHEMA);
 schema!(against_schema, "strobe-against", crate::against::AGAINST_SCHEMA);
 
@@ -74,6 +75,8 @@ mod shape {
     pub(crate) struct PinsSchema;
     /// The version of what a bus carried.
     pub(crate) struct BusSchema;
+    /// The version of a trace of events.
+    pub(crate) struct EventsSchema;
     /// The version of two recordings side by side.
     pub(crate) struct AgainstSchema;
     /// The version of a plan.
@@ -106,11 +109,16 @@ mod shape {
         AgainstSchema,
         json_schema!({ "const": format!("strobe-against/{}", crate::against::AGAINST_SCHEMA) })
     );
+    shape!(
+        EventsSchema,
+        json_schema!({ "const": format!("strobe-events/{}", crate::EVENTS_SCHEMA) })
+    );
     shape!(PlanSchema, json_schema!({ "const": format!("strobe-plan/{}", crate::PLAN_SCHEMA) }));
     shape!(BusSchema, json_schema!({ "const": format!("strobe-bus/{}", crate::BUS_SCHEMA) }));
 }
 
 #[cfg(feature = "schema")]
 pub(crate) use shape::{
-    Address, AgainstSchema, BusSchema, CyclesSchema, PinsSchema, PlanSchema, RecordSchema,
+    Address, AgainstSchema, BusSchema, CyclesSchema, EventsSchema, PinsSchema, PlanSchema,
+    RecordSchema,
 };

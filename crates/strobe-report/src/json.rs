@@ -95,7 +95,12 @@ impl Views {
 
 /// A record as indented JSON, with a newline at its end.
 pub fn record(record: &Record) -> String {
-    text(&Document { record, views: Views::of(record) }, Form::Pretty)
+    record_as(record, Form::Pretty)
+}
+
+/// A record as JSON with its views, with a newline at its end.
+pub fn record_as(record: &Record, form: Form) -> String {
+    text(&Document { record, views: Views::of(record) }, form)
 }
 
 /// Two records as they are compared, as indented JSON with a newline at its end.

@@ -43,6 +43,7 @@ pub use profile::profile;
 pub use summary::summary;
 pub use threads::threads;
 pub use timeline::timeline;
+pub use traced::{Top, top};
 pub use tree::{Tree, tree};
 
 use crate::Options;

@@ -1,8 +1,9 @@
 //! Where measurements come from: each source runs or reads something and ends in a
 //! [`Record`](strobe_model::Record).
 //!
-//! There are the simulated board and the trace pin. Sources know nothing of reports.
+//! There are the simulated board, the trace pin, and archives of what others recorded, which end in reports of their own. Sources know nothing of reports.
 
+pub mod archive;
 pub mod cycles;
 mod names;
 pub mod network;

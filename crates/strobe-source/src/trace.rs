@@ -3,7 +3,7 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`openocd`] and [`probe`] are such links.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
 //! None of this decodes what comes.
@@ -21,6 +21,7 @@ pub mod registers;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;
+pub mod simulated;
 pub mod stream;
 pub mod target;
 pub mod tcp;

@@ -10,6 +10,7 @@
 //! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
 //! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of them.
 //! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
+//! - [`ctf::CtfTrace`] is a trace in Common Trace Format with types and values of all kinds.
 //! - [`CubeFrame`] is what an LED cube shows, [`card_image`] a memory card with a file on it.
 //! - [`UartWave`], [`SpiWave`] and [`I2cWave`] send bytes over lines, with faults on request.
 //!
@@ -22,6 +23,7 @@
 
 mod asm;
 mod avr;
+pub mod ctf;
 mod cube;
 mod elf;
 mod forms;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use strobe_decode::capture::parse_frequency;
 use strobe_decode::container::Source;
@@ -9,13 +10,15 @@ use strobe_model::{TraceSettings, Verdict};
 use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Error, Link};
 use strobe_source::trace::openocd::OpenOcd;
+use strobe_source::trace::registers;
+use strobe_source::trace::simulated::{Setup, Simulated};
 use strobe_source::trace::stream::Stream;
 use strobe_source::trace::target::{self, Target};
 use strobe_source::trace::tcp::Tcp;
 use strobe_symbols::Firmware;
 
 use crate::trace_options::{self, Wanted};
-use crate::{capture, exit, plan};
+use crate::{board, capture, exit, input, plan};
 
 /// The part of `--help` that names the sources.
 pub const SOURCES: &str = "\
@@ -26,11 +29,12 @@ Sources:
   sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)
   openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
   probe  or  probe:VID:PID[:SERIAL]
-                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip";
+                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
+  sim  or  sim:BOARD        a simulated board that runs --elf";
 
 /// How to open a source.
 #[derive(clap::Args, Default)]
-#[group(skip)]
+#[group(id = "source-options")]
 pub struct Options {
     /// What to trace, and how the hardware is set up.
     #[command(flatten)]
@@ -72,11 +76,12 @@ pub struct Opened {
     pub programmed: bool,
 }
 
-/// Opens a source.
+/// Opens a source. `limit` is how long it will be read, if that is known.
 pub fn open(
     source: &str,
     options: &Options,
-    firmware: Option<&Firmware>,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
 ) -> anyhow::Result<Opened> {
     let spec = Spec::parse(source, options)?;
     if !matches!(spec, Spec::Probe(_) | Spec::OpenOcd(_)) {
@@ -102,13 +107,51 @@ pub fn open(
             let link = link.map_err(|e| exit::usage(e.to_string()))?;
             (Box::new(link), "capture", base_name(path))
         }
-        Spec::Probe(selector) => return probe(selector, options, firmware),
-        Spec::OpenOcd(address) => return openocd(address, options, firmware),
+        Spec::Probe(selector) => {
+            return probe(selector, options, firmware.map(|(_, firmware)| firmware));
+        }
+        Spec::OpenOcd(address) => {
+            return openocd(address, options, firmware.map(|(_, firmware)| firmware));
+        }
+        Spec::Simulated(name) => return simulated(name, options, firmware, limit),
     };
-    let settings = settings(options, firmware)?;
+    let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
     let source = Source { kind: kind.to_owned(), name: name.to_owned() };
     let target = options.trace.target().map(|target: &Target| target.name.to_owned());
     Ok(Opened { link, source, target, core: None, settings, programmed: false })
+}
+
+/// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing was, the firmware's own set-up holds.
+fn simulated(
+    name: Option<&str>,
+    options: &Options,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
+) -> anyhow::Result<Opened> {
+    let Some((path, firmware)) = firmware else {
+        return Err(exit::usage("a simulated board needs its firmware: --elf FIRMWARE"));
+    };
+    let choice = board::choose(&board::Which::named(name.map(str::to_owned)), firmware)?;
+    let board = choice.board;
+    let (target, core) = (board.name().to_owned(), board.core_name().to_owned());
+    let family = target::of_chip(&target);
+    let wanted = options.trace.given().then(|| worthwhile(options, Some(firmware), family));
+    let wanted = wanted.transpose()?;
+    let mut programme = Vec::new();
+    if let Some(wanted) = &wanted {
+        let writes = registers::writes(&wanted.settings, wanted.target);
+        let writes = writes.map_err(|e| exit::usage(e.to_string()))?;
+        programme.extend(writes.iter().map(|write| (write.address, write.value)));
+    }
+    let settings = wanted.map(|wanted| wanted.settings);
+    let baud = settings.as_ref().map(|settings| settings.line.baud());
+    // The board's thread has a firmware of its own.
+    let firmware = input::firmware(path)?;
+    let programme = programme.into_iter().collect();
+    let link = Simulated::start(Setup { firmware, board, programme, baud, limit });
+    let source = Source { kind: "sim".to_owned(), name: target.clone() };
+    let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
+    Ok(Opened { link: Box::new(link), source, target, core, settings, programmed })
 }
 
 /// What the hardware was said to be set to, if anything was said.
@@ -252,6 +295,7 @@ enum Spec<'a> {
     Capture(&'a str, &'a str, u32),
     OpenOcd(&'a str),
     Probe(Option<&'a str>),
+    Simulated(Option<&'a str>),
 }
 
 impl<'a> Spec<'a> {
@@ -262,6 +306,9 @@ impl<'a> Spec<'a> {
             "probe" => return Ok(Spec::Probe(None)),
             _ => {}
         }
+        if text == "sim" {
+            return Ok(Spec::Simulated(None));
+        }
         let Some((kind, rest)) = text.split_once(':') else {
             let file = Path::new(text).exists();
             let hint = if file { format!("; is it file:{text}?") } else { String::new() };
@@ -270,6 +317,7 @@ impl<'a> Spec<'a> {
         let baud = options.trace.baud();
         match kind {
             "file" if !rest.is_empty() => Ok(Spec::File(rest)),
+            "sim" if !rest.is_empty() => Ok(Spec::Simulated(Some(rest))),
             "tcp" => Ok(Spec::Tcp(host_port(rest).ok_or_else(|| wrong("tcp:HOST:PORT"))?)),
             "openocd" => {
                 let address = host_port(rest).ok_or_else(|| wrong("openocd:HOST:PORT"))?;

@@ -28,6 +28,7 @@ mod run;
 mod simulate;
 mod source;
 mod swo;
+mod top;
 mod trace_options;
 mod traced;
 
@@ -58,6 +59,7 @@ enum Command {
     Bus(bus::Args),
     Record(record::Args),
     Report(report::Args),
+    Top(top::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Command::Bus(args) => bus::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

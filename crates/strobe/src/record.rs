@@ -61,7 +61,7 @@ pub struct Args {
     link: link::Options,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 1e-3,
@@ -83,7 +83,8 @@ const SHOWN_EVERY: Duration = Duration::from_millis(250);
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     // Before the file is begun: a source that cannot be opened leaves none.
-    let opened = link::open(&args.source, &args.link, firmware.as_ref())?;
+    let elf = args.elf.as_deref().zip(firmware.as_ref());
+    let opened = link::open(&args.source, &args.link, elf, args.time)?;
     let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
     let out = create(&args.output)?;
     let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
@@ -103,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     session.finish(ended)
 }
 
-fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>) -> Header {
+pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>) -> Header {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let elf = path.zip(firmware).map(|(path, firmware)| Elf {
         file: input::file_name(path),
@@ -216,13 +217,18 @@ impl Session<'_> {
     /// How long to go on, if at all.
     fn time_left(&self) -> Option<Duration> {
         let Some(time) = self.args.time else { return Some(TICK) };
-        let left = time.checked_sub(self.begun.elapsed())?;
+        let left = time.checked_sub(self.elapsed())?;
         (!left.is_zero()).then_some(left)
     }
 
     /// Microseconds since the recording began.
     fn now(&self) -> u64 {
-        self.begun.elapsed().as_micros() as u64
+        self.elapsed().as_micros() as u64
+    }
+
+    /// Since the recording began, by the source's own clock if it has one.
+    fn elapsed(&self) -> Duration {
+        self.opened.link.elapsed().unwrap_or_else(|| self.begun.elapsed())
     }
 
     fn take(&mut self, bytes: &mut Vec<u8>) -> anyhow::Result<()> {
@@ -285,7 +291,7 @@ impl Session<'_> {
             return;
         }
         self.shown = Instant::now();
-        self.bar.set_message(self.live.line(self.begun.elapsed()));
+        self.bar.set_message(self.live.line(self.elapsed()));
         self.bar.tick();
         if self.live.is_garbage() && !std::mem::replace(&mut self.warned.garbage, true) {
             self.say(
@@ -302,7 +308,7 @@ impl Session<'_> {
 
     /// Puts the end mark, closes the link, and says what came.
     fn finish(mut self, ended: anyhow::Result<Ended>) -> anyhow::Result<ExitCode> {
-        let elapsed = self.begun.elapsed();
+        let elapsed = self.elapsed();
         let closed = self.opened.link.close();
         let ended = ended?;
         let why = match &ended {
@@ -337,7 +343,7 @@ impl Session<'_> {
     }
 }
 
-fn silent(limit: Duration) -> String {
+pub fn silent(limit: Duration) -> String {
     format!(
         "nothing has come for {} s. Check: the wire from the SWO pin, and that the pin is not used otherwise; that it is routed \
          (TRACE_IOEN in DBGMCU_CR on STM32; --target does it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, \

@@ -1,0 +1,257 @@
+//! From bits to values, by type.
+
+use super::bits::{Bits, NoBits};
+use super::error::DecodeError;
+use super::metadata::below;
+use super::trace::Trace;
+use super::types::{Enumeration, Field, Float, Integer, Path, Type, Variant};
+use super::value::{Number, Value};
+
+/// Scopes in the order in which they are read; the packet's two come first.
+pub(super) const SCOPES: [&str; 6] = [
+    "trace.packet.header",
+    "stream.packet.context",
+    "stream.event.header",
+    "stream.event.context",
+    "event.context",
+    "event.fields",
+];
+
+/// What a clock showed, or its low bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) value: u64,
+    pub(super) bits: u8,
+    /// Which clock, by index.
+    pub(super) clock: usize,
+}
+
+impl Reading {
+    /// The whole time, given one that is not later and less than a turn of these bits before.
+    pub(super) fn after(self, time: u64) -> u64 {
+        let mask = u64::MAX >> (64 - self.bits);
+        let same_turn = time & !mask | self.value;
+        if self.value < time & mask {
+            same_turn.wrapping_add(mask.wrapping_add(1))
+        } else {
+            same_turn
+        }
+    }
+}
+
+/// What the values of a scope say to the reader of a stream, whatever their place in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// The last integer called `id`.
+    pub(super) id: Option<u64>,
+    /// The last reading of a clock.
+    pub(super) clock: Option<Reading>,
+    /// When the packet begins and ends.
+    pub(super) begin: Option<Reading>,
+    pub(super) end: Option<Reading>,
+    /// The width of `events_discarded`.
+    pub(super) discarded_bits: u8,
+}
+
+/// Reads the values of one packet.
+#[derive(Debug)]
+pub(super) struct Decoder<'t, 'd> {
+    trace: &'t Trace,
+    pub(super) bits: Bits<'d>,
+    /// What has been read, by scope.
+    pub(super) done: [Option<Value<'t>>; 6],
+    /// Fields read so far of each structure that is being read, the innermost last.
+    open: Vec<Vec<(&'t str, Value<'t>)>>,
+    scope: usize,
+    /// The innermost named field.
+    field: &'t str,
+    told: Told,
+    /// Values without any bits that there still may be.
+    pub(super) empty: u64,
+}
+
+impl<'t, 'd> Decoder<'t, 'd> {
+    /// Of a packet, or of the rest of the stream as long as nobody knows how long the packet is.
+    pub(super) fn new(trace: &'t Trace, packet: &'d [u8], empty: u64) -> Self {
+        Decoder {
+            trace,
+            bits: Bits::new(packet),
+            done: [const { None }; 6],
+            open: Vec::new(),
+            scope: 0,
+            field: "",
+            told: Told::default(),
+            empty,
+        }
+    }
+
+    /// Reads a scope, which is one of [`SCOPES`], and what it says.
+    pub(super) fn scope(
+        &mut self,
+        scope: usize,
+        ty: Option<&'t Type>,
+    ) -> Result<Told, DecodeError> {
+        self.scope = scope;
+        self.field = SCOPES[scope];
+        self.told = Told::default();
+        self.open.clear();
+        self.done[scope] = None;
+        if let Some(ty) = ty {
+            self.done[scope] = Some(self.value(ty)?);
+        }
+        Ok(self.told)
+    }
+
+    fn fail(&self, needed: u64, why: NoBits) -> DecodeError {
+        let field = self.field.to_owned();
+        match why {
+            NoBits::PastEnd(left) => DecodeError::PastEnd { field, needed, left },
+            NoBits::SharedByte => DecodeError::SharedByte(field),
+        }
+    }
+
+    fn value(&mut self, ty: &'t Type) -> Result<Value<'t>, DecodeError> {
+        let before = self.bits.at();
+        self.bits.align(ty.align()).map_err(|why| self.fail(1, why))?;
+        let value = match ty {
+            Type::Integer(integer) => Value::Integer(self.integer(integer)?, integer.base),
+            Type::Float(float) => Value::Float(self.float(float)?),
+            Type::String => {
+                let text = self.bits.until_zero().map_err(|why| self.fail(8, why))?;
+                Value::Text(String::from_utf8_lossy(text).into_owned())
+            }
+            Type::Enumeration(enumeration) => {
+                Value::Enumeration(self.integer(&enumeration.container)?, enumeration)
+            }
+            Type::Struct(structure) => self.structure(&structure.fields)?,
+            Type::Variant(variant) => self.variant(variant)?,
+            Type::Array(array) => self.elements(array.length, &array.element)?,
+            Type::Sequence(sequence) => {
+                let path = &sequence.length;
+                let length = self.find(path).and_then(Value::unsigned);
+                let length = length.ok_or_else(|| DecodeError::Reference(path.text()))?;
+                self.elements(length, &sequence.element)?
+            }
+        };
+        if self.bits.at() == before {
+            let left = self.empty.checked_sub(1);
+            self.empty = left.ok_or_else(|| DecodeError::Elements(self.field.to_owned()))?;
+        }
+        Ok(value)
+    }
+
+    fn integer(&mut self, ty: &'t Integer) -> Result<Number, DecodeError> {
+        let order = ty.order.unwrap_or(self.trace.order);
+        let raw = self.bits.take(ty.bits, order);
+        let raw = raw.map_err(|why| self.fail(ty.bits.into(), why))?;
+        if ty.signed {
+            let shift = 64 - u32::from(ty.bits);
+            return Ok(Number::Signed((raw << shift) as i64 >> shift));
+        }
+        self.note(ty, raw);
+        Ok(Number::Unsigned(raw))
+    }
+
+    /// Remembers what a number says to the reader of the stream.
+    fn note(&mut self, ty: &Integer, value: u64) {
+        // Fields of these names tell the time of the trace's only clock, where they do not say which.
+        let only = (self.trace.clocks.len() == 1).then_some(0);
+        let reading = |clock: Option<usize>| Some(Reading { value, bits: ty.bits, clock: clock? });
+        match (self.scope, self.field) {
+            (1, "timestamp_begin") => self.told.begin = reading(ty.clock.or(only)),
+            // Not in the order of time: it is written when the packet is complete.
+            (1, "timestamp_end") => self.told.end = reading(ty.clock.or(only)),
+            (1, "events_discarded") => self.told.discarded_bits = ty.bits,
+            (2, "id") => self.told.id = Some(value),
+            (2, "timestamp") => self.told.clock = reading(ty.clock.or(only)).or(self.told.clock),
+            _ => self.told.clock = reading(ty.clock).or(self.told.clock),
+        }
+    }
+
+    fn float(&mut self, ty: &Float) -> Result<f64, DecodeError> {
+        let order = ty.order.unwrap_or(self.trace.order);
+        let raw = self.bits.take(ty.bits, order);
+        let raw = raw.map_err(|why| self.fail(ty.bits.into(), why))?;
+        Ok(if ty.bits == 32 { f32::from_bits(raw as u32).into() } else { f64::from_bits(raw) })
+    }
+
+    fn structure(&mut self, fields: &'t [Field]) -> Result<Value<'t>, DecodeError> {
+        self.open.push(Vec::with_capacity(fields.len()));
+        for field in fields {
+            self.field = &field.name;
+            let value = self.value(&field.ty)?;
+            if let Some(open) = self.open.last_mut() {
+                open.push((&field.name, value));
+            }
+        }
+        Ok(Value::Struct(self.open.pop().unwrap_or_default()))
+    }
+
+    fn variant(&mut self, ty: &'t Variant) -> Result<Value<'t>, DecodeError> {
+        let missing =
+            || DecodeError::Reference(ty.tag.as_ref().map_or_else(String::new, Path::text));
+        let tag = ty.tag.as_ref().and_then(|tag| self.find(tag));
+        let Some(Value::Enumeration(number, labels)) = tag else { return Err(missing()) };
+        let value = number.wide();
+        let labels: &'t Enumeration = labels;
+        let option = labels.labels_of(value).find_map(|label| {
+            let label = label.strip_prefix('_').unwrap_or(label);
+            ty.options.iter().find(|option| option.name == label)
+        });
+        let Some(option) = option else {
+            return Err(DecodeError::NoOption { field: self.field.to_owned(), value });
+        };
+        self.field = &option.name;
+        Ok(Value::Variant(&option.name, Box::new(self.value(&option.ty)?)))
+    }
+
+    fn elements(&mut self, length: u64, element: &'t Type) -> Result<Value<'t>, DecodeError> {
+        if element.is_character() {
+            let text = self.bits.bytes(length);
+            let text = text.map_err(|why| self.fail(length.saturating_mul(8), why))?;
+            let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+            return Ok(Value::Text(String::from_utf8_lossy(&text[..end]).into_owned()));
+        }
+        // Not reserved: the length is the packet's word alone.
+        let mut values = Vec::new();
+        let field = self.field;
+        for _ in 0..length {
+            self.field = field;
+            values.push(self.value(element)?);
+        }
+        Ok(Value::Array(values))
+    }
+
+    /// What a path refers to, among what has been read.
+    fn find(&self, path: &Path) -> Option<&Value<'t>> {
+        let names: Vec<&str> = path.names.iter().map(String::as_str).collect();
+        if let Some(rest) = below(&names, SCOPES[self.scope]) {
+            return among(self.open.first()?, rest);
+        }
+        let before = || {
+            (0..self.scope)
+                .rev()
+                .filter_map(|scope| Some((SCOPES[scope], self.done[scope].as_ref()?)))
+        };
+        for (scope, root) in before() {
+            if let Some(rest) = below(&names, scope) {
+                return inside(root, rest);
+            }
+        }
+        let enclosing = self.open.iter().rev().find_map(|open| among(open, &names));
+        enclosing.or_else(|| before().find_map(|(_, root)| inside(root, &names)))
+    }
+}
+
+fn among<'v, 't>(fields: &'v [(&'t str, Value<'t>)], names: &[&str]) -> Option<&'v Value<'t>> {
+    let (first, rest) = names.split_first()?;
+    let (_, value) = fields.iter().find(|(name, _)| name == first)?;
+    inside(value, rest)
+}
+
+fn inside<'v, 't>(value: &'v Value<'t>, names: &[&str]) -> Option<&'v Value<'t>> {
+    let Some((first, rest)) = names.split_first() else { return Some(value) };
+    let Value::Struct(fields) = value else { return None };
+    let (_, value) = fields.iter().find(|(name, _)| name == first)?;
+    inside(value, rest)
+}

@@ -1,0 +1,3 @@
+//! What tests of traces share.
+
+pub mod traces;

@@ -1,0 +1,35 @@
+//! What archives hold that others recorded: traces of events, lists of samples, texts of allocations.
+//!
+//! Gets what `strobe-decode` has read and gives the reports of `strobe-model`. It knows no file and no report. What events mean is not in the code
+//! but in a table, `archive/meanings.toml`; events that it does not name are counted all the same.
+
+mod events;
+mod functions;
+mod heap;
+mod interrupts;
+mod meaning;
+mod spans;
+mod threads;
+mod timeline;
+mod transfers;
+mod windows;
+
+pub use events::{Source, Stream, events};
+pub use meaning::{Error as MeaningError, Meanings};
+pub use timeline::timeline;
+
+/// Names of functions by address.
+pub trait Names {
+    /// The function at an address, which may have its lowest bit set to say that it is Thumb code.
+    fn name(&self, address: u32) -> Option<String>;
+}
+
+/// Nothing has a name.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn name(&self, _: u32) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,342 @@
+//! Adds up a trace of events.
+
+use std::collections::HashMap;
+
+use strobe_decode::ctf::{self, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge};
+use strobe_model::{
+    EVENTS_SCHEMA, EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary,
+    UndecodableBytes,
+};
+
+use super::Names;
+use super::functions::{Functions, Stacks};
+use super::heap::{Heap, Taken};
+use super::interrupts::Interrupts;
+use super::meaning::{Meaning, Meanings};
+use super::threads::Threads;
+use super::transfers::{Pauses, Timers, Transfers};
+use super::windows::{Windows, length};
+
+/// Losses and undecodable bytes that are listed one by one; all are counted.
+const LISTED: usize = 1000;
+
+/// A stream of a trace.
+#[derive(Debug, Clone, Copy)]
+pub struct Stream<'d> {
+    /// Its file, for reports.
+    pub file: &'d str,
+    /// All of it.
+    pub bytes: &'d [u8],
+}
+
+/// A trace with everything that belongs to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'d> {
+    /// The file or directory, for reports.
+    pub file: &'d str,
+    /// The metadata.
+    pub trace: &'d Trace,
+    /// The streams.
+    pub streams: &'d [Stream<'d>],
+    /// How to read them.
+    pub options: &'d ctf::Options,
+}
+
+impl<'d> Source<'d> {
+    /// Everything in the order of time.
+    pub(super) fn items(&self) -> Merged<'d, 'd> {
+        let reader = |stream: &Stream<'d>| Reader::new(self.trace, stream.bytes, self.options);
+        merge(self.streams.iter().map(reader).collect())
+    }
+}
+
+/// When an event was, as reports tell it.
+pub(super) fn nanoseconds(event: &Event) -> Option<i64> {
+    event.nanoseconds().map(narrow)
+}
+
+/// Beyond the year 2262 times are no longer told apart.
+pub(super) fn narrow(nanoseconds: i128) -> i64 {
+    i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Adds up a trace.
+pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> EventsReport {
+    let mut adding = Adding::new(source, meanings);
+    let mut items = source.items();
+    for (stream, item) in &mut items {
+        adding.item(stream, item);
+    }
+    adding.report(items.readers(), names)
+}
+
+/// A kind of event and what has been seen of it.
+#[derive(Debug, Clone)]
+struct Seen {
+    meaning: Option<String>,
+    count: u64,
+    span: Option<(i64, i64)>,
+}
+
+/// A report under construction.
+struct Adding<'s> {
+    source: &'s Source<'s>,
+    meanings: &'s Meanings,
+    kinds: HashMap<(u64, u64), Seen>,
+    span: Option<(i64, i64)>,
+    windows: Windows,
+    /// From the first event on.
+    whole: Windows,
+    /// Who ran in the windows, and in all.
+    threads: [Threads; 2],
+    interrupts: Interrupts,
+    functions: Functions,
+    stacks: Stacks,
+    heap: Heap,
+    transfers: Transfers,
+    timers: Timers,
+    pauses: Pauses,
+    losses: Vec<EventLoss>,
+    undecodable: Vec<UndecodableBytes>,
+    unlisted: u64,
+    not_understood: u64,
+}
+
+impl<'s> Adding<'s> {
+    fn new(source: &'s Source<'s>, meanings: &'s Meanings) -> Self {
+        Adding {
+            source,
+            meanings,
+            kinds: HashMap::new(),
+            span: None,
+            windows: Windows::default(),
+            whole: Windows::default(),
+            threads: Default::default(),
+            interrupts: Interrupts::default(),
+            functions: Functions::default(),
+            stacks: Stacks::default(),
+            heap: Heap::default(),
+            transfers: Transfers::default(),
+            timers: Timers::default(),
+            pauses: Pauses::default(),
+            losses: Vec::new(),
+            undecodable: Vec::new(),
+            unlisted: 0,
+            not_understood: 0,
+        }
+    }
+
+    fn item(&mut self, stream: usize, item: Item) {
+        let file = || self.source.streams.get(stream).map_or("", |stream| stream.file).to_owned();
+        match item {
+            Item::Event(event) => self.event(&event),
+            Item::Packet(_) => {}
+            Item::Lost(lost) if self.losses.len() < LISTED => self.losses.push(loss(file(), &lost)),
+            Item::Undecodable(bad) if self.undecodable.len() < LISTED => {
+                let why = bad.why.to_string();
+                let (at, bytes) = (bad.at, bad.bytes);
+                self.undecodable.push(UndecodableBytes { stream: file(), at, bytes, why });
+            }
+            Item::Lost(_) | Item::Undecodable(_) => self.unlisted += 1,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let at = nanoseconds(event);
+        let key = (event.class.stream, event.class.id);
+        let meanings = self.meanings;
+        let seen = self.kinds.entry(key).or_insert_with(|| Seen {
+            meaning: meanings.words(event.class),
+            count: 0,
+            span: None,
+        });
+        seen.count += 1;
+        let Some(at) = at else { return };
+        seen.span = Some(widened(seen.span, at));
+        if self.span.is_none() {
+            self.whole.mark(at, true);
+        }
+        self.span = Some(widened(self.span, at));
+        match meanings.of(event) {
+            Some(meaning) => self.tell(at, meaning),
+            None if seen.meaning.is_some() => self.not_understood += 1,
+            None => {}
+        }
+    }
+
+    /// Tells something to whoever follows threads: in the windows, and in all.
+    fn threads(&mut self, mut tell: impl FnMut(&mut Threads, &Windows)) {
+        let [marked, all] = &mut self.threads;
+        tell(marked, &self.windows);
+        tell(all, &self.whole);
+    }
+
+    fn tell(&mut self, at: i64, meaning: Meaning) {
+        match meaning {
+            Meaning::Thread { thread, name } => {
+                self.threads(|threads, _| threads.exists(thread, name.clone()));
+            }
+            Meaning::Runs { thread, name } => {
+                self.threads(|threads, windows| threads.runs(at, thread, name.clone(), windows));
+            }
+            Meaning::Stops { thread } => {
+                self.threads(|threads, windows| threads.stops(at, thread, windows));
+            }
+            Meaning::Switch { thread, next, name } => self.threads(|threads, windows| {
+                threads.stops(at, thread, windows);
+                threads.runs(at, next, name.clone(), windows);
+            }),
+            Meaning::ThreadEnds { .. } | Meaning::Idle => {}
+            Meaning::Interrupt { number, enters: true } => self.interrupts.enters(at, number),
+            Meaning::Interrupt { number, enters: false } => {
+                self.interrupts.exits(at, number);
+            }
+            Meaning::Function { thread, function, enters: true } => {
+                self.functions.enters(at, thread, function);
+            }
+            Meaning::Function { thread, function, enters: false } => {
+                self.functions.exits(at, thread, function);
+            }
+            Meaning::Stack { thread, function, bytes } => {
+                self.stacks.depth(at, thread, function, bytes);
+            }
+            Meaning::Alloc { thread, address, bytes, requested, callers } => {
+                self.heap.alloc(at, Taken { thread, address, bytes, requested, callers });
+            }
+            Meaning::Free { address } => self.heap.free(at, address),
+            Meaning::Transfer { interface, direction, starts: true, .. } => {
+                self.transfers.starts(at, interface, direction);
+            }
+            Meaning::Transfer { interface, direction, bytes, starts: false } => {
+                self.transfers.ends(at, interface, direction, bytes);
+            }
+            Meaning::Timer { timer, starts } => self.timers.tell(at, timer, starts),
+            Meaning::Window { starts } => self.windows.mark(at, starts),
+            Meaning::Pause { starts } => self.pauses.tell(at, starts),
+        }
+    }
+
+    fn report(self, readers: &[Reader], names: &dyn Names) -> EventsReport {
+        let (first, last) = self.span.unzip();
+        let end = last.unwrap_or(0);
+        let streams = summaries(self.source, readers);
+        let lost = readers.iter().any(|r| r.stats().lost_events + r.stats().lost_packets > 0);
+        let notes = self.notes(&streams);
+        let all_ns = length(first.unwrap_or(0), end);
+        let [in_windows, in_all] = self.threads;
+        let named = in_all.clone();
+        let threads = if self.windows.any() {
+            let total = self.windows.clone().finish(end).map_or(0, |window| window.total_ns);
+            in_windows.finish(end, total, &self.windows)
+        } else {
+            in_all.finish(end, all_ns, &self.whole)
+        };
+        let (interrupts, nesting) = self.interrupts.finish();
+        EventsReport {
+            schema: EVENTS_SCHEMA,
+            trace: TraceSummary {
+                file: self.source.file.to_owned(),
+                format: "CTF 1.8".to_owned(),
+                streams,
+                clock: clock(self.source.trace),
+                first_ns: first,
+                last_ns: last,
+                environment: environment(self.source.trace),
+            },
+            window: self.windows.finish(end),
+            kinds: kinds(self.source.trace, self.kinds),
+            losses: self.losses,
+            undecodable: self.undecodable,
+            threads,
+            interrupts,
+            nesting,
+            functions: self.functions.finish(names),
+            stacks: self.stacks.finish(names, |thread| named.name(thread)),
+            heap: self.heap.finish(names, lost),
+            transfers: self.transfers.finish(),
+            timers: self.timers.finish(),
+            pauses: self.pauses.finish(),
+            notes,
+        }
+    }
+
+    /// What the reader should know.
+    fn notes(&self, streams: &[StreamSummary]) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.unlisted > 0 {
+            let more = self.unlisted;
+            notes.push(format!(
+                "{more} more losses and undecodable places are counted but not listed"
+            ));
+        }
+        if self.not_understood > 0 {
+            let many = self.not_understood;
+            notes.push(format!(
+                "{many} events have fields of other types than their meaning needs; they are counted, and nothing else"
+            ));
+        }
+        let backwards: u64 = streams.iter().map(|stream| stream.backwards).sum();
+        if backwards > 0 {
+            notes.push(format!("{backwards} events have times before the event before them"));
+        }
+        if self.span.is_none() && streams.iter().any(|stream| stream.events > 0) {
+            notes.push("no clock is described, so events have no times".to_owned());
+        }
+        notes
+    }
+}
+
+fn widened(span: Option<(i64, i64)>, at: i64) -> (i64, i64) {
+    span.map_or((at, at), |(first, last)| (first.min(at), last.max(at)))
+}
+
+fn loss(stream: String, lost: &Lost) -> EventLoss {
+    let time = |ticks: Option<u64>| Some(narrow(lost.clock?.nanoseconds(ticks?)));
+    let (events, packets) = (lost.events, lost.packets);
+    EventLoss { stream, events, packets, from_ns: time(lost.from), to_ns: time(lost.to) }
+}
+
+fn summaries(source: &Source, readers: &[Reader]) -> Vec<StreamSummary> {
+    let each = source.streams.iter().zip(readers).map(|(stream, reader)| {
+        let stats = reader.stats();
+        StreamSummary {
+            file: stream.file.to_owned(),
+            bytes: stats.bytes,
+            packet_bytes: stats.packet_bytes,
+            mark_bytes: stats.mark_bytes,
+            undecodable_bytes: stats.undecodable_bytes,
+            packets: stats.packets,
+            events: stats.events,
+            backwards: stats.backwards,
+        }
+    });
+    each.collect()
+}
+
+fn clock(trace: &Trace) -> Option<TraceClock> {
+    let clock = trace.clocks.first()?;
+    let precision = u128::from(clock.precision) * 1_000_000_000 / u128::from(clock.hz.max(1));
+    let precision_ns = u64::try_from(precision).unwrap_or(u64::MAX);
+    Some(TraceClock { name: clock.name.clone(), hz: clock.hz, precision_ns })
+}
+
+fn environment(trace: &Trace) -> Vec<(String, String)> {
+    let text = |value: &EnvValue| match value {
+        EnvValue::Number(number) => number.to_string(),
+        EnvValue::Text(text) => text.clone(),
+    };
+    trace.environment.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
+fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {
+    let mut kinds: Vec<EventKind> = seen
+        .into_iter()
+        .filter_map(|((stream, id), seen)| {
+            let (first_ns, last_ns) = seen.span.unzip();
+            let name = trace.event(stream, id)?.name.clone();
+            Some(EventKind { name, meaning: seen.meaning, count: seen.count, first_ns, last_ns })
+        })
+        .collect();
+    kinds.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    kinds
+}

@@ -1,0 +1,106 @@
+//! Calls, matched by thread, and how deep stacks got.
+
+use std::collections::{BTreeMap, HashMap};
+
+use strobe_model::{FunctionSeen, FunctionsSeen, StackSeen};
+
+use super::Names;
+use super::windows::length;
+
+/// Calls of one thread inside one another are followed no deeper; embedded stacks are shallower.
+const MAX_DEPTH: usize = 1 << 16;
+
+/// Calls so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Functions {
+    open: HashMap<i64, Vec<(u32, i64)>>,
+    functions: BTreeMap<u32, FunctionSeen>,
+    totals: FunctionsSeen,
+}
+
+impl Functions {
+    fn function(&mut self, address: u32) -> &mut FunctionSeen {
+        self.functions
+            .entry(address)
+            .or_insert_with(|| FunctionSeen { address, ..FunctionSeen::default() })
+    }
+
+    /// A function begins.
+    pub(super) fn enters(&mut self, at: i64, thread: i64, function: u32) {
+        self.totals.enters += 1;
+        self.function(function).enters += 1;
+        let open = self.open.entry(thread).or_default();
+        if open.len() < MAX_DEPTH {
+            open.push((function, at));
+        } else {
+            self.totals.unmatched_enters += 1;
+        }
+    }
+
+    /// A function ends, and gives when it began. Those that it called have ended before it, seen or not.
+    pub(super) fn exits(&mut self, at: i64, thread: i64, function: u32) -> Option<i64> {
+        self.totals.exits += 1;
+        self.function(function).exits += 1;
+        let open = self.open.entry(thread).or_default();
+        let Some(place) = open.iter().rposition(|(other, _)| *other == function) else {
+            self.totals.unmatched_exits += 1;
+            return None;
+        };
+        let from = open[place].1;
+        self.totals.unmatched_enters += (open.len() - place - 1) as u64;
+        open.truncate(place);
+        self.totals.calls += 1;
+        let time = length(from, at);
+        let seen = self.function(function);
+        seen.calls += 1;
+        seen.total_ns = seen.total_ns.saturating_add(time);
+        seen.max_ns = seen.max_ns.max(time);
+        Some(from)
+    }
+
+    pub(super) fn finish(self, names: &dyn Names) -> Option<FunctionsSeen> {
+        if self.functions.is_empty() {
+            return None;
+        }
+        let mut totals = self.totals;
+        totals.unmatched_enters += self.open.values().map(|open| open.len() as u64).sum::<u64>();
+        totals.functions = self.functions.into_values().collect();
+        totals.entered_functions = totals.functions.iter().filter(|f| f.enters > 0).count() as u64;
+        totals.functions.sort_by_key(|f| (std::cmp::Reverse(f.enters), f.address));
+        totals.functions.iter_mut().for_each(|f| f.name = names.name(f.address));
+        Some(totals)
+    }
+}
+
+/// Stacks so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stacks(BTreeMap<i64, StackSeen>);
+
+impl Stacks {
+    /// So many bytes are on a thread's stack.
+    pub(super) fn depth(&mut self, at: i64, thread: i64, function: u32, bytes: u64) {
+        let stack = self
+            .0
+            .entry(thread)
+            .or_insert_with(|| StackSeen { id: thread, ..StackSeen::default() });
+        stack.samples += 1;
+        if bytes > stack.peak_bytes {
+            (stack.peak_bytes, stack.peak_ns, stack.peak_function) = (bytes, Some(at), function);
+        }
+    }
+
+    /// Deepest first.
+    pub(super) fn finish(
+        self,
+        names: &dyn Names,
+        thread: impl Fn(i64) -> Option<String>,
+    ) -> Vec<StackSeen> {
+        let mut all: Vec<StackSeen> = self.0.into_values().collect();
+        all.sort_by_key(|stack| (std::cmp::Reverse(stack.peak_bytes), stack.id));
+        for stack in &mut all {
+            stack.name = thread(stack.id);
+            stack.peak_name = names.name(stack.peak_function);
+        }
+        all
+    }
+}

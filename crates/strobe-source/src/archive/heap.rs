@@ -1,0 +1,128 @@
+//! Blocks of the heap, from being taken to being given back.
+
+use std::collections::HashMap;
+
+use strobe_model::{Distribution, HeapSeen, HeapSite};
+
+use super::Names;
+use super::windows::length;
+
+/// Who takes a block: the thread and the return addresses, the innermost first.
+type Site = (Option<i64>, Vec<u32>);
+
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    bytes: u64,
+    at: i64,
+    site: usize,
+}
+
+/// The heap so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heap {
+    live: HashMap<u64, Block>,
+    sites: HashMap<Site, usize>,
+    all_sites: Vec<HeapSite>,
+    callers: Vec<Vec<u32>>,
+    ages: Vec<u64>,
+    seen: HeapSeen,
+}
+
+/// A block that is taken.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) thread: Option<i64>,
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    pub(super) requested: Option<u64>,
+    pub(super) callers: Vec<u32>,
+}
+
+impl Heap {
+    /// Bytes in use.
+    pub(super) fn live_bytes(&self) -> u64 {
+        self.seen.live_bytes
+    }
+
+    /// A block is taken.
+    pub(super) fn alloc(&mut self, at: i64, taken: Taken) {
+        if taken.address == 0 {
+            self.seen.failed += 1;
+            return;
+        }
+        if let Some(old) = self.live.remove(&taken.address) {
+            self.seen.replaced += 1;
+            self.gone(old);
+        }
+        let bytes = taken.bytes;
+        let site = self.site(taken.thread, taken.callers);
+        let all = &mut self.all_sites[site];
+        (all.allocations, all.bytes) = (all.allocations + 1, all.bytes.saturating_add(bytes));
+        (all.live, all.live_bytes) = (all.live + 1, all.live_bytes.saturating_add(bytes));
+        self.live.insert(taken.address, Block { bytes, at, site });
+        let seen = &mut self.seen;
+        seen.allocations += 1;
+        seen.total_bytes = seen.total_bytes.saturating_add(bytes);
+        seen.live_bytes = seen.live_bytes.saturating_add(bytes);
+        if seen.live_bytes > seen.peak_bytes {
+            (seen.peak_bytes, seen.peak_ns) = (seen.live_bytes, Some(at));
+        }
+        if let Some(requested) = taken.requested {
+            let sum = seen.requested_bytes.unwrap_or(0).saturating_add(requested);
+            seen.requested_bytes = Some(sum);
+        }
+    }
+
+    fn site(&mut self, thread: Option<i64>, callers: Vec<u32>) -> usize {
+        let next = self.all_sites.len();
+        let site = *self.sites.entry((thread, callers.clone())).or_insert(next);
+        if site == next {
+            let texts = callers.iter().map(|address| format!("{address:#010x}")).collect();
+            self.all_sites.push(HeapSite { thread, callers: texts, ..HeapSite::default() });
+            self.callers.push(callers);
+        }
+        site
+    }
+
+    fn gone(&mut self, block: Block) {
+        self.seen.live_bytes = self.seen.live_bytes.saturating_sub(block.bytes);
+        let site = &mut self.all_sites[block.site];
+        site.live -= 1;
+        site.live_bytes = site.live_bytes.saturating_sub(block.bytes);
+    }
+
+    /// A block is given back.
+    pub(super) fn free(&mut self, at: i64, address: u64) {
+        if address == 0 {
+            // Which C allows, and does nothing.
+            return;
+        }
+        self.seen.frees += 1;
+        match self.live.remove(&address) {
+            Some(block) => {
+                self.ages.push(length(block.at, at));
+                self.gone(block);
+            }
+            None => self.seen.unknown_frees += 1,
+        }
+    }
+
+    /// What there was; `lost` says whether anything may be missing.
+    pub(super) fn finish(mut self, names: &dyn Names, lost: bool) -> Option<HeapSeen> {
+        if self.seen.allocations + self.seen.frees + self.seen.failed == 0 {
+            return None;
+        }
+        for (site, callers) in self.all_sites.iter_mut().zip(&self.callers) {
+            // A return address is behind the call, which may be the last instruction of its function.
+            site.names = callers.iter().map(|at| names.name((at & !1).saturating_sub(2))).collect();
+        }
+        let by = |site: &HeapSite| (site.live_bytes, site.bytes);
+        self.all_sites.sort_by(|a, b| by(b).cmp(&by(a)).then_with(|| a.callers.cmp(&b.callers)));
+        let mut seen = self.seen;
+        seen.live = self.live.len() as u64;
+        seen.ages = Distribution::of(self.ages);
+        seen.sites = self.all_sites;
+        seen.uncertain = lost;
+        Some(seen)
+    }
+}

@@ -1,0 +1,92 @@
+//! Handlers inside one another, entries and exits matched. One of them may be missing: the tracer lost it, or the trace ends.
+
+use std::collections::BTreeMap;
+
+use strobe_model::{Distribution, InterruptSeen};
+
+use super::windows::length;
+
+/// Handlers so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Interrupts {
+    /// Handlers that have begun, the innermost last, and when.
+    open: Vec<(i64, i64)>,
+    nesting: u32,
+    seen: BTreeMap<i64, (InterruptSeen, Vec<u64>)>,
+}
+
+impl Interrupts {
+    fn seen(&mut self, number: i64) -> &mut (InterruptSeen, Vec<u64>) {
+        self.seen
+            .entry(number)
+            .or_insert_with(|| (InterruptSeen { number, ..InterruptSeen::default() }, Vec::new()))
+    }
+
+    /// A handler begins. A handler cannot interrupt itself, so if it has begun already its exit was lost, and those of what it was interrupted by.
+    pub(super) fn enters(&mut self, at: i64, number: i64) {
+        if let Some(place) = self.open.iter().position(|(open, _)| *open == number) {
+            self.drop_from(place);
+        }
+        self.open.push((number, at));
+        self.nesting = self.nesting.max(self.open.len() as u32);
+        self.seen(number).0.entered += 1;
+    }
+
+    /// A handler ends, and gives when it began. Those that it was interrupted by have ended before.
+    pub(super) fn exits(&mut self, at: i64, number: i64) -> Option<i64> {
+        let Some(place) = self.open.iter().rposition(|(open, _)| *open == number) else {
+            self.seen(number).0.unmatched_exits += 1;
+            return None;
+        };
+        self.drop_from(place + 1);
+        let (_, from) = self.open.pop()?;
+        let (seen, durations) = self.seen(number);
+        seen.timed += 1;
+        durations.push(length(from, at));
+        Some(from)
+    }
+
+    fn drop_from(&mut self, place: usize) {
+        for (number, _) in self.open.split_off(place) {
+            self.seen(number).0.unmatched_enters += 1;
+        }
+    }
+
+    /// By number, and the most that were inside one another.
+    pub(super) fn finish(mut self) -> (Vec<InterruptSeen>, u32) {
+        self.drop_from(0);
+        let each = self.seen.into_values().map(|(mut seen, durations)| {
+            seen.durations = Distribution::of(durations);
+            seen
+        });
+        (each.collect(), self.nesting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_counted_where_it_belongs() {
+        let mut interrupts = Interrupts::default();
+        interrupts.enters(0, 1);
+        interrupts.enters(10, 2);
+        assert_eq!(interrupts.exits(15, 2), Some(10));
+        // 2 again, its exit lost, then 1 ends.
+        interrupts.enters(20, 2);
+        assert_eq!(interrupts.exits(30, 1), Some(0));
+        // 1, its exit lost, and again.
+        interrupts.enters(40, 1);
+        interrupts.enters(50, 1);
+        assert_eq!(interrupts.exits(57, 1), Some(50));
+        assert_eq!(interrupts.exits(60, 3), None);
+        let (seen, nesting) = interrupts.finish();
+        let counts = |i: &InterruptSeen| {
+            (i.number, i.entered, i.timed, i.unmatched_enters, i.unmatched_exits)
+        };
+        let counts: Vec<_> = seen.iter().map(counts).collect();
+        assert_eq!((counts, nesting), (vec![(1, 3, 2, 1, 0), (2, 2, 1, 1, 0), (3, 0, 0, 0, 1)], 2));
+        assert_eq!(seen[0].durations.as_ref().map(|d| (d.min, d.max)), Some((7, 30)));
+    }
+}

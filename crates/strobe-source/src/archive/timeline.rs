@@ -1,0 +1,228 @@
+//! A trace of events as a time line, for viewers.
+
+use std::collections::HashMap;
+
+use strobe_decode::ctf::{Item, Lost};
+use strobe_model::{CounterValue, Gap, Instant, Slice, TraceEvents, TrackKind};
+
+use super::Names;
+use super::events::{Source, nanoseconds, narrow};
+use super::functions::Functions;
+use super::heap::{Heap, Taken};
+use super::interrupts::Interrupts;
+use super::meaning::{Meaning, Meanings};
+use super::transfers::Transfers;
+use super::windows::length;
+
+/// Everything in a trace that has a time and a known meaning.
+pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> TraceEvents {
+    let mut drawing = Drawing {
+        names,
+        events: TraceEvents { name: source.file.to_owned(), ..TraceEvents::default() },
+        origin: None,
+        now: 0,
+        running: None,
+        open: HashMap::new(),
+        interrupts: Interrupts::default(),
+        functions: Functions::default(),
+        transfers: Transfers::default(),
+        heap: Heap::default(),
+    };
+    for (_, item) in source.items() {
+        match item {
+            Item::Event(event) => {
+                if let Some(at) = nanoseconds(&event) {
+                    drawing.event(at, meanings.of(&event), &event.class.name);
+                }
+            }
+            Item::Lost(lost) => drawing.lost(&lost),
+            Item::Packet(_) | Item::Undecodable(_) => {}
+        }
+    }
+    drawing.finish()
+}
+
+struct Drawing<'s> {
+    names: &'s dyn Names,
+    events: TraceEvents,
+    /// The first event; times count from here.
+    origin: Option<i64>,
+    now: i64,
+    /// Who runs, and since when.
+    running: Option<(i64, i64)>,
+    /// Measurements, pauses and timers that have begun.
+    open: HashMap<String, i64>,
+    interrupts: Interrupts,
+    functions: Functions,
+    transfers: Transfers,
+    heap: Heap,
+}
+
+impl Drawing<'_> {
+    fn time(&self, at: i64) -> u64 {
+        length(self.origin.unwrap_or(at), at)
+    }
+
+    fn slice(&mut self, track: usize, name: String, from: i64, to: i64) {
+        let (begin_ns, end_ns) = (self.time(from), self.time(to));
+        self.events.slices.push(Slice { track, name, begin_ns, end_ns });
+    }
+
+    fn instant(&mut self, track: usize, name: String, at: i64) {
+        let at_ns = self.time(at);
+        self.events.instants.push(Instant { track, name, at_ns });
+    }
+
+    /// A thread's track, with its name as soon as it is known.
+    fn thread(&mut self, thread: i64, name: Option<&str>) -> usize {
+        let unnamed = format!("thread {thread}");
+        let track = self.events.track(TrackKind::Thread, Some(thread), &unnamed);
+        if let Some(name) = name {
+            self.events.tracks[track].name = name.to_owned();
+        }
+        track
+    }
+
+    fn marks(&mut self, name: &str) -> usize {
+        self.events.track(TrackKind::Marks, None, name)
+    }
+
+    fn event(&mut self, at: i64, meaning: Option<Meaning>, class: &str) {
+        self.origin.get_or_insert(at);
+        self.now = self.now.max(at);
+        match meaning {
+            Some(meaning) => self.tell(at, meaning, class),
+            None => {
+                let track = self.marks("other events");
+                self.instant(track, class.to_owned(), at);
+            }
+        }
+    }
+
+    fn stops(&mut self, at: i64) {
+        if let Some((thread, from)) = self.running.take() {
+            let track = self.thread(thread, None);
+            self.slice(track, String::new(), from, at);
+        }
+    }
+
+    fn runs(&mut self, at: i64, thread: i64, name: Option<&str>) {
+        self.stops(at);
+        self.thread(thread, name);
+        self.running = Some((thread, at));
+    }
+
+    fn tell(&mut self, at: i64, meaning: Meaning, class: &str) {
+        match meaning {
+            Meaning::Thread { thread, name } => {
+                self.thread(thread, name.as_deref());
+            }
+            Meaning::ThreadEnds { thread } => {
+                let track = self.thread(thread, None);
+                self.instant(track, "ends".to_owned(), at);
+            }
+            Meaning::Runs { thread, name } => self.runs(at, thread, name.as_deref()),
+            Meaning::Stops { thread } => match self.running {
+                Some((running, _)) if running == thread => self.stops(at),
+                // It has run without having been seen to start.
+                _ => {
+                    self.stops(at);
+                    let track = self.thread(thread, None);
+                    self.instant(track, "stops, start not seen".to_owned(), at);
+                }
+            },
+            Meaning::Switch { next, name, .. } => self.runs(at, next, name.as_deref()),
+            Meaning::Interrupt { number, enters: true } => self.interrupts.enters(at, number),
+            Meaning::Interrupt { number, enters: false } => {
+                let name = format!("interrupt {number}");
+                let track = self.events.track(TrackKind::Exception, Some(number), &name);
+                match self.interrupts.exits(at, number) {
+                    Some(from) => self.slice(track, String::new(), from, at),
+                    None => self.instant(track, "exit, entry not seen".to_owned(), at),
+                }
+            }
+            Meaning::Function { thread, function, enters: true } => {
+                self.functions.enters(at, thread, function);
+            }
+            Meaning::Function { thread, function, enters: false } => {
+                let name = format!("calls of thread {thread}");
+                let track = self.events.track(TrackKind::Functions, Some(thread), &name);
+                if let Some(from) = self.functions.exits(at, thread, function) {
+                    let name = self.names.name(function);
+                    self.slice(
+                        track,
+                        name.unwrap_or_else(|| format!("{function:#010x}")),
+                        from,
+                        at,
+                    );
+                }
+            }
+            Meaning::Stack { thread, bytes, .. } => {
+                self.counter(&format!("stack of thread {thread}"), bytes, at);
+            }
+            Meaning::Alloc { thread, address, bytes, requested, callers } => {
+                self.heap.alloc(at, Taken { thread, address, bytes, requested, callers });
+                self.counter("heap in use", self.heap.live_bytes(), at);
+            }
+            Meaning::Free { address } => {
+                self.heap.free(at, address);
+                self.counter("heap in use", self.heap.live_bytes(), at);
+            }
+            Meaning::Transfer { interface, direction, starts: true, .. } => {
+                self.transfers.starts(at, interface, direction);
+            }
+            Meaning::Transfer { interface, direction, bytes, starts: false } => {
+                let track = self.marks(&format!("{interface} {direction}"));
+                let name = bytes.map_or_else(String::new, |bytes| format!("{bytes} bytes"));
+                match self.transfers.ends(at, interface, direction, bytes) {
+                    Some(from) => self.slice(track, name, from, at),
+                    None => self.instant(track, "end, beginning not seen".to_owned(), at),
+                }
+            }
+            Meaning::Timer { timer, starts } => self.named(at, &format!("timer {timer}"), starts),
+            Meaning::Window { starts } => self.named(at, "measurement", starts),
+            Meaning::Pause { starts } => self.named(at, "tracer", starts),
+            Meaning::Idle => {
+                let track = self.marks(class);
+                self.instant(track, class.to_owned(), at);
+            }
+        }
+    }
+
+    /// The beginning or end of something that has a name.
+    fn named(&mut self, at: i64, name: &str, starts: bool) {
+        let track = self.marks(name);
+        if starts {
+            self.open.insert(name.to_owned(), at);
+        } else if let Some(from) = self.open.remove(name) {
+            self.slice(track, String::new(), from, at);
+        } else {
+            self.instant(track, "end, beginning not seen".to_owned(), at);
+        }
+    }
+
+    fn counter(&mut self, name: &str, bytes: u64, at: i64) {
+        let track = self.events.track(TrackKind::Counter, None, name);
+        self.events.tracks[track].unit = Some("bytes".to_owned());
+        let (at_ns, value) = (self.time(at), i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.events.counters.push(CounterValue { track, at_ns, value });
+    }
+
+    fn lost(&mut self, lost: &Lost) {
+        let time = |ticks: Option<u64>| Some(narrow(lost.clock?.nanoseconds(ticks?)));
+        let (from, to) = (time(lost.from), time(lost.to));
+        let to_ns = self.time(to.unwrap_or(self.now));
+        let from_ns = from.map_or(0, |from| self.time(from)).min(to_ns);
+        let why = match lost.packets {
+            0 => "events that the tracer left out".to_owned(),
+            packets => format!("{packets} packets are missing"),
+        };
+        let events = (lost.events > 0).then_some(lost.events);
+        self.events.gaps.push(Gap { from_ns, to_ns, events, why });
+    }
+
+    fn finish(mut self) -> TraceEvents {
+        self.stops(self.now);
+        self.events
+    }
+}

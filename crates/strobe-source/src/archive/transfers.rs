@@ -1,0 +1,104 @@
+//! Transfers and timers: spans that have names, one of each name at a time.
+
+use std::collections::BTreeMap;
+
+use strobe_model::{Distribution, PausesSeen, TimerSeen, TransferSeen};
+
+use super::spans::Spans;
+use super::windows::length;
+
+/// Transfers so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Transfers {
+    spans: BTreeMap<(String, String), (Spans, u64)>,
+}
+
+impl Transfers {
+    /// One begins.
+    pub(super) fn starts(&mut self, at: i64, interface: String, direction: String) {
+        self.spans.entry((interface, direction)).or_default().0.starts(at);
+    }
+
+    /// One ends, and gives when it began.
+    pub(super) fn ends(
+        &mut self,
+        at: i64,
+        interface: String,
+        direction: String,
+        bytes: Option<u64>,
+    ) -> Option<i64> {
+        let (spans, sum) = self.spans.entry((interface, direction)).or_default();
+        *sum = sum.saturating_add(bytes.unwrap_or(0));
+        spans.stops(at)
+    }
+
+    pub(super) fn finish(self) -> Vec<TransferSeen> {
+        let each = self.spans.into_iter().map(|((interface, direction), (spans, bytes))| {
+            let unmatched = spans.unmatched();
+            TransferSeen {
+                interface,
+                direction,
+                starts: spans.starts,
+                ends: spans.stops,
+                unmatched_starts: unmatched.0,
+                unmatched_ends: unmatched.1,
+                bytes,
+                durations: Distribution::of(spans.durations),
+            }
+        });
+        each.collect()
+    }
+}
+
+/// Timers so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Timers(BTreeMap<String, Spans>);
+
+impl Timers {
+    /// One starts or stops.
+    pub(super) fn tell(&mut self, at: i64, timer: String, starts: bool) {
+        let spans = self.0.entry(timer).or_default();
+        if starts {
+            spans.starts(at);
+        } else {
+            spans.stops(at);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<TimerSeen> {
+        let each = self.0.into_iter().map(|(name, spans)| TimerSeen {
+            name,
+            starts: spans.starts,
+            stops: spans.stops,
+            durations: Distribution::of(spans.durations),
+        });
+        each.collect()
+    }
+}
+
+/// Pauses of the tracer so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pauses {
+    seen: PausesSeen,
+    open: Option<i64>,
+}
+
+impl Pauses {
+    /// One begins or ends.
+    pub(super) fn tell(&mut self, at: i64, starts: bool) {
+        if starts {
+            self.seen.starts += 1;
+            self.open = Some(at);
+            return;
+        }
+        self.seen.stops += 1;
+        if let Some(from) = self.open.take() {
+            self.seen.pairs += 1;
+            self.seen.total_ns = self.seen.total_ns.saturating_add(length(from, at));
+        }
+    }
+
+    pub(super) fn finish(self) -> Option<PausesSeen> {
+        (self.seen.starts + self.seen.stops > 0).then_some(self.seen)
+    }
+}
