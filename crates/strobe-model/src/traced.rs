@@ -130,6 +130,12 @@ impl TimeBase {
         (self.local > 0).then_some(cycles)
     }
 
+    /// Whether timestamps run through nearly all of the stream, so that rates can be told by them.
+    pub fn is_thorough(&self) -> bool {
+        let timed = self.exact + self.between + self.unsure;
+        self.local > 0 && self.untimed.saturating_mul(10) <= timed
+    }
+
     /// So many cycles in nanoseconds.
     pub fn nanoseconds(&self, cycles: u64) -> Option<u64> {
         let hz = u128::from(self.core_hz.filter(|hz| *hz > 0)?);
@@ -183,14 +189,18 @@ pub struct TracedException {
     pub left: u64,
     /// Entries whose end never came, and ends whose entry never came.
     pub unmatched: u64,
-    /// Times that both came and nothing was lost in between; the times below are theirs.
+    /// Times that are known to the tick from entry to end, without handlers that interrupted it; the next three are theirs.
     pub timed: u64,
-    /// From entry to end, without handlers that interrupted it: their sum.
+    /// Their sum.
     pub own: u64,
     /// The shortest.
     pub shortest: u64,
     /// The longest.
     pub longest: u64,
+    /// Times that are known with bounds only, because several packets share a timestamp or a packet had to wait.
+    pub vague: u64,
+    /// The longest that any of them may have been.
+    pub at_most: u64,
     /// The most handlers that it interrupted, one inside the other, itself included.
     pub depth: u32,
     /// Samples taken in it.

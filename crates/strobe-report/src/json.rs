@@ -1,4 +1,4 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`,
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`, `strobe-plan/1`,
 //! `strobe-rig/1` and `strobe-pictures/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`: flat
@@ -10,7 +10,7 @@ use serde::Serialize;
 use strobe_model::against::Against;
 use strobe_model::{
     AllocationsReport, Bounds, BusReport, By, CauseCycles, CyclesReport, EventsReport, PinsReport,
-    Place, PublishedReport, Record, Who,
+    Place, PlanReport, PublishedReport, Record, Who,
 };
 
 use crate::picture::{List, Shown};
@@ -96,7 +96,12 @@ impl Views {
 
 /// A record as indented JSON, with a newline at its end.
 pub fn record(record: &Record) -> String {
-    text(&Document { record, views: Views::of(record) }, Form::Pretty)
+    record_as(record, Form::Pretty)
+}
+
+/// A record as JSON with its views, with a newline at its end.
+pub fn record_as(record: &Record, form: Form) -> String {
+    text(&Document { record, views: Views::of(record) }, form)
 }
 
 /// Two records as they are compared, as indented JSON with a newline at its end.
@@ -152,6 +157,11 @@ pub fn cycles(report: &CyclesReport, form: Form) -> String {
 /// What pins did as JSON, with a newline at its end.
 pub fn pins(report: &PinsReport, form: Form) -> String {
     text(report, form)
+}
+
+/// A plan for a trace pin as JSON, with a newline at its end.
+pub fn plan(plan: &PlanReport, form: Form) -> String {
+    text(plan, form)
 }
 
 /// Two recordings of pins side by side.

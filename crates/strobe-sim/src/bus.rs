@@ -153,8 +153,12 @@ pub struct Bus {
     pub(crate) apb_wait: Bounds,
     /// Data reads from flash cost waits at the present setting.
     pub(crate) flash_reads_wait: bool,
-    /// Where code was decoded from RAM, in whole words: stores there must be looked at. Empty at first.
-    pub(crate) code_range: Range<u32>,
+    /// Where code was decoded from RAM, in whole words. Empty at first.
+    code_range: Range<u32>,
+    /// Whose stores somebody watches, in whole words.
+    watched: Range<u32>,
+    /// What holds both: stores there must be looked at.
+    pub(crate) careful_stores: Range<u32>,
     /// The same of flash that firmware can write.
     writable_code: Range<u32>,
     /// By [`Bus::port_of`]; grows on demand.
@@ -189,6 +193,15 @@ const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
 pub(crate) fn unalias(aliases: &[(u32, u32, u32)], address: u32) -> u32 {
     let window = aliases.iter().find(|&&(base, size, _)| address.wrapping_sub(base) < size);
     window.map_or(address, |&(base, _, target)| target + (address - base))
+}
+
+/// The range that holds both; an empty one adds nothing.
+fn around(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
+    match (a.is_empty(), b.is_empty()) {
+        (true, _) => b.clone(),
+        (_, true) => a.clone(),
+        _ => a.start.min(b.start)..a.end.max(b.end),
+    }
 }
 
 /// How far a load relative to the program counter reaches (ARMv7-M, LDR literal).
@@ -235,6 +248,8 @@ impl Bus {
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
             code_range: 0..0,
+            watched: 0..0,
+            careful_stores: 0..0,
             writable_code: 0..0,
             busy_until: Vec::new(),
             contended_until: 0,
@@ -653,11 +668,25 @@ impl Bus {
         })
     }
 
-    /// Whether an aligned store to `address` may change decoded code.
+    /// Whether an aligned store to `address` must be looked at: it may change decoded code, or is watched.
     #[inline(always)]
-    pub(crate) fn hits_code(&self, address: u32) -> bool {
-        let Range { start, end } = self.code_range;
+    pub(crate) fn needs_care(&self, address: u32) -> bool {
+        let Range { start, end } = self.careful_stores;
         address.wrapping_sub(start) < end.wrapping_sub(start)
+    }
+
+    /// Stores to these words are watched, and no others. Returns whether that is new.
+    pub(crate) fn watch_stores(&mut self, words: Range<u32>) -> bool {
+        let is_new = self.watched != words;
+        self.watched = words;
+        self.careful_stores = around(&self.code_range, &self.watched);
+        is_new
+    }
+
+    /// No code from RAM is decoded any more.
+    pub(crate) fn forget_code_in_ram(&mut self) {
+        self.code_range = 0..0;
+        self.careful_stores = self.watched.clone();
     }
 
     /// A store may have changed decoded code.
@@ -666,7 +695,7 @@ impl Bus {
             return;
         }
         let word = self.unalias(address) & !3;
-        if self.hits_code(word) || self.writable_code.contains(&word) {
+        if self.code_range.contains(&word) || self.writable_code.contains(&word) {
             self.generation += 1;
             self.attention = true;
         }
@@ -677,18 +706,16 @@ impl Bus {
     pub(crate) fn note_writable_code(&mut self, from: u32, to: u32) {
         let from = from.saturating_sub(LITERAL_REACH) & !3;
         let to = to.saturating_add(LITERAL_REACH);
-        let old = &self.writable_code;
-        let old = if old.is_empty() { from..to } else { old.clone() };
-        self.writable_code = old.start.min(from)..old.end.max(to);
+        self.writable_code = around(&self.writable_code, &(from..to));
     }
 
     /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to be.
     pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) -> bool {
         let (from, to) = (from & !3, to.saturating_add(3) & !3);
-        let old = if self.code_range.is_empty() { from..to } else { self.code_range.clone() };
-        let range = old.start.min(from)..old.end.max(to);
+        let range = around(&self.code_range, &(from..to));
         let grows = range != self.code_range;
         self.code_range = range;
+        self.careful_stores = around(&self.code_range, &self.watched);
         grows
     }
 

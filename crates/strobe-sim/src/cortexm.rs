@@ -35,6 +35,7 @@ mod mpu;
 pub mod neighbours;
 mod nvic;
 pub mod op;
+mod port;
 mod raise;
 mod run;
 mod several;

@@ -123,6 +123,31 @@ fn all_ways_through_the_code_send_the_same() {
     }
 }
 
+/// Watched memory, at the lower end of the RAM: stores of 256 bytes and what did them; the same with loads; a profiling counter as well.
+#[test]
+fn comparators_see_the_same_whichever_way() {
+    let watch = |function| [(0xe000_1020, 0x2000_0000), (0xe000_1024, 8), (0xe000_1028, function)];
+    let mut with_values = 0;
+    for (board, firmware) in FIRMWARE {
+        for (function, ctrl) in [(15, SAMPLES | 1 << 9), (2, 0), (13, 1 << 20)] {
+            let base = programme(3, STAMPED, 1 | ctrl);
+            let writes: Vec<(u32, u32)> = base.into_iter().chain(watch(function)).collect();
+            let stepped = run(board, firmware, &writes, Steps::default(), None, 1 << 24);
+            let expected = &stepped.observer.pin.0;
+            with_values += u32::from(expected.iter().any(|byte| byte.1 & 0xf4 == 0x84));
+            for (compile_after, chunk) in [(None, 1 << 24), (Some(1), 997), (Some(20), 1 << 24)] {
+                let other = run(board, firmware, &writes, Pin::default(), compile_after, chunk);
+                assert!(
+                    other.observer.0 == *expected && other.cycles() == stepped.cycles(),
+                    "{firmware} {function}, compiled after {compile_after:?}, every {chunk} cycles"
+                );
+            }
+        }
+    }
+    // One of the programs has no data there.
+    assert!(with_values >= 15, "{with_values} runs");
+}
+
 /// With nothing lost, sample n was taken at a known cycle: it names the instruction that the observer saw then.
 #[test]
 fn samples_are_of_the_instruction_at_their_cycle() {

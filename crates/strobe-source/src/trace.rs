@@ -3,10 +3,25 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`openocd`], [`probe`] and [`simulated`] are such links.
+//! - [`program`] carries out writes over the last two, and reads them back.
 //!
 //! None of this decodes what comes.
 
+pub mod capture;
+pub mod link;
+pub mod openocd;
+mod orbflow;
 pub mod plan;
+pub mod probe;
+#[cfg(feature = "probe")]
+pub mod probe_rs;
+pub mod program;
 pub mod registers;
 pub mod script;
+#[cfg(unix)]
+pub mod serial;
+pub mod simulated;
+pub mod stream;
 pub mod target;
+pub mod tcp;

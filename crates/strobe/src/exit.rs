@@ -13,6 +13,8 @@ Exit codes:
   64       wrong arguments
   65       unusable firmware, board or capture
   66       a file cannot be read
+  68       a probe, port or server cannot be reached, or nothing comes from it
+  69       a trace plan does not fit through its pin
   70       a defect in strobe
   74       a file cannot be written
   120      HardFault (with --run-on its handler runs instead)
@@ -27,6 +29,8 @@ Exit codes:
 pub const USAGE: u8 = 64;
 const DATA: u8 = 65;
 const NO_INPUT: u8 = 66;
+const NO_LINK: u8 = 68;
+const DOES_NOT_FIT: u8 = 69;
 const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
 
@@ -58,6 +62,16 @@ pub fn data(text: impl Into<String>) -> anyhow::Error {
 /// A file that cannot be read.
 pub fn no_input(text: impl Into<String>) -> anyhow::Error {
     Failure { code: NO_INPUT, text: text.into() }.into()
+}
+
+/// A probe, port or server that cannot be reached or is silent.
+pub fn no_link(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: NO_LINK, text: text.into() }.into()
+}
+
+/// A trace plan that does not fit through its pin.
+pub fn does_not_fit(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: DOES_NOT_FIT, text: text.into() }.into()
 }
 
 /// A file that cannot be written.

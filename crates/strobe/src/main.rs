@@ -17,8 +17,12 @@ mod export;
 mod gallery;
 mod host;
 mod input;
+mod link;
+mod live;
 mod output;
 mod pins;
+mod plan;
+mod record;
 mod recording;
 mod report;
 mod rig;
@@ -26,6 +30,8 @@ mod run;
 mod simulate;
 mod source;
 mod swo;
+mod top;
+mod trace_options;
 mod traced;
 
 use std::path::Path;
@@ -51,9 +57,12 @@ enum Command {
     Cycles(cycles::Args),
     Compare(compare::Args),
     Pins(pins::Args),
+    Plan(plan::Args),
     Bus(bus::Args),
+    Record(record::Args),
     Report(report::Args),
     Export(export::Args),
+    Top(top::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -69,9 +78,12 @@ fn main() -> ExitCode {
         Command::Cycles(args) => cycles::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Pins(args) => pins::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

@@ -100,6 +100,16 @@ pub enum Part {
     Worst,
 }
 
+impl By {
+    /// The place in the code; functions for what is no place.
+    pub fn place(self) -> strobe_model::By {
+        match Rows::from(self) {
+            Rows::By(by) => by,
+            Rows::Threads => strobe_model::By::Function,
+        }
+    }
+}
+
 impl From<By> for Rows {
     fn from(by: By) -> Self {
         match by {

@@ -1,6 +1,7 @@
 //! What comes out of a trace pin, from whatever it comes, up to the record: options, the reading of files, and a session that bytes are pushed
 //! into.
 
+mod notes;
 mod options;
 mod session;
 
@@ -10,7 +11,7 @@ use std::path::Path;
 
 use strobe_decode::bus::baud;
 use strobe_decode::bus::uart::{self, Uart};
-use strobe_decode::container::{self, Content, Ending, Note};
+use strobe_decode::container::{self, Content, Ending};
 use strobe_model::{Record, Warning};
 use strobe_symbols::Firmware;
 
@@ -37,6 +38,9 @@ pub fn record(
     firmware: Option<&Firmware>,
     options: &Options,
 ) -> anyhow::Result<Record> {
+    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+        return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
+    }
     let mut record = match kind {
         Kind::Recording => recording(path, firmware, options),
         Kind::Raw => {
@@ -82,95 +86,39 @@ fn recording(
     let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{}: {e}", path.display()));
     let mut reader = container::Reader::new(input).map_err(|e| wrong(&e))?;
     let mut session = Session::new(options, reader.header(), firmware)?;
-    let mut gaps = Gaps::default();
     while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
         session.at(chunk.host_us);
         if chunk.missing_before > 0 {
             session.gap();
-            gaps.add("chunks of the recording are missing or damaged");
+            session.add("chunks of the recording are missing or damaged");
         }
         match chunk.content {
             Content::Raw(bytes) => session.push(bytes)?,
             Content::Polled(samples) => samples.iter().for_each(|sample| session.polled(sample.pc)),
             Content::Note(note) => {
-                if breaks_off(&note) {
-                    session.gap();
-                }
-                gaps.note(&note);
+                session.note(&note);
             }
             Content::End(_) => {}
         }
     }
     let summary = reader.summary();
     if let Ending::CutShort { .. } = summary.ending {
-        gaps.add("the recording has no end mark: whoever made it was stopped");
+        session.add("the recording has no end mark: whoever made it was stopped");
     }
     if summary.damaged_bytes > 0 {
         let at = summary.damages.first().map_or(0, |damage| damage.at);
-        gaps.add(&format!("{} bytes from byte {at} on are damaged", summary.damaged_bytes));
+        session.add(&format!("{} bytes from byte {at} on are damaged", summary.damaged_bytes));
     }
     if summary.unknown_chunks > 0 {
-        gaps.add(&format!(
+        session.add(&format!(
             "{} chunks are of kinds this version does not know",
             summary.unknown_chunks
         ));
     }
     if summary.header_damaged {
-        gaps.add("its header is damaged: clock and settings are not known");
+        session.add("its header is damaged: clock and settings are not known");
     }
-    session.notes(gaps.0);
     session.finish(firmware)
-}
-
-fn breaks_off(note: &Note) -> bool {
-    matches!(note, Note::Gap { .. } | Note::Overrun { .. } | Note::Reconnected)
-}
-
-/// Notes by their text, with how often each came.
-#[derive(Default)]
-struct Gaps(Vec<(String, u64)>);
-
-impl Gaps {
-    fn add(&mut self, text: &str) {
-        self.add_times(text.to_owned(), 1);
-    }
-
-    fn add_times(&mut self, text: String, n: u64) {
-        /// Different texts that are kept apart.
-        const MOST: usize = 50;
-        match self.0.iter().position(|(other, _)| *other == text) {
-            Some(at) => self.0[at].1 += n,
-            None if self.0.len() < MOST => self.0.push((text, n)),
-            None => {}
-        }
-    }
-
-    fn note(&mut self, note: &Note) {
-        match note {
-            Note::Gap { why } => self.add(&format!("the source broke off: {why}")),
-            Note::Reconnected => self.add("the source came back"),
-            Note::Overrun { bytes: Some(n), by } => {
-                self.add_times(format!("bytes lost on the way, as {by} says"), *n);
-            }
-            Note::Overrun { bytes: None, by } => {
-                self.add(&format!("{by} had no room for some bytes"))
-            }
-            Note::LineErrors { count } => {
-                self.add_times(
-                    "bytes were damaged on the line (framing, parity, break)".to_owned(),
-                    *count,
-                );
-            }
-            Note::ClockChanged { core_hz, .. } => {
-                self.add(&format!("the core clock became {core_hz} Hz"))
-            }
-            Note::Intrusion { total_us, halted_us } => self.add(&format!(
-                "taking samples halted the core for {halted_us} us of {total_us} us"
-            )),
-            Note::Text { text } => self.add(text),
-            Note::Unknown => self.add("a note of a kind this version does not know"),
-        }
-    }
 }
 
 /// A logic analyser's capture of the pin, as a serial line.

@@ -148,7 +148,7 @@ fn write_image(elf: &Path, image: &Path) -> Result<()> {
 }
 
 /// Times a command and returns what it printed. Complaints go where ours go.
-fn timed(mut command: Command) -> Result<(Run, String)> {
+pub(super) fn timed(mut command: Command) -> Result<(Run, String)> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let before = children_cpu_us()?;
     let start = Instant::now();

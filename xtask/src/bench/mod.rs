@@ -7,6 +7,7 @@
 mod contender;
 mod load;
 mod report;
+mod swo;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,12 @@ pub(crate) struct Args {
     /// Runs of each program by each contender; the median counts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// Measure how fast trace streams are decoded instead, against other decoders
+    #[arg(long)]
+    swo: bool,
+    /// Where orbuculum's orbcat is, if not in the PATH
+    #[arg(long, value_name = "FILE", requires = "swo")]
+    orbcat: Option<PathBuf>,
     /// Also write all runs as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -38,6 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let target = root.join("target/bench");
     std::fs::create_dir_all(&target)
         .with_context(|| format!("cannot create {}", target.display()))?;
+    if args.swo {
+        return swo::run(root, args.orbcat.as_deref(), args.runs);
+    }
     let plugin = load::build_plugin(root, &target)?;
     let strobe = load::build_strobe(root)?;
     let nothing = load::write_nothing(&target)?;

@@ -5,9 +5,9 @@ use std::path::Path;
 use schemars::Schema;
 use serde_json::Value;
 use strobe_model::against::Against;
-use strobe_model::{BusReport, CyclesReport, PinsReport};
+use strobe_model::{BusReport, CyclesReport, PinsReport, PlanReport};
 
-use super::{Document, Form, List, Shown, against, bus, cycles, pictures, pins, write};
+use super::{Document, Form, List, Shown, against, bus, cycles, pictures, pins, plan, write};
 use crate::samples;
 
 /// A schema with a reference to its meta-schema, as it is committed.
@@ -78,6 +78,14 @@ fn buses_match_the_committed_schema() {
         let value = serde_json::from_str(&bus(&report, Form::Pretty)).unwrap();
         check(&value, schema.as_value(), schema.as_value(), &report.protocol);
     }
+}
+
+#[test]
+fn plans_match_the_committed_schema() {
+    let schema = schemars::schema_for!(PlanReport);
+    committed("plan-1.json", &schema);
+    let value = serde_json::from_str(&plan(&samples::plan(), Form::Pretty)).unwrap();
+    check(&value, schema.as_value(), schema.as_value(), "plan");
 }
 
 #[test]

@@ -207,6 +207,11 @@ fn pins_of_a_capture() {
 }
 
 #[test]
+fn plans_for_a_trace_pin() {
+    insta::assert_snapshot!(text(|out| plan(&samples::plan(), true, &options(100), out)));
+}
+
+#[test]
 fn buses_of_a_capture() {
     let show = BusShow::default();
     insta::assert_snapshot!(text(|out| bus(&samples::uart(), &show, &options(100), out)));

@@ -6,6 +6,7 @@ mod events;
 mod profile;
 mod stream;
 mod threads;
+mod top;
 
 use std::io::{self, Write};
 
@@ -17,6 +18,8 @@ use crate::Options;
 use crate::number::{counted, grouped, hertz, share, time};
 use crate::paint::Paint;
 use crate::words::clean;
+
+pub use top::{Top, top};
 
 /// The whole report.
 pub(super) fn report(

@@ -5,12 +5,13 @@
 use strobe_model::{Bounds, Cause};
 
 use super::block::{BlockId, acts_unprivileged, jump_wait};
-use super::core::{CarefulPort, Machine, NO_WAIT, Sleep};
+use super::core::{Machine, Sleep};
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
 use super::fault::Fault;
 use super::insn::Insn;
 use super::mpu::{Purpose, Rights};
+use super::port::{CarefulPort, NO_WAIT};
 use super::run::{EXC_RETURN, End, Stop};
 use super::several::Broken;
 use super::system::{Caller, number};

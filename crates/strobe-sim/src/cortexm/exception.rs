@@ -184,7 +184,7 @@ impl<O: Observer> Machine<O> {
             self.add_wait(self.cpu.pc, wait);
         }
         self.spend(self.cpu.pc);
-        self.trace_exception(exception, Action::Enter);
+        self.trace_exception(exception, Action::Enter, self.now);
         Ok(())
     }
 
@@ -274,7 +274,8 @@ impl<O: Observer> Machine<O> {
     fn exception_return_v7m(&mut self, value: u32, from: u32, refill: u64) -> Result<(), Stop> {
         let ended = self.cpu.ipsr;
         self.spend(from);
-        self.trace_exception(ended, Action::Exit);
+        // The pipeline that the branch has been charged for is filled on the way out.
+        self.trace_exception(ended, Action::Exit, self.now - refill);
         let nvic = &self.system.nvic;
         let was_active = nvic.active.contains(ended);
         let at_base = nvic.active.len() == 1;
@@ -345,7 +346,7 @@ impl<O: Observer> Machine<O> {
             self.add_wait(from, wait);
         }
         self.spend(from);
-        self.trace_exception(self.cpu.ipsr, Action::Return);
+        self.trace_exception(self.cpu.ipsr, Action::Return, self.now);
         self.system.event = true;
         self.check = true;
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);

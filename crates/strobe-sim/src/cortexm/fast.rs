@@ -1,11 +1,12 @@
 //! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
 
 use super::block::{Block, BlockId, NONE, jump_wait};
-use super::core::{FastPort, Machine};
+use super::core::Machine;
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
 use super::insn::Insn;
 use super::jit::Left;
+use super::port::FastPort;
 use super::run::{EXC_RETURN, End, Stop};
 use super::{exec_branch, irregular, special};
 use crate::device::Size;

@@ -28,7 +28,7 @@ impl<O: Observer> Machine<O> {
             return;
         }
         let rights = self.rights(self.cpu.is_privileged());
-        let code_in_ram = !self.bus.code_range.is_empty();
+        let code_in_ram = self.bus.runs_code_in_ram();
         let asked = Some((self.system.mpu.generation, rights, code_in_ram));
         if self.guarded.known != asked {
             let everywhere = !self.may_everything(rights, code_in_ram);

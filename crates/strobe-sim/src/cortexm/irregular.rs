@@ -7,10 +7,11 @@
 use strobe_model::{Bounds, Cause};
 
 use super::block::{Block, BlockId};
-use super::core::{FastPort, Machine};
+use super::core::Machine;
 use super::cpu::Cpu;
 use super::exec::{Work, exec};
 use super::fast::jump;
+use super::port::FastPort;
 use super::run::End;
 use super::timing::SKIPPED;
 use crate::observe::{Observer, Wait};

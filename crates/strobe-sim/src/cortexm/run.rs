@@ -158,8 +158,8 @@ impl<O: Observer> Machine<O> {
         // The firmware may have written CPACR.
         self.cpu.fp_ready = false;
         self.bus.run_events(self.now);
-        self.drain();
         self.drain_trace();
+        self.drain();
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
@@ -180,7 +180,7 @@ impl<O: Observer> Machine<O> {
         self.system.tick(self.now);
         self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
         if self.blocks.is_stale(&self.bus) {
-            self.bus.code_range = 0..0;
+            self.bus.forget_code_in_ram();
             self.forget_code();
             self.blocks.refresh(&self.bus);
         }
@@ -192,7 +192,7 @@ impl<O: Observer> Machine<O> {
             self.take_pending()?;
         }
         self.look_at_protection();
-        self.traced = self.system.debug.trace.wants_instructions();
+        self.look_at_trace();
         let due = self.bus.next_due.min(self.system.due()).min(self.system.debug.trace.due());
         self.horizon = due.min(limit).min(self.now + STRETCH);
         Ok(())
@@ -220,6 +220,9 @@ impl<O: Observer> Machine<O> {
 
     /// Hands what devices have recorded to whoever watches.
     pub(super) fn drain(&mut self) {
+        if self.waveform.is_seen(&self.bus) {
+            self.drain_trace();
+        }
         for edge in self.bus.edges.drain(..) {
             self.observer.pin(&PinEdge { slack: self.slack, ..edge });
         }

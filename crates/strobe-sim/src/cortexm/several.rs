@@ -7,10 +7,11 @@
 
 use strobe_model::{Bounds, Cause};
 
-use super::core::{CarefulPort, Machine};
+use super::core::Machine;
 use super::fault::Fault;
 use super::insn::Insn;
 use super::nvic::IDLE_PRIORITY;
+use super::port::CarefulPort;
 use crate::observe::{Observer, Wait};
 
 /// Why an instruction did not complete.

@@ -13,6 +13,9 @@ mod stamps;
 mod tests;
 mod tpiu;
 mod watch;
+mod waveform;
+
+use std::ops::Range;
 
 use crate::device::Size;
 
@@ -26,6 +29,7 @@ pub(crate) use self::packet::Action;
 pub use self::tpiu::Coding;
 pub(crate) use self::tpiu::Sent;
 use self::tpiu::Tpiu;
+pub(crate) use self::waveform::Waveform;
 
 /// Pages of the registers.
 pub(crate) const ITM: u32 = 0xe000_0000;
@@ -74,6 +78,11 @@ impl Trace {
         self.dwt.wants_instructions()
     }
 
+    /// Whose stores must be told.
+    pub(crate) fn watched_stores(&self) -> Range<u32> {
+        self.dwt.watched_stores()
+    }
+
     /// Whether data accesses must be told.
     #[inline(always)]
     pub(crate) fn watches(&self) -> bool {
@@ -101,6 +110,11 @@ impl Trace {
     pub(crate) fn set_pin(&mut self, on: bool, now: u64) {
         self.run(now);
         self.tpiu.pin_is_on = on;
+    }
+
+    /// The level of a pin that sends nothing.
+    pub(crate) fn idles_high(&self) -> bool {
+        self.tpiu.idles_high()
     }
 
     /// Bytes went to the parallel port, since this was last asked.

@@ -10,3 +10,4 @@ mod faults;
 mod host;
 mod program;
 mod protection;
+mod trace;

@@ -36,6 +36,7 @@ pub(crate) mod scs {
     pub(crate) const AIRCR: u32 = 0xe000_ed0c;
     pub(crate) const SCR: u32 = 0xe000_ed10;
     pub(crate) const CCR: u32 = 0xe000_ed14;
+    pub(crate) const SHPR2: u32 = 0xe000_ed1c;
     pub(crate) const SHPR3: u32 = 0xe000_ed20;
     pub(crate) const SHCSR: u32 = 0xe000_ed24;
     pub(crate) const CFSR: u32 = 0xe000_ed28;

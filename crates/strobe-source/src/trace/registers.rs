@@ -134,6 +134,16 @@ pub fn writes_off(settings: &TraceSettings) -> Vec<RegisterWrite> {
     all
 }
 
+/// The writes that can be read back when all are done: of each register the last.
+pub fn to_check(all: &[RegisterWrite]) -> impl Iterator<Item = &RegisterWrite> {
+    all.iter().enumerate().filter_map(move |(at, write)| {
+        let later = &all[at + 1..];
+        // A later write of other bits of the same register does not undo this one.
+        let undone = later.iter().any(|l| l.address == write.address && l.mask & write.check != 0);
+        (write.check != 0 && !undone).then_some(write)
+    })
+}
+
 fn unlock(name: &str, base: u32) -> RegisterWrite {
     let key = Register::new(name, base + 0xfb0);
     key.field("KEY", (31, 0), UNLOCK, "lets the registers be written").unchecked()

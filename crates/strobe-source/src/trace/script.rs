@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 use strobe_model::{Encoding, PlanReport, RegisterWrite};
 
+use super::registers::to_check;
+
 /// What a line does, in a few words.
 fn comment(write: &RegisterWrite) -> String {
     let name = |f: &strobe_model::RegisterField| format!("{} {:#x}", f.field, f.value);
@@ -75,7 +77,7 @@ pub fn openocd(plan: &PlanReport) -> String {
         }
     }
     out += "\n";
-    for write in last_of_each(plan) {
+    for write in to_check(&plan.registers) {
         let RegisterWrite { register, address, value, check, .. } = write;
         let value = value & check;
         let _ = writeln!(
@@ -84,17 +86,6 @@ pub fn openocd(plan: &PlanReport) -> String {
         );
     }
     out + "}\n"
-}
-
-/// The writes that can be read back, of each register the last.
-fn last_of_each(plan: &PlanReport) -> impl Iterator<Item = &RegisterWrite> {
-    let all = &plan.registers;
-    all.iter().enumerate().filter_map(move |(at, write)| {
-        let later = &all[at + 1..];
-        // A later write of other bits of the same register does not undo this one.
-        let undone = later.iter().any(|l| l.address == write.address && l.mask & write.check != 0);
-        (write.check != 0 && !undone).then_some(write)
-    })
 }
 
 /// Commands for GDB: `source plan.gdb`, then `strobe_trace`.
@@ -112,7 +103,7 @@ pub fn gdb(plan: &PlanReport) -> String {
             let _ = writeln!(out, "  set {word} = {value:#010x}U");
         }
     }
-    for write in last_of_each(plan) {
+    for write in to_check(&plan.registers) {
         let RegisterWrite { register, address, value, check, .. } = write;
         let value = value & check;
         let word = format!("*(volatile unsigned int *){address:#010x}");

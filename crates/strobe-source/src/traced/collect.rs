@@ -1,7 +1,7 @@
 //! Adds up the events of a stream.
 
 use strobe_decode::swo::packet::{Counters, Packet};
-use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_decode::swo::timeline::{Event, Events, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
@@ -25,6 +25,14 @@ const COUNTERS: [(u8, &str, &str); 6] = [
     (Counters::CYCLES, "POSTCNT", "taps of the cycle counter"),
 ];
 
+/// A local timestamp.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub ticks: u64,
+    /// Samples up to there.
+    pub samples: u64,
+}
+
 /// Adds up events. Memory depends on how much code there is, not on how long the stream is.
 #[derive(Debug, Clone, Default)]
 pub struct Collector {
@@ -38,8 +46,8 @@ pub struct Collector {
     pub(super) channels: Channels,
     pub(super) comparators: Comparators,
     wraps: [u64; COUNTERS.len()],
-    /// First and last local timestamp, in ticks.
-    pub(super) span: Option<(u64, u64)>,
+    /// First and last local timestamp.
+    pub(super) span: Option<(Stamp, Stamp)>,
     /// The comparator whose writes switch threads.
     thread: Option<u8>,
 }
@@ -121,20 +129,24 @@ impl Collector {
         }
     }
 
-    fn packet(&mut self, packet: Packet, bytes: u64, now: u64) {
+    fn packet(&mut self, packet: Packet, bytes: u64, time: Time) {
+        let now = time.likely();
         self.kinds.add(&packet, bytes);
         match packet {
             Packet::PcSample(pc) => self.sample(pc),
             Packet::Sleep => self.asleep(),
             Packet::Prohibited => self.prohibited += 1,
             Packet::Overflow => self.lost(),
-            Packet::Exception { number, action } => self.exceptions.take(number, action, now),
+            Packet::Exception { number, action } => {
+                self.exceptions.take(number, action, (time.earliest, now));
+            }
             Packet::Instrumentation { port, bytes, value } => {
                 self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
             }
             Packet::LocalTimestamp { .. } => {
-                let (first, _) = self.span.unwrap_or((now, now));
-                self.span = Some((first, now));
+                let stamp = Stamp { ticks: now, samples: self.samples() };
+                let (first, _) = self.span.unwrap_or((stamp, stamp));
+                self.span = Some((first, stamp));
             }
             Packet::EventCounter(Counters(bits)) => {
                 for (wraps, (bit, ..)) in self.wraps.iter_mut().zip(COUNTERS) {
@@ -164,7 +176,7 @@ impl Collector {
 impl Events for Collector {
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Packet(packet) => self.packet(packet, event.bytes, event.time.likely()),
+            What::Packet(packet) => self.packet(packet, event.bytes, event.time),
             What::Undecodable | What::Gap => self.lost(),
         }
     }

@@ -12,12 +12,28 @@ use strobe_model::TracedException;
 #[derive(Debug, Clone, Copy)]
 struct Open {
     number: u16,
-    /// Time of its own before it was interrupted.
-    own: u64,
+    /// Time of its own before it was interrupted: at least and at most.
+    own: (u64, u64),
     /// When it went on.
-    since: u64,
+    since: Span,
     /// Nothing was lost since it began.
     whole: bool,
+}
+
+/// A moment: not before, not after.
+type Span = (u64, u64);
+
+/// How long it is from one moment to another: at least and at most.
+fn between(from: Span, to: Span) -> (u64, u64) {
+    (to.0.saturating_sub(from.1), to.1.saturating_sub(from.0))
+}
+
+impl Open {
+    /// It stops for now, or for good.
+    fn pause(&mut self, now: Span) {
+        let (least, most) = between(self.since, now);
+        self.own = (self.own.0 + least, self.own.1 + most);
+    }
 }
 
 /// Handlers nest this deep at most: there are no more priorities.
@@ -46,7 +62,7 @@ impl Exceptions {
         self.open.iter_mut().for_each(|open| open.whole = false);
     }
 
-    pub fn take(&mut self, number: u16, action: ExceptionAction, now: u64) {
+    pub fn take(&mut self, number: u16, action: ExceptionAction, now: Span) {
         self.seen = true;
         match action {
             ExceptionAction::Entered => self.enter(number, now),
@@ -72,14 +88,14 @@ impl Exceptions {
         total
     }
 
-    fn enter(&mut self, number: u16, now: u64) {
+    fn enter(&mut self, number: u16, now: Span) {
         if self.open.len() >= DEEPEST {
             self.drop_above(0);
         }
         if let Some(open) = self.open.last_mut() {
-            open.own += now.saturating_sub(open.since);
+            open.pause(now);
         }
-        self.open.push(Open { number, own: 0, since: now, whole: true });
+        self.open.push(Open { number, own: (0, 0), since: now, whole: true });
         let depth = self.open.len();
         for i in 0..depth {
             let above = (depth - i) as u32;
@@ -89,17 +105,22 @@ impl Exceptions {
         self.total(number).entered += 1;
     }
 
-    fn exit(&mut self, number: u16, now: u64) {
+    fn exit(&mut self, number: u16, now: Span) {
         self.total(number).left += 1;
         let Some(at) = self.open.iter().rposition(|open| open.number == number) else {
             self.total(number).unmatched += 1;
             return;
         };
         self.drop_above(at + 1);
-        let Some(open) = self.open.pop() else { return };
+        let Some(mut open) = self.open.pop() else { return };
+        open.pause(now);
+        let (own, most) = open.own;
+        let total = self.total(number);
         if open.whole {
-            let own = open.own + now.saturating_sub(open.since);
-            let total = self.total(number);
+            total.at_most = total.at_most.max(most);
+            total.vague += u64::from(own < most);
+        }
+        if open.whole && own == most {
             total.shortest = if total.timed == 0 { own } else { total.shortest.min(own) };
             total.longest = total.longest.max(own);
             total.timed += 1;
@@ -111,7 +132,7 @@ impl Exceptions {
         }
     }
 
-    fn go_on(&mut self, number: u16, now: u64) {
+    fn go_on(&mut self, number: u16, now: Span) {
         let at = self.open.iter().rposition(|open| open.number == number);
         match (number, at) {
             (0, _) => self.drop_above(0),
@@ -122,7 +143,7 @@ impl Exceptions {
             (_, None) => {
                 // Its entry was lost.
                 self.drop_above(0);
-                self.open.push(Open { number, own: 0, since: now, whole: false });
+                self.open.push(Open { number, own: (0, 0), since: now, whole: false });
             }
         }
     }
@@ -142,7 +163,7 @@ mod tests {
 
     fn after(events: &[(u16, ExceptionAction, u64)]) -> Vec<TracedException> {
         let mut all = Exceptions::default();
-        events.iter().for_each(|&(number, action, now)| all.take(number, action, now));
+        events.iter().for_each(|&(number, action, now)| all.take(number, action, (now, now)));
         all.finish()
     }
 
@@ -178,12 +199,25 @@ mod tests {
     #[test]
     fn a_loss_spoils_the_times_around_it() {
         let mut all = Exceptions::default();
-        all.take(15, Entered, 0);
+        all.take(15, Entered, (0, 0));
         all.lost();
         assert_eq!(all.current(), None);
-        all.take(15, Exited, 50);
+        all.take(15, Exited, (50, 50));
         assert_eq!(all.current(), Some(0));
         let all = all.finish();
         assert_eq!((all[0].entered, all[0].left, all[0].timed), (1, 1, 0));
+    }
+
+    #[test]
+    fn a_shared_timestamp_gives_bounds() {
+        let mut all = Exceptions::default();
+        all.take(15, Entered, (100, 100));
+        all.take(15, Exited, (100, 180));
+        all.take(0, Returned, (100, 180));
+        all.take(15, Entered, (200, 200));
+        all.take(15, Exited, (230, 230));
+        let all = all.finish();
+        let e = &all[0];
+        assert_eq!((e.timed, e.own, e.vague, e.at_most), (1, 30, 1, 80));
     }
 }

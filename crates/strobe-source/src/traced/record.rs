@@ -92,7 +92,7 @@ impl Collector {
         TimeBase {
             local: times.local,
             global: times.global,
-            ticks: self.span.map_or(0, |(first, last)| last - first),
+            ticks: self.span.map_or(0, |(first, last)| last.ticks - first.ticks),
             tick_cycles: settings.tick_cycles,
             core_hz: settings.core_hz,
             exact: times.exact,
@@ -111,9 +111,29 @@ impl Collector {
             asleep: self.asleep,
             prohibited: self.prohibited,
             period_cycles: settings.period_cycles,
-            expected: expected(traced, settings, taken),
+            expected: self.expected(traced, settings, taken),
             idle_by_name: 0,
         }
+    }
+
+    /// How many samples should have come.
+    fn expected(&self, traced: &Traced, settings: &Settings, taken: u64) -> Option<Expected> {
+        let period = settings.period_cycles.filter(|period| *period > 0)?;
+        if taken == 0 {
+            return None;
+        }
+        let times = &traced.times;
+        if let (Some(cycles), Some((first, last))) = (times.cycles(), self.span) {
+            // Outside of the timestamps nothing is known of time.
+            let outside = taken - (last.samples - first.samples);
+            let at_least = times.unsure > 0 || outside > last.samples - first.samples;
+            let from = "local timestamps".to_owned();
+            return Some(Expected { samples: cycles / period + outside, from, at_least });
+        }
+        let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0)?;
+        let cycles = u128::from(host) * u128::from(settings.core_hz?) / 1_000_000_000;
+        let samples = u64::try_from(cycles / u128::from(period)).ok()?;
+        Some(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
     }
 }
 
@@ -127,24 +147,6 @@ fn nonsense(stream: &StreamTotals) -> Option<Warning> {
          change after reset, are there frames around the packets (--frames)?"
     );
     (percent >= NONSENSE_PERCENT).then_some(Warning { text, count: 1 })
-}
-
-/// How many samples should have come.
-fn expected(traced: &Traced, settings: &Settings, taken: u64) -> Option<Expected> {
-    let period = settings.period_cycles.filter(|period| *period > 0)?;
-    if taken == 0 {
-        return None;
-    }
-    let times = &traced.times;
-    if let Some(cycles) = times.cycles() {
-        let at_least = times.unsure > 0;
-        let from = "local timestamps".to_owned();
-        return Some(Expected { samples: cycles / period, from, at_least });
-    }
-    let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0)?;
-    let cycles = u128::from(host) * u128::from(settings.core_hz?) / 1_000_000_000;
-    let samples = u64::try_from(cycles / u128::from(period)).ok()?;
-    Some(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
 }
 
 /// Samples by what could be made of their address.
@@ -287,7 +289,8 @@ fn scale(traced: &mut Traced) {
     let timed = traced.times.local > 0;
     for e in &mut traced.exceptions {
         e.timed = if timed { e.timed } else { 0 };
-        for time in [&mut e.own, &mut e.shortest, &mut e.longest] {
+        e.vague = if timed { e.vague } else { 0 };
+        for time in [&mut e.own, &mut e.shortest, &mut e.longest, &mut e.at_most] {
             *time = if timed { time.saturating_mul(per_tick) } else { 0 };
         }
     }

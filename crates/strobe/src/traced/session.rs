@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use strobe_decode::container::Header;
+use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::{self, Framing, Hint, Reader};
 use strobe_decode::swo::timeline::{Event, Events, What};
@@ -12,6 +12,7 @@ use strobe_source::traced::{Collector, Settings};
 use strobe_symbols::Firmware;
 
 use super::Options;
+use super::notes::{self, Notes};
 use crate::exit;
 
 /// Bytes that decide how the rest is framed.
@@ -25,6 +26,7 @@ pub struct Session {
     hint: Hint,
     events: Adder,
     settings: Settings,
+    notes: Notes,
     /// Host times of the first and the last bytes, in microseconds.
     host: Option<(u64, u64)>,
 }
@@ -84,6 +86,7 @@ impl Session {
             hint,
             events: Adder { collector: Collector::new(settings.thread), ports, failed: None },
             settings,
+            notes: Notes::default(),
             host: None,
         })
     }
@@ -132,11 +135,17 @@ impl Session {
         self.events.collector.polled(pc);
     }
 
-    /// What happened beside the bytes, and how often.
-    pub fn notes(&mut self, notes: Vec<(String, u64)>) {
-        if let Some(recording) = &mut self.settings.recording {
-            recording.notes = notes;
+    /// Something happened beside the bytes.
+    pub fn note(&mut self, note: &Note) {
+        if notes::breaks_off(note) {
+            self.gap();
         }
+        self.notes.note(note);
+    }
+
+    /// Something is wrong with the recording.
+    pub fn add(&mut self, text: &str) {
+        self.notes.add(text);
     }
 
     /// Something that the user should know.
@@ -147,10 +156,8 @@ impl Session {
     /// The record of everything, the stream being over.
     pub fn finish(mut self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
         self.begin();
-        if let (Some((first, last)), Some(recording)) = (self.host, &mut self.settings.recording) {
-            recording.nanoseconds = (last - first).saturating_mul(1000);
-        }
-        let Session { reader, mut events, settings, .. } = self;
+        let settings = self.settings();
+        let Session { reader, mut events, .. } = self;
         let mut reader = reader.unwrap_or_else(|| Reader::new(Framing::Bare));
         reader.finish(&mut events);
         events.check()?;
@@ -158,5 +165,31 @@ impl Session {
             file.flush().map_err(|e| unwritable(&name, &e))?;
         }
         Ok(events.collector.record(Some(&reader), firmware, &settings)?)
+    }
+
+    /// The record of what has come so far; the stream goes on.
+    pub fn so_far(&self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
+        let mut collector = self.events.collector.clone();
+        let mut reader = match &self.reader {
+            Some(reader) => reader.clone(),
+            None => {
+                let mut begun = Reader::new(reader::framing(&self.beginning, self.hint));
+                begun.push(&self.beginning, &mut collector);
+                begun
+            }
+        };
+        reader.finish(&mut collector);
+        Ok(collector.record(Some(&reader), firmware, &self.settings())?)
+    }
+
+    /// What is known of the stream, host times and notes included.
+    fn settings(&self) -> Settings {
+        let mut settings = self.settings.clone();
+        if let Some(recording) = &mut settings.recording {
+            let (first, last) = self.host.unwrap_or_default();
+            recording.nanoseconds = (last - first).saturating_mul(1000);
+            recording.notes = self.notes.0.clone();
+        }
+        settings
     }
 }

@@ -27,17 +27,20 @@ pub(super) fn exceptions(
     }
     let unit = unit(&traced.times);
     let text = format!(
-        "exceptions: {unit} of their own, without handlers that interrupted them; only where entry and end are known"
+        "exceptions: {unit} of their own, without handlers that interrupted them, where entry and end are known to the tick; `at most` is \
+         over those as well that timestamps give bounds for"
     );
     heading(&text, options, out)?;
     let mut table = Table::new()
         .number("entered")
         .number("left")
         .number("unmatched")
-        .number("timed")
+        .number("exact")
         .number("mean")
         .number("min")
         .number("max")
+        .number("vague")
+        .number("at most")
         .number("nested")
         .number("samples")
         .text("exception");
@@ -52,6 +55,8 @@ pub(super) fn exceptions(
             time(e.own.checked_div(e.timed).unwrap_or(0)).into(),
             time(e.shortest).into(),
             time(e.longest).into(),
+            grouped(e.vague).into(),
+            if e.timed + e.vague > 0 { grouped(e.at_most) } else { "-".to_owned() }.into(),
             grouped(e.depth.into()).into(),
             grouped(e.samples).into(),
             e.name.as_str().into(),
@@ -106,7 +111,7 @@ pub(super) fn counters(traced: &Traced, options: &Options, out: &mut dyn Write) 
         return Ok(());
     }
     heading("event counters: each packet says that one has counted 256 more", options, out)?;
-    let cycles = traced.times.cycles();
+    let cycles = traced.times.cycles().filter(|_| traced.times.is_thorough());
     let mut table = Table::new()
         .number("packets")
         .number("counted")
@@ -174,11 +179,7 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
     heading("stimulus ports", options, out)?;
     let (shown, more) = traced.channels.split_at(traced.channels.len().min(MOST));
     for channel in shown {
-        let rate = traced.times.cycles().and_then(|cycles| {
-            let hz = traced.times.core_hz?;
-            let second = cycles / u64::from(hz.max(1));
-            (second > 0).then(|| format!(", {} bytes a second", grouped(channel.bytes / second)))
-        });
+        let rate = per_second(channel.bytes, &traced.times).map(|rate| format!(", {rate}"));
         let kind = match (&channel.decoded, &channel.text) {
             (Some(decoded), _) => format!("{}: {}", decoded.format, messages(decoded)),
             (None, Some(_)) => "text".to_owned(),
@@ -217,7 +218,7 @@ fn messages(decoded: &strobe_model::Decoded) -> String {
 
 /// A rate per second: `1,234.50 a second`.
 pub(super) fn per_second(n: u64, times: &TimeBase) -> Option<String> {
-    let cycles = times.cycles().filter(|cycles| *cycles > 0)?;
+    let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough())?;
     let hz = u128::from(times.core_hz?);
     let hundredths = u128::from(n) * hz * 100 / u128::from(cycles);
     Some(format!("{} a second", ratio(u64::try_from(hundredths).ok()?, 100)))

@@ -78,10 +78,10 @@ impl Build<'_> {
         self.b.ins().load(types::I32, guest(), self.ram, offset as i32)
     }
 
-    /// Where a span of RAM lies on the host; anything else, and where code lies, needs care.
+    /// Where a span of RAM lies on the host; anything else, and where stores must be looked at, needs care.
     pub(super) fn writable(&mut self, address: Value, span: Span) -> Value {
-        if !self.bus.code_range.is_empty() {
-            self.spare_code(address, span);
+        if !self.bus.careful_stores.is_empty() {
+            self.spare(address, span);
         }
         self.place(address, span, false)
     }
@@ -92,9 +92,9 @@ impl Build<'_> {
         self.place(address, span, !stack && !self.bus.flash_reads_wait)
     }
 
-    /// A span that reaches into RAM from which code was decoded needs care.
-    fn spare_code(&mut self, address: Value, span: Span) {
-        let Range { start, end } = self.bus.code_range;
+    /// A span that reaches into RAM from which code was decoded, or which is watched, needs care.
+    fn spare(&mut self, address: Value, span: Span) {
+        let Range { start, end } = self.bus.careful_stores;
         // Its last byte is behind the start, and its first before the end.
         let first = start.wrapping_sub(span.bytes - 1);
         let first = self.constant(first);

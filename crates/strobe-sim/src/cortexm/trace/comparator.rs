@@ -2,6 +2,8 @@
 //!
 //! Watchpoints, triggers for an ETM and the comparison of data values are not modelled, and whoever asks for them is told.
 
+use std::ops::Range;
+
 use super::packet::Packet;
 
 /// Bits of DWT_FUNCTION.
@@ -97,6 +99,17 @@ impl Comparator {
     pub(crate) fn watches(&self) -> bool {
         let otherwise = function::CYCMATCH | function::DATAVMATCH;
         self.function & otherwise == 0 && matches!(self.function & 15, 1..=3 | 12..=15)
+    }
+
+    /// Whether loads are among these.
+    pub(crate) fn watches_loads(&self) -> bool {
+        self.watches() && self.wants(false)
+    }
+
+    /// What it compares with, in whole words.
+    pub(crate) fn words(&self) -> Range<u32> {
+        let mask = ((1u32 << self.mask) - 1) | 3;
+        self.to & !mask..(self.to | mask).saturating_add(1)
     }
 
     /// The value of CYCCNT that it waits for, if it does.
@@ -209,6 +222,13 @@ mod tests {
         assert!(!hits(0x2000_0013, 0, 0x2000_0012, 1));
         assert!(hits(0x2000_0000, 8, 0x2000_00ff, 1));
         assert!(!hits(0x2000_0000, 8, 0x2000_0100, 1));
+    }
+
+    #[test]
+    fn watched_words_hold_all_that_can_hit() {
+        assert_eq!(watching(13, 0x2000_0013, 0).words(), 0x2000_0010..0x2000_0014);
+        assert_eq!(watching(13, 0x2000_0000, 8).words(), 0x2000_0000..0x2000_0100);
+        assert!(!watching(13, 0, 0).watches_loads() && watching(1, 0, 0).watches_loads());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! What it tells goes into a list of packets with their cycles; who takes them is not its business.
 
+use std::ops::Range;
+
 use super::comparator::{Comparator, Seen};
 use super::packet::{Action, Packet, event};
 
@@ -232,9 +234,17 @@ impl Dwt {
         }
     }
 
-    /// Whether instructions must be looked at one by one: for what their cycles were, or what they accessed.
+    /// Whether instructions must be looked at one by one: for what their cycles were, or what they load.
     pub(crate) fn wants_instructions(&self) -> bool {
-        self.is_on(ctrl::CPIEVTENA | ctrl::LSUEVTENA | ctrl::FOLDEVTENA) || self.watches()
+        let loads = self.watches && self.comparators.iter().any(Comparator::watches_loads);
+        self.is_on(ctrl::CPIEVTENA | ctrl::LSUEVTENA | ctrl::FOLDEVTENA) || loads
+    }
+
+    /// Whose stores the comparators look at, in whole words.
+    pub(crate) fn watched_stores(&self) -> Range<u32> {
+        let watching = self.comparators.iter().filter(|c| self.watches && c.watches());
+        let ranges = watching.map(Comparator::words);
+        ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
     }
 
     /// Whether a comparator looks at data accesses.

@@ -248,3 +248,40 @@ fn a_slow_link_keeps_what_it_can() {
     let share = samples as f64 / 25_000.0;
     assert!((0.185..0.189).contains(&share), "{share}");
 }
+
+/// Whatever firmware writes there: nothing panics, and bytes leave one after the other.
+#[test]
+fn any_writes_are_survived() {
+    let mut rng = strobe_synth::Rng::new(7);
+    let mut trace = on();
+    let (mut now, mut free) = (0u64, 0);
+    for _ in 0..200_000 {
+        now += u64::from(rng.below(3000));
+        let page = rng.pick(&[ITM, ITM, DWT, TPIU]);
+        let offset =
+            rng.pick(&[0, 4, 8, 0x10, 0x20, 0x24, 0x28, 0x38, 0xf0, 0x304, 0xe00, 0xe40, 0xe80]);
+        let value = rng.pick(&[0, 1, 2, 0x1_030b, 0x1e1f, 0x7f_ffff, u32::MAX, 0xc5ac_ce55]);
+        match rng.below(8) {
+            0 => trace.set_on(rng.below(16) > 0, now),
+            1 => write_any(&mut trace, ITM + 0xfb0, 0xc5ac_ce55, now),
+            2 => trace.exception(rng.below(300) as u16, Action::Enter, now),
+            3 => trace.count(Counter::Sleep, rng.below(1000).into(), now),
+            4 => {
+                let seen = Seen { pc: 0, address: value, bytes: 2, write: true, value };
+                trace.accessed(&seen, now);
+            }
+            _ => write_any(&mut trace, page + offset, value, now),
+        }
+        trace.spend(now, if rng.below(2) == 0 { Spent::Asleep } else { Spent::At(value) });
+        trace.run(now);
+        for sent in trace.sent.drain(..) {
+            assert!(sent.cycle >= free && sent.cycle <= now, "{sent:?}");
+            free = sent.cycle + 10 * u64::from(sent.bit_cycles);
+        }
+    }
+    assert!(free > 0);
+}
+
+fn write_any(trace: &mut Trace, address: u32, value: u32, now: u64) {
+    trace.write(&Write { address, value, bytes: 4, privileged: true }, now);
+}

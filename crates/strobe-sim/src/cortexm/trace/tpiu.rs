@@ -125,6 +125,11 @@ impl Tpiu {
         Some(())
     }
 
+    /// The level of a pin that sends nothing: high as a serial port.
+    pub(crate) fn idles_high(&self) -> bool {
+        self.pin_is_on && self.protocol == 2
+    }
+
     /// Bytes wait that nothing but time lets out.
     pub(crate) fn is_busy(&self) -> bool {
         !self.ready.is_empty()

@@ -14,9 +14,19 @@ impl<O: Observer> Machine<O> {
         self.system.debug.trace.spend(self.now, Spent::At(pc));
     }
 
-    /// An exception does something now.
-    pub(in crate::cortexm) fn trace_exception(&mut self, number: u16, action: Action) {
-        self.system.debug.trace.exception(number, action, self.now);
+    /// Finds out again how closely the core must be looked at.
+    pub(in crate::cortexm) fn look_at_trace(&mut self) {
+        let trace = &self.system.debug.trace;
+        self.traced = trace.wants_instructions();
+        if self.bus.watch_stores(trace.watched_stores()) {
+            // Compiled code does not look at other stores than it had to.
+            self.forget_compiled();
+        }
+    }
+
+    /// An exception does something at a cycle.
+    pub(in crate::cortexm) fn trace_exception(&mut self, number: u16, action: Action, at: u64) {
+        self.system.debug.trace.exception(number, action, at);
     }
 
     /// Cycles of an exception's entry or return, which begin now.
@@ -35,19 +45,34 @@ impl<O: Observer> Machine<O> {
         trace.count(Counter::Fold, u64::from(cycles == 0), now);
     }
 
-    /// Hands on what has left the trace pin.
+    /// Hands on what has left the trace pin, and puts its wire to what it is now.
     pub(in crate::cortexm) fn drain_trace(&mut self) {
+        self.drain_trace_to(self.now);
+    }
+
+    fn drain_trace_to(&mut self, to: u64) {
         let trace = &mut self.system.debug.trace;
         trace.run(self.now);
         if trace.went_elsewhere() {
             let text = "the trace port is set to its parallel pins (TPIU_SPPR is 0): no byte leaves the SWO pin";
             self.bus.warnings.add(text.to_owned());
         }
+        let is_seen = self.waveform.is_seen(&self.bus);
         let clocks = &self.bus.clocks;
-        for Sent { cycle, bit_cycles, value, coding } in trace.sent.drain(..) {
+        for sent in trace.sent.drain(..) {
+            if is_seen {
+                self.waveform.push(&sent);
+            }
+            let Sent { cycle, bit_cycles, value, coding } = sent;
             let at_ps = u64::try_from(clocks.picoseconds_at(cycle)).unwrap_or(u64::MAX);
             let bit_ps = u64::from(bit_cycles) * 1_000_000_000_000 / u64::from(clocks.hz_at(cycle));
             self.observer.trace(&TraceByte { cycle, at_ps, bit_ps, value, coding });
+        }
+        if is_seen {
+            let idle = self.system.debug.trace.idles_high();
+            self.waveform.show(&mut self.bus, idle, self.now, to);
+            // Edges of other pins may have come before, in time after these.
+            self.bus.edges.sort_by_key(|edge| edge.cycle);
         }
     }
 
@@ -55,7 +80,7 @@ impl<O: Observer> Machine<O> {
     /// the core.
     pub(in crate::cortexm) fn finish_trace(&mut self, limit: u64) {
         self.system.debug.trace.finish(limit);
-        self.drain_trace();
+        self.drain_trace_to(limit);
     }
 
     /// How much the trace blocks' buffers hold.

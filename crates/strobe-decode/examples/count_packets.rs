@@ -1,0 +1,75 @@
+//! Counts the packets of a trace stream, by one decoder or another, to be timed by `cargo xtask bench --swo`.
+//!
+//! `packets` finds packets; `events` takes each apart and joins it to its timestamp; `itm` is the crate of that name.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use strobe_decode::swo::itm::{Decoder, Sink};
+use strobe_decode::swo::packet::Raw;
+use strobe_decode::swo::reader::{Framing, Reader};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [how, path] = arguments.as_slice() else { panic!("packets|events|itm FILE") };
+    let file = File::open(path).expect("a readable file");
+    let packets = match how.as_str() {
+        "packets" => packets(file),
+        "events" => events(file),
+        "itm" => other(file),
+        how => panic!("{how} is none of packets, events, itm"),
+    };
+    println!("packets {packets}");
+}
+
+fn pieces(mut file: File, mut take: impl FnMut(&[u8])) {
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer).expect("a readable file") {
+            0 => return,
+            n => take(&buffer[..n]),
+        }
+    }
+}
+
+/// Keeps a trace of each packet, so that none can be left out.
+#[derive(Default)]
+struct Count {
+    packets: u64,
+    sum: u64,
+}
+
+impl Sink for Count {
+    fn packet(&mut self, raw: Raw) {
+        self.packets += 1;
+        self.sum = self.sum.wrapping_add(raw.payload ^ u64::from(raw.header));
+    }
+
+    fn undecodable(&mut self, _: u64, _: u64) {}
+}
+
+fn packets(file: File) -> u64 {
+    let (mut decoder, mut count) = (Decoder::new(), Count::default());
+    pieces(file, |bytes| decoder.push(bytes, &mut count));
+    decoder.finish(&mut count);
+    std::hint::black_box(count.sum);
+    count.packets
+}
+
+fn events(file: File) -> u64 {
+    let (mut reader, mut packets) = (Reader::new(Framing::Bare), 0);
+    let mut count = |event| {
+        std::hint::black_box(event);
+        packets += 1;
+    };
+    pieces(file, |bytes| reader.push(bytes, &mut count));
+    reader.finish(&mut count);
+    packets
+}
+
+fn other(file: File) -> u64 {
+    let options = itm::DecoderOptions { ignore_eof: false };
+    let decoder = itm::Decoder::new(BufReader::with_capacity(1 << 18, file), options);
+    // What it calls malformed is counted as well: it came from a packet.
+    decoder.singles().count() as u64
+}

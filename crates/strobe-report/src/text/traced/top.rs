@@ -1,0 +1,129 @@
+//! A recording while it grows: where it was of late, and where in all.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use strobe_model::{By, Record, Row, Spot, Traced};
+
+use super::super::profile::{address_name, noun};
+use super::interval;
+use crate::Options;
+use crate::number::{grouped, share, time};
+use crate::paint::Paint;
+use crate::table::Table;
+use crate::words::clean;
+
+/// What a live view shows beside the records.
+#[derive(Debug, Clone, Copy)]
+pub struct Top<'a> {
+    /// Where the bytes come from.
+    pub source: &'a str,
+    /// Since when, in nanoseconds.
+    pub nanoseconds: u64,
+    /// What rows stand for.
+    pub by: By,
+    /// Rows; 0 for all.
+    pub rows: usize,
+}
+
+/// The record so far, and what of it has come since `before`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn top(
+    record: &Record,
+    before: Option<&Record>,
+    view: Top<'_>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let empty = Traced::default();
+    let traced = record.traced.as_deref().unwrap_or(&empty);
+    let earlier = before.and_then(|before| before.traced.as_deref()).unwrap_or(&empty);
+    let title = clean(&format!("{}, {}", view.source, time(view.nanoseconds.into())));
+    writeln!(out, "{}", Paint::Strong.on(&title, options.style))?;
+    let now = |count: fn(&Traced) -> u64| {
+        let (all, new) = (count(traced), count(traced) - count(earlier).min(count(traced)));
+        format!("{} (+{})", grouped(all), grouped(new))
+    };
+    writeln!(
+        out,
+        "  bytes {}, samples {}, overflows {}, undecodable {}",
+        now(|t| t.stream.bytes),
+        now(|t| t.sampling.taken),
+        now(|t| t.stream.overflows),
+        now(|t| t.stream.undecodable_bytes)
+    )?;
+    let parts = record.balance.parts();
+    if parts.lost > 0 {
+        let text = format!("  {} of samples lost", share(parts.lost, parts.taken));
+        writeln!(out, "{}", Paint::Bad.on(&text, options.style))?;
+    }
+    for warning in record.warnings.iter().take(2) {
+        writeln!(out, "  ! {}", Paint::Warn.on(&clean(&warning.text), options.style))?;
+    }
+    writeln!(out)?;
+    rows(record, before, (traced, earlier), view, options, out)
+}
+
+fn rows(
+    record: &Record,
+    before: Option<&Record>,
+    (traced, earlier): (&Traced, &Traced),
+    view: Top<'_>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let by = if record.profile.functions.is_empty() { By::Address } else { view.by };
+    let name = |record: &Record, row: &Row| match row.spot {
+        Spot::Address(address) => address_name(&record.profile, address, &row.name),
+        _ => row.name.clone(),
+    };
+    let old: HashMap<String, u64> = before
+        .iter()
+        .flat_map(|before| before.profile.rows(by).into_iter().map(|row| (name(before, &row), row)))
+        .map(|(name, row)| (name, row.instructions))
+        .collect();
+    let mut all: Vec<(u64, u64, String)> = record
+        .profile
+        .rows(by)
+        .iter()
+        .map(|row| (row.instructions, name(record, row)))
+        .map(|(n, name)| (n - old.get(&name).copied().unwrap_or(0).min(n), n, name))
+        .collect();
+    let asleep = traced.sampling.asleep;
+    if asleep > 0 {
+        all.push((asleep - earlier.sampling.asleep.min(asleep), asleep, "(asleep)".to_owned()));
+    }
+    all.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.2.cmp(&b.2)));
+    let taken = traced.sampling.taken;
+    let new = taken - earlier.sampling.taken.min(taken);
+    let mut table = Table::new()
+        .number("now")
+        .number("share")
+        .number("interval")
+        .number("in all")
+        .number("share")
+        .number("interval")
+        .text(noun(by, 1));
+    let shown = if view.rows == 0 { all.len() } else { view.rows.min(all.len()) };
+    for (now, in_all, name) in &all[..shown] {
+        table.row(vec![
+            grouped(*now).into(),
+            share(*now, new).into(),
+            interval(new, *now).into(),
+            grouped(*in_all).into(),
+            share(*in_all, taken).into(),
+            interval(taken, *in_all).into(),
+            name.as_str().into(),
+        ]);
+    }
+    if let Some(rest) = all.get(shown..).filter(|rest| !rest.is_empty()) {
+        let (now, in_all) = rest.iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+        let name = format!("{} other {}", grouped(rest.len() as u64), noun(by, rest.len()));
+        let cells = [grouped(now), share(now, new), String::new()];
+        let cells = cells.into_iter().chain([grouped(in_all), share(in_all, taken), String::new()]);
+        table.painted(cells.chain([name]).map(Into::into).collect(), Paint::Faint);
+    }
+    table.write(options.style, out)
+}

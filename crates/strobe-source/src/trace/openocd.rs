@@ -1,0 +1,262 @@
+//! OpenOCD over its TCL port: it writes the registers and hands on what the adapter hears of the pin.
+//!
+//! Commands and answers end with 0x1a; between answers come events, of which `type target_trace data` has the pin's bytes in hexadecimal
+//! digits. An answer does not say whether the command worked, so each is wrapped in one that does. Before 0.12 the pin is set up with
+//! `tpiu config`, since then with an object that the board's configuration has made.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use strobe_decode::container::Note;
+use strobe_model::{Encoding, Line, TraceSettings};
+
+use super::link::{Came, Error, Link};
+use super::program::{self, Registers};
+use super::registers::{writes, writes_off};
+use super::target::Target;
+
+const END: u8 = 0x1a;
+/// How long OpenOCD may take to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+/// The longest message that is waited for; trace data come in far shorter ones.
+const LONGEST: usize = 1 << 22;
+
+/// A link through OpenOCD.
+pub struct OpenOcd {
+    tcl: Tcl,
+    settings: TraceSettings,
+    /// The object that is the pin, since 0.12.
+    pin: Option<String>,
+}
+
+impl OpenOcd {
+    /// Connects to the TCL port (`localhost:6666`), sets up pin and registers, and has trace data sent here. Gives the settings as they
+    /// are: an adapter may have another bit rate than was asked for.
+    pub fn open(
+        address: &str,
+        settings: &TraceSettings,
+        target: &Target,
+    ) -> Result<(OpenOcd, TraceSettings), Error> {
+        let mut tcl = Tcl::connect(address)?;
+        tcl.command("version").map_err(|error| tcl.not_openocd(error))?;
+        program::capable(&mut tcl, settings)?;
+        tcl.command("tcl_notifications on")?;
+        tcl.command("tcl_trace on")?;
+        let mut settings = settings.clone();
+        let pin = tcl.start_pin(&settings)?;
+        if let Some(pin) = &pin {
+            settings.line = tcl.granted(pin, &settings.line)?;
+        }
+        let registers = writes(&settings, target).map_err(|e| Error::open(address, e))?;
+        program::program(&mut tcl, &registers)?;
+        Ok((OpenOcd { tcl, settings: settings.clone(), pin }, settings))
+    }
+}
+
+impl Link for OpenOcd {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+        let until = Instant::now() + timeout;
+        let Some(message) = self.tcl.event(until)? else { return Ok(Came::Nothing) };
+        self.tcl.understood(&message, into)
+    }
+
+    fn close(&mut self) -> Result<Option<Note>, Error> {
+        self.tcl.command("tcl_trace off")?;
+        program::program(&mut self.tcl, &writes_off(&self.settings))?;
+        match &self.pin {
+            Some(pin) => self.tcl.command(&format!("{pin} disable"))?,
+            None => self.tcl.command("tpiu config disable")?,
+        };
+        Ok(None)
+    }
+}
+
+/// The TCL port.
+struct Tcl {
+    address: String,
+    stream: TcpStream,
+    /// What has come and is no whole message.
+    pending: Vec<u8>,
+    /// Events that came while an answer was waited for.
+    events: std::collections::VecDeque<String>,
+}
+
+impl Tcl {
+    fn connect(address: &str) -> Result<Tcl, Error> {
+        let open = |why: String| {
+            Error::open(
+                format!("OpenOCD at {address}"),
+                format!("{why}; does it run, with its TCL port there?"),
+            )
+        };
+        let mut addresses = address.to_socket_addrs().map_err(|e| open(e.to_string()))?;
+        let first = addresses.next().ok_or_else(|| open("it has no address".to_owned()))?;
+        let stream = TcpStream::connect_timeout(&first, ANSWER).map_err(|e| open(e.to_string()))?;
+        let (pending, events) = (Vec::new(), std::collections::VecDeque::new());
+        Ok(Tcl { address: address.to_owned(), stream, pending, events })
+    }
+
+    fn failed(&self, why: impl ToString) -> Error {
+        Error::failed(format!("OpenOCD at {}", self.address), why)
+    }
+
+    fn not_openocd(&self, error: Error) -> Error {
+        self.failed(format!("{error}; is that its TCL port (6666), not GDB's or Telnet's?"))
+    }
+
+    /// Runs a command and gives what it returned.
+    fn command(&mut self, command: &str) -> Result<String, Error> {
+        let wrapped = format!(
+            "if {{[catch {{{command}}} strobe_result]}} {{format \"bad %s\" $strobe_result}} {{format \"ok %s\" $strobe_result}}"
+        );
+        let mut bytes = wrapped.into_bytes();
+        bytes.push(END);
+        self.stream.write_all(&bytes).map_err(|e| self.failed(e))?;
+        let until = Instant::now() + ANSWER;
+        loop {
+            let Some(message) = self.message(until)? else {
+                return Err(self.failed(format!("no answer to `{command}`")));
+            };
+            if message.starts_with("type ") {
+                self.events.push_back(message);
+                continue;
+            }
+            return match message.split_once(' ') {
+                Some(("ok", result)) => Ok(result.trim().to_owned()),
+                Some(("bad", why)) => Err(self.failed(format!("`{command}`: {}", why.trim()))),
+                _ => Err(self.failed(format!("an answer that is none: {message:?}"))),
+            };
+        }
+    }
+
+    /// The next event, if one comes in time.
+    fn event(&mut self, until: Instant) -> Result<Option<String>, Error> {
+        match self.events.pop_front() {
+            Some(event) => Ok(Some(event)),
+            None => self.message(until),
+        }
+    }
+
+    fn message(&mut self, until: Instant) -> Result<Option<String>, Error> {
+        let mut searched = 0;
+        loop {
+            let end = self.pending[searched..].iter().position(|byte| *byte == END);
+            if let Some(end) = end.map(|end| end + searched) {
+                let message = String::from_utf8_lossy(&self.pending[..end]).into_owned();
+                self.pending.drain(..=end);
+                return Ok(Some(message));
+            }
+            searched = self.pending.len();
+            if searched > LONGEST {
+                return Err(self.failed("a message without an end"));
+            }
+            if !self.more(until)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits for more bytes; `false` if none come in time.
+    fn more(&mut self, until: Instant) -> Result<bool, Error> {
+        let left = until.saturating_duration_since(Instant::now());
+        let set = self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
+        let mut block = [0; 1 << 14];
+        match set.and_then(|()| self.stream.read(&mut block)) {
+            Ok(0) => Err(self.failed("it has closed the connection")),
+            Ok(bytes) => {
+                self.pending.extend(&block[..bytes]);
+                Ok(true)
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(false),
+                _ => Err(self.failed(error)),
+            },
+        }
+    }
+
+    /// Has the adapter listen to the pin; gives the object that is the pin, if this OpenOCD has such.
+    fn start_pin(&mut self, settings: &TraceSettings) -> Result<Option<String>, Error> {
+        let line = &settings.line;
+        let (trace_hz, baud) = (line.trace_hz(), line.baud());
+        let protocol = match line.encoding() {
+            Encoding::Nrz => "uart",
+            Encoding::Manchester => "manchester",
+        };
+        let Ok(names) = self.command("tpiu names") else {
+            let formatter = if settings.formatter { "on" } else { "off" };
+            let old = format!("tpiu config internal - {protocol} {formatter} {trace_hz} {baud}");
+            self.command(&old)?;
+            return Ok(None);
+        };
+        let mut names = names.split_whitespace();
+        let all: Vec<&str> = names.by_ref().collect();
+        // Chips with a block for the pin alone have it beside the TPIU of the parallel port.
+        let swo = all.iter().find(|name| name.contains("swo"));
+        let Some(pin) = swo.or(all.first()).map(|name| (*name).to_owned()) else {
+            return Err(self.failed(
+                "its configuration has no TPIU or SWO; add one with `tpiu create NAME -dap DAP -ap-num 0 -baseaddr 0xE0040000`",
+            ));
+        };
+        self.command(&format!(
+            "{pin} configure -protocol {protocol} -traceclk {trace_hz} -pin-freq {baud} -output -"
+        ))?;
+        self.command(&format!("{pin} enable"))?;
+        Ok(Some(pin))
+    }
+
+    /// The line as the adapter has it.
+    fn granted(&mut self, pin: &str, asked: &Line) -> Result<Line, Error> {
+        let answer = self.command(&format!("{pin} cget -pin-freq"))?;
+        let baud = answer.parse().map_err(|_| self.failed(format!("a pin of {answer} baud")))?;
+        Line::new(asked.trace_hz(), baud, asked.encoding()).map_err(|e| self.failed(e))
+    }
+
+    /// What an event means.
+    fn understood(&self, message: &str, into: &mut Vec<u8>) -> Result<Came, Error> {
+        let words: Vec<&str> = message.split_whitespace().collect();
+        match words[..] {
+            ["type", "target_trace", "data", digits] => {
+                let bytes = unhex(digits);
+                into.extend(bytes.ok_or_else(|| self.failed("trace data that are no digits"))?);
+                Ok(Came::Bytes)
+            }
+            ["type", "target_trace", ..] => Ok(Came::Nothing),
+            ["type", "target_reset", "mode", mode] => {
+                Ok(Came::Note(Note::Text { text: format!("the target was reset ({mode})") }))
+            }
+            ["type", "target_state", "state", state] => {
+                Ok(Came::Note(Note::Text { text: format!("the target is {state}") }))
+            }
+            _ => Ok(Came::Nothing),
+        }
+    }
+}
+
+impl Registers for Tcl {
+    fn read_word(&mut self, address: u32) -> Result<u32, Error> {
+        let answer = match self.command(&format!("read_memory {address:#010x} 32 1")) {
+            Ok(answer) => answer,
+            // Before 0.12; its answer is `0xe0001000: 40000001`.
+            Err(error) if error.to_string().contains("invalid command name") => {
+                self.command(&format!("capture {{mdw {address:#010x}}}"))?
+            }
+            Err(error) => return Err(error),
+        };
+        let word = answer.split_whitespace().last().unwrap_or_default();
+        let digits = word.strip_prefix("0x");
+        let hex = digits.or(answer.contains(':').then_some(word));
+        let word = hex.map_or_else(|| word.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok());
+        word.ok_or_else(|| self.failed(format!("{address:#010x} reads as {answer:?}")))
+    }
+
+    fn write_word(&mut self, address: u32, value: u32) -> Result<(), Error> {
+        self.command(&format!("mww {address:#010x} {value:#010x}")).map(|_| ())
+    }
+}
+
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let nibble = |digit: u8| char::from(digit).to_digit(16).map(|nibble| nibble as u8);
+    let pairs = digits.as_bytes().chunks(2);
+    pairs.map(|pair| Some(nibble(pair[0])? << 4 | nibble(*pair.get(1)?)?)).collect()
+}

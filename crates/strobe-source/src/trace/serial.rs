@@ -1,0 +1,169 @@
+//! A serial adapter that listens to the pin, at any bit rate that the system and the adapter can have.
+//!
+//! The system marks bytes that came damaged (framing, parity) or were breaks, if it knows (PARMRK); they are counted and left out, since a
+//! UART with the wrong bit rate makes nothing but such bytes.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::termios::{
+    ControlModes, InputModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+use strobe_decode::container::Note;
+
+use super::link::{Came, Error, Link};
+
+/// A link to a serial port.
+pub struct Serial {
+    what: String,
+    port: File,
+    marks: Marks,
+    block: Vec<u8>,
+    /// Damaged bytes that have not been told.
+    damaged: u64,
+    ended: Option<Error>,
+}
+
+impl Serial {
+    /// Opens a port, as `/dev/ttyUSB0`.
+    pub fn open(device: &str, baud: u32) -> Result<Serial, Error> {
+        let what = format!("{device} at {baud} baud");
+        let mut options = OpenOptions::new();
+        // Without NONBLOCK this would wait for a modem's carrier.
+        let flags = OFlags::NOCTTY | OFlags::NONBLOCK;
+        options.read(true).custom_flags(flags.bits() as i32);
+        let port = options.open(device).map_err(|why| Error::open(device, why))?;
+        let mut settings = tcgetattr(&port)
+            .map_err(|_| Error::open(device, "it is no serial port; a plain file is file:PATH"))?;
+        raw(&mut settings);
+        settings.set_speed(baud).map_err(|why| Error::open(&what, why))?;
+        tcsetattr(&port, OptionalActions::Now, &settings).map_err(|why| Error::open(&what, why))?;
+        granted(&port, baud).map_err(|why| Error::open(&what, why))?;
+        let block = vec![0; 1 << 16];
+        Ok(Serial { what, port, marks: Marks::default(), block, damaged: 0, ended: None })
+    }
+
+    fn wait(&self, timeout: Duration) -> Result<bool, Error> {
+        let seconds = i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX);
+        let timeout = Timespec { tv_sec: seconds, tv_nsec: timeout.subsec_nanos().into() };
+        let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(n) => Ok(n > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(Error::failed(&self.what, error)),
+        }
+    }
+}
+
+/// Eight bits, no parity, nothing translated; damaged bytes marked.
+fn raw(settings: &mut Termios) {
+    settings.make_raw();
+    settings.input_modes |= InputModes::INPCK | InputModes::PARMRK;
+    settings.input_modes -= InputModes::IGNPAR | InputModes::IGNBRK | InputModes::BRKINT;
+    settings.control_modes -= ControlModes::PARENB | ControlModes::CSTOPB | ControlModes::CRTSCTS;
+    settings.control_modes |= ControlModes::CS8 | ControlModes::CREAD | ControlModes::CLOCAL;
+    settings.special_codes[SpecialCodeIndex::VMIN] = 0;
+    settings.special_codes[SpecialCodeIndex::VTIME] = 0;
+}
+
+/// Whether the port has the bit rate now: a driver that cannot have it takes another one without a word.
+fn granted(port: &File, baud: u32) -> Result<(), String> {
+    let speed = tcgetattr(port).map_err(|e| e.to_string())?.input_speed();
+    let off = f64::from(speed) / f64::from(baud) - 1.0;
+    if off.abs() > 0.02 {
+        return Err(format!("the port took {speed} baud instead; choose a rate that it has"));
+    }
+    Ok(())
+}
+
+impl Link for Serial {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+        if self.damaged > 0 {
+            let count = std::mem::take(&mut self.damaged);
+            return Ok(Came::Note(Note::LineErrors { count }));
+        }
+        if let Some(error) = self.ended.take() {
+            return Err(error);
+        }
+        if !self.wait(timeout)? {
+            return Ok(Came::Nothing);
+        }
+        match self.port.read(&mut self.block) {
+            // A port that is readable and has nothing has gone away.
+            Ok(0) => Err(Error::failed(&self.what, "the port is gone")),
+            Ok(bytes) => {
+                self.damaged += self.marks.sort(&self.block[..bytes], into);
+                Ok(Came::Bytes)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(Came::Nothing),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(Came::Nothing),
+            Err(error) => Err(Error::failed(&self.what, error)),
+        }
+    }
+}
+
+/// Takes the system's marks out of the bytes: 0xff 0x00 and the damaged byte; a sound 0xff comes as two.
+#[derive(Debug, Default)]
+struct Marks {
+    state: Mark,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+enum Mark {
+    #[default]
+    Nothing,
+    Ff,
+    FfZero,
+}
+
+impl Marks {
+    /// Puts sound bytes into `into` and counts the others.
+    fn sort(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> u64 {
+        let mut damaged = 0;
+        for &byte in bytes {
+            self.state = match (self.state, byte) {
+                (Mark::Nothing, 0xff) => Mark::Ff,
+                (Mark::Nothing, _) => {
+                    into.push(byte);
+                    Mark::Nothing
+                }
+                (Mark::Ff, 0) => Mark::FfZero,
+                (Mark::Ff, 0xff) => {
+                    into.push(0xff);
+                    Mark::Nothing
+                }
+                // A system that does not double it.
+                (Mark::Ff, _) => {
+                    into.extend([0xff, byte]);
+                    Mark::Nothing
+                }
+                (Mark::FfZero, _) => {
+                    damaged += 1;
+                    Mark::Nothing
+                }
+            };
+        }
+        damaged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_taken_out_however_they_are_cut() {
+        let bytes = [1, 0xff, 0xff, 2, 0xff, 0, 0x55, 3, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff];
+        for size in 1..bytes.len() {
+            let (mut marks, mut out, mut damaged) = (Marks::default(), Vec::new(), 0);
+            for piece in bytes.chunks(size) {
+                damaged += marks.sort(piece, &mut out);
+            }
+            assert_eq!((out, damaged), (vec![1, 0xff, 2, 3, 0xff, 0xff], 2), "by {size}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A simulated board as a link: its trace blocks are programmed as a probe would, and its pin is listened to at one bit rate.
+//!
+//! The board runs in a thread of its own and waits for whoever reads. Time is the board's own: an hour of it may pass in a minute.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use strobe_decode::container::Note;
+use strobe_sim::board::Board;
+use strobe_sim::semihost::Console;
+use strobe_symbols::Firmware;
+
+use super::link::{Came, Error, Link};
+use crate::simulated::trace::{Pin, Programme};
+use crate::simulated::{self, Host, Limit, Settings};
+
+/// Blocks that may wait: the board does not run far ahead.
+const WAITING: usize = 16;
+/// Bytes of a block, if they come fast.
+const BLOCK: usize = 1 << 12;
+/// How far a byte's bit time may be from the line's: more, and its last bit is read as another.
+const TOLERANCE_PERCENT: u64 = 4;
+
+/// What the board sends over.
+enum Sent {
+    /// Bytes, those at another rate, and the board's time after them.
+    Block { bytes: Vec<u8>, off_rate: u64, until: Duration },
+    /// The run is over: why it could not begin, or nothing.
+    Over(Option<String>),
+}
+
+/// A board that runs.
+pub struct Simulated {
+    sent: Receiver<Sent>,
+    stop: Arc<AtomicBool>,
+    board: Option<JoinHandle<()>>,
+    elapsed: Duration,
+    off_rate: u64,
+}
+
+/// How the board is to run.
+pub struct Setup {
+    /// What it runs.
+    pub firmware: Firmware,
+    /// The board.
+    pub board: Board,
+    /// Register writes that set up its trace blocks; what the firmware writes comes later.
+    pub programme: Programme,
+    /// The bit rate that the line is read at; whatever it is, if `None`.
+    pub baud: Option<u32>,
+    /// How long the board runs by its own time, if not for ever.
+    pub limit: Option<Duration>,
+}
+
+impl Simulated {
+    /// Starts the board.
+    pub fn start(setup: Setup) -> Self {
+        let (sender, sent) = sync_channel(WAITING);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let board = std::thread::spawn(move || run(&setup, sender, &stopped));
+        Simulated { sent, stop, board: Some(board), elapsed: Duration::ZERO, off_rate: 0 }
+    }
+}
+
+fn run(setup: &Setup, sender: SyncSender<Sent>, stop: &Arc<AtomicBool>) {
+    let limit = setup.limit.map(|limit| limit.as_nanos().try_into().unwrap_or(u64::MAX));
+    let settings = Settings {
+        limit: limit.map(Limit::Nanoseconds),
+        default_limit_cycles: u64::MAX,
+        trace: setup.programme.clone(),
+        ..Settings::default()
+    };
+    let wanted_bit_ps = setup.baud.map(|baud| 1_000_000_000_000 / u64::from(baud.max(1)));
+    let line = Line { sender, wanted_bit_ps, bytes: Vec::new(), off_rate: 0, until_ps: 0 };
+    let mut host = Listener { line, stop: Arc::clone(stop) };
+    let outcome = simulated::run(&setup.firmware, &setup.board, &settings, &mut host, stop);
+    host.line.hand_over();
+    let _ = host.line.sender.send(Sent::Over(outcome.err().map(|error| error.to_string())));
+}
+
+/// Listens to the pin.
+struct Line {
+    sender: SyncSender<Sent>,
+    wanted_bit_ps: Option<u64>,
+    bytes: Vec<u8>,
+    off_rate: u64,
+    until_ps: u64,
+}
+
+impl Line {
+    /// Hands over what there is; `false` if nobody wants it any more.
+    fn hand_over(&mut self) -> bool {
+        let (bytes, off_rate) =
+            (std::mem::take(&mut self.bytes), std::mem::take(&mut self.off_rate));
+        let until = Duration::from_nanos(self.until_ps / 1000);
+        self.sender.send(Sent::Block { bytes, off_rate, until }).is_ok()
+    }
+}
+
+impl Pin for Line {
+    fn byte(&mut self, at_ps: u64, bit_ps: u64, byte: u8) {
+        self.until_ps = at_ps + 10 * bit_ps;
+        let fits = self.wanted_bit_ps.is_none_or(|wanted| {
+            bit_ps.abs_diff(wanted).saturating_mul(100) <= wanted.saturating_mul(TOLERANCE_PERCENT)
+        });
+        if fits {
+            self.bytes.push(byte);
+        } else {
+            self.off_rate += 1;
+        }
+    }
+}
+
+struct Listener {
+    line: Line,
+    stop: Arc<AtomicBool>,
+}
+
+impl Host for Listener {
+    fn console(&mut self) -> Box<dyn Console> {
+        Box::new(())
+    }
+
+    fn trace_pin(&mut self) -> Option<&mut dyn Pin> {
+        if self.line.bytes.len() >= BLOCK && !self.line.hand_over() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        Some(&mut self.line)
+    }
+
+    fn progress(&mut self, _cycles: u64) {
+        if !self.line.hand_over() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Link for Simulated {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+        if self.off_rate > 0 {
+            return Ok(Came::Note(Note::LineErrors { count: std::mem::take(&mut self.off_rate) }));
+        }
+        match self.sent.recv_timeout(timeout) {
+            Ok(Sent::Block { bytes, off_rate, until }) => {
+                self.elapsed = until.max(self.elapsed);
+                self.off_rate += off_rate;
+                into.extend(&bytes);
+                Ok(if bytes.is_empty() { Came::Nothing } else { Came::Bytes })
+            }
+            Ok(Sent::Over(Some(why))) => Err(Error::open("the simulated board", why)),
+            Ok(Sent::Over(None)) | Err(RecvTimeoutError::Disconnected) => Ok(Came::Ended),
+            Err(RecvTimeoutError::Timeout) => Ok(Came::Nothing),
+        }
+    }
+
+    fn elapsed(&self) -> Option<Duration> {
+        Some(self.elapsed)
+    }
+
+    fn close(&mut self) -> Result<Option<Note>, Error> {
+        self.stop.store(true, Ordering::Relaxed);
+        // Whatever the board still has to say must not keep it waiting.
+        while self.sent.recv_timeout(Duration::from_secs(1)).is_ok() {}
+        if let Some(board) = self.board.take() {
+            board.join().map_err(|_| Error::failed("the simulated board", "a defect of strobe"))?;
+        }
+        Ok(None)
+    }
+}

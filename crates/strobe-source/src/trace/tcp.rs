@@ -1,0 +1,132 @@
+//! Servers that hand on the raw bytes of the pin: OpenOCD (3443), orbuculum (3443 and up), J-Link (2332), pyOCD (3443).
+//!
+//! A server that goes away is called again until it is back; what came meanwhile is gone, and a note says so. orbuculum's own frames
+//! (port 3402) are told apart from raw bytes and refused: its raw port has the same bytes without them.
+
+use std::io::{ErrorKind, Read};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use strobe_decode::container::Note;
+
+use super::link::{Came, Error, Link};
+use super::orbflow;
+
+/// How long a server may take to answer a call.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long to wait between calls.
+const AGAIN: Duration = Duration::from_millis(300);
+/// How many of the first bytes are looked at for frames.
+const LOOKED_AT: usize = 4096;
+
+/// A link to a server.
+pub struct Tcp {
+    address: String,
+    stream: Option<TcpStream>,
+    /// When to call again.
+    again: Instant,
+    /// The first bytes of a connection, until it is clear what they are.
+    first: Vec<u8>,
+    recognised: bool,
+    block: Vec<u8>,
+    /// Told before anything else.
+    note: Option<Note>,
+}
+
+impl Tcp {
+    /// Calls a server, as `localhost:3443`.
+    pub fn connect(address: &str) -> Result<Tcp, Error> {
+        let stream = call(address).map_err(|why| Error::open(address, why))?;
+        Ok(Tcp {
+            address: address.to_owned(),
+            stream: Some(stream),
+            again: Instant::now(),
+            first: Vec::new(),
+            recognised: false,
+            block: vec![0; 1 << 16],
+            note: None,
+        })
+    }
+
+    /// The connection is gone: its last bytes are good, and from now on it is called again.
+    fn gone(&mut self, why: String) -> Came {
+        self.stream = None;
+        self.again = Instant::now() + AGAIN;
+        Came::Note(Note::Gap { why })
+    }
+
+    fn reconnect(&mut self, timeout: Duration) -> Came {
+        let wait = self.again.saturating_duration_since(Instant::now());
+        std::thread::sleep(wait.min(timeout));
+        if wait > timeout {
+            return Came::Nothing;
+        }
+        self.again = Instant::now() + AGAIN;
+        match call(&self.address) {
+            Ok(stream) => {
+                self.stream = Some(stream);
+                Came::Note(Note::Reconnected)
+            }
+            Err(_) => Came::Nothing,
+        }
+    }
+
+    /// Looks at the beginning of the stream until it is clear whether these are frames.
+    fn look(&mut self, bytes: usize) -> Result<(), Error> {
+        let room = LOOKED_AT - self.first.len();
+        self.first.extend(&self.block[..bytes.min(room)]);
+        match orbflow::looks_like(&self.first) {
+            Some(true) => Err(Error::Speaks {
+                what: self.address.clone(),
+                found: "orbuculum's frames",
+                advice: "connect to its raw port instead, 3443 by default",
+            }),
+            Some(false) => {
+                self.recognised = true;
+                Ok(())
+            }
+            None => {
+                self.recognised = self.first.len() == LOOKED_AT;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn call(address: &str) -> Result<TcpStream, String> {
+    let mut last = "it has no address".to_owned();
+    for address in address.to_socket_addrs().map_err(|e| e.to_string())? {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
+}
+
+impl Link for Tcp {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+        if let Some(note) = self.note.take() {
+            return Ok(Came::Note(note));
+        }
+        let Some(stream) = &mut self.stream else { return Ok(self.reconnect(timeout)) };
+        // A timeout of zero would mean none.
+        let set = stream.set_read_timeout(Some(timeout.max(Duration::from_millis(1))));
+        let read = set.and_then(|()| stream.read(&mut self.block));
+        match read {
+            Ok(0) => Ok(self.gone("the server has closed the connection".to_owned())),
+            Ok(bytes) => {
+                if !self.recognised {
+                    self.look(bytes)?;
+                }
+                into.extend(&self.block[..bytes]);
+                Ok(Came::Bytes)
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Ok(Came::Nothing),
+                ErrorKind::Interrupted => Ok(Came::Nothing),
+                _ => Ok(self.gone(error.to_string())),
+            },
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Opens whatever brings the bytes of a trace pin: `strobe record` and `strobe top` share it.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use strobe_decode::capture::parse_frequency;
+use strobe_decode::container::Source;
+use strobe_model::{TraceSettings, Verdict};
+use strobe_source::trace::capture::Captured;
+use strobe_source::trace::link::{Error, Link};
+use strobe_source::trace::openocd::OpenOcd;
+use strobe_source::trace::registers;
+use strobe_source::trace::simulated::{Setup, Simulated};
+use strobe_source::trace::stream::Stream;
+use strobe_source::trace::target::{self, Target};
+use strobe_source::trace::tcp::Tcp;
+use strobe_symbols::Firmware;
+
+use crate::trace_options::{self, Wanted};
+use crate::{board, capture, exit, input, plan};
+
+/// The part of `--help` that names the sources.
+pub const SOURCES: &str = "\
+Sources:
+  serial:DEVICE@BAUD        a serial adapter that listens to the pin
+  tcp:HOST:PORT             raw bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
+  file:PATH  or  -          raw bytes from a file, a named pipe, standard input
+  sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)
+  sim  or  sim:BOARD        a simulated board that runs --elf
+  openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
+  probe  or  probe:VID:PID[:SERIAL]
+                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip";
+
+/// How to open a source.
+#[derive(clap::Args, Default)]
+#[group(skip)]
+pub struct Options {
+    /// What to trace, and how the hardware is set up.
+    #[command(flatten)]
+    pub trace: trace_options::Options,
+    /// Go on with a set-up that loses packets.
+    #[arg(long, help_heading = "Trace")]
+    pub insist: bool,
+    /// The chip behind the probe, as STM32F407VG.
+    #[arg(long, value_name = "NAME", help_heading = "Probe")]
+    pub chip: Option<String>,
+    /// Reset the chip once everything is set up, to record from its first instruction. Until the firmware has started its PLL the
+    /// line's speed is another one.
+    #[arg(long, help_heading = "Probe")]
+    pub reset: bool,
+    /// Ask the probe for the program counter (DWT_PCSR) instead of listening to the pin; the core is not disturbed.
+    #[arg(long, help_heading = "Probe", group = "polling")]
+    pub pcsr: bool,
+    /// Halt the core for each sample, where it has neither pin nor DWT_PCSR; how long it was halted is recorded.
+    #[arg(long, help_heading = "Probe", group = "polling")]
+    pub halt: bool,
+    /// Ask so often at most, as 1kHz; otherwise as often as the probe can.
+    #[arg(long, value_name = "HZ", value_parser = trace_options::frequency, requires = "polling", help_heading = "Probe")]
+    pub poll_rate: Option<u32>,
+}
+
+/// A source that is open.
+pub struct Opened {
+    /// What brings the bytes.
+    pub link: Box<dyn Link>,
+    /// What it is.
+    pub source: Source,
+    /// The chip or board, where known.
+    pub target: Option<String>,
+    /// Its core, where known.
+    pub core: Option<String>,
+    /// How the hardware is set up, as far as anybody said.
+    pub settings: Option<TraceSettings>,
+    /// It was set up for this.
+    pub programmed: bool,
+}
+
+/// Opens a source. `limit` is how long it will be read, if that is known.
+pub fn open(
+    source: &str,
+    options: &Options,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
+) -> anyhow::Result<Opened> {
+    let spec = Spec::parse(source, options)?;
+    if !matches!(spec, Spec::Probe(_) | Spec::OpenOcd(_)) {
+        only_listens(options)?;
+    }
+    let (link, kind, name): (Box<dyn Link>, _, _) = match spec {
+        Spec::Input => (Box::new(Stream::new("standard input", std::io::stdin())), "pipe", ""),
+        Spec::File(path) => {
+            let shown = path.to_owned();
+            let file = File::open(path)
+                .map_err(|e| exit::no_input(format!("cannot read {shown}: {e}")))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                return Err(exit::no_input(format!("{shown} is a directory")));
+            }
+            (Box::new(Stream::new(shown, file)), "file", base_name(path))
+        }
+        Spec::Tcp(address) => (Box::new(Tcp::connect(address).map_err(no_link)?), "tcp", address),
+        Spec::Serial(device, baud) => (serial(device, baud)?, "serial", device),
+        Spec::Capture(path, pin, baud) => {
+            let (_, capture) = capture::open(Path::new(path), None, capture::MAX_EDGES)?;
+            let channel = capture::channel(&capture, pin)?;
+            let link = Captured::new(&capture, channel, baud);
+            let link = link.map_err(|e| exit::usage(e.to_string()))?;
+            (Box::new(link), "capture", base_name(path))
+        }
+        Spec::Simulated(name) => return simulated(name, options, firmware, limit),
+        Spec::Probe(selector) => return probe(selector, options, firmware.map(|(_, f)| f)),
+        Spec::OpenOcd(address) => return openocd(address, options, firmware.map(|(_, f)| f)),
+    };
+    let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
+    let source = Source { kind: kind.to_owned(), name: name.to_owned() };
+    let target = options.trace.target().map(|target: &Target| target.name.to_owned());
+    Ok(Opened { link, source, target, core: None, settings, programmed: false })
+}
+
+/// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing was, the firmware's own set-up holds.
+fn simulated(
+    name: Option<&str>,
+    options: &Options,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
+) -> anyhow::Result<Opened> {
+    let Some((path, firmware)) = firmware else {
+        return Err(exit::usage("a simulated board needs its firmware: --elf FIRMWARE"));
+    };
+    let choice = board::choose(&board::Which::named(name.map(str::to_owned)), firmware)?;
+    let board = choice.board;
+    let (target, core) = (board.name().to_owned(), board.core_name().to_owned());
+    let family = target::of_chip(&target);
+    let wanted = options.trace.given().then(|| worthwhile(options, Some(firmware), family));
+    let wanted = wanted.transpose()?;
+    let mut programme = Vec::new();
+    if let Some(wanted) = &wanted {
+        let writes = registers::writes(&wanted.settings, wanted.target);
+        let writes = writes.map_err(|e| exit::usage(e.to_string()))?;
+        programme.extend(writes.iter().map(|write| (write.address, write.value)));
+    }
+    let settings = wanted.map(|wanted| wanted.settings);
+    let baud = settings.as_ref().map(|settings| settings.line.baud());
+    // The board's thread has a firmware of its own.
+    let firmware = input::firmware(path)?;
+    let programme = programme.into_iter().collect();
+    let link = Simulated::start(Setup { firmware, board, programme, baud, limit });
+    let source = Source { kind: "sim".to_owned(), name: target.clone() };
+    let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
+    Ok(Opened { link: Box::new(link), source, target, core, settings, programmed })
+}
+
+/// What the hardware was said to be set to, if anything was said.
+fn settings(
+    options: &Options,
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Option<TraceSettings>> {
+    if !options.trace.given() {
+        return Ok(None);
+    }
+    Ok(Some(options.trace.wanted(firmware, None)?.settings))
+}
+
+/// Options that need a probe make no sense without.
+fn only_listens(options: &Options) -> anyhow::Result<()> {
+    let given = [
+        (options.chip.is_some(), "--chip"),
+        (options.reset, "--reset"),
+        (options.pcsr, "--pcsr"),
+        (options.halt, "--halt"),
+    ];
+    match given.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => {
+            Err(exit::usage(format!("{option} needs a probe; this source only listens")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The settings that are to be programmed, if they are worth it.
+fn worthwhile(
+    options: &Options,
+    firmware: Option<&Firmware>,
+    target: Option<&'static Target>,
+) -> anyhow::Result<Wanted> {
+    let wanted = options.trace.wanted(firmware, target)?;
+    let plan = wanted.plan()?;
+    if plan.verdict == Verdict::Loses && !options.insist {
+        return Err(exit::does_not_fit(plan::loses(&plan)));
+    }
+    Ok(wanted)
+}
+
+fn openocd(
+    address: &str,
+    options: &Options,
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Opened> {
+    if options.pcsr || options.halt || options.reset {
+        let text =
+            "--pcsr, --halt and --reset go through `probe`; have OpenOCD reset the chip itself";
+        return Err(exit::usage(text));
+    }
+    let family = options.chip.as_deref().and_then(target::of_chip);
+    let wanted = worthwhile(options, firmware, family)?;
+    let opened = OpenOcd::open(address, &wanted.settings, wanted.target).map_err(no_link)?;
+    let (link, settings) = opened;
+    Ok(Opened {
+        link: Box::new(link),
+        source: Source { kind: "openocd".to_owned(), name: address.to_owned() },
+        target: Some(options.chip.clone().unwrap_or_else(|| wanted.target.name.to_owned())),
+        core: None,
+        settings: Some(settings),
+        programmed: true,
+    })
+}
+
+#[cfg(feature = "probe")]
+fn probe(
+    selector: Option<&str>,
+    options: &Options,
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Opened> {
+    use strobe_source::trace::probe::{Poller, Polling, Probe};
+    use strobe_source::trace::probe_rs::ProbeRs;
+
+    let chip = options.chip.as_deref();
+    let chip = chip.ok_or_else(|| exit::usage("a probe needs the --chip, as STM32F407VG"))?;
+    let family = target::of_chip(chip);
+    let polls = match (options.pcsr, options.halt) {
+        (true, _) => Some(Polling::Pcsr),
+        (_, true) => Some(Polling::Halt),
+        _ => None,
+    };
+    // What cannot be is found out before the probe is touched.
+    let wanted = if polls.is_none() { Some(worthwhile(options, firmware, family)?) } else { None };
+    let port = ProbeRs::open(selector, chip).map_err(no_link)?;
+    let (target, name) = (Some(port.chip()), selector.unwrap_or_default().to_owned());
+    let kind = if polls.is_some() { "probe, polled" } else { "probe" };
+    let source = Source { kind: kind.to_owned(), name };
+    let (link, settings): (Box<dyn Link>, _) = match (polls, wanted) {
+        (None, Some(wanted)) => {
+            let reset = options.reset;
+            let opened = Probe::open(port, &wanted.settings, wanted.target, reset);
+            let (link, settings) = opened.map_err(no_link)?;
+            (Box::new(link), Some(settings))
+        }
+        (how, _) => {
+            let how = how.unwrap_or(Polling::Pcsr);
+            let link = Poller::open(port, how, options.poll_rate).map_err(no_link)?;
+            (Box::new(link), settings(options, firmware)?)
+        }
+    };
+    let programmed = polls.is_none();
+    Ok(Opened { link, source, target, core: None, settings, programmed })
+}
+
+#[cfg(not(feature = "probe"))]
+fn probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Result<Opened> {
+    Err(exit::usage("this strobe was built without debug probes (feature `probe`)"))
+}
+
+#[cfg(unix)]
+fn serial(device: &str, baud: u32) -> anyhow::Result<Box<dyn Link>> {
+    let link = strobe_source::trace::serial::Serial::open(device, baud).map_err(no_link)?;
+    Ok(Box::new(link))
+}
+
+#[cfg(not(unix))]
+fn serial(_: &str, _: u32) -> anyhow::Result<Box<dyn Link>> {
+    Err(exit::usage("serial ports are read on Unix systems only"))
+}
+
+/// A link that cannot be opened or does no more.
+pub fn no_link(error: Error) -> anyhow::Error {
+    exit::no_link(error.to_string())
+}
+
+/// A path without its folders.
+fn base_name(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
+}
+
+/// A source, as an argument.
+#[derive(Debug, PartialEq)]
+enum Spec<'a> {
+    Input,
+    File(&'a str),
+    Tcp(&'a str),
+    Serial(&'a str, u32),
+    Capture(&'a str, &'a str, u32),
+    Simulated(Option<&'a str>),
+    OpenOcd(&'a str),
+    Probe(Option<&'a str>),
+}
+
+impl<'a> Spec<'a> {
+    fn parse(text: &'a str, options: &Options) -> anyhow::Result<Spec<'a>> {
+        let wrong = |form: &str| exit::usage(format!("the source `{text}`: write it {form}"));
+        match text {
+            "-" => return Ok(Spec::Input),
+            "probe" => return Ok(Spec::Probe(None)),
+            "sim" => return Ok(Spec::Simulated(None)),
+            _ => {}
+        }
+        let Some((kind, rest)) = text.split_once(':') else {
+            let file = Path::new(text).exists();
+            let hint = if file { format!("; is it file:{text}?") } else { String::new() };
+            return Err(exit::usage(format!("`{text}` is no source{hint}\n{SOURCES}")));
+        };
+        let baud = options.trace.baud();
+        match kind {
+            "file" if !rest.is_empty() => Ok(Spec::File(rest)),
+            "sim" if !rest.is_empty() => Ok(Spec::Simulated(Some(rest))),
+            "tcp" => Ok(Spec::Tcp(host_port(rest).ok_or_else(|| wrong("tcp:HOST:PORT"))?)),
+            "openocd" => {
+                let address = host_port(rest).ok_or_else(|| wrong("openocd:HOST:PORT"))?;
+                Ok(Spec::OpenOcd(address))
+            }
+            "probe" if !rest.is_empty() => Ok(Spec::Probe(Some(rest))),
+            "serial" => {
+                let form = "serial:DEVICE@BAUD, or give --baud";
+                let (device, baud) = at_baud(rest, baud).ok_or_else(|| wrong(form))?;
+                Ok(Spec::Serial(device, baud))
+            }
+            "sr" => {
+                let form = "sr:PATH:PIN@BAUD, or give --baud";
+                let (rest, baud) = at_baud(rest, baud).ok_or_else(|| wrong(form))?;
+                let (path, pin) = rest.rsplit_once(':').ok_or_else(|| wrong(form))?;
+                Ok(Spec::Capture(path, pin, baud))
+            }
+            _ => Err(exit::usage(format!("`{kind}:` is no kind of source\n{SOURCES}"))),
+        }
+    }
+}
+
+fn host_port(text: &str) -> Option<&str> {
+    let (host, port) = text.rsplit_once(':')?;
+    (!host.is_empty() && port.parse::<u16>().is_ok()).then_some(text)
+}
+
+/// What stands before the `@`, and the bit rate behind it.
+fn at_baud(text: &str, default: Option<u32>) -> Option<(&str, u32)> {
+    let (what, baud) = match text.rsplit_once('@') {
+        Some((what, baud)) => {
+            let baud = parse_frequency(baud).and_then(|baud| u32::try_from(baud).ok());
+            (what, baud)
+        }
+        None => (text, default),
+    };
+    Some((what, baud?)).filter(|(what, _)| !what.is_empty())
+}

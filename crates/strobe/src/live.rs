@@ -1,0 +1,185 @@
+//! What is told of a recording while it runs: how much comes, how much of it is understood, and how much is missing.
+
+use std::time::Duration;
+
+use strobe_decode::swo::packet::Packet;
+use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
+use strobe_decode::swo::timeline::{Event, Events, What};
+use strobe_model::TraceSettings;
+
+/// Bytes that decide how the rest is framed, where nobody has said.
+const BEGINNING: usize = 1 << 12;
+
+/// Counts of what has come.
+pub struct Live {
+    bytes: u64,
+    polled: u64,
+    hint: Hint,
+    /// Bytes from before it was known how they are framed.
+    beginning: Vec<u8>,
+    reader: Option<Reader>,
+    counts: Counts,
+    /// Samples that should come each second.
+    expected: Option<f64>,
+}
+
+#[derive(Default)]
+struct Counts {
+    packets: u64,
+    samples: u64,
+    overflows: u64,
+    exceptions: u64,
+    undecodable: u64,
+}
+
+impl Events for Counts {
+    fn event(&mut self, event: Event) {
+        match event.what {
+            What::Undecodable => self.undecodable += event.bytes,
+            What::Gap => {}
+            What::Packet(packet) => {
+                self.packets += 1;
+                match packet {
+                    Packet::PcSample(_) | Packet::Sleep => self.samples += 1,
+                    Packet::Overflow => self.overflows += 1,
+                    Packet::Exception { .. } => self.exceptions += 1,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+impl Live {
+    /// Nothing has come; the settings say how it is to be read.
+    pub fn new(settings: Option<&TraceSettings>) -> Self {
+        let hint = match settings {
+            None => Hint::Unknown,
+            Some(settings) if settings.formatter => Hint::Frames(Some(settings.bus_id.value())),
+            Some(_) => Hint::Bare,
+        };
+        Live {
+            bytes: 0,
+            polled: 0,
+            hint,
+            beginning: Vec::new(),
+            reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
+            counts: Counts::default(),
+            expected: settings.and_then(TraceSettings::samples_per_second),
+        }
+    }
+
+    /// Bytes of the pin.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        match &mut self.reader {
+            Some(reader) => reader.push(bytes, &mut self.counts),
+            None => {
+                self.beginning.extend(bytes);
+                if self.beginning.len() >= BEGINNING {
+                    self.begin();
+                }
+            }
+        }
+    }
+
+    /// Bytes are missing here.
+    pub fn gap(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.gap(&mut self.counts);
+        }
+    }
+
+    /// No more will come.
+    pub fn finish(&mut self) {
+        self.begin();
+        if let Some(reader) = &mut self.reader {
+            reader.finish(&mut self.counts);
+        }
+    }
+
+    fn begin(&mut self) {
+        let bytes = std::mem::take(&mut self.beginning);
+        let hint = self.hint;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(framing(&bytes, hint)));
+        reader.push(&bytes, &mut self.counts);
+    }
+
+    /// Samples that were polled.
+    pub fn polled(&mut self, samples: usize) {
+        self.polled += samples as u64;
+    }
+
+    /// Whether anything has come at all.
+    pub fn anything(&self) -> bool {
+        self.bytes + self.polled > 0
+    }
+
+    /// Bytes that have come.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that nothing can be made of.
+    fn undecodable(&self) -> u64 {
+        let frames = self.reader.as_ref().and_then(Reader::frames);
+        self.counts.undecodable + frames.map_or(0, |frames| frames.undecodable_bytes)
+    }
+
+    /// Whether so much is undecodable that the line is not what was said: random bytes mostly look like packets, so a quarter is a lot.
+    pub fn is_garbage(&self) -> bool {
+        self.bytes >= 4096 && self.undecodable() > self.bytes / 8
+    }
+
+    /// Part of the samples that have not come, if it is known how many should have.
+    fn missing(&self, elapsed: Duration) -> Option<f64> {
+        let expected = self.expected? * elapsed.as_secs_f64();
+        (expected >= 1.0).then(|| (1.0 - self.counts.samples as f64 / expected).max(0.0))
+    }
+
+    /// One line.
+    pub fn line(&self, elapsed: Duration) -> String {
+        let seconds = elapsed.as_secs_f64().max(1e-3);
+        let per_second = |n: u64| grouped((n as f64 / seconds).round() as u64);
+        if self.polled > 0 {
+            return format!(
+                "{:.1} s, {} samples polled, {}/s",
+                elapsed.as_secs_f64(),
+                grouped(self.polled),
+                per_second(self.polled)
+            );
+        }
+        let mut line = format!(
+            "{:.1} s, {} bytes ({}/s), {} packets ({}/s), {} samples ({}/s), {} overflows, {} bytes undecodable",
+            elapsed.as_secs_f64(),
+            grouped(self.bytes),
+            per_second(self.bytes),
+            grouped(self.counts.packets),
+            per_second(self.counts.packets),
+            grouped(self.counts.samples),
+            per_second(self.counts.samples),
+            grouped(self.counts.overflows),
+            grouped(self.undecodable()),
+        );
+        if self.counts.exceptions > 0 {
+            line += &format!(", {} exception packets", grouped(self.counts.exceptions));
+        }
+        if let Some(missing) = self.missing(elapsed) {
+            line += &format!(", about {:.0} % of the samples missing", missing * 100.0);
+        }
+        line
+    }
+}
+
+/// Digits in groups of three.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

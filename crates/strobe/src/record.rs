@@ -1,0 +1,353 @@
+//! `strobe record`: the bytes of a trace pin into a file, with what is needed to interpret them later.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use strobe_decode::container::{Elf, Header, Note, Polled, Writer};
+use strobe_source::trace::link::{Came, Error, Sample};
+use strobe_symbols::Firmware;
+
+use crate::link::{self, Opened};
+use crate::live::Live;
+use crate::{exit, input};
+
+/// Examples and exit codes, below the sources.
+fn after_help() -> String {
+    format!(
+        "{}\n\n{}",
+        link::SOURCES,
+        "\
+Examples:
+  strobe record serial:/dev/ttyUSB0@2000000 -o run.strobe --for 10s
+  strobe record tcp:localhost:3443 -o run.strobe --clock 168MHz --baud 2M --period 16384 --elf fw.elf
+  strobe record sr:pin.sr:D0@8M -o run.strobe
+  orbcat ... | strobe record - -o run.strobe
+
+Without --for it goes on until Ctrl-C or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
+
+Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, broke off or was silent, 69 the plan loses packets
+all the time (without --insist), 64 wrong arguments, 65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
+    )
+}
+
+/// Record the bytes of a trace pin (SWO), with clock, settings and host times.
+#[derive(clap::Args)]
+#[command(after_help = after_help())]
+pub struct Args {
+    /// Where the bytes come from; see below.
+    source: String,
+    /// The recording; `-` is standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// The firmware that runs: its hash and build id go into the recording, and its variables can be watched by name.
+    #[arg(long, value_name = "FIRMWARE")]
+    elf: Option<PathBuf>,
+    /// How long to record, as 10s, 500ms, 2m.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+    /// Give up when nothing has come for so long.
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
+    silence: Duration,
+    /// Say nothing while recording.
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    link: link::Options,
+}
+
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("a time is a number and a unit, as 10s, 500ms, 2m".to_owned()),
+    };
+    let number = digits.parse::<f64>().ok().filter(|n| *n >= 0.0 && *n < 1e9);
+    let time = number.and_then(|n| Duration::try_from_secs_f64(n * unit).ok());
+    time.ok_or_else(|| "a time is a number and a unit, as 10s, 500ms, 2m".to_owned())
+}
+
+/// How often progress is shown and what waits is written.
+const TICK: Duration = Duration::from_millis(50);
+const SHOWN_EVERY: Duration = Duration::from_millis(250);
+
+/// Opens, records, says what came.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
+    // Before the file is begun: a source that cannot be opened leaves none.
+    let elf = args.elf.as_deref().zip(firmware.as_ref());
+    let opened = link::open(&args.source, &args.link, elf, args.time)?;
+    let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
+    let out = create(&args.output)?;
+    let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
+    let live = Live::new(opened.settings.as_ref());
+    let mut session = Session {
+        args,
+        opened,
+        writer,
+        live,
+        begun: Instant::now(),
+        last: Instant::now(),
+        bar: bar(args.quiet),
+        shown: Instant::now(),
+        warned: Warned::default(),
+    };
+    let ended = session.record(&interruption());
+    session.finish(ended)
+}
+
+pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>) -> Header {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let elf = path.zip(firmware).map(|(path, firmware)| Elf {
+        file: input::file_name(path),
+        sha256: hex(&firmware.sha256()),
+        build_id: firmware.build_id().map(hex),
+    });
+    Header {
+        tool: concat!("strobe ", env!("CARGO_PKG_VERSION")).to_owned(),
+        source: opened.source.clone(),
+        target: opened.target.clone(),
+        core: opened.core.clone(),
+        settings: opened.settings.clone(),
+        programmed: opened.programmed,
+        elf,
+    }
+}
+
+/// The file is not buffered: what the writer has written is out of this process.
+fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdout()));
+    }
+    let file = File::create(path).map_err(|e| unwritable(path, &e))?;
+    Ok(Box::new(file))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
+    exit::output(format!("cannot write {}: {error}", path.display()))
+}
+
+/// Set by Ctrl-C; a second one ends at once.
+fn interruption() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    interrupted
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    if quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
+}
+
+/// Why a recording ended.
+enum Ended {
+    /// As was asked for, by that.
+    Well(&'static str),
+    /// The link broke.
+    Broken(Error),
+    /// Nothing came.
+    Silent,
+}
+
+/// What was warned of once.
+#[derive(Default)]
+struct Warned {
+    garbage: bool,
+    silence: bool,
+}
+
+struct Session<'a> {
+    args: &'a Args,
+    opened: Opened,
+    writer: Writer<Box<dyn Write>>,
+    live: Live,
+    begun: Instant,
+    /// When something came last.
+    last: Instant,
+    bar: ProgressBar,
+    shown: Instant,
+    warned: Warned,
+}
+
+impl Session<'_> {
+    /// Records until something ends it.
+    fn record(&mut self, interrupted: &AtomicBool) -> anyhow::Result<Ended> {
+        let mut bytes = Vec::with_capacity(1 << 17);
+        loop {
+            let Some(wait) = self.time_left() else { return Ok(Ended::Well("time")) };
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok(Ended::Well("Ctrl-C"));
+            }
+            let came = self.opened.link.read(&mut bytes, wait.min(TICK));
+            self.take(&mut bytes)?;
+            match came {
+                Ok(Came::Ended) => return Ok(Ended::Well("the source ended")),
+                Err(error) => return Ok(Ended::Broken(error)),
+                Ok(Came::Note(note)) => self.note(&note)?,
+                Ok(Came::Samples(samples)) => self.samples(&samples)?,
+                Ok(Came::Bytes | Came::Nothing) => {}
+            }
+            let now = self.now();
+            self.writer.tick(now).map_err(|e| unwritable(&self.args.output, &e))?;
+            if self.is_silent() {
+                return Ok(Ended::Silent);
+            }
+            self.show();
+        }
+    }
+
+    /// How long to go on, if at all.
+    fn time_left(&self) -> Option<Duration> {
+        let Some(time) = self.args.time else { return Some(TICK) };
+        let left = time.checked_sub(self.elapsed())?;
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Microseconds since the recording began.
+    fn now(&self) -> u64 {
+        self.elapsed().as_micros() as u64
+    }
+
+    /// Since the recording began, by the source's own clock if it has one.
+    fn elapsed(&self) -> Duration {
+        self.opened.link.elapsed().unwrap_or_else(|| self.begun.elapsed())
+    }
+
+    fn take(&mut self, bytes: &mut Vec<u8>) -> anyhow::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        self.warned.silence = false;
+        let now = self.now();
+        self.writer.raw(now, bytes).map_err(|e| unwritable(&self.args.output, &e))?;
+        self.live.push(bytes);
+        bytes.clear();
+        Ok(())
+    }
+
+    fn samples(&mut self, samples: &[Sample]) -> anyhow::Result<()> {
+        self.last = Instant::now();
+        for sample in samples {
+            let host_us = sample.at.saturating_duration_since(self.begun).as_micros() as u64;
+            let halted_us = u32::try_from(sample.halted.as_micros()).unwrap_or(u32::MAX);
+            let polled = Polled { host_us, pc: sample.pc, halted_us };
+            self.writer.polled(polled).map_err(|e| unwritable(&self.args.output, &e))?;
+        }
+        self.live.polled(samples.len());
+        Ok(())
+    }
+
+    fn note(&mut self, note: &Note) -> anyhow::Result<()> {
+        let now = self.now();
+        self.writer.note(now, note).map_err(|e| unwritable(&self.args.output, &e))?;
+        match note {
+            Note::Gap { why } => {
+                self.live.gap();
+                self.say(&format!("the source broke off: {why}"));
+            }
+            Note::Reconnected => self.say("the source is back"),
+            Note::Overrun { by, .. } => {
+                self.live.gap();
+                self.say(&format!("{by} lost bytes"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether nothing has come for too long. Later silence is only told: the core may be asleep.
+    fn is_silent(&mut self) -> bool {
+        let limit = self.args.silence;
+        if limit.is_zero() || self.last.elapsed() < limit {
+            return false;
+        }
+        if self.live.anything() && !std::mem::replace(&mut self.warned.silence, true) {
+            self.say(&format!("nothing has come for {} s", limit.as_secs_f64()));
+        }
+        !self.live.anything()
+    }
+
+    fn show(&mut self) {
+        if self.shown.elapsed() < SHOWN_EVERY {
+            return;
+        }
+        self.shown = Instant::now();
+        self.bar.set_message(self.live.line(self.elapsed()));
+        self.bar.tick();
+        if self.live.is_garbage() && !std::mem::replace(&mut self.warned.garbage, true) {
+            self.say(
+                "much of what comes is undecodable: is the bit rate right, now that the core has its final clock? are there frames (--frames)?",
+            );
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if !self.args.quiet {
+            self.bar.suspend(|| drop(writeln!(io::stderr(), "strobe: {text}")));
+        }
+    }
+
+    /// Puts the end mark, closes the link, and says what came.
+    fn finish(mut self, ended: anyhow::Result<Ended>) -> anyhow::Result<ExitCode> {
+        let elapsed = self.elapsed();
+        let closed = self.opened.link.close();
+        let ended = ended?;
+        let why = match &ended {
+            Ended::Well(why) => (*why).to_owned(),
+            Ended::Broken(error) => error.to_string(),
+            Ended::Silent => "nothing came".to_owned(),
+        };
+        if let Ended::Broken(_) = ended {
+            self.note(&Note::Gap { why: why.clone() })?;
+        }
+        if let Ok(Some(note)) = &closed {
+            self.note(note)?;
+        }
+        self.live.finish();
+        self.bar.finish_and_clear();
+        let now = self.now();
+        self.writer.finish(now, &why).map_err(|e| unwritable(&self.args.output, &e))?;
+        if !self.args.quiet {
+            let _ = writeln!(io::stderr(), "strobe: {}; ended by: {why}", self.live.line(elapsed));
+        }
+        match ended {
+            Ended::Well(_) => {
+                closed.map_err(link::no_link)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Ended::Broken(error) => Err(exit::no_link(format!(
+                "{error}; {} bytes up to there are in the recording",
+                self.live.bytes()
+            ))),
+            Ended::Silent => Err(exit::no_link(silent(self.args.silence))),
+        }
+    }
+}
+
+pub fn silent(limit: Duration) -> String {
+    format!(
+        "nothing has come for {} s. Check: the wire from the SWO pin, and that the pin is not used otherwise; that it is routed \
+         (TRACE_IOEN in DBGMCU_CR on STM32; --target does it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, \
+         which follows the core's clock and is another one before the firmware starts its PLL; that the core runs",
+        limit.as_secs_f64()
+    )
+}

@@ -1,0 +1,161 @@
+//! `strobe top`: where the core is just now, as its trace pin tells.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use strobe_model::Record;
+use strobe_report::text::{Top, top};
+use strobe_source::trace::link::Came;
+use strobe_symbols::Firmware;
+
+use crate::link::{self, Opened};
+use crate::output::{self, Format};
+use crate::run::By;
+use crate::traced::{self, Session};
+use crate::{exit, input, record, simulate};
+
+/// Show where the core is just now, from a trace pin (SWO), on the terminal.
+#[derive(clap::Args)]
+#[command(after_help = link::SOURCES)]
+pub struct Args {
+    /// Where the bytes come from; see below.
+    source: String,
+    /// The firmware that runs.
+    #[arg(long, value_name = "FIRMWARE")]
+    elf: Option<PathBuf>,
+    /// What rows stand for.
+    #[arg(long, value_enum, default_value_t = By::Function)]
+    by: By,
+    /// Rows; 0 for all.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    top: usize,
+    /// How often to show it anew.
+    #[arg(long, value_name = "TIME", value_parser = record::duration, default_value = "1s")]
+    interval: Duration,
+    /// How long to go on, as 10s, 2m; else until Ctrl-C or the end of the source.
+    #[arg(long = "for", value_name = "TIME", value_parser = record::duration)]
+    time: Option<Duration>,
+    /// Give up when nothing has come for so long.
+    #[arg(long, value_name = "TIME", value_parser = record::duration, default_value = "5s")]
+    silence: Duration,
+    /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given several times.
+    #[arg(long, value_name = "FUNCTION|RANGE")]
+    idle: Vec<String>,
+    /// The watched variable that points to the current thread, by name or comparator (0 to 3).
+    #[arg(long, value_name = "NAME|N")]
+    thread_pointer: Option<String>,
+    /// How to print it; `json` is a record in a line each time.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    link: link::Options,
+}
+
+/// How long to wait for bytes at once.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Opens and shows until it ends.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
+    let elf = args.elf.as_deref().zip(firmware.as_ref());
+    let opened = link::open(&args.source, &args.link, elf, args.time)?;
+    let header = record::header(&opened, args.elf.as_deref(), firmware.as_ref());
+    let options = traced::Options {
+        idle: args.idle.clone(),
+        thread_pointer: args.thread_pointer.clone(),
+        ..traced::Options::default()
+    };
+    let session = Session::new(&options, Some(&header), firmware.as_ref())?;
+    let mut live =
+        Live { args, firmware: firmware.as_ref(), session, before: None, begun: Instant::now() };
+    live.run(opened, &simulate::on_interrupt())
+}
+
+struct Live<'a> {
+    args: &'a Args,
+    firmware: Option<&'a Firmware>,
+    session: Session,
+    /// What was shown last.
+    before: Option<Record>,
+    begun: Instant,
+}
+
+impl Live<'_> {
+    fn run(&mut self, mut opened: Opened, interrupted: &AtomicBool) -> anyhow::Result<ExitCode> {
+        let mut bytes = Vec::new();
+        let (mut shown, mut last) = (Duration::ZERO, Instant::now());
+        let mut anything = false;
+        let broken = loop {
+            let elapsed = opened.link.elapsed().unwrap_or_else(|| self.begun.elapsed());
+            let over = self.args.time.is_some_and(|time| elapsed >= time);
+            if over || interrupted.load(Ordering::Relaxed) {
+                break None;
+            }
+            let came = opened.link.read(&mut bytes, TICK);
+            self.session.at(elapsed.as_micros().try_into().unwrap_or(u64::MAX));
+            if !bytes.is_empty() {
+                (last, anything) = (Instant::now(), true);
+                self.session.push(&bytes)?;
+                bytes.clear();
+            }
+            match came {
+                Ok(Came::Ended) => break None,
+                Err(error) => break Some(error),
+                Ok(Came::Note(note)) => self.session.note(&note),
+                Ok(Came::Samples(samples)) => {
+                    (last, anything) = (Instant::now(), true);
+                    samples.iter().for_each(|sample| self.session.polled(sample.pc));
+                }
+                Ok(Came::Bytes | Came::Nothing) => {}
+            }
+            if !anything && !self.args.silence.is_zero() && last.elapsed() > self.args.silence {
+                return Err(exit::no_link(record::silent(self.args.silence)));
+            }
+            if elapsed >= shown + self.args.interval {
+                shown = elapsed;
+                self.show(&opened, elapsed)?;
+            }
+        };
+        let elapsed = opened.link.elapsed().unwrap_or_else(|| self.begun.elapsed());
+        self.show(&opened, elapsed)?;
+        let closed = opened.link.close();
+        broken.map_or(Ok(()), Err).and(closed.map(drop)).map_err(link::no_link)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&mut self, opened: &Opened, elapsed: Duration) -> anyhow::Result<()> {
+        let record = self.session.so_far(self.firmware)?;
+        let mut out = io::stdout().lock();
+        match self.args.format {
+            Format::Json => {
+                let form = strobe_report::json::Form::Compact;
+                out.write_all(strobe_report::json::record_as(&record, form).as_bytes())?;
+            }
+            Format::Text => {
+                let on_terminal = io::stdout().is_terminal();
+                // The cursor goes home and what was there goes away.
+                let begin = if on_terminal { "\x1b[H\x1b[J" } else { "" };
+                let source = format!("{} {}", opened.source.kind, opened.source.name);
+                let view = Top {
+                    source: source.trim(),
+                    nanoseconds: elapsed.as_nanos().try_into().unwrap_or(u64::MAX),
+                    by: self.args.by.place(),
+                    rows: self.args.top,
+                };
+                let mut text = begin.as_bytes().to_vec();
+                let options = output::options(true, false);
+                top(&record, self.before.as_ref(), view, &options, &mut text)?;
+                if !on_terminal {
+                    text.push(b'\n');
+                }
+                out.write_all(&text)?;
+            }
+        }
+        out.flush()?;
+        self.before = Some(record);
+        Ok(())
+    }
+}
