@@ -3,6 +3,7 @@
 //! Gets bytes and gives plain values. It must not know where bytes come from: whoever calls opens files and
 //! prints results. What is measured ends in the types of `strobe_model`.
 //!
+//! - [`archive`] reads what tools of others have kept of trace pins.
 //! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a [`capture::Capture`], and
 //!   writes the first two.
 //! - [`container`] is a recording of a trace pin, written and read.
@@ -21,6 +22,7 @@
 //! # Ok::<(), capture::Error>(())
 //! ```
 
+pub mod archive;
 pub mod bus;
 pub mod capture;
 pub mod container;

@@ -54,6 +54,8 @@ schema!(record_schema, "strobe-record", crate::SCHEMA);
 schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
 schema!(pins_schema, "strobe-pins", crate::PINS_SCHEMA);
 schema!(bus_schema, "strobe-bus", crate::BUS_SCHEMA);
+schema!(allocations_schema, "strobe-allocations", crate::ALLOCATIONS_SCHEMA);
+schema!(published_schema, "strobe-published", crate::PUBLISHED_SCHEMA);
 schema!(events_schema, "strobe-events", crate::EVENTS_SCHEMA);
 schema!(plan_schema, "strobe-plan", crate::PLAN_SCHEMA);
 schema!(against_schema, "strobe-against", crate::against::AGAINST_SCHEMA);
@@ -75,6 +77,10 @@ mod shape {
     pub(crate) struct PinsSchema;
     /// The version of what a bus carried.
     pub(crate) struct BusSchema;
+    /// The version of a report on allocations.
+    pub(crate) struct AllocationsSchema;
+    /// The version of a record beside what was published of it.
+    pub(crate) struct PublishedSchema;
     /// The version of a trace of events.
     pub(crate) struct EventsSchema;
     /// The version of two recordings side by side.
@@ -110,6 +116,14 @@ mod shape {
         json_schema!({ "const": format!("strobe-against/{}", crate::against::AGAINST_SCHEMA) })
     );
     shape!(
+        AllocationsSchema,
+        json_schema!({ "const": format!("strobe-allocations/{}", crate::ALLOCATIONS_SCHEMA) })
+    );
+    shape!(
+        PublishedSchema,
+        json_schema!({ "const": format!("strobe-published/{}", crate::PUBLISHED_SCHEMA) })
+    );
+    shape!(
         EventsSchema,
         json_schema!({ "const": format!("strobe-events/{}", crate::EVENTS_SCHEMA) })
     );
@@ -119,6 +133,6 @@ mod shape {
 
 #[cfg(feature = "schema")]
 pub(crate) use shape::{
-    Address, AgainstSchema, BusSchema, CyclesSchema, EventsSchema, PinsSchema, PlanSchema,
-    RecordSchema,
+    Address, AgainstSchema, AllocationsSchema, BusSchema, CyclesSchema, EventsSchema, PinsSchema,
+    PlanSchema, PublishedSchema, RecordSchema,
 };

@@ -4,6 +4,7 @@
 //! export and comparison starts from one. The types here know no file, probe, clock or terminal.
 
 pub mod against;
+mod allocations;
 mod balance;
 mod bounds;
 mod bus;
@@ -17,6 +18,7 @@ mod only;
 mod pins;
 mod plan;
 mod profile;
+mod published;
 mod record;
 mod rows;
 mod scheduling;
@@ -25,6 +27,7 @@ mod trace_settings;
 mod traced;
 mod tree;
 
+pub use allocations::*;
 pub use balance::{Balance, Parts, Unbalanced};
 pub use bounds::Bounds;
 pub use bus::*;
@@ -36,6 +39,7 @@ pub use interval::wilson;
 pub use pins::*;
 pub use plan::*;
 pub use profile::{AddressSample, AddressShare, Frame, Function, Place, Profile, Share, TreeNode};
+pub use published::*;
 pub use record::*;
 pub use rows::{By, Called, Row, Spot};
 pub use scheduling::*;

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use strobe_model::against::Against;
 use strobe_model::{
-    Bounds, BusReport, By, CauseCycles, CyclesReport, PinsReport, Place, PlanReport, Record, Who,
+    AllocationsReport, Bounds, BusReport, By, CauseCycles, CyclesReport, EventsReport, PinsReport,
+    Place, PlanReport, PublishedReport, Record, Who,
 };
 
 use crate::picture::{List, Shown};
@@ -170,6 +171,21 @@ pub fn against(report: &Against, form: Form) -> String {
 
 /// What a bus carried as JSON, with a newline at its end.
 pub fn bus(report: &BusReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// Allocations as JSON, with a newline at its end.
+pub fn allocations(report: &AllocationsReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// A record beside what was published of it, as JSON with a newline at its end.
+pub fn published(report: &PublishedReport, form: Form) -> String {
+    text(report, form)
+}
+
+/// A trace of events as JSON, with a newline at its end.
+pub fn events(report: &EventsReport, form: Form) -> String {
     text(report, form)
 }
 

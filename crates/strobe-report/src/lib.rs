@@ -1,6 +1,6 @@
 //! Turns what was measured into what a person or a machine reads.
 //!
-//! [`text`] writes tables for a terminal or a log, [`json`] writes and reads the versioned form. Both
+//! [`text`] writes tables for a terminal or a log, [`json`] writes and reads the versioned form, [`export`] writes time lines for viewers. Both
 //! start from plain values (`strobe_model`), and neither knows a simulator, a probe or an ELF file;
 //! what only those know (disassembly, source text) the caller brings.
 //!
@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod export;
 mod figure;
 pub mod json;
 mod number;

@@ -4,6 +4,7 @@
 //! together.
 
 mod against;
+mod allocations;
 mod annotate;
 mod bus;
 mod capture;
@@ -11,12 +12,14 @@ mod causes;
 mod closing;
 mod compare;
 mod cycles;
+mod events;
 mod exceptions;
 mod fault;
 mod layout;
 mod pins;
 mod plan;
 mod profile;
+mod published;
 mod series;
 mod summary;
 #[cfg(test)]
@@ -31,15 +34,18 @@ use std::io::{self, Write};
 use strobe_model::{By, Record};
 
 pub use against::against;
+pub use allocations::allocations;
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
 pub use bus::{BusShow, bus};
 pub use closing::closing;
 pub use compare::{Side, compare};
 pub use cycles::cycles;
+pub use events::{EventsShow, events};
 pub use fault::fault;
 pub use pins::pins;
 pub use plan::plan;
 pub use profile::profile;
+pub use published::published;
 pub use summary::summary;
 pub use threads::threads;
 pub use timeline::timeline;

@@ -3,25 +3,37 @@
 //! Gets what `strobe-decode` has read and gives the reports of `strobe-model`. It knows no file and no report. What events mean is not in the code
 //! but in a table, `archive/meanings.toml`; events that it does not name are counted all the same.
 
+pub mod allocations;
 mod events;
 mod functions;
 mod heap;
 mod interrupts;
 mod meaning;
+mod published;
 mod spans;
 mod threads;
 mod timeline;
 mod transfers;
 mod windows;
 
+use strobe_symbols::Firmware;
+
 pub use events::{Source, Stream, events};
 pub use meaning::{Error as MeaningError, Meanings};
+pub use published::published;
 pub use timeline::timeline;
 
 /// Names of functions by address.
 pub trait Names {
     /// The function at an address, which may have its lowest bit set to say that it is Thumb code.
     fn name(&self, address: u32) -> Option<String>;
+}
+
+impl Names for Firmware {
+    fn name(&self, address: u32) -> Option<String> {
+        let function = self.function_at(address & !1)?;
+        Some(self.function(function).name.clone())
+    }
 }
 
 /// Nothing has a name.

@@ -11,7 +11,9 @@ mod chip;
 mod compare;
 mod completions;
 mod cycles;
+mod events;
 mod exit;
+mod export;
 mod gallery;
 mod host;
 mod input;
@@ -60,6 +62,7 @@ enum Command {
     Record(record::Args),
     Report(report::Args),
     Top(top::Args),
+    Export(export::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

@@ -1,23 +1,51 @@
 //! `strobe report`: what somebody recorded.
 
+mod archive;
+pub mod detect;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_report::text::{Show, Tree};
+use strobe_model::Record;
+use strobe_report::json;
+use strobe_report::text::{self, EventsShow, Show, Tree};
+use strobe_source::archive as source;
+
+use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
 use crate::run::By;
-use crate::{exit, input, traced};
+use crate::{events, exit, traced};
 
-/// Report a recording of a trace pin.
+const EXAMPLES: &str = "\
+What can be reported:
+  recording    made by `strobe record`
+  swo          the bytes of a trace pin
+  capture      a logic analyser's capture of the pin
+  ctf          a trace in Common Trace Format 1.8: its directory, or one stream beside its metadata
+  samples      packets of a trace pin as JSON, of micro-ROS' tools of 2019
+  allocations  the text of their traced allocator, or the call tree that they made of it
+
+Examples:
+  strobe report run.strobe --elf firmware.elf
+  strobe report trace/                                   CTF: metadata and all streams
+  strobe report isr.raw.bin --metadata metadata.tsdl     one stream
+  strobe report trace/ --meanings ours.toml              events with names of your own
+  strobe report packets.json --symbols functions.csv --published profile.txt
+  strobe report itm.txt --elf firmware.elf --published tree.json";
+
+/// Report what somebody recorded: a trace pin, a trace of events, an archive of samples or allocations.
 #[derive(clap::Args)]
-#[command(after_help = exit::HELP)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A recording, the bytes of a trace pin, or a logic analyser's capture of it.
+    /// A recording, the bytes of a trace pin, a logic analyser's capture of it, a trace of events, or an archive.
     path: PathBuf,
     /// The firmware that ran.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
+    /// Functions instead of a firmware: a file of comma-separated values with address, size, kind and name.
+    #[arg(long, value_name = "FILE", conflicts_with = "elf")]
+    symbols: Option<PathBuf>,
     /// What the file is, if it does not say so itself.
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
@@ -39,42 +67,92 @@ pub struct Args {
     /// Write the result to a file.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The metadata of a stream of events, if it is not beside it.
+    #[arg(long, value_name = "FILE", help_heading = "Traces of events")]
+    metadata: Option<PathBuf>,
+    /// What events of other names mean: a table as strobe's own, whose entries go before those.
+    #[arg(long, value_name = "FILE", help_heading = "Traces of events")]
+    meanings: Option<PathBuf>,
+    /// What was published of the same samples or allocations, to be compared.
+    #[arg(long, value_name = "FILE", help_heading = "Archives")]
+    published: Option<PathBuf>,
+    /// Blocks of more bytes than this are big.
+    #[arg(long, value_name = "BYTES", default_value_t = 1024, help_heading = "Archives")]
+    big_above: u64,
     #[command(flatten)]
     options: traced::Options,
 }
 
 /// What a file is.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Kind {
+pub enum Kind {
     Recording,
     Swo,
     Capture,
+    Ctf,
+    Samples,
+    Allocations,
 }
 
 /// Reads and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let kind = match args.kind {
-        Some(Kind::Recording) => traced::Kind::Recording,
-        Some(Kind::Capture) => traced::Kind::Capture,
-        _ => traced::Kind::Raw,
+        Some(kind) => kind,
+        None => detect::kind(&args.path, args.metadata.is_some())?,
     };
-    let record = traced::record(&args.path, kind, firmware.as_ref(), &args.options)?;
-    let bytes = match args.format {
-        Format::Json => strobe_report::json::record(&record).into_bytes(),
-        Format::Text => {
-            let show = Show {
-                rows: args.by.into(),
-                top: args.top,
-                tree: args.tree.then(Tree::default),
-                annotate: Vec::new(),
+    let firmware = archive::names(args)?;
+    let bytes = match kind {
+        Kind::Ctf => trace(args, firmware.as_ref())?,
+        Kind::Samples => archive::samples(args, firmware.as_ref())?,
+        Kind::Allocations => archive::allocations(args, firmware.as_ref())?,
+        Kind::Recording | Kind::Swo | Kind::Capture => {
+            if args.published.is_some() {
+                let text = "--published is for lists of samples and of allocations";
+                return Err(exit::usage(text));
+            }
+            let kind = match kind {
+                Kind::Recording => traced::Kind::Recording,
+                Kind::Capture => traced::Kind::Capture,
+                _ => traced::Kind::Raw,
             };
-            let mut out = Vec::new();
-            let options = output::options(args.output.is_none(), args.terse);
-            strobe_report::text::report(&record, &show, &options, &mut out)?;
-            out
+            let record = traced::record(&args.path, kind, firmware.as_ref(), &args.options)?;
+            if args.kind.is_none() && kind == traced::Kind::Raw {
+                detect::is_trace(&args.path, &record)?;
+            }
+            match args.format {
+                Format::Json => json::record(&record).into_bytes(),
+                Format::Text => record_text(args, &record)?,
+            }
         }
     };
     output::write(&bytes, args.output.as_deref())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A record as text.
+fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
+    let show = Show {
+        rows: args.by.into(),
+        top: args.top,
+        tree: args.tree.then(Tree::default),
+        annotate: Vec::new(),
+    };
+    let mut out = Vec::new();
+    let options = output::options(args.output.is_none(), args.terse);
+    text::report(record, &show, &options, &mut out)?;
+    Ok(out)
+}
+
+/// A trace of events.
+fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u8>> {
+    let opened = events::open(&args.path, args.metadata.as_deref(), args.meanings.as_deref())?;
+    let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
+    let report = opened.with(|trace| source::events(trace, &opened.meanings, names));
+    if args.format == Format::Json {
+        return Ok(json::events(&report, json::Form::Pretty).into_bytes());
+    }
+    let mut out = Vec::new();
+    let options = output::options(args.output.is_none(), args.terse);
+    text::events(&report, &EventsShow { top: args.top }, &options, &mut out)?;
+    Ok(out)
 }

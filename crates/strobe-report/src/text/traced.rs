@@ -96,6 +96,7 @@ fn firmware(record: &Record) -> String {
     let first = |hex: &str| hex.chars().take(12).collect::<String>();
     match &record.subject.build_id {
         Some(id) => format!("build id {}", first(id)),
+        None if record.subject.sha256.is_empty() => "none".to_owned(),
         None => format!("SHA-256 {}...", first(&record.subject.sha256)),
     }
 }

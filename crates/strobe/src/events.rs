@@ -1,0 +1,115 @@
+//! Opening traces of events, for `strobe report` and `strobe export`: metadata, streams, the table of meanings.
+
+use std::path::{Path, PathBuf};
+
+use strobe_decode::ctf::{self, Trace};
+use strobe_source::archive::{Meanings, Source, Stream};
+
+use crate::{exit, input};
+
+/// The most that the streams of a trace may have together: they are read as a whole.
+const MAX_BYTES: u64 = 4 << 30;
+/// The most that a metadata or a table may have.
+const MAX_TEXT: u64 = 64 << 20;
+
+/// Names under which metadata lies beside its streams.
+const METADATA: [&str; 2] = ["metadata", "metadata.tsdl"];
+
+/// A trace in memory.
+pub struct Opened {
+    /// The file or directory.
+    pub file: String,
+    trace: Trace,
+    streams: Vec<(String, Vec<u8>)>,
+    options: ctf::Options,
+    /// What events mean.
+    pub meanings: Meanings,
+}
+
+impl Opened {
+    /// Does something with it.
+    pub fn with<T>(&self, what: impl FnOnce(&Source) -> T) -> T {
+        let streams: Vec<Stream> =
+            self.streams.iter().map(|(file, bytes)| Stream { file, bytes }).collect();
+        let options = &self.options;
+        what(&Source { file: &self.file, trace: &self.trace, streams: &streams, options })
+    }
+}
+
+/// Reads the file, which must not be larger than that.
+pub fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    let length = std::fs::metadata(path).map_err(unreadable)?.len();
+    if length > most {
+        return Err(exit::data(format!("{shown} has {length} bytes; at most {most} are read")));
+    }
+    std::fs::read(path).map_err(unreadable)
+}
+
+/// The metadata beside a stream, if there is one.
+pub fn metadata_beside(path: &Path) -> Option<PathBuf> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    METADATA.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Opens a trace: a directory, or one stream, with the metadata given or beside it.
+pub fn open(
+    path: &Path,
+    metadata: Option<&Path>,
+    meanings: Option<&Path>,
+) -> anyhow::Result<Opened> {
+    let described = match metadata.map(Path::to_owned).or_else(|| metadata_beside(path)) {
+        Some(found) => found,
+        None => {
+            return Err(exit::data(format!(
+                "{}: no metadata beside it, without which a stream of events cannot be read; give it with --metadata FILE",
+                path.display()
+            )));
+        }
+    };
+    let text = read(&described, MAX_TEXT)?;
+    let trace =
+        Trace::parse(&text).map_err(|e| exit::data(format!("{}: {e}", described.display())))?;
+    let files = if path.is_dir() { streams(path, &described)? } else { vec![path.to_owned()] };
+    let mut left = MAX_BYTES;
+    let mut streams = Vec::new();
+    for file in files {
+        let bytes = read(&file, left)?;
+        left -= bytes.len() as u64;
+        streams.push((input::file_name(&file), bytes));
+    }
+    let table = meanings.map(|path| read(path, MAX_TEXT)).transpose()?;
+    let table = table.as_deref().map(String::from_utf8_lossy);
+    let wrong = |e| exit::data(format!("{}: {e}", meanings.unwrap_or(Path::new("")).display()));
+    Ok(Opened {
+        file: input::file_name(path),
+        trace,
+        streams,
+        options: ctf::Options::default(),
+        meanings: Meanings::new(table.as_deref()).map_err(wrong)?,
+    })
+}
+
+/// The streams of a directory: every file in it but the metadata and hidden ones, as CTF has it (section 5).
+fn streams(folder: &Path, metadata: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let shown = folder.display();
+    let entries = std::fs::read_dir(folder)
+        .map_err(|e| exit::no_input(format!("cannot read {shown}: {e}")))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| {
+        let hidden = input::file_name(path).starts_with('.');
+        path.is_file() && !hidden && path != metadata
+    });
+    // Only then are they streams of one trace.
+    if !folder.join(METADATA[0]).is_file() {
+        let one = files.iter().find(|path| path.extension().is_some_and(|e| e == "bin"));
+        let example =
+            one.or(files.first()).map_or(String::new(), |f| format!(", as {}", f.display()));
+        return Err(exit::usage(format!(
+            "{shown} is no trace but a folder with streams: it has no file `metadata`; give one of them{example}"
+        )));
+    }
+    files.sort();
+    Ok(files)
+}

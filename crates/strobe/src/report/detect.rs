@@ -1,0 +1,77 @@
+//! What a file is, by its first bytes and what lies beside it.
+
+use std::io::Read;
+use std::path::Path;
+
+use strobe_decode::archive::allocations;
+use strobe_model::Record;
+use strobe_source::traced::NONSENSE_PERCENT;
+
+use super::Kind;
+use crate::{events, exit};
+
+/// So much of a file is looked at.
+const HEAD: u64 = 1 << 16;
+
+/// What a recording of `strobe record` begins with.
+const RECORDING: &[u8] = strobe_decode::container::MAGIC;
+
+/// Finds out. What has no other sign is taken for the bytes of a trace pin.
+pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
+    if has_metadata {
+        return Ok(Kind::Ctf);
+    }
+    let unreadable =
+        |e: std::io::Error| exit::no_input(format!("cannot read {}: {e}", path.display()));
+    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return match events::metadata_beside(path) {
+            Some(_) => Ok(Kind::Ctf),
+            None => Err(exit::no_input(format!(
+                "{} is a directory without a file `metadata`; give a recording, a stream or a trace",
+                path.display()
+            ))),
+        };
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
+    Ok(by_bytes(path, &head))
+}
+
+fn by_bytes(path: &Path, head: &[u8]) -> Kind {
+    let has = |word: &[u8]| head.windows(word.len()).any(|bytes| bytes == word);
+    if head.starts_with(RECORDING) {
+        return Kind::Recording;
+    }
+    if head.trim_ascii_start().starts_with(b"{") {
+        if has(b"\"packet\"") {
+            return Kind::Samples;
+        }
+        if has(b"\"allocated-blks\"") {
+            return Kind::Allocations;
+        }
+    }
+    let is_capture = |extension| path.extension().is_some_and(|e| e == extension);
+    if head.starts_with(b"PK\x03\x04") || ["sr", "vcd"].into_iter().any(is_capture) {
+        return Kind::Capture;
+    }
+    if allocations::is_text(head) {
+        return Kind::Allocations;
+    }
+    if events::metadata_beside(path).is_some() { Kind::Ctf } else { Kind::Swo }
+}
+
+/// Whether what was taken for the bytes of a trace pin, having no other sign, makes sense as such.
+///
+/// # Errors
+/// If it does not.
+pub fn is_trace(path: &Path, record: &Record) -> anyhow::Result<()> {
+    let percent = record.traced.as_ref().map_or(0, |traced| traced.nonsense_percent());
+    if percent < NONSENSE_PERCENT {
+        return Ok(());
+    }
+    Err(exit::data(format!(
+        "{}: nothing says what this is, and as the bytes of a trace pin {percent} % of it make no sense; --as swo reads it all the same",
+        path.display()
+    )))
+}

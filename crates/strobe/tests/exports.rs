@@ -1,0 +1,173 @@
+//! `strobe export`, read by others and read back: what goes out must come in again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).env_remove("COLUMNS").output();
+    let output = output.unwrap_or_else(|error| panic!("{program} does not start: {error}"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {errors}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn strobe(arguments: &[&str]) -> String {
+    run(env!("CARGO_BIN_EXE_strobe"), arguments)
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+const METADATA: &str = "typealias integer { size = 8; } := u8;
+typealias integer { size = 32; } := u32;
+trace { major = 1; minor = 8; byte_order = le; };
+clock { name = c; freq = 1000000; };
+stream { event.header := struct { u8 id; u8 timestamp; }; };
+event { name = sched_switch; id = 0; fields := struct { u8 prev_tid; u8 next_tid; string next_comm; }; };
+event { name = isr_enter; id = 1; fields := struct { u32 irq; }; };
+event { name = isr_exit; id = 2; fields := struct { u32 irq; }; };
+event { name = ctf_timer_start; id = 3; fields := struct { u8 id; }; };
+event { name = ctf_timer_stop; id = 4; fields := struct { u8 id; }; };
+event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; u32 fn3; u32 fn4; u32 address; u8 user_alloc; u8 user_req; }; };
+event { name = something; id = 6; };
+";
+
+/// Two threads, an interrupt in one of them and another in that, a timer, a block, and something unknown.
+fn trace() -> (TempDir, PathBuf) {
+    let mut stream: Vec<u8> = Vec::new();
+    let switch =
+        |at: u8, from: u8, to: u8, name: &str| [&[0, at, from, to], name.as_bytes(), &[0]].concat();
+    let isr = |id: u8, at: u8, irq: u8| vec![id, at, irq, 0, 0, 0];
+    let heap = [&[5, 70, 1][..], &[0; 16], &[0, 16, 0, 32, 48, 40]].concat();
+    for event in [
+        switch(10, 0, 1, "main"),
+        isr(1, 20, 15),
+        isr(1, 25, 7),
+        isr(2, 30, 7),
+        isr(2, 40, 15),
+        vec![3, 50, 9],
+        switch(60, 1, 2, "worker \"two\""),
+        heap,
+        vec![4, 80, 9],
+        vec![6, 90],
+        switch(100, 2, 1, "main"),
+    ] {
+        stream.extend(event);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    std::fs::create_dir(&path).unwrap();
+    std::fs::write(path.join("metadata"), METADATA).unwrap();
+    std::fs::write(path.join("stream"), stream).unwrap();
+    (folder, path)
+}
+
+fn threads(report: &Value) -> Vec<(i64, String, u64)> {
+    let threads = report["threads"]["threads"].as_array().unwrap().iter();
+    let thread = |t: &Value| {
+        (t["id"].as_i64().unwrap(), t["name"].to_string(), t["running_ns"].as_u64().unwrap())
+    };
+    let mut all: Vec<_> = threads.map(thread).filter(|t| t.2 > 0).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn ctf_is_read_back_and_by_babeltrace2() {
+    let (folder, path) = trace();
+    let out = folder.path().join("out");
+    strobe(&["export", text(&path), "--to", "ctf", "-o", text(&out)]);
+    let before = json(&strobe(&["report", text(&path), "--format", "json"]));
+    let after = json(&strobe(&["report", text(&out), "--format", "json"]));
+    assert_eq!(threads(&before), threads(&after));
+    assert_eq!(
+        threads(&before),
+        [(1, "\"main\"".to_owned(), 50_000), (2, "\"worker \\\"two\\\"\"".to_owned(), 40_000)]
+    );
+    assert_eq!(before["interrupts"], after["interrupts"]);
+    assert_eq!(before["interrupts"][1]["durations"]["mean"], 20_000);
+    assert_eq!(before["timers"][0]["durations"], after["timers"][0]["durations"]);
+    assert_eq!(after["trace"]["streams"][0]["undecodable_bytes"], 0);
+    let lines = run("babeltrace2", &["--clock-cycles", "--no-delta", text(&out)]);
+    let lines: Vec<&str> = lines.lines().map(str::trim_end).collect();
+    // 3 runs of threads, the last without length, 2 handlers, 1 timer; 1 moment and 1 value of a counter.
+    assert_eq!(lines.len(), 2 * (3 + 2 + 1) + 2, "{lines:#?}");
+    assert_eq!(
+        lines[0],
+        "[00000000000000000000] thread_switched_in: { thread_id = 1, name = \"main\" }"
+    );
+    assert!(
+        lines.contains(&"[00000000000000060000] counter: { track = \"heap in use\", value = 48 }"),
+        "{lines:#?}"
+    );
+    assert!(lines[2].contains("isr_enter: { irq = 7"), "{lines:#?}");
+    let error = Command::new(env!("CARGO_BIN_EXE_strobe"))
+        .args(["export", text(&path), "--to", "ctf", "-o", text(&out)])
+        .output()
+        .unwrap();
+    assert_eq!(error.status.code(), Some(74), "a directory that is not empty is left alone");
+}
+
+/// The structure that the trace processor loads: slices inside one another, names for all that is named, times in microseconds.
+#[test]
+fn chrome_json_is_what_perfetto_loads() {
+    let (_folder, path) = trace();
+    for format in ["chrome", "perfetto"] {
+        let document = json(&strobe(&["export", text(&path), "--to", format]));
+        let events = document["traceEvents"].as_array().unwrap();
+        let of =
+            |phase: &str| -> Vec<&Value> { events.iter().filter(|e| e["ph"] == phase).collect() };
+        assert_eq!((of("X").len(), of("i").len(), of("C").len()), (6, 1, 1));
+        for event in events {
+            assert!(event["pid"].is_u64() && event["name"].is_string(), "{event}");
+            assert!(event["ph"] == "M" || event["ts"].is_f64(), "{event}");
+        }
+        let tracks: Vec<(u64, u64)> = of("M")
+            .iter()
+            .filter(|m| m["name"] == "thread_name")
+            .map(|m| (m["pid"].as_u64().unwrap(), m["tid"].as_u64().unwrap()))
+            .collect();
+        for slice in of("X") {
+            let track = (slice["pid"].as_u64().unwrap(), slice["tid"].as_u64().unwrap());
+            assert!(tracks.contains(&track), "{slice}");
+        }
+        let handler = of("X").into_iter().find(|e| e["name"] == "interrupt 15").unwrap();
+        assert_eq!((handler["ts"].as_f64(), handler["dur"].as_f64()), (Some(10.0), Some(20.0)));
+        assert_eq!(of("C")[0]["args"]["bytes"], 48);
+    }
+}
+
+/// Boards' traces, where they are at hand: as many interrupts and runs come back.
+#[test]
+fn boards_traces_are_read_back() {
+    let shared =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/microros/aug2020");
+    if !shared.is_dir() {
+        eprintln!("not at hand: {}", shared.display());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, what) in [("serial/isr", "interrupts"), ("ethernet/sched", "threads")] {
+        let stream = shared.join(format!("{name}.raw.bin"));
+        let out = folder.path().join(name.replace('/', "-"));
+        strobe(&["export", text(&stream), "--to", "ctf", "-o", text(&out)]);
+        let before = json(&strobe(&["report", text(&stream), "--format", "json"]));
+        let after = json(&strobe(&["report", text(&out), "--format", "json"]));
+        let timed = |report: &Value| -> Vec<u64> {
+            let all = report["interrupts"].as_array().unwrap().iter();
+            all.map(|i| i["timed"].as_u64().unwrap()).collect()
+        };
+        assert_eq!(timed(&before), timed(&after), "{name} {what}");
+        let lines = run("babeltrace2", &["--clock-cycles", text(&out)]);
+        let events = after["trace"]["streams"][0]["events"].as_u64().unwrap();
+        assert_eq!(lines.lines().count() as u64, events, "{name}");
+    }
+}
