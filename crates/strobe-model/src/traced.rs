@@ -29,6 +29,24 @@ pub struct Traced {
     pub watched: Vec<Watched>,
 }
 
+impl Traced {
+    /// Nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        let framed = self.stream.frames.as_ref().map_or(0, |frames| frames.bytes);
+        framed + self.stream.bytes + self.sampling.taken == 0
+    }
+
+    /// Share of the bytes that belong to no packet, in percent.
+    pub fn nonsense_percent(&self) -> u64 {
+        let stream = &self.stream;
+        let (bad, all) = match &stream.frames {
+            Some(frames) => (frames.undecodable_bytes, frames.bytes),
+            None => (stream.undecodable_bytes, stream.bytes),
+        };
+        (u128::from(bad) * 100 / u128::from(all.max(1))) as u64
+    }
+}
+
 /// The bytes of a stream: `bytes = packet_bytes + padding_bytes + undecodable_bytes`, behind the frames if there are any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,7 +3,7 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`openocd`], [`probe`] and [`simulated`] are such links.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
 //! None of this decodes what comes.

@@ -11,12 +11,15 @@ mod kinds;
 mod record;
 mod samples;
 mod threads;
+mod timeline;
 mod watched;
 
 use strobe_model::Recording;
 
 pub use collect::Collector;
+pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
+pub use timeline::Tracks;
 
 /// What is known of a stream besides its bytes.
 #[derive(Debug, Clone, Default)]

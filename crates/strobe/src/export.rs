@@ -7,7 +7,8 @@ use strobe_model::TraceEvents;
 use strobe_report::export::{chrome, ctf};
 use strobe_source::archive::{Names, NoNames, timeline};
 
-use crate::{events, exit, input, output};
+use crate::report::{Kind, detect};
+use crate::{events, exit, input, output, traced};
 
 const EXAMPLES: &str = "\
 Formats:
@@ -16,6 +17,7 @@ Formats:
 
 Examples:
   strobe export trace/ --to chrome -o trace.json
+  strobe export run.strobe --elf firmware.elf --to chrome -o run.json
   strobe export isr.raw.bin --metadata metadata.tsdl --to ctf -o isr/
   strobe export trace/ --elf firmware.elf --to chrome -o trace.json    functions by name";
 
@@ -23,7 +25,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A trace of events: its directory, or one stream beside its metadata.
+    /// A trace of events: its directory, or one stream beside its metadata. Or a recording of a trace pin, its bytes, or a capture of it.
     path: PathBuf,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -40,6 +42,31 @@ pub struct Args {
     /// What events of other names mean: a table as strobe's own, whose entries go before those.
     #[arg(long, value_name = "FILE")]
     meanings: Option<PathBuf>,
+    /// What the file is, if it does not say so itself.
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    kind: Option<Kind>,
+    #[command(flatten)]
+    options: traced::Options,
+}
+
+impl Args {
+    /// What of a trace pin it is; `None` for a trace of events.
+    fn trace_pin(&self) -> anyhow::Result<Option<traced::Kind>> {
+        let kind = match self.kind {
+            Some(kind) => kind,
+            None => detect::kind(&self.path, self.metadata.is_some())?,
+        };
+        Ok(match kind {
+            Kind::Recording => Some(traced::Kind::Recording),
+            Kind::Swo => Some(traced::Kind::Raw),
+            Kind::Capture => Some(traced::Kind::Capture),
+            Kind::Ctf => None,
+            Kind::Samples | Kind::Allocations => {
+                let text = "samples and allocations without times are no time line";
+                return Err(exit::usage(text));
+            }
+        })
+    }
 }
 
 /// What can be written.
@@ -56,8 +83,14 @@ enum Format {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let names: &dyn Names = firmware.as_ref().map_or(&NoNames, |firmware| firmware);
-    let opened = events::open(&args.path, args.metadata.as_deref(), args.meanings.as_deref())?;
-    let events = opened.with(|source| timeline(source, &opened.meanings, names));
+    let events = match args.trace_pin()? {
+        Some(kind) => traced::events(&args.path, kind, firmware.as_ref(), &args.options)?,
+        None => {
+            let (metadata, meanings) = (args.metadata.as_deref(), args.meanings.as_deref());
+            let opened = events::open(&args.path, metadata, meanings)?;
+            opened.with(|source| timeline(source, &opened.meanings, names))
+        }
+    };
     match (args.to, &args.output) {
         (Format::Ctf, Some(folder)) => directory(&events, folder)?,
         (_, to) => {

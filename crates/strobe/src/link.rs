@@ -27,14 +27,14 @@ Sources:
   tcp:HOST:PORT             raw bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
   file:PATH  or  -          raw bytes from a file, a named pipe, standard input
   sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)
-  sim  or  sim:BOARD        a simulated board that runs --elf
   openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
   probe  or  probe:VID:PID[:SERIAL]
-                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip";
+                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
+  sim  or  sim:BOARD        a simulated board that runs --elf";
 
 /// How to open a source.
 #[derive(clap::Args, Default)]
-#[group(skip)]
+#[group(id = "source-options")]
 pub struct Options {
     /// What to trace, and how the hardware is set up.
     #[command(flatten)]
@@ -107,9 +107,13 @@ pub fn open(
             let link = link.map_err(|e| exit::usage(e.to_string()))?;
             (Box::new(link), "capture", base_name(path))
         }
+        Spec::Probe(selector) => {
+            return probe(selector, options, firmware.map(|(_, firmware)| firmware));
+        }
+        Spec::OpenOcd(address) => {
+            return openocd(address, options, firmware.map(|(_, firmware)| firmware));
+        }
         Spec::Simulated(name) => return simulated(name, options, firmware, limit),
-        Spec::Probe(selector) => return probe(selector, options, firmware.map(|(_, f)| f)),
-        Spec::OpenOcd(address) => return openocd(address, options, firmware.map(|(_, f)| f)),
     };
     let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
     let source = Source { kind: kind.to_owned(), name: name.to_owned() };
@@ -289,9 +293,9 @@ enum Spec<'a> {
     Tcp(&'a str),
     Serial(&'a str, u32),
     Capture(&'a str, &'a str, u32),
-    Simulated(Option<&'a str>),
     OpenOcd(&'a str),
     Probe(Option<&'a str>),
+    Simulated(Option<&'a str>),
 }
 
 impl<'a> Spec<'a> {
@@ -300,8 +304,10 @@ impl<'a> Spec<'a> {
         match text {
             "-" => return Ok(Spec::Input),
             "probe" => return Ok(Spec::Probe(None)),
-            "sim" => return Ok(Spec::Simulated(None)),
             _ => {}
+        }
+        if text == "sim" {
+            return Ok(Spec::Simulated(None));
         }
         let Some((kind, rest)) = text.split_once(':') else {
             let file = Path::new(text).exists();

@@ -29,14 +29,12 @@ struct Counts {
     samples: u64,
     overflows: u64,
     exceptions: u64,
-    undecodable: u64,
 }
 
 impl Events for Counts {
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Undecodable => self.undecodable += event.bytes,
-            What::Gap => {}
+            What::Undecodable | What::Gap => {}
             What::Packet(packet) => {
                 self.packets += 1;
                 match packet {
@@ -122,8 +120,9 @@ impl Live {
 
     /// Bytes that nothing can be made of.
     fn undecodable(&self) -> u64 {
-        let frames = self.reader.as_ref().and_then(Reader::frames);
-        self.counts.undecodable + frames.map_or(0, |frames| frames.undecodable_bytes)
+        let Some(reader) = &self.reader else { return 0 };
+        let framed = reader.frames().map_or(0, |frames| frames.undecodable_bytes);
+        framed + reader.packets().undecodable_bytes
     }
 
     /// Whether so much is undecodable that the line is not what was said: random bytes mostly look like packets, so a quarter is a lot.

@@ -61,8 +61,8 @@ enum Command {
     Bus(bus::Args),
     Record(record::Args),
     Report(report::Args),
-    Export(export::Args),
     Top(top::Args),
+    Export(export::Args),
     Boards(boards::Args),
     Completions(completions::Args),
 }
@@ -82,8 +82,8 @@ fn main() -> ExitCode {
         Command::Bus(args) => bus::run(&args),
         Command::Record(args) => record::run(&args),
         Command::Report(args) => report::run(&args),
-        Command::Export(args) => export::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

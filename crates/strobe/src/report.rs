@@ -1,7 +1,7 @@
 //! `strobe report`: what somebody recorded.
 
 mod archive;
-mod detect;
+pub mod detect;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ pub struct Args {
 
 /// What a file is.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Kind {
+pub enum Kind {
     Recording,
     Swo,
     Capture,
@@ -116,6 +116,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 _ => traced::Kind::Raw,
             };
             let record = traced::record(&args.path, kind, firmware.as_ref(), &args.options)?;
+            if args.kind.is_none() && kind == traced::Kind::Raw {
+                detect::is_trace(&args.path, &record)?;
+            }
             match args.format {
                 Format::Json => json::record(&record).into_bytes(),
                 Format::Text => record_text(args, &record)?,

@@ -121,8 +121,8 @@ impl Live<'_> {
         };
         let elapsed = opened.link.elapsed().unwrap_or_else(|| self.begun.elapsed());
         self.show(&opened, elapsed)?;
-        let closed = opened.link.close();
-        broken.map_or(Ok(()), Err).and(closed.map(drop)).map_err(link::no_link)?;
+        let closed = opened.link.close().map(|_| ());
+        broken.map_or(Ok(()), Err).and(closed).map_err(link::no_link)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use strobe_decode::bus::baud;
 use strobe_decode::bus::uart::{self, Uart};
-use strobe_decode::container::{self, Content, Ending};
-use strobe_model::{Record, Warning};
+use strobe_decode::container::{self, Content, Ending, Header};
+use strobe_model::{Record, TraceEvents, Warning};
 use strobe_symbols::Firmware;
 
 use crate::{capture, exit, input};
@@ -38,22 +38,56 @@ pub fn record(
     firmware: Option<&Firmware>,
     options: &Options,
 ) -> anyhow::Result<Record> {
-    if std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == 0) {
-        return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
+    Ok(read(path, kind, firmware, options, false)?.0)
+}
+
+/// Reads a file to its end and puts its events on a time line.
+pub fn events(
+    path: &Path,
+    kind: Kind,
+    firmware: Option<&Firmware>,
+    options: &Options,
+) -> anyhow::Result<TraceEvents> {
+    let (record, events) = read(path, kind, firmware, options, true)?;
+    if record.traced.is_some_and(|traced| traced.times.local == 0) {
+        let text = "there are no local timestamps, so nobody knows when anything was";
+        return Err(exit::data(format!("{}: {text}", path.display())));
     }
-    let mut record = match kind {
-        Kind::Recording => recording(path, firmware, options),
+    Ok(events.unwrap_or_default())
+}
+
+type Made = (Record, Option<TraceEvents>);
+
+fn read(
+    path: &Path,
+    kind: Kind,
+    firmware: Option<&Firmware>,
+    options: &Options,
+    keep: bool,
+) -> anyhow::Result<Made> {
+    let session = |header: Option<&Header>| {
+        let mut session = Session::new(options, header, firmware)?;
+        if keep {
+            session.keep_events()?;
+        }
+        Ok(session)
+    };
+    let (mut record, events) = match kind {
+        Kind::Recording => recording(path, firmware, session),
         Kind::Raw => {
-            let mut session = Session::new(options, None, firmware)?;
+            let mut session = session(None)?;
             copy(path, open(path)?, &mut session)?;
             session.finish(firmware)
         }
-        Kind::Capture => of_capture(path, firmware, options),
+        Kind::Capture => of_capture(path, firmware, options, session),
     }?;
     if record.subject.file.is_empty() {
         record.subject.file = input::file_name(path);
     }
-    Ok(record)
+    if record.traced.as_ref().is_some_and(|traced| traced.is_empty()) {
+        return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
+    }
+    Ok((record, events))
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
@@ -80,12 +114,12 @@ fn copy(path: &Path, mut file: File, session: &mut Session) -> anyhow::Result<()
 fn recording(
     path: &Path,
     firmware: Option<&Firmware>,
-    options: &Options,
-) -> anyhow::Result<Record> {
+    session: impl Fn(Option<&Header>) -> anyhow::Result<Session>,
+) -> anyhow::Result<Made> {
     let input = BufReader::with_capacity(1 << 17, open(path)?);
     let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{}: {e}", path.display()));
     let mut reader = container::Reader::new(input).map_err(|e| wrong(&e))?;
-    let mut session = Session::new(options, reader.header(), firmware)?;
+    let mut session = session(reader.header())?;
     while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
         session.at(chunk.host_us);
         if chunk.missing_before > 0 {
@@ -126,10 +160,11 @@ fn of_capture(
     path: &Path,
     firmware: Option<&Firmware>,
     options: &Options,
-) -> anyhow::Result<Record> {
+    session: impl Fn(Option<&Header>) -> anyhow::Result<Session>,
+) -> anyhow::Result<Made> {
     let (_, capture) = capture::open(path, None, capture::MAX_EDGES)?;
     let (pin, speed) = options.pin(&capture)?;
-    let mut session = Session::new(options, None, firmware)?;
+    let mut session = session(None)?;
     let (line, bit) = (&capture.channels[pin], baud::bit_ticks(&capture, speed));
     let mut words = Vec::new();
     let mut keep = |event| {

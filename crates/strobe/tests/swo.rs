@@ -63,3 +63,25 @@ fn wrong_writes_are_refused() {
     let ran = strobe(&["run", &firmware, "--board", "stm32f407", "--swo", "/nowhere/swo.bin"]);
     assert!(ran.code != 0 && ran.stderr.contains("/nowhere/swo.bin"), "{}", ran.stderr);
 }
+
+/// What a serial decoder reads off the pin's edges is what left it, byte for byte.
+#[test]
+fn the_pin_can_be_seen_as_a_waveform() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("swo.bin").display().to_string();
+    let firmware = prebuilt("trace-itself");
+    let common = [firmware.as_str(), "--board", "stm32f407", "--until", "20ms", "-q"];
+    let ran = strobe(&[&["run"], &common[..], &["--swo", &file]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let protocol = "uart:rx=PB3:baud=2000000";
+    let ran = strobe(&[&["bus"], &common[..], &["-P", protocol, "--format", "json"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let words = common::array(&report["lanes"][0]["words"]);
+    let seen: Vec<u8> = words.iter().map(|w| common::number(&w["value"]) as u8).collect();
+    let sent = std::fs::read(&file).expect("the file");
+    // The last byte may be under way when the run ends.
+    let whole = seen.len() - 1;
+    assert!(whole > 2000 && sent.len() - whole <= 2, "{} {}", sent.len(), seen.len());
+    assert!(seen[..whole] == sent[..whole]);
+}

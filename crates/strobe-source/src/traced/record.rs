@@ -17,7 +17,7 @@ use super::{Collector, Settings};
 use crate::names::Names;
 
 /// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
-const NONSENSE_PERCENT: u128 = 5;
+pub const NONSENSE_PERCENT: u64 = 5;
 
 /// Share of samples outside the firmware from which on it is probably another one, in parts of a hundred.
 const FOREIGN_PERCENT: u64 = 20;
@@ -41,7 +41,7 @@ impl Collector {
             ..Traced::default()
         };
         traced.sampling = self.sampling(&traced, settings);
-        let doubtful = nonsense(&traced.stream);
+        let doubtful = nonsense(&traced);
         let mut warnings = settings.warnings.clone();
         warnings.extend(doubtful);
         let (mut profile, sums) = profile(&self, firmware, settings);
@@ -138,10 +138,8 @@ impl Collector {
 }
 
 /// Says so if the stream is mostly not what it should be.
-fn nonsense(stream: &StreamTotals) -> Option<Warning> {
-    let frames = stream.frames.as_ref().map_or((0, 0), |f| (f.undecodable_bytes, f.bytes));
-    let (bad, all) = if frames.1 > 0 { frames } else { (stream.undecodable_bytes, stream.bytes) };
-    let percent = u128::from(bad) * 100 / u128::from(all.max(1));
+fn nonsense(traced: &Traced) -> Option<Warning> {
+    let percent = traced.nonsense_percent();
     let text = format!(
         "{percent} % of the bytes belong to no packet: this is hardly what a trace pin sent. Is the baud rate right, does the core's clock \
          change after reset, are there frames around the packets (--frames)?"
@@ -250,7 +248,7 @@ fn balance(
     })
 }
 
-fn exception(number: u16, firmware: Option<&Firmware>) -> String {
+pub(super) fn exception(number: u16, firmware: Option<&Firmware>) -> String {
     let name = exception_name(number);
     let handler = firmware.and_then(|firmware| handler(number, firmware));
     handler.map_or(name.clone(), |handler| format!("{name} ({handler})"))
@@ -267,14 +265,16 @@ fn handler(number: u16, firmware: &Firmware) -> Option<String> {
     Some(firmware.function(function).name.clone())
 }
 
+/// What a thread is called: the variable that its pointer points to, or the pointer.
+pub(super) fn thread_name(pointer: u32, firmware: Option<&Firmware>) -> String {
+    let symbol = firmware.and_then(|f| f.data_symbol_at(pointer));
+    let symbol = symbol.filter(|symbol| symbol.address == pointer);
+    symbol.map_or_else(|| format!("{pointer:#010x}"), |symbol| symbol.name.clone())
+}
+
 fn name_threads(traced: &mut Traced, firmware: Option<&Firmware>) {
     for thread in &mut traced.threads {
-        let symbol = firmware.and_then(|f| f.data_symbol_at(thread.pointer));
-        let symbol = symbol.filter(|symbol| symbol.address == thread.pointer);
-        thread.name = match symbol {
-            Some(symbol) => symbol.name.clone(),
-            None => format!("{:#010x}", thread.pointer),
-        };
+        thread.name = thread_name(thread.pointer, firmware);
     }
     if traced.threads.is_empty() {
         // Where only exceptions are told apart, everything else is one thread.

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_decode::swo::itm::{Decoder, Sink};
 use strobe_decode::swo::packet::{Packet, Raw};
+use strobe_decode::swo::tpiu;
 use strobe_model::{Cause, Record};
 use strobe_sim::board::Board;
 use strobe_sim::semihost::Console;
@@ -57,6 +58,8 @@ pub(crate) struct Plan {
     pub(crate) ctrl: u32,
 }
 
+/// TPIU_FFCR with EnFCont: the formatter's frames.
+pub(crate) const FRAMES: (u32, u32) = (0xe004_0304, 0x102);
 /// DWT_CTRL.PCSAMPLENA.
 pub(crate) const SAMPLES: u32 = 1 << 12;
 /// DWT_CTRL.EXCTRCENA.
@@ -96,8 +99,36 @@ pub(crate) fn run(firmware: &str, trace: Programme) -> Traced {
     let outcome = simulated::run(&firmware, &board, &settings, &mut bench, &never).expect("runs");
     assert_eq!(outcome.programmed.len(), settings.trace.writes.len());
     let bytes = bench.0;
-    let packets = decode(&bytes);
+    // FFCR: frames, or packets alone.
+    let framed = settings.trace.writes.iter().any(|w| (w.address, w.value) == FRAMES);
+    let packets = if framed { decode(&unframed(&bytes)) } else { decode(&bytes) };
     Traced { record: outcome.record, bytes, packets }
+}
+
+/// The bytes of stream 1 in the formatter's frames.
+pub(crate) fn unframed(bytes: &[Byte]) -> Vec<Byte> {
+    let mut streams = Streams::default();
+    let mut frames = tpiu::Decoder::new();
+    // Whoever listens from the beginning needs no heartbeat.
+    frames.push(&[0xff, 0xff, 0xff, 0x7f], &mut streams);
+    let values: Vec<u8> = bytes.iter().map(|byte| byte.value).collect();
+    frames.push(&values[..values.len() / 16 * 16], &mut streams);
+    streams.0.into_iter().map(|value| Byte { at_ps: 0, bit_ps: 0, value }).collect()
+}
+
+#[derive(Default)]
+struct Streams(Vec<u8>);
+
+impl tpiu::Sink for Streams {
+    fn bytes(&mut self, stream: u8, _at: u64, bytes: &[u8]) {
+        assert!(stream < 2, "stream {stream}");
+        if stream == 1 {
+            self.0.extend(bytes);
+        }
+    }
+    fn undecodable(&mut self, at: u64, bytes: u64) {
+        panic!("{bytes} bytes at {at} are no frame");
+    }
 }
 
 #[derive(Default)]
@@ -112,7 +143,7 @@ impl Sink for Packets {
     }
 }
 
-fn decode(bytes: &[Byte]) -> Vec<Packet> {
+pub(crate) fn decode(bytes: &[Byte]) -> Vec<Packet> {
     let (mut decoder, mut packets) = (Decoder::new(), Packets::default());
     let values: Vec<u8> = bytes.iter().map(|byte| byte.value).collect();
     decoder.push(&values, &mut packets);

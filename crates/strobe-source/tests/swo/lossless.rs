@@ -4,7 +4,7 @@ use strobe_decode::swo::packet::{ExceptionAction, Packet};
 use strobe_model::Cause;
 use strobe_source::simulated::trace::Programme;
 
-use crate::bench::{EXCEPTIONS, Plan, Traced, every, run, wilson};
+use crate::bench::{EXCEPTIONS, FRAMES, Plan, Traced, every, run, wilson};
 
 /// 8 Mbaud at 168 MHz, a sample each 4096 cycles, exceptions.
 const FAST: Plan = Plan { acpr: 20, tcr: 0, count: 0, ctrl: EXCEPTIONS | every(1, 3, 0) };
@@ -195,4 +195,20 @@ fn profiling_counters_make_up_the_cycles() {
     assert!((sleep - by_cause(Cause::Asleep)).abs() <= 256);
     let overhead = by_cause(Cause::ExceptionEntry) + by_cause(Cause::ExceptionExit);
     assert!((exc - overhead).abs() <= 256, "{exc} of {overhead}");
+}
+
+/// In the formatter's frames are the packets that are otherwise sent alone. (Ports are left out: waiting for a slower pin changes the run.)
+#[test]
+fn frames_bring_the_same_packets() {
+    let silent = |frames: bool| {
+        let mut programme = FAST.programme();
+        programme.writes.retain(|write| write.address != 0xe000_0e00);
+        if frames {
+            programme.writes.extend(Programme::from_iter([FRAMES]).writes);
+        }
+        run("trace", programme)
+    };
+    let (plain, framed) = (silent(false), silent(true));
+    assert!(plain.packets.len() > 3000 && framed.bytes.len() > 2 * plain.bytes.len());
+    assert!(plain.packets == framed.packets);
 }

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::path::Path;
 
 use strobe_decode::archive::allocations;
+use strobe_model::Record;
+use strobe_source::traced::NONSENSE_PERCENT;
 
 use super::Kind;
 use crate::{events, exit};
@@ -57,4 +59,19 @@ fn by_bytes(path: &Path, head: &[u8]) -> Kind {
         return Kind::Allocations;
     }
     if events::metadata_beside(path).is_some() { Kind::Ctf } else { Kind::Swo }
+}
+
+/// Whether what was taken for the bytes of a trace pin, having no other sign, makes sense as such.
+///
+/// # Errors
+/// If it does not.
+pub fn is_trace(path: &Path, record: &Record) -> anyhow::Result<()> {
+    let percent = record.traced.as_ref().map_or(0, |traced| traced.nonsense_percent());
+    if percent < NONSENSE_PERCENT {
+        return Ok(());
+    }
+    Err(exit::data(format!(
+        "{}: nothing says what this is, and as the bytes of a trace pin {percent} % of it make no sense; --as swo reads it all the same",
+        path.display()
+    )))
 }

@@ -7,8 +7,8 @@ use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::{self, Framing, Hint, Reader};
 use strobe_decode::swo::timeline::{Event, Events, What};
-use strobe_model::{Record, Warning};
-use strobe_source::traced::{Collector, Settings};
+use strobe_model::{Record, TraceEvents, Warning};
+use strobe_source::traced::{Collector, Settings, Tracks};
 use strobe_symbols::Firmware;
 
 use super::Options;
@@ -34,6 +34,8 @@ pub struct Session {
 /// Where events go.
 struct Adder {
     collector: Collector,
+    /// Every event on a time line, if it is wanted.
+    tracks: Option<Tracks>,
     ports: Vec<(u8, String, BufWriter<File>)>,
     failed: Option<anyhow::Error>,
 }
@@ -44,6 +46,9 @@ impl Events for Adder {
             && let What::Packet(Packet::Instrumentation { port, bytes, value }) = event.what
         {
             self.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
+        }
+        if let Some(tracks) = &mut self.tracks {
+            tracks.event(event);
         }
         self.collector.event(event);
     }
@@ -84,11 +89,25 @@ impl Session {
             reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
             beginning: Vec::new(),
             hint,
-            events: Adder { collector: Collector::new(settings.thread), ports, failed: None },
+            events: Adder {
+                collector: Collector::new(settings.thread),
+                tracks: None,
+                ports,
+                failed: None,
+            },
             settings,
             notes: Notes::default(),
             host: None,
         })
+    }
+
+    /// Keeps every event for a time line.
+    pub fn keep_events(&mut self) -> anyhow::Result<()> {
+        let tracks = Tracks::new(&self.settings);
+        let text =
+            "a time line needs the core's clock and the cycles of a tick: --clock and --tick";
+        self.events.tracks = Some(tracks.ok_or_else(|| exit::usage(text))?);
+        Ok(())
     }
 
     /// What comes now came at this host time, in microseconds.
@@ -153,8 +172,11 @@ impl Session {
         self.settings.warnings.push(warning);
     }
 
-    /// The record of everything, the stream being over.
-    pub fn finish(mut self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
+    /// The record of everything, and the time line if it is wanted, the stream being over.
+    pub fn finish(
+        mut self,
+        firmware: Option<&Firmware>,
+    ) -> anyhow::Result<(Record, Option<TraceEvents>)> {
         self.begin();
         let settings = self.settings();
         let Session { reader, mut events, .. } = self;
@@ -164,7 +186,9 @@ impl Session {
         for (_, name, mut file) in events.ports {
             file.flush().map_err(|e| unwritable(&name, &e))?;
         }
-        Ok(events.collector.record(Some(&reader), firmware, &settings)?)
+        let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
+        let record = events.collector.record(Some(&reader), firmware, &settings)?;
+        Ok((record, events_kept))
     }
 
     /// The record of what has come so far; the stream goes on.

@@ -214,10 +214,14 @@ fn synchronisation_goes_first() {
 fn frames_carry_the_stream() {
     let mut trace = tracing(10, 0);
     write(&mut trace, TPIU + 0x304, 0x102, 0);
-    (0..13).for_each(|n| port(&mut trace, n, u64::from(n) * 1000));
+    port(&mut trace, 0x41, 0);
+    // Meanwhile the line is busy for 1600 cycles.
+    port(&mut trace, 0x42, 100);
+    port(&mut trace, 0x43, 200);
     let all = bytes(&mut trace, 100_000);
-    assert_eq!(all.len(), 16, "the second frame is not complete");
-    assert_eq!(all[..6], [3, 1, 0, 1, 0, 1]);
+    assert_eq!(all.len(), 32);
+    assert_eq!((&all[..4], all[15]), (&[3, 1, 1, 0x41][..], 2));
+    assert_eq!((&all[16..22], all[31]), (&[3, 1, 0x42, 1, 1, 0x43][..], 4));
 }
 
 #[test]

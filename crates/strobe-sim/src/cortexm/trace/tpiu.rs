@@ -132,7 +132,7 @@ impl Tpiu {
 
     /// Bytes wait that nothing but time lets out.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.is_empty() || !self.frame.is_empty()
     }
 
     /// Cycles of one bit.
@@ -176,15 +176,19 @@ impl Tpiu {
             {
                 self.ready.extend(self.frame.push(stream, byte).into_iter().flatten());
             }
-            !self.ready.is_empty()
+            self.is_busy()
         } else {
-            !self.ready.is_empty() || !packets.is_empty()
+            self.is_busy() || !packets.is_empty()
         };
         waits.then_some(self.free_at.max(now))
     }
 
     /// Sends the next byte, which begins now; returns it if the pin shows it.
     pub(crate) fn send(&mut self, packets: &mut Bytes, now: u64) -> Option<Sent> {
+        if self.ready.is_empty() {
+            // Nothing more has come: what there is goes out now.
+            self.ready.extend(self.frame.finish().into_iter().flatten());
+        }
         let value = self.ready.pop_front().or_else(|| packets.pop())?;
         if now > self.free_at {
             self.busy_since = now;
@@ -203,30 +207,37 @@ impl Tpiu {
     }
 }
 
-/// A frame under construction (DDI 0314H, 8.12): a stream's number, then its bytes, of which the lowest bits of those at even places
-/// come in the last byte. Each frame begins with the number.
+/// A frame under construction (DDI 0314H, 8.12): a stream's number where it changes, then its bytes, of which the lowest bits of those at
+/// even places come in the last byte.
 #[derive(Debug, Clone, Default)]
 struct Frame {
     bytes: Vec<u8>,
+    /// Whose bytes come next, unless a number says otherwise; it holds from frame to frame.
     stream: u8,
+    /// The first byte is a number.
+    begins_with_number: bool,
 }
 
 impl Frame {
-    /// Adds a byte; returns the frame when it is complete.
-    fn push(&mut self, stream: u8, byte: u8) -> Option<[u8; FRAME]> {
-        let mut done = None;
-        if stream != self.stream && !self.bytes.is_empty() {
-            done = self.finish();
-        }
-        if self.bytes.is_empty() {
-            self.stream = stream;
-            self.bytes.push(stream << 1 | 1);
-        }
-        self.bytes.push(byte);
-        if self.bytes.len() == FRAME - 1 { self.finish() } else { done }
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
-    /// Fills an unfinished frame up with stream 0, which means nothing.
+    /// Adds a byte; returns the frame that it completes, or that another stream has cut short.
+    fn push(&mut self, stream: u8, byte: u8) -> Option<[u8; FRAME]> {
+        let cut = if stream != self.stream { self.finish() } else { None };
+        if self.is_empty() {
+            self.begins_with_number = stream != self.stream;
+            self.stream = stream;
+            if self.begins_with_number {
+                self.bytes.push(stream << 1 | 1);
+            }
+        }
+        self.bytes.push(byte);
+        if self.bytes.len() == FRAME - 1 { self.finish() } else { cut }
+    }
+
+    /// Ends the frame. An unfinished one is filled up with stream 0, which means nothing.
     fn finish(&mut self) -> Option<[u8; FRAME]> {
         let length = self.bytes.len();
         if length == 0 {
@@ -235,7 +246,11 @@ impl Frame {
         let mut frame = [0; FRAME];
         frame[..length].copy_from_slice(&self.bytes);
         self.bytes.clear();
-        for at in (2..FRAME - 1).step_by(2) {
+        if length < FRAME - 1 {
+            self.stream = 0;
+        }
+        let first = if self.begins_with_number { 2 } else { 0 };
+        for at in (first..FRAME - 1).step_by(2) {
             if at == length {
                 // Stream 0 from here on.
                 frame[at] = 1;
@@ -276,17 +291,36 @@ mod tests {
         assert_eq!(tpiu.next_start(&mut packets, 1, 8), Some(1007));
     }
 
+    /// The number stands where the stream changes and nowhere else.
     #[test]
-    fn a_full_frame_begins_with_its_stream() {
+    fn full_frames_follow_one_another() {
         let mut frame = Frame::default();
-        let done = (1..=14).find_map(|byte| frame.push(1, byte)).expect("fourteen bytes fill it");
-        assert_eq!(done[..4], [3, 1, 2, 3]);
-        assert_eq!(done[14], 14);
-        assert_eq!(done[15], 0, "all bytes at even places are even here");
+        let mut next = || (0..).find_map(|byte| frame.push(1, 2 * byte)).expect("some fill it");
+        let (first, second) = (next(), next());
+        assert_eq!((&first[..3], first[14], first[15]), (&[3, 0, 2][..], 26, 0));
+        assert_eq!((&second[..3], second[14], second[15]), (&[0, 2, 4][..], 28, 0));
+    }
+
+    /// As a pin of an STM32F105 shows it (sigrok-dumps, trace/swo/stm32f105).
+    #[test]
+    fn a_frame_is_filled_up_at_once_where_nothing_follows() {
+        let (mut tpiu, mut packets) = (nrz(0), Bytes::default());
+        tpiu.write(0x304, 0x102).expect("FFCR");
+        for begin in [0, 1000] {
+            packets.push(&Packet::pc_sample(0x0800_0218));
+            let mut sent = Vec::new();
+            let mut now = begin;
+            while let Some(start) = tpiu.next_start(&mut packets, 1, now) {
+                now = start;
+                sent.extend(tpiu.send(&mut packets, now).map(|sent| sent.value));
+            }
+            assert_eq!(now, begin + 150);
+            assert_eq!(sent, [3, 0x17, 0x18, 2, 0, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        }
     }
 
     #[test]
-    fn an_unfinished_frame_is_filled_with_stream_0() {
+    fn the_last_byte_before_stream_0_may_come_behind_its_number() {
         let mut frame = Frame::default();
         assert_eq!(frame.push(1, 0x55), None);
         assert_eq!(frame.finish().expect("a frame")[..4], [3, 0x55, 1, 0]);
