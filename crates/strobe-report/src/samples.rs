@@ -1,7 +1,11 @@
 //! Records built by hand, one for each way a report can go. For tests only.
 
+mod archives;
+
 use strobe_model::against::{self, AGAINST_SCHEMA, Against};
 use strobe_model::*;
+
+pub(crate) use archives::{allocations, events, no_events, published};
 
 use Cause::*;
 
