@@ -55,14 +55,15 @@ fn functions(record: &Value) -> Vec<(String, u64)> {
 /// Of a run that is known to the cycle, the sampled shares lie where they say, nearly always.
 #[test]
 fn sampled_shares_are_where_their_intervals_say() {
-    let firmware = prebuilt("threads-nuttx");
-    let (_directory, file) =
-        record(&firmware, &[&FAST[..], &["--period", "1024", "--for", "2s"]].concat());
+    // Without a timer: what it does is in step with nothing.
+    let firmware = prebuilt("numbers-m4f");
+    let plan = [&FAST[..], &["--period", "1024", "--for", "2s"]].concat();
+    let (_directory, file) = record(&firmware, &plan);
     let sampled = report(&[&file, "--elf", &firmware]);
-    let (_, exact) = common::record(&[&firmware, "--board", "stm32f407", "--until", "2s"]);
-    let (taken, all) =
-        (number(&sampled["traced"]["sampling"]["taken"]), &exact["balance"]["taken"]);
-    assert!((31_200..=31_250).contains(&taken), "{taken}");
+    let (_, exact) = common::record(&[&firmware, "--board", "stm32f407"]);
+    let taken = number(&sampled["traced"]["sampling"]["taken"]);
+    let all = &exact["balance"]["taken"];
+    assert!(taken.abs_diff(number(all) / 1024) <= 1, "{taken}");
     let samples = functions(&sampled);
     let (mut inside, mut looked_at) = (0, 0);
     for (name, cycles) in functions(&exact).into_iter().filter(|(_, cycles)| *cycles > 0) {
@@ -74,10 +75,6 @@ fn sampled_shares_are_where_their_intervals_say() {
     }
     assert!(looked_at >= 10, "{looked_at}");
     assert!(inside * 10 >= looked_at * 9, "{inside} of {looked_at} lie inside");
-    let idle = number(&sampled["balance"]["idle"]);
-    let truth = number(&exact["balance"]["idle"]) as f64 / number(all) as f64;
-    let (low, high) = strobe_model::wilson(taken, idle);
-    assert!((low..=high).contains(&truth), "idle {low}..{high}, in truth {truth}");
 }
 
 /// Every exception that the run had comes out of the pin, entered and left.
