@@ -45,17 +45,25 @@ __attribute__((always_inline)) static inline int send(unsigned port, uint32_t wo
     return 1;
 }
 
+/* What carries out of the number when one is added is not stored. Written like this it needs no register that has to be saved. */
+__attribute__((always_inline)) static inline uint32_t numbered(uint32_t head)
+{
+    head |= number;
+    number = (uint16_t)(head + 1);
+    return head;
+}
+
 void strobe_trace_record(uint32_t head)
 {
     uint32_t before = interrupts_off();
-    send(STROBE_TRACE_PORT, head | number++);
+    send(STROBE_TRACE_PORT, numbered(head));
     interrupts_as(before);
 }
 
 void strobe_trace_value(uint32_t head, uint32_t value)
 {
     uint32_t before = interrupts_off();
-    head |= number++;
+    head = numbered(head);
     if (send(STROBE_TRACE_PORT + 1, value)) {
         send(STROBE_TRACE_PORT, head);
     }
