@@ -31,6 +31,8 @@ pub struct Tracks {
     kit: Option<kit::Reader>,
     /// Regions of the kit that have begun: id and when.
     regions: Vec<(u16, u64)>,
+    /// When the kit's last record came.
+    recorded_ns: u64,
     names: BTreeMap<u8, String>,
     /// Nanoseconds of a tick, as a fraction.
     tick: (u128, u128),
@@ -50,6 +52,7 @@ impl Tracks {
             thread_comparator: settings.thread,
             kit: settings.kit_port.map(kit::Reader::new),
             regions: Vec::new(),
+            recorded_ns: 0,
             names: settings.watches.iter().cloned().collect(),
             tick: (u128::from(cycles) * 1_000_000_000, u128::from(hz)),
             last_ns: 0,
@@ -72,6 +75,10 @@ impl Tracks {
                 TrackKind::Thread => track.name = thread_name(number as u32, firmware),
                 _ => {}
             }
+        }
+        // A mark of the kit has nothing to say but its name.
+        for instant in self.events.instants.iter_mut().filter(|i| i.name.is_empty()) {
+            instant.name.clone_from(&self.events.tracks[instant.track].name);
         }
         if self.left_out > 0 {
             let why = format!("{} events were left out: there are too many", self.left_out);
@@ -168,8 +175,10 @@ impl Tracks {
             self.regions.clear();
             let why = "records of the kit are missing".to_owned();
             let events = Some(record.lost.into());
-            self.events.gaps.push(Gap { from_ns: now, to_ns: now, events, why });
+            let from_ns = self.recorded_ns;
+            self.events.gaps.push(Gap { from_ns, to_ns: now, events, why });
         }
+        self.recorded_ns = now;
         let number = KIT + i64::from(record.id);
         match record.what {
             kit::What::Begin if self.regions.len() < MOST_REGIONS => {
@@ -197,7 +206,8 @@ impl Tracks {
             }
             kit::What::Bytes(bytes, length) => {
                 let track = self.track(TrackKind::Marks, number, "");
-                self.say(track, bytes.get(..length).unwrap_or_default(), now);
+                let bytes = bytes.get(..length).unwrap_or_default();
+                self.say(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
             }
         }
     }
