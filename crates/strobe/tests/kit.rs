@@ -120,6 +120,38 @@ fn a_call_costs_little() {
     }
 }
 
+/// The crate's records are the source's.
+#[test]
+fn the_crate_says_the_same() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("kit.strobe").display().to_string();
+    let firmware = prebuilt("trace-kit-rs");
+    let source = ["record", "sim:stm32f407", "--elf", &firmware, "-q", "-o", &file];
+    let pin = ["--clock", "16M", "--baud", "2M", "--period", "none", "--timestamps", "1"];
+    let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = strobe(&["report", &file, "--elf", &firmware, "--format", "json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let record: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let kit = &record["traced"]["kit"];
+    // Twenty rounds of two regions, two values and a mark, and a text.
+    assert_eq!((number(&kit["records"]), number(&kit["lost"])), (20 * 7 + 1, 0));
+    let regions = array(&kit["regions"]);
+    assert!(regions.iter().all(|r| number(&r["timed"]) == 20 && number(&r["unmatched"]) == 0));
+    assert_eq!((&regions[0]["name"], &regions[1]["name"]), (&"round".into(), &"work".into()));
+    assert_eq!(kit["values"][1]["min"].as_i64(), Some(-19));
+    assert_eq!(kit["channels"][0]["text"], "ok\n");
+    let (code, run) = common::record(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
+    assert_eq!(code, 0);
+    for (function, most) in
+        [("strobe_trace::itm::on::record", 32), ("strobe_trace::itm::on::value", 36)]
+    {
+        let (cycles, times) = spent(&run, function);
+        println!("{function}: {}.{} cycles", cycles / times, cycles * 10 / times % 10);
+        assert!(cycles <= most * times, "{function}: {cycles} in {times} calls");
+    }
+}
+
 #[test]
 fn nothing_is_left_when_it_is_off() {
     let read = |name: &str| {
