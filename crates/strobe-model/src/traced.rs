@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Kit;
+
 /// What came of a trace stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -27,6 +29,9 @@ pub struct Traced {
     pub counters: Vec<EventCounter>,
     /// Comparators that matched.
     pub watched: Vec<Watched>,
+    /// What the kit for the target told, if the firmware has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kit: Option<Kit>,
 }
 
 impl Traced {

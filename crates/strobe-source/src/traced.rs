@@ -8,6 +8,7 @@ mod channels;
 mod collect;
 mod exceptions;
 mod kinds;
+mod kit;
 mod record;
 mod samples;
 mod threads;
@@ -17,6 +18,7 @@ mod watched;
 use strobe_model::Recording;
 
 pub use collect::Collector;
+pub use kit::kit_port;
 pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
 pub use timeline::Tracks;
@@ -34,6 +36,8 @@ pub struct Settings {
     pub watches: Vec<(u8, String)>,
     /// The comparator that watches the pointer to the current thread.
     pub thread: Option<u8>,
+    /// The stimulus port of the kit for the target, if the firmware has it.
+    pub kit_port: Option<u8>,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.

@@ -1,5 +1,6 @@
 //! [`Firmware`]: one parsed image and every question that can be asked of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use object::LittleEndian as LE;
@@ -21,7 +22,7 @@ use crate::image::{Machine, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 use crate::lookup::{self, SymbolError, SymbolMatch};
 use crate::symtab::{Symbol, SymbolTable};
-use crate::{notes, segments};
+use crate::{kit, notes, segments};
 
 /// A parsed firmware image. It owns all it needs, is never changed and can be shared between threads.
 pub struct Firmware {
@@ -42,6 +43,7 @@ pub struct Firmware {
     data_pieces: Vec<Piece<u32>>,
     debug: DebugTables,
     spots: Vec<Piece<Spot>>,
+    trace_names: BTreeMap<u16, String>,
     warnings: Vec<Warning>,
 }
 
@@ -85,6 +87,7 @@ impl Firmware {
             data_symbols: Vec::new(),
             debug: DebugTables::default(),
             spots: Vec::new(),
+            trace_names: BTreeMap::new(),
             warnings: Vec::new(),
             bytes: Arc::from([]),
         }
@@ -136,6 +139,7 @@ impl Firmware {
             data_symbols,
             debug,
             spots,
+            trace_names: kit::names(&elf),
             warnings: warnings.into_vec(),
             bytes: Arc::clone(&bytes),
         })
@@ -164,6 +168,11 @@ impl Firmware {
     /// The build id that the linker wrote (`--build-id`), if any.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.build_id.as_deref()
+    }
+
+    /// Names of what the firmware marks with the kit for the target, by id; id 4095 describes the kit.
+    pub fn trace_names(&self) -> &BTreeMap<u16, String> {
+        &self.trace_names
     }
 
     /// SHA-256 of the whole file.

@@ -32,6 +32,7 @@ mod functions;
 mod hex;
 mod image;
 mod interval;
+mod kit;
 mod lookup;
 mod names;
 mod notes;

@@ -65,7 +65,7 @@ impl std::fmt::Display for Recorded {
 pub(crate) fn command(manifest: &Manifest, program: &Program) -> Result<Recorded> {
     Ok(match manifest.recipe(program)? {
         Recipe::C(board) => c_command(manifest, board, program),
-        Recipe::Cargo(package) => cargo_command(manifest, package),
+        Recipe::Cargo(package) => cargo_command(manifest, program.target(manifest), package),
     })
 }
 
@@ -80,8 +80,7 @@ fn c_command(manifest: &Manifest, board: &Board, program: &Program) -> Recorded 
     Recorded { directory: ".".into(), arguments }
 }
 
-fn cargo_command(manifest: &Manifest, package: &str) -> Recorded {
-    let target = &manifest.rust.target;
+fn cargo_command(manifest: &Manifest, target: &str, package: &str) -> Recorded {
     let flags: Vec<String> = manifest.rust.flags.iter().map(|flag| format!("'{flag}'")).collect();
     let arguments = vec![
         "cargo".into(),
@@ -110,7 +109,7 @@ pub(crate) fn build(manifest: &Manifest, program: &Program, places: &Places) -> 
             command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
             run(&mut command, program)?;
             let built =
-                target_directory.join(&manifest.rust.target).join("release").join(&program.name);
+                target_directory.join(program.target(manifest)).join("release").join(&program.name);
             std::fs::copy(&built, &elf).with_context(|| format!("copying {}", built.display()))?;
         }
     }

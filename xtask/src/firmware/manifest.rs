@@ -86,6 +86,8 @@ pub(crate) struct Program {
     #[serde(default)]
     pub(crate) link: Vec<String>,
     cargo: Option<String>,
+    /// What a cargo package is built for, if not for what the others are.
+    target: Option<String>,
     /// Where `test_loop` must be, for programs that contain it.
     pub(crate) test_loop: Option<founding_loop::Placement>,
     /// What QEMU must make of it, for programs that need nothing but a Cortex-M0.
@@ -100,6 +102,11 @@ pub(crate) enum Recipe<'a> {
 }
 
 impl Program {
+    /// The Rust target of a cargo package.
+    pub(crate) fn target<'a>(&'a self, manifest: &'a Manifest) -> &'a str {
+        self.target.as_deref().unwrap_or(&manifest.rust.target)
+    }
+
     pub(crate) fn elf_name(&self) -> String {
         format!("{}.elf", self.name)
     }

@@ -3,6 +3,7 @@
 //! Every share has its number of samples and a confidence interval.
 
 mod events;
+mod kit;
 mod profile;
 mod stream;
 mod threads;
@@ -54,6 +55,9 @@ pub(super) fn report(
     }
     events::counters(traced, options, out)?;
     events::watched(traced, options, out)?;
+    if let Some(kit) = &traced.kit {
+        kit::tables(kit, &traced.times, options, out)?;
+    }
     events::channels(traced, options, out)?;
     stream::table(traced, options, out)?;
     trust(record, traced, options, out)

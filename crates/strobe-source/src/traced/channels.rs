@@ -11,7 +11,7 @@ const KEPT: usize = 64 << 10;
 const LOST: &str = "[lost?]";
 
 #[derive(Debug, Clone, Default)]
-struct Port {
+pub(super) struct Port {
     packets: u64,
     bytes: u64,
     interrupted: u64,
@@ -21,6 +21,31 @@ struct Port {
     gaps: std::collections::VecDeque<u64>,
     /// Losses up to its last write.
     losses: u64,
+}
+
+impl Port {
+    /// Takes bytes; `losses` is how often anything was lost so far.
+    pub fn write(&mut self, data: &[u8], losses: u64) {
+        if self.losses != losses {
+            self.losses = losses;
+            self.gaps.push_back(self.bytes);
+            self.interrupted += 1;
+        }
+        self.packets += 1;
+        self.bytes += data.len() as u64;
+        self.kept.extend(data);
+        let over = self.kept.len().saturating_sub(KEPT);
+        self.kept.drain(..over);
+        let begin = self.bytes - self.kept.len() as u64;
+        while self.gaps.front().is_some_and(|gap| *gap < begin) {
+            self.gaps.pop_front();
+        }
+    }
+
+    /// What was written to port `number`.
+    pub fn finish(self, number: u8) -> Channel {
+        channel(number, self)
+    }
 }
 
 /// Follows stimulus ports.
@@ -33,21 +58,7 @@ pub(super) struct Channels {
 impl Channels {
     pub fn write(&mut self, port: u8, data: &[u8]) {
         let new = Port { losses: self.losses, ..Port::default() };
-        let port = self.ports.entry(port).or_insert(new);
-        if port.losses != self.losses {
-            port.losses = self.losses;
-            port.gaps.push_back(port.bytes);
-            port.interrupted += 1;
-        }
-        port.packets += 1;
-        port.bytes += data.len() as u64;
-        port.kept.extend(data);
-        let over = port.kept.len().saturating_sub(KEPT);
-        port.kept.drain(..over);
-        let begin = port.bytes - port.kept.len() as u64;
-        while port.gaps.front().is_some_and(|gap| *gap < begin) {
-            port.gaps.pop_front();
-        }
+        self.ports.entry(port).or_insert(new).write(data, self.losses);
     }
 
     /// Packets have been lost, nobody knows whose.
@@ -56,7 +67,7 @@ impl Channels {
     }
 
     pub fn finish(self) -> Vec<Channel> {
-        self.ports.into_iter().map(|(number, port)| channel(number, port)).collect()
+        self.ports.into_iter().map(|(number, port)| port.finish(number)).collect()
     }
 }
 

@@ -7,6 +7,7 @@ use strobe_model::{EventCounter, PacketKind, Who};
 use super::channels::Channels;
 use super::exceptions::Exceptions;
 use super::kinds::Kinds;
+use super::kit;
 use super::samples::Places;
 use super::threads::Threads;
 use super::watched::Comparators;
@@ -50,12 +51,19 @@ pub struct Collector {
     pub(super) span: Option<(Stamp, Stamp)>,
     /// The comparator whose writes switch threads.
     thread: Option<u8>,
+    pub(super) kit: Option<(kit::Reader, kit::Totals)>,
 }
 
 impl Collector {
     /// An empty one; writes that comparator `thread` tells of switch threads.
     pub fn new(thread: Option<u8>) -> Self {
         Collector { thread, ..Collector::default() }
+    }
+
+    /// The same, reading records of the kit for the target at that stimulus port and the next.
+    pub fn with_kit(mut self, port: Option<u8>) -> Self {
+        self.kit = port.map(|port| (kit::Reader::new(port), kit::Totals::default()));
+        self
     }
 
     /// Samples that have come so far, those asleep included.
@@ -98,6 +106,10 @@ impl Collector {
         self.exceptions.lost();
         self.threads.lost();
         self.channels.lost();
+        if let Some((reader, totals)) = &mut self.kit {
+            reader.lost();
+            totals.lost();
+        }
     }
 
     fn sample(&mut self, pc: u32) {
@@ -129,6 +141,17 @@ impl Collector {
         }
     }
 
+    fn write(&mut self, port: u8, bytes: u8, value: u32, now: (u64, u64)) {
+        match &mut self.kit {
+            Some((reader, totals)) if reader.is_at(port) => {
+                if let Some(record) = reader.take(port, bytes, value) {
+                    totals.add(record, now);
+                }
+            }
+            _ => self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]),
+        }
+    }
+
     fn packet(&mut self, packet: Packet, bytes: u64, time: Time) {
         let now = time.likely();
         self.kinds.add(&packet, bytes);
@@ -141,7 +164,7 @@ impl Collector {
                 self.exceptions.take(number, action, (time.earliest, now));
             }
             Packet::Instrumentation { port, bytes, value } => {
-                self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]);
+                self.write(port, bytes, value, (time.earliest, now));
             }
             Packet::LocalTimestamp { .. } => {
                 let stamp = Stamp { ticks: now, samples: self.samples() };

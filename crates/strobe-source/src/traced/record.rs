@@ -58,7 +58,12 @@ impl Collector {
         let comparators = (0u8..).zip(self.comparators.all);
         traced.watched =
             comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
+        let kit = self
+            .kit
+            .map(|(reader, totals)| totals.finish(reader.port(), reader.unusable, firmware));
+        traced.kit = kit.filter(|kit| kit.records + kit.unusable > 0);
         scale_values(&mut traced);
+        scale_kit(&mut traced);
         profile.tree = tree(&profile, &traced);
         Ok(assemble(traced, profile, balance, warnings, firmware, settings))
     }
@@ -307,6 +312,25 @@ fn scale_values(traced: &mut Traced) {
     let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
     let values = traced.watched.iter_mut().flat_map(|watched| &mut watched.values);
     values.for_each(|(at, _)| *at = at.saturating_mul(per_tick));
+}
+
+fn scale_kit(traced: &mut Traced) {
+    let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
+    let Some(kit) = &mut traced.kit else { return };
+    // Without timestamps all is at once.
+    if traced.times.local == 0 {
+        kit.marks.iter_mut().for_each(|m| (m.timed, m.vague) = (0, 0));
+        kit.regions.iter_mut().for_each(|r| (r.timed, r.vague) = (0, 0));
+    }
+    let marks = kit.marks.iter_mut().flat_map(|m| [&mut m.sum, &mut m.shortest, &mut m.longest]);
+    let regions = kit
+        .regions
+        .iter_mut()
+        .flat_map(|r| [&mut r.sum, &mut r.shortest, &mut r.longest, &mut r.at_most]);
+    let values = kit.values.iter_mut().flat_map(|v| &mut v.values).map(|(at, _)| at);
+    let places = kit.lost_at.iter_mut().map(|(at, _)| at);
+    let times = marks.chain(regions).chain(values).chain(places);
+    times.for_each(|time| *time = time.saturating_mul(per_tick));
 }
 
 fn watched(

@@ -8,10 +8,16 @@ use strobe_model::{CounterValue, Gap, Instant, Slice, TraceEvents, Track, TrackK
 use strobe_symbols::Firmware;
 
 use super::Settings;
+use super::kit;
 use super::record::{exception, thread_name};
 
 /// Slices, moments and values that are kept; viewers do not take more either.
 const MOST: usize = 4_000_000;
+
+/// Tracks of the kit's ids have numbers from here on, past those of ports and comparators.
+const KIT: i64 = 32;
+/// Regions of the kit that are open at once.
+const MOST_REGIONS: usize = 256;
 
 /// Makes a time line of events.
 #[derive(Debug)]
@@ -22,6 +28,11 @@ pub struct Tracks {
     open: Vec<(u16, u64)>,
     thread: Option<(u32, u64)>,
     thread_comparator: Option<u8>,
+    kit: Option<kit::Reader>,
+    /// Regions of the kit that have begun: id and when.
+    regions: Vec<(u16, u64)>,
+    /// When the kit's last record came.
+    recorded_ns: u64,
     names: BTreeMap<u8, String>,
     /// Nanoseconds of a tick, as a fraction.
     tick: (u128, u128),
@@ -39,6 +50,9 @@ impl Tracks {
             open: Vec::new(),
             thread: None,
             thread_comparator: settings.thread,
+            kit: settings.kit_port.map(kit::Reader::new),
+            regions: Vec::new(),
+            recorded_ns: 0,
             names: settings.watches.iter().cloned().collect(),
             tick: (u128::from(cycles) * 1_000_000_000, u128::from(hz)),
             last_ns: 0,
@@ -55,9 +69,16 @@ impl Tracks {
             let number = track.number.unwrap_or_default();
             match track.kind {
                 TrackKind::Exception => track.name = exception(number as u16, firmware),
+                TrackKind::Marks | TrackKind::Counter if number >= KIT => {
+                    track.name = kit::name((number - KIT) as u16, firmware);
+                }
                 TrackKind::Thread => track.name = thread_name(number as u32, firmware),
                 _ => {}
             }
+        }
+        // A mark of the kit has nothing to say but its name.
+        for instant in self.events.instants.iter_mut().filter(|i| i.name.is_empty()) {
+            instant.name.clone_from(&self.events.tracks[instant.track].name);
         }
         if self.left_out > 0 {
             let why = format!("{} events were left out: there are too many", self.left_out);
@@ -131,6 +152,9 @@ impl Tracks {
     fn gap(&mut self, from_ns: u64, to_ns: u64, why: &str) {
         self.switch(None, from_ns);
         self.close_above(0, from_ns);
+        if let Some(kit) = &mut self.kit {
+            kit.lost();
+        }
         let events = None;
         if self.has_room() {
             self.events.gaps.push(Gap { from_ns, to_ns, events, why: why.to_owned() });
@@ -146,8 +170,60 @@ impl Tracks {
         }
     }
 
-    fn write(&mut self, port: u8, data: &[u8], at_ns: u64) {
+    fn kit(&mut self, record: kit::Record, now: u64) {
+        if (record.lost > 0 || record.restarted) && self.has_room() {
+            self.regions.clear();
+            let why = "records of the kit are missing".to_owned();
+            let events = Some(record.lost.into());
+            let from_ns = self.recorded_ns;
+            self.events.gaps.push(Gap { from_ns, to_ns: now, events, why });
+        }
+        self.recorded_ns = now;
+        let number = KIT + i64::from(record.id);
+        match record.what {
+            kit::What::Begin if self.regions.len() < MOST_REGIONS => {
+                self.regions.push((record.id, now));
+            }
+            kit::What::Begin => {}
+            kit::What::End => {
+                if let Some(at) = self.regions.iter().rposition(|(id, _)| *id == record.id) {
+                    let (_, begin) = self.regions.remove(at);
+                    let track = self.track(TrackKind::Marks, number, "");
+                    self.slice(track, begin, now);
+                }
+            }
+            kit::What::Value(value) => {
+                let track = self.track(TrackKind::Counter, number, "");
+                if self.has_room() {
+                    self.events.counters.push(CounterValue { track, at_ns: now, value });
+                }
+            }
+            kit::What::Mark => {
+                let track = self.track(TrackKind::Marks, number, "");
+                if self.has_room() {
+                    self.events.instants.push(Instant { track, name: String::new(), at_ns: now });
+                }
+            }
+            kit::What::Bytes(bytes, length) => {
+                let track = self.track(TrackKind::Marks, number, "");
+                let bytes = bytes.get(..length).unwrap_or_default();
+                self.say(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
+            }
+        }
+    }
+
+    fn write(&mut self, port: u8, bytes: u8, value: u32, at_ns: u64) {
+        if let Some(kit) = self.kit.as_mut().filter(|kit| kit.is_at(port)) {
+            if let Some(record) = kit.take(port, bytes, value) {
+                self.kit(record, at_ns);
+            }
+            return;
+        }
         let track = self.track(TrackKind::Marks, port.into(), &format!("port {port}"));
+        self.say(track, &value.to_le_bytes()[..usize::from(bytes).min(4)], at_ns);
+    }
+
+    fn say(&mut self, track: usize, data: &[u8], at_ns: u64) {
         let text = std::str::from_utf8(data).ok().filter(|t| !t.chars().any(char::is_control));
         let hex =
             || data.iter().rev().fold("0x".to_owned(), |hex, byte| hex + &format!("{byte:02x}"));
@@ -177,7 +253,7 @@ impl Events for Tracks {
                 }
             }
             What::Packet(Packet::Instrumentation { port, bytes, value }) => {
-                self.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)], now);
+                self.write(port, bytes, value, now);
             }
             What::Packet(_) => {}
         }

@@ -90,7 +90,7 @@ impl Session {
             beginning: Vec::new(),
             hint,
             events: Adder {
-                collector: Collector::new(settings.thread),
+                collector: Collector::new(settings.thread).with_kit(settings.kit_port),
                 tracks: None,
                 ports,
                 failed: None,

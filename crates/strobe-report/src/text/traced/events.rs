@@ -12,7 +12,7 @@ use crate::table::Table;
 use crate::words::clean;
 
 /// Unit of times: core cycles if they are known.
-fn unit(times: &TimeBase) -> &'static str {
+pub(super) fn unit(times: &TimeBase) -> &'static str {
     if times.tick_cycles.is_some() { "cycles" } else { "ticks" }
 }
 
@@ -71,9 +71,9 @@ pub(super) fn exceptions(
 }
 
 /// Rows that are shown of what only noise has more of.
-const MOST: usize = 40;
+pub(super) const MOST: usize = 40;
 
-fn and_more(more: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn and_more(more: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
     if more == 0 {
         return Ok(());
     }
@@ -173,7 +173,7 @@ pub(super) fn watched(traced: &Traced, options: &Options, out: &mut dyn Write) -
 }
 
 /// Lines of a channel's text that are shown, the last ones.
-const LINES: usize = 12;
+pub(super) const LINES: usize = 12;
 
 /// Stimulus ports.
 pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) -> io::Result<()> {

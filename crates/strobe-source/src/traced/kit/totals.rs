@@ -1,0 +1,247 @@
+//! Adds up the kit's records.
+//!
+//! Regions are timed from begin to end, whatever came in between. What nobody can know is left out: no time lies across a record
+//! that is missing, or is said to be exact where timestamps were lost.
+
+use std::collections::BTreeMap;
+
+use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue};
+use strobe_symbols::Firmware;
+
+use super::super::channels::Port;
+use super::reader::{Record, What};
+
+/// A moment: not before, not after.
+type Span = (u64, u64);
+
+/// Values kept of a variable, and places of losses; the first ones.
+const KEPT: usize = 1 << 16;
+/// Regions of one id that are inside one another.
+const DEEPEST: usize = 256;
+
+#[derive(Debug, Clone, Default)]
+struct Mark {
+    totals: KitMark,
+    last: Option<Span>,
+}
+
+/// Regions of one id: those that have begun, and whether no timestamp was lost since.
+#[derive(Debug, Clone, Default)]
+struct Region {
+    totals: KitRegion,
+    open: Vec<(Span, bool)>,
+}
+
+/// Sums of all records.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    kit: Kit,
+    marks: BTreeMap<u16, Mark>,
+    regions: BTreeMap<u16, Region>,
+    values: BTreeMap<u16, KitValue>,
+    channels: BTreeMap<u16, Port>,
+}
+
+impl Totals {
+    /// One more record.
+    pub fn add(&mut self, record: Record, now: Span) {
+        self.kit.records += 1;
+        if record.lost > 0 || record.restarted {
+            self.missing(record, now.1);
+        }
+        let id = record.id;
+        match record.what {
+            What::Mark => self.marks.entry(id).or_default().add(now),
+            What::Begin => self.regions.entry(id).or_default().begin(now),
+            What::End => self.regions.entry(id).or_default().end(now),
+            What::Value(value) => add_value(self.values.entry(id).or_default(), value, now.1),
+            What::Bytes(bytes, length) => {
+                let bytes = bytes.get(..length).unwrap_or_default();
+                self.channels.entry(id).or_default().write(bytes, self.kit.losses);
+            }
+        }
+    }
+
+    /// Packets were lost, and perhaps time. Whether records were, their numbers will tell.
+    pub fn lost(&mut self) {
+        self.marks.values_mut().for_each(|mark| mark.last = None);
+        let open = self.regions.values_mut().flat_map(|region| &mut region.open);
+        open.for_each(|(_, whole)| *whole = false);
+    }
+
+    /// Records are missing: nobody knows what has begun or ended.
+    fn missing(&mut self, record: Record, at: u64) {
+        self.kit.restarts += u64::from(record.restarted);
+        self.kit.lost += u64::from(record.lost);
+        self.kit.losses += 1;
+        if self.kit.lost_at.len() < KEPT {
+            self.kit.lost_at.push((at, record.lost.into()));
+        }
+        self.marks.values_mut().for_each(|mark| mark.last = None);
+        for region in self.regions.values_mut() {
+            region.totals.unmatched += region.open.len() as u64;
+            region.open.clear();
+        }
+    }
+
+    /// The sums, with the firmware's names.
+    pub fn finish(self, port: u8, unusable: u64, firmware: Option<&Firmware>) -> Kit {
+        let name = |id| super::name(id, firmware);
+        let mark = |(id, mark): (u16, Mark)| KitMark { id, name: name(id), ..mark.totals };
+        let region =
+            |(id, region): (u16, Region)| KitRegion { id, name: name(id), ..region.totals };
+        let value = |(id, value): (u16, KitValue)| KitValue { id, name: name(id), ..value };
+        let channel = |(id, port): (u16, Port)| {
+            let written = port.finish(0);
+            KitChannel {
+                id,
+                name: name(id),
+                bytes: written.bytes,
+                interrupted: written.interrupted,
+                text: written.text,
+                text_skipped: written.text_skipped,
+            }
+        };
+        Kit {
+            port,
+            unusable,
+            marks: self.marks.into_iter().map(mark).collect(),
+            regions: self.regions.into_iter().map(region).collect(),
+            values: self.values.into_iter().map(value).collect(),
+            channels: self.channels.into_iter().map(channel).collect(),
+            ..self.kit
+        }
+    }
+}
+
+/// How long it is from one moment to another: at least and at most.
+fn between(from: Span, to: Span) -> Span {
+    (to.0.saturating_sub(from.1), to.1.saturating_sub(from.0))
+}
+
+impl Mark {
+    fn add(&mut self, now: Span) {
+        let totals = &mut self.totals;
+        totals.count += 1;
+        if let Some((least, most)) = self.last.replace(now).map(|last| between(last, now)) {
+            if least == most {
+                totals.shortest = if totals.timed == 0 { most } else { totals.shortest.min(most) };
+                totals.longest = totals.longest.max(most);
+                totals.timed += 1;
+                totals.sum += most;
+            } else {
+                totals.vague += 1;
+            }
+        }
+    }
+}
+
+impl Region {
+    fn begin(&mut self, now: Span) {
+        self.totals.begun += 1;
+        if self.open.len() == DEEPEST {
+            // Ends are missing in the firmware.
+            self.totals.unmatched += 1;
+            self.open.remove(0);
+        }
+        self.open.push((now, true));
+    }
+
+    fn end(&mut self, now: Span) {
+        let totals = &mut self.totals;
+        totals.ended += 1;
+        let Some((begun, whole)) = self.open.pop() else {
+            totals.unmatched += 1;
+            return;
+        };
+        if !whole {
+            return;
+        }
+        let (least, most) = between(begun, now);
+        totals.at_most = totals.at_most.max(most);
+        if least == most {
+            totals.shortest = if totals.timed == 0 { most } else { totals.shortest.min(most) };
+            totals.longest = totals.longest.max(most);
+            totals.timed += 1;
+            totals.sum += most;
+        } else {
+            totals.vague += 1;
+        }
+    }
+}
+
+fn add_value(totals: &mut KitValue, value: i64, now: u64) {
+    totals.min = if totals.count == 0 { value } else { totals.min.min(value) };
+    totals.max = if totals.count == 0 { value } else { totals.max.max(value) };
+    totals.last = value;
+    totals.count += 1;
+    if totals.values.len() < KEPT {
+        totals.values.push((now, value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(what: What) -> Record {
+        Record { id: 1, what, lost: 0, restarted: false }
+    }
+
+    #[test]
+    fn regions_nest_and_are_timed() {
+        let mut totals = Totals::default();
+        for (what, at) in [
+            (What::Begin, 0),
+            (What::Begin, 10),
+            (What::End, 30),
+            (What::End, 100),
+            (What::End, 110),
+        ] {
+            totals.add(record(what), (at, at));
+        }
+        let region = totals.finish(30, 0, None).regions.remove(0);
+        assert_eq!((region.timed, region.sum, region.shortest, region.longest), (2, 120, 20, 100));
+        assert_eq!((region.begun, region.ended, region.unmatched), (2, 3, 1));
+        assert_eq!(region.name, "id 1");
+    }
+
+    #[test]
+    fn no_time_lies_across_a_loss() {
+        let mut totals = Totals::default();
+        totals.add(record(What::Begin), (0, 0));
+        totals.lost();
+        totals.add(record(What::End), (50, 50));
+        totals.add(record(What::Begin), (60, 60));
+        totals.add(Record { lost: 3, ..record(What::End) }, (70, 70));
+        totals.add(record(What::Begin), (80, 80));
+        totals.add(record(What::End), (85, 90));
+        let kit = totals.finish(30, 0, None);
+        let region = &kit.regions[0];
+        assert_eq!((region.timed, region.vague, region.at_most, region.unmatched), (0, 1, 10, 2));
+        assert_eq!((kit.lost, kit.losses, kit.lost_at.clone()), (3, 1, vec![(70, 3)]));
+    }
+
+    #[test]
+    fn regions_that_never_end_do_not_pile_up() {
+        let mut totals = Totals::default();
+        (0..1000).for_each(|at| totals.add(record(What::Begin), (at, at)));
+        assert_eq!(totals.regions[&1].open.len(), DEEPEST);
+        assert_eq!(totals.finish(30, 0, None).regions[0].unmatched, 1000 - DEEPEST as u64);
+    }
+
+    #[test]
+    fn marks_are_counted_with_their_distances() {
+        let mut totals = Totals::default();
+        for at in [100, 110, 130] {
+            totals.add(record(What::Mark), (at, at));
+        }
+        totals.lost();
+        totals.add(record(What::Mark), (500, 500));
+        let mark = totals.finish(30, 0, None).marks.remove(0);
+        assert_eq!(
+            (mark.count, mark.timed, mark.sum, mark.shortest, mark.longest),
+            (4, 2, 30, 10, 20)
+        );
+    }
+}

@@ -1,0 +1,92 @@
+/* Marks, timed regions, values and channels that a program sends to strobe. docs/kit.md says how to use it and what a call costs.
+ *
+ *     #include "strobe_trace.h"
+ *
+ *     #define FILTER 1
+ *     STROBE_NAME(FILTER, "filter");          // kept in the ELF file, not in flash
+ *
+ *     STROBE_BEGIN(FILTER);
+ *     ...
+ *     STROBE_END(FILTER);
+ *
+ * Compile strobe_trace.c with the same settings. With -DSTROBE_TRACE=0 nothing of this is in the program: arguments are not evaluated.
+ *
+ * A call never waits unless STROBE_TRACE_SPIN lets it: what there is no room for is dropped, and the numbers of the records show it.
+ * Calls may come from any task and any interrupt whose priority PRIMASK governs; not from NMI or HardFault, and not from code without
+ * privilege, which cannot set PRIMASK. */
+#ifndef STROBE_TRACE_H
+#define STROBE_TRACE_H
+
+#include <stdint.h>
+
+#ifndef STROBE_TRACE
+#define STROBE_TRACE 1
+#endif
+
+/* The stimulus port of records; the next one takes their values. Both must be enabled by whoever listens. */
+#ifndef STROBE_TRACE_PORT
+#define STROBE_TRACE_PORT 30
+#endif
+
+/* How many more times to look, with interrupts off, whether a port has room for a word. */
+#ifndef STROBE_TRACE_SPIN
+#define STROBE_TRACE_SPIN 0
+#endif
+
+/* What a record is, in the upper four bits of its word. None is 0, so that a word of zeros is no record. */
+#define STROBE_KIND_MARK 1u
+#define STROBE_KIND_BEGIN 2u
+#define STROBE_KIND_END 3u
+#define STROBE_KIND_VALUE 4u
+#define STROBE_KIND_SIGNED 5u
+/* One to four bytes of a channel: 8 to 11. */
+#define STROBE_KIND_BYTES 7u
+
+/* Ids are 0 to 4094. */
+#define STROBE_HEAD(kind, id) ((kind) << 28 | ((uint32_t)(id) & 0xFFFu) << 16)
+
+#if STROBE_TRACE
+
+/* Something happened. */
+#define STROBE_MARK(id) strobe_trace_record(STROBE_HEAD(STROBE_KIND_MARK, id))
+
+/* A region begins, and ends. Regions may nest, also with themselves. */
+#define STROBE_BEGIN(id) strobe_trace_record(STROBE_HEAD(STROBE_KIND_BEGIN, id))
+#define STROBE_END(id) strobe_trace_record(STROBE_HEAD(STROBE_KIND_END, id))
+
+/* What a variable is now, without and with a sign. */
+#define STROBE_VALUE(id, value)                                                                    \
+    strobe_trace_value(STROBE_HEAD(STROBE_KIND_VALUE, id), (uint32_t)(value))
+#define STROBE_SIGNED(id, value)                                                                   \
+    strobe_trace_value(STROBE_HEAD(STROBE_KIND_SIGNED, id), (uint32_t)(value))
+
+/* Bytes of a channel, four to a record. */
+#define STROBE_WRITE(id, bytes, length) strobe_trace_write(id, bytes, length)
+
+/* The name of an id, at file scope. `id` must be a number or a macro that is one, since the assembler has to read it. The section has
+ * no address: it is in the ELF file only. */
+#define STROBE_NAME(id, name) STROBE_NAME_(id, name)
+#define STROBE_NAME_(id, name)                                                                     \
+    __asm__(".pushsection .strobe_names,\"\",%progbits\n"                                          \
+            ".byte (" #id ") & 255, (" #id ") >> 8\n"                                              \
+            ".asciz \"" name "\"\n"                                                                \
+            ".popsection")
+
+void strobe_trace_record(uint32_t head);
+void strobe_trace_value(uint32_t head, uint32_t value);
+void strobe_trace_write(uint32_t id, const void *bytes, uint32_t length);
+
+#else
+
+/* sizeof does not evaluate what it is of, and keeps a variable used. */
+#define STROBE_MARK(id) ((void)0)
+#define STROBE_BEGIN(id) ((void)0)
+#define STROBE_END(id) ((void)0)
+#define STROBE_VALUE(id, value) ((void)sizeof(value))
+#define STROBE_SIGNED(id, value) ((void)sizeof(value))
+#define STROBE_WRITE(id, bytes, length) ((void)sizeof(bytes), (void)sizeof(length))
+#define STROBE_NAME(id, name) _Static_assert(1, "")
+
+#endif
+
+#endif
