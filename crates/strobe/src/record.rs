@@ -171,6 +171,7 @@ enum Ended {
 #[derive(Default)]
 struct Warned {
     garbage: bool,
+    line: bool,
     silence: bool,
 }
 
@@ -268,6 +269,12 @@ impl Session<'_> {
             Note::Overrun { by, .. } => {
                 self.live.gap();
                 self.say(&format!("{by} lost bytes"));
+            }
+            Note::LineErrors { count } if !std::mem::replace(&mut self.warned.line, true) => {
+                self.say(&format!(
+                    "{count} bytes came damaged or at another bit rate, which follows the core's clock: is that what was said, once the firmware \
+                     has set it?"
+                ));
             }
             _ => {}
         }

@@ -41,7 +41,7 @@ impl Collector {
             ..Traced::default()
         };
         traced.sampling = self.sampling(&traced, settings);
-        let doubtful = nonsense(&traced);
+        let doubtful = nonsense(&traced).or_else(|| nothing(&traced));
         let mut warnings = settings.warnings.clone();
         warnings.extend(doubtful);
         let (mut profile, sums) = profile(&self, firmware, settings);
@@ -146,6 +146,13 @@ impl Collector {
             (_, stamped) => stamped,
         }
     }
+}
+
+/// Says so if there is nothing in a recording.
+fn nothing(traced: &Traced) -> Option<Warning> {
+    let text = "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of the core's clock then?";
+    let text = text.to_owned();
+    (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
 }
 
 /// Says so if the stream is mostly not what it should be.

@@ -104,8 +104,8 @@ impl Tracks {
 
     /// Whether there is room for one more.
     fn has_room(&mut self) -> bool {
-        let kept =
-            self.events.slices.len() + self.events.instants.len() + self.events.counters.len();
+        let TraceEvents { slices, instants, counters, gaps, .. } = &self.events;
+        let kept = slices.len() + instants.len() + counters.len() + gaps.len();
         let room = kept < MOST;
         self.left_out += u64::from(!room);
         room
