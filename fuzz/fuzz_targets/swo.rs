@@ -1,9 +1,12 @@
-//! Any bytes from a trace pin, as packets and as TPIU frames: the same whole and in pieces, and every byte accounted for.
+//! Any bytes from a trace pin, as packets, as TPIU frames, as events and as a record: the same whole and in pieces, and every byte accounted for.
 //!
 //! `cargo +nightly fuzz run -s none swo -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
 
+use strobe_decode::swo::reader::{Hint, Reader, framing};
+use strobe_decode::swo::timeline::Event;
 use strobe_decode::swo::{itm, packet::Raw, tpiu};
+use strobe_source::traced::{Collector, Settings};
 
 #[derive(Default, PartialEq, Debug)]
 struct Log {
@@ -53,8 +56,33 @@ fn frames<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Log, tpiu::Stats) {
     (log, stats)
 }
 
+/// Events, and the record that comes of them, which must balance. A gap is put where the bytes say so.
+fn events<'a>(bytes: &[u8], pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Event> {
+    let mut reader = Reader::new(framing(bytes, Hint::Unknown));
+    let mut collector = Collector::new(Some(1)).with_kit(Some(1));
+    let mut all = Vec::new();
+    let mut take = |event: Event| {
+        all.push(event);
+        strobe_decode::swo::timeline::Events::event(&mut collector, event);
+    };
+    pieces.for_each(|piece| reader.push(piece, &mut take));
+    reader.gap(&mut take);
+    reader.push(&bytes[..bytes.len() / 2], &mut take);
+    reader.finish(&mut take);
+    let settings = Settings {
+        core_hz: Some(16_000_000),
+        tick_cycles: Some(1),
+        period_cycles: Some(64),
+        ..Settings::default()
+    };
+    let record = collector.record(Some(&reader), None, &settings).expect("totals balance");
+    assert!(record.traced.is_some());
+    all
+}
+
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let size = 1 + bytes.first().map_or(0, |&byte| usize::from(byte) % 40);
     assert_eq!(packets(std::iter::once(bytes)), packets(bytes.chunks(size)));
     assert_eq!(frames(std::iter::once(bytes)), frames(bytes.chunks(size)));
+    assert_eq!(events(bytes, std::iter::once(bytes)), events(bytes, bytes.chunks(size)));
 });

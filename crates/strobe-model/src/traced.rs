@@ -114,7 +114,7 @@ pub struct PacketKind {
 pub struct Recording {
     /// What it was made from.
     pub source: String,
-    /// Host time from the first to the last byte, in nanoseconds.
+    /// Host time from the beginning to the last byte, in nanoseconds; a simulated board's own time.
     pub nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
     pub notes: Vec<(String, u64)>,

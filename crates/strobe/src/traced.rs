@@ -84,7 +84,7 @@ fn read(
     if record.subject.file.is_empty() {
         record.subject.file = input::file_name(path);
     }
-    if record.traced.as_ref().is_some_and(|traced| traced.is_empty()) {
+    if record.traced.as_ref().is_some_and(|t| t.is_empty() && t.recording.is_none()) {
         return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
     }
     Ok((record, events))

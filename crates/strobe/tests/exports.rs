@@ -40,8 +40,8 @@ event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; 
 event { name = something; id = 6; };
 ";
 
-/// Two threads, an interrupt in one of them and another in that, a timer, a block, and something unknown.
-fn trace() -> (TempDir, PathBuf) {
+/// Events: two threads, an interrupt in one of them and another in that, a timer, a block, and something unknown.
+fn stream() -> Vec<u8> {
     let mut stream: Vec<u8> = Vec::new();
     let switch =
         |at: u8, from: u8, to: u8, name: &str| [&[0, at, from, to], name.as_bytes(), &[0]].concat();
@@ -62,11 +62,40 @@ fn trace() -> (TempDir, PathBuf) {
     ] {
         stream.extend(event);
     }
+    stream
+}
+
+const DEMO: &str = "docs/captures/events";
+
+/// The trace that README.md shows: with noise before it, an interrupt whose end is missing, and half an event at its end.
+fn demo() -> Vec<u8> {
+    let isr = |id: u8, at: u8| vec![id, at, 15, 0, 0, 0];
+    let tail = [&isr(1, 130)[..], &isr(1, 150), &isr(2, 162), &[0, 180, 1, 2, b'w']].concat();
+    [b"hello\r\n", &[0xbe, 0xbe, 0xde, 0xad][..], &stream(), &tail].concat()
+}
+
+#[test]
+fn the_trace_that_documents_show_is_the_one_made_here() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(DEMO);
+    let files = [("metadata", METADATA.as_bytes().to_vec()), ("stream", demo())];
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        let found = std::fs::read(&path).unwrap_or_default();
+        assert!(found == bytes, "{DEMO}/{name} is not what is made here; `make bless` writes it");
+    }
+}
+
+/// The events in a directory.
+fn trace() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     std::fs::create_dir(&path).unwrap();
     std::fs::write(path.join("metadata"), METADATA).unwrap();
-    std::fs::write(path.join("stream"), stream).unwrap();
+    std::fs::write(path.join("stream"), stream()).unwrap();
     (folder, path)
 }
 

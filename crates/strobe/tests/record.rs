@@ -255,3 +255,21 @@ fn a_probe_needs_a_chip() {
     assert_eq!(ran.code, 64, "{}", ran.stderr);
     assert!(ran.stderr.contains("--chip") || ran.stderr.contains("feature"), "{}", ran.stderr);
 }
+
+/// The registers of the plan, on the simulated STM32F407: they make its pin speak.
+#[test]
+fn a_simulated_board_does_what_the_plan_says() {
+    let folder = Folder::new();
+    let out = folder.path("simulated.strobe");
+    let elf = common::prebuilt("numbers-m4f");
+    let ran = ran(command()
+        .args(["record", "sim:stm32f407", "--elf", &elf, "-o"])
+        .arg(&out)
+        .args(["--clock=16MHz", "--baud=2M", "--period=4096", "--for=100ms"]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let recording = read(&out);
+    assert!(recording.raw.len() > 1000, "{} bytes", recording.raw.len());
+    let samples = recording.raw.chunks_exact(5).filter(|packet| packet[0] == 0x17).count();
+    assert_eq!(samples, recording.raw.len() / 5, "nothing but samples");
+    assert_eq!(recording.header.target.as_deref(), Some("stm32f407"));
+}

@@ -173,10 +173,13 @@ fn the_shell_script_calls_probe_rs_for_each_register() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = script("probe-rs", &folder);
     // A probe-rs that prints its arguments, and reads ones.
-    let fake = "probe-rs() { if [ $1 = read ]; then echo ffffffff; else echo \"$@\" >&2; fi; }\n";
-    let text = std::fs::read_to_string(&path).expect("it is there");
-    std::fs::write(&path, format!("{fake}{text}")).expect("it is ours");
-    let (fine, text) = tool("sh", &[&path, "STM32F407VG"]).expect("a shell");
+    let fake = folder.path().join("probe-rs");
+    let text = "#!/bin/sh\nif [ $1 = read ]; then echo ffffffff; else echo \"$@\"; fi\n";
+    std::fs::write(&fake, text).expect("it is ours");
+    let made = tool("chmod", &["+x", &fake.display().to_string()]).expect("a usual tool");
+    assert!(made.0, "{}", made.1);
+    let path_variable = format!("PATH={}:/usr/bin:/bin", folder.path().display());
+    let (fine, text) = tool("env", &[&path_variable, "sh", &path, "STM32F407VG"]).expect("a shell");
     assert!(fine, "{text}");
     // The bits beside the written ones stay ones.
     assert!(text.contains("write --chip STM32F407VG b32 0xe000edfc 0xffffffff"), "{text}");

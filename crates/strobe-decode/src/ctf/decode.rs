@@ -117,7 +117,9 @@ impl<'t, 'd> Decoder<'t, 'd> {
             Type::Integer(integer) => Value::Integer(self.integer(integer)?, integer.base),
             Type::Float(float) => Value::Float(self.float(float)?),
             Type::String => {
-                let text = self.bits.until_zero().map_err(|why| self.fail(8, why))?;
+                // A byte more than there are: the zero at its end.
+                let needed = self.bits.left() + 8;
+                let text = self.bits.until_zero().map_err(|why| self.fail(needed, why))?;
                 Value::Text(String::from_utf8_lossy(text).into_owned())
             }
             Type::Enumeration(enumeration) => {

@@ -86,7 +86,7 @@ pub fn write(events: &TraceEvents) -> Files {
     let mut all: Vec<(u64, Order, Vec<u8>)> = Vec::new();
     slices(events, &mut all);
     moments(events, &mut all);
-    all.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    all.sort_by_key(|(at, order, _)| (*at, *order));
     Files { metadata: METADATA.to_owned(), stream: packets(&all) }
 }
 

@@ -51,22 +51,19 @@ fn facts(report: &AllocationsReport) -> Vec<(&'static str, String)> {
     );
     let damage = &report.damage;
     let mut damaged =
-        format!("{} of {} damaged", grouped(damage.frames), counted(damage.all_frames, "caller"));
+        format!("callers damaged: {} of {}", grouped(damage.frames), grouped(damage.all_frames));
     if let Some(astray) = damage.astray {
-        damaged += &format!(", {} in no function", grouped(astray));
+        damaged += &format!(", in no function: {}", grouped(astray));
     }
-    damaged += &format!("; {} have one", counted(damage.allocations, "allocation"));
-    damaged += &format!(
-        "; {} begin an allocation and cannot be read, {} stand before the first, {} no UTF-8",
-        counted(damage.heads, "line"),
-        grouped(damage.before),
-        counted(damage.not_utf8, "byte")
-    );
-    if damage.remarks > 0 {
-        damaged += &format!(
-            "; {} of the unwinder in place of a caller",
-            counted(damage.remarks, "remark")
-        );
+    damaged += &format!("; allocations with such a caller: {}", grouped(damage.allocations));
+    let rest = [
+        ("unreadable first lines of allocations", damage.heads),
+        ("lines before the first allocation", damage.before),
+        ("remarks of the unwinder in place of a caller", damage.remarks),
+        ("bytes that are no UTF-8", damage.not_utf8),
+    ];
+    for (what, count) in rest.iter().filter(|(_, count)| *count > 0) {
+        damaged += &format!("; {what}: {}", grouped(*count));
     }
     vec![("taken", taken), ("big", big), ("damage", damaged)]
 }
@@ -203,13 +200,13 @@ fn beside(
     }
     if published.renamed > 0 {
         let text = format!(
-            "{} have another function's file and line: they were looked up without regard to inlining, or at the return address",
-            counted(published.renamed, "caller")
+            "callers with another function's file and line, looked up without regard to inlining or at the return address: {}",
+            grouped(published.renamed)
         );
         item("! ", &text, Paint::Warn, options, out)?;
     }
     if published.not_utf8 > 0 {
-        let text = format!("{} of it are no UTF-8", counted(published.not_utf8, "byte"));
+        let text = format!("bytes of it that are no UTF-8: {}", grouped(published.not_utf8));
         item("! ", &text, Paint::Warn, options, out)?;
     }
     Ok(())

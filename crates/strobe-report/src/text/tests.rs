@@ -220,3 +220,27 @@ fn buses_of_a_capture() {
     let short = text(|out| bus(&samples::uart(), &errors, &options(100), out));
     assert!(short.contains("stop bit is low") && !short.contains("words\n"), "{short}");
 }
+
+#[test]
+fn traces_of_events() {
+    let report = samples::events();
+    let show = |top| EventsShow { top };
+    insta::assert_snapshot!(text(|out| events(&report, &show(20), &options(100), out)));
+    let narrow = text(|out| events(&report, &show(1), &options(60), out));
+    assert!(!narrow.contains('\u{7}'), "a terminal must not obey what a trace says");
+    assert!(narrow.contains("and 1 more kind; --top 0 shows all"), "{narrow}");
+    let empty = text(|out| events(&samples::no_events(), &show(0), &options(100), out));
+    assert!(empty.starts_with("trace: CTF 1.8, 0 events\n"), "{empty}");
+    let mut far = samples::events();
+    (far.trace.first_ns, far.trace.last_ns) = (Some(i64::MIN), Some(i64::MAX));
+    assert!(!text(|out| events(&far, &show(0), &options(100), out)).is_empty());
+}
+
+#[test]
+fn archives() {
+    let report = samples::allocations();
+    insta::assert_snapshot!(text(|out| allocations(&report, 20, &options(100), out)));
+    insta::assert_snapshot!(text(|out| published(&samples::published(), 1, &options(100), out)));
+    let short = text(|out| allocations(&report, 1, &options(60), out));
+    assert!(short.contains("and 2 more callers"), "{short}");
+}

@@ -295,6 +295,8 @@ impl Entry {
                     .callers
                     .iter()
                     .filter_map(|field| u32::try_from(event.get(field)?.unsigned()?).ok())
+                    // Where the target's unwinder had no more.
+                    .filter(|caller| *caller != 0)
                     .collect(),
             },
             Means::HeapFree => Meaning::Free { address: unsigned(&self.address)? },

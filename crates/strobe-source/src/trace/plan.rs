@@ -247,27 +247,21 @@ fn watch_part(watch: &Watch, accesses: u64) -> PlanPart {
 /// Local timestamps: one behind each packet, but where packets come together only behind the last.
 fn local_part(settings: &TraceSettings, load: &Workload, packets: Bounds) -> Option<PlanPart> {
     let prescale = f64::from(settings.local_timestamps?.value());
-    let together = Bounds {
-        // Of an exception's packets two come together, and of a watch's.
-        low: load.exceptions,
-        likely: load.exceptions,
-        high: 0,
-    };
+    // Of an exception's packets two come together, and both of a watch that has two.
     let of_watches = settings.watches.iter().zip(&load.watches);
     let pairs = of_watches.filter(|(w, _)| packets_of(w) == 2).map(|(_, n)| n).sum::<u64>();
-    let exceptions = if settings.exceptions { together } else { Bounds::default() };
+    let together = pairs + if settings.exceptions { load.exceptions } else { 0 };
     let n = Bounds {
-        low: packets.low.saturating_sub(exceptions.low + pairs),
-        likely: packets.likely.saturating_sub(exceptions.likely + pairs),
+        low: packets.low.saturating_sub(together),
+        likely: packets.likely.saturating_sub(together),
         high: packets.high,
     };
     let ticks = |n: u64| f64::from(settings.core_hz.get()) / n.max(1) as f64 / prescale;
-    // Packets do not come evenly: the longest delta counts for the bound.
-    let size = |n: u64| timestamp_bytes(ticks(n));
-    let longest = timestamp_bytes(ticks(n.high) * 8.0);
-    let bytes = times(n, size(n.high).min(2), size(n.likely), longest.max(size(n.likely)));
-    let how = format!("behind each packet, {} bytes at this rate", size(n.likely));
-    Some(part("local timestamps", n, bytes, how))
+    let likely = timestamp_bytes(ticks(n.likely));
+    // Packets do not come evenly: in a burst each is short, and behind a rest one is long.
+    let (least, most) = (likely.min(2), timestamp_bytes(ticks(n.likely) * 8.0));
+    let how = format!("behind each packet, {likely} bytes at this rate");
+    Some(part("local timestamps", n, times(n, least, likely, most), how))
 }
 
 fn packets_of(watch: &Watch) -> u64 {

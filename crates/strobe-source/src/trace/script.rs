@@ -46,9 +46,9 @@ pub fn openocd(plan: &PlanReport) -> String {
         "        error [format \"%s reads back 0x%08x instead of 0x%08x\" $name $found $value]\n";
     out += "    }\n}\n\n";
     let line = &plan.settings.line;
-    let (protocol, old) = match line.encoding() {
-        Encoding::Nrz => ("uart", "uart"),
-        Encoding::Manchester => ("manchester", "manchester"),
+    let protocol = match line.encoding() {
+        Encoding::Nrz => "uart",
+        Encoding::Manchester => "manchester",
     };
     let (trace_hz, baud) = (line.trace_hz(), line.baud());
     out += "proc strobe_pin {output} {\n";
@@ -56,9 +56,10 @@ pub fn openocd(plan: &PlanReport) -> String {
         "    if {[llength [info commands tpiu]] == 0} { error \"this OpenOCD knows no TPIU\" }\n";
     out += "    if {[catch {tpiu names} names]} {\n        # Before 0.12.\n";
     out += "        if {$output eq \"external\"} {\n";
-    let _ = writeln!(out, "            tpiu config external {old} off {trace_hz} {baud}");
+    let _ = writeln!(out, "            tpiu config external {protocol} off {trace_hz} {baud}");
     out += "        } else {\n";
-    let _ = writeln!(out, "            tpiu config internal $output {old} off {trace_hz} {baud}");
+    let _ =
+        writeln!(out, "            tpiu config internal $output {protocol} off {trace_hz} {baud}");
     out += "        }\n        return\n    }\n";
     out += "    foreach name $names {\n";
     let _ = writeln!(

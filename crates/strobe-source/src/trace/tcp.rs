@@ -29,8 +29,6 @@ pub struct Tcp {
     first: Vec<u8>,
     recognised: bool,
     block: Vec<u8>,
-    /// Told before anything else.
-    note: Option<Note>,
 }
 
 impl Tcp {
@@ -44,7 +42,6 @@ impl Tcp {
             first: Vec::new(),
             recognised: false,
             block: vec![0; 1 << 16],
-            note: None,
         })
     }
 
@@ -106,9 +103,6 @@ fn call(address: &str) -> Result<TcpStream, String> {
 
 impl Link for Tcp {
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
-        if let Some(note) = self.note.take() {
-            return Ok(Came::Note(note));
-        }
         let Some(stream) = &mut self.stream else { return Ok(self.reconnect(timeout)) };
         // A timeout of zero would mean none.
         let set = stream.set_read_timeout(Some(timeout.max(Duration::from_millis(1))));

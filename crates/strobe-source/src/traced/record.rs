@@ -128,17 +128,23 @@ impl Collector {
             return None;
         }
         let times = &traced.times;
-        if let (Some(cycles), Some((first, last))) = (times.cycles(), self.span) {
+        let stamped = times.cycles().zip(self.span).map(|(cycles, (first, last))| {
             // Outside of the timestamps nothing is known of time.
             let outside = taken - (last.samples - first.samples);
-            let at_least = times.unsure > 0 || outside > last.samples - first.samples;
+            let at_least = times.unsure > 0 || !times.is_thorough();
             let from = "local timestamps".to_owned();
-            return Some(Expected { samples: cycles / period + outside, from, at_least });
+            Expected { samples: cycles / period + outside, from, at_least }
+        });
+        // A link that is full has no room for timestamps.
+        let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0);
+        match (host.zip(settings.core_hz), stamped) {
+            (Some((host, hz)), stamped) if stamped.is_none() || !times.is_thorough() => {
+                let cycles = u128::from(host) * u128::from(hz) / 1_000_000_000;
+                let samples = u64::try_from(cycles / u128::from(period)).ok()?;
+                Some(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
+            }
+            (_, stamped) => stamped,
         }
-        let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0)?;
-        let cycles = u128::from(host) * u128::from(settings.core_hz?) / 1_000_000_000;
-        let samples = u64::try_from(cycles / u128::from(period)).ok()?;
-        Some(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
     }
 }
 

@@ -27,7 +27,7 @@ struct Peer {
     old: bool,
     granted: Option<u32>,
     pins: &'static str,
-    /// Sent at once when tracing is switched on; then the connection is closed if it ends with `!`.
+    /// Sent as soon as the pin is switched on.
     events: &'static str,
 }
 
@@ -76,7 +76,7 @@ impl Peer {
                 let mut out = Vec::new();
                 // Events may come before the answer.
                 if command.ends_with("enable") || command.starts_with("tpiu config internal") {
-                    out.extend(self.events.trim_end_matches('!').bytes());
+                    out.extend(self.events.bytes());
                 }
                 out.extend(answer.bytes());
                 out.push(0x1a);
@@ -84,9 +84,6 @@ impl Peer {
                     if stream.write_all(piece).is_err() {
                         return;
                     }
-                }
-                if self.events.ends_with('!') && command.starts_with("mww 0xe0000e80 0x0001000d") {
-                    thread::sleep(Duration::from_millis(50));
                 }
             }
         }

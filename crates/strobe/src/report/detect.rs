@@ -35,7 +35,15 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
     file.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
-    Ok(by_bytes(path, &head))
+    let kind = by_bytes(path, &head);
+    let readable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if matches!(kind, Kind::Swo) && !head.is_empty() && head.iter().all(readable) {
+        return Err(exit::data(format!(
+            "{} is text, and none that strobe knows; --as says what it is all the same",
+            path.display()
+        )));
+    }
+    Ok(kind)
 }
 
 fn by_bytes(path: &Path, head: &[u8]) -> Kind {

@@ -27,8 +27,8 @@ pub struct Session {
     events: Adder,
     settings: Settings,
     notes: Notes,
-    /// Host times of the first and the last bytes, in microseconds.
-    host: Option<(u64, u64)>,
+    /// Host time of the last bytes since the recording began, in microseconds.
+    host_us: u64,
 }
 
 /// Where events go.
@@ -97,7 +97,7 @@ impl Session {
             },
             settings,
             notes: Notes::default(),
-            host: None,
+            host_us: 0,
         })
     }
 
@@ -112,8 +112,7 @@ impl Session {
 
     /// What comes now came at this host time, in microseconds.
     pub fn at(&mut self, host_us: u64) {
-        let (first, _) = self.host.unwrap_or((host_us, host_us));
-        self.host = Some((first, host_us));
+        self.host_us = self.host_us.max(host_us);
     }
 
     /// More bytes of the pin.
@@ -210,8 +209,7 @@ impl Session {
     fn settings(&self) -> Settings {
         let mut settings = self.settings.clone();
         if let Some(recording) = &mut settings.recording {
-            let (first, last) = self.host.unwrap_or_default();
-            recording.nanoseconds = (last - first).saturating_mul(1000);
+            recording.nanoseconds = self.host_us.saturating_mul(1000);
             recording.notes = self.notes.0.clone();
         }
         settings

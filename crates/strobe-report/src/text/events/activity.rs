@@ -53,14 +53,15 @@ pub(super) fn threads(
     let rest: u64 = ran[shown.len()..].iter().map(|t| t.running_ns + t.unannounced_ns).sum();
     sums(&mut table, threads, left, rest);
     table.write(options.style, out)?;
-    if let Some(gaps) = &threads.gaps {
+    // Tracers that tell of both in one event have none.
+    if let Some(gaps) = threads.gaps.as_ref().filter(|gaps| gaps.max > 0) {
         let text = format!(
             "from one thread's stop to the next one's start: mean {}, {} to {}, 99 % within {} ({})",
             time(gaps.mean.into()),
             time(gaps.min.into()),
             time(gaps.max.into()),
             time(gaps.p99.into()),
-            counted(gaps.count, "switch").replace("switchs", "switches")
+            counted(gaps.count, "time")
         );
         item("", &text, Paint::Plain, options, out)?;
     }
@@ -127,9 +128,9 @@ pub(super) fn interrupts(
     item("", &text, Paint::Plain, options, out)?;
     if enters + exits > 0 {
         let text = format!(
-            "{} without an exit and {} without an entry: the trace lacks events",
-            counted(enters, "entry").replace("entrys", "entries"),
-            counted(exits, "exit")
+            "entries without an exit: {}, exits without an entry: {}; the trace lacks events",
+            grouped(enters),
+            grouped(exits)
         );
         item("! ", &text, Paint::Warn, options, out)?;
     }
@@ -158,7 +159,7 @@ pub(super) fn transfers(
     let ends: u64 = report.transfers.iter().map(|t| t.unmatched_ends).sum();
     if starts + ends > 0 {
         let text = format!(
-            "{} without an end or begun again before it, {} without a beginning; they are not in the times",
+            "without an end, or begun again before it: {}, without a beginning: {}; they are not in the times",
             grouped(starts),
             grouped(ends)
         );
@@ -221,7 +222,7 @@ pub(super) fn functions(
     table.write(options.style, out)?;
     more(left, "function", options, out)?;
     let text = format!(
-        "{} functions entered {} times and left {} times: {} calls matched, {} entries without an exit, {} exits without an entry",
+        "functions entered: {}; entries {}, exits {}; calls of which both are there {}, entries without an exit {}, exits without an entry {}",
         grouped(functions.entered_functions),
         grouped(functions.enters),
         grouped(functions.exits),

@@ -34,14 +34,18 @@ pub(super) fn exceptions(
     let mut table = Table::new()
         .number("entered")
         .number("left")
+        .optional(1)
         .number("unmatched")
         .number("exact")
+        .optional(1)
         .number("mean")
         .number("min")
         .number("max")
         .number("vague")
+        .optional(0)
         .number("at most")
         .number("nested")
+        .optional(0)
         .number("samples")
         .text("exception");
     let (shown, more) = traced.exceptions.split_at(traced.exceptions.len().min(MOST));
@@ -179,7 +183,7 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
     heading("stimulus ports", options, out)?;
     let (shown, more) = traced.channels.split_at(traced.channels.len().min(MOST));
     for channel in shown {
-        let rate = per_second(channel.bytes, &traced.times).map(|rate| format!(", {rate}"));
+        let rate = per_second(channel.bytes, &traced.times).map(|rate| format!(" ({rate})"));
         let kind = match (&channel.decoded, &channel.text) {
             (Some(decoded), _) => format!("{}: {}", decoded.format, messages(decoded)),
             (None, Some(_)) => "text".to_owned(),
@@ -190,10 +194,10 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
             n => format!(", {} where something may be missing", counted(n, "place")),
         };
         let text = format!(
-            "{} in {}{}, {kind}{gaps}",
+            "{}{} in {}, {kind}{gaps}",
             counted(channel.bytes, "byte"),
-            counted(channel.packets, "write"),
-            rate.unwrap_or_default()
+            rate.unwrap_or_default(),
+            counted(channel.packets, "write")
         );
         item(&format!("port {}: ", channel.port), &text, Paint::Plain, options, out)?;
         let lines: Vec<&str> = match (&channel.decoded, &channel.text) {
@@ -216,10 +220,10 @@ fn messages(decoded: &strobe_model::Decoded) -> String {
     format!("{}, {} malformed", counted(decoded.messages, "message"), grouped(decoded.malformed))
 }
 
-/// A rate per second: `1,234.50 a second`.
+/// A rate per second: `1,234.50/s`.
 pub(super) fn per_second(n: u64, times: &TimeBase) -> Option<String> {
     let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough())?;
     let hz = u128::from(times.core_hz?);
     let hundredths = u128::from(n) * hz * 100 / u128::from(cycles);
-    Some(format!("{} a second", ratio(u64::try_from(hundredths).ok()?, 100)))
+    Some(format!("{}/s", ratio(u64::try_from(hundredths).ok()?, 100)))
 }
