@@ -59,7 +59,7 @@ fn frames<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Log, tpiu::Stats) {
 /// Events, and the record that comes of them, which must balance. A gap is put where the bytes say so.
 fn events<'a>(bytes: &[u8], pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Event> {
     let mut reader = Reader::new(framing(bytes, Hint::Unknown));
-    let mut collector = Collector::new(Some(1));
+    let mut collector = Collector::new(Some(1)).with_kit(Some(1));
     let mut all = Vec::new();
     let mut take = |event: Event| {
         all.push(event);
