@@ -141,6 +141,11 @@ fn samples(sampling: &Sampling) -> String {
 
 fn lost(record: &Record, traced: &Traced) -> String {
     let parts = record.balance.parts();
+    if traced.stream.bytes == 0 && traced.sampling.expected.is_none() {
+        // Somebody else has taken the packets out of the stream.
+        return "not known: a list of samples tells neither what was lost nor over what time"
+            .to_owned();
+    }
     let overflows = match traced.stream.overflows {
         0 => "no overflow packet".to_owned(),
         n => format!("{}, each for at least one lost packet", counted(n, "overflow packet")),
