@@ -11,6 +11,7 @@ mod kinds;
 mod kit;
 mod record;
 mod samples;
+mod span;
 mod threads;
 mod timeline;
 mod watched;

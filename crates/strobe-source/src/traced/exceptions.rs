@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use strobe_decode::swo::packet::ExceptionAction;
 use strobe_model::TracedException;
 
+use super::span::{Span, between};
+
 /// A handler that has begun.
 #[derive(Debug, Clone, Copy)]
 struct Open {
@@ -18,14 +20,6 @@ struct Open {
     since: Span,
     /// Nothing was lost since it began.
     whole: bool,
-}
-
-/// A moment: not before, not after.
-type Span = (u64, u64);
-
-/// How long it is from one moment to another: at least and at most.
-fn between(from: Span, to: Span) -> (u64, u64) {
-    (to.0.saturating_sub(from.1), to.1.saturating_sub(from.0))
 }
 
 impl Open {

@@ -9,10 +9,8 @@ use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue};
 use strobe_symbols::Firmware;
 
 use super::super::channels::Port;
+use super::super::span::{Span, between};
 use super::reader::{Record, What};
-
-/// A moment: not before, not after.
-type Span = (u64, u64);
 
 /// Values kept of a variable, and places of losses; the first ones.
 const KEPT: usize = 1 << 16;
@@ -112,11 +110,6 @@ impl Totals {
             ..self.kit
         }
     }
-}
-
-/// How long it is from one moment to another: at least and at most.
-fn between(from: Span, to: Span) -> Span {
-    (to.0.saturating_sub(from.1), to.1.saturating_sub(from.0))
 }
 
 impl Mark {
