@@ -150,6 +150,9 @@ impl Session {
 
     /// A program counter that was asked for over the debug port.
     pub fn polled(&mut self, pc: u32) {
+        if pc == u32::MAX {
+            self.notes.add("samples that were asked for had no address: asleep, halted or not to be looked at; they count as asleep");
+        }
         self.events.collector.polled(pc);
     }
 
