@@ -48,7 +48,8 @@ impl Collector {
         traced.sampling.idle_by_name = sums.idle;
         let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
         warnings.extend(firmware.and_then(|_| sums.warning(self.awake)));
-        let end = traced.times.ticks;
+        // Times count from the first byte, the span from the first timestamp.
+        let end = self.span.map_or(0, |(_, last)| last.ticks);
         traced.threads = self.threads.finish(end);
         name_threads(&mut traced, firmware);
         traced.exceptions = self.exceptions.finish();
