@@ -39,7 +39,7 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Log, Stats) {
 /// Around the length of a full block, with the zeros in all places that matter.
 #[test]
 fn blocks_of_all_lengths() {
-    for length in (0..8).chain(248..262).chain(500..516).chain([4094]) {
+    for length in (0..8usize).chain(248..262).chain(500..516).chain([4094]) {
         for zero in [None, Some(0), Some(length / 2), Some(length.saturating_sub(1))] {
             let mut data = vec![0x55; length];
             if let Some(byte) = zero.and_then(|at| data.get_mut(at)) {
