@@ -48,9 +48,6 @@ pub fn events(
     firmware: Option<&Firmware>,
     options: &Options,
 ) -> anyhow::Result<TraceEvents> {
-    if options.from.is_some() || options.to.is_some() {
-        return Err(exit::usage("--from and --to are for reports; a time line has everything"));
-    }
     let (record, events) = read(path, kind, firmware, options, true)?;
     if record.traced.is_some_and(|traced| traced.times.local == 0) {
         let text = "there are no local timestamps, so nobody knows when anything was";

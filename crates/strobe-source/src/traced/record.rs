@@ -56,6 +56,7 @@ impl Collector {
         let parts = traced.window.as_ref().map_or(1, |window| window.parts);
         let balance = balance(&self, &traced.sampling, &sums, parts, firmware.is_some())?;
         warnings.extend(firmware.and_then(|_| sums.warning(self.awake)));
+        // Times count from the first byte, the span from the first timestamp.
         let end = self.span.map_or(0, |(_, last)| last.ticks);
         traced.threads = self.threads.finish(end);
         name_threads(&mut traced, firmware);

@@ -13,7 +13,7 @@ use strobe_symbols::Firmware;
 use crate::{exit, input};
 
 /// How to understand the stream. A recording says most of this itself.
-#[derive(clap::Args, Default)]
+#[derive(Clone, clap::Args, Default)]
 #[command(next_help_heading = "Trace pin")]
 pub struct Options {
     /// The core's clock, as 168MHz.
@@ -41,16 +41,12 @@ pub struct Options {
     /// Write what a stimulus port brings to a file, as 0=log.txt. May be given several times.
     #[arg(long, value_name = "PORT=FILE", value_parser = named)]
     pub port: Vec<(u8, String)>,
-    /// Measure only from this mark on, each time it comes: a mark or region of the kit for the target by name or number, a variable of it with
-    /// its value (`mode=3`), or a write to a stimulus port (`port:5`, `port:5=0x10`).
-    #[arg(long, value_name = "MARK")]
-    pub from: Option<String>,
-    /// Measure up to this mark; of a region it is the end. Without --from the first part begins with the recording.
-    #[arg(long, value_name = "MARK")]
-    pub to: Option<String>,
     /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the shortest pulses.
     #[arg(long, value_name = "PIN[@BAUD]")]
     pub pin: Option<String>,
+    /// The marks that bound what is measured, as the user says them. Only reports have such bounds.
+    #[arg(skip)]
+    pub marks: (Option<String>, Option<String>),
 }
 
 fn hertz(text: &str) -> Result<u32, String> {
@@ -140,7 +136,7 @@ impl Options {
                 .map_err(|e| exit::usage(format!("--{name} {text}: {e}"))),
             None => Ok(None),
         };
-        Ok(Bounds { from: mark("from", &self.from)?, to: mark("to", &self.to)? })
+        Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
     }
 
     fn thread(&self, watches: &[(u8, String)]) -> anyhow::Result<Option<u8>> {
