@@ -18,6 +18,8 @@ mod watched;
 
 use strobe_model::Recording;
 
+use crate::defmt::Table;
+
 pub use collect::Collector;
 pub use kit::kit_port;
 pub use record::NONSENSE_PERCENT;
@@ -39,6 +41,8 @@ pub struct Settings {
     pub thread: Option<u8>,
     /// The stimulus port of the kit for the target, if the firmware has it.
     pub kit_port: Option<u8>,
+    /// The stimulus port that `defmt` writes to, with the firmware's texts.
+    pub defmt: Option<(u8, Table)>,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.

@@ -11,6 +11,7 @@ use super::kit;
 use super::samples::Places;
 use super::threads::Threads;
 use super::watched::Comparators;
+use crate::defmt;
 
 /// Event counters: bit, register, what it counts.
 const COUNTERS: [(u8, &str, &str); 6] = [
@@ -63,6 +64,14 @@ impl Collector {
     /// The same, reading records of the kit for the target at that stimulus port and the next.
     pub fn with_kit(mut self, port: Option<u8>) -> Self {
         self.kit = port.map(|port| (kit::Reader::new(port), kit::Totals::default()));
+        self
+    }
+
+    /// The same, decoding messages of `defmt` at that stimulus port.
+    pub fn with_defmt(mut self, log: Option<(u8, defmt::Table)>) -> Self {
+        if let Some((port, table)) = log {
+            self.channels.decode(port, defmt::Log::new(table));
+        }
         self
     }
 
