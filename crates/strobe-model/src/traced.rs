@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Kit;
+use crate::{Decoded, Kit};
 
 /// What came of a trace stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -296,20 +296,6 @@ pub struct Channel {
     pub text_skipped: u64,
     /// What it says, decoded by a library that knows the format.
     pub decoded: Option<Decoded>,
-}
-
-/// Messages of a channel with a format of its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Decoded {
-    /// The format.
-    pub format: String,
-    /// Messages.
-    pub messages: u64,
-    /// Bytes or frames that are none.
-    pub malformed: u64,
-    /// The last messages.
-    pub last: Vec<String>,
 }
 
 /// An event counter: it tells each time it has wrapped.

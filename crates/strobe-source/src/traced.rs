@@ -19,6 +19,8 @@ mod windows;
 
 use strobe_model::Recording;
 
+use crate::defmt::Table;
+
 pub use collect::Collector;
 pub use kit::kit_port;
 pub use record::NONSENSE_PERCENT;
@@ -43,6 +45,8 @@ pub struct Settings {
     pub kit_port: Option<u8>,
     /// The parts that are measured.
     pub bounds: Bounds,
+    /// The stimulus port that `defmt` writes to, with the firmware's texts.
+    pub defmt: Option<(u8, Table)>,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.

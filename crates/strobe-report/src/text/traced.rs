@@ -2,6 +2,7 @@
 //!
 //! Every share has its number of samples and a confidence interval.
 
+mod channels;
 mod events;
 mod kit;
 mod profile;
@@ -58,7 +59,7 @@ pub(super) fn report(
     if let Some(kit) = &traced.kit {
         kit::tables(kit, &traced.times, options, out)?;
     }
-    events::channels(traced, options, out)?;
+    channels::channels(traced, options, out)?;
     stream::table(traced, options, out)?;
     trust(record, traced, options, out)
 }

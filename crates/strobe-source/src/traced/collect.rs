@@ -12,6 +12,7 @@ use super::samples::Places;
 use super::threads::Threads;
 use super::watched::Comparators;
 use super::windows::{Bounds, Edge, Windows};
+use crate::defmt;
 
 /// Event counters: bit, register, what it counts.
 const COUNTERS: [(u8, &str, &str); 6] = [
@@ -73,6 +74,14 @@ impl Collector {
     pub fn within(mut self, bounds: &Bounds) -> Self {
         self.windows = Windows::new(bounds);
         self.cut(Edge { begins: self.is_measuring(), ends: !self.is_measuring() }, 0);
+        self
+    }
+
+    /// The same, decoding messages of `defmt` at that stimulus port.
+    pub fn with_defmt(mut self, log: Option<(u8, defmt::Table)>) -> Self {
+        if let Some((port, table)) = log {
+            self.channels.decode(port, defmt::Log::new(table));
+        }
         self
     }
 

@@ -7,6 +7,7 @@ use strobe_decode::capture::{self, Capture};
 use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
 use strobe_model::{Recording, TraceSettings, Warning};
+use strobe_source::defmt::Table;
 use strobe_source::traced::{Bounds, Mark, Settings, kit_port};
 use strobe_symbols::Firmware;
 
@@ -41,12 +42,35 @@ pub struct Options {
     /// Write what a stimulus port brings to a file, as 0=log.txt. May be given several times.
     #[arg(long, value_name = "PORT=FILE", value_parser = named)]
     pub port: Vec<(u8, String)>,
+    /// The stimulus port that the firmware's defmt writes to, or `none`. By default port 0, if the firmware has defmt. Needs its ELF file.
+    #[arg(long, value_name = "PORT|none", value_parser = defmt_port)]
+    pub defmt_port: Option<DefmtPort>,
     /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the shortest pulses.
     #[arg(long, value_name = "PIN[@BAUD]")]
     pub pin: Option<String>,
     /// The marks that bound what is measured, as the user says them. Only reports have such bounds.
     #[arg(skip)]
     pub marks: (Option<String>, Option<String>),
+}
+
+/// The stimulus port of `defmt` and the texts of its messages.
+type Defmt = Option<(u8, Table)>;
+
+/// Where messages of `defmt` are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefmtPort {
+    /// Nowhere.
+    None,
+    /// At a stimulus port.
+    Port(u8),
+}
+
+fn defmt_port(text: &str) -> Result<DefmtPort, String> {
+    match (text, text.parse()) {
+        ("none", _) => Ok(DefmtPort::None),
+        (_, Ok(port @ 0..=31)) => Ok(DefmtPort::Port(port)),
+        _ => Err("a stimulus port, 0 to 31, or none".to_owned()),
+    }
 }
 
 fn hertz(text: &str) -> Result<u32, String> {
@@ -109,6 +133,8 @@ impl Options {
         let sampling = recorded.and_then(|settings| settings.sampling);
         let tick = recorded.and_then(|settings| settings.local_timestamps);
         let idle = self.idle.iter().map(|text| idle(text, firmware));
+        let (defmt, no_defmt) = self.defmt(firmware)?;
+        let other = header.and_then(|h| other_firmware(h, firmware?));
         Ok(Settings {
             core_hz: self.clock.or(recorded.map(|settings| settings.core_hz.get())),
             tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
@@ -116,6 +142,7 @@ impl Options {
             thread: self.thread(&watches)?,
             kit_port: firmware.and_then(kit_port),
             bounds: self.bounds(firmware)?,
+            defmt,
             watches,
             idle: idle.collect::<anyhow::Result<_>>()?,
             recording: header.map(|header| Recording {
@@ -125,7 +152,7 @@ impl Options {
             }),
             target: header.and_then(|header| header.target.clone()).unwrap_or_default(),
             shown: recorded.map(shown).unwrap_or_default(),
-            warnings: header.and_then(|h| other_firmware(h, firmware?)).into_iter().collect(),
+            warnings: other.into_iter().chain(no_defmt).collect(),
         })
     }
 
@@ -137,6 +164,29 @@ impl Options {
             None => Ok(None),
         };
         Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
+    }
+
+    /// The port of `defmt` and the firmware's texts; or, if nobody asked for them, why they cannot be had.
+    fn defmt(&self, firmware: Option<&Firmware>) -> anyhow::Result<(Defmt, Option<Warning>)> {
+        let port = match self.defmt_port {
+            Some(DefmtPort::None) => return Ok((None, None)),
+            Some(DefmtPort::Port(port)) => Some(port),
+            None => None,
+        };
+        let Some(firmware) = firmware else {
+            let text = "--defmt-port needs the firmware, which has the texts: --elf";
+            return if port.is_some() { Err(exit::usage(text)) } else { Ok((None, None)) };
+        };
+        match (Table::read(firmware), port) {
+            (Ok(Some(table)), port) => Ok((Some((port.unwrap_or(0), table)), None)),
+            (Ok(None), None) => Ok((None, None)),
+            (Ok(None), Some(_)) => {
+                let text = "--defmt-port: the firmware has no section .defmt; was it linked with -Tdefmt.x, and not stripped?";
+                Err(exit::data(text))
+            }
+            (Err(error), Some(_)) => Err(exit::data(error.to_string())),
+            (Err(error), None) => Ok((None, Some(Warning { text: error.to_string(), count: 1 }))),
+        }
     }
 
     fn thread(&self, watches: &[(u8, String)]) -> anyhow::Result<Option<u8>> {
