@@ -4,6 +4,7 @@
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
 //! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links.
+//! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
 //! None of this decodes what comes.
@@ -18,6 +19,7 @@ pub mod probe;
 pub mod probe_rs;
 pub mod program;
 pub mod registers;
+pub mod rtt;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;

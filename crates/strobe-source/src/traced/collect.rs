@@ -52,6 +52,8 @@ pub struct Collector {
     /// The comparator whose writes switch threads.
     thread: Option<u8>,
     pub(super) kit: Option<(kit::Reader, kit::Totals)>,
+    /// The kit's records, where the stream is nothing else.
+    pub(super) frames: Option<(kit::Frames, kit::Totals)>,
 }
 
 impl Collector {
@@ -64,6 +66,18 @@ impl Collector {
     pub fn with_kit(mut self, port: Option<u8>) -> Self {
         self.kit = port.map(|port| (kit::Reader::new(port), kit::Totals::default()));
         self
+    }
+
+    /// Bytes of the kit for the target, where its records come in frames of their own and not through a trace pin.
+    pub fn kit_bytes(&mut self, bytes: &[u8]) {
+        let (frames, totals) = self.frames.get_or_insert_default();
+        frames.push(bytes, &mut |told| totals.take(told));
+    }
+
+    /// Such bytes are missing here.
+    pub fn kit_gap(&mut self) {
+        let (frames, totals) = self.frames.get_or_insert_default();
+        frames.gap(&mut |told| totals.take(told));
     }
 
     /// Samples that have come so far, those asleep included.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use strobe_decode::swo::reader::Reader;
 use strobe_model::{
     AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected,
-    FrameTotals, Instrument, Moment, Parts, Place, Profile, Record, SCHEMA, Sampling, Share, Sizes,
+    FrameTotals, Instrument, Kit, KitWay, Moment, Parts, Place, Profile, Record, SCHEMA, Sampling, Share, Sizes,
     StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode, Trust, Unbalanced, Warning, Watched,
     Who, Window,
 };
@@ -28,7 +28,7 @@ impl Collector {
     /// # Errors
     /// When the totals do not balance, which they always do unless a sum overflows.
     pub fn record(
-        self,
+        mut self,
         reader: Option<&Reader>,
         firmware: Option<&Firmware>,
         settings: &Settings,
@@ -40,6 +40,10 @@ impl Collector {
             counters: self.counters(),
             ..Traced::default()
         };
+        if let Some((frames, _)) = &mut self.frames {
+            frames.finish();
+            (traced.stream, traced.times) = frames.totals(settings);
+        }
         traced.sampling = self.sampling(&traced, settings);
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced));
         let mut warnings = settings.warnings.clone();
@@ -58,10 +62,18 @@ impl Collector {
         let comparators = (0u8..).zip(self.comparators.all);
         traced.watched =
             comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
-        let kit = self
-            .kit
-            .map(|(reader, totals)| totals.finish(reader.port(), reader.unusable, firmware));
-        traced.kit = kit.filter(|kit| kit.records + kit.unusable > 0);
+        traced.kit = match (self.frames, self.kit) {
+            (Some((frames, totals)), _) => {
+                let way = settings.kit.map_or(KitWay::Bytes, |kit| kit.way);
+                Some(Kit { way, unusable: frames.unusable(), ..totals.finish(firmware) })
+            }
+            (None, Some((reader, totals))) => {
+                let (port, unusable) = (reader.port(), reader.unusable());
+                Some(Kit { port, unusable, ..totals.finish(firmware) })
+            }
+            (None, None) => None,
+        };
+        traced.kit = traced.kit.filter(|kit| kit.records + kit.unusable > 0);
         scale_values(&mut traced);
         scale_kit(&mut traced);
         profile.tree = tree(&profile, &traced);

@@ -7,7 +7,7 @@ use strobe_decode::capture::{self, Capture};
 use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
 use strobe_model::{Recording, TraceSettings, Warning};
-use strobe_source::traced::{Settings, kit_port};
+use strobe_source::traced::{Settings, kit_setting};
 use strobe_symbols::Firmware;
 
 use crate::{exit, input};
@@ -111,7 +111,7 @@ impl Options {
             tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
             period_cycles: self.period.or(sampling.map(|s| s.period_cycles().into())),
             thread: self.thread(&watches)?,
-            kit_port: firmware.and_then(kit_port),
+            kit: firmware.and_then(kit_setting),
             watches,
             idle: idle.collect::<anyhow::Result<_>>()?,
             recording: header.map(|header| Recording {
