@@ -19,6 +19,7 @@ ISR(USART_UDRE_vect)
         UCSR0B &= (uint8_t)~_BV(UDRIE0);
         return;
     }
+    UCSR0A |= _BV(TXC0); /* which a one clears */
     UDR0 = ring[at];
     out = at + 1;
 }

@@ -8,7 +8,7 @@
 #define IRQ_USART1 27u
 #define USART_CR1_TXEIE (1u << 7)
 
-#define RING 2048u
+#define RING 4096u
 
 static uint8_t ring[RING];
 static volatile uint16_t in, out;

@@ -8,9 +8,9 @@
 #include "threads/kernel.h"
 #include "trace/strobe_trace.h"
 
-#define TICK_CYCLES 1511u
-#define ROUND_CYCLES 937u
-#define ROUNDS 2000u
+#define TICK_CYCLES 4999u
+#define ROUND_CYCLES 2903u
+#define ROUNDS 1000u
 #define STACK_WORDS 96u
 
 /* Any interrupt that nothing else uses. */
@@ -77,6 +77,7 @@ static void tell_totals(void)
     interrupts_off();
     SYSTICK->csr = 0;
     TIM3->cr1 = 0;
+    TIM3->dier = 0;
     SCB_ICSR = SCB_ICSR_PENDSVCLR | SCB_ICSR_PENDSTCLR;
     NVIC_ICPR = 0xFFFFFFFFu;
     for (unsigned id = FAST; id <= IDLE; id++) {
@@ -90,7 +91,7 @@ static void high_main(void)
     for (;;) {
         thread_sleep(2);
         TELL(HIGH);
-        STROBE_WRITE(TEXT, "high ", 5);
+        STROBE_WRITE(TEXT, "high\n", 5);
     }
 }
 

@@ -33,7 +33,8 @@ Sources:
   openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
   probe  or  probe:VID:PID[:SERIAL]
                             a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
-  sim  or  sim:BOARD        a simulated board that runs --elf";
+  sim  or  sim:BOARD        a simulated board that runs --elf
+The last three with --rtt: a buffer in RAM that the firmware writes, instead of the pin.";
 
 /// How to open a source.
 #[derive(clap::Args, Default)]

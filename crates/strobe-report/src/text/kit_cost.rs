@@ -20,8 +20,12 @@ pub(super) fn kit_cost(record: &Record, options: &Options, out: &mut dyn Write) 
     }
     let text = "what the kit for the target cost: cycles of its calls with all that they called, without the caller's part";
     heading(text, options, out)?;
-    let mut table =
-        Table::new().number("calls").number("per call").number("cycles").number("share").text("function");
+    let mut table = Table::new()
+        .number("calls")
+        .number("per call")
+        .number("cycles")
+        .number("share")
+        .text("function");
     for (name, calls, cycles) in rows {
         let tenths = cycles.saturating_mul(10) / calls;
         table.row(vec![

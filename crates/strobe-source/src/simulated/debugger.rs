@@ -22,7 +22,9 @@ pub(super) struct Memory<'a>(pub &'a mut Machine<Watch>);
 impl Registers for Memory<'_> {
     fn read_word(&mut self, address: u32) -> Result<u32, Error> {
         let word = self.0.bus().peek(address, Size::Word);
-        word.ok_or_else(|| Error::failed("the simulated memory", format!("nothing is at {address:#010x}")))
+        word.ok_or_else(|| {
+            Error::failed("the simulated memory", format!("nothing is at {address:#010x}"))
+        })
     }
 
     fn write_word(&mut self, address: u32, value: u32) -> Result<(), Error> {

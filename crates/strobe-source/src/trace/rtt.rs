@@ -102,7 +102,9 @@ impl Rtt {
         if channel < buffers {
             return Ok(());
         }
-        let why = format!("the control block at {block:#010x} has {buffers} buffers to the host, no {channel}");
+        let why = format!(
+            "the control block at {block:#010x} has {buffers} buffers to the host, no {channel}"
+        );
         Err(Error::failed("RTT", why))
     }
 }
@@ -300,7 +302,9 @@ mod tests {
         ram.write(7 + 6, b"one");
         rtt.poll(&mut ram, &mut came).expect("memory");
         // After a reset, before its start-up code has run.
-        for nonsense in [[0, 0, 0, 0], [0x2000_1000, 64, 99, 0], [0x2000_1000, 64, 0, 99], [u32::MAX, 64, 0, 1]] {
+        for nonsense in
+            [[0, 0, 0, 0], [0x2000_1000, 64, 99, 0], [0x2000_1000, 64, 0, 99], [u32::MAX, 64, 0, 1]]
+        {
             ram.0[7 + 7..7 + 11].copy_from_slice(&nonsense);
             rtt.poll(&mut ram, &mut came).expect("nothing is no error");
         }

@@ -104,7 +104,8 @@ impl Peer {
                 Err("invalid command name \"read_memory\"".to_owned())
             }
             ["read_memory", address, "32", count] => {
-                let words = (number(address)..).step_by(4).map(|at| format!("{:#x}", chip.read(at)));
+                let words =
+                    (number(address)..).step_by(4).map(|at| format!("{:#x}", chip.read(at)));
                 Ok(words.take(count.parse().expect("a count")).collect::<Vec<_>>().join(" "))
             }
             ["capture", "{mdw", address] => {

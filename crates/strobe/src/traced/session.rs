@@ -109,7 +109,8 @@ impl Session {
     ) -> anyhow::Result<Session> {
         let (hint, settings) = (options.framing(header), options.settings(header, firmware)?);
         let is_kit = header.is_some_and(|header| header.carries == Carries::Kit);
-        let said = header.is_some_and(|header| header.settings.is_some()) || options.frames.is_some();
+        let said =
+            header.is_some_and(|header| header.settings.is_some()) || options.frames.is_some();
         let open = |(port, name): &(u8, String)| {
             let file = File::create(name).map_err(|e| unwritable(name, &e))?;
             Ok((*port, name.clone(), BufWriter::new(file)))
@@ -203,7 +204,8 @@ impl Session {
             }
         }
         if self.events.keep {
-            let text = "a time line needs the core's clock and the cycles of a tick: --clock and --tick";
+            let text =
+                "a time line needs the core's clock and the cycles of a tick: --clock and --tick";
             let tracks = Tracks::new(&self.settings).ok_or_else(|| exit::usage(text))?;
             self.events.tracks = Some(tracks);
         }

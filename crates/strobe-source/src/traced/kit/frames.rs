@@ -69,7 +69,8 @@ impl Frames {
     pub fn totals(&self, settings: &Settings) -> (StreamTotals, TimeBase) {
         let stats = self.decoder.stats();
         let long = stats.with_value * LONG;
-        let kind = |name: &str, packets, bytes| PacketKind { name: name.to_owned(), packets, bytes };
+        let kind =
+            |name: &str, packets, bytes| PacketKind { name: name.to_owned(), packets, bytes };
         let kinds = [
             kind("record with a value", stats.with_value, long),
             kind("record", stats.frames - stats.with_value, stats.frame_bytes - long),
@@ -101,6 +102,11 @@ impl Frames {
     /// Whole frames that are no records.
     pub fn unusable(&self) -> u64 {
         self.numbers.unusable
+    }
+
+    /// Whether many records came and no time passed.
+    pub fn clock_stands_still(&self) -> bool {
+        self.decoder.stats().frames > 9 && self.ticks() == 0
     }
 
     /// Ticks from the first record to the last.

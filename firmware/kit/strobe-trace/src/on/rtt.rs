@@ -3,7 +3,23 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
-const SIZE: usize = 1024;
+/// Bytes of the buffer: 1024, or what the environment says when this is compiled.
+const SIZE: usize = match option_env!("STROBE_TRACE_RTT_BYTES") {
+    Some(digits) => number(digits.as_bytes()),
+    None => 1024,
+};
+
+const _: () = assert!(SIZE >= 32, "no room for records");
+
+const fn number(digits: &[u8]) -> usize {
+    let (mut number, mut at) = (0, 0);
+    while at < digits.len() {
+        assert!(digits[at].is_ascii_digit(), "STROBE_TRACE_RTT_BYTES is a number");
+        number = 10 * number + (digits[at] - b'0') as usize;
+        at += 1;
+    }
+    number
+}
 
 struct Bytes(UnsafeCell<[u8; SIZE]>);
 
