@@ -220,7 +220,7 @@ mod tests {
             words[at..at + 4].copy_from_slice(&ID);
             words[at + 4..at + 6].copy_from_slice(&[channels, 0]);
             for channel in 0..channels as usize {
-                let buffer = 0x2000_0000 + 4 * 1024 * (channel as u32 + 1) + 1;
+                let buffer = 0x2000_1001 + 0x400 * channel as u32;
                 let from = at + 6 + 6 * channel;
                 words[from..from + 6].copy_from_slice(&[0, buffer, size, 0, 0, 0]);
             }
