@@ -24,7 +24,7 @@ enum Stream {
     /// Not known yet, nor how they are framed.
     Unknown,
     /// A trace pin's.
-    Pin(Reader),
+    Pin(Box<Reader>),
     /// Frames of the kit for the target.
     Kit,
 }
@@ -200,7 +200,8 @@ impl Session {
             if self.maybe_kit && kit::is_likely(&bytes) {
                 self.is_kit();
             } else {
-                self.stream = Stream::Pin(Reader::new(reader::framing(&bytes, self.hint)));
+                let reader = Reader::new(reader::framing(&bytes, self.hint));
+                self.stream = Stream::Pin(Box::new(reader));
             }
         }
         if self.events.keep {
@@ -274,7 +275,7 @@ impl Session {
             file.flush().map_err(|e| unwritable(&name, &e))?;
         }
         let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
-        let record = events.collector.record(reader.as_ref(), firmware, &settings)?;
+        let record = events.collector.record(reader.as_deref(), firmware, &settings)?;
         Ok((record, events_kept))
     }
 
@@ -282,7 +283,7 @@ impl Session {
     pub fn so_far(&self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
         let mut collector = self.events.collector.clone();
         let mut reader = match &self.stream {
-            Stream::Pin(reader) => reader.clone(),
+            Stream::Pin(reader) => Reader::clone(reader),
             Stream::Unknown if !(self.maybe_kit && kit::is_likely(&self.beginning)) => {
                 let mut begun = Reader::new(reader::framing(&self.beginning, self.hint));
                 begun.push(&self.beginning, &mut collector);
