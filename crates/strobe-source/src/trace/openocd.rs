@@ -72,6 +72,16 @@ impl Link for OpenOcd {
     }
 }
 
+/// Connects to the TCL port for the target's memory alone: the pin is left as it is.
+///
+/// # Errors
+/// If OpenOCD is not there.
+pub fn memory(address: &str) -> Result<impl Registers + use<>, Error> {
+    let mut tcl = Tcl::connect(address)?;
+    tcl.command("version").map_err(|error| tcl.not_openocd(error))?;
+    Ok(tcl)
+}
+
 /// The TCL port.
 struct Tcl {
     address: String,
@@ -235,24 +245,42 @@ impl Tcl {
 
 impl Registers for Tcl {
     fn read_word(&mut self, address: u32) -> Result<u32, Error> {
-        let answer = match self.command(&format!("read_memory {address:#010x} 32 1")) {
-            Ok(answer) => answer,
-            // Before 0.12; its answer is `0xe0001000: 40000001`.
-            Err(error) if error.to_string().contains("invalid command name") => {
-                self.command(&format!("capture {{mdw {address:#010x}}}"))?
-            }
-            Err(error) => return Err(error),
-        };
-        let word = answer.split_whitespace().last().unwrap_or_default();
-        let digits = word.strip_prefix("0x");
-        let hex = digits.or(answer.contains(':').then_some(word));
-        let word = hex.map_or_else(|| word.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok());
-        word.ok_or_else(|| self.failed(format!("{address:#010x} reads as {answer:?}")))
+        let mut word = [0];
+        self.read_words(address, &mut word)?;
+        Ok(word[0])
     }
 
     fn write_word(&mut self, address: u32, value: u32) -> Result<(), Error> {
         self.command(&format!("mww {address:#010x} {value:#010x}")).map(|_| ())
     }
+
+    fn read_words(&mut self, address: u32, into: &mut [u32]) -> Result<(), Error> {
+        let count = into.len();
+        let answer = match self.command(&format!("read_memory {address:#010x} 32 {count}")) {
+            Ok(answer) => answer,
+            // Before 0.12.
+            Err(error) if error.to_string().contains("invalid command name") => {
+                let count = if count == 1 { String::new() } else { format!(" {count}") };
+                self.command(&format!("capture {{mdw {address:#010x}{count}}}"))?
+            }
+            Err(error) => return Err(error),
+        };
+        let words = words(&answer).filter(|words| words.len() == count);
+        let wrong = || self.failed(format!("{address:#010x} reads as {answer:?}"));
+        into.copy_from_slice(&words.ok_or_else(wrong)?);
+        Ok(())
+    }
+}
+
+/// The words of an answer: `0x40000001 0x0`, or before 0.12 lines of `0xe0001000: 40000001 00000000`.
+fn words(answer: &str) -> Option<Vec<u32>> {
+    let bare_is_hex = answer.contains(':');
+    let word = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None if bare_is_hex => u32::from_str_radix(text, 16).ok(),
+        None => text.parse().ok(),
+    };
+    answer.split_whitespace().filter(|text| !text.ends_with(':')).map(word).collect()
 }
 
 fn unhex(digits: &str) -> Option<Vec<u8>> {

@@ -56,6 +56,8 @@ pub struct Collector {
     pub(super) kit: Option<(kit::Reader, kit::Totals)>,
     /// The parts that are measured, if not everything is.
     pub(super) windows: Option<Windows>,
+    /// The kit's records, where the stream is nothing else.
+    pub(super) frames: Option<(kit::Frames, kit::Totals)>,
 }
 
 impl Collector {
@@ -83,6 +85,18 @@ impl Collector {
             self.channels.decode(port, defmt::Log::new(table));
         }
         self
+    }
+
+    /// Bytes of the kit for the target, where its records come in frames of their own and not through a trace pin.
+    pub fn kit_bytes(&mut self, bytes: &[u8]) {
+        let (frames, totals) = self.frames.get_or_insert_default();
+        frames.push(bytes, &mut |told| totals.take(told));
+    }
+
+    /// Such bytes are missing here.
+    pub fn kit_gap(&mut self) {
+        let (frames, totals) = self.frames.get_or_insert_default();
+        frames.gap(&mut |told| totals.take(told));
     }
 
     /// Samples that have come so far, those asleep included.
