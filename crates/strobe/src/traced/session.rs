@@ -90,7 +90,9 @@ impl Session {
             beginning: Vec::new(),
             hint,
             events: Adder {
-                collector: Collector::new(settings.thread).with_kit(settings.kit_port),
+                collector: Collector::new(settings.thread)
+                    .with_kit(settings.kit_port)
+                    .within(&settings.bounds),
                 tracks: None,
                 ports,
                 failed: None,
