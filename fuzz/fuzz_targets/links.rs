@@ -13,7 +13,7 @@ fn openocd<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Vec<u8>)
     let (mut messages, mut said, mut pin) = (Messages::default(), Vec::new(), Vec::new());
     for piece in pieces {
         messages.push(piece);
-        while let Some(message) = messages.next().expect("they are short") {
+        while let Some(message) = messages.next_whole().expect("they are short") {
             let came = event(&message, &mut pin);
             let answer = match answer(&message) {
                 Answer::Ok(result) => format!("{:?}", word(result)),

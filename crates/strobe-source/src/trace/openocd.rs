@@ -141,7 +141,7 @@ impl Tcl {
 
     fn message(&mut self, until: Instant) -> Result<Option<String>, Error> {
         loop {
-            let message = self.messages.next().map_err(|e| self.failed(e))?;
+            let message = self.messages.next_whole().map_err(|e| self.failed(e))?;
             if message.is_some() || !self.more(until)? {
                 return Ok(message);
             }

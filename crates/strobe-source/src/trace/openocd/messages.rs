@@ -33,7 +33,7 @@ impl Messages {
     ///
     /// # Errors
     /// When the one that has begun is longer than any.
-    pub fn next(&mut self) -> Result<Option<String>, TooLong> {
+    pub fn next_whole(&mut self) -> Result<Option<String>, TooLong> {
         let rest = &self.pending[self.searched..];
         let Some(end) = rest.iter().position(|byte| *byte == END) else {
             self.searched = self.pending.len();
@@ -117,7 +117,7 @@ mod tests {
             let (mut messages, mut all) = (Messages::default(), Vec::new());
             for piece in bytes.chunks(size) {
                 messages.push(piece);
-                while let Some(message) = messages.next().expect("short ones") {
+                while let Some(message) = messages.next_whole().expect("short ones") {
                     all.push(message);
                 }
             }
@@ -131,7 +131,7 @@ mod tests {
         let block = [b'x'; 1 << 16];
         let pushed = (0..100).find(|_| {
             messages.push(&block);
-            messages.next() == Err(TooLong)
+            messages.next_whole() == Err(TooLong)
         });
         assert_eq!(pushed, Some(LONGEST >> 16));
     }
