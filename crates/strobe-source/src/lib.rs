@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod cycles;
+pub mod defmt;
 mod names;
 pub mod network;
 pub mod serial;

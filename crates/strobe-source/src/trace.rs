@@ -3,7 +3,8 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links,
+//!   and [`orbflow`] is one around another.
 //! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
@@ -12,7 +13,7 @@
 pub mod capture;
 pub mod link;
 pub mod openocd;
-mod orbflow;
+pub mod orbflow;
 pub mod plan;
 pub mod probe;
 #[cfg(feature = "probe")]

@@ -17,14 +17,18 @@ mod span;
 mod threads;
 mod timeline;
 mod watched;
+mod windows;
 
 use strobe_model::{KitWay, Recording};
+
+use crate::defmt::Table;
 
 pub use collect::Collector;
 pub use kit::{KitSetting, kit_setting};
 pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
 pub use timeline::Tracks;
+pub use windows::{Bounds, Mark};
 
 /// What is known of a stream besides its bytes.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +45,10 @@ pub struct Settings {
     pub thread: Option<u8>,
     /// How the kit for the target sends its records, if the firmware has it.
     pub kit: Option<KitSetting>,
+    /// The parts that are measured.
+    pub bounds: Bounds,
+    /// The stimulus port that `defmt` writes to, with the firmware's texts.
+    pub defmt: Option<(u8, Table)>,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.

@@ -29,6 +29,7 @@ mod elf;
 mod forms;
 mod insn;
 pub mod kit;
+pub mod orbflow;
 mod rng;
 mod sequence;
 pub mod swo;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::Channel;
+use strobe_model::{Channel, Decoded};
+
+use crate::defmt::Log;
 
 /// Bytes of a port that are kept, the last ones.
 const KEPT: usize = 64 << 10;
@@ -44,7 +46,7 @@ impl Port {
 
     /// What was written to port `number`.
     pub fn finish(self, number: u8) -> Channel {
-        channel(number, self)
+        channel(number, self, None)
     }
 }
 
@@ -53,10 +55,20 @@ impl Port {
 pub(super) struct Channels {
     ports: BTreeMap<u8, Port>,
     losses: u64,
+    /// Messages of ports that have a format of their own.
+    logs: BTreeMap<u8, Log>,
 }
 
 impl Channels {
+    /// Decodes what comes from a port.
+    pub fn decode(&mut self, port: u8, log: Log) {
+        self.logs.insert(port, log);
+    }
+
     pub fn write(&mut self, port: u8, data: &[u8]) {
+        if let Some(log) = self.logs.get_mut(&port) {
+            log.push(data);
+        }
         let new = Port { losses: self.losses, ..Port::default() };
         self.ports.entry(port).or_insert(new).write(data, self.losses);
     }
@@ -64,17 +76,24 @@ impl Channels {
     /// Packets have been lost, nobody knows whose.
     pub fn lost(&mut self) {
         self.losses += 1;
+        self.logs.values_mut().for_each(Log::lost);
     }
 
-    pub fn finish(self) -> Vec<Channel> {
-        self.ports.into_iter().map(|(number, port)| port.finish(number)).collect()
+    pub fn finish(mut self) -> Vec<Channel> {
+        let channel = |(number, port)| {
+            let decoded = self.logs.remove(&number).map(Log::finish);
+            channel(number, port, decoded)
+        };
+        self.ports.into_iter().map(channel).collect()
     }
 }
 
-fn channel(number: u8, mut port: Port) -> Channel {
+/// Text is text even if it was to be something else, unless that was found in it.
+fn channel(number: u8, mut port: Port, decoded: Option<Decoded>) -> Channel {
     let begin = port.bytes - port.kept.len() as u64;
     let mut out = String::new();
-    let is_text = is_text(port.kept.make_contiguous());
+    let is_other = decoded.as_ref().is_some_and(|decoded| decoded.messages > 0);
+    let is_text = !is_other && is_text(port.kept.make_contiguous());
     if is_text {
         let (bytes, _) = port.kept.as_slices();
         let mut from = 0;
@@ -93,7 +112,7 @@ fn channel(number: u8, mut port: Port) -> Channel {
         interrupted: port.interrupted,
         text: is_text.then_some(out),
         text_skipped: if is_text { begin } else { 0 },
-        decoded: None,
+        decoded: decoded.filter(|_| !is_text),
     }
 }
 

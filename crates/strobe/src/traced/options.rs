@@ -7,13 +7,14 @@ use strobe_decode::capture::{self, Capture};
 use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
 use strobe_model::{Recording, TraceSettings, Warning};
-use strobe_source::traced::{Settings, kit_setting};
+use strobe_source::defmt::Table;
+use strobe_source::traced::{Bounds, Mark, Settings, kit_setting};
 use strobe_symbols::Firmware;
 
 use crate::{exit, input};
 
 /// How to understand the stream. A recording says most of this itself.
-#[derive(clap::Args, Default)]
+#[derive(Clone, clap::Args, Default)]
 #[command(next_help_heading = "Trace pin")]
 pub struct Options {
     /// The core's clock, as 168MHz.
@@ -41,9 +42,35 @@ pub struct Options {
     /// Write what a stimulus port brings to a file, as 0=log.txt. May be given several times.
     #[arg(long, value_name = "PORT=FILE", value_parser = named)]
     pub port: Vec<(u8, String)>,
+    /// The stimulus port that the firmware's defmt writes to, or `none`. By default port 0, if the firmware has defmt. Needs its ELF file.
+    #[arg(long, value_name = "PORT|none", value_parser = defmt_port)]
+    pub defmt_port: Option<DefmtPort>,
     /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the shortest pulses.
     #[arg(long, value_name = "PIN[@BAUD]")]
     pub pin: Option<String>,
+    /// The marks that bound what is measured, as the user says them. Only reports have such bounds.
+    #[arg(skip)]
+    pub marks: (Option<String>, Option<String>),
+}
+
+/// The stimulus port of `defmt` and the texts of its messages.
+type Defmt = Option<(u8, Table)>;
+
+/// Where messages of `defmt` are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefmtPort {
+    /// Nowhere.
+    None,
+    /// At a stimulus port.
+    Port(u8),
+}
+
+fn defmt_port(text: &str) -> Result<DefmtPort, String> {
+    match (text, text.parse()) {
+        ("none", _) => Ok(DefmtPort::None),
+        (_, Ok(port @ 0..=31)) => Ok(DefmtPort::Port(port)),
+        _ => Err("a stimulus port, 0 to 31, or none".to_owned()),
+    }
 }
 
 fn hertz(text: &str) -> Result<u32, String> {
@@ -106,12 +133,16 @@ impl Options {
         let sampling = recorded.and_then(|settings| settings.sampling);
         let tick = recorded.and_then(|settings| settings.local_timestamps);
         let idle = self.idle.iter().map(|text| idle(text, firmware));
+        let (defmt, no_defmt) = self.defmt(firmware)?;
+        let other = header.and_then(|h| other_firmware(h, firmware?));
         Ok(Settings {
             core_hz: self.clock.or(recorded.map(|settings| settings.core_hz.get())),
             tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
             period_cycles: self.period.or(sampling.map(|s| s.period_cycles().into())),
             thread: self.thread(&watches)?,
             kit: firmware.and_then(kit_setting),
+            bounds: self.bounds(firmware)?,
+            defmt,
             watches,
             idle: idle.collect::<anyhow::Result<_>>()?,
             recording: header.map(|header| Recording {
@@ -121,8 +152,41 @@ impl Options {
             }),
             target: header.and_then(|header| header.target.clone()).unwrap_or_default(),
             shown: recorded.map(shown).unwrap_or_default(),
-            warnings: header.and_then(|h| other_firmware(h, firmware?)).into_iter().collect(),
+            warnings: other.into_iter().chain(no_defmt).collect(),
         })
+    }
+
+    fn bounds(&self, firmware: Option<&Firmware>) -> anyhow::Result<Bounds> {
+        let mark = |name: &str, text: &Option<String>| match text {
+            Some(text) => mark(text, firmware)
+                .map(Some)
+                .map_err(|e| exit::usage(format!("--{name} {text}: {e}"))),
+            None => Ok(None),
+        };
+        Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
+    }
+
+    /// The port of `defmt` and the firmware's texts; or, if nobody asked for them, why they cannot be had.
+    fn defmt(&self, firmware: Option<&Firmware>) -> anyhow::Result<(Defmt, Option<Warning>)> {
+        let port = match self.defmt_port {
+            Some(DefmtPort::None) => return Ok((None, None)),
+            Some(DefmtPort::Port(port)) => Some(port),
+            None => None,
+        };
+        let Some(firmware) = firmware else {
+            let text = "--defmt-port needs the firmware, which has the texts: --elf";
+            return if port.is_some() { Err(exit::usage(text)) } else { Ok((None, None)) };
+        };
+        match (Table::read(firmware), port) {
+            (Ok(Some(table)), port) => Ok((Some((port.unwrap_or(0), table)), None)),
+            (Ok(None), None) => Ok((None, None)),
+            (Ok(None), Some(_)) => {
+                let text = "--defmt-port: the firmware has no section .defmt; was it linked with -Tdefmt.x, and not stripped?";
+                Err(exit::data(text))
+            }
+            (Err(error), Some(_)) => Err(exit::data(error.to_string())),
+            (Err(error), None) => Ok((None, Some(Warning { text: error.to_string(), count: 1 }))),
+        }
     }
 
     fn thread(&self, watches: &[(u8, String)]) -> anyhow::Result<Option<u8>> {
@@ -164,6 +228,39 @@ impl Options {
         let name = &capture.channels[channel].name;
         let text = format!("the rate of {name} is needed, as --pin {name}@2000000");
         Ok((channel, rate.ok_or_else(|| exit::usage(text))?))
+    }
+}
+
+/// A mark that the firmware sends.
+fn mark(text: &str, firmware: Option<&Firmware>) -> Result<Mark, String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(number(value).ok_or("a value is a number")?)),
+        None => (text, None),
+    };
+    if let Some(port) = name.strip_prefix("port:") {
+        let port = port.parse().map_err(|_| "a port is a number from 0 to 255")?;
+        let value =
+            value.map(|v| u32::try_from(v).map_err(|_| "a port is written 32 bits at most"));
+        return Ok(Mark::Port { port, value: value.transpose()? });
+    }
+    let Some(firmware) = firmware.filter(|firmware| kit_setting(firmware).is_some()) else {
+        return Err("names are those of the kit for the target, in the firmware's file (--elf); without it marks are as port:5".to_owned());
+    };
+    let names = firmware.trace_names();
+    let named = names.iter().find(|(_, known)| known.as_str() == name).map(|(id, _)| *id);
+    let id = named.or_else(|| name.parse().ok().filter(|id| *id < 4095)).ok_or_else(|| {
+        let known: Vec<&str> =
+            names.iter().filter(|(id, _)| **id < 4095).map(|(_, name)| name.as_str()).collect();
+        format!("the firmware has {}", known.join(", "))
+    })?;
+    Ok(Mark::Kit { id, name: name.to_owned(), value })
+}
+
+/// A number, also a negative or a hexadecimal one.
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     }
 }
 

@@ -122,7 +122,10 @@ impl Session {
             hint,
             maybe_kit: !said,
             events: Adder {
-                collector: Collector::new(settings.thread).with_kit(settings.kit_port()),
+                collector: Collector::new(settings.thread)
+                    .with_kit(settings.kit_port())
+                    .with_defmt(settings.defmt.clone())
+                    .within(&settings.bounds),
                 keep: false,
                 tracks: None,
                 ports,

@@ -1,15 +1,13 @@
-//! What a trace pin tells beside samples: exceptions, threads, counters, variables, channels.
+//! What a trace pin tells beside samples: exceptions, threads, counters, variables.
 
 use std::io::{self, Write};
 
 use strobe_model::{TimeBase, Traced};
 
-use super::super::layout::{heading, item};
+use super::super::layout::heading;
 use crate::Options;
 use crate::number::{counted, grouped, ratio, share};
-use crate::paint::Paint;
 use crate::table::Table;
-use crate::words::clean;
 
 /// Unit of times: core cycles if they are known.
 pub(super) fn unit(times: &TimeBase) -> &'static str {
@@ -174,51 +172,6 @@ pub(super) fn watched(traced: &Traced, options: &Options, out: &mut dyn Write) -
 
 /// Lines of a channel's text that are shown, the last ones.
 pub(super) const LINES: usize = 12;
-
-/// Stimulus ports.
-pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    if traced.channels.is_empty() {
-        return Ok(());
-    }
-    heading("stimulus ports", options, out)?;
-    let (shown, more) = traced.channels.split_at(traced.channels.len().min(MOST));
-    for channel in shown {
-        let rate = per_second(channel.bytes, &traced.times).map(|rate| format!(" ({rate})"));
-        let kind = match (&channel.decoded, &channel.text) {
-            (Some(decoded), _) => format!("{}: {}", decoded.format, messages(decoded)),
-            (None, Some(_)) => "text".to_owned(),
-            (None, None) => "binary".to_owned(),
-        };
-        let gaps = match channel.interrupted {
-            0 => String::new(),
-            n => format!(", {} where something may be missing", counted(n, "place")),
-        };
-        let text = format!(
-            "{}{} in {}, {kind}{gaps}",
-            counted(channel.bytes, "byte"),
-            rate.unwrap_or_default(),
-            counted(channel.packets, "write")
-        );
-        item(&format!("port {}: ", channel.port), &text, Paint::Plain, options, out)?;
-        let lines: Vec<&str> = match (&channel.decoded, &channel.text) {
-            (Some(decoded), _) => decoded.last.iter().map(String::as_str).collect(),
-            (None, Some(text)) => text.lines().collect(),
-            (None, None) => Vec::new(),
-        };
-        let skipped = lines.len().saturating_sub(LINES);
-        if skipped > 0 || channel.text_skipped > 0 {
-            writeln!(out, "    ... the last lines (--port {}=FILE keeps all):", channel.port)?;
-        }
-        for line in &lines[skipped..] {
-            writeln!(out, "    | {}", clean(line))?;
-        }
-    }
-    and_more(more.len(), "port", out)
-}
-
-fn messages(decoded: &strobe_model::Decoded) -> String {
-    format!("{}, {} malformed", counted(decoded.messages, "message"), grouped(decoded.malformed))
-}
 
 /// A rate per second: `1,234.50/s`.
 pub(super) fn per_second(n: u64, times: &TimeBase) -> Option<String> {
