@@ -125,8 +125,9 @@ fn another_version_is_said_with_advice() {
     let file = recorded(directory.path(), &QUIET);
     let mut bytes = std::fs::read(prebuilt(FIRMWARE)).expect("the firmware");
     let version = b"_defmt_version_ = 4";
-    let at = bytes.windows(version.len()).position(|part| part == version).expect("a version");
-    bytes[at + version.len() - 1] = b'9';
+    let is_one = |at: &usize| bytes[*at..].starts_with(version);
+    let all: Vec<usize> = (0..bytes.len()).filter(is_one).collect();
+    all.iter().for_each(|at| bytes[at + version.len() - 1] = b'9');
     let elf = directory.path().join("later.elf").display().to_string();
     std::fs::write(&elf, bytes).expect("room");
     let ran = strobe(&["report", &file, "--elf", &elf]);
