@@ -1,6 +1,6 @@
 //! Counts the packets of a trace stream, by one decoder or another, to be timed by `cargo xtask bench --swo`.
 //!
-//! `packets` finds packets; `events` takes each apart and joins it to its timestamp; `itm` is the crate of that name.
+//! `packets` finds packets; `timed` joins each to its timestamp; `events` also takes each apart; `itm` is the crate of that name.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -8,16 +8,18 @@ use std::io::{BufReader, Read};
 use strobe_decode::swo::itm::{Decoder, Sink};
 use strobe_decode::swo::packet::Raw;
 use strobe_decode::swo::reader::{Framing, Reader};
+use strobe_decode::swo::timeline::{Event, Events, Group};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [how, path] = arguments.as_slice() else { panic!("packets|events|itm FILE") };
+    let [how, path] = arguments.as_slice() else { panic!("packets|timed|events|itm FILE") };
     let file = File::open(path).expect("a readable file");
     let packets = match how.as_str() {
         "packets" => packets(file),
+        "timed" => timed(file),
         "events" => events(file),
         "itm" => other(file),
-        how => panic!("{how} is none of packets, events, itm"),
+        how => panic!("{how} is none of packets, timed, events, itm"),
     };
     println!("packets {packets}");
 }
@@ -52,6 +54,28 @@ fn packets(file: File) -> u64 {
     let (mut decoder, mut count) = (Decoder::new(), Count::default());
     pieces(file, |bytes| decoder.push(bytes, &mut count));
     decoder.finish(&mut count);
+    std::hint::black_box(count.sum);
+    count.packets
+}
+
+impl Events for Count {
+    /// None comes alone.
+    fn event(&mut self, _: Event) {}
+
+    fn group(&mut self, group: &Group<'_>) {
+        for (piece, time) in group.pieces() {
+            if let Some(raw) = piece.packet() {
+                self.packet(*raw);
+            }
+            self.sum = self.sum.wrapping_add(time.earliest ^ time.likely());
+        }
+    }
+}
+
+fn timed(file: File) -> u64 {
+    let (mut reader, mut count) = (Reader::new(Framing::Bare), Count::default());
+    pieces(file, |bytes| reader.push(bytes, &mut count));
+    reader.finish(&mut count);
     std::hint::black_box(count.sum);
     count.packets
 }

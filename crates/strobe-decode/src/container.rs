@@ -23,8 +23,8 @@
 //! | 4 | CRC-32 of the 28 bytes before |
 //! | | the payload |
 //!
-//! Numbers are little-endian. Readers skip and count kinds that they do not know. A damaged chunk is left out with its place; where its
-//! beginning is damaged, reading goes on with the next chunk whose beginning is sound.
+//! Numbers are little-endian. Readers skip and count kinds that they do not know. A damaged chunk is left out with its place. Where its
+//! beginning is damaged, or bytes of it are gone, reading goes on with the next chunk whose beginning is sound.
 //!
 //! This knows no file and no clock: bytes come from any `Read` and go to any `Write`, and whoever writes says what time it is.
 

@@ -7,6 +7,7 @@
 //! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a [`capture::Capture`], and
 //!   writes the first two.
 //! - [`container`] is a recording of a trace pin, written and read.
+//! - [`orbflow`] takes the frames of orbuculum apart.
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
 //! - [`ctf`] reads Common Trace Format: metadata and streams.
@@ -27,5 +28,6 @@ pub mod bus;
 pub mod capture;
 pub mod container;
 pub mod ctf;
+pub mod orbflow;
 pub mod pins;
 pub mod swo;

@@ -120,6 +120,42 @@ fn a_flipped_bit_costs_its_chunk_alone() {
     }
 }
 
+/// A file system that lost a few sectors: what they were of is gone, and the next chunk is there.
+#[test]
+fn bytes_lost_inside_a_payload_cost_their_chunk_alone() {
+    let (bytes, raw) = sample();
+    let places: Vec<usize> =
+        bytes.windows(4).enumerate().filter(|(_, w)| w == b"\xd7SBk").map(|(at, _)| at).collect();
+    for pair in places.windows(2) {
+        let payload = pair[0] + 32..pair[1];
+        for lost in [1, 5, 31, 32, 33, payload.len() - 1, payload.len()] {
+            let lost = lost.min(payload.len());
+            let with = [&bytes[..payload.start], &bytes[payload.start + lost..]].concat();
+            let (read, summary) = read(&with).expect("a recording");
+            assert_eq!(summary.chunks, places.len() as u64 - 1, "{lost} bytes behind {}", pair[0]);
+            assert_eq!(summary.damaged_bytes, (pair[1] - pair[0] - lost) as u64);
+            assert_eq!(summary.missing_chunks, 1);
+            assert!(matches!(summary.ending, Ending::Marked(_)));
+            assert!(read.len() == raw.len() || read.len() + 200 == raw.len());
+        }
+    }
+}
+
+/// A recording that was recorded, and then damaged, does not come out of the chunk that it was in.
+#[test]
+fn a_chunk_inside_a_damaged_one_is_none() {
+    let (inner, _) = sample();
+    let mut writer = Writer::new(Vec::new(), &header()).expect("memory takes it");
+    writer.raw(0, &inner).expect("memory takes it");
+    writer.note(1, &Note::Reconnected).expect("memory takes it");
+    let mut bytes = writer.finish(2, "test").expect("memory takes it");
+    let first = bytes.windows(4).position(|four| four == b"\xd7SBk").expect("a chunk");
+    bytes[first + 40] ^= 1;
+    let (read, summary) = read(&bytes).expect("a recording");
+    assert_eq!((read.len(), summary.chunks, summary.missing_chunks), (0, 2, 1));
+    assert_eq!(summary.damaged_bytes, 32 + inner.len() as u64);
+}
+
 #[test]
 fn chunks_of_other_kinds_are_counted_and_skipped() {
     let (mut bytes, raw) = sample();
@@ -214,6 +250,31 @@ proptest! {
             }
         }
         read(&bytes);
+    }
+
+    /// Whatever is lost in whichever chunks: the others are there, and each byte is in a chunk or told of.
+    #[test]
+    fn holes_cost_the_chunks_that_they_are_in(
+        holes in proptest::collection::vec((0..6usize, any::<prop::sample::Index>(), 1..200usize), 1..4),
+    ) {
+        let (bytes, _) = sample();
+        let places: Vec<usize> =
+            bytes.windows(4).enumerate().filter(|(_, w)| w == b"\xd7SBk").map(|(at, _)| at).collect();
+        let mut kept = vec![true; bytes.len()];
+        let mut hit = std::collections::BTreeSet::new();
+        for (chunk, from, length) in holes {
+            let payload = places[chunk] + 32..places[chunk + 1];
+            let from = payload.start + from.index(payload.len());
+            kept[from..payload.end.min(from + length)].fill(false);
+            hit.insert(chunk);
+        }
+        let with: Vec<u8> = bytes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(b, _)| *b).collect();
+        let (_, summary) = read(&with).expect("a recording");
+        prop_assert_eq!(summary.chunks as usize, places.len() - hit.len());
+        prop_assert_eq!(summary.missing_chunks as usize, hit.len());
+        let whole: usize = (0..places.len()).filter(|n| !hit.contains(n))
+            .map(|n| places.get(n + 1).unwrap_or(&bytes.len()) - places[n]).sum();
+        prop_assert_eq!(summary.damaged_bytes as usize, with.len() - places[0] - whole);
     }
 
     #[test]

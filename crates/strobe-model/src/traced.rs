@@ -29,6 +29,10 @@ pub struct Traced {
     pub counters: Vec<EventCounter>,
     /// Comparators that matched.
     pub watched: Vec<Watched>,
+    /// The parts that were measured, if not all of it: samples, exceptions, threads and event counters are those of the parts, everything
+    /// else is of the whole stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<TracedWindow>,
     /// What the kit for the target told, if the firmware has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kit: Option<Kit>,
@@ -50,6 +54,34 @@ impl Traced {
         };
         (u128::from(bad) * 100 / u128::from(all.max(1))) as u64
     }
+}
+
+/// The parts of a stream between marks that the firmware sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedWindow {
+    /// What begins a part; absent where the stream's beginning does.
+    pub from: Option<String>,
+    /// What ends one; absent where only the stream's end does.
+    pub to: Option<String>,
+    /// Marks that begin one.
+    pub starts: u64,
+    /// Marks that end one.
+    pub stops: u64,
+    /// Parts.
+    pub parts: u64,
+    /// Beginnings while one had begun, and ends while none had: another is missing, or came twice.
+    pub repeated: u64,
+    /// The last part has no end mark; it ends with the stream.
+    pub open: bool,
+    /// Times that packets or records were lost inside of parts, marks perhaps among them.
+    pub losses_inside: u64,
+    /// And outside of them.
+    pub losses_outside: u64,
+    /// Core cycles of all parts together, or ticks where a tick's cycles are not known.
+    pub cycles: u64,
+    /// Samples that lie in no part. They are in no other figure.
+    pub samples_outside: u64,
 }
 
 /// The bytes of a stream: `bytes = packet_bytes + padding_bytes + undecodable_bytes`, behind the frames if there are any.

@@ -31,4 +31,5 @@ mod table;
 pub mod text;
 mod words;
 
+pub use number::grouped;
 pub use options::{Options, Style};

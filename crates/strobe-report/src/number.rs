@@ -2,7 +2,7 @@
 //! the same figures print the same everywhere.
 
 /// Digits in groups of three: `1,234,567`.
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

@@ -597,6 +597,7 @@ fn what_was_traced() -> Traced {
             more: 0,
             from: vec![("main".into(), 4)],
         }],
+        window: None,
         kit: None,
     }
 }

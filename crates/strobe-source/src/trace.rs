@@ -3,7 +3,8 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links,
+//!   and [`orbflow`] is one around another.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
 //! None of this decodes what comes.
@@ -11,7 +12,7 @@
 pub mod capture;
 pub mod link;
 pub mod openocd;
-mod orbflow;
+pub mod orbflow;
 pub mod plan;
 pub mod probe;
 #[cfg(feature = "probe")]

@@ -15,6 +15,7 @@ mod span;
 mod threads;
 mod timeline;
 mod watched;
+mod windows;
 
 use strobe_model::Recording;
 
@@ -25,6 +26,7 @@ pub use kit::kit_port;
 pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
 pub use timeline::Tracks;
+pub use windows::{Bounds, Mark};
 
 /// What is known of a stream besides its bytes.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +45,8 @@ pub struct Settings {
     pub kit_port: Option<u8>,
     /// The stimulus port that `defmt` writes to, with the firmware's texts.
     pub defmt: Option<(u8, Table)>,
+    /// The parts that are measured.
+    pub bounds: Bounds,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use strobe_decode::capture::parse_frequency;
 use strobe_decode::container::Source;
+use strobe_decode::orbflow;
 use strobe_model::{TraceSettings, Verdict};
+use strobe_source::simulated::trace::{Programme, RegisterWrite};
 use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Error, Link};
 use strobe_source::trace::openocd::OpenOcd;
+use strobe_source::trace::orbflow::Orbflow;
 use strobe_source::trace::registers;
 use strobe_source::trace::simulated::{Setup, Simulated};
 use strobe_source::trace::stream::Stream;
@@ -24,7 +27,8 @@ use crate::{board, capture, exit, input, plan};
 pub const SOURCES: &str = "\
 Sources:
   serial:DEVICE@BAUD        a serial adapter that listens to the pin
-  tcp:HOST:PORT             raw bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
+  tcp:HOST:PORT             bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
+  orbflow:HOST:PORT[/TAG]   orbuculum's frames (3402), of which those with the tag are the pin's: 1, unless it was told otherwise
   file:PATH  or  -          raw bytes from a file, a named pipe, standard input
   sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)
   openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
@@ -88,7 +92,11 @@ pub fn open(
         only_listens(options)?;
     }
     let (link, kind, name): (Box<dyn Link>, _, _) = match spec {
-        Spec::Input => (Box::new(Stream::new("standard input", std::io::stdin())), "pipe", ""),
+        Spec::Input => {
+            let input = "standard input";
+            let stream = Box::new(Stream::new(input, std::io::stdin()));
+            (Box::new(Orbflow::detect(stream, input)), "pipe", "")
+        }
         Spec::File(path) => {
             let shown = path.to_owned();
             let file = File::open(path)
@@ -96,9 +104,17 @@ pub fn open(
             if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
                 return Err(exit::no_input(format!("{shown} is a directory")));
             }
-            (Box::new(Stream::new(shown, file)), "file", base_name(path))
+            let stream = Box::new(Stream::new(shown, file));
+            (Box::new(Orbflow::detect(stream, path)), "file", base_name(path))
         }
-        Spec::Tcp(address) => (Box::new(Tcp::connect(address).map_err(no_link)?), "tcp", address),
+        Spec::Tcp(address) => {
+            let server = Box::new(Tcp::connect(address).map_err(no_link)?);
+            (Box::new(Orbflow::detect(server, address)), "tcp", address)
+        }
+        Spec::Orbflow(address, tag) => {
+            let server = Box::new(Tcp::connect(address).map_err(no_link)?);
+            (Box::new(Orbflow::with_tag(server, address, tag)), "orbflow", address)
+        }
         Spec::Serial(device, baud) => (serial(device, baud)?, "serial", device),
         Spec::Capture(path, pin, baud) => {
             let (_, capture) = capture::open(Path::new(path), None, capture::MAX_EDGES)?;
@@ -137,17 +153,16 @@ fn simulated(
     let family = target::of_chip(&target);
     let wanted = options.trace.given().then(|| worthwhile(options, Some(firmware), family));
     let wanted = wanted.transpose()?;
-    let mut programme = Vec::new();
+    let mut programme = Programme::default();
     if let Some(wanted) = &wanted {
         let writes = registers::writes(&wanted.settings, wanted.target);
         let writes = writes.map_err(|e| exit::usage(e.to_string()))?;
-        programme.extend(writes.iter().map(|write| (write.address, write.value)));
+        programme.writes.extend(writes.iter().map(RegisterWrite::from));
     }
     let settings = wanted.map(|wanted| wanted.settings);
     let baud = settings.as_ref().map(|settings| settings.line.baud());
     // The board's thread has a firmware of its own.
     let firmware = input::firmware(path)?;
-    let programme = programme.into_iter().collect();
     let link = Simulated::start(Setup { firmware, board, programme, baud, limit });
     let source = Source { kind: "sim".to_owned(), name: target.clone() };
     let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
@@ -291,6 +306,7 @@ enum Spec<'a> {
     Input,
     File(&'a str),
     Tcp(&'a str),
+    Orbflow(&'a str, u8),
     Serial(&'a str, u32),
     Capture(&'a str, &'a str, u32),
     OpenOcd(&'a str),
@@ -319,6 +335,14 @@ impl<'a> Spec<'a> {
             "file" if !rest.is_empty() => Ok(Spec::File(rest)),
             "sim" if !rest.is_empty() => Ok(Spec::Simulated(Some(rest))),
             "tcp" => Ok(Spec::Tcp(host_port(rest).ok_or_else(|| wrong("tcp:HOST:PORT"))?)),
+            "orbflow" => {
+                let (rest, tag) = rest.split_once('/').map_or((rest, None), |(a, b)| (a, Some(b)));
+                let tag = tag.map_or(Ok(orbflow::ITM), str::parse);
+                let address = host_port(rest).zip(tag.ok());
+                let form = "orbflow:HOST:PORT or orbflow:HOST:PORT/TAG, a tag of 0 to 255";
+                let (address, tag) = address.ok_or_else(|| wrong(form))?;
+                Ok(Spec::Orbflow(address, tag))
+            }
             "openocd" => {
                 let address = host_port(rest).ok_or_else(|| wrong("openocd:HOST:PORT"))?;
                 Ok(Spec::OpenOcd(address))

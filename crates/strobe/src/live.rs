@@ -6,6 +6,7 @@ use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
 use strobe_decode::swo::timeline::{Event, Events, What};
 use strobe_model::TraceSettings;
+use strobe_report::grouped;
 
 /// Bytes that decide how the rest is framed, where nobody has said.
 const BEGINNING: usize = 1 << 12;
@@ -83,6 +84,9 @@ impl Live {
 
     /// Bytes are missing here.
     pub fn gap(&mut self) {
+        if self.reader.is_none() && !self.beginning.is_empty() {
+            self.begin();
+        }
         if let Some(reader) = &mut self.reader {
             reader.gap(&mut self.counts);
         }
@@ -170,15 +174,20 @@ impl Live {
     }
 }
 
-/// Digits in groups of three.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half a packet before a gap does not take its other half from behind it, also before it is known whether there are frames.
+    #[test]
+    fn a_gap_among_the_first_bytes_is_one() {
+        let mut live = Live::new(None);
+        let mut stream = strobe_synth::swo::Stream::new();
+        stream.pc_sample(0x0800_0100).pc_sample(0x0800_0102);
+        live.push(&stream.bytes[..7]);
+        live.gap();
+        live.push(&stream.bytes);
+        live.finish();
+        assert_eq!((live.counts.samples, live.undecodable()), (3, 2));
     }
-    out
 }

@@ -26,6 +26,7 @@ fn after_help() -> String {
 Examples:
   strobe record serial:/dev/ttyUSB0@2000000 -o run.strobe --for 10s
   strobe record tcp:localhost:3443 -o run.strobe --clock 168MHz --baud 2M --period 16384 --elf fw.elf
+  strobe record orbflow:localhost:3402 -o run.strobe
   strobe record sr:pin.sr:D0@8M -o run.strobe
   orbcat ... | strobe record - -o run.strobe
 
@@ -276,6 +277,7 @@ impl Session<'_> {
                      has set it?"
                 ));
             }
+            Note::Text { text } => self.say(text),
             _ => {}
         }
         Ok(())

@@ -79,6 +79,13 @@ pub struct Args {
     /// Blocks of more bytes than this are big.
     #[arg(long, value_name = "BYTES", default_value_t = 1024, help_heading = "Archives")]
     big_above: u64,
+    /// Measure only from this mark on, each time it comes: a mark or region of the kit for the target by name or number, a variable of it with
+    /// its value (`mode=3`), or a write to a stimulus port (`port:5`, `port:5=0x10`).
+    #[arg(long, value_name = "MARK", help_heading = "Trace pin")]
+    from: Option<String>,
+    /// Measure up to this mark; of a region it is the end. Without --from the first part begins with the recording.
+    #[arg(long, value_name = "MARK", help_heading = "Trace pin")]
+    to: Option<String>,
     #[command(flatten)]
     options: traced::Options,
 }
@@ -100,6 +107,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(kind) => kind,
         None => detect::kind(&args.path, args.metadata.is_some())?,
     };
+    let of_a_pin = matches!(kind, Kind::Recording | Kind::Swo | Kind::Capture);
+    if !of_a_pin && (args.from.is_some() || args.to.is_some()) {
+        return Err(exit::usage("--from and --to are for what came out of a trace pin"));
+    }
     let firmware = archive::names(args)?;
     let bytes = match kind {
         Kind::Ctf => trace(args, firmware.as_ref())?,
@@ -115,7 +126,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 Kind::Capture => traced::Kind::Capture,
                 _ => traced::Kind::Raw,
             };
-            let record = traced::record(&args.path, kind, firmware.as_ref(), &args.options)?;
+            let marks = (args.from.clone(), args.to.clone());
+            let options = traced::Options { marks, ..args.options.clone() };
+            let record = traced::record(&args.path, kind, firmware.as_ref(), &options)?;
             if args.kind.is_none() && kind == traced::Kind::Raw {
                 detect::is_trace(&args.path, &record)?;
             }

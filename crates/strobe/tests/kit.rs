@@ -176,3 +176,56 @@ fn nothing_is_left_when_it_is_off() {
     assert!(code(&on) != code(&off));
     assert!(on.trace_names().len() == 9 && off.trace_names().is_empty());
 }
+
+/// Between a region's beginning and its end there is what the region does, and nothing is counted twice or forgotten.
+#[test]
+fn marks_bound_what_is_measured() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("kit.strobe").display().to_string();
+    let firmware = prebuilt("trace-kit");
+    let source = ["record", "sim:stm32f407", "--elf", &firmware, "-q", "-o", &file, "--insist"];
+    let pin = ["--clock", "168M", "--baud", "12M", "--period", "1024", "--timestamps", "1"];
+    let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report = |bounds: &[&str]| -> Value {
+        let arguments = ["report", &file, "--elf", &firmware, "--format", "json"];
+        let ran = strobe(&[&arguments[..], bounds].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        serde_json::from_str(&ran.stdout).expect("JSON")
+    };
+    let whole = report(&[]);
+    let all = number(&whole["traced"]["sampling"]["taken"]);
+    assert!(whole["traced"].get("window").is_none());
+    let regions = array(&whole["traced"]["kit"]["regions"]);
+    for name in ["filter", "sort"] {
+        let record = report(&["--from", name, "--to", name]);
+        let window = &record["traced"]["window"];
+        let inside = number(&record["traced"]["sampling"]["taken"]);
+        assert_eq!(inside + number(&window["samples_outside"]), all, "{name}");
+        let region = regions.iter().find(|region| region["name"] == name).expect("the region");
+        let [begun, ended] = ["begun", "ended"].map(|field| number(&region[field]));
+        assert_eq!([&window["starts"], &window["stops"]].map(number), [begun, ended], "{name}");
+        assert_eq!(number(&record["window"]["entries"]), begun, "{name}");
+        // What the region does not call itself belongs to the tick's handler and to whoever marks its ends.
+        let functions = array(&record["profile"]["functions"]);
+        let of = |function: &str| {
+            let index = functions.iter().position(|f| f["name"] == function);
+            let samples = array(&record["profile"]["addresses"]);
+            let samples =
+                samples.iter().filter(|s| s["function"].as_u64() == index.map(|i| i as u64));
+            samples.map(|sample| number(&sample["count"])).sum::<u64>()
+        };
+        let own = of(name) + of("settle") + of("SysTick_Handler") + of("strobe_trace_record");
+        assert!(own * 100 >= inside * 98 && inside > 300, "{own} of {inside} in {name}");
+        let other = if name == "filter" { "sort" } else { "filter" };
+        assert_eq!(of(other), 0, "{other} in {name}");
+    }
+    let text =
+        strobe(&["report", &file, "--elf", &firmware, "--from", "sort", "--to", "sort"]).stdout;
+    assert!(text.contains("window         from sort to sort: 40 parts, "), "{text}");
+    let never = report(&["--from", "level=77777777"]);
+    assert_eq!(number(&never["traced"]["sampling"]["taken"]), 0);
+    let ran = strobe(&["report", &file, "--elf", &firmware, "--from", "nobody"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the firmware has tick, round"), "{}", ran.stderr);
+}

@@ -64,6 +64,7 @@ fn decoders(root: &Path, file: &Path, orbcat: Option<&Path>) -> Result<Vec<Decod
     let orbcat = orbcat.map_or_else(|| PathBuf::from("orbcat"), Path::to_path_buf);
     let mut all = vec![
         Decoder { name: "strobe", what: "packets", command: own("packets"), peer: false },
+        Decoder { name: "strobe", what: "packets with times", command: own("timed"), peer: false },
         Decoder { name: "strobe", what: "events with times", command: own("events"), peer: false },
         Decoder { name: "itm 0.9.0-rc.1", what: "singles()", command: own("itm"), peer: true },
     ];

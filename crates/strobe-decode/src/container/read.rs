@@ -256,18 +256,43 @@ impl<R: Read> Reader<R> {
                 self.damaged(at, bytes);
                 continue;
             };
-            if !self.fill(HEAD + head.length)? {
-                self.cut_short();
-                return Ok(None);
-            }
             let whole = HEAD + head.length;
-            if crc32fast::hash(&self.rest()[HEAD..whole]) == head.crc {
+            let complete = self.fill(whole)?;
+            if complete && crc32fast::hash(&self.rest()[HEAD..whole]) == head.crc {
                 return Ok(Some((at, head)));
             }
-            // Its beginning has a checksum of its own, so its length can be believed.
-            self.skip(whole);
-            self.damaged(at, whole as u64);
+            let bytes = match self.next_inside(&head)? {
+                Some(bytes) => bytes,
+                None if complete => whole,
+                None => {
+                    self.cut_short();
+                    return Ok(None);
+                }
+            };
+            self.skip(bytes);
+            self.damaged(at, bytes as u64);
         }
+    }
+
+    /// Where the next chunk begins before a damaged one should be over, because bytes of that one are gone.
+    ///
+    /// What was recorded may itself look like a chunk. So there is nothing to look for where the next chunk is in its place, and one that is
+    /// found must have a later number and time. Whatever a file says, no byte of it is looked at more often than the longest chunk has room
+    /// for beginnings.
+    fn next_inside(&mut self, damaged: &Head) -> io::Result<Option<usize>> {
+        let whole = HEAD + damaged.length;
+        let more = self.fill(whole + HEAD)?;
+        let rest = self.rest();
+        let next = more.then(|| Head::parse(&rest[whole..])).flatten();
+        if next.is_some_and(|next| next.sequence == damaged.sequence.wrapping_add(1)) {
+            return Ok(None);
+        }
+        let later = |head: &Head| {
+            let ahead = head.sequence.wrapping_sub(damaged.sequence);
+            (1..1 << 31).contains(&ahead) && head.host_us >= damaged.host_us
+        };
+        let end = whole.min((rest.len() + 1).saturating_sub(HEAD));
+        Ok((1..end).find(|&at| Head::parse(&rest[at..]).is_some_and(|head| later(&head))))
     }
 
     /// Goes on, `from` bytes from here at least, to the next sound beginning of a chunk or to the end; says how far that was.

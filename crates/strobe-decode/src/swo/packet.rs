@@ -161,6 +161,14 @@ pub struct Raw {
     pub payload: u64,
 }
 
+/// Relations as format 1 has them in bits 4 and 5 of its header.
+static RELATIONS: [Relation; 4] = [
+    Relation::Synchronous,
+    Relation::TimestampDelayed,
+    Relation::EventDelayed,
+    Relation::BothDelayed,
+];
+
 /// The header that packets of synchronisation are given.
 pub const SYNC: u8 = 0;
 pub(super) const OVERFLOW: u8 = 0x70;
@@ -200,20 +208,22 @@ impl Raw {
     }
 
     fn local(&self) -> Option<Packet> {
+        let (ticks, relation) = self.local_timestamp()?;
+        Some(Packet::LocalTimestamp { ticks, relation })
+    }
+
+    /// The ticks of a local timestamp, and how it relates to the packet before, if its header is one's (ARMv7-M D4.2.4). Formats alternate
+    /// as they please, so nothing here is a branch that would have to be guessed.
+    #[inline(always)]
+    pub(super) fn local_timestamp(&self) -> Option<(u32, Relation)> {
         let bits = self.header >> 4;
-        if self.length == 1 {
-            // Format 2: 1 to 6 ticks, synchronous.
-            let ticks = u32::from(bits);
-            let relation = Relation::Synchronous;
-            return (1..=6).contains(&bits).then_some(Packet::LocalTimestamp { ticks, relation });
-        }
-        let relation = match bits & 3 {
-            0 => Relation::Synchronous,
-            1 => Relation::TimestampDelayed,
-            2 => Relation::EventDelayed,
-            _ => Relation::BothDelayed,
-        };
-        Some(Packet::LocalTimestamp { ticks: self.sevens() as u32, relation })
+        // Four bytes at most, of seven bits each; format 2 has none, but 1 to 6 ticks in its header.
+        let four = self.payload as u32 & 0x7f7f_7f7f;
+        let two = four & 0x7f_007f | (four & 0x7f00_7f00) >> 1;
+        let ticks = two & 0x3fff | (two & 0x3fff_0000) >> 2;
+        let (format2, relation) = if bits < 8 { (bits, 0) } else { (0, bits & 3) };
+        let exists = matches!(bits, 1..=6 | 12..);
+        exists.then_some((ticks + u32::from(format2), RELATIONS[usize::from(relation)]))
     }
 
     fn global1(&self) -> Packet {

@@ -5,7 +5,11 @@
 //! lost with them: from there on times are too small by an unknown amount, until a global timestamp tells how much it was.
 
 use super::itm::Sink;
-use super::packet::{Packet, Raw, Relation};
+use super::packet::{GTS1, GTS2, OVERFLOW, Packet, Raw, Relation};
+
+mod global;
+
+use global::Global;
 
 /// Packets that wait for a timestamp; without any they go on when there are more.
 const HELD: usize = 64;
@@ -59,10 +63,75 @@ pub struct Event {
     pub time: Time,
 }
 
+/// A packet, or bytes that are none, or their absence, as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece(Raw);
+
+impl Piece {
+    /// A header that no packet has.
+    const NONE: u8 = 4;
+
+    fn no_packet(at: u64, bytes: u64) -> Piece {
+        Piece(Raw { at, header: Piece::NONE, length: 0, page: 0, payload: bytes })
+    }
+
+    /// The packet, if it is one.
+    #[inline]
+    pub fn packet(&self) -> Option<&Raw> {
+        (self.0.length > 0).then_some(&self.0)
+    }
+
+    fn event(&self, time: Time) -> Option<Event> {
+        let Raw { at, length, payload, .. } = self.0;
+        let (bytes, what) = match (length, payload) {
+            (0, 0) => (0, What::Gap),
+            (0, bytes) => (bytes, What::Undecodable),
+            // What the decoder tells is a packet.
+            (length, _) => (u64::from(length), What::Packet(self.0.packet()?)),
+        };
+        Some(Event { at, bytes, what, time })
+    }
+}
+
+/// What one timestamp is about, and that timestamp; or what goes on without one.
+#[derive(Debug, Clone, Copy)]
+pub struct Group<'a> {
+    waiting: &'a [Piece],
+    /// When all but the last of it was.
+    span: Time,
+    /// When the last was.
+    last: Time,
+    stamp: Option<(Piece, Time)>,
+}
+
+impl<'a> Group<'a> {
+    /// All of it in the stream's order with its times, the timestamp last.
+    #[inline]
+    pub fn pieces(&self) -> impl Iterator<Item = (Piece, Time)> + use<'a> {
+        let (last, others) = match self.waiting.split_last() {
+            Some((last, others)) => (Some((*last, self.last)), others),
+            None => (None, self.waiting),
+        };
+        let span = self.span;
+        others.iter().map(move |piece| (*piece, span)).chain(last).chain(self.stamp)
+    }
+
+    /// The same, each packet taken apart.
+    pub fn events(&self) -> impl Iterator<Item = Event> + use<'a> {
+        self.pieces().filter_map(|(piece, time)| piece.event(time))
+    }
+}
+
 /// Where events go.
 pub trait Events {
     /// An event; they come in the stream's order.
     fn event(&mut self, event: Event);
+
+    /// What belongs to one timestamp, for those who are faster when they get it at once or who need no more than packets as they came.
+    #[inline]
+    fn group(&mut self, group: &Group<'_>) {
+        group.events().for_each(|event| self.event(event));
+    }
 }
 
 impl<F: FnMut(Event)> Events for F {
@@ -92,11 +161,41 @@ pub struct Stats {
     pub bridged_ticks: u64,
 }
 
+/// What a header means for times.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Nothing.
+    Other,
+    /// It is a local timestamp's.
+    Local,
+    /// It is a global timestamp's or an overflow's.
+    Special,
+}
+
+static ROLES: [Role; 256] = roles();
+
+const fn roles() -> [Role; 256] {
+    let mut all = [Role::Other; 256];
+    let mut header = 0x10;
+    while header < 0x100 {
+        // Format 2 has its ticks in bits 4 to 6, format 1 its relation in bits 4 and 5 (D4.2.4).
+        all[header] = match header as u8 {
+            OVERFLOW => Role::Special,
+            0x10..OVERFLOW | 0xc0.. if header & 0xf == 0 => Role::Local,
+            GTS1 | GTS2 => Role::Special,
+            _ => Role::Other,
+        };
+        header += 1;
+    }
+    all
+}
+
 /// Joins timestamps to packets.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     /// What waits, its time being unknown.
-    held: Vec<(u64, u64, What)>,
+    held: [Piece; HELD],
+    held_count: usize,
     now: u64,
     sure: bool,
     global: Global,
@@ -106,7 +205,8 @@ pub struct Timeline {
 impl Default for Timeline {
     fn default() -> Self {
         Timeline {
-            held: Vec::with_capacity(HELD),
+            held: [Piece::no_packet(0, 0); HELD],
+            held_count: 0,
             now: 0,
             sure: true,
             global: Global::default(),
@@ -143,69 +243,98 @@ impl Timeline {
 
     /// Bytes are missing at a place.
     pub fn gap<E: Events>(&mut self, at: u64, events: &mut E) {
-        self.take(at, 0, What::Gap, events);
+        self.lose();
+        self.hold(Piece::no_packet(at, 0), events);
     }
 
     /// The stream is over: what waits goes as it is.
     pub fn finish<E: Events>(&mut self, events: &mut E) {
-        self.release(self.now, None, events);
+        self.release(events);
     }
 
-    fn take<E: Events>(&mut self, at: u64, bytes: u64, what: What, events: &mut E) {
-        match what {
-            What::Packet(Packet::LocalTimestamp { ticks, relation }) => {
-                self.stats.local += 1;
-                let before = self.now;
-                self.now = self.now.saturating_add(u64::from(ticks));
-                self.release(before, Some(relation), events);
-                self.bridge(before);
-                let now = self.now;
-                let (latest, relation) = (Some(now), Some(relation));
-                let time = Time { earliest: now, latest, relation, sure: self.sure };
-                events.event(Event { at, bytes, what, time });
-                return;
-            }
-            What::Packet(Packet::GlobalTimestamp1 { low, bits, wrapped, clock_changed }) => {
+    #[inline(always)]
+    fn take<E: Events>(&mut self, raw: Raw, events: &mut E) {
+        match ROLES[usize::from(raw.header)] {
+            Role::Other => {}
+            Role::Local => return self.stamp(raw, events),
+            Role::Special => self.special(raw),
+        }
+        self.hold(Piece(raw), events);
+    }
+
+    #[inline(always)]
+    fn hold<E: Events>(&mut self, piece: Piece, events: &mut E) {
+        if self.held_count == HELD {
+            self.release(events);
+        }
+        self.held[self.held_count] = piece;
+        self.held_count += 1;
+    }
+
+    /// What a global timestamp or an overflow means for times.
+    #[cold]
+    fn special(&mut self, raw: Raw) {
+        match raw.packet() {
+            Some(Packet::GlobalTimestamp1 { low, bits, wrapped, clock_changed }) => {
                 self.stats.global += 1;
                 self.global.low(low, bits, wrapped, clock_changed);
             }
-            What::Packet(Packet::GlobalTimestamp2 { high, .. }) => {
+            Some(Packet::GlobalTimestamp2 { high, .. }) => {
                 self.stats.global += 1;
                 self.global.high(high);
             }
-            What::Packet(Packet::Overflow) | What::Undecodable | What::Gap => {
-                self.sure = false;
-                self.global.lost();
-            }
-            What::Packet(_) => {}
+            _ => self.lose(),
         }
-        if self.held.len() == HELD {
-            self.release(self.now, None, events);
-        }
-        self.held.push((at, bytes, what));
     }
 
-    /// Lets go what waits: it happened after `before` and not after now, and the last of it as the timestamp says.
-    fn release<E: Events>(&mut self, before: u64, stamp: Option<Relation>, events: &mut E) {
-        let last = self.held.len().wrapping_sub(1);
-        for (i, &(at, bytes, what)) in self.held.iter().enumerate() {
-            let relation = stamp.filter(|_| i == last);
-            let exact = relation == Some(Relation::Synchronous);
-            let earliest = if exact { self.now } else { before };
-            let latest = stamp.map(|_| self.now);
-            let time = Time { earliest, latest, relation, sure: self.sure };
-            match () {
-                () if latest.is_none() => self.stats.untimed += 1,
-                () if !self.sure => self.stats.unsure += 1,
-                () if time.is_exact() => self.stats.exact += 1,
-                () => self.stats.between += 1,
-            }
-            events.event(Event { at, bytes, what, time });
-        }
-        self.held.clear();
+    fn lose(&mut self) {
+        self.sure = false;
+        self.global.lost();
+    }
+
+    /// A local timestamp: what waits happened after the one before and not after now, and the last of it as the timestamp says.
+    #[inline(always)]
+    fn stamp<E: Events>(&mut self, raw: Raw, events: &mut E) {
+        let Some((ticks, relation)) = raw.local_timestamp() else { return };
+        self.stats.local += 1;
+        let (before, sure) = (self.now, self.sure);
+        self.now = before.saturating_add(u64::from(ticks));
+        let now = self.now;
+        let span = Time { earliest: before, latest: Some(now), relation: None, sure };
+        let earliest = if relation == Relation::Synchronous { now } else { before };
+        let last = Time { earliest, relation: Some(relation), ..span };
+        self.count(&span, &last);
+        self.bridge(before);
+        let now = self.now;
+        let at =
+            Time { earliest: now, latest: Some(now), relation: last.relation, sure: self.sure };
+        let waiting = &self.held[..std::mem::take(&mut self.held_count)];
+        events.group(&Group { waiting, span, last, stamp: Some((Piece(raw), at)) });
+    }
+
+    /// Counts how well what waits can be timed.
+    #[inline(always)]
+    fn count(&mut self, span: &Time, last: &Time) {
+        let n = self.held_count as u64;
+        let sure = if self.sure { n } else { 0 };
+        self.stats.unsure += n - sure;
+        let of_last = if last.is_exact() { sure.min(1) } else { 0 };
+        let of_others = if span.is_exact() { sure.saturating_sub(1) } else { 0 };
+        self.stats.exact += of_last + of_others;
+        self.stats.between += sure - of_last - of_others;
+    }
+
+    /// Lets go what waits without a timestamp.
+    #[cold]
+    fn release<E: Events>(&mut self, events: &mut E) {
+        let waiting = &self.held[..std::mem::take(&mut self.held_count)];
+        self.stats.untimed += waiting.len() as u64;
+        let time = Time { earliest: self.now, latest: None, relation: None, sure: self.sure };
+        events.group(&Group { waiting, span: time, last: time, stamp: None });
     }
 
     /// Behind a local timestamp: what a global one that came since the one before tells of lost ticks.
+    #[inline]
     fn bridge(&mut self, before: u64) {
         let Some(value) = self.global.fresh() else { return };
         if self.sure {
@@ -228,99 +357,13 @@ pub struct Joined<'a, E> {
 }
 
 impl<E: Events> Sink for Joined<'_, E> {
+    #[inline(always)]
     fn packet(&mut self, raw: Raw) {
-        // What the decoder tells is a packet.
-        if let Some(packet) = raw.packet() {
-            let (bytes, what) = (u64::from(raw.length), What::Packet(packet));
-            self.timeline.take(raw.at, bytes, what, self.events);
-        }
+        self.timeline.take(raw, self.events);
     }
 
     fn undecodable(&mut self, at: u64, bytes: u64) {
-        self.timeline.take(at, bytes, What::Undecodable, self.events);
-    }
-}
-
-/// The global timestamp, and how it and the local one go together.
-#[derive(Debug, Clone, Default)]
-struct Global {
-    low: u32,
-    high: u64,
-    /// The low bits are whole.
-    low_known: bool,
-    /// The high bits have changed and have not been told.
-    high_stale: bool,
-    /// Nobody has asked yet.
-    fresh: bool,
-    /// Local and global time at one moment, nothing lost since.
-    anchor: Option<(u64, u64)>,
-    /// Local and global ticks in times without loss, to tell one from the other.
-    local_ticks: u64,
-    global_ticks: u64,
-    /// What `local_ticks` may be off by.
-    slack: u64,
-}
-
-/// The ratio of the clocks must be known this well to bridge a loss: one part in so many.
-const PRECISION: u64 = 1000;
-
-impl Global {
-    fn value(&self) -> Option<u64> {
-        (self.low_known && !self.high_stale).then_some(self.high << 26 | u64::from(self.low))
-    }
-
-    fn low(&mut self, low: u32, bits: u8, wrapped: bool, clock_changed: bool) {
-        let mask = (1u32 << bits.min(26)) - 1;
-        self.low = self.low & !mask | low & mask;
-        self.low_known |= bits >= 26;
-        self.high_stale |= wrapped;
-        self.fresh = true;
-        if clock_changed {
-            (self.anchor, self.local_ticks, self.global_ticks) = (None, 0, 0);
-        }
-    }
-
-    fn high(&mut self, high: u64) {
-        self.high = high;
-        self.high_stale = false;
-    }
-
-    /// Packets have been lost, perhaps a change of bits that are not always told.
-    fn lost(&mut self) {
-        self.low_known = false;
-    }
-
-    /// The value, if it has come since this was last asked.
-    fn fresh(&mut self) -> Option<u64> {
-        let value = self.value()?;
-        std::mem::take(&mut self.fresh).then_some(value)
-    }
-
-    /// Nothing was lost: so many ticks of one are so many of the other.
-    fn learn(&mut self, before: u64, now: u64, value: u64) {
-        if let Some((local, global)) = self.anchor
-            && let Some(global_ticks) = value.checked_sub(global)
-        {
-            self.local_ticks += now.saturating_sub(local);
-            self.global_ticks += global_ticks;
-            self.slack = self.slack.max(now - before);
-        }
-        self.anchor = Some((now, value));
-    }
-
-    /// The local time that belongs to a global one, behind a loss.
-    fn expected(&self, value: u64) -> Option<u64> {
-        let (local, global) = self.anchor?;
-        let passed = value.checked_sub(global)?;
-        if self.global_ticks == 0 || self.local_ticks / PRECISION < self.slack.max(1) {
-            return None;
-        }
-        let ticks =
-            u128::from(passed) * u128::from(self.local_ticks) / u128::from(self.global_ticks);
-        local.checked_add(u64::try_from(ticks).ok()?)
-    }
-
-    fn restart(&mut self, now: u64, value: u64) {
-        self.anchor = Some((now, value));
+        self.timeline.lose();
+        self.timeline.hold(Piece::no_packet(at, bytes), self.events);
     }
 }

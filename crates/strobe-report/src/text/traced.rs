@@ -12,7 +12,7 @@ mod top;
 
 use std::io::{self, Write};
 
-use strobe_model::{Record, Sampling, Traced, Trust, wilson};
+use strobe_model::{Record, Sampling, TimeBase, Traced, TracedWindow, Trust, wilson};
 
 use super::layout::{fields, heading, item};
 use super::{Rows, Show, annotate, summary, tree};
@@ -88,6 +88,9 @@ fn facts(record: &Record, traced: &Traced) -> Vec<(&'static str, String)> {
         facts.push(("clock", hertz(hz)));
     }
     facts.push(("time", duration(traced)));
+    if let Some(window) = &traced.window {
+        facts.push(("window", part(window, &traced.times)));
+    }
     let sampling = &traced.sampling;
     if sampling.taken > 0 {
         facts.push(("samples", samples(sampling)));
@@ -95,6 +98,24 @@ fn facts(record: &Record, traced: &Traced) -> Vec<(&'static str, String)> {
         facts.push(("idle", idle(record, sampling)));
     }
     facts
+}
+
+/// What was measured, if not everything.
+fn part(window: &TracedWindow, times: &TimeBase) -> String {
+    let from = window.from.as_deref().map_or("the beginning".to_owned(), clean);
+    let to = window.to.as_deref().map_or("the end".to_owned(), clean);
+    let unit = if times.tick_cycles.is_some() { "core cycle" } else { "tick" };
+    let length = if times.local > 0 {
+        let at_least = if times.unsure > 0 { ">=" } else { "" };
+        format!(", {at_least}{}", counted(window.cycles, unit))
+    } else {
+        String::new()
+    };
+    format!(
+        "from {from} to {to}: {}{length}; {} outside",
+        counted(window.parts, "part"),
+        counted(window.samples_outside, "sample")
+    )
 }
 
 fn firmware(record: &Record) -> String {

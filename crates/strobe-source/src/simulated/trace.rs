@@ -24,6 +24,14 @@ pub struct RegisterWrite {
     pub address: u32,
     /// What is written.
     pub value: u32,
+    /// The bits that are written; the others are kept as they were.
+    pub mask: u32,
+}
+
+impl From<&strobe_model::RegisterWrite> for RegisterWrite {
+    fn from(write: &strobe_model::RegisterWrite) -> Self {
+        RegisterWrite { address: write.address, value: write.value, mask: write.mask }
+    }
 }
 
 impl FromStr for RegisterWrite {
@@ -36,7 +44,7 @@ impl FromStr for RegisterWrite {
         if address % 4 != 0 {
             return Err(format!("{address:#x} is not the address of a word"));
         }
-        Ok(RegisterWrite { address, value: number(value)? })
+        Ok(RegisterWrite { address, value: number(value)?, mask: u32::MAX })
     }
 }
 
@@ -57,7 +65,7 @@ impl std::fmt::Display for RegisterWrite {
 
 impl FromIterator<(u32, u32)> for Programme {
     fn from_iter<I: IntoIterator<Item = (u32, u32)>>(pairs: I) -> Self {
-        let write = |(address, value)| RegisterWrite { address, value };
+        let write = |(address, value)| RegisterWrite { address, value, mask: u32::MAX };
         Programme { writes: pairs.into_iter().map(write).collect() }
     }
 }
@@ -71,10 +79,15 @@ impl Programme {
     ) -> Result<Vec<RegisterWrite>, Error> {
         let none = |address| Error::Register { address, board: board.to_owned() };
         let mut found = Vec::new();
-        for &RegisterWrite { address, value } in &self.writes {
-            machine.debugger_write(address, value).map_err(|_| none(address))?;
+        for &RegisterWrite { address, value, mask } in &self.writes {
+            // Reading may do something, so only what is kept is read.
+            let kept = match mask {
+                u32::MAX => 0,
+                _ => machine.debugger_read(address).map_err(|_| none(address))? & !mask,
+            };
+            machine.debugger_write(address, kept | value & mask).map_err(|_| none(address))?;
             let value = machine.debugger_read(address).map_err(|_| none(address))?;
-            found.push(RegisterWrite { address, value });
+            found.push(RegisterWrite { address, value, mask });
         }
         Ok(found)
     }
@@ -111,7 +124,7 @@ mod tests {
     #[test]
     fn register_writes_are_read_as_they_are_shown() {
         let write: RegisterWrite = "0xe000_1000=1".parse().expect("a write");
-        assert_eq!(write, RegisterWrite { address: 0xe000_1000, value: 1 });
+        assert_eq!(write, RegisterWrite { address: 0xe000_1000, value: 1, mask: u32::MAX });
         assert_eq!(write.to_string(), "0xe0001000=0x00000001");
         assert_eq!(write.to_string().parse(), Ok(write));
         for wrong in ["0xe0001000", "0xe0001001=1", "x=1", "0x1_0000_0000=1", "4=-1", "="] {

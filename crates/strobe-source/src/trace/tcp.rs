@@ -1,7 +1,7 @@
-//! Servers that hand on the raw bytes of the pin: OpenOCD (3443), orbuculum (3443 and up), J-Link (2332), pyOCD (3443).
+//! Servers that hand on the bytes of the pin: OpenOCD (3443), orbuculum (3443 and up, 3402 in its frames), J-Link (2332), pyOCD (3443).
 //!
-//! A server that goes away is called again until it is back; what came meanwhile is gone, and a note says so. orbuculum's own frames
-//! (port 3402) are told apart from raw bytes and refused: its raw port has the same bytes without them.
+//! A server that goes away is called again until it is back; what came meanwhile is gone, and a note says so. Frames are taken off by
+//! [`super::orbflow`].
 
 use std::io::{ErrorKind, Read};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,14 +10,11 @@ use std::time::{Duration, Instant};
 use strobe_decode::container::Note;
 
 use super::link::{Came, Error, Link};
-use super::orbflow;
 
 /// How long a server may take to answer a call.
 const CONNECT: Duration = Duration::from_secs(3);
 /// How long to wait between calls.
 const AGAIN: Duration = Duration::from_millis(300);
-/// How many of the first bytes are looked at for frames.
-const LOOKED_AT: usize = 4096;
 
 /// A link to a server.
 pub struct Tcp {
@@ -25,9 +22,6 @@ pub struct Tcp {
     stream: Option<TcpStream>,
     /// When to call again.
     again: Instant,
-    /// The first bytes of a connection, until it is clear what they are.
-    first: Vec<u8>,
-    recognised: bool,
     block: Vec<u8>,
 }
 
@@ -39,8 +33,6 @@ impl Tcp {
             address: address.to_owned(),
             stream: Some(stream),
             again: Instant::now(),
-            first: Vec::new(),
-            recognised: false,
             block: vec![0; 1 << 16],
         })
     }
@@ -67,27 +59,6 @@ impl Tcp {
             Err(_) => Came::Nothing,
         }
     }
-
-    /// Looks at the beginning of the stream until it is clear whether these are frames.
-    fn look(&mut self, bytes: usize) -> Result<(), Error> {
-        let room = LOOKED_AT - self.first.len();
-        self.first.extend(&self.block[..bytes.min(room)]);
-        match orbflow::looks_like(&self.first) {
-            Some(true) => Err(Error::Speaks {
-                what: self.address.clone(),
-                found: "orbuculum's frames",
-                advice: "connect to its raw port instead, 3443 by default",
-            }),
-            Some(false) => {
-                self.recognised = true;
-                Ok(())
-            }
-            None => {
-                self.recognised = self.first.len() == LOOKED_AT;
-                Ok(())
-            }
-        }
-    }
 }
 
 fn call(address: &str) -> Result<TcpStream, String> {
@@ -110,9 +81,6 @@ impl Link for Tcp {
         match read {
             Ok(0) => Ok(self.gone("the server has closed the connection".to_owned())),
             Ok(bytes) => {
-                if !self.recognised {
-                    self.look(bytes)?;
-                }
                 into.extend(&self.block[..bytes]);
                 Ok(Came::Bytes)
             }

@@ -11,6 +11,7 @@ use super::kit;
 use super::samples::Places;
 use super::threads::Threads;
 use super::watched::Comparators;
+use super::windows::{Bounds, Edge, Windows};
 use crate::defmt;
 
 /// Event counters: bit, register, what it counts.
@@ -53,6 +54,8 @@ pub struct Collector {
     /// The comparator whose writes switch threads.
     thread: Option<u8>,
     pub(super) kit: Option<(kit::Reader, kit::Totals)>,
+    /// The parts that are measured, if not everything is.
+    pub(super) windows: Option<Windows>,
 }
 
 impl Collector {
@@ -75,6 +78,13 @@ impl Collector {
         self
     }
 
+    /// The same, measuring only parts.
+    pub fn within(mut self, bounds: &Bounds) -> Self {
+        self.windows = Windows::new(bounds);
+        self.cut(Edge { begins: self.is_measuring(), ends: !self.is_measuring() }, 0);
+        self
+    }
+
     /// Samples that have come so far, those asleep included.
     pub fn samples(&self) -> u64 {
         self.awake + self.asleep + self.prohibited
@@ -88,7 +98,13 @@ impl Collector {
     /// A program counter that was asked for over the debug port; `u32::MAX` is no address, but what DWT_PCSR has while the core is asleep or
     /// halted.
     pub fn polled(&mut self, pc: u32) {
-        if pc == u32::MAX { self.asleep += 1 } else { self.sample(pc) }
+        if !self.is_measuring() {
+            self.outside();
+        } else if pc == u32::MAX {
+            self.asleep += 1
+        } else {
+            self.sample(pc)
+        }
     }
 
     /// Samples by place, from a list that somebody else made.
@@ -111,6 +127,25 @@ impl Collector {
         self.kinds.finish()
     }
 
+    fn is_measuring(&self) -> bool {
+        self.windows.as_ref().is_none_or(Windows::is_inside)
+    }
+
+    /// A sample that is not measured.
+    fn outside(&mut self) {
+        if let Some(windows) = &mut self.windows {
+            windows.outside();
+        }
+    }
+
+    /// A part ends, or begins, or both.
+    fn cut(&mut self, edge: Edge, now: u64) {
+        if edge.begins || edge.ends {
+            self.exceptions.cut(edge.begins);
+            self.threads.cut(edge.begins, now);
+        }
+    }
+
     fn lost(&mut self) {
         self.exceptions.lost();
         self.threads.lost();
@@ -118,6 +153,9 @@ impl Collector {
         if let Some((reader, totals)) = &mut self.kit {
             reader.lost();
             totals.lost();
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.lost();
         }
     }
 
@@ -155,9 +193,30 @@ impl Collector {
             Some((reader, totals)) if reader.is_at(port) => {
                 if let Some(record) = reader.take(port, bytes, value) {
                     totals.add(record, now);
+                    self.told(&record, now.1);
                 }
             }
             _ => self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]),
+        }
+    }
+
+    /// Of a record of the kit: whether a part begins or ends with it.
+    fn told(&mut self, record: &kit::Record, now: u64) {
+        let Some(windows) = &mut self.windows else { return };
+        if record.lost > 0 || record.restarted {
+            windows.lost();
+        }
+        let edge = windows.record(record.id, &record.what, now);
+        self.cut(edge, now);
+    }
+
+    /// A sample of whatever kind.
+    fn any_sample(&mut self, packet: &Packet) {
+        match packet {
+            _ if !self.is_measuring() => self.outside(),
+            Packet::PcSample(pc) => self.sample(*pc),
+            Packet::Sleep => self.asleep(),
+            _ => self.prohibited += 1,
         }
     }
 
@@ -165,21 +224,24 @@ impl Collector {
         let now = time.likely();
         self.kinds.add(&packet, bytes);
         match packet {
-            Packet::PcSample(pc) => self.sample(pc),
-            Packet::Sleep => self.asleep(),
-            Packet::Prohibited => self.prohibited += 1,
+            Packet::PcSample(_) | Packet::Sleep | Packet::Prohibited => self.any_sample(&packet),
             Packet::Overflow => self.lost(),
             Packet::Exception { number, action } => {
                 self.exceptions.take(number, action, (time.earliest, now));
             }
             Packet::Instrumentation { port, bytes, value } => {
                 self.write(port, bytes, value, (time.earliest, now));
+                if let Some(windows) = &mut self.windows {
+                    let edge = windows.write(port, value, now);
+                    self.cut(edge, now);
+                }
             }
             Packet::LocalTimestamp { .. } => {
                 let stamp = Stamp { ticks: now, samples: self.samples() };
                 let (first, _) = self.span.unwrap_or((stamp, stamp));
                 self.span = Some((first, stamp));
             }
+            Packet::EventCounter(_) if !self.is_measuring() => {}
             Packet::EventCounter(Counters(bits)) => {
                 for (wraps, (bit, ..)) in self.wraps.iter_mut().zip(COUNTERS) {
                     *wraps += u64::from(bits & bit != 0);

@@ -42,6 +42,8 @@ pub(super) struct Exceptions {
     /// Exception trace is on.
     pub seen: bool,
     totals: BTreeMap<u16, TracedException>,
+    /// What comes now is not counted, but for this.
+    uncounted: Option<TracedException>,
 }
 
 impl Exceptions {
@@ -53,6 +55,12 @@ impl Exceptions {
     /// Packets have been lost.
     pub fn lost(&mut self) {
         self.known = false;
+        self.open.iter_mut().for_each(|open| open.whole = false);
+    }
+
+    /// From here on handlers are counted or are not; those that have begun are whole in neither part.
+    pub fn cut(&mut self, counted: bool) {
+        self.uncounted = (!counted).then(TracedException::default);
         self.open.iter_mut().for_each(|open| open.whole = false);
     }
 
@@ -77,6 +85,9 @@ impl Exceptions {
     }
 
     fn total(&mut self, number: u16) -> &mut TracedException {
+        if let Some(uncounted) = &mut self.uncounted {
+            return uncounted;
+        }
         let total = self.totals.entry(number).or_default();
         total.number = number;
         total

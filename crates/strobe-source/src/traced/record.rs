@@ -13,7 +13,7 @@ use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::observe::counts::AddressCount;
 use strobe_symbols::Firmware;
 
-use super::{Collector, Settings};
+use super::{Collector, Settings, windows};
 use crate::names::Names;
 
 /// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
@@ -40,15 +40,24 @@ impl Collector {
             counters: self.counters(),
             ..Traced::default()
         };
+        traced.window = self.windows.clone().map(|windows| {
+            let last = self.span.map_or(0, |(_, last)| last.ticks);
+            let mut window = windows.finish(last);
+            window.cycles = window.cycles.saturating_mul(settings.tick_cycles.unwrap_or(1).into());
+            window
+        });
         traced.sampling = self.sampling(&traced, settings);
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced));
         let mut warnings = settings.warnings.clone();
         warnings.extend(doubtful);
+        warnings.extend(traced.window.iter().flat_map(windows::warnings));
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
-        let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
+        let parts = traced.window.as_ref().map_or(1, |window| window.parts);
+        let balance = balance(&self, &traced.sampling, &sums, parts, firmware.is_some())?;
         warnings.extend(firmware.and_then(|_| sums.warning(self.awake)));
-        let end = traced.times.ticks;
+        // Times count from the first byte, the span from the first timestamp.
+        let end = self.span.map_or(0, |(_, last)| last.ticks);
         traced.threads = self.threads.finish(end);
         name_threads(&mut traced, firmware);
         traced.exceptions = self.exceptions.finish();
@@ -128,6 +137,13 @@ impl Collector {
             return None;
         }
         let times = &traced.times;
+        if let Some(window) = &traced.window {
+            // Only the timestamps tell how long parts are.
+            times.cycles()?;
+            let at_least = times.unsure > 0 || !times.is_thorough();
+            let from = "local timestamps".to_owned();
+            return Some(Expected { samples: window.cycles / period, from, at_least });
+        }
         let stamped = times.cycles().zip(self.span).map(|(cycles, (first, last))| {
             // Outside of the timestamps nothing is known of time.
             let outside = taken - (last.samples - first.samples);
@@ -241,11 +257,12 @@ fn balance(
     collector: &Collector,
     sampling: &Sampling,
     sums: &Sums,
+    parts: u64,
     has_firmware: bool,
 ) -> Result<Balance, Unbalanced> {
     let lost = sampling.expected.as_ref().map_or(0, |e| e.samples.saturating_sub(sampling.taken));
-    // Where the stream begins and ends between two samples, one more or less is none lost.
-    let lost = if lost <= 1 { 0 } else { lost };
+    // Where a part begins and ends between two samples, one more or less is none lost.
+    let lost = if lost <= parts.max(1) { 0 } else { lost };
     let outside = if has_firmware { "outside the firmware" } else { "without symbols" };
     let unattributed = [
         ("in no function", sums.nameless),
@@ -417,6 +434,7 @@ fn assemble(
     by_cause[Cause::Asleep] = parts.idle;
     by_cause[Cause::Execute] = sampling.taken - parts.idle;
     let cycles = traced.times.cycles();
+    let cycles = cycles.map(|all| traced.window.as_ref().map_or(all, |window| window.cycles));
     let nanoseconds = cycles.and_then(|cycles| traced.times.nanoseconds(cycles));
     let nanoseconds =
         nanoseconds.or(traced.recording.as_ref().map(|r| r.nanoseconds)).unwrap_or_default();
@@ -432,7 +450,7 @@ fn assemble(
         window: Window {
             begin: Moment::default(),
             end,
-            entries: 1,
+            entries: traced.window.as_ref().map_or(1, |window| window.parts),
             nanoseconds,
             end_reason: EndReason::EndOfRecording,
         },

@@ -14,6 +14,8 @@ pub(super) struct Threads {
     all: Vec<TracedThread>,
     /// The current one, and since when; `None` for the time where that is not known.
     current: Option<(u32, Option<u64>)>,
+    /// What comes now is not counted.
+    uncounted: bool,
 }
 
 impl Threads {
@@ -25,6 +27,15 @@ impl Threads {
     /// Packets have been lost, perhaps a switch.
     pub fn lost(&mut self) {
         self.current = None;
+    }
+
+    /// From here on time is counted or is not.
+    pub fn cut(&mut self, counted: bool, now: u64) {
+        if !self.uncounted {
+            self.close(now);
+        }
+        self.uncounted = !counted;
+        self.current = self.current.map(|(thread, _)| (thread, counted.then_some(now)));
     }
 
     /// A write to the variable.
@@ -39,8 +50,9 @@ impl Threads {
         if thread == next {
             self.all.push(TracedThread { pointer, ..TracedThread::default() });
         }
-        self.all[thread as usize].runs += 1;
-        self.current = Some((thread, Some(now)));
+        let counted = !self.uncounted;
+        self.all[thread as usize].runs += u64::from(counted);
+        self.current = Some((thread, counted.then_some(now)));
     }
 
     pub fn sample(&mut self) {

@@ -9,9 +9,10 @@ use strobe_decode::capture::{Capture, Channel, Edge, Level, Tick};
 use strobe_decode::container::Note;
 use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Came, Error, Link};
+use strobe_source::trace::orbflow::Orbflow;
 use strobe_source::trace::stream::Stream;
 use strobe_source::trace::tcp::Tcp;
-use strobe_synth::UartWave;
+use strobe_synth::{UartWave, orbflow};
 
 use super::listen;
 
@@ -63,16 +64,126 @@ fn a_server_that_comes_back_is_called_again() {
     again.join().expect("it has sent");
 }
 
-#[test]
-fn frames_of_orbuculum_are_refused() {
+/// A server that sends this and keeps the connection until the link is dropped.
+fn server_with(bytes: Vec<u8>) -> (String, thread::JoinHandle<()>) {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("an address").to_string();
-    let mut link = Tcp::connect(&address).expect("it is there");
+    let sends = thread::spawn(move || {
+        let (mut peer, _) = server.accept().expect("a call");
+        for piece in bytes.chunks(1000) {
+            peer.write_all(piece).expect("it takes them");
+        }
+        // Until the other side is gone.
+        let _ = peer.read(&mut [0]);
+    });
+    (address, sends)
+}
+
+fn tcp(address: &str) -> Box<Tcp> {
+    Box::new(Tcp::connect(address).expect("it is there"))
+}
+
+#[test]
+fn frames_of_orbuculum_are_taken_off() {
+    let stream = strobe_synth::swo::mixed(3000, 4).bytes;
+    let (address, sends) = server_with(orbflow::frames(1, &stream, 300));
+    let mut link = Orbflow::detect(tcp(&address), &address);
+    let heard = listen(&mut link, |h| h.bytes.len() == stream.len());
+    assert!(heard.bytes == stream && heard.notes.is_empty());
+    drop(link);
+    sends.join().expect("it has sent");
+}
+
+#[test]
+fn raw_bytes_pass_as_they_are() {
+    let stream = strobe_synth::swo::mixed(3000, 4).bytes;
+    // Nothing here tells what it is, but that no more comes.
+    for stream in [&stream[..], b"\x01H\x01i", &[1; 100]] {
+        let (address, sends) = server_with(stream.to_vec());
+        let mut link = Orbflow::detect(tcp(&address), &address);
+        let heard = listen(&mut link, |h| h.bytes.len() == stream.len());
+        assert!(heard.bytes == stream && heard.notes.is_empty());
+        drop(link);
+        sends.join().expect("it has sent");
+        let mut link = Orbflow::detect(
+            Box::new(Stream::new("memory", std::io::Cursor::new(stream.to_vec()))),
+            "memory",
+        );
+        let heard = listen(&mut link, |_| false);
+        assert!(heard.bytes == stream && heard.ended);
+    }
+}
+
+/// One frame, and then nothing for a while.
+#[test]
+fn a_single_frame_is_told_by_its_tag() {
+    let (address, sends) = server_with(orbflow::frames(1, &[0x17, 0, 1, 0, 8], 300));
+    let mut link = Orbflow::detect(tcp(&address), &address);
+    assert_eq!(listen(&mut link, |h| !h.bytes.is_empty()).bytes, [0x17, 0, 1, 0, 8]);
+    drop(link);
+    sends.join().expect("it has sent");
+}
+
+#[test]
+fn damaged_frames_and_other_tags_are_told_where_they_are() {
+    let mut bytes = orbflow::frames(3, b"first", 9);
+    bytes.extend([4, 3, 1, 1, 0]);
+    bytes.extend(orbflow::frames(1, b"of the ITM", 3));
+    bytes.extend(orbflow::frames(3, b"second", 9));
+    let whole = bytes.len();
+    bytes.extend(orbflow::frames(3, b"third", 9));
+    bytes.truncate(whole + 4);
+    let input = Box::new(Stream::new("memory", std::io::Cursor::new(bytes)));
+    let mut link = Orbflow::with_tag(input, "memory", 3);
+    let heard = listen(&mut link, |h| !h.notes.is_empty());
+    assert_eq!(heard.bytes, b"first");
+    assert_eq!(
+        heard.notes,
+        [Note::Gap { why: "a frame of orbuculum came damaged, 5 bytes".to_owned() }]
+    );
+    let heard = listen(&mut link, |_| false);
+    assert_eq!(heard.bytes, b"second");
+    assert!(
+        matches!(&heard.notes[..], [Note::Text { text }, Note::Gap { why }]
+        if text.contains("tag 1") && why.contains("4 bytes")),
+        "{:?}",
+        heard.notes
+    );
+    assert!(heard.ended);
+}
+
+/// What was in a frame when the connection broke is told, and the next one begins anew.
+#[test]
+fn a_connection_that_breaks_costs_the_frame_that_it_is_in() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address").to_string();
+    let mut link = Orbflow::with_tag(tcp(&address), &address, 1);
     let (mut peer, _) = server.accept().expect("a call");
-    // Two frames: length plus one, tag 1, a byte, and what makes their sum 0.
-    peer.write_all(&[4, 1, 0x70, 0x8f, 0, 4, 1, 0x71, 0x8e, 0]).expect("it takes them");
-    let error = listen(&mut link, |_| false).error.expect("these are no raw bytes");
-    assert!(matches!(error, Error::Speaks { .. }) && error.to_string().contains("3443"), "{error}");
+    let frame = orbflow::frames(1, b"whole", 9);
+    peer.write_all(&[&frame[..], &frame[..4]].concat()).expect("it takes them");
+    drop(peer);
+    let heard = listen(&mut link, |h| h.notes.len() == 2);
+    assert_eq!(heard.bytes, b"whole");
+    assert!(heard.notes.iter().all(|note| matches!(note, Note::Gap { .. })), "{:?}", heard.notes);
+    let again = thread::spawn(move || {
+        let (mut peer, _) = server.accept().expect("a call");
+        peer.write_all(&frame).expect("it takes them");
+        let _ = peer.read(&mut [0]);
+    });
+    let heard = listen(&mut link, |h| h.bytes.len() == 5);
+    assert_eq!((&heard.notes[..], &heard.bytes[..]), (&[Note::Reconnected][..], &b"whole"[..]));
+    drop(link);
+    again.join().expect("it has sent");
+}
+
+#[test]
+fn what_sends_no_frames_is_refused_where_they_were_asked_for() {
+    let (address, sends) = server_with(strobe_synth::swo::mixed(20_000, 4).bytes);
+    let mut link = Orbflow::with_tag(tcp(&address), &address, 1);
+    let error = listen(&mut link, |_| false).error.expect("these are raw bytes");
+    assert!(matches!(error, Error::Speaks { .. }) && error.to_string().contains("tcp:"), "{error}");
+    drop(link);
+    let _ = sends.join();
 }
 
 #[test]

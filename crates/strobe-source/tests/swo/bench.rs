@@ -41,6 +41,8 @@ impl Host for Bench {
 /// A run with what was seen of it, exactly and at the pin.
 pub(crate) struct Traced {
     pub(crate) record: Record,
+    /// What each register read as once it was written.
+    pub(crate) programmed: Vec<u32>,
     pub(crate) bytes: Vec<Byte>,
     pub(crate) packets: Vec<Packet>,
 }
@@ -102,7 +104,8 @@ pub(crate) fn run(firmware: &str, trace: Programme) -> Traced {
     // FFCR: frames, or packets alone.
     let framed = settings.trace.writes.iter().any(|w| (w.address, w.value) == FRAMES);
     let packets = if framed { decode(&unframed(&bytes)) } else { decode(&bytes) };
-    Traced { record: outcome.record, bytes, packets }
+    let programmed = outcome.programmed.iter().map(|write| write.value).collect();
+    Traced { record: outcome.record, programmed, bytes, packets }
 }
 
 /// The bytes of stream 1 in the formatter's frames.

@@ -2,7 +2,7 @@
 
 use strobe_decode::swo::packet::{ExceptionAction, Packet};
 use strobe_model::Cause;
-use strobe_source::simulated::trace::Programme;
+use strobe_source::simulated::trace::{Programme, RegisterWrite};
 
 use crate::bench::{EXCEPTIONS, FRAMES, Plan, Traced, every, run, wilson};
 
@@ -162,6 +162,14 @@ fn firmware_can_programme_them_itself() {
     assert!(traced.samples().abs_diff(expected) <= 2, "{} of {expected}", traced.samples());
     let silent = run("trace", Programme::default());
     assert_eq!(silent.bytes, [], "nobody has programmed anything");
+}
+
+/// A write to some bits of a register keeps the others: DBGMCU_CR has those of low-power debugging beside those of the pin.
+#[test]
+fn bits_beside_those_written_are_kept() {
+    let mut programme = Programme::from_iter([(0xe004_2004, 0x7)]);
+    programme.writes.push(RegisterWrite { address: 0xe004_2004, value: 0xff, mask: 0x20 });
+    assert_eq!(run("trace", programme).programmed, [0x7, 0x27]);
 }
 
 /// All instruments together do not change the run.

@@ -8,13 +8,13 @@ use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
 use strobe_model::{Recording, TraceSettings, Warning};
 use strobe_source::defmt::Table;
-use strobe_source::traced::{Settings, kit_port};
+use strobe_source::traced::{Bounds, Mark, Settings, kit_port};
 use strobe_symbols::Firmware;
 
 use crate::{exit, input};
 
 /// How to understand the stream. A recording says most of this itself.
-#[derive(clap::Args, Default)]
+#[derive(Clone, clap::Args, Default)]
 #[command(next_help_heading = "Trace pin")]
 pub struct Options {
     /// The core's clock, as 168MHz.
@@ -48,6 +48,9 @@ pub struct Options {
     /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the shortest pulses.
     #[arg(long, value_name = "PIN[@BAUD]")]
     pub pin: Option<String>,
+    /// The marks that bound what is measured, as the user says them. Only reports have such bounds.
+    #[arg(skip)]
+    pub marks: (Option<String>, Option<String>),
 }
 
 /// Where messages of `defmt` are.
@@ -136,6 +139,7 @@ impl Options {
             thread: self.thread(&watches)?,
             kit_port: firmware.and_then(kit_port),
             defmt,
+            bounds: self.bounds(firmware)?,
             watches,
             idle: idle.collect::<anyhow::Result<_>>()?,
             recording: header.map(|header| Recording {
@@ -173,6 +177,16 @@ impl Options {
             (Err(error), Some(_)) => Err(exit::data(error.to_string())),
             (Err(error), None) => Ok((None, Some(Warning { text: error.to_string(), count: 1 }))),
         }
+    }
+
+    fn bounds(&self, firmware: Option<&Firmware>) -> anyhow::Result<Bounds> {
+        let mark = |name: &str, text: &Option<String>| match text {
+            Some(text) => mark(text, firmware)
+                .map(Some)
+                .map_err(|e| exit::usage(format!("--{name} {text}: {e}"))),
+            None => Ok(None),
+        };
+        Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
     }
 
     fn thread(&self, watches: &[(u8, String)]) -> anyhow::Result<Option<u8>> {
@@ -214,6 +228,39 @@ impl Options {
         let name = &capture.channels[channel].name;
         let text = format!("the rate of {name} is needed, as --pin {name}@2000000");
         Ok((channel, rate.ok_or_else(|| exit::usage(text))?))
+    }
+}
+
+/// A mark that the firmware sends.
+fn mark(text: &str, firmware: Option<&Firmware>) -> Result<Mark, String> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(number(value).ok_or("a value is a number")?)),
+        None => (text, None),
+    };
+    if let Some(port) = name.strip_prefix("port:") {
+        let port = port.parse().map_err(|_| "a port is a number from 0 to 255")?;
+        let value =
+            value.map(|v| u32::try_from(v).map_err(|_| "a port is written 32 bits at most"));
+        return Ok(Mark::Port { port, value: value.transpose()? });
+    }
+    let Some(firmware) = firmware.filter(|firmware| kit_port(firmware).is_some()) else {
+        return Err("names are those of the kit for the target, in the firmware's file (--elf); without it marks are as port:5".to_owned());
+    };
+    let names = firmware.trace_names();
+    let named = names.iter().find(|(_, known)| known.as_str() == name).map(|(id, _)| *id);
+    let id = named.or_else(|| name.parse().ok().filter(|id| *id < 4095)).ok_or_else(|| {
+        let known: Vec<&str> =
+            names.iter().filter(|(id, _)| **id < 4095).map(|(_, name)| name.as_str()).collect();
+        format!("the firmware has {}", known.join(", "))
+    })?;
+    Ok(Mark::Kit { id, name: name.to_owned(), value })
+}
+
+/// A number, also a negative or a hexadecimal one.
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
     }
 }
 

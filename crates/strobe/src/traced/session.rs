@@ -92,7 +92,8 @@ impl Session {
             events: Adder {
                 collector: Collector::new(settings.thread)
                     .with_kit(settings.kit_port)
-                    .with_defmt(settings.defmt.clone()),
+                    .with_defmt(settings.defmt.clone())
+                    .within(&settings.bounds),
                 tracks: None,
                 ports,
                 failed: None,
