@@ -2,7 +2,7 @@
 
 use strobe_model::Decoded;
 use strobe_symbols::Firmware;
-use strobe_synth::{ElfBuilder, Section, Symbol};
+use strobe_synth::{ElfBuilder, Rng, Section, Symbol};
 
 use super::{Error, Log, Table};
 
@@ -198,4 +198,45 @@ fn firmware_that_cannot_be_decoded_says_why() {
     let texts = [(1, "defmt_info", "{99999999999=u8}"), (2, "defmt_info", "{=u8:09999999}")];
     let decoded = said(&table("raw", &texts), &[1, 0, 0, 0]);
     assert_eq!((decoded.messages, decoded.malformed), (0, 1));
+}
+
+/// Names that share their bytes make work that grows with the square of the file.
+#[test]
+fn symbols_that_share_a_name_are_refused() {
+    let long = "x".repeat(1000);
+    let texts: Vec<Text<'_>> = (1..50).map(|n| (n, "defmt_info", long.as_str())).collect();
+    let mut elf = elf("4", "raw", &texts);
+    let word = |elf: &[u8], at: usize| u32::from_le_bytes(elf[at..at + 4].try_into().unwrap());
+    let (headers, count) = (word(&elf, 32) as usize, usize::from(elf[48]));
+    let table = (0..count).map(|n| headers + 40 * n).find(|at| word(&elf, at + 4) == 2);
+    let table = table.expect("a symbol table");
+    let (at, size) = (word(&elf, table + 16) as usize, word(&elf, table + 20) as usize);
+    let last = elf[at + size - 16..][..4].to_vec();
+    (at + 16..at + size).step_by(16).for_each(|at| elf[at..at + 4].copy_from_slice(&last));
+    let firmware = Firmware::parse(elf).expect("an ELF file");
+    assert!(Table::read(&firmware).expect_err("no table").to_string().contains("overlap"));
+}
+
+/// Frames by chance that begin as those of a message do, so that many are one.
+#[test]
+fn any_bytes_are_taken() {
+    let mut rng = Rng::new(7);
+    for encoding in ["raw", "rzcobs"] {
+        let table = table(encoding, &TEXTS);
+        let (mut messages, mut malformed) = (0, 0);
+        for _ in 0..3000 {
+            let message = [2, 3, 4, 6, 9, 10, 11][rng.below(7) as usize];
+            let mut frame = vec![message, 0];
+            for _ in 0..rng.below(30) {
+                // Mostly numbers of texts and small counts.
+                let byte = if rng.below(4) == 0 { rng.below(256) } else { rng.below(13) };
+                frame.extend([byte as u8].iter().chain([0].iter().filter(|_| byte % 2 == 0)));
+            }
+            let sent = if encoding == "raw" { frame } else { packed(&[&frame]) };
+            let decoded = said(&table, &sent);
+            messages += decoded.messages;
+            malformed += decoded.malformed;
+        }
+        assert!(messages > 100 && malformed > 100, "{encoding}: {messages} and {malformed}");
+    }
 }
