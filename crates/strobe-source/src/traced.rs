@@ -14,6 +14,7 @@ mod kit;
 mod record;
 mod samples;
 mod span;
+mod steps;
 mod threads;
 mod timeline;
 mod watched;

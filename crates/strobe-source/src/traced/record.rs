@@ -13,7 +13,7 @@ use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::observe::counts::AddressCount;
 use strobe_symbols::Firmware;
 
-use super::{Collector, Settings, windows};
+use super::{Collector, Settings, steps, windows};
 use crate::names::Names;
 
 /// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
@@ -71,6 +71,7 @@ impl Collector {
         traced.exceptions = self.exceptions.finish();
         traced.exceptions.iter_mut().for_each(|e| e.name = exception(e.number, firmware));
         scale(&mut traced);
+        warnings.extend(steps::warnings(&traced));
         traced.channels = self.channels.finish();
         let comparators = (0u8..).zip(self.comparators.all);
         traced.watched =
