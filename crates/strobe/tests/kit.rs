@@ -342,7 +342,7 @@ fn openocd(block: u32, bytes: Vec<u8>) -> String {
     let mut words: BTreeMap<u32, u32> = BTreeMap::new();
     let id = [0x4747_4553, 0x5220_5245, 0x0000_5454, 0];
     let all = id.into_iter().chain([1, 0, 0, buffer, SIZE, 0, 0, 0]);
-    (block..).step_by(4).zip(all).for_each(|(at, word)| drop(words.insert(at, word)));
+    words.extend((block..).step_by(4).zip(all));
     let (offset, read) = (block + 36, block + 40);
     let mut left = bytes.into_iter();
     let mut fill = move |words: &mut BTreeMap<u32, u32>| loop {
