@@ -2,6 +2,10 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
 use common::{array, number, prebuilt, strobe};
 use serde_json::Value;
 use strobe_symbols::Firmware;
@@ -250,6 +254,9 @@ fn records_come_through_a_serial_port() {
         // The port's interrupts are in it.
         let cycles = number(&record["traced"]["kit"]["regions"][1]["sum"]);
         assert!(cycles > 40 * 3000, "{cycles}");
+        let part = told(&file, &firmware, &["--from", "work", "--to", "work"]);
+        let window = &part["traced"]["window"];
+        assert_eq!((number(&window["parts"]), number(&window["cycles"])), (40, cycles));
         // A recording of the same.
         let (source, recorded) = (format!("file:{file}"), format!("{file}.strobe"));
         let arguments = ["record", &source, "--elf", &firmware, "-q", "-o", &recorded];
@@ -326,6 +333,79 @@ fn the_block_is_found_without_a_symbol() {
     assert!(other.code == 68 && other.stderr.contains("no 3"), "{}", other.stderr);
     let serial = strobe(&["record", "file:x", "--rtt", "-o", &file]);
     assert!(serial.code == 64 && serial.stderr.contains("--rtt"), "{}", serial.stderr);
+}
+
+/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more of the bytes; gives the port's address.
+fn openocd(block: u32, bytes: Vec<u8>) -> String {
+    const SIZE: u32 = 256;
+    let buffer = block + 0x100;
+    let mut words: BTreeMap<u32, u32> = BTreeMap::new();
+    let id = [0x4747_4553, 0x5220_5245, 0x0000_5454, 0];
+    let all = id.into_iter().chain([1, 0, 0, buffer, SIZE, 0, 0, 0]);
+    words.extend((block..).step_by(4).zip(all));
+    let (offset, read) = (block + 36, block + 40);
+    let mut left = bytes.into_iter();
+    let mut fill = move |words: &mut BTreeMap<u32, u32>| loop {
+        let at = words[&offset];
+        let next = (at + 1) % SIZE;
+        let Some(byte) = (next != words[&read]).then(|| left.next()).flatten() else { return };
+        let word = words.entry(buffer + at / 4 * 4).or_default();
+        *word = *word & !(0xff << (at % 4 * 8)) | u32::from(byte) << (at % 4 * 8);
+        words.insert(offset, next);
+    };
+    fill(&mut words);
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().expect("a call");
+        let lines = BufReader::new(stream.try_clone().expect("a stream")).split(0x1a);
+        for line in lines.map_while(Result::ok) {
+            let line = String::from_utf8(line).expect("text");
+            let command = line.split_once("[catch {").expect("every command is caught").1;
+            let command = command.split_once("} strobe_result").expect("and its result kept").0;
+            let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16);
+            let answer = match command.split(' ').collect::<Vec<_>>()[..] {
+                ["version"] => "Open On-Chip Debugger 0.12.0".to_owned(),
+                ["read_memory", at, "32", count] => {
+                    let (at, count) = (number(at).expect("hex"), count.parse().expect("a count"));
+                    let word = |at| format!("{:#x}", words.get(&at).copied().unwrap_or_default());
+                    (at..).step_by(4).take(count).map(word).collect::<Vec<_>>().join(" ")
+                }
+                ["mww", at, value] => {
+                    let (at, value) = (number(at).expect("hex"), number(value).expect("hex"));
+                    assert_eq!(at, read, "nothing else is the host's");
+                    words.insert(at, value);
+                    fill(&mut words);
+                    String::new()
+                }
+                _ => panic!("{command}"),
+            };
+            let _ = stream.write_all(format!("ok {answer}\x1a").as_bytes());
+        }
+    });
+    address
+}
+
+/// The bytes that a simulated serial port sent, once more through a buffer behind OpenOCD.
+#[test]
+fn rtt_is_recorded_through_openocd() {
+    let (bytes, directory) = (prebuilt("kit-m0-bytes"), tempfile::tempdir().expect("a directory"));
+    let file = over_uart(&directory, "stm32f070cb", &bytes, "USART1");
+    let firmware = prebuilt("kit-m0-rtt");
+    let parsed = Firmware::parse(std::fs::read(&firmware).expect("a bundled program"));
+    let parsed = parsed.expect("firmware");
+    let symbol = parsed.data_symbols().iter().find(|symbol| symbol.name == "_SEGGER_RTT");
+    let address = openocd(
+        symbol.expect("the kit's block").address,
+        std::fs::read(&file).expect("it is there"),
+    );
+    let (source, recorded) = (format!("openocd:{address}"), format!("{file}.strobe"));
+    let arguments = ["record", &source, "--rtt", "--elf", &firmware, "-q", "--for", "1s"];
+    let ran = strobe(&[&arguments[..], &["-o", &recorded]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    is_small(&told(&recorded, &firmware, &[]), "rtt");
+    let ran = strobe(&["report", &recorded, "--elf", &firmware]);
+    assert!(ran.stdout.contains("the RTT control block is at 0x20000"), "{}", ran.stdout);
 }
 
 /// `trace-kit/tasks.c`: each of them counts, and tells its count.
