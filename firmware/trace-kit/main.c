@@ -7,6 +7,7 @@
 #include "trace/strobe_trace.h"
 #else
 #define STROBE_NAME(id, name) _Static_assert(1, "")
+#define STROBE_START()
 #define STROBE_MARK(id)
 #define STROBE_BEGIN(id)
 #define STROBE_END(id)
@@ -97,6 +98,7 @@ __attribute__((noinline)) void burst(void)
 int main(void)
 {
     clock_to_168mhz();
+    STROBE_START();
     systick_start(168000);
     for (unsigned n = 0; n < ROUNDS; n++) {
         wait_for_tick();

@@ -75,12 +75,35 @@ pub struct Header {
     /// How the trace hardware was set up, as far as it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<TraceSettings>,
+    /// What the bytes are.
+    #[serde(default, skip_serializing_if = "Carries::is_unsaid")]
+    pub carries: Carries,
     /// The registers were written for this recording, and read back as written. Otherwise the settings are what somebody said.
     #[serde(default)]
     pub programmed: bool,
     /// The firmware that was said to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elf: Option<Elf>,
+}
+
+/// What the bytes of a recording are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carries {
+    /// A trace pin's packets, as far as anybody said.
+    #[default]
+    Unsaid,
+    /// Frames of the kit for the target ([`crate::kit`]).
+    Kit,
+    /// Something that this reader does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Carries {
+    fn is_unsaid(&self) -> bool {
+        *self == Carries::Unsaid
+    }
 }
 
 /// Where bytes came from.

@@ -11,6 +11,7 @@
 //! - [`pins`] takes widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
 //! - [`ctf`] reads Common Trace Format: metadata and streams.
+//! - [`kit`] finds the frames of the kit for the target, where its records come as bytes.
 //! - [`swo`] decodes what a trace pin carries: TPIU frames, packets of ITM and DWT.
 //!
 //! ```
@@ -28,6 +29,7 @@ pub mod bus;
 pub mod capture;
 pub mod container;
 pub mod ctf;
+pub mod kit;
 pub mod orbflow;
 pub mod pins;
 pub mod swo;

@@ -4,11 +4,28 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What records came over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum KitWay {
+    /// Two stimulus ports of the ITM.
+    #[default]
+    Itm,
+    /// A buffer in RAM that a debug probe reads.
+    Rtt,
+    /// A sink of bytes that the firmware brings, as a serial port.
+    Bytes,
+}
+
 /// Records of the kit: `records` came, `lost` did not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kit {
-    /// The stimulus port that they came through; values came through the next.
+    /// What they came over.
+    #[serde(default)]
+    pub way: KitWay,
+    /// The stimulus port that they came through, where they did; values came through the next.
     pub port: u8,
     /// Records that came.
     pub records: u64,
@@ -18,7 +35,7 @@ pub struct Kit {
     pub losses: u64,
     /// Times that the target began anew.
     pub restarts: u64,
-    /// Writes to the two ports that are no records.
+    /// Writes to the two ports, or whole frames, that are no records.
     pub unusable: u64,
     /// When records were missing and how many, the first ones if there are many places.
     pub lost_at: Vec<(u64, u64)>,

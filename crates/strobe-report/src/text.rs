@@ -15,6 +15,7 @@ mod cycles;
 mod events;
 mod exceptions;
 mod fault;
+mod kit_cost;
 mod layout;
 mod pins;
 mod plan;
@@ -111,6 +112,7 @@ pub fn report(
     for function in &show.annotate {
         annotate(function, options, out)?;
     }
+    kit_cost::kit_cost(record, options, out)?;
     fault(record, options, out)?;
     closing(record, options, out)
 }

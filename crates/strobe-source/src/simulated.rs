@@ -1,6 +1,7 @@
 //! The simulated board as a source: runs a firmware image with the full profile on and makes its record.
 
 mod advice;
+mod debugger;
 mod drive;
 mod fuses;
 mod overflow;
@@ -24,6 +25,7 @@ use strobe_symbols::{Firmware, Machine};
 
 use crate::cycles::FlashState;
 
+pub use debugger::Debugger;
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
@@ -66,6 +68,10 @@ pub trait Host {
     }
     /// Who is told what leaves the trace pin, if the core has one and somebody is to be told.
     fn trace_pin(&mut self) -> Option<&mut dyn trace::Pin> {
+        None
+    }
+    /// Who looks at the memory while the board runs.
+    fn debugger(&mut self) -> Option<&mut dyn Debugger> {
         None
     }
     /// Who is told of pins, where [`Settings::record_pins`] asks for it.

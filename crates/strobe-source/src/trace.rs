@@ -5,6 +5,7 @@
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
 //! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links,
 //!   and [`orbflow`] is one around another.
+//! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
 //! None of this decodes what comes.
@@ -19,6 +20,7 @@ pub mod probe;
 pub mod probe_rs;
 pub mod program;
 pub mod registers;
+pub mod rtt;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;

@@ -1,6 +1,8 @@
 //! Measurements that came out of a trace pin: events of `strobe-decode` are added up, joined with the firmware's symbols, and end in a record
 //! that counts samples.
 //!
+//! A stream of the kit for the target alone, as bytes over RTT or a serial port, takes the same way ([`Collector::kit_bytes`]).
+//!
 //! [`Collector`] adds up in memory that depends on how much code there is and not on how long the stream is; [`Settings`] is what is known
 //! besides; [`Collector::record`] makes the record. Nothing here knows where the bytes come from.
 
@@ -17,12 +19,12 @@ mod timeline;
 mod watched;
 mod windows;
 
-use strobe_model::Recording;
+use strobe_model::{KitWay, Recording};
 
 use crate::defmt::Table;
 
 pub use collect::Collector;
-pub use kit::kit_port;
+pub use kit::{KitSetting, kit_setting};
 pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
 pub use timeline::Tracks;
@@ -41,12 +43,12 @@ pub struct Settings {
     pub watches: Vec<(u8, String)>,
     /// The comparator that watches the pointer to the current thread.
     pub thread: Option<u8>,
-    /// The stimulus port of the kit for the target, if the firmware has it.
-    pub kit_port: Option<u8>,
-    /// The stimulus port that `defmt` writes to, with the firmware's texts.
-    pub defmt: Option<(u8, Table)>,
+    /// How the kit for the target sends its records, if the firmware has it.
+    pub kit: Option<KitSetting>,
     /// The parts that are measured.
     pub bounds: Bounds,
+    /// The stimulus port that `defmt` writes to, with the firmware's texts.
+    pub defmt: Option<(u8, Table)>,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.
@@ -57,4 +59,12 @@ pub struct Settings {
     pub shown: Vec<(String, String)>,
     /// What the user should know of how the stream came here.
     pub warnings: Vec<strobe_model::Warning>,
+}
+
+impl Settings {
+    /// The stimulus port of the kit's records, if they come over ITM.
+    pub fn kit_port(&self) -> Option<u8> {
+        let kit = self.kit.filter(|kit| kit.way == KitWay::Itm)?;
+        u8::try_from(kit.number).ok()
+    }
 }

@@ -28,6 +28,7 @@ mod cube;
 mod elf;
 mod forms;
 mod insn;
+pub mod kit;
 pub mod orbflow;
 mod rng;
 mod sequence;

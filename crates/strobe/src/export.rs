@@ -59,6 +59,7 @@ impl Args {
         Ok(match kind {
             Kind::Recording => Some(traced::Kind::Recording),
             Kind::Swo => Some(traced::Kind::Raw),
+            Kind::Kit => Some(traced::Kind::Kit),
             Kind::Capture => Some(traced::Kind::Capture),
             Kind::Ctf => None,
             Kind::Samples | Kind::Allocations => {

@@ -1,23 +1,26 @@
 //! Opens whatever brings the bytes of a trace pin: `strobe record` and `strobe top` share it.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
 use strobe_decode::capture::parse_frequency;
-use strobe_decode::container::Source;
+use strobe_decode::container::{Carries, Source};
 use strobe_decode::orbflow;
-use strobe_model::{TraceSettings, Verdict};
+use strobe_model::{KitWay, TraceSettings, Verdict};
 use strobe_source::simulated::trace::{Programme, RegisterWrite};
 use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Error, Link};
-use strobe_source::trace::openocd::OpenOcd;
+use strobe_source::trace::openocd::{self, OpenOcd};
 use strobe_source::trace::orbflow::Orbflow;
 use strobe_source::trace::registers;
+use strobe_source::trace::rtt::{self, USUAL_RAM};
 use strobe_source::trace::simulated::{Setup, Simulated};
 use strobe_source::trace::stream::Stream;
 use strobe_source::trace::target::{self, Target};
 use strobe_source::trace::tcp::Tcp;
+use strobe_source::traced::kit_setting;
 use strobe_symbols::Firmware;
 
 use crate::trace_options::{self, Wanted};
@@ -34,7 +37,8 @@ Sources:
   openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
   probe  or  probe:VID:PID[:SERIAL]
                             a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
-  sim  or  sim:BOARD        a simulated board that runs --elf";
+  sim  or  sim:BOARD        a simulated board that runs --elf
+The last three with --rtt: a buffer in RAM that the firmware writes, instead of the pin.";
 
 /// How to open a source.
 #[derive(clap::Args, Default)]
@@ -59,9 +63,34 @@ pub struct Options {
     /// Halt the core for each sample, where it has neither pin nor DWT_PCSR; how long it was halted is recorded.
     #[arg(long, help_heading = "Probe", group = "polling")]
     pub halt: bool,
-    /// Ask so often at most, as 1kHz; otherwise as often as the probe can.
+    /// Read the buffer in RAM that the firmware writes (RTT) instead of listening to the pin: that channel of it, by default 0, where the kit
+    /// for the target has its records. Over `probe`, `openocd` and `sim`.
+    #[arg(long, value_name = "CHANNEL", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = "Probe", group = "polling")]
+    pub rtt: Option<u32>,
+    /// Where RTT's control block is, or is looked for: an address or a range, as 0x20000000..0x20004000. By default where --elf has
+    /// `_SEGGER_RTT`, else from 0x20000000 on.
+    #[arg(long, value_name = "ADDRESS|RANGE", value_parser = range, requires = "rtt", help_heading = "Probe")]
+    pub rtt_at: Option<Range<u32>>,
+    /// What comes are frames of the kit for the target and not a trace pin's packets. Without, the bytes are looked at.
+    #[arg(long, help_heading = "Trace")]
+    pub kit: bool,
+    /// Ask so often at most, as 1kHz; otherwise as often as the probe can, RTT a thousand times in a second.
     #[arg(long, value_name = "HZ", value_parser = trace_options::frequency, requires = "polling", help_heading = "Probe")]
     pub poll_rate: Option<u32>,
+}
+
+/// An address, or a range of them.
+fn range(text: &str) -> Result<Range<u32>, String> {
+    let address = |text: &str| {
+        let digits = text.trim().strip_prefix("0x")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let range = match text.split_once("..") {
+        Some((from, to)) => address(from).zip(address(to)).map(|(from, to)| from..to),
+        None => address(text).map(|at| at..at.saturating_add(1)),
+    };
+    let range = range.filter(|range| range.start < range.end);
+    range.ok_or_else(|| "an address as 0x20000000, or a range as 0x20000000..0x20004000".to_owned())
 }
 
 /// A source that is open.
@@ -76,6 +105,8 @@ pub struct Opened {
     pub core: Option<String>,
     /// How the hardware is set up, as far as anybody said.
     pub settings: Option<TraceSettings>,
+    /// What comes, if that is known.
+    pub carries: Carries,
     /// It was set up for this.
     pub programmed: bool,
 }
@@ -88,6 +119,9 @@ pub fn open(
     limit: Option<Duration>,
 ) -> anyhow::Result<Opened> {
     let spec = Spec::parse(source, options)?;
+    if options.rtt.is_some() {
+        return over_rtt(&spec, options, firmware, limit);
+    }
     if !matches!(spec, Spec::Probe(_) | Spec::OpenOcd(_)) {
         only_listens(options)?;
     }
@@ -124,17 +158,93 @@ pub fn open(
             (Box::new(link), "capture", base_name(path))
         }
         Spec::Probe(selector) => {
-            return probe(selector, options, firmware.map(|(_, firmware)| firmware));
+            return over_probe(selector, options, firmware.map(|(_, firmware)| firmware));
         }
         Spec::OpenOcd(address) => {
-            return openocd(address, options, firmware.map(|(_, firmware)| firmware));
+            return over_openocd(address, options, firmware.map(|(_, firmware)| firmware));
         }
-        Spec::Simulated(name) => return simulated(name, options, firmware, limit),
+        Spec::Simulated(name) => return simulated(name, options, firmware, limit, None),
     };
     let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
     let source = Source { kind: kind.to_owned(), name: name.to_owned() };
     let target = options.trace.target().map(|target: &Target| target.name.to_owned());
-    Ok(Opened { link, source, target, core: None, settings, programmed: false })
+    let carries = if options.kit { Carries::Kit } else { Carries::Unsaid };
+    Ok(Opened { link, source, target, core: None, settings, carries, programmed: false })
+}
+
+/// A buffer in the target's RAM.
+fn over_rtt(
+    spec: &Spec,
+    options: &Options,
+    firmware: Option<(&Path, &Firmware)>,
+    limit: Option<Duration>,
+) -> anyhow::Result<Opened> {
+    if options.reset {
+        return Err(exit::usage("--reset goes with the pin; RTT reads the core as it runs"));
+    }
+    let elf = firmware.map(|(_, firmware)| firmware);
+    let symbol = elf.and_then(|firmware| {
+        firmware.data_symbols().iter().find(|symbol| symbol.name == "_SEGGER_RTT")
+    });
+    let block = match (&options.rtt_at, symbol) {
+        (Some(range), _) => range.clone(),
+        (None, Some(symbol)) => symbol.address..symbol.address.saturating_add(1),
+        (None, None) => USUAL_RAM,
+    };
+    let wanted = rtt::Wanted { block, channel: options.rtt.unwrap_or_default() };
+    // Whatever else is in other buffers, the kit's own is the first.
+    let kit = options.kit || elf.and_then(kit_setting).is_some_and(|kit| kit.way == KitWay::Rtt);
+    let carries = if kit && wanted.channel == 0 { Carries::Kit } else { Carries::Unsaid };
+    let (mut opened, kind) = match spec {
+        Spec::Simulated(name) => {
+            let rate = options.poll_rate.unwrap_or(SIMULATED_RTT_HZ);
+            (simulated(*name, options, firmware, limit, Some((wanted, rate)))?, "sim")
+        }
+        Spec::OpenOcd(address) => {
+            let port = openocd::memory(address).map_err(no_link)?;
+            let link = rtt::Polled::new(port, wanted, options.poll_rate);
+            let source = Source { kind: "openocd".to_owned(), name: (*address).to_owned() };
+            (polled(Box::new(link), source, options.chip.clone()), "openocd")
+        }
+        Spec::Probe(selector) => (rtt_probe(*selector, options, wanted)?, "probe"),
+        _ => {
+            let text = "--rtt reads memory: over probe, openocd:HOST:PORT or sim";
+            return Err(exit::usage(text));
+        }
+    };
+    opened.source.kind = format!("{kind}, RTT");
+    opened.carries = carries;
+    Ok(opened)
+}
+
+/// Looks at a simulated board's memory in a second of its own time.
+const SIMULATED_RTT_HZ: u32 = 1000;
+
+/// What is polled and not set up.
+fn polled(link: Box<dyn Link>, source: Source, target: Option<String>) -> Opened {
+    let (core, settings, carries, programmed) = (None, None, Carries::Unsaid, false);
+    Opened { link, source, target, core, settings, carries, programmed }
+}
+
+#[cfg(feature = "probe")]
+fn rtt_probe(
+    selector: Option<&str>,
+    options: &Options,
+    wanted: rtt::Wanted,
+) -> anyhow::Result<Opened> {
+    use strobe_source::trace::probe_rs::ProbeRs;
+
+    let chip = options.chip.as_deref();
+    let chip = chip.ok_or_else(|| exit::usage("a probe needs the --chip, as STM32F407VG"))?;
+    let port = ProbeRs::open(selector, chip).map_err(no_link)?;
+    let target = Some(port.chip());
+    let source = Source { kind: String::new(), name: selector.unwrap_or_default().to_owned() };
+    Ok(polled(Box::new(rtt::Polled::new(port, wanted, options.poll_rate)), source, target))
+}
+
+#[cfg(not(feature = "probe"))]
+fn rtt_probe(_: Option<&str>, _: &Options, _: rtt::Wanted) -> anyhow::Result<Opened> {
+    Err(exit::usage("this strobe was built without debug probes (feature `probe`)"))
 }
 
 /// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing was, the firmware's own set-up holds.
@@ -143,6 +253,7 @@ fn simulated(
     options: &Options,
     firmware: Option<(&Path, &Firmware)>,
     limit: Option<Duration>,
+    rtt: Option<(rtt::Wanted, u32)>,
 ) -> anyhow::Result<Opened> {
     let Some((path, firmware)) = firmware else {
         return Err(exit::usage("a simulated board needs its firmware: --elf FIRMWARE"));
@@ -163,10 +274,11 @@ fn simulated(
     let baud = settings.as_ref().map(|settings| settings.line.baud());
     // The board's thread has a firmware of its own.
     let firmware = input::firmware(path)?;
-    let link = Simulated::start(Setup { firmware, board, programme, baud, limit });
+    let link = Simulated::start(Setup { firmware, board, programme, baud, limit, rtt });
     let source = Source { kind: "sim".to_owned(), name: target.clone() };
     let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
-    Ok(Opened { link: Box::new(link), source, target, core, settings, programmed })
+    let carries = Carries::Unsaid;
+    Ok(Opened { link: Box::new(link), source, target, core, settings, carries, programmed })
 }
 
 /// What the hardware was said to be set to, if anything was said.
@@ -210,7 +322,7 @@ fn worthwhile(
     Ok(wanted)
 }
 
-fn openocd(
+fn over_openocd(
     address: &str,
     options: &Options,
     firmware: Option<&Firmware>,
@@ -230,12 +342,13 @@ fn openocd(
         target: Some(options.chip.clone().unwrap_or_else(|| wanted.target.name.to_owned())),
         core: None,
         settings: Some(settings),
+        carries: Carries::Unsaid,
         programmed: true,
     })
 }
 
 #[cfg(feature = "probe")]
-fn probe(
+fn over_probe(
     selector: Option<&str>,
     options: &Options,
     firmware: Option<&Firmware>,
@@ -270,12 +383,12 @@ fn probe(
             (Box::new(link), settings(options, firmware)?)
         }
     };
-    let programmed = polls.is_none();
-    Ok(Opened { link, source, target, core: None, settings, programmed })
+    let (programmed, carries) = (polls.is_none(), Carries::Unsaid);
+    Ok(Opened { link, source, target, core: None, settings, carries, programmed })
 }
 
 #[cfg(not(feature = "probe"))]
-fn probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Result<Opened> {
+fn over_probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Result<Opened> {
     Err(exit::usage("this strobe was built without debug probes (feature `probe`)"))
 }
 

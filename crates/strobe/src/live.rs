@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use strobe_decode::container::Carries;
+use strobe_decode::kit;
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::{Framing, Hint, Reader, framing};
 use strobe_decode::swo::timeline::{Event, Events, What};
@@ -19,6 +21,8 @@ pub struct Live {
     /// Bytes from before it was known how they are framed.
     beginning: Vec<u8>,
     reader: Option<Reader>,
+    /// Frames of the kit for the target, if that is what comes.
+    kit: Option<kit::Decoder>,
     counts: Counts,
     /// Samples that should come each second.
     expected: Option<f64>,
@@ -51,7 +55,7 @@ impl Events for Counts {
 
 impl Live {
     /// Nothing has come; the settings say how it is to be read.
-    pub fn new(settings: Option<&TraceSettings>) -> Self {
+    pub fn new(settings: Option<&TraceSettings>, carries: Carries) -> Self {
         let hint = match settings {
             None => Hint::Unknown,
             Some(settings) if settings.formatter => Hint::Frames(Some(settings.bus_id.value())),
@@ -63,6 +67,7 @@ impl Live {
             hint,
             beginning: Vec::new(),
             reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
+            kit: (carries == Carries::Kit).then(kit::Decoder::new),
             counts: Counts::default(),
             expected: settings.and_then(TraceSettings::samples_per_second),
         }
@@ -71,6 +76,9 @@ impl Live {
     /// Bytes of the pin.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        if let Some(kit) = &mut self.kit {
+            return kit.push(bytes, &mut |_| {});
+        }
         match &mut self.reader {
             Some(reader) => reader.push(bytes, &mut self.counts),
             None => {
@@ -84,10 +92,12 @@ impl Live {
 
     /// Bytes are missing here.
     pub fn gap(&mut self) {
-        if self.reader.is_none() && !self.beginning.is_empty() {
+        if self.kit.is_none() && self.reader.is_none() && !self.beginning.is_empty() {
             self.begin();
         }
-        if let Some(reader) = &mut self.reader {
+        if let Some(kit) = &mut self.kit {
+            kit.gap(&mut |_| {});
+        } else if let Some(reader) = &mut self.reader {
             reader.gap(&mut self.counts);
         }
     }
@@ -95,13 +105,21 @@ impl Live {
     /// No more will come.
     pub fn finish(&mut self) {
         self.begin();
-        if let Some(reader) = &mut self.reader {
+        if let Some(kit) = &mut self.kit {
+            kit.finish(&mut |_| {});
+        } else if let Some(reader) = &mut self.reader {
             reader.finish(&mut self.counts);
         }
     }
 
     fn begin(&mut self) {
         let bytes = std::mem::take(&mut self.beginning);
+        if self.hint == Hint::Unknown && kit::is_likely(&bytes) {
+            self.kit = Some(kit::Decoder::new());
+        }
+        if let Some(kit) = &mut self.kit {
+            return kit.push(&bytes, &mut |_| {});
+        }
         let hint = self.hint;
         let reader = self.reader.get_or_insert_with(|| Reader::new(framing(&bytes, hint)));
         reader.push(&bytes, &mut self.counts);
@@ -124,6 +142,9 @@ impl Live {
 
     /// Bytes that nothing can be made of.
     fn undecodable(&self) -> u64 {
+        if let Some(kit) = &self.kit {
+            return kit.stats().undecodable_bytes;
+        }
         let Some(reader) = &self.reader else { return 0 };
         let framed = reader.frames().map_or(0, |frames| frames.undecodable_bytes);
         framed + reader.packets().undecodable_bytes
@@ -150,6 +171,17 @@ impl Live {
                 elapsed.as_secs_f64(),
                 grouped(self.polled),
                 per_second(self.polled)
+            );
+        }
+        if let Some(kit) = &self.kit {
+            return format!(
+                "{:.1} s, {} bytes ({}/s), {} records ({}/s), {} bytes undecodable",
+                elapsed.as_secs_f64(),
+                grouped(self.bytes),
+                per_second(self.bytes),
+                grouped(kit.stats().frames),
+                per_second(kit.stats().frames),
+                grouped(self.undecodable()),
             );
         }
         let mut line = format!(
@@ -181,7 +213,7 @@ mod tests {
     /// Half a packet before a gap does not take its other half from behind it, also before it is known whether there are frames.
     #[test]
     fn a_gap_among_the_first_bytes_is_one() {
-        let mut live = Live::new(None);
+        let mut live = Live::new(None, Carries::Unsaid);
         let mut stream = strobe_synth::swo::Stream::new();
         stream.pc_sample(0x0800_0100).pc_sample(0x0800_0102);
         live.push(&stream.bytes[..7]);

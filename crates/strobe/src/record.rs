@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use strobe_decode::container::{Elf, Header, Note, Polled, Writer};
+use strobe_decode::container::{Carries, Elf, Header, Note, Polled, Writer};
 use strobe_source::trace::link::{Came, Error, Sample};
 use strobe_symbols::Firmware;
 
@@ -28,6 +28,7 @@ Examples:
   strobe record tcp:localhost:3443 -o run.strobe --clock 168MHz --baud 2M --period 16384 --elf fw.elf
   strobe record orbflow:localhost:3402 -o run.strobe
   strobe record sr:pin.sr:D0@8M -o run.strobe
+  strobe record probe --chip STM32F070CB --rtt --elf fw.elf -o run.strobe
   orbcat ... | strobe record - -o run.strobe
 
 Without --for it goes on until Ctrl-C or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
@@ -89,7 +90,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
     let out = create(&args.output)?;
     let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
-    let live = Live::new(opened.settings.as_ref());
+    let live = Live::new(opened.settings.as_ref(), opened.carries);
     let mut session = Session {
         args,
         opened,
@@ -118,6 +119,7 @@ pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>)
         target: opened.target.clone(),
         core: opened.core.clone(),
         settings: opened.settings.clone(),
+        carries: opened.carries,
         programmed: opened.programmed,
         elf,
     }
@@ -347,12 +349,19 @@ impl Session<'_> {
                 "{error}; {} bytes up to there are in the recording",
                 self.live.bytes()
             ))),
-            Ended::Silent => Err(exit::no_link(silent(self.args.silence))),
+            Ended::Silent => Err(exit::no_link(silent(self.args.silence, &self.opened))),
         }
     }
 }
 
-pub fn silent(limit: Duration) -> String {
+pub fn silent(limit: Duration, opened: &Opened) -> String {
+    if opened.carries == Carries::Kit {
+        return format!(
+            "nothing has come for {} s. Check: that the core runs; that the firmware has the kit, for this way (--elf says where its buffer is, \
+             --rtt-at without); that it calls it",
+            limit.as_secs_f64()
+        );
+    }
     format!(
         "nothing has come for {} s. Check: the wire from the SWO pin, and that the pin is not used otherwise; that it is routed \
          (TRACE_IOEN in DBGMCU_CR on STM32; --target does it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, \

@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 What can be reported:
   recording    made by `strobe record`
   swo          the bytes of a trace pin
+  kit          frames of the kit for the target alone, as a serial port brought them
   capture      a logic analyser's capture of the pin
   ctf          a trace in Common Trace Format 1.8: its directory, or one stream beside its metadata
   samples      packets of a trace pin as JSON, of micro-ROS' tools of 2019
@@ -95,6 +96,7 @@ pub struct Args {
 pub enum Kind {
     Recording,
     Swo,
+    Kit,
     Capture,
     Ctf,
     Samples,
@@ -116,7 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Kind::Ctf => trace(args, firmware.as_ref())?,
         Kind::Samples => archive::samples(args, firmware.as_ref())?,
         Kind::Allocations => archive::allocations(args, firmware.as_ref())?,
-        Kind::Recording | Kind::Swo | Kind::Capture => {
+        Kind::Recording | Kind::Swo | Kind::Kit | Kind::Capture => {
             if args.published.is_some() {
                 let text = "--published is for lists of samples and of allocations";
                 return Err(exit::usage(text));
@@ -124,6 +126,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let kind = match kind {
                 Kind::Recording => traced::Kind::Recording,
                 Kind::Capture => traced::Kind::Capture,
+                Kind::Kit => traced::Kind::Kit,
                 _ => traced::Kind::Raw,
             };
             let marks = (args.from.clone(), args.to.clone());

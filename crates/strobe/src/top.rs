@@ -104,7 +104,7 @@ impl Live<'_> {
             match came {
                 Ok(Came::Ended) => break None,
                 Err(error) => break Some(error),
-                Ok(Came::Note(note)) => self.session.note(&note),
+                Ok(Came::Note(note)) => self.session.note(&note)?,
                 Ok(Came::Samples(samples)) => {
                     (last, anything) = (Instant::now(), true);
                     samples.iter().for_each(|sample| self.session.polled(sample.pc));
@@ -112,7 +112,7 @@ impl Live<'_> {
                 Ok(Came::Bytes | Came::Nothing) => {}
             }
             if !anything && !self.args.silence.is_zero() && last.elapsed() > self.args.silence {
-                return Err(exit::no_link(record::silent(self.args.silence)));
+                return Err(exit::no_link(record::silent(self.args.silence, &opened)));
             }
             if elapsed >= shown + self.args.interval {
                 shown = elapsed;

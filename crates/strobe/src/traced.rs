@@ -27,6 +27,8 @@ pub enum Kind {
     Recording,
     /// The bytes alone.
     Raw,
+    /// Frames of the kit for the target alone.
+    Kit,
     /// A logic analyser's capture of the pin.
     Capture,
 }
@@ -68,13 +70,16 @@ fn read(
     let session = |header: Option<&Header>| {
         let mut session = Session::new(options, header, firmware)?;
         if keep {
-            session.keep_events()?;
+            session.keep_events();
+        }
+        if kind == Kind::Kit {
+            session.is_kit();
         }
         Ok(session)
     };
     let (mut record, events) = match kind {
         Kind::Recording => recording(path, firmware, session),
-        Kind::Raw => {
+        Kind::Raw | Kind::Kit => {
             let mut session = session(None)?;
             copy(path, open(path)?, &mut session)?;
             session.finish(firmware)
@@ -123,15 +128,13 @@ fn recording(
     while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
         session.at(chunk.host_us);
         if chunk.missing_before > 0 {
-            session.gap();
+            session.gap()?;
             session.add("chunks of the recording are missing or damaged");
         }
         match chunk.content {
             Content::Raw(bytes) => session.push(bytes)?,
             Content::Polled(samples) => samples.iter().for_each(|sample| session.polled(sample.pc)),
-            Content::Note(note) => {
-                session.note(&note);
-            }
+            Content::Note(note) => session.note(&note)?,
             Content::End(_) => {}
         }
     }
@@ -181,7 +184,7 @@ fn of_capture(
             Some(byte) => session.push(&[byte])?,
             None => {
                 bad += 1;
-                session.gap();
+                session.gap()?;
             }
         }
     }

@@ -211,17 +211,43 @@ fn garbage_is_told_while_it_comes() {
     assert!(text.contains("undecodable: is the bit rate right"), "{text}");
 }
 
+/// Orbuculum's frames in a file as it writes one: what is recorded are the pin's bytes, and where a frame was damaged it says so.
+#[test]
+fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
+    let folder = Folder::new();
+    let stream = strobe_synth::swo::mixed(5000, 7).bytes;
+    let mut frames = b"%%ORBFLOW1.0.0%%".to_vec();
+    frames.extend(strobe_synth::orbflow::frames(1, &stream, 200));
+    let (raw, out) = (folder.path("raw.of"), folder.path("out.strobe"));
+    let source = format!("file:{}", raw.display());
+    std::fs::write(&raw, &frames).expect("it is ours");
+    let whole = ran(command().args(["record", &source, "-o"]).arg(&out));
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    let recording = read(&out);
+    assert!(recording.raw == stream && recording.notes.is_empty());
+    let at = frames.len() / 2;
+    frames[at] ^= 0x10;
+    std::fs::write(&raw, &frames).expect("it is ours");
+    let damaged = ran(command().args(["record", &source, "-o"]).arg(&out));
+    assert!(damaged.stderr.contains("came damaged"), "{}", damaged.stderr);
+    let recording = read(&out);
+    assert!((200..=400).contains(&(stream.len() - recording.raw.len())));
+    assert!(matches!(&recording.notes[..], [Note::Gap { .. }]), "{:?}", recording.notes);
+}
+
 #[test]
 fn sources_that_cannot_be_opened_leave_no_file() {
     let folder = Folder::new();
     let out = folder.path("none.strobe");
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let (tcp, openocd) = (format!("tcp:{free}"), format!("openocd:{free}"));
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 11] = [
         (&["nonsense"], 64, "Sources:"),
         (&["udp:1:2"], 64, "no kind of source"),
         (&["serial:/dev/ttyUSB0"], 64, "serial:DEVICE@BAUD"),
         (&["tcp:localhost"], 64, "tcp:HOST:PORT"),
+        (&["orbflow:localhost"], 64, "orbflow:HOST:PORT"),
+        (&["orbflow:localhost:3402/256"], 64, "a tag of 0 to 255"),
         (&[&tcp], 68, "refused"),
         (&[&openocd, "--clock=16MHz", "--baud=1M"], 68, "TCL port"),
         (&[&openocd], 64, "--clock"),

@@ -12,8 +12,8 @@
  * Compile strobe_trace.c with the same settings. With -DSTROBE_TRACE=0 nothing of this is in the program: arguments are not evaluated.
  *
  * A call never waits unless STROBE_TRACE_SPIN lets it: what there is no room for is dropped, and the numbers of the records show it.
- * Calls may come from any task and any interrupt whose priority PRIMASK governs; not from NMI or HardFault, and not from code without
- * privilege, which cannot set PRIMASK. */
+ * Calls may come from any task and any interrupt that PRIMASK (AVR: the I bit) holds back; not from NMI or HardFault, and not from code
+ * without privilege, which cannot set PRIMASK. */
 #ifndef STROBE_TRACE_H
 #define STROBE_TRACE_H
 
@@ -23,14 +23,34 @@
 #define STROBE_TRACE 1
 #endif
 
-/* The stimulus port of records; the next one takes their values. Both must be enabled by whoever listens. */
+/* What records go over: stimulus ports of the ITM; a buffer in RAM that a debug probe reads (RTT); or a function of the program's own. */
+#define STROBE_OVER_ITM 1
+#define STROBE_OVER_RTT 2
+#define STROBE_OVER_SINK 3
+#ifndef STROBE_TRACE_OVER
+#define STROBE_TRACE_OVER STROBE_OVER_ITM
+#endif
+
+/* Over ITM: the stimulus port of records; the next one takes their values. Both must be enabled by whoever listens. */
 #ifndef STROBE_TRACE_PORT
 #define STROBE_TRACE_PORT 30
 #endif
 
-/* How many more times to look, with interrupts off, whether a port has room for a word. */
+/* Over ITM: how many more times to look, with interrupts off, whether a port has room for a word. */
 #ifndef STROBE_TRACE_SPIN
 #define STROBE_TRACE_SPIN 0
+#endif
+
+/* Over RTT: bytes of the buffer. A record takes 11, one with a value 16. */
+#ifndef STROBE_TRACE_RTT_BYTES
+#define STROBE_TRACE_RTT_BYTES 1024
+#endif
+
+/* Over RTT and a sink each record has the time, from a function of the program's: uint32_t STROBE_TRACE_CLOCK(void). It counts up through all
+ * 32 bits and is called with interrupts off. Without this macro it is the cycle counter of ARMv7-M and ARMv8-M mainline, which
+ * STROBE_START sets going. STROBE_TRACE_TICK is how many cycles of the core a tick of that clock takes: a number, without suffix. */
+#ifndef STROBE_TRACE_TICK
+#define STROBE_TRACE_TICK 1
 #endif
 
 /* What a record is, in the upper four bits of its word. None is 0, so that a word of zeros is no record. */
@@ -43,9 +63,12 @@
 #define STROBE_KIND_BYTES 7u
 
 /* Ids are 0 to 4094. */
-#define STROBE_HEAD(kind, id) ((kind) << 28 | ((uint32_t)(id) & 0xFFFu) << 16)
+#define STROBE_HEAD(kind, id) ((uint32_t)(kind) << 28 | ((uint32_t)(id) & 0xFFFu) << 16)
 
 #if STROBE_TRACE
+
+/* Sets the cycle counter going, if that is the clock. Once, before the first record. */
+#define STROBE_START() strobe_trace_start()
 
 /* Something happened. */
 #define STROBE_MARK(id) strobe_trace_record(STROBE_HEAD(STROBE_KIND_MARK, id))
@@ -72,13 +95,20 @@
             ".asciz \"" name "\"\n"                                                                \
             ".popsection")
 
+void strobe_trace_start(void);
 void strobe_trace_record(uint32_t head);
 void strobe_trace_value(uint32_t head, uint32_t value);
 void strobe_trace_write(uint32_t id, const void *bytes, uint32_t length);
 
+#if STROBE_TRACE_OVER == STROBE_OVER_SINK
+/* The program's own. It takes all of these 11 or 16 bytes or none, and is called with interrupts off: put them into a buffer and return. */
+void strobe_trace_sink(const uint8_t *bytes, uint8_t length);
+#endif
+
 #else
 
 /* sizeof does not evaluate what it is of, and keeps a variable used. */
+#define STROBE_START() ((void)0)
 #define STROBE_MARK(id) ((void)0)
 #define STROBE_BEGIN(id) ((void)0)
 #define STROBE_END(id) ((void)0)

@@ -65,7 +65,7 @@ impl std::fmt::Display for Recorded {
 pub(crate) fn command(manifest: &Manifest, program: &Program) -> Result<Recorded> {
     Ok(match manifest.recipe(program)? {
         Recipe::C(board) => c_command(manifest, board, program),
-        Recipe::Cargo(package) => cargo_command(manifest, program.target(manifest), package),
+        Recipe::Cargo(package) => cargo_command(manifest, program, package),
     })
 }
 
@@ -80,9 +80,10 @@ fn c_command(manifest: &Manifest, board: &Board, program: &Program) -> Recorded 
     Recorded { directory: ".".into(), arguments }
 }
 
-fn cargo_command(manifest: &Manifest, target: &str, package: &str) -> Recorded {
+fn cargo_command(manifest: &Manifest, program: &Program, package: &str) -> Recorded {
+    let target = program.target(manifest);
     let flags: Vec<String> = manifest.rust.flags.iter().map(|flag| format!("'{flag}'")).collect();
-    let arguments = vec![
+    let mut arguments = vec![
         "cargo".into(),
         "build".into(),
         "--locked".into(),
@@ -91,6 +92,7 @@ fn cargo_command(manifest: &Manifest, target: &str, package: &str) -> Recorded {
         // Adds to the package's own .cargo/config.toml, where RUSTFLAGS would replace it.
         format!("--config=target.{target}.rustflags=[{}]", flags.join(", ")),
     ];
+    arguments.extend(program.flags.iter().cloned());
     Recorded { directory: format!("firmware/{package}"), arguments }
 }
 

@@ -80,6 +80,7 @@ pub(crate) struct Program {
     board: Option<String>,
     #[serde(default)]
     pub(crate) sources: Vec<String>,
+    /// The compiler's, or cargo's.
     #[serde(default)]
     pub(crate) flags: Vec<String>,
     /// What the linker wants behind the sources.

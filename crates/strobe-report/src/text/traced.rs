@@ -12,7 +12,7 @@ mod top;
 
 use std::io::{self, Write};
 
-use strobe_model::{Record, Sampling, TimeBase, Traced, TracedWindow, Trust, wilson};
+use strobe_model::{KitWay, Record, Sampling, TimeBase, Traced, TracedWindow, Trust, wilson};
 
 use super::layout::{fields, heading, item};
 use super::{Rows, Show, annotate, summary, tree};
@@ -129,18 +129,20 @@ fn firmware(record: &Record) -> String {
 
 fn duration(traced: &Traced) -> String {
     let times = &traced.times;
+    let own = traced.kit.as_ref().is_some_and(|kit| kit.way != KitWay::Itm);
+    let clock = if own { "the records' clock" } else { "local timestamps" };
     let mut known = Vec::new();
     if let Some(cycles) = times.cycles() {
         let at_least = if times.unsure > 0 { ">=" } else { "" };
         let seconds =
             times.nanoseconds(cycles).map(|ns| format!(", {at_least}{}", time(ns.into())));
         known.push(format!(
-            "{at_least}{}{} by local timestamps",
+            "{at_least}{}{} by {clock}",
             counted(cycles, "core cycle"),
             seconds.unwrap_or_default()
         ));
     } else if times.local > 0 {
-        known.push(format!("{} of the local timestamp", counted(times.ticks, "tick")));
+        known.push(format!("{} of {clock}", counted(times.ticks, "tick")));
     }
     let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0);
     known.extend(host.map(|ns| format!("{} by the host's clock", time(ns.into()))));

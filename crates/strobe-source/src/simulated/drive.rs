@@ -14,6 +14,7 @@ use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
+use super::debugger::Memory;
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
@@ -368,8 +369,18 @@ impl Run {
         pins.set_active(active);
     }
 
-    /// Cycles until the next look at serial ports.
-    fn chunk(&self, host: &dyn Host) -> u64 {
+    /// Cycles until the next look at serial ports and memory.
+    fn chunk(&self, host: &mut dyn Host) -> u64 {
+        let chunk = self.chunk_of_serial_ports(host);
+        let Some(every) = host.debugger().map(|debugger| debugger.every_nanoseconds()) else {
+            return chunk;
+        };
+        let (clocks, now) = (&self.machine.bus().clocks, self.machine.cycles());
+        let next = clocks.cycle_at_nanoseconds(clocks.nanoseconds_at(now).saturating_add(every));
+        chunk.min(next.saturating_sub(now)).max(1)
+    }
+
+    fn chunk_of_serial_ports(&self, host: &dyn Host) -> u64 {
         let while_typing = u64::from(self.machine.bus().clocks.core_hz()) / LOOKS_PER_SECOND;
         let next = self.scripts.iter().filter_map(Script::next).min();
         let shows = self.machine.bus().parts().next().is_some();
@@ -424,6 +435,11 @@ impl Run {
         }
         if let Some(pin) = host.trace_pin() {
             trace::serve(self.machine.observer_mut().1.1.take_trace(), pin);
+        }
+        if let Some(debugger) = host.debugger() {
+            let now = self.machine.cycles();
+            let nanoseconds = self.machine.bus().clocks.nanoseconds_at(now);
+            debugger.look(&mut Memory(&mut self.machine), nanoseconds);
         }
         let bus = self.machine.bus();
         let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));

@@ -4,6 +4,9 @@
 //! digits. An answer does not say whether the command worked, so each is wrapped in one that does. Before 0.12 the pin is set up with
 //! `tpiu config`, since then with an object that the board's configuration has made.
 
+pub mod messages;
+
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
@@ -11,16 +14,16 @@ use std::time::{Duration, Instant};
 use strobe_decode::container::Note;
 use strobe_model::{Encoding, Line, TraceSettings};
 
+use self::messages::{Answer, Messages};
 use super::link::{Came, Error, Link};
 use super::program::{self, Registers};
 use super::registers::{writes, writes_off};
 use super::target::Target;
 
-const END: u8 = 0x1a;
 /// How long OpenOCD may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
-/// The longest message that is waited for; trace data come in far shorter ones.
-const LONGEST: usize = 1 << 22;
+/// The most bytes of events that may come before an answer.
+const EVENTS: usize = 1 << 24;
 
 /// A link through OpenOCD.
 pub struct OpenOcd {
@@ -58,7 +61,8 @@ impl Link for OpenOcd {
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
         let until = Instant::now() + timeout;
         let Some(message) = self.tcl.event(until)? else { return Ok(Came::Nothing) };
-        self.tcl.understood(&message, into)
+        let came = messages::event(&message, into);
+        came.ok_or_else(|| self.tcl.failed("trace data that are no digits"))
     }
 
     fn close(&mut self) -> Result<Option<Note>, Error> {
@@ -72,14 +76,23 @@ impl Link for OpenOcd {
     }
 }
 
+/// Connects to the TCL port for the target's memory alone: the pin is left as it is.
+///
+/// # Errors
+/// If OpenOCD is not there.
+pub fn memory(address: &str) -> Result<impl Registers + use<>, Error> {
+    let mut tcl = Tcl::connect(address)?;
+    tcl.command("version").map_err(|error| tcl.not_openocd(error))?;
+    Ok(tcl)
+}
+
 /// The TCL port.
 struct Tcl {
     address: String,
     stream: TcpStream,
-    /// What has come and is no whole message.
-    pending: Vec<u8>,
+    messages: Messages,
     /// Events that came while an answer was waited for.
-    events: std::collections::VecDeque<String>,
+    events: VecDeque<String>,
 }
 
 impl Tcl {
@@ -93,8 +106,8 @@ impl Tcl {
         let mut addresses = address.to_socket_addrs().map_err(|e| open(e.to_string()))?;
         let first = addresses.next().ok_or_else(|| open("it has no address".to_owned()))?;
         let stream = TcpStream::connect_timeout(&first, ANSWER).map_err(|e| open(e.to_string()))?;
-        let (pending, events) = (Vec::new(), std::collections::VecDeque::new());
-        Ok(Tcl { address: address.to_owned(), stream, pending, events })
+        let (messages, events) = (Messages::default(), VecDeque::new());
+        Ok(Tcl { address: address.to_owned(), stream, messages, events })
     }
 
     fn failed(&self, why: impl ToString) -> Error {
@@ -107,27 +120,25 @@ impl Tcl {
 
     /// Runs a command and gives what it returned.
     fn command(&mut self, command: &str) -> Result<String, Error> {
-        let wrapped = format!(
-            "if {{[catch {{{command}}} strobe_result]}} {{format \"bad %s\" $strobe_result}} {{format \"ok %s\" $strobe_result}}"
-        );
-        let mut bytes = wrapped.into_bytes();
-        bytes.push(END);
-        self.stream.write_all(&bytes).map_err(|e| self.failed(e))?;
-        let until = Instant::now() + ANSWER;
-        loop {
-            let Some(message) = self.message(until)? else {
-                return Err(self.failed(format!("no answer to `{command}`")));
-            };
-            if message.starts_with("type ") {
-                self.events.push_back(message);
-                continue;
+        self.stream.write_all(&messages::wrapped(command)).map_err(|e| self.failed(e))?;
+        let (until, mut bytes) = (Instant::now() + ANSWER, 0);
+        while let Some(message) = self.message(until)? {
+            match messages::answer(&message) {
+                Answer::Ok(result) => return Ok(result.to_owned()),
+                Answer::Bad(why) => return Err(self.failed(format!("`{command}`: {why}"))),
+                Answer::Nonsense => {
+                    return Err(self.failed(format!("an answer that is none: {message:?}")));
+                }
+                Answer::Event => {
+                    bytes += message.len();
+                    if bytes > EVENTS || Instant::now() > until {
+                        break;
+                    }
+                    self.events.push_back(message);
+                }
             }
-            return match message.split_once(' ') {
-                Some(("ok", result)) => Ok(result.trim().to_owned()),
-                Some(("bad", why)) => Err(self.failed(format!("`{command}`: {}", why.trim()))),
-                _ => Err(self.failed(format!("an answer that is none: {message:?}"))),
-            };
         }
+        Err(self.failed(format!("no answer to `{command}`")))
     }
 
     /// The next event, if one comes in time.
@@ -139,20 +150,10 @@ impl Tcl {
     }
 
     fn message(&mut self, until: Instant) -> Result<Option<String>, Error> {
-        let mut searched = 0;
         loop {
-            let end = self.pending[searched..].iter().position(|byte| *byte == END);
-            if let Some(end) = end.map(|end| end + searched) {
-                let message = String::from_utf8_lossy(&self.pending[..end]).into_owned();
-                self.pending.drain(..=end);
-                return Ok(Some(message));
-            }
-            searched = self.pending.len();
-            if searched > LONGEST {
-                return Err(self.failed("a message without an end"));
-            }
-            if !self.more(until)? {
-                return Ok(None);
+            let message = self.messages.next_whole().map_err(|e| self.failed(e))?;
+            if message.is_some() || !self.more(until)? {
+                return Ok(message);
             }
         }
     }
@@ -165,7 +166,7 @@ impl Tcl {
         match set.and_then(|()| self.stream.read(&mut block)) {
             Ok(0) => Err(self.failed("it has closed the connection")),
             Ok(bytes) => {
-                self.pending.extend(&block[..bytes]);
+                self.messages.push(&block[..bytes]);
                 Ok(true)
             }
             Err(error) => match error.kind() {
@@ -211,52 +212,33 @@ impl Tcl {
         let baud = answer.parse().map_err(|_| self.failed(format!("a pin of {answer} baud")))?;
         Line::new(asked.trace_hz(), baud, asked.encoding()).map_err(|e| self.failed(e))
     }
-
-    /// What an event means.
-    fn understood(&self, message: &str, into: &mut Vec<u8>) -> Result<Came, Error> {
-        let words: Vec<&str> = message.split_whitespace().collect();
-        match words[..] {
-            ["type", "target_trace", "data", digits] => {
-                let bytes = unhex(digits);
-                into.extend(bytes.ok_or_else(|| self.failed("trace data that are no digits"))?);
-                Ok(Came::Bytes)
-            }
-            ["type", "target_trace", ..] => Ok(Came::Nothing),
-            ["type", "target_reset", "mode", mode] => {
-                Ok(Came::Note(Note::Text { text: format!("the target was reset ({mode})") }))
-            }
-            ["type", "target_state", "state", state] => {
-                Ok(Came::Note(Note::Text { text: format!("the target is {state}") }))
-            }
-            _ => Ok(Came::Nothing),
-        }
-    }
 }
 
 impl Registers for Tcl {
     fn read_word(&mut self, address: u32) -> Result<u32, Error> {
-        let answer = match self.command(&format!("read_memory {address:#010x} 32 1")) {
-            Ok(answer) => answer,
-            // Before 0.12; its answer is `0xe0001000: 40000001`.
-            Err(error) if error.to_string().contains("invalid command name") => {
-                self.command(&format!("capture {{mdw {address:#010x}}}"))?
-            }
-            Err(error) => return Err(error),
-        };
-        let word = answer.split_whitespace().last().unwrap_or_default();
-        let digits = word.strip_prefix("0x");
-        let hex = digits.or(answer.contains(':').then_some(word));
-        let word = hex.map_or_else(|| word.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok());
-        word.ok_or_else(|| self.failed(format!("{address:#010x} reads as {answer:?}")))
+        let mut word = [0];
+        self.read_words(address, &mut word)?;
+        Ok(word[0])
     }
 
     fn write_word(&mut self, address: u32, value: u32) -> Result<(), Error> {
         self.command(&format!("mww {address:#010x} {value:#010x}")).map(|_| ())
     }
-}
 
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let nibble = |digit: u8| char::from(digit).to_digit(16).map(|nibble| nibble as u8);
-    let pairs = digits.as_bytes().chunks(2);
-    pairs.map(|pair| Some(nibble(pair[0])? << 4 | nibble(*pair.get(1)?)?)).collect()
+    fn read_words(&mut self, address: u32, into: &mut [u32]) -> Result<(), Error> {
+        let count = into.len();
+        let answer = match self.command(&format!("read_memory {address:#010x} 32 {count}")) {
+            Ok(answer) => answer,
+            // Before 0.12.
+            Err(error) if error.to_string().contains("invalid command name") => {
+                let count = if count == 1 { String::new() } else { format!(" {count}") };
+                self.command(&format!("capture {{mdw {address:#010x}{count}}}"))?
+            }
+            Err(error) => return Err(error),
+        };
+        let words = messages::words(&answer).filter(|words| words.len() == count);
+        let wrong = || self.failed(format!("{address:#010x} reads as {answer:?}"));
+        into.copy_from_slice(&words.ok_or_else(wrong)?);
+        Ok(())
+    }
 }

@@ -100,6 +100,10 @@ impl Registers for ProbeRs {
     fn write_word(&mut self, address: u32, value: u32) -> Result<(), Error> {
         self.core()?.write_word_32(address.into(), value).map_err(|e| failed(&e))
     }
+
+    fn read_words(&mut self, address: u32, into: &mut [u32]) -> Result<(), Error> {
+        self.core()?.read_32(address.into(), into).map_err(|e| failed(&e))
+    }
 }
 
 impl DebugPort for ProbeRs {

@@ -20,6 +20,17 @@ pub trait Registers {
     /// # Errors
     /// If the port or the target does not answer.
     fn write_word(&mut self, address: u32, value: u32) -> Result<(), Error>;
+
+    /// Reads words from `address` on; a port that can does so at once.
+    ///
+    /// # Errors
+    /// If the port or the target does not answer.
+    fn read_words(&mut self, address: u32, into: &mut [u32]) -> Result<(), Error> {
+        for (at, word) in (address..).step_by(4).zip(into) {
+            *word = self.read_word(at)?;
+        }
+        Ok(())
+    }
 }
 
 const DEMCR: u32 = 0xe000_edfc;

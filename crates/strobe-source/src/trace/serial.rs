@@ -108,7 +108,7 @@ impl Link for Serial {
 
 /// Takes the system's marks out of the bytes: 0xff 0x00 and the damaged byte; a sound 0xff comes as two.
 #[derive(Debug, Default)]
-struct Marks {
+pub struct Marks {
     state: Mark,
 }
 
@@ -122,7 +122,7 @@ enum Mark {
 
 impl Marks {
     /// Puts sound bytes into `into` and counts the others.
-    fn sort(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> u64 {
+    pub fn sort(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> u64 {
         let mut damaged = 0;
         for &byte in bytes {
             self.state = match (self.state, byte) {

@@ -1,4 +1,5 @@
-//! A simulated board as a link: its trace blocks are programmed as a probe would, and its pin is listened to at one bit rate.
+//! A simulated board as a link: its trace blocks are programmed as a probe would, and its pin is listened to at one bit rate; or a buffer in its
+//! RAM is read now and then.
 //!
 //! The board runs in a thread of its own and waits for whoever reads. Time is the board's own: an hour of it may pass in a minute.
 
@@ -14,8 +15,10 @@ use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 
 use super::link::{Came, Error, Link};
+use super::program::Registers;
+use super::rtt::{Rtt, Wanted};
 use crate::simulated::trace::{Pin, Programme};
-use crate::simulated::{self, Host, Limit, Settings};
+use crate::simulated::{self, Debugger, Host, Limit, Settings};
 
 /// Blocks that may wait: the board does not run far ahead.
 const WAITING: usize = 16;
@@ -53,6 +56,8 @@ pub struct Setup {
     pub baud: Option<u32>,
     /// How long the board runs by its own time, if not for ever.
     pub limit: Option<Duration>,
+    /// The buffer that is read instead of the pin, and how often in a second of the board's own time.
+    pub rtt: Option<(Wanted, u32)>,
 }
 
 impl Simulated {
@@ -76,10 +81,17 @@ fn run(setup: &Setup, sender: SyncSender<Sent>, stop: &Arc<AtomicBool>) {
     };
     let wanted_bit_ps = setup.baud.map(|baud| 1_000_000_000_000 / u64::from(baud.max(1)));
     let line = Line { sender, wanted_bit_ps, bytes: Vec::new(), off_rate: 0, until_ps: 0 };
-    let mut host = Listener { line, stop: Arc::clone(stop) };
+    let memory = setup.rtt.clone().map(|(wanted, rate_hz)| Memory {
+        rtt: Rtt::new(wanted),
+        every_nanoseconds: 1_000_000_000 / u64::from(rate_hz.max(1)),
+        failed: None,
+    });
+    let mut host = Listener { line, memory, stop: Arc::clone(stop) };
     let outcome = simulated::run(&setup.firmware, &setup.board, &settings, &mut host, stop);
     host.line.hand_over();
-    let _ = host.line.sender.send(Sent::Over(outcome.err().map(|error| error.to_string())));
+    let failed = host.memory.and_then(|memory| memory.failed).map(|error| error.to_string());
+    let why = outcome.err().map(|error| error.to_string()).or(failed);
+    let _ = host.line.sender.send(Sent::Over(why));
 }
 
 /// Listens to the pin.
@@ -115,9 +127,41 @@ impl Pin for Line {
     }
 }
 
+/// Reads a buffer in memory, as a probe does.
+struct Memory {
+    rtt: Rtt,
+    every_nanoseconds: u64,
+    failed: Option<Error>,
+}
+
 struct Listener {
     line: Line,
+    memory: Option<Memory>,
     stop: Arc<AtomicBool>,
+}
+
+impl Listener {
+    fn hand_over_if_full(&mut self) {
+        if self.line.bytes.len() >= BLOCK && !self.line.hand_over() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Debugger for Listener {
+    fn every_nanoseconds(&self) -> u64 {
+        self.memory.as_ref().map_or(u64::MAX, |memory| memory.every_nanoseconds)
+    }
+
+    fn look(&mut self, memory: &mut dyn Registers, nanoseconds: u64) {
+        let Some(probe) = &mut self.memory else { return };
+        self.line.until_ps = nanoseconds.saturating_mul(1000);
+        if let Err(error) = probe.rtt.poll(memory, &mut self.line.bytes) {
+            probe.failed.get_or_insert(error);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.hand_over_if_full();
+    }
 }
 
 impl Host for Listener {
@@ -126,10 +170,15 @@ impl Host for Listener {
     }
 
     fn trace_pin(&mut self) -> Option<&mut dyn Pin> {
-        if self.line.bytes.len() >= BLOCK && !self.line.hand_over() {
-            self.stop.store(true, Ordering::Relaxed);
+        if self.memory.is_some() {
+            return None;
         }
+        self.hand_over_if_full();
         Some(&mut self.line)
+    }
+
+    fn debugger(&mut self) -> Option<&mut dyn Debugger> {
+        self.memory.is_some().then_some(self as &mut dyn Debugger)
     }
 
     fn progress(&mut self, _cycles: u64) {

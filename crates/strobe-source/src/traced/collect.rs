@@ -54,6 +54,8 @@ pub struct Collector {
     /// The comparator whose writes switch threads.
     thread: Option<u8>,
     pub(super) kit: Option<(kit::Reader, kit::Totals)>,
+    /// The kit's records, where the stream is nothing else.
+    pub(super) frames: Option<(kit::Frames, kit::Totals)>,
     /// The parts that are measured, if not everything is.
     pub(super) windows: Option<Windows>,
 }
@@ -70,6 +72,13 @@ impl Collector {
         self
     }
 
+    /// The same, measuring only parts.
+    pub fn within(mut self, bounds: &Bounds) -> Self {
+        self.windows = Windows::new(bounds);
+        self.cut(Edge { begins: self.is_measuring(), ends: !self.is_measuring() }, 0);
+        self
+    }
+
     /// The same, decoding messages of `defmt` at that stimulus port.
     pub fn with_defmt(mut self, log: Option<(u8, defmt::Table)>) -> Self {
         if let Some((port, table)) = log {
@@ -78,11 +87,19 @@ impl Collector {
         self
     }
 
-    /// The same, measuring only parts.
-    pub fn within(mut self, bounds: &Bounds) -> Self {
-        self.windows = Windows::new(bounds);
-        self.cut(Edge { begins: self.is_measuring(), ends: !self.is_measuring() }, 0);
-        self
+    /// Bytes of the kit for the target, where its records come in frames of their own and not through a trace pin.
+    pub fn kit_bytes(&mut self, bytes: &[u8]) {
+        let (mut frames, mut totals) = self.frames.take().unwrap_or_default();
+        frames.push(bytes, &mut |record, now| {
+            totals.add(record, now);
+            self.told(&record, now.1);
+        });
+        self.frames = Some((frames, totals));
+    }
+
+    /// Such bytes are missing here.
+    pub fn kit_gap(&mut self) {
+        self.frames.get_or_insert_default().0.gap();
     }
 
     /// Samples that have come so far, those asleep included.

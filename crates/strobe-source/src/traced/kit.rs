@@ -1,13 +1,16 @@
-//! Records of the kit for the target (`firmware/kit/trace`), which it writes to two stimulus ports.
+//! Records of the kit for the target (`firmware/kit/trace`), which it writes to two stimulus ports, or in frames over RTT or a sink of bytes.
 //!
-//! [`Reader`] makes records of words and finds by their numbers what is missing; [`Totals`] adds them up. The kit leaves its version and
-//! port in the ELF file, so nobody has to say where to look. Nothing here knows names or clocks.
+//! [`Reader`] makes records of words at ports and [`Frames`] of bytes; both find by the records' numbers what is missing, and [`Totals`] adds
+//! up. The kit leaves its version and way in the ELF file, so nobody has to say where to look. Nothing here knows names or clocks.
 
+mod frames;
 mod reader;
 mod totals;
 
+use strobe_model::KitWay;
 use strobe_symbols::Firmware;
 
+pub(super) use self::frames::Frames;
 pub(super) use self::reader::{Reader, Record, What};
 pub(super) use self::totals::Totals;
 
@@ -20,10 +23,26 @@ pub(super) fn name(id: u16, firmware: Option<&Firmware>) -> String {
     name.unwrap_or_else(|| format!("id {id}"))
 }
 
-/// The stimulus port of the kit's records, if the firmware has the kit and this can read what it sends.
-pub fn kit_port(firmware: &Firmware) -> Option<u8> {
-    let description = firmware.trace_names().get(&DESCRIPTION)?;
-    let port = description.strip_prefix("1 itm ")?.parse().ok()?;
-    // Values go to the next one.
-    (port < 31).then_some(port)
+/// How the firmware's kit sends its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KitSetting {
+    /// Over what.
+    pub way: KitWay,
+    /// The stimulus port, over ITM; otherwise core cycles of a tick of the records' clock, 0 if that has none.
+    pub number: u32,
+}
+
+/// What the firmware says of its kit, if it has one whose records this can read.
+pub fn kit_setting(firmware: &Firmware) -> Option<KitSetting> {
+    let description = firmware.trace_names().get(&DESCRIPTION)?.strip_prefix("1 ")?;
+    let (way, number) = description.split_once(' ')?;
+    let number = number.parse().ok()?;
+    let way = match way {
+        // Values go to the next one.
+        "itm" if number < 31 => KitWay::Itm,
+        "rtt" => KitWay::Rtt,
+        "bytes" => KitWay::Bytes,
+        _ => return None,
+    };
+    Some(KitSetting { way, number })
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use strobe_decode::swo::reader::Reader;
 use strobe_model::{
     AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected,
-    FrameTotals, Instrument, Moment, Parts, Place, Profile, Record, SCHEMA, Sampling, Share, Sizes,
-    StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode, Trust, Unbalanced, Warning, Watched,
-    Who, Window,
+    FrameTotals, Instrument, Kit, KitWay, Moment, Parts, Place, Profile, Record, SCHEMA, Sampling,
+    Share, Sizes, StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode, Trust, Unbalanced,
+    Warning, Watched, Who, Window,
 };
 use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::observe::counts::AddressCount;
@@ -28,11 +28,12 @@ impl Collector {
     /// # Errors
     /// When the totals do not balance, which they always do unless a sum overflows.
     pub fn record(
-        self,
+        mut self,
         reader: Option<&Reader>,
         firmware: Option<&Firmware>,
         settings: &Settings,
     ) -> Result<Record, Unbalanced> {
+        let own_frames = self.frames.is_some();
         let mut traced = Traced {
             stream: reader.map(|reader| self.stream(reader)).unwrap_or_default(),
             recording: settings.recording.clone(),
@@ -40,8 +41,13 @@ impl Collector {
             counters: self.counters(),
             ..Traced::default()
         };
+        let mut last = self.span.map_or(0, |(_, last)| last.ticks);
+        if let Some((frames, _)) = &mut self.frames {
+            frames.finish();
+            (traced.stream, traced.times) = frames.totals(settings);
+            last = traced.times.ticks;
+        }
         traced.window = self.windows.clone().map(|windows| {
-            let last = self.span.map_or(0, |(_, last)| last.ticks);
             let mut window = windows.finish(last);
             window.cycles = window.cycles.saturating_mul(settings.tick_cycles.unwrap_or(1).into());
             window
@@ -50,6 +56,8 @@ impl Collector {
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced));
         let mut warnings = settings.warnings.clone();
         warnings.extend(doubtful);
+        let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
+        warnings.extend(still.then(clock_stands_still));
         warnings.extend(traced.window.iter().flat_map(windows::warnings));
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
@@ -67,14 +75,22 @@ impl Collector {
         let comparators = (0u8..).zip(self.comparators.all);
         traced.watched =
             comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
-        let kit = self
-            .kit
-            .map(|(reader, totals)| totals.finish(reader.port(), reader.unusable, firmware));
-        traced.kit = kit.filter(|kit| kit.records + kit.unusable > 0);
+        traced.kit = match (self.frames, self.kit) {
+            (Some((frames, totals)), _) => {
+                let way = settings.kit.map_or(KitWay::Bytes, |kit| kit.way);
+                Some(Kit { way, unusable: frames.unusable(), ..totals.finish(firmware) })
+            }
+            (None, Some((reader, totals))) => {
+                let (port, unusable) = (reader.port(), reader.unusable());
+                Some(Kit { port, unusable, ..totals.finish(firmware) })
+            }
+            (None, None) => None,
+        };
+        traced.kit = traced.kit.filter(|kit| kit.records + kit.unusable > 0);
         scale_values(&mut traced);
         scale_kit(&mut traced);
         profile.tree = tree(&profile, &traced);
-        Ok(assemble(traced, profile, balance, warnings, firmware, settings))
+        Ok(assemble(traced, own_frames, profile, balance, warnings, firmware, settings))
     }
 
     fn stream(&self, reader: &Reader) -> StreamTotals {
@@ -169,6 +185,12 @@ fn nothing(traced: &Traced) -> Option<Warning> {
     let text = "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of the core's clock then?";
     let text = text.to_owned();
     (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
+}
+
+/// Says what records without time mean.
+fn clock_stands_still() -> Warning {
+    let text = "the clock of the records stands still, so no time is known: was STROBE_START called, and does STROBE_TRACE_CLOCK count?";
+    Warning { text: text.to_owned(), count: 1 }
 }
 
 /// Says so if the stream is mostly not what it should be.
@@ -423,6 +445,7 @@ fn tree(profile: &Profile, traced: &Traced) -> Vec<TreeNode> {
 
 fn assemble(
     traced: Traced,
+    own_frames: bool,
     profile: Profile,
     balance: Balance,
     warnings: Vec<Warning>,
@@ -443,7 +466,7 @@ fn assemble(
         schema: SCHEMA,
         subject: subject(firmware, settings),
         instrument: Instrument {
-            kind: "trace pin".to_owned(),
+            kind: if own_frames { "records of the firmware's kit" } else { "trace pin" }.to_owned(),
             tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
             settings: settings.shown.iter().cloned().collect(),
         },

@@ -29,6 +29,7 @@ pub struct Tracks {
     thread: Option<(u32, u64)>,
     thread_comparator: Option<u8>,
     kit: Option<kit::Reader>,
+    frames: kit::Frames,
     /// Regions of the kit that have begun: id and when.
     regions: Vec<(u16, u64)>,
     /// When the kit's last record came.
@@ -50,7 +51,8 @@ impl Tracks {
             open: Vec::new(),
             thread: None,
             thread_comparator: settings.thread,
-            kit: settings.kit_port.map(kit::Reader::new),
+            kit: settings.kit_port().map(kit::Reader::new),
+            frames: kit::Frames::default(),
             regions: Vec::new(),
             recorded_ns: 0,
             names: settings.watches.iter().cloned().collect(),
@@ -210,6 +212,22 @@ impl Tracks {
                 self.say(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
             }
         }
+    }
+
+    /// Bytes of the kit for the target, where its records come in frames of their own.
+    pub fn kit_bytes(&mut self, bytes: &[u8]) {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.push(bytes, &mut |record, now| {
+            let now = self.ns(now.0);
+            self.last_ns = now;
+            self.kit(record, now);
+        });
+        self.frames = frames;
+    }
+
+    /// Such bytes are missing here.
+    pub fn kit_gap(&mut self) {
+        self.frames.gap();
     }
 
     fn write(&mut self, port: u8, bytes: u8, value: u32, at_ns: u64) {

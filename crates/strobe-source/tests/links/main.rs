@@ -3,6 +3,7 @@
 mod openocd;
 mod plain;
 mod probe;
+mod rtt;
 #[cfg(unix)]
 mod serial;
 mod target;

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 use strobe_source::trace::link::{Error, Link};
-use strobe_source::trace::openocd::OpenOcd;
+use strobe_source::trace::openocd::{self, OpenOcd};
+use strobe_source::trace::rtt::{Polled, Wanted};
 use strobe_source::trace::target::find;
 
 use super::target::{Chip, DWT_CTRL};
-use super::{listen, settings};
+use super::{listen, rtt, settings};
 
 /// How the peer is to be.
 #[derive(Clone)]
@@ -102,10 +103,27 @@ impl Peer {
             ["read_memory", ..] if self.old => {
                 Err("invalid command name \"read_memory\"".to_owned())
             }
-            ["read_memory", address, "32", "1"] => Ok(format!("{:#x}", chip.read(number(address)))),
+            ["read_memory", address, "32", count] => {
+                let words =
+                    (number(address)..).step_by(4).map(|at| format!("{:#x}", chip.read(at)));
+                Ok(words.take(count.parse().expect("a count")).collect::<Vec<_>>().join(" "))
+            }
             ["capture", "{mdw", address] => {
                 let address = number(address);
                 Ok(format!("{address:#010x}: {:08x} \n", chip.read(address)))
+            }
+            // Eight words to a line.
+            ["capture", "{mdw", address, count] => {
+                let count: u32 = count.trim_end_matches('}').parse().expect("a count");
+                let mut lines = String::new();
+                for n in 0..count {
+                    let at = number(address) + 4 * n;
+                    if n % 8 == 0 {
+                        lines += &format!("{}{at:#010x}: ", if n > 0 { "\n" } else { "" });
+                    }
+                    lines += &format!("{:08x} ", chip.read(at));
+                }
+                Ok(lines)
             }
             ["mww", address, value] => {
                 chip.write(number(address), number(value));
@@ -224,6 +242,31 @@ fn a_connection_that_breaks_is_an_error_with_what_came_before() {
     let heard = listen(&mut link, |_| false);
     assert_eq!(heard.bytes, [0x17, 1, 2, 3, 4, 0xff]);
     assert!(heard.error.expect("it is gone").to_string().contains("OpenOCD"));
+}
+
+#[test]
+fn a_buffer_in_ram_is_read_through_both_versions() {
+    for old in [false, true] {
+        let peer = Peer { old, ..peer() };
+        rtt::set_up(&mut peer.chip.lock().expect("ours").words);
+        let (address, _) = peer.clone().serve();
+        let memory = openocd::memory(&address).expect("it is there");
+        let wanted = Wanted { block: rtt::BLOCK..rtt::BLOCK + 1, channel: 0 };
+        let mut link = Polled::new(memory, wanted, None);
+        let (mut sent, mut came) = (Vec::new(), Vec::new());
+        for n in 0..20u8 {
+            let piece = vec![n; usize::from(n) * 3];
+            assert!(rtt::write(&mut peer.chip.lock().expect("ours").words, &piece));
+            sent.extend(piece);
+            let until = Instant::now() + Duration::from_secs(10);
+            while came.len() < sent.len() && Instant::now() < until {
+                link.read(&mut came, Duration::from_millis(20)).expect("memory");
+            }
+            assert_eq!(came, sent);
+        }
+        let read = peer.chip.lock().expect("ours").read(rtt::BLOCK + 40);
+        assert_eq!(read, sent.len() as u32 % rtt::SIZE, "everything was taken out");
+    }
 }
 
 /// A memory in place of a chip, and a pin that OpenOCD's own commands cannot make without one.

@@ -8,7 +8,7 @@ use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
 use strobe_model::{Recording, TraceSettings, Warning};
 use strobe_source::defmt::Table;
-use strobe_source::traced::{Bounds, Mark, Settings, kit_port};
+use strobe_source::traced::{Bounds, Mark, Settings, kit_setting};
 use strobe_symbols::Firmware;
 
 use crate::{exit, input};
@@ -52,6 +52,9 @@ pub struct Options {
     #[arg(skip)]
     pub marks: (Option<String>, Option<String>),
 }
+
+/// The stimulus port of `defmt` and the texts of its messages.
+type Defmt = Option<(u8, Table)>;
 
 /// Where messages of `defmt` are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,9 +140,9 @@ impl Options {
             tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
             period_cycles: self.period.or(sampling.map(|s| s.period_cycles().into())),
             thread: self.thread(&watches)?,
-            kit_port: firmware.and_then(kit_port),
-            defmt,
+            kit: firmware.and_then(kit_setting),
             bounds: self.bounds(firmware)?,
+            defmt,
             watches,
             idle: idle.collect::<anyhow::Result<_>>()?,
             recording: header.map(|header| Recording {
@@ -153,11 +156,18 @@ impl Options {
         })
     }
 
+    fn bounds(&self, firmware: Option<&Firmware>) -> anyhow::Result<Bounds> {
+        let mark = |name: &str, text: &Option<String>| match text {
+            Some(text) => mark(text, firmware)
+                .map(Some)
+                .map_err(|e| exit::usage(format!("--{name} {text}: {e}"))),
+            None => Ok(None),
+        };
+        Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
+    }
+
     /// The port of `defmt` and the firmware's texts; or, if nobody asked for them, why they cannot be had.
-    fn defmt(
-        &self,
-        firmware: Option<&Firmware>,
-    ) -> anyhow::Result<(Option<(u8, Table)>, Option<Warning>)> {
+    fn defmt(&self, firmware: Option<&Firmware>) -> anyhow::Result<(Defmt, Option<Warning>)> {
         let port = match self.defmt_port {
             Some(DefmtPort::None) => return Ok((None, None)),
             Some(DefmtPort::Port(port)) => Some(port),
@@ -177,16 +187,6 @@ impl Options {
             (Err(error), Some(_)) => Err(exit::data(error.to_string())),
             (Err(error), None) => Ok((None, Some(Warning { text: error.to_string(), count: 1 }))),
         }
-    }
-
-    fn bounds(&self, firmware: Option<&Firmware>) -> anyhow::Result<Bounds> {
-        let mark = |name: &str, text: &Option<String>| match text {
-            Some(text) => mark(text, firmware)
-                .map(Some)
-                .map_err(|e| exit::usage(format!("--{name} {text}: {e}"))),
-            None => Ok(None),
-        };
-        Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
     }
 
     fn thread(&self, watches: &[(u8, String)]) -> anyhow::Result<Option<u8>> {
@@ -243,7 +243,7 @@ fn mark(text: &str, firmware: Option<&Firmware>) -> Result<Mark, String> {
             value.map(|v| u32::try_from(v).map_err(|_| "a port is written 32 bits at most"));
         return Ok(Mark::Port { port, value: value.transpose()? });
     }
-    let Some(firmware) = firmware.filter(|firmware| kit_port(firmware).is_some()) else {
+    let Some(firmware) = firmware.filter(|firmware| kit_setting(firmware).is_some()) else {
         return Err("names are those of the kit for the target, in the firmware's file (--elf); without it marks are as port:5".to_owned());
     };
     let names = firmware.trace_names();

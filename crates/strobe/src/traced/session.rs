@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use strobe_decode::container::{Header, Note};
+use strobe_decode::container::{Carries, Header, Note};
+use strobe_decode::kit;
 use strobe_decode::swo::packet::Packet;
-use strobe_decode::swo::reader::{self, Framing, Hint, Reader};
+use strobe_decode::swo::reader::{self, Hint, Reader};
 use strobe_decode::swo::timeline::{Event, Events, What};
-use strobe_model::{Record, TraceEvents, Warning};
+use strobe_model::{KitWay, Record, TraceEvents, Warning};
 use strobe_source::traced::{Collector, Settings, Tracks};
 use strobe_symbols::Firmware;
 
@@ -18,12 +19,23 @@ use crate::exit;
 /// Bytes that decide how the rest is framed.
 const BEGINNING: usize = 1 << 16;
 
+/// What the bytes are.
+enum Stream {
+    /// Not known yet, nor how they are framed.
+    Unknown,
+    /// A trace pin's.
+    Pin(Box<Reader>),
+    /// Frames of the kit for the target.
+    Kit,
+}
+
 /// A stream that is being read.
 pub struct Session {
-    /// `None` while it is not known how the bytes are framed.
-    reader: Option<Reader>,
+    stream: Stream,
     beginning: Vec<u8>,
     hint: Hint,
+    /// The stream may be the kit's: nobody said that it is a trace pin's.
+    maybe_kit: bool,
     events: Adder,
     settings: Settings,
     notes: Notes,
@@ -34,7 +46,9 @@ pub struct Session {
 /// Where events go.
 struct Adder {
     collector: Collector,
-    /// Every event on a time line, if it is wanted.
+    /// Whether a time line of every event is wanted.
+    keep: bool,
+    /// That, once it is known what the stream is.
     tracks: Option<Tracks>,
     ports: Vec<(u8, String, BufWriter<File>)>,
     failed: Option<anyhow::Error>,
@@ -55,6 +69,20 @@ impl Events for Adder {
 }
 
 impl Adder {
+    fn kit_bytes(&mut self, bytes: &[u8]) {
+        if let Some(tracks) = &mut self.tracks {
+            tracks.kit_bytes(bytes);
+        }
+        self.collector.kit_bytes(bytes);
+    }
+
+    fn kit_gap(&mut self) {
+        if let Some(tracks) = &mut self.tracks {
+            tracks.kit_gap();
+        }
+        self.collector.kit_gap();
+    }
+
     fn write(&mut self, port: u8, data: &[u8]) {
         for (_, name, file) in self.ports.iter_mut().filter(|(n, ..)| *n == port) {
             if let Err(e) = file.write_all(data) {
@@ -80,20 +108,25 @@ impl Session {
         firmware: Option<&Firmware>,
     ) -> anyhow::Result<Session> {
         let (hint, settings) = (options.framing(header), options.settings(header, firmware)?);
+        let is_kit = header.is_some_and(|header| header.carries == Carries::Kit);
+        let said =
+            header.is_some_and(|header| header.settings.is_some()) || options.frames.is_some();
         let open = |(port, name): &(u8, String)| {
             let file = File::create(name).map_err(|e| unwritable(name, &e))?;
             Ok((*port, name.clone(), BufWriter::new(file)))
         };
         let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;
-        Ok(Session {
-            reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
+        let mut session = Session {
+            stream: Stream::Unknown,
             beginning: Vec::new(),
             hint,
+            maybe_kit: !said,
             events: Adder {
                 collector: Collector::new(settings.thread)
-                    .with_kit(settings.kit_port)
+                    .with_kit(settings.kit_port())
                     .with_defmt(settings.defmt.clone())
                     .within(&settings.bounds),
+                keep: false,
                 tracks: None,
                 ports,
                 failed: None,
@@ -101,16 +134,24 @@ impl Session {
             settings,
             notes: Notes::default(),
             host_us: 0,
-        })
+        };
+        if is_kit {
+            session.is_kit();
+        }
+        Ok(session)
+    }
+
+    /// The stream is frames of the kit for the target.
+    pub fn is_kit(&mut self) {
+        self.stream = Stream::Kit;
+        let tick = self.settings.kit.filter(|kit| kit.way != KitWay::Itm).map(|kit| kit.number);
+        let tick = tick.filter(|cycles| *cycles > 0);
+        self.settings.tick_cycles = self.settings.tick_cycles.or(tick);
     }
 
     /// Keeps every event for a time line.
-    pub fn keep_events(&mut self) -> anyhow::Result<()> {
-        let tracks = Tracks::new(&self.settings);
-        let text =
-            "a time line needs the core's clock and the cycles of a tick: --clock and --tick";
-        self.events.tracks = Some(tracks.ok_or_else(|| exit::usage(text))?);
-        Ok(())
+    pub fn keep_events(&mut self) {
+        self.events.keep = true;
     }
 
     /// What comes now came at this host time, in microseconds.
@@ -118,37 +159,76 @@ impl Session {
         self.host_us = self.host_us.max(host_us);
     }
 
-    /// More bytes of the pin.
+    /// More bytes.
     pub fn push(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
-        match &mut self.reader {
-            Some(reader) => reader.push(bytes, &mut self.events),
-            None => {
-                self.beginning.extend_from_slice(bytes);
-                if self.beginning.len() >= BEGINNING {
-                    self.begin();
-                }
+        if self.beginning.is_empty() && self.has_begun() {
+            self.take(bytes);
+        } else {
+            self.beginning.extend_from_slice(bytes);
+            if self.beginning.len() >= BEGINNING || self.is_known() {
+                self.begin()?;
             }
         }
         self.events.check()
     }
 
-    /// Enough has come to tell how the bytes are framed, or all there is.
-    fn begin(&mut self) -> &mut Reader {
+    fn take(&mut self, bytes: &[u8]) {
+        match &mut self.stream {
+            Stream::Pin(reader) => reader.push(bytes, &mut self.events),
+            Stream::Kit | Stream::Unknown => self.events.kit_bytes(bytes),
+        }
+    }
+
+    /// Whether the bytes need not be looked at to know what they are.
+    fn is_known(&self) -> bool {
+        match self.stream {
+            Stream::Unknown => self.hint == Hint::Bare && !self.maybe_kit,
+            Stream::Pin(_) | Stream::Kit => true,
+        }
+    }
+
+    /// Whether it is known what the stream is, and somebody is there to take its events.
+    fn has_begun(&self) -> bool {
+        let waits_for_tracks = self.events.keep && self.events.tracks.is_none();
+        !matches!(self.stream, Stream::Unknown) && !waits_for_tracks
+    }
+
+    /// Enough has come to tell what the bytes are, or all there is.
+    fn begin(&mut self) -> anyhow::Result<()> {
+        if self.has_begun() {
+            return Ok(());
+        }
         let bytes = std::mem::take(&mut self.beginning);
-        let reader =
-            self.reader.get_or_insert_with(|| Reader::new(reader::framing(&bytes, self.hint)));
-        reader.push(&bytes, &mut self.events);
-        reader
+        if matches!(self.stream, Stream::Unknown) {
+            if self.maybe_kit && kit::is_likely(&bytes) {
+                self.is_kit();
+            } else {
+                let reader = Reader::new(reader::framing(&bytes, self.hint));
+                self.stream = Stream::Pin(Box::new(reader));
+            }
+        }
+        if self.events.keep {
+            let text =
+                "a time line needs the core's clock and the cycles of a tick: --clock and --tick";
+            let tracks = Tracks::new(&self.settings).ok_or_else(|| exit::usage(text))?;
+            self.events.tracks = Some(tracks);
+        }
+        self.take(&bytes);
+        Ok(())
     }
 
     /// Bytes are missing here.
-    pub fn gap(&mut self) {
-        if let Some(reader) = &mut self.reader {
-            reader.gap(&mut self.events);
-        } else if !self.beginning.is_empty() {
-            self.begin();
-            self.gap();
+    pub fn gap(&mut self) -> anyhow::Result<()> {
+        if !self.has_begun() && !self.beginning.is_empty() {
+            self.begin()?;
         }
+        let has_begun = self.has_begun();
+        match &mut self.stream {
+            Stream::Pin(reader) => reader.gap(&mut self.events),
+            Stream::Kit if has_begun => self.events.kit_gap(),
+            Stream::Kit | Stream::Unknown => {}
+        }
+        Ok(())
     }
 
     /// A program counter that was asked for over the debug port.
@@ -160,11 +240,12 @@ impl Session {
     }
 
     /// Something happened beside the bytes.
-    pub fn note(&mut self, note: &Note) {
+    pub fn note(&mut self, note: &Note) -> anyhow::Result<()> {
         if notes::breaks_off(note) {
-            self.gap();
+            self.gap()?;
         }
         self.notes.note(note);
+        Ok(())
     }
 
     /// Something is wrong with the recording.
@@ -182,29 +263,38 @@ impl Session {
         mut self,
         firmware: Option<&Firmware>,
     ) -> anyhow::Result<(Record, Option<TraceEvents>)> {
-        self.begin();
+        self.begin()?;
         let settings = self.settings();
-        let Session { reader, mut events, .. } = self;
-        let mut reader = reader.unwrap_or_else(|| Reader::new(Framing::Bare));
-        reader.finish(&mut events);
+        let Session { stream, mut events, .. } = self;
+        let reader = match stream {
+            Stream::Pin(mut reader) => {
+                reader.finish(&mut events);
+                Some(reader)
+            }
+            Stream::Kit | Stream::Unknown => None,
+        };
         events.check()?;
         for (_, name, mut file) in events.ports {
             file.flush().map_err(|e| unwritable(&name, &e))?;
         }
         let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
-        let record = events.collector.record(Some(&reader), firmware, &settings)?;
+        let record = events.collector.record(reader.as_deref(), firmware, &settings)?;
         Ok((record, events_kept))
     }
 
     /// The record of what has come so far; the stream goes on.
     pub fn so_far(&self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
         let mut collector = self.events.collector.clone();
-        let mut reader = match &self.reader {
-            Some(reader) => reader.clone(),
-            None => {
+        let mut reader = match &self.stream {
+            Stream::Pin(reader) => Reader::clone(reader),
+            Stream::Unknown if !(self.maybe_kit && kit::is_likely(&self.beginning)) => {
                 let mut begun = Reader::new(reader::framing(&self.beginning, self.hint));
                 begun.push(&self.beginning, &mut collector);
                 begun
+            }
+            Stream::Kit | Stream::Unknown => {
+                collector.kit_bytes(&self.beginning);
+                return Ok(collector.record(None, firmware, &self.settings())?);
             }
         };
         reader.finish(&mut collector);

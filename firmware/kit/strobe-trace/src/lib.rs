@@ -9,13 +9,25 @@
 //! ```
 //!
 //! A call never waits: what there is no room for is dropped, and the numbers of the records show it. Calls may come from any task and any
-//! interrupt that PRIMASK holds back; not from NMI or HardFault, and not from code without privilege. Records go to stimulus port 30 and
-//! values to port 31; whoever listens enables them. See `strobe_trace.c` for why records look as they do.
+//! interrupt that PRIMASK holds back; not from NMI or HardFault, and not from code without privilege.
+//!
+//! Records go to stimulus port 30 of the ITM and values to port 31; whoever listens enables them. With the feature `rtt` they go to a buffer in
+//! RAM that a debug probe reads, with `bytes` to a function of the program's own ([`sink!`]). Then they have times, from the cycle counter
+//! ([`start`]) or, with the feature `clock`, from a function of the program's own ([`clock!`]), which a Cortex-M0 needs.
+//! See `strobe_trace.c` for why records look as they do.
 //!
 //! Without the feature `on`, or on a host, nothing of this is in the program.
 #![no_std]
 
-mod itm;
+#[cfg(all(feature = "rtt", feature = "bytes"))]
+compile_error!("records go one way: the feature `rtt` or `bytes`");
+
+#[cfg(not(all(feature = "on", target_arch = "arm")))]
+#[path = "off.rs"]
+mod kit;
+#[cfg(all(feature = "on", target_arch = "arm"))]
+#[path = "on.rs"]
+mod kit;
 
 /// What a record is about: a number from 0 to 4094, with a name in the ELF file. [`name!`] makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +72,7 @@ macro_rules! name {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __name {
-    ($number:literal, $name:literal) => {
+    ($number:literal, $name:expr) => {
         ::core::arch::global_asm!(
             ".pushsection .strobe_names,\"\",%progbits",
             concat!(".byte ", $number, " & 255, ", $number, " >> 8"),
@@ -71,14 +83,67 @@ macro_rules! __name {
     };
 }
 
-// Tells the host how to read this: version, sink, port.
-#[cfg(all(feature = "on", target_arch = "arm"))]
-__name!(4095, "1 itm 30");
+/// Tells the host how to read this: version, way, core cycles of a tick.
+#[cfg(all(feature = "on", target_arch = "arm", feature = "rtt"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __describe {
+    ($cycles:literal) => {
+        $crate::__name!(4095, concat!("1 rtt ", $cycles));
+    };
+}
+#[cfg(all(feature = "on", target_arch = "arm", feature = "bytes"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __describe {
+    ($cycles:literal) => {
+        $crate::__name!(4095, concat!("1 bytes ", $cycles));
+    };
+}
+#[cfg(not(all(feature = "on", target_arch = "arm", any(feature = "rtt", feature = "bytes"))))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __describe {
+    ($cycles:literal) => {};
+}
+
+/// With the feature `clock`, what tells time: `clock!(ticks, 48);` where `fn ticks() -> u32` counts up through all 32 bits, once in 48 cycles of
+/// the core. It is called with interrupts off.
+#[macro_export]
+macro_rules! clock {
+    ($function:path, $cycles:literal) => {
+        #[cfg(target_arch = "arm")]
+        #[unsafe(no_mangle)]
+        fn _strobe_trace_clock() -> u32 {
+            $function()
+        }
+        $crate::__describe!($cycles);
+    };
+}
+
+/// With the feature `bytes`, what takes frames: `sink!(send);` where `fn send(frame: &[u8])` takes all of the 11 or 16 bytes or none. It is called
+/// with interrupts off: put them into a buffer and return.
+#[macro_export]
+macro_rules! sink {
+    ($function:path) => {
+        #[cfg(target_arch = "arm")]
+        #[unsafe(no_mangle)]
+        fn _strobe_trace_sink(frame: &[u8]) {
+            $function(frame)
+        }
+    };
+}
+
+/// Sets the cycle counter going, if that is what tells time. Once, before the first record.
+#[inline(always)]
+pub fn start() {
+    kit::start();
+}
 
 /// Something happened.
 #[inline(always)]
 pub fn mark(id: Id) {
-    itm::record(id.head(1));
+    kit::record(id.head(1));
 }
 
 /// A region that ends when this goes out of scope.
@@ -89,27 +154,27 @@ pub struct Region(Id);
 /// A region begins. Regions may nest, also with themselves.
 #[inline(always)]
 pub fn region(id: Id) -> Region {
-    itm::record(id.head(2));
+    kit::record(id.head(2));
     Region(id)
 }
 
 impl Drop for Region {
     #[inline(always)]
     fn drop(&mut self) {
-        itm::record(self.0.head(3));
+        kit::record(self.0.head(3));
     }
 }
 
 /// What a variable is now.
 #[inline(always)]
 pub fn value(id: Id, value: u32) {
-    itm::value(id.head(4), value);
+    kit::value(id.head(4), value);
 }
 
 /// What a variable with a sign is now.
 #[inline(always)]
 pub fn signed(id: Id, value: i32) {
-    itm::value(id.head(5), value.cast_unsigned());
+    kit::value(id.head(5), value.cast_unsigned());
 }
 
 /// Bytes of a channel, four to a record.
@@ -118,6 +183,6 @@ pub fn write(id: Id, bytes: &[u8]) {
     for some in bytes.chunks(4) {
         let mut word = [0; 4];
         word[..some.len()].copy_from_slice(some);
-        itm::value(id.head(7 + some.len() as u32), u32::from_le_bytes(word));
+        kit::value(id.head(7 + some.len() as u32), u32::from_le_bytes(word));
     }
 }

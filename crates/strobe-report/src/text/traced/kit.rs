@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use strobe_model::{Kit, KitChannel, TimeBase};
+use strobe_model::{Kit, KitChannel, KitWay, TimeBase};
 
 use super::super::layout::{heading, item};
 use super::events::{LINES, MOST, and_more, unit};
@@ -29,7 +29,12 @@ pub(super) fn tables(
 }
 
 fn totals(kit: &Kit) -> String {
-    let mut text = format!("{} came through port {}", counted(kit.records, "record"), kit.port);
+    let way = match kit.way {
+        KitWay::Itm => format!("through port {}", kit.port),
+        KitWay::Rtt => "over RTT".to_owned(),
+        KitWay::Bytes => "as bytes".to_owned(),
+    };
+    let mut text = format!("{} came {way}", counted(kit.records, "record"));
     text += &match kit.lost {
         0 => ", none is missing".to_owned(),
         lost => format!(", {} missing in {}", grouped(lost), counted(kit.losses, "place")),

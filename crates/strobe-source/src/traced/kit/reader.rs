@@ -1,4 +1,4 @@
-//! Words of two stimulus ports as records.
+//! Heads and values as records, from two stimulus ports or from frames.
 
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,27 +28,55 @@ pub struct Record {
     pub restarted: bool,
 }
 
-/// Reads records; see `strobe_trace.c` for how they are written.
+/// Makes records of their heads, and finds by their numbers what is missing.
+#[derive(Debug, Clone, Default)]
+pub struct Numbers {
+    /// The number that the next record should have.
+    next: Option<u16>,
+    /// Heads that are of no record.
+    pub unusable: u64,
+}
+
+impl Numbers {
+    /// The record of a head and of the value that came with it.
+    pub fn take(&mut self, head: u32, value: Option<u32>) -> Option<Record> {
+        let Some(what) = what(head, value) else {
+            self.unusable += 1;
+            return None;
+        };
+        let number = head as u16;
+        let ahead = number.wrapping_sub(self.next.unwrap_or(number));
+        self.next = Some(number.wrapping_add(1));
+        // More than half of the numbers ahead is rather a few behind.
+        let restarted = ahead >= 1 << 15;
+        let lost = if restarted { 0 } else { ahead };
+        Some(Record { id: (head >> 16 & 0xfff) as u16, what, lost, restarted })
+    }
+}
+
+/// Reads records from two stimulus ports; see `strobe_trace.c` for how they are written.
 #[derive(Debug, Clone)]
 pub struct Reader {
     port: u8,
     /// The word at the next port, which the next record completes.
     value: Option<u32>,
-    /// The number that the next record should have.
-    next: Option<u16>,
-    /// Words that are no record.
-    pub unusable: u64,
+    numbers: Numbers,
 }
 
 impl Reader {
     /// A reader of records at `port`, with their values at the one after it.
     pub fn new(port: u8) -> Self {
-        Reader { port, value: None, next: None, unusable: 0 }
+        Reader { port, value: None, numbers: Numbers::default() }
     }
 
     /// The port of records.
     pub fn port(&self) -> u8 {
         self.port
+    }
+
+    /// Words that are no record.
+    pub fn unusable(&self) -> u64 {
+        self.numbers.unusable
     }
 
     /// Whether a port is one of the two.
@@ -64,7 +92,7 @@ impl Reader {
     /// Takes what was written to one of the two ports.
     pub fn take(&mut self, port: u8, bytes: u8, word: u32) -> Option<Record> {
         if bytes != 4 {
-            self.unusable += 1;
+            self.numbers.unusable += 1;
             return None;
         }
         if port != self.port {
@@ -72,17 +100,7 @@ impl Reader {
             return None;
         }
         let value = self.value.take();
-        let Some(what) = what(word, value) else {
-            self.unusable += 1;
-            return None;
-        };
-        let number = word as u16;
-        let ahead = number.wrapping_sub(self.next.unwrap_or(number));
-        self.next = Some(number.wrapping_add(1));
-        // More than half of the numbers ahead is rather a few behind.
-        let restarted = ahead >= 1 << 15;
-        let lost = if restarted { 0 } else { ahead };
-        Some(Record { id: (word >> 16 & 0xfff) as u16, what, lost, restarted })
+        self.numbers.take(word, value)
     }
 }
 
@@ -138,7 +156,7 @@ mod tests {
         reader.take(31, 4, 1);
         reader.lost();
         assert_eq!(reader.take(30, 4, head(4, 6, 4)), None);
-        assert_eq!(reader.unusable, 2);
+        assert_eq!(reader.unusable(), 2);
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Totals {
     }
 
     /// The sums, with the firmware's names.
-    pub fn finish(self, port: u8, unusable: u64, firmware: Option<&Firmware>) -> Kit {
+    pub fn finish(self, firmware: Option<&Firmware>) -> Kit {
         let name = |id| super::name(id, firmware);
         let mark = |(id, mark): (u16, Mark)| KitMark { id, name: name(id), ..mark.totals };
         let region =
@@ -101,8 +101,6 @@ impl Totals {
             }
         };
         Kit {
-            port,
-            unusable,
             marks: self.marks.into_iter().map(mark).collect(),
             regions: self.regions.into_iter().map(region).collect(),
             values: self.values.into_iter().map(value).collect(),
@@ -193,7 +191,7 @@ mod tests {
         ] {
             totals.add(record(what), (at, at));
         }
-        let region = totals.finish(30, 0, None).regions.remove(0);
+        let region = totals.finish(None).regions.remove(0);
         assert_eq!((region.timed, region.sum, region.shortest, region.longest), (2, 120, 20, 100));
         assert_eq!((region.begun, region.ended, region.unmatched), (2, 3, 1));
         assert_eq!(region.name, "id 1");
@@ -209,7 +207,7 @@ mod tests {
         totals.add(Record { lost: 3, ..record(What::End) }, (70, 70));
         totals.add(record(What::Begin), (80, 80));
         totals.add(record(What::End), (85, 90));
-        let kit = totals.finish(30, 0, None);
+        let kit = totals.finish(None);
         let region = &kit.regions[0];
         assert_eq!((region.timed, region.vague, region.at_most, region.unmatched), (0, 1, 10, 2));
         assert_eq!((kit.lost, kit.losses, kit.lost_at.clone()), (3, 1, vec![(70, 3)]));
@@ -220,7 +218,7 @@ mod tests {
         let mut totals = Totals::default();
         (0..1000).for_each(|at| totals.add(record(What::Begin), (at, at)));
         assert_eq!(totals.regions[&1].open.len(), DEEPEST);
-        assert_eq!(totals.finish(30, 0, None).regions[0].unmatched, 1000 - DEEPEST as u64);
+        assert_eq!(totals.finish(None).regions[0].unmatched, 1000 - DEEPEST as u64);
     }
 
     #[test]
@@ -231,7 +229,7 @@ mod tests {
         }
         totals.lost();
         totals.add(record(What::Mark), (500, 500));
-        let mark = totals.finish(30, 0, None).marks.remove(0);
+        let mark = totals.finish(None).marks.remove(0);
         assert_eq!(
             (mark.count, mark.timed, mark.sum, mark.shortest, mark.longest),
             (4, 2, 30, 10, 20)

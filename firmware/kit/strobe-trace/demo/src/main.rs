@@ -1,16 +1,24 @@
 //! The kit for the target in Rust: regions, marks, values and a channel, at the 16 MHz that an STM32F407 has after reset. Ends in `finished`.
+//! With the feature `without` it is what it would be if there were no kit.
 #![no_std]
 #![no_main]
 
 use core::hint::black_box;
 
-use strobe_trace::{mark, name, region, signed, value, write};
+#[cfg(not(feature = "without"))]
+use strobe_trace::{mark, name, region, signed, start, value, write};
 
+#[cfg(not(feature = "without"))]
 name!(ROUND = 1, "round");
+#[cfg(not(feature = "without"))]
 name!(WORK = 2, "work");
+#[cfg(not(feature = "without"))]
 name!(LEVEL = 3, "level");
+#[cfg(not(feature = "without"))]
 name!(ERROR = 4, "error");
+#[cfg(not(feature = "without"))]
 name!(DONE = 5, "done");
+#[cfg(not(feature = "without"))]
 name!(LOG = 6, "log");
 
 /// Long enough that the pin is free again.
@@ -28,21 +36,30 @@ fn work(seed: u32) -> u32 {
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
+    #[cfg(not(feature = "without"))]
+    start();
     for round in 0..20 {
+        #[cfg(not(feature = "without"))]
         let _round = region(ROUND);
         settle();
+        #[cfg(not(feature = "without"))]
         let working = region(WORK);
-        let result = work(round);
+        let _result = work(round);
+        #[cfg(not(feature = "without"))]
         drop(working);
         settle();
-        value(LEVEL, result & 0xff);
+        #[cfg(not(feature = "without"))]
+        value(LEVEL, _result & 0xff);
         settle();
+        #[cfg(not(feature = "without"))]
         signed(ERROR, -(round.cast_signed()));
         settle();
+        #[cfg(not(feature = "without"))]
         mark(DONE);
         settle();
     }
     settle();
+    #[cfg(not(feature = "without"))]
     write(LOG, b"ok\n");
     settle();
     finished()

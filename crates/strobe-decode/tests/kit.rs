@@ -1,0 +1,121 @@
+//! Frames of the kit that an independent encoder wrote, whole, in pieces and damaged.
+
+use proptest::prelude::*;
+use strobe_decode::kit::{Decoder, Event, Frame, Stats, is_likely};
+use strobe_synth::kit::{frame, head};
+
+/// Everything that the pieces hold; and the books must balance.
+fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Stats) {
+    let (mut decoder, mut events) = (Decoder::new(), Vec::new());
+    let mut take = |event| events.push(event);
+    pieces.into_iter().for_each(|piece| decoder.push(piece, &mut take));
+    decoder.finish(&mut take);
+    let stats = decoder.stats();
+    assert_eq!(stats.frame_bytes + stats.padding_bytes + stats.undecodable_bytes, stats.bytes);
+    assert_eq!(stats.frame_bytes, 11 * stats.frames + 5 * stats.with_value);
+    let broken = events.iter().filter(|event| **event == Event::Broken).count() as u64;
+    assert_eq!((stats.disruptions, stats.frames), (broken, events.len() as u64 - broken));
+    (events, stats)
+}
+
+fn bytes(frames: &[Frame]) -> Vec<u8> {
+    let words = |f: &Frame| [f.head, f.time].into_iter().chain(f.value).collect::<Vec<_>>();
+    frames.iter().flat_map(|f| frame(&words(f))).collect()
+}
+
+fn any_frame() -> impl Strategy<Value = Frame> {
+    let kind = prop::sample::select(vec![1, 2, 3, 4, 5, 8, 9, 10, 11]);
+    (kind, 0..4096u32, any::<u16>(), any::<u32>(), any::<u32>()).prop_map(
+        |(kind, id, number, time, value)| Frame {
+            head: head(kind, id, number),
+            time,
+            value: (kind > 3).then_some(value),
+        },
+    )
+}
+
+#[test]
+fn a_frame_by_hand() {
+    // 0x1002_0003 and 0x80: seven bits at a time, the lowest first.
+    let mark = [0x8b, 0x03, 0x00, 0x08, 0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00];
+    assert_eq!(frame(&[head(1, 2, 3), 0x80]), mark);
+    let expected = Frame { head: 0x1002_0003, time: 0x80, value: None };
+    assert_eq!(decode([&mark[..]]).0, [Event::Frame(expected)]);
+}
+
+#[test]
+fn only_what_a_kit_may_send_is_a_frame() {
+    for kind in 0..16 {
+        let (short, long) = (frame(&[head(kind, 1, 1), 7]), frame(&[head(kind, 1, 1), 7, 9]));
+        let is_one = |bytes: &[u8]| decode([bytes]).1.frame_bytes == bytes.len() as u64;
+        assert_eq!(is_one(&short), (1..4).contains(&kind), "{kind}");
+        assert_eq!(is_one(&long), [4, 5, 8, 9, 10, 11].contains(&kind), "{kind}");
+    }
+    // More than 32 bits in a word, with the exclusive or made right.
+    let mut wide = frame(&[head(1, 1, 1), 7]);
+    wide[10] ^= 0x10;
+    wide[0] ^= 0x10;
+    assert_eq!(decode([&wide[..]]).1.frames, 0);
+}
+
+#[test]
+fn zeros_between_frames_are_padding() {
+    let one = bytes(&[Frame { head: head(1, 1, 1), time: 5, value: None }]);
+    let (events, stats) = decode([&[0; 3][..], &one, &[0; 9], &one, &[0; 2]]);
+    assert_eq!((events.len(), stats.padding_bytes, stats.undecodable_bytes), (2, 14, 0));
+}
+
+#[test]
+fn a_stream_of_nothing_is_not_the_kits() {
+    assert!(!is_likely(&[]));
+    assert!(!is_likely(&[0; 4096]));
+    let mut rng = strobe_synth::Rng::new(1);
+    let noise: Vec<u8> = (0..1 << 16).map(|_| rng.next_u32() as u8).collect();
+    assert!(!is_likely(&noise));
+    assert!(!is_likely(&strobe_synth::swo::mixed(10_000, 1).bytes));
+}
+
+proptest! {
+    #[test]
+    fn frames_come_out_whatever_the_pieces(
+        frames in prop::collection::vec(any_frame(), 1..40), size in 1..40usize,
+    ) {
+        let bytes = bytes(&frames);
+        let (events, stats) = decode(bytes.chunks(size));
+        prop_assert_eq!(events, frames.iter().copied().map(Event::Frame).collect::<Vec<_>>());
+        prop_assert_eq!(stats.undecodable_bytes + stats.padding_bytes, 0);
+        prop_assert_eq!(is_likely(&bytes), frames.len() > 1);
+    }
+
+    #[test]
+    fn a_changed_bit_costs_two_frames_at_most(
+        frames in prop::collection::vec(any_frame(), 3..20), at in any::<prop::sample::Index>(), bit in 0..8u32,
+    ) {
+        let mut bytes = bytes(&frames);
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        let (events, stats) = decode([&bytes[..]]);
+        // Part of a damaged frame may be taken for a whole one: its seven check bits are right by chance once in 128 times.
+        let came = frames.iter().filter(|f| events.contains(&Event::Frame(**f))).count();
+        prop_assert!(came + 2 >= frames.len() && came < frames.len());
+        prop_assert!(stats.undecodable_bytes > 0);
+    }
+
+    #[test]
+    fn lost_bytes_cost_the_frames_that_they_were_in(
+        frames in prop::collection::vec(any_frame(), 3..20),
+        from in any::<prop::sample::Index>(), length in 1..11usize,
+    ) {
+        let mut bytes = bytes(&frames);
+        let from = from.index(bytes.len());
+        bytes.drain(from..(from + length).min(bytes.len()));
+        let (_, stats) = decode([&bytes[..]]);
+        // Where the end of one and the beginning of the next are lost, what is left can be as long as one: the check then fails 127 times in 128.
+        prop_assert!(stats.frames as usize + 2 >= frames.len() && (stats.frames as usize) < frames.len());
+    }
+
+    #[test]
+    fn anything_is_accounted_for(bytes in prop::collection::vec(any::<u8>(), 0..400), size in 1..20usize) {
+        prop_assert_eq!(decode([&bytes[..]]), decode(bytes.chunks(size)));
+    }
+}
