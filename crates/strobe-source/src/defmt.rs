@@ -64,6 +64,7 @@ pub enum Error {
 
 /// Why a frame is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "defmt"), expect(dead_code, reason = "nothing is decoded"))]
 enum Refused {
     /// It may become one with more bytes.
     Short,
