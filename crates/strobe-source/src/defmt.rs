@@ -70,3 +70,6 @@ enum Refused {
     /// No firmware with this table sends it.
     Malformed,
 }
+
+#[cfg(all(test, feature = "defmt"))]
+mod tests;

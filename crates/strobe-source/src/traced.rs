@@ -43,12 +43,12 @@ pub struct Settings {
     pub watches: Vec<(u8, String)>,
     /// The comparator that watches the pointer to the current thread.
     pub thread: Option<u8>,
+    /// How the kit for the target sends its records, if the firmware has it.
+    pub kit: Option<KitSetting>,
     /// The parts that are measured.
     pub bounds: Bounds,
     /// The stimulus port that `defmt` writes to, with the firmware's texts.
     pub defmt: Option<(u8, Table)>,
-    /// How the kit for the target sends its records, if the firmware has it.
-    pub kit: Option<KitSetting>,
     /// Functions that count as idle, and ranges of addresses.
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.

@@ -105,19 +105,20 @@ impl Log {
     /// The pending bytes are a frame.
     fn ended(&mut self) {
         let bytes = self.pending.len() as u64 + self.skipped;
+        let lost_at = self.lost_at.take();
         if bytes == 0 {
             return;
         }
         let message = if self.skipped == 0 { self.unpacked() } else { None };
         match message {
-            Some(message) => self.message(message, bytes, self.lost_at.is_some()),
+            Some(message) => self.message(message, bytes, lost_at.is_some()),
             None => {
                 self.totals.malformed += 1;
                 self.totals.malformed_bytes += bytes;
             }
         }
         self.pending.clear();
-        (self.skipped, self.lost_at) = (0, None);
+        self.skipped = 0;
     }
 
     fn unpacked(&self) -> Option<Message> {

@@ -101,6 +101,10 @@ impl Table {
             let time = time.map(|time| time.to_string());
             Ok((Message { level, time, text, place, doubtful: false }, used))
         };
+        // Tests are to see it if something gets by the walk.
+        if cfg!(test) {
+            return decode();
+        }
         catch_unwind(AssertUnwindSafe(decode)).unwrap_or(Err(Refused::Malformed))
     }
 

@@ -54,10 +54,10 @@ pub struct Collector {
     /// The comparator whose writes switch threads.
     thread: Option<u8>,
     pub(super) kit: Option<(kit::Reader, kit::Totals)>,
-    /// The parts that are measured, if not everything is.
-    pub(super) windows: Option<Windows>,
     /// The kit's records, where the stream is nothing else.
     pub(super) frames: Option<(kit::Frames, kit::Totals)>,
+    /// The parts that are measured, if not everything is.
+    pub(super) windows: Option<Windows>,
 }
 
 impl Collector {
@@ -89,14 +89,17 @@ impl Collector {
 
     /// Bytes of the kit for the target, where its records come in frames of their own and not through a trace pin.
     pub fn kit_bytes(&mut self, bytes: &[u8]) {
-        let (frames, totals) = self.frames.get_or_insert_default();
-        frames.push(bytes, &mut |told| totals.take(told));
+        let (mut frames, mut totals) = self.frames.take().unwrap_or_default();
+        frames.push(bytes, &mut |record, now| {
+            totals.add(record, now);
+            self.told(&record, now.1);
+        });
+        self.frames = Some((frames, totals));
     }
 
     /// Such bytes are missing here.
     pub fn kit_gap(&mut self) {
-        let (frames, totals) = self.frames.get_or_insert_default();
-        frames.gap(&mut |told| totals.take(told));
+        self.frames.get_or_insert_default().0.gap();
     }
 
     /// Samples that have come so far, those asleep included.

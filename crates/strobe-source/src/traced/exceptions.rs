@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use strobe_decode::swo::packet::ExceptionAction;
 use strobe_model::TracedException;
 
-use super::span::{Span, between};
+use super::span::{Lengths, Span, between};
 
 /// A handler that has begun.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +42,8 @@ pub(super) struct Exceptions {
     /// Exception trace is on.
     pub seen: bool,
     totals: BTreeMap<u16, TracedException>,
+    /// Times of each.
+    lengths: BTreeMap<u16, Lengths>,
     /// What comes now is not counted, but for this.
     uncounted: Option<TracedException>,
 }
@@ -81,6 +83,12 @@ impl Exceptions {
     pub fn finish(mut self) -> Vec<TracedException> {
         // What is still open at the end is neither here nor there.
         self.open.clear();
+        for (number, lengths) in self.lengths {
+            let Some(total) = self.totals.get_mut(&number) else { continue };
+            (total.timed, total.own) = (lengths.exact, lengths.sum);
+            (total.shortest, total.longest) = (lengths.shortest, lengths.longest);
+            (total.vague, total.at_most) = (lengths.vague, lengths.at_most);
+        }
         self.totals.into_values().collect()
     }
 
@@ -119,17 +127,8 @@ impl Exceptions {
         self.drop_above(at + 1);
         let Some(mut open) = self.open.pop() else { return };
         open.pause(now);
-        let (own, most) = open.own;
-        let total = self.total(number);
-        if open.whole {
-            total.at_most = total.at_most.max(most);
-            total.vague += u64::from(own < most);
-        }
-        if open.whole && own == most {
-            total.shortest = if total.timed == 0 { own } else { total.shortest.min(own) };
-            total.longest = total.longest.max(own);
-            total.timed += 1;
-            total.own += own;
+        if open.whole && self.uncounted.is_none() {
+            self.lengths.entry(number).or_default().add(open.own);
         }
         // What was interrupted goes on, or the next handler begins first; either way this one is over.
         if let Some(below) = self.open.last_mut() {

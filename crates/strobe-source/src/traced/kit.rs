@@ -10,7 +10,7 @@ mod totals;
 use strobe_model::KitWay;
 use strobe_symbols::Firmware;
 
-pub(super) use self::frames::{Frames, Told};
+pub(super) use self::frames::Frames;
 pub(super) use self::reader::{Reader, Record, What};
 pub(super) use self::totals::Totals;
 

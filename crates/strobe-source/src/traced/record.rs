@@ -41,23 +41,24 @@ impl Collector {
             counters: self.counters(),
             ..Traced::default()
         };
+        let mut last = self.span.map_or(0, |(_, last)| last.ticks);
+        if let Some((frames, _)) = &mut self.frames {
+            frames.finish();
+            (traced.stream, traced.times) = frames.totals(settings);
+            last = traced.times.ticks;
+        }
         traced.window = self.windows.clone().map(|windows| {
-            let last = self.span.map_or(0, |(_, last)| last.ticks);
             let mut window = windows.finish(last);
             window.cycles = window.cycles.saturating_mul(settings.tick_cycles.unwrap_or(1).into());
             window
         });
-        if let Some((frames, _)) = &mut self.frames {
-            frames.finish();
-            (traced.stream, traced.times) = frames.totals(settings);
-        }
         traced.sampling = self.sampling(&traced, settings);
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced));
         let mut warnings = settings.warnings.clone();
         warnings.extend(doubtful);
-        warnings.extend(traced.window.iter().flat_map(windows::warnings));
         let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
         warnings.extend(still.then(clock_stands_still));
+        warnings.extend(traced.window.iter().flat_map(windows::warnings));
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
         let parts = traced.window.as_ref().map_or(1, |window| window.parts);

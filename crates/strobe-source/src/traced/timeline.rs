@@ -217,24 +217,17 @@ impl Tracks {
     /// Bytes of the kit for the target, where its records come in frames of their own.
     pub fn kit_bytes(&mut self, bytes: &[u8]) {
         let mut frames = std::mem::take(&mut self.frames);
-        frames.push(bytes, &mut |told| self.kit_told(told));
+        frames.push(bytes, &mut |record, now| {
+            let now = self.ns(now.0);
+            self.last_ns = now;
+            self.kit(record, now);
+        });
         self.frames = frames;
     }
 
     /// Such bytes are missing here.
     pub fn kit_gap(&mut self) {
-        let mut frames = std::mem::take(&mut self.frames);
-        frames.gap(&mut |told| self.kit_told(told));
-        self.frames = frames;
-    }
-
-    fn kit_told(&mut self, told: kit::Told) {
-        // Whether a record is missing, the next one's number tells.
-        if let kit::Told::Record(record, (now, _)) = told {
-            let now = self.ns(now);
-            self.last_ns = now;
-            self.kit(record, now);
-        }
+        self.frames.gap();
     }
 
     fn write(&mut self, port: u8, bytes: u8, value: u32, at_ns: u64) {

@@ -6,7 +6,7 @@ use strobe_decode::bus::baud;
 use strobe_decode::capture::{self, Capture};
 use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
-use strobe_model::{KitWay, Recording, TraceSettings, Warning};
+use strobe_model::{Recording, TraceSettings, Warning};
 use strobe_source::defmt::Table;
 use strobe_source::traced::{Bounds, Mark, Settings, kit_setting};
 use strobe_symbols::Firmware;
@@ -140,9 +140,9 @@ impl Options {
             tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
             period_cycles: self.period.or(sampling.map(|s| s.period_cycles().into())),
             thread: self.thread(&watches)?,
+            kit: firmware.and_then(kit_setting),
             bounds: self.bounds(firmware)?,
             defmt,
-            kit: firmware.and_then(kit_setting),
             watches,
             idle: idle.collect::<anyhow::Result<_>>()?,
             recording: header.map(|header| Recording {
@@ -243,13 +243,9 @@ fn mark(text: &str, firmware: Option<&Firmware>) -> Result<Mark, String> {
             value.map(|v| u32::try_from(v).map_err(|_| "a port is written 32 bits at most"));
         return Ok(Mark::Port { port, value: value.transpose()? });
     }
-    let has_kit = |firmware: &&Firmware| kit_setting(firmware).is_some();
-    let Some(firmware) = firmware.filter(has_kit) else {
+    let Some(firmware) = firmware.filter(|firmware| kit_setting(firmware).is_some()) else {
         return Err("names are those of the kit for the target, in the firmware's file (--elf); without it marks are as port:5".to_owned());
     };
-    if kit_setting(firmware).is_some_and(|kit| kit.way != KitWay::Itm) {
-        return Err("this firmware's records do not come through a trace pin: there are no samples between them".to_owned());
-    }
     let names = firmware.trace_names();
     let named = names.iter().find(|(_, known)| known.as_str() == name).map(|(id, _)| *id);
     let id = named.or_else(|| name.parse().ok().filter(|id| *id < 4095)).ok_or_else(|| {

@@ -116,7 +116,8 @@ fn account(
     Ok(())
 }
 
-fn line(message: &Message) -> String {
+/// A message in one line.
+pub(super) fn line(message: &Message) -> String {
     let mut out = String::new();
     if message.doubtful {
         out.push_str("[lost?] ");

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use strobe_model::{By, Record, Row, Spot, Traced};
 
 use super::super::profile::{address_name, noun};
+use super::channels::line;
 use super::interval;
 use crate::Options;
-use crate::number::{grouped, share, time};
+use crate::number::{counted, grouped, share, time};
 use crate::paint::Paint;
 use crate::table::Table;
 use crate::words::clean;
@@ -63,7 +64,23 @@ pub fn top(
         writeln!(out, "  ! {}", Paint::Warn.on(&clean(&warning.text), options.style))?;
     }
     writeln!(out)?;
-    rows(record, before, (traced, earlier), view, options, out)
+    rows(record, before, (traced, earlier), view, options, out)?;
+    messages(traced, options, out)
+}
+
+/// Messages of a channel that are shown, the last ones.
+const MESSAGES: usize = 8;
+
+fn messages(traced: &Traced, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    for channel in &traced.channels {
+        let Some(decoded) = &channel.decoded else { continue };
+        let count = counted(decoded.messages, "message");
+        let text = format!("port {}: {count}, {} malformed", channel.port, decoded.malformed);
+        writeln!(out, "\n{}", Paint::Strong.on(&text, options.style))?;
+        let last = &decoded.last[decoded.last.len().saturating_sub(MESSAGES)..];
+        last.iter().try_for_each(|message| writeln!(out, "  {}", clean(&line(message))))?;
+    }
+    Ok(())
 }
 
 fn rows(

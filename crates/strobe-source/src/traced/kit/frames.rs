@@ -10,15 +10,6 @@ use super::reader::{Numbers, Record};
 /// Bytes of a record with a value.
 const LONG: u64 = 16;
 
-/// What the bytes tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
-    /// A record, and when it was made.
-    Record(Record, Span),
-    /// Records may be missing here.
-    Lost,
-}
-
 /// Reads records of bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Frames {
@@ -48,16 +39,22 @@ impl Clock {
 }
 
 impl Frames {
-    /// More bytes.
-    pub fn push(&mut self, bytes: &[u8], told: &mut impl FnMut(Told)) {
+    /// More bytes; gives their records, each with the time when it was made.
+    pub fn push(&mut self, bytes: &[u8], told: &mut impl FnMut(Record, Span)) {
         let Frames { decoder, clock, numbers } = self;
-        decoder.push(bytes, &mut |event| tell(clock, numbers, event, told));
+        // Whether records are missing where something is broken, the next one's number tells.
+        decoder.push(bytes, &mut |event| {
+            let Event::Frame(frame) = event else { return };
+            if let Some(record) = numbers.take(frame.head, frame.value) {
+                let now = clock.at(frame.time, record.restarted);
+                told(record, (now, now));
+            }
+        });
     }
 
     /// Bytes are missing here.
-    pub fn gap(&mut self, told: &mut impl FnMut(Told)) {
-        let Frames { decoder, clock, numbers } = self;
-        decoder.gap(&mut |event| tell(clock, numbers, event, told));
+    pub fn gap(&mut self) {
+        self.decoder.gap(&mut |_| {});
     }
 
     /// No more will come.
@@ -115,14 +112,6 @@ impl Frames {
     }
 }
 
-fn tell(clock: &mut Clock, numbers: &mut Numbers, event: Event, told: &mut impl FnMut(Told)) {
-    let Event::Frame(frame) = event else { return told(Told::Lost) };
-    if let Some(record) = numbers.take(frame.head, frame.value) {
-        let now = clock.at(frame.time, record.restarted);
-        told(Told::Record(record, (now, now)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,10 +120,7 @@ mod tests {
     fn times(records: &[(u16, u32)]) -> Vec<u64> {
         let (mut frames, mut times) = (Frames::default(), Vec::new());
         for (number, time) in records {
-            frames.push(&frame(&[head(1, 1, *number), *time]), &mut |told| match told {
-                Told::Record(_, (now, _)) => times.push(now),
-                Told::Lost => times.push(u64::MAX),
-            });
+            frames.push(&frame(&[head(1, 1, *number), *time]), &mut |_, now| times.push(now.0));
         }
         times
     }
@@ -155,11 +141,9 @@ mod tests {
         let mut bytes = frame(&[head(5, 6, 0), 100, (-2_i32).cast_unsigned()]);
         bytes.extend([0x81, 0x02]);
         bytes.extend(frame(&[head(1, 1, 2), 120]));
-        frames.push(&bytes, &mut |one| told.push(one));
+        frames.push(&bytes, &mut |record, now| told.push((record.lost, now)));
         frames.finish();
-        assert_eq!(told.len(), 3);
-        assert_eq!(told[1], Told::Lost);
-        assert!(matches!(told[2], Told::Record(Record { lost: 1, .. }, (20, 20))), "{told:?}");
+        assert_eq!(told, [(0, (0, 0)), (1, (20, 20))]);
         let (stream, times) = frames.totals(&Settings::default());
         assert_eq!((stream.packets, stream.packet_bytes, stream.undecodable_bytes), (2, 27, 2));
         assert_eq!((times.ticks, times.exact, frames.unusable()), (20, 2, 0));

@@ -10,7 +10,6 @@ use strobe_symbols::Firmware;
 
 use super::super::channels::Port;
 use super::super::span::{Span, between};
-use super::frames::Told;
 use super::reader::{Record, What};
 
 /// Values kept of a variable, and places of losses; the first ones.
@@ -58,15 +57,6 @@ impl Totals {
                 let bytes = bytes.get(..length).unwrap_or_default();
                 self.channels.entry(id).or_default().write(bytes, self.kit.losses);
             }
-        }
-    }
-
-    /// What frames tell.
-    pub fn take(&mut self, told: Told) {
-        match told {
-            Told::Record(record, now) => self.add(record, now),
-            // Each record brings its own time.
-            Told::Lost => {}
         }
     }
 
