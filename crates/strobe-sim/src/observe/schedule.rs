@@ -18,13 +18,17 @@
 //! it, that handler's exception counts as what woke it; else the moment is unknown, and counted as such.
 
 mod log;
+mod sums;
+mod wake;
 
 pub use log::{Keep, Kept, Log, Segment, Start, Whose, Worst};
+use sums::worse;
+pub use sums::{Extreme, HandlerRuns, ThreadRuns, Times};
+use wake::{State, Watched};
 
 use super::threads::Threads;
 use crate::bus::Bus;
 use crate::cortexm::system::number;
-use crate::device::Size;
 
 /// A thread, by its number in [`Threads::all`], or the handler of an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,84 +37,6 @@ pub enum Who {
     Thread(u32),
     /// A handler.
     Handler(u16),
-}
-
-/// The greatest of many times, and where it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extreme {
-    /// Cycles.
-    pub cycles: u64,
-    /// The cycle at which it ended.
-    pub at: u64,
-    /// Address of the instruction that was interrupted (latencies, handlers) or at which the thread stopped.
-    pub pc: u32,
-}
-
-/// Many times in short.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Times {
-    /// How many.
-    pub count: u64,
-    /// Their sum.
-    pub sum: u64,
-    /// The least.
-    pub min: u64,
-    /// The greatest.
-    pub max: Option<Extreme>,
-}
-
-impl Times {
-    fn add(&mut self, time: Extreme) {
-        self.min = if self.count == 0 { time.cycles } else { self.min.min(time.cycles) };
-        self.count += 1;
-        self.sum += time.cycles;
-        worse(&mut self.max, time);
-    }
-}
-
-/// Keeps the greater of two; of equal ones the first.
-fn worse(max: &mut Option<Extreme>, time: Extreme) {
-    if max.is_none_or(|max| time.cycles > max.cycles) {
-        *max = Some(time);
-    }
-}
-
-/// What a thread did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ThreadRuns {
-    /// Cycles of its own, sleep included.
-    pub cycles: u64,
-    /// Of these, asleep.
-    pub asleep: u64,
-    /// Times it took over from another thread.
-    pub runs: u64,
-    /// Times it gave up the core by itself.
-    pub gave_up: u64,
-    /// Times it was preempted.
-    pub preempted: u64,
-    /// Its longest run: from taking over to the next thread's, without handlers' cycles.
-    pub longest: Option<Extreme>,
-    /// From wake-up to run.
-    pub wakes: Times,
-    /// Wake-ups at an unknown moment.
-    pub wakes_unknown: u64,
-}
-
-/// What a handler did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HandlerRuns {
-    /// Exception number.
-    pub exception: u16,
-    /// Cycles of its own, sleep included.
-    pub cycles: u64,
-    /// Of these, asleep.
-    pub asleep: u64,
-    /// Of its entries, those from another handler without unstacking.
-    pub tail_chained: u64,
-    /// From pending to the first instruction; one for each entry.
-    pub latency: Times,
-    /// Its longest run, entry and exit included, without other handlers' cycles.
-    pub longest: Option<Extreme>,
 }
 
 /// An exception is taken.
@@ -140,18 +66,6 @@ struct Activation {
     from: u32,
 }
 
-/// What is known of when a thread could run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum State {
-    /// It could all the time, or has never run.
-    #[default]
-    Ready,
-    /// It waits for something.
-    Waiting,
-    /// It can run since then.
-    WokenAt(u64),
-}
-
 /// Who asked for a switch to another thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -159,18 +73,6 @@ enum Asked {
     Itself,
     /// A handler whose exception became pending in this cycle.
     Handler(u64),
-}
-
-/// A word that changes when a waiting thread is woken.
-#[derive(Debug, Clone, Copy)]
-struct Watched {
-    thread: usize,
-    address: u32,
-    value: Option<u32>,
-}
-
-fn word(address: u32, bus: &Bus) -> Option<u32> {
-    bus.peek(address, Size::Word)
 }
 
 /// Handlers remembered since thread code ran last; a longer chain forgets its oldest.
@@ -457,81 +359,6 @@ impl Schedule {
                 }
             }
         }
-    }
-
-    /// The thread that ran stops running.
-    fn leave(&mut self, by_itself: bool, threads: &Threads, bus: &Bus) {
-        let counts = u64::from(!self.paused);
-        let from = self.thread;
-        let thread = self.thread_mut(from);
-        if by_itself {
-            thread.gave_up += counts;
-        } else {
-            thread.preempted += counts;
-        }
-        // Where nobody tells: who gives up the core waits for something, who is preempted does not.
-        if threads.is_ready(from, bus).unwrap_or(!by_itself) {
-            self.states[from] = State::Ready;
-        } else {
-            self.states[from] = State::Waiting;
-            self.waiting.push(from);
-            let watched = |address| Watched { thread: from, address, value: word(address, bus) };
-            self.watched.extend(threads.state_words(from).map(watched));
-        }
-    }
-
-    /// Looks, while a thread runs, whether it has woken another one.
-    #[inline(always)]
-    pub(super) fn glance(&mut self, now: u64, threads: &Threads, bus: &Bus) {
-        if !self.watched.is_empty() && self.under_way.is_empty() {
-            self.look_at_watched(State::WokenAt(now), threads, bus);
-        }
-    }
-
-    fn look_at_watched(&mut self, by: State, threads: &Threads, bus: &Bus) {
-        // A system keeps its threads together, and this happens at every call: a hundred look-ups of the memory that
-        // holds a word would cost more than the simulation.
-        let memory = self.watched.first().and_then(|watched| bus.memory_at(watched.address));
-        let value = |address| {
-            let near = memory.and_then(|memory| memory.read(address, Size::Word));
-            near.or_else(|| word(address, bus))
-        };
-        if self.watched.iter().all(|watched| value(watched.address) == watched.value) {
-            return;
-        }
-        let mut changed = Vec::new();
-        for watched in &mut self.watched {
-            let value = value(watched.address);
-            if std::mem::replace(&mut watched.value, value) != value {
-                changed.push(watched.thread);
-            }
-        }
-        self.look_at(|thread| changed.contains(&thread), by, threads, bus);
-    }
-
-    /// Looks which threads have been woken since the last look.
-    fn look(&mut self, by: State, threads: &Threads, bus: &Bus) {
-        if threads.state_words_tell() {
-            self.look_at_watched(by, threads, bus);
-        } else {
-            self.look_at(|_| true, by, threads, bus);
-        }
-    }
-
-    /// The same of some threads.
-    fn look_at(&mut self, among: impl Fn(usize) -> bool, by: State, threads: &Threads, bus: &Bus) {
-        if self.waiting.is_empty() || !threads.tell_ready() {
-            return;
-        }
-        let states = &mut self.states;
-        self.waiting.retain(|&thread| {
-            let woken = among(thread) && threads.is_ready(thread, bus) == Some(true);
-            if woken {
-                states[thread] = by;
-            }
-            !woken
-        });
-        self.watched.retain(|watched| states[watched.thread] == State::Waiting);
     }
 
     fn end_run(&mut self, at: u64, pc: u32) {

@@ -1,11 +1,13 @@
-//! Drives a simulated board through a run: windows, marks, limits, serial ports.
+//! Drives a simulated board through a run: windows, marks, limits.
+
+mod places;
+mod serve;
 
 use std::sync::atomic::AtomicBool;
 
 use strobe_model::EndReason;
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
-use strobe_sim::device::Direction;
 use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
@@ -14,36 +16,21 @@ use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
-use super::debugger::Memory;
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
-use super::trace::{self, RegisterWrite};
+use super::trace::RegisterWrite;
 use super::{Error, Host};
+
+pub(super) use places::{Arrivals, pin_name};
+use places::{Place, marks, place};
+use serve::goes_on_asleep;
 
 /// Everything that watches.
 pub(super) type Watch = (Counts, (CallTree, PinLog));
 
-/// Arrivals at a marked symbol.
-pub(super) struct Arrivals {
-    pub name: String,
-    address: u32,
-    /// (cycle, slack low, slack high) of each arrival, as far as kept.
-    pub at: Vec<(u64, u64, u64)>,
-    pub count: u64,
-}
-
 /// Arrivals kept per mark.
 const MAX_ARRIVALS: usize = 1 << 20;
-
-/// Cycles between two looks at serial ports and the progress bar.
-const CHUNK: u64 = 1 << 22;
-
-/// Frames that a controller takes from the host at one look.
-const MOST_FRAMES: usize = 16;
-
-/// So often in a simulated second the board looks whether somebody has typed.
-const LOOKS_PER_SECOND: u64 = 64;
 
 /// Cycles for serial devices to send what they hold at the end.
 const SENDING_LIMIT: u64 = 1 << 32;
@@ -368,103 +355,6 @@ impl Run {
         tree.set_active(active, now);
         pins.set_active(active);
     }
-
-    /// Cycles until the next look at serial ports and memory.
-    fn chunk(&self, host: &mut dyn Host) -> u64 {
-        let chunk = self.chunk_of_serial_ports(host);
-        let Some(every) = host.debugger().map(|debugger| debugger.every_nanoseconds()) else {
-            return chunk;
-        };
-        let (clocks, now) = (&self.machine.bus().clocks, self.machine.cycles());
-        let next = clocks.cycle_at_nanoseconds(clocks.nanoseconds_at(now).saturating_add(every));
-        chunk.min(next.saturating_sub(now)).max(1)
-    }
-
-    fn chunk_of_serial_ports(&self, host: &dyn Host) -> u64 {
-        let while_typing = u64::from(self.machine.bus().clocks.core_hz()) / LOOKS_PER_SECOND;
-        let next = self.scripts.iter().filter_map(Script::next).min();
-        let shows = self.machine.bus().parts().next().is_some();
-        if host.expects_input() || next.is_some() || shows {
-            // Bytes that may only be sent later begin at their time.
-            let (clocks, now) = (&self.machine.bus().clocks, self.machine.cycles());
-            let wait = next.map_or(0, |at| clocks.cycle_at_nanoseconds(at).saturating_sub(now));
-            return match wait {
-                0 => while_typing.clamp(1, CHUNK),
-                wait => wait.min(while_typing).clamp(1, CHUNK),
-            };
-        }
-        CHUNK
-    }
-
-    /// Moves frames between Ethernet controllers and the host.
-    fn exchange_frames(&mut self, host: &mut dyn Host) {
-        let bus = self.machine.bus_mut();
-        let networks: Vec<_> = bus.networks().map(|(id, name)| (id, name.to_owned())).collect();
-        for (id, name) in networks {
-            for frame in bus.take_frames(id) {
-                host.frame_output(&name, &frame);
-            }
-            // What is left comes next time: more would only overrun the controller's buffer.
-            for _ in 0..MOST_FRAMES {
-                let Some(frame) = host.frame_input(&name) else { break };
-                bus.host_frame(id, frame);
-            }
-        }
-    }
-
-    /// Hands on what parts have shown.
-    fn show_pictures(&mut self, host: &mut dyn Host) {
-        for shown in self.machine.bus_mut().take_pictures() {
-            let bus = self.machine.bus();
-            let nanoseconds = bus.clocks.nanoseconds_at(shown.cycle);
-            host.picture(bus.device_name(shown.part), nanoseconds, &shown.picture);
-        }
-    }
-
-    /// Moves bytes between serial devices and the host.
-    pub(super) fn serve(&mut self, host: &mut dyn Host) {
-        for frame in self.machine.observer_mut().1.1.take_frames() {
-            let bus = self.machine.bus();
-            if frame.direction == Direction::Transmit && bus.is_stream(frame.device) {
-                let name = bus.device_name(frame.device);
-                host.serial_output(name, &[frame.value as u8]);
-            }
-        }
-        if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
-            recording.serve(&mut self.machine, recorder);
-        }
-        if let Some(pin) = host.trace_pin() {
-            trace::serve(self.machine.observer_mut().1.1.take_trace(), pin);
-        }
-        if let Some(debugger) = host.debugger() {
-            let now = self.machine.cycles();
-            let nanoseconds = self.machine.bus().clocks.nanoseconds_at(now);
-            debugger.look(&mut Memory(&mut self.machine), nanoseconds);
-        }
-        let bus = self.machine.bus();
-        let room = |name: &str| bus.device_named(name).map_or(0, |id| bus.host_room(id));
-        for (name, byte) in host.serial_input(&room) {
-            if let Some(id) = self.machine.bus().device_named(&name) {
-                self.machine.host_byte(id, byte);
-            }
-        }
-        self.scripts.iter_mut().for_each(|script| script.serve(&mut self.machine));
-        self.exchange_frames(host);
-        self.show_pictures(host);
-        let scripted = self.scripts.iter().any(|script| script.next().is_some());
-        self.machine.bus_mut().expects_input = goes_on_asleep(self.limit, host) || scripted;
-        if host.expects_input() {
-            let bus = self.machine.bus();
-            host.keep_pace(bus.clocks.nanoseconds_at(self.machine.cycles()));
-        }
-        host.progress(self.machine.cycles());
-    }
-}
-
-/// Whether a board that nothing is left to wake runs on: input may still come, or the user asked for a
-/// certain time.
-fn goes_on_asleep(limit: Option<Limit>, host: &dyn Host) -> bool {
-    limit.is_some() || host.expects_input()
 }
 
 /// Everybody's latencies, or those of the interrupt or thread of that name.
@@ -480,107 +370,8 @@ fn whose(firmware: &Firmware, bus: &Bus, only: Option<&str>) -> Whose {
     Whose::Thread { name, stack }
 }
 
-/// Where a window begins or ends, or the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Before the instruction there.
-    Address(u32),
-    /// At a pin's edge to this level.
-    Edge(SignalId, bool),
-}
-
-impl Place {
-    fn address(self) -> Option<u32> {
-        match self {
-            Place::Address(address) => Some(address),
-            Place::Edge(..) => None,
-        }
-    }
-
-    fn edge(self) -> Option<(SignalId, bool)> {
-        match self {
-            Place::Edge(pin, level) => Some((pin, level)),
-            Place::Address(_) => None,
-        }
-    }
-}
-
-/// The place that is named: a symbol, an address, or `PB8=1` for a pin's edge.
-fn place(firmware: &Firmware, board: &Board, bus: &Bus, spot: &str) -> Result<Place, Error> {
-    let edge = spot.split_once('=').and_then(|(name, level)| match level {
-        "0" => Some((name, false)),
-        "1" => Some((name, true)),
-        _ => None,
-    });
-    let Some((name, level)) = edge else { return address(firmware, spot).map(Place::Address) };
-    match pin(board, bus, name) {
-        (pin, None) => Err(Error::Pin { pin, board: board.name().to_owned() }),
-        (_, Some(id)) => Ok(Place::Edge(id, level)),
-    }
-}
-
-/// The chip's name for a pin that is given by that or by the board's, in any case.
-pub(super) fn pin_name(board: &Board, name: &str) -> String {
-    let named = board.pin_names().find(|(own, _)| own.eq_ignore_ascii_case(name));
-    named.map_or(name, |(_, pin)| pin).to_ascii_uppercase()
-}
-
-/// A pin by the board's name for it or the chip's: the latter, and the pin if there is one.
-fn pin(board: &Board, bus: &Bus, name: &str) -> (String, Option<SignalId>) {
-    let upper = pin_name(board, name);
-    let id = bus.signals.find(&upper).filter(|id| bus.signals.pins().any(|p| p == *id));
-    (upper, id)
-}
-
-/// The address that a symbol or number names.
-fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
-    let digits = spot.strip_prefix("0x").or_else(|| spot.strip_prefix("0X"));
-    if let Some(value) = digits.and_then(|d| u32::from_str_radix(d, 16).ok()) {
-        return Ok(value & !1);
-    }
-    let found = firmware.symbol(spot).map_err(|e| Error::Symbol(e.to_string()))?;
-    Ok(found.address & !1)
-}
-
 /// Where variables are: (start, end).
 fn variables(firmware: &Firmware) -> Vec<(u32, u32)> {
     let symbols = firmware.data_symbols().iter().filter(|symbol| symbol.size > 0);
     symbols.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect()
-}
-
-type Marks = (Vec<(String, SignalId)>, Vec<Arrivals>);
-
-/// Sorts marks into pins and places in the code.
-fn marks(
-    firmware: &Firmware,
-    board: &Board,
-    bus: &mut Bus,
-    names: &[String],
-) -> Result<Marks, Error> {
-    let (mut pins, mut arrivals) = (Vec::new(), Vec::new());
-    for name in names {
-        let (upper, pin) = pin(board, bus, name);
-        let looks_like_pin = upper.len() >= 3
-            && upper.starts_with('P')
-            && upper.as_bytes()[1].is_ascii_uppercase()
-            && upper[2..].bytes().all(|b| b.is_ascii_digit());
-        match pin {
-            Some(id) => pins.push((upper, id)),
-            None => match address(firmware, name) {
-                Ok(address) => {
-                    arrivals.push(Arrivals {
-                        name: name.clone(),
-                        address,
-                        at: Vec::new(),
-                        count: 0,
-                    });
-                }
-                Err(_) if looks_like_pin => {
-                    return Err(Error::Pin { pin: name.clone(), board: board.name().to_owned() });
-                }
-                Err(error) => return Err(error),
-            },
-        }
-    }
-    Ok((pins, arrivals))
 }

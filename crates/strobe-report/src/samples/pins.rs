@@ -1,0 +1,96 @@
+//! Pins, captured and simulated, and both side by side.
+
+use strobe_model::against::{self, AGAINST_SCHEMA, Against};
+use strobe_model::*;
+
+pub(super) fn capture() -> CaptureSummary {
+    CaptureSummary {
+        file: "board.sr".into(),
+        format: "sigrok session".into(),
+        resolution_ps: 41_667,
+        resolution_inferred: true,
+        start_ps: -1_000_000,
+        duration_ps: 2_500_000_000,
+        channels: vec!["LED".into(), "RX".into()],
+        simulated: None,
+    }
+}
+
+/// A pin with a late pulse, one that never changes, and a time between the two.
+pub(crate) fn pins() -> PinsReport {
+    let widths = (0..50).map(|n| 45_000_000 + n % 3 * 41_667).chain([9_000_000_000]);
+    let high = Distribution::with_histogram(widths.collect(), 41_667);
+    let led = PinStatistics {
+        pin: "LED".into(),
+        initial: PinLevel::Low,
+        rising: 51,
+        falling: 51,
+        unknown: 1,
+        high_total_ps: 1_200_000_000,
+        low_total_ps: 1_300_000_000,
+        low_ps: Distribution::of(vec![458_333, 500_000]),
+        period_ps: Distribution::of(vec![45_500_000, 46_000_000]),
+        duty_ppm: Distribution::of(vec![989_900, 990_000]),
+        jitter: Distribution::of(vec![41_667])
+            .map(|cycle_to_cycle_ps| Jitter { period_ps: 29_463, cycle_to_cycle_ps }),
+        high_ps: high,
+    };
+    let still = PinStatistics {
+        pin: "RX".into(),
+        initial: PinLevel::High,
+        rising: 0,
+        falling: 0,
+        unknown: 0,
+        high_total_ps: 2_500_000_000,
+        low_total_ps: 0,
+        high_ps: None,
+        low_ps: None,
+        period_ps: None,
+        duty_ppm: None,
+        jitter: None,
+    };
+    let interval = |times| PinInterval {
+        from: "RX falling".into(),
+        to: "LED rising".into(),
+        times_ps: Distribution::of(times),
+        unanswered: 2,
+    };
+    PinsReport {
+        schema: PINS_SCHEMA,
+        capture: capture(),
+        pins: vec![led, still],
+        intervals: vec![interval(vec![1_500_000, 1_541_667]), interval(Vec::new())],
+        notes: vec!["line 7: the file ends in the middle of a command".into()],
+    }
+}
+
+/// The same pins on a simulated board, whose models leave some doubt.
+pub(crate) fn simulated_pins() -> PinsReport {
+    let mut report = pins();
+    report.capture.file = "firmware.elf".into();
+    report.capture.format = "simulated on a-board".into();
+    let duration_ps = Bounds { low: 2_400_000_000, likely: 2_500_000_000, high: 2_650_000_000 };
+    report.capture.simulated = Some(SimulatedCapture { board: "a-board".into(), duration_ps });
+    let widths = [45_000_000, 45_020_000];
+    let bounds = [(44_000_000, 47_000_000), (44_000_000, 47_000_000)];
+    let led = &mut report.pins[0];
+    led.high_ps = Distribution::of(widths.into()).map(|d| d.bounded(&widths, &bounds));
+    led.low_ps = Distribution::of(vec![600_000]);
+    report
+}
+
+/// Both side by side.
+pub(crate) fn against() -> Against {
+    let (a, b) = (simulated_pins(), pins());
+    Against {
+        schema: AGAINST_SCHEMA,
+        pairs: vec![
+            against::pins((&a.capture, &a.pins[0]), (&b.capture, &b.pins[0]), 100),
+            against::intervals((&a.capture, &a.intervals[0]), (&b.capture, &b.intervals[0]), 100),
+        ],
+        a: a.capture,
+        b: b.capture,
+        clock_tolerance_ppm: 100,
+        notes: Vec::new(),
+    }
+}
