@@ -52,13 +52,7 @@ pub(crate) fn time(nanoseconds: u128) -> String {
         1_000_000..1_000_000_000 => (1_000_000, "ms"),
         _ => (1_000_000_000, "s"),
     };
-    let whole = rounded / unit;
-    let decimals = 4usize.saturating_sub(whole.to_string().len());
-    if decimals == 0 {
-        return format!("{} {name}", grouped_u128(whole));
-    }
-    let fraction = rounded % unit * 10u128.pow(decimals as u32) / unit;
-    format!("{whole}.{fraction:0decimals$} {name}")
+    in_unit(rounded, unit, name)
 }
 
 fn round_to_four_digits(n: u128, in_full_from: u128) -> u128 {
@@ -69,13 +63,8 @@ fn round_to_four_digits(n: u128, in_full_from: u128) -> u128 {
     (n + step / 2) / step * step
 }
 
-/// A time in picoseconds with four significant digits and its unit: `41.67 ns`.
-pub(crate) fn picoseconds(ps: u64) -> String {
-    let rounded = round_to_four_digits(u128::from(ps), 10_000_000_000_000_000);
-    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
-    let Some((unit, name)) = units.into_iter().find(|(unit, _)| rounded >= *unit) else {
-        return format!("{rounded} ps");
-    };
+/// What has been rounded to four digits, in a unit.
+fn in_unit(rounded: u128, unit: u128, name: &str) -> String {
     let whole = rounded / unit;
     let decimals = 4usize.saturating_sub(whole.to_string().len());
     if decimals == 0 {
@@ -83,6 +72,16 @@ pub(crate) fn picoseconds(ps: u64) -> String {
     }
     let fraction = rounded % unit * 10u128.pow(decimals as u32) / unit;
     format!("{whole}.{fraction:0decimals$} {name}")
+}
+
+/// A time in picoseconds with four significant digits and its unit: `41.67 ns`.
+pub(crate) fn picoseconds(ps: u64) -> String {
+    let rounded = round_to_four_digits(u128::from(ps), 10_000_000_000_000_000);
+    let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns")];
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| rounded >= *unit) else {
+        return format!("{rounded} ps");
+    };
+    in_unit(rounded, unit, name)
 }
 
 /// A moment in picoseconds, as seconds with so many decimals: what analysers' own programs show.

@@ -3,7 +3,6 @@
 mod sigrok;
 mod spec;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
@@ -11,7 +10,7 @@ use strobe_decode::pins;
 use strobe_model::BusUnit;
 use strobe_report::{json, text};
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::recording;
 
 const EXAMPLES: &str = "\
@@ -57,15 +56,8 @@ pub struct Args {
     /// Count what so many data words make together, as `pixel=2`.
     #[arg(long, value_name = "NAME=WORDS", requires = "protocol", value_parser = unit)]
     unit: Option<(String, u64)>,
-    /// Leave out the explanations.
-    #[arg(long)]
-    terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
 }
 
 fn unit(text: &str) -> Result<(String, u64), String> {
@@ -80,8 +72,8 @@ fn unit(text: &str) -> Result<(String, u64), String> {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording::Opened { file, format, mut capture, code } = recording::open(&args.source)?;
     if let Some(decoder) = &args.sigrok {
-        let bytes = sigrok::decode(&capture, decoder, args.format)?;
-        output::write(&bytes, args.output.as_deref())?;
+        let bytes = sigrok::decode(&capture, decoder, args.result.format)?;
+        args.result.write(&bytes)?;
         return Ok(code);
     }
     let summary = pins::summary(&capture, file, &format);
@@ -94,17 +86,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.errors_only {
         report.lanes.iter_mut().for_each(|lane| lane.words.clear());
     }
-    let bytes = match args.format {
+    let bytes = match args.result.format {
         Format::Json => json::bus(&report, json::Form::Pretty).into_bytes(),
         Format::Text => {
             let mut out = Vec::new();
             let show = text::BusShow { errors_only: args.errors_only };
-            let options = output::options(args.output.is_none(), args.terse);
+            let options = args.result.options();
             text::bus(&report, &show, &options, &mut out)?;
             out
         }
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     Ok(code)
 }
 

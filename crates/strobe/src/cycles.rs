@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use strobe_source::cycles::{self, FlashState, Request};
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::simulate::Threads;
 use crate::source::Sources;
 use crate::{board, exit, input, simulate};
@@ -31,15 +31,8 @@ pub struct Args {
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
-    /// Leave out the explanations.
-    #[arg(long)]
-    terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
     #[command(flatten)]
     simulation: simulate::Options,
 }
@@ -94,17 +87,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             line.text = sources.text(&line.file, line.line);
         }
     }
-    let bytes = match args.format {
+    let bytes = match args.result.format {
         Format::Json => {
             strobe_report::json::cycles(&report, strobe_report::json::Form::Pretty).into_bytes()
         }
         Format::Text => {
             let mut out = Vec::new();
-            let options = output::options(args.output.is_none(), args.terse);
+            let options = args.result.options();
             strobe_report::text::cycles(&report, &options, &mut out)?;
             out
         }
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record.window.end_reason, d.asked)))
 }

@@ -1,7 +1,7 @@
 //! Where results go: standard output or a file, with or without colours.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// When to use colours.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
@@ -35,6 +35,32 @@ pub enum Format {
     Text,
     /// For programs; versioned, see docs/schema.
     Json,
+}
+
+/// How a command's result is wanted.
+#[derive(clap::Args)]
+pub struct Wanted {
+    /// Leave out the explanations.
+    #[arg(long)]
+    terse: bool,
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Write the result to a file.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Wanted {
+    /// The look of a text report.
+    pub fn options(&self) -> strobe_report::Options {
+        options(self.output.is_none(), self.terse)
+    }
+
+    /// Writes it where it is wanted.
+    pub fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        write(bytes, self.output.as_deref())
+    }
 }
 
 /// The look of a text report. Only one that goes to a terminal is coloured and fitted to it.

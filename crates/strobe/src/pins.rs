@@ -10,7 +10,7 @@ use strobe_decode::pins::{self, Edges, Trigger};
 use strobe_model::{PINS_SCHEMA, PinsReport};
 use strobe_report::{json, text};
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::recording::{self, Opened};
 use crate::{capture, exit};
 
@@ -61,15 +61,8 @@ pub struct Args {
     /// Also write the recording to a file, for GTKWave (.vcd) or PulseView (.sr).
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
-    /// Leave out the explanations.
-    #[arg(long)]
-    terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
 }
 
 /// Measures and prints.
@@ -107,15 +100,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         intervals,
         notes: capture.notes,
     };
-    let bytes = match args.format {
+    let bytes = match args.result.format {
         Format::Json => json::pins(&report, json::Form::Pretty).into_bytes(),
         Format::Text => {
             let mut out = Vec::new();
-            text::pins(&report, &output::options(args.output.is_none(), args.terse), &mut out)?;
+            text::pins(&report, &args.result.options(), &mut out)?;
             out
         }
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     Ok(code)
 }
 

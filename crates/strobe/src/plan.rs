@@ -7,7 +7,7 @@ use strobe_model::Verdict;
 use strobe_report::{json, text};
 use strobe_source::trace::script;
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::{exit, input, trace_options};
 
 const EXAMPLES: &str = "\
@@ -38,15 +38,8 @@ pub struct Args {
     /// Print what sets the hardware up, for another tool, instead of the plan.
     #[arg(long, value_enum, conflicts_with = "registers")]
     script: Option<Script>,
-    /// Leave out the explanations.
-    #[arg(long)]
-    terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -64,7 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let plan = args.trace.wanted(firmware.as_ref(), None)?.plan()?;
     let refused = plan.verdict == Verdict::Loses && !args.insist;
-    let bytes = match (args.script, args.format) {
+    let bytes = match (args.script, args.result.format) {
         // What would lose nearly everything is not written out to be used.
         (Some(_), _) if refused => {
             return Err(exit::does_not_fit(loses(&plan)));
@@ -75,12 +68,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (None, Format::Json) => json::plan(&plan, json::Form::Pretty).into_bytes(),
         (None, Format::Text) => {
             let mut out = Vec::new();
-            let options = output::options(args.output.is_none(), args.terse);
+            let options = args.result.options();
             text::plan(&plan, args.registers, &options, &mut out)?;
             out
         }
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     if refused {
         return Err(exit::does_not_fit(loses(&plan)));
     }

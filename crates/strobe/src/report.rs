@@ -13,7 +13,7 @@ use strobe_source::archive as source;
 
 use strobe_symbols::Firmware;
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::run::By;
 use crate::{events, exit, traced};
 
@@ -59,15 +59,8 @@ pub struct Args {
     /// Print samples by thread and handler, then by function, as a tree.
     #[arg(long)]
     tree: bool,
-    /// Leave out the explanations.
-    #[arg(long)]
-    terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
     /// The metadata of a stream of events, if it is not beside it.
     #[arg(long, value_name = "FILE", help_heading = "Traces of events")]
     metadata: Option<PathBuf>,
@@ -135,13 +128,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if args.kind.is_none() && kind == traced::Kind::Raw {
                 detect::is_trace(&args.path, &record)?;
             }
-            match args.format {
+            match args.result.format {
                 Format::Json => json::record(&record).into_bytes(),
                 Format::Text => record_text(args, &record)?,
             }
         }
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -154,7 +147,7 @@ fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
         annotate: Vec::new(),
     };
     let mut out = Vec::new();
-    let options = output::options(args.output.is_none(), args.terse);
+    let options = args.result.options();
     text::report(record, &show, &options, &mut out)?;
     Ok(out)
 }
@@ -164,11 +157,11 @@ fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u8>> {
     let opened = events::open(&args.path, args.metadata.as_deref(), args.meanings.as_deref())?;
     let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
     let report = opened.with(|trace| source::events(trace, &opened.meanings, names));
-    if args.format == Format::Json {
+    if args.result.format == Format::Json {
         return Ok(json::events(&report, json::Form::Pretty).into_bytes());
     }
     let mut out = Vec::new();
-    let options = output::options(args.output.is_none(), args.terse);
+    let options = args.result.options();
     text::events(&report, &EventsShow { top: args.top }, &options, &mut out)?;
     Ok(out)
 }

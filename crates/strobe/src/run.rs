@@ -10,7 +10,7 @@ use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{Limit, TimelineSettings};
 use strobe_symbols::Firmware;
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
@@ -59,15 +59,8 @@ pub struct Args {
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
-    /// Leave out the explanations.
-    #[arg(long)]
-    terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
     /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What it sends is programmed by the firmware or
     /// with --trace-write.
     #[arg(long, value_name = "FILE", conflicts_with = "rig")]
@@ -141,11 +134,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
     }
     let record = args.part_of(&done.record)?;
-    let bytes = match args.format {
+    let bytes = match args.result.format {
         Format::Json => strobe_report::json::record(&record).into_bytes(),
         Format::Text => args.text(&firmware, &record, &args.annotate)?,
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     Ok(exit::code_for(&done.record.window.end_reason, done.asked))
 }
 
@@ -168,7 +161,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             shown.push((member, Cow::Borrowed(record), &[]));
         }
     }
-    let bytes = match args.format {
+    let bytes = match args.result.format {
         Format::Json => {
             let chips: Vec<_> =
                 shown.iter().map(|(m, part, _)| (m.name.as_str(), &**part)).collect();
@@ -186,7 +179,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             out
         }
     };
-    output::write(&bytes, args.output.as_deref())?;
+    args.result.write(&bytes)?;
     Ok(code)
 }
 
@@ -232,7 +225,7 @@ impl Args {
             annotate: annotate.collect(),
         };
         let mut out = Vec::new();
-        let options = output::options(self.output.is_none(), self.terse);
+        let options = self.result.options();
         strobe_report::text::report(record, &show, &options, &mut out)?;
         Ok(out)
     }

@@ -5,38 +5,64 @@
 
 use std::collections::VecDeque;
 
-/// Most frames that a sender takes beyond its FIFO, and most bytes from the host that wait.
+/// Most frames that wait in front of a line: beyond a sender's FIFO, or from the host.
 const QUEUE_LIMIT: usize = 1 << 16;
 
-/// The sending half: a FIFO in front of the line.
+/// Bytes that wait for their turn, at most so many.
 #[derive(Debug, Default)]
-pub(super) struct Sender {
-    queue: VecDeque<u8>,
-    /// The frame on the line and the cycle of its end.
-    on_line: Option<(u8, u64)>,
-}
+pub(super) struct Queue<const LIMIT: usize>(VecDeque<u8>);
 
-impl Sender {
-    /// Frames that wait behind the one on the line.
-    pub(super) fn waiting(&self) -> usize {
-        self.queue.len()
+impl<const LIMIT: usize> Queue<LIMIT> {
+    /// How many more fit.
+    pub(super) fn room(&self) -> usize {
+        LIMIT - self.0.len()
     }
 
-    /// Whether a frame is on the line or waits for it.
-    pub(super) fn is_busy(&self) -> bool {
-        self.on_line.is_some() || !self.queue.is_empty()
-    }
-
-    /// Queues a frame; false if no memory is left for it.
+    /// One more; false if there is no room.
     pub(super) fn push(&mut self, byte: u8) -> bool {
-        let fits = self.queue.len() < QUEUE_LIMIT;
+        let fits = self.room() > 0;
         if fits {
-            self.queue.push_back(byte);
+            self.0.push_back(byte);
         }
         fits
     }
 
-    /// Takes the frame whose end has come off the line.
+    /// The one whose turn it is.
+    pub(super) fn pop(&mut self) -> Option<u8> {
+        self.0.pop_front()
+    }
+}
+
+/// One direction of a serial line: frames that the chip sends or that come from the host, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    queue: Queue<QUEUE_LIMIT>,
+    /// The frame on the line and the cycle of its end.
+    on_line: Option<(u8, u64)>,
+}
+
+impl Line {
+    /// Frames that wait behind the one on the line.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.0.len()
+    }
+
+    /// How many more can wait.
+    pub(super) fn room(&self) -> usize {
+        self.queue.room()
+    }
+
+    /// Whether a frame is on the line or waits for it.
+    pub(super) fn is_busy(&self) -> bool {
+        self.on_line.is_some() || self.waiting() > 0
+    }
+
+    /// Queues a frame; false if there is no room.
+    pub(super) fn push(&mut self, byte: u8) -> bool {
+        self.queue.push(byte)
+    }
+
+    /// Takes the frame that has passed the line completely.
     pub(super) fn finish(&mut self, now: u64) -> Option<u8> {
         let (byte, _) = self.on_line.filter(|&(_, end)| end <= now)?;
         self.on_line = None;
@@ -46,57 +72,13 @@ impl Sender {
     /// Puts the next frame on a free line; it takes `cycles`.
     pub(super) fn start(&mut self, now: u64, cycles: u64) {
         if self.on_line.is_none()
-            && let Some(byte) = self.queue.pop_front()
+            && let Some(byte) = self.queue.pop()
         {
             self.on_line = Some((byte, now + cycles.max(1)));
         }
     }
 
     /// The cycle at which the frame on the line ends.
-    pub(super) fn due(&self) -> Option<u64> {
-        self.on_line.map(|(_, end)| end)
-    }
-}
-
-/// The receiving half as the line sees it: bytes from the host, one after the other.
-#[derive(Debug, Default)]
-pub(super) struct Receiver {
-    queue: VecDeque<u8>,
-    on_line: Option<(u8, u64)>,
-}
-
-impl Receiver {
-    /// How many more bytes the host may hand over.
-    pub(super) fn room(&self) -> usize {
-        QUEUE_LIMIT - self.queue.len()
-    }
-
-    /// A byte from the host; false if there is no room.
-    pub(super) fn push(&mut self, byte: u8) -> bool {
-        let fits = self.room() > 0;
-        if fits {
-            self.queue.push_back(byte);
-        }
-        fits
-    }
-
-    /// Lets the next byte begin; it takes `cycles`.
-    pub(super) fn start(&mut self, now: u64, cycles: u64) {
-        if self.on_line.is_none()
-            && let Some(byte) = self.queue.pop_front()
-        {
-            self.on_line = Some((byte, now + cycles.max(1)));
-        }
-    }
-
-    /// The byte that has arrived completely.
-    pub(super) fn finish(&mut self, now: u64) -> Option<u8> {
-        let (byte, _) = self.on_line.filter(|&(_, end)| end <= now)?;
-        self.on_line = None;
-        Some(byte)
-    }
-
-    /// The cycle at which the byte on the line has arrived.
     pub(super) fn due(&self) -> Option<u64> {
         self.on_line.map(|(_, end)| end)
     }
@@ -113,7 +95,7 @@ mod tests {
 
     #[test]
     fn frames_follow_each_other() {
-        let mut sender = Sender::default();
+        let mut sender = Line::default();
         assert!(sender.push(b'a') && sender.push(b'b'));
         sender.start(10, 100);
         assert_eq!((sender.due(), sender.waiting()), (Some(110), 1));
@@ -126,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_host_that_never_stops_is_bounded() {
-        let mut receiver = Receiver::default();
+        let mut receiver = Line::default();
         assert!((0..QUEUE_LIMIT).all(|_| receiver.push(0)));
         assert!(!receiver.push(0));
         receiver.start(0, 10);

@@ -9,7 +9,7 @@ use strobe_model::against::{self, AGAINST_SCHEMA, Against};
 use strobe_report::{json, text};
 
 use super::{Args, trigger};
-use crate::output::{self, Format};
+use crate::output::Format;
 use crate::recording::Opened;
 use crate::{capture, exit, input};
 
@@ -45,15 +45,15 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
         pairs: compared,
         notes: notes.collect(),
     };
-    let bytes = match args.format {
+    let bytes = match args.result.format {
         Format::Json => json::against(&report, json::Form::Pretty).into_bytes(),
         Format::Text => {
             let mut out = Vec::new();
-            text::against(&report, &output::options(args.output.is_none(), args.terse), &mut out)?;
+            text::against(&report, &args.result.options(), &mut out)?;
             out
         }
     };
-    output::write(&bytes, args.output.as_deref())
+    args.result.write(&bytes)
 }
 
 /// `--pair` as two names.

@@ -11,7 +11,7 @@ use strobe_source::traced::{Collector, Places};
 use strobe_symbols::Firmware;
 
 use super::Args;
-use crate::output::{self, Format};
+use crate::output::Format;
 use crate::{events, exit, input};
 
 /// The most that such a file may have.
@@ -72,7 +72,7 @@ pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u
             Some(published(&input::file_name(path), &profile, &list.pcs, firmware))
         }
     };
-    let Format::Text = args.format else {
+    let Format::Text = args.result.format else {
         return Ok(match published {
             None => json::record(&record),
             Some(published) => {
@@ -84,7 +84,7 @@ pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u
     };
     let mut out = super::record_text(args, &record)?;
     if let Some(published) = published {
-        let options = output::options(args.output.is_none(), args.terse);
+        let options = args.result.options();
         text::published(&published, args.top, &options, &mut out)?;
     }
     Ok(out)
@@ -146,11 +146,11 @@ pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<V
         let tree = tree.map_err(|e| wrong(path, &e))?;
         report.published = Some(beside(&input::file_name(path), &report, &tree));
     }
-    if args.format == Format::Json {
+    if args.result.format == Format::Json {
         return Ok(json::allocations(&report, json::Form::Pretty).into_bytes());
     }
     let mut out = Vec::new();
-    let options = output::options(args.output.is_none(), args.terse);
+    let options = args.result.options();
     text::allocations(&report, args.top, &options, &mut out)?;
     Ok(out)
 }

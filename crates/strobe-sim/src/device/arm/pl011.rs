@@ -16,7 +16,7 @@ mod tests;
 use serde::Deserialize;
 
 use super::identity::Identity;
-use crate::device::serial::{Receiver, Sender, earliest};
+use crate::device::serial::{Line, earliest};
 use crate::device::stm32::register::{bit, merge, part};
 use crate::device::{Context, Create, Device, Direction, Size};
 use fifo::Inbox;
@@ -97,8 +97,8 @@ struct Options {
 
 struct Pl011 {
     options: Options,
-    tx: Sender,
-    rx: Receiver,
+    tx: Line,
+    rx: Line,
     inbox: Inbox,
     ilpr: u32,
     ibrd: u32,
@@ -125,8 +125,8 @@ impl Pl011 {
     fn new(options: Options) -> Self {
         Pl011 {
             options,
-            tx: Sender::default(),
-            rx: Receiver::default(),
+            tx: Line::default(),
+            rx: Line::default(),
             inbox: Inbox::default(),
             ilpr: 0,
             ibrd: 0,

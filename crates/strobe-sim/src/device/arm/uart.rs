@@ -10,7 +10,7 @@
 use serde::Deserialize;
 
 use super::identity::Identity;
-use crate::device::serial::{Receiver, Sender, earliest};
+use crate::device::serial::{Line, earliest};
 use crate::device::stm32::register::{bit, merge, part};
 use crate::device::{Context, Create, Device, Direction, Size};
 
@@ -58,8 +58,8 @@ struct Options {
 
 struct Uart {
     forgiving: bool,
-    tx: Sender,
-    rx: Receiver,
+    tx: Line,
+    rx: Line,
     received: Option<u8>,
     last_received: u8,
     overruns: u32,
@@ -77,8 +77,8 @@ impl Uart {
     fn new(forgiving: bool) -> Self {
         Uart {
             forgiving,
-            tx: Sender::default(),
-            rx: Receiver::default(),
+            tx: Line::default(),
+            rx: Line::default(),
             received: None,
             last_received: 0,
             overruns: 0,

@@ -14,7 +14,7 @@ pub(super) mod shared;
 pub(super) mod tree;
 
 use oscillator::Source;
-use shared::Sources;
+use shared::{CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, Sources};
 
 const CR: u32 = 0x00;
 const CFGR: u32 = 0x04;
@@ -31,10 +31,6 @@ const CFGR2: u32 = 0x2c;
 const CFGR3: u32 = 0x30;
 const CR2: u32 = 0x34;
 
-const CR_HSION: u32 = 1 << 0;
-const CR_HSEON: u32 = 1 << 16;
-const CR_HSEBYP: u32 = 1 << 18;
-const CR_PLLON: u32 = 1 << 24;
 /// HSION, HSITRIM, HSEON, HSEBYP, CSSON, PLLON.
 const CR_WRITABLE: u32 = 0x010d_00f9;
 /// HSION, HSITRIM = 16.
@@ -138,10 +134,13 @@ impl Rcc {
         u32::from(self.is_ready(source)) << at
     }
 
+    fn pll_source(&self) -> Source {
+        tree::pll_input(self.cfgr, self.cfgr2).0
+    }
+
     /// Whether a source is switched on, and how long it takes to start, in nanoseconds.
     fn wanted(&self, source: Source) -> (bool, u64) {
         let t = &self.options.startup_us;
-        let (pll_source, _) = tree::pll_input(self.cfgr, self.cfgr2);
         let (on, us) = match source {
             Source::Lsi => (self.csr & 1 != 0, t.lsi),
             Source::Lse => (self.bdcr & 1 != 0 && self.options.lse, t.lse),
@@ -152,7 +151,7 @@ impl Rcc {
             }
             Source::Hse => (self.cr & CR_HSEON != 0 && self.options.hse_hz > 0, t.hse),
             // The PLL locks once its input is there.
-            Source::Pll => (self.cr & CR_PLLON != 0 && self.is_ready(pll_source), t.pll),
+            Source::Pll => (self.cr & CR_PLLON != 0 && self.is_ready(self.pll_source()), t.pll),
             Source::Hsi14 => (self.cr2 & 1 != 0, t.hsi14),
         };
         (on, u64::from(us) * 1_000)
@@ -226,14 +225,9 @@ impl Rcc {
 
     /// 7.4.1: what drives the system clock cannot be switched off.
     fn write_cr(&mut self, value: u32) {
-        let needed = match self.system {
-            Source::Hse => CR_HSEON,
-            Source::Pll => match tree::pll_input(self.cfgr, self.cfgr2).0 {
-                Source::Hse => CR_PLLON | CR_HSEON,
-                _ => CR_PLLON | CR_HSION,
-            },
-            _ => CR_HSION,
-        };
+        let is_pll = self.system == Source::Pll;
+        let root = if is_pll { self.pll_source() } else { self.system };
+        let needed = shared::needed(is_pll, root == Source::Hse);
         self.cr = value & CR_WRITABLE | needed;
     }
 

@@ -4,7 +4,7 @@
 //! take as long as on silicon. Clock outputs (MCO), the clock security system, spread spectrum and the clocks
 //! that LPENR stops in sleep are not modelled.
 
-use super::rcc::shared::{self, Sources};
+use super::rcc::shared::{self, CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, Sources};
 use super::register::{bit, merge, part};
 use crate::device::{Context, Create, Device, ResetCause, Size};
 use crate::signal::SignalId;
@@ -28,10 +28,6 @@ const PLLI2SCFGR: u32 = 0x84;
 /// PLLSAICFGR and DCKCFGR of later parts, reserved here: libraries for the whole family write them.
 const LATER: std::ops::RangeInclusive<u32> = 0x88..=0x8c;
 
-const CR_HSION: u32 = 1 << 0;
-const CR_HSEON: u32 = 1 << 16;
-const CR_HSEBYP: u32 = 1 << 18;
-const CR_PLLON: u32 = 1 << 24;
 const CR_PLLI2SON: u32 = 1 << 26;
 /// HSION, HSITRIM, HSEON, HSEBYP, CSSON, PLLON, PLLI2SON.
 const CR_WRITABLE: u32 = 0x050d_00f9;
@@ -191,12 +187,9 @@ impl Rcc {
 
     /// 7.3.1: what drives the system clock cannot be switched off.
     fn write_cr(&mut self, value: u32) {
-        let needed = match (self.system, self.pll_source()) {
-            (Source::Hse, _) => CR_HSEON,
-            (Source::Pll, Source::Hse) => CR_PLLON | CR_HSEON,
-            (Source::Pll, _) => CR_PLLON | CR_HSION,
-            _ => CR_HSION,
-        };
+        let is_pll = self.system == Source::Pll;
+        let root = if is_pll { self.pll_source() } else { self.system };
+        let needed = shared::needed(is_pll, root == Source::Hse);
         self.cr = value & CR_WRITABLE | needed;
     }
 

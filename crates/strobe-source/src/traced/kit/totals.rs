@@ -9,7 +9,7 @@ use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue};
 use strobe_symbols::Firmware;
 
 use super::super::channels::Port;
-use super::super::span::{Span, between};
+use super::super::span::{Lengths, Span, between};
 use super::reader::{Record, What};
 
 /// Values kept of a variable, and places of losses; the first ones.
@@ -19,14 +19,19 @@ const DEEPEST: usize = 256;
 
 #[derive(Debug, Clone, Default)]
 struct Mark {
-    totals: KitMark,
+    count: u64,
+    /// From one to the next.
+    times: Lengths,
     last: Option<Span>,
 }
 
 /// Regions of one id: those that have begun, and whether no timestamp was lost since.
 #[derive(Debug, Clone, Default)]
 struct Region {
-    totals: KitRegion,
+    begun: u64,
+    ended: u64,
+    unmatched: u64,
+    times: Lengths,
     open: Vec<(Span, bool)>,
 }
 
@@ -77,7 +82,7 @@ impl Totals {
         }
         self.marks.values_mut().for_each(|mark| mark.last = None);
         for region in self.regions.values_mut() {
-            region.totals.unmatched += region.open.len() as u64;
+            region.unmatched += region.open.len() as u64;
             region.open.clear();
         }
     }
@@ -85,9 +90,8 @@ impl Totals {
     /// The sums, with the firmware's names.
     pub fn finish(self, firmware: Option<&Firmware>) -> Kit {
         let name = |id| super::name(id, firmware);
-        let mark = |(id, mark): (u16, Mark)| KitMark { id, name: name(id), ..mark.totals };
-        let region =
-            |(id, region): (u16, Region)| KitRegion { id, name: name(id), ..region.totals };
+        let mark = |(id, mark): (u16, Mark)| mark.finish(id, name(id));
+        let region = |(id, region): (u16, Region)| region.finish(id, name(id));
         let value = |(id, value): (u16, KitValue)| KitValue { id, name: name(id), ..value };
         let channel = |(id, port): (u16, Port)| {
             let written = port.finish(0);
@@ -112,51 +116,53 @@ impl Totals {
 
 impl Mark {
     fn add(&mut self, now: Span) {
-        let totals = &mut self.totals;
-        totals.count += 1;
-        if let Some((least, most)) = self.last.replace(now).map(|last| between(last, now)) {
-            if least == most {
-                totals.shortest = if totals.timed == 0 { most } else { totals.shortest.min(most) };
-                totals.longest = totals.longest.max(most);
-                totals.timed += 1;
-                totals.sum += most;
-            } else {
-                totals.vague += 1;
-            }
+        self.count += 1;
+        if let Some(last) = self.last.replace(now) {
+            self.times.add(between(last, now));
         }
+    }
+
+    fn finish(self, id: u16, name: String) -> KitMark {
+        let Lengths { exact, sum, shortest, longest, vague, .. } = self.times;
+        KitMark { id, name, count: self.count, timed: exact, sum, shortest, longest, vague }
     }
 }
 
 impl Region {
     fn begin(&mut self, now: Span) {
-        self.totals.begun += 1;
+        self.begun += 1;
         if self.open.len() == DEEPEST {
             // Ends are missing in the firmware.
-            self.totals.unmatched += 1;
+            self.unmatched += 1;
             self.open.remove(0);
         }
         self.open.push((now, true));
     }
 
     fn end(&mut self, now: Span) {
-        let totals = &mut self.totals;
-        totals.ended += 1;
-        let Some((begun, whole)) = self.open.pop() else {
-            totals.unmatched += 1;
-            return;
-        };
-        if !whole {
-            return;
+        self.ended += 1;
+        match self.open.pop() {
+            Some((begun, true)) => self.times.add(between(begun, now)),
+            Some((_, false)) => {}
+            None => self.unmatched += 1,
         }
-        let (least, most) = between(begun, now);
-        totals.at_most = totals.at_most.max(most);
-        if least == most {
-            totals.shortest = if totals.timed == 0 { most } else { totals.shortest.min(most) };
-            totals.longest = totals.longest.max(most);
-            totals.timed += 1;
-            totals.sum += most;
-        } else {
-            totals.vague += 1;
+    }
+
+    fn finish(self, id: u16, name: String) -> KitRegion {
+        let Region { begun, ended, unmatched, times, .. } = self;
+        let Lengths { exact, sum, shortest, longest, vague, at_most } = times;
+        KitRegion {
+            id,
+            name,
+            begun,
+            ended,
+            unmatched,
+            timed: exact,
+            sum,
+            shortest,
+            longest,
+            vague,
+            at_most,
         }
     }
 }

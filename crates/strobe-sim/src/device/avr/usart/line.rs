@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use crate::device::serial::Queue;
+
 /// Bytes from the host that wait for their turn on the line.
 const QUEUE_LIMIT: usize = 4096;
 /// The receive buffer without the shift register (19.7.3).
@@ -161,7 +163,7 @@ impl Arriving {
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
     enabled: bool,
-    queue: VecDeque<u8>,
+    queue: Queue<QUEUE_LIMIT>,
     arriving: Option<Arriving>,
     line_free: u64,
     fifo: VecDeque<Received>,
@@ -181,23 +183,19 @@ impl Receiver {
     }
 
     pub(super) fn room(&self) -> usize {
-        QUEUE_LIMIT - self.queue.len()
+        self.queue.room()
     }
 
     /// A byte from the host; false if there is no room.
     pub(super) fn push(&mut self, byte: u8) -> bool {
-        let fits = self.room() > 0;
-        if fits {
-            self.queue.push_back(byte);
-        }
-        fits
+        self.queue.push(byte)
     }
 
     /// Puts the host's next byte on a free line, and sees its start bit when it is there. Returns whether that cost a frame.
     pub(super) fn begin(&mut self, format: Format, now: u64) -> bool {
         if self.enabled
             && self.arriving.is_none()
-            && let Some(byte) = self.queue.pop_front()
+            && let Some(byte) = self.queue.pop()
         {
             let start = self.line_free.max(now);
             self.arriving =

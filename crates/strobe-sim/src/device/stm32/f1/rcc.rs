@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::device::stm32::BACKUP_WRITABLE;
 use crate::device::stm32::rcc::oscillator::Source;
-use crate::device::stm32::rcc::shared::{self, Sources};
+use crate::device::stm32::rcc::shared::{self, CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, Sources};
 use crate::device::stm32::rcc::tree;
 use crate::device::stm32::register::{merge, part};
 use crate::device::{Context, Create, Device, ResetCause, Size};
@@ -24,10 +24,6 @@ const APB1ENR: u32 = 0x1c;
 const BDCR: u32 = 0x20;
 const CSR: u32 = 0x24;
 
-const CR_HSION: u32 = 1 << 0;
-const CR_HSEON: u32 = 1 << 16;
-const CR_HSEBYP: u32 = 1 << 18;
-const CR_PLLON: u32 = 1 << 24;
 /// HSION, HSITRIM, HSEON, HSEBYP, CSSON, PLLON.
 const CR_WRITABLE: u32 = 0x010d_00f9;
 /// HSION, HSITRIM = 16.
@@ -204,12 +200,9 @@ impl Rcc {
 
     /// 7.3.1: what drives the system clock cannot be switched off.
     fn write_cr(&mut self, value: u32) {
-        let needed = match (self.system, self.pll_source()) {
-            (Source::Hse, _) => CR_HSEON,
-            (Source::Pll, Source::Hse) => CR_PLLON | CR_HSEON,
-            (Source::Pll, _) => CR_PLLON | CR_HSION,
-            _ => CR_HSION,
-        };
+        let is_pll = self.system == Source::Pll;
+        let root = if is_pll { self.pll_source() } else { self.system };
+        let needed = shared::needed(is_pll, root == Source::Hse);
         self.cr = value & CR_WRITABLE | needed;
     }
 

@@ -7,6 +7,11 @@ use crate::device::stm32::register::bit;
 use crate::device::{Context, ResetCause};
 use crate::signal::SignalId;
 
+/// Clock control: the internal oscillator, the crystal, its bypass by an external clock, and the PLL are on.
+pub(in crate::device::stm32) const CR_HSION: u32 = 1 << 0;
+pub(in crate::device::stm32) const CR_HSEON: u32 = 1 << 16;
+pub(in crate::device::stm32) const CR_HSEBYP: u32 = 1 << 18;
+pub(in crate::device::stm32) const CR_PLLON: u32 = 1 << 24;
 const BDCR_BDRST: u32 = 1 << 16;
 const CSR_LSION: u32 = 1 << 0;
 pub(in crate::device::stm32) const CSR_RMVF: u32 = 1 << 24;
@@ -16,6 +21,12 @@ pub(in crate::device::stm32) const CSR_PORRSTF: u32 = 1 << 27;
 pub(in crate::device::stm32) const CSR_SFTRSTF: u32 = 1 << 28;
 pub(in crate::device::stm32) const CSR_IWDGRSTF: u32 = 1 << 29;
 pub(in crate::device::stm32) const CSR_WWDGRSTF: u32 = 1 << 30;
+
+/// The bits of CR that cannot be cleared while the system clock comes from the PLL or not, and in the end from the crystal or not.
+pub(in crate::device::stm32) fn needed(pll: bool, crystal: bool) -> u32 {
+    let root = if crystal { CR_HSEON } else { CR_HSION };
+    if pll { CR_PLLON | root } else { root }
+}
 
 /// Clock sources by number, which is that of their bits in CIR, and CIR.
 pub(in crate::device::stm32) struct Sources<const N: usize> {

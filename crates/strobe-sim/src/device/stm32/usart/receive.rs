@@ -4,9 +4,8 @@
 //! Every bit is sampled once, in its middle; wires carry no noise. A frame is complete in the middle
 //! of its first stop bit.
 
-use std::collections::VecDeque;
-
 use super::format::{Baud, Format};
+use crate::device::serial::Queue;
 
 /// Bytes that wait for their turn on the line.
 pub(super) const QUEUE_LIMIT: usize = 4096;
@@ -38,7 +37,7 @@ struct Arriving {
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
     pub(super) enabled: bool,
-    queue: VecDeque<u8>,
+    queue: Queue<QUEUE_LIMIT>,
     arriving: Option<Arriving>,
     /// End of the last frame's stop bits.
     line_free: u64,
@@ -63,16 +62,12 @@ impl Receiver {
 
     /// How many host bytes fit in the queue.
     pub(super) fn room(&self) -> usize {
-        QUEUE_LIMIT - self.queue.len()
+        self.queue.room()
     }
 
     /// Queues a byte from the host; false if there is no room.
     pub(super) fn push(&mut self, byte: u8) -> bool {
-        let fits = self.room() > 0;
-        if fits {
-            self.queue.push_back(byte);
-        }
-        fits
+        self.queue.push(byte)
     }
 
     /// Lets the next host byte begin as soon as the line is free.
@@ -80,7 +75,7 @@ impl Receiver {
         if !self.enabled || self.arriving.is_some() {
             return;
         }
-        let Some(byte) = self.queue.pop_front() else { return };
+        let Some(byte) = self.queue.pop() else { return };
         let source = Source::Host(format.word(byte.into()));
         self.arriving = Some(Arriving { source, start: self.line_free.max(now) });
     }
