@@ -95,6 +95,8 @@ pub enum Carries {
     Unsaid,
     /// Frames of the kit for the target ([`crate::kit`]).
     Kit,
+    /// Bytes of one channel, with nothing around them: text, or whatever the firmware makes of them. They may still turn out to be the kit's.
+    Channel,
     /// Something that this reader does not know.
     #[serde(other)]
     Unknown,

@@ -194,7 +194,7 @@ fn over_rtt(
     let wanted = rtt::Wanted { block, channel: options.rtt.unwrap_or_default() };
     // Whatever else is in other buffers, the kit's own is the first.
     let kit = options.kit || elf.and_then(kit_setting).is_some_and(|kit| kit.way == KitWay::Rtt);
-    let carries = if kit && wanted.channel == 0 { Carries::Kit } else { Carries::Unsaid };
+    let carries = if kit && wanted.channel == 0 { Carries::Kit } else { Carries::Channel };
     let (mut opened, kind) = match spec {
         Spec::Simulated(name) => {
             let rate = options.poll_rate.unwrap_or(SIMULATED_RTT_HZ);

@@ -23,6 +23,8 @@ pub struct Live {
     reader: Option<Reader>,
     /// Frames of the kit for the target, if that is what comes.
     kit: Option<kit::Decoder>,
+    /// If it is not that, it is a channel's bytes and not a pin's.
+    is_channel: bool,
     counts: Counts,
     /// Samples that should come each second.
     expected: Option<f64>,
@@ -68,6 +70,7 @@ impl Live {
             beginning: Vec::new(),
             reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
             kit: (carries == Carries::Kit).then(kit::Decoder::new),
+            is_channel: carries == Carries::Channel,
             counts: Counts::default(),
             expected: settings.and_then(TraceSettings::samples_per_second),
         }
@@ -81,6 +84,7 @@ impl Live {
         }
         match &mut self.reader {
             Some(reader) => reader.push(bytes, &mut self.counts),
+            None if self.is_channel && self.bytes > 2 * BEGINNING as u64 => {}
             None => {
                 self.beginning.extend(bytes);
                 if self.beginning.len() >= BEGINNING {
@@ -119,6 +123,9 @@ impl Live {
         }
         if let Some(kit) = &mut self.kit {
             return kit.push(&bytes, &mut |_| {});
+        }
+        if self.is_channel {
+            return;
         }
         let hint = self.hint;
         let reader = self.reader.get_or_insert_with(|| Reader::new(framing(&bytes, hint)));
@@ -182,6 +189,14 @@ impl Live {
                 grouped(kit.stats().frames),
                 per_second(kit.stats().frames),
                 grouped(self.undecodable()),
+            );
+        }
+        if self.is_channel {
+            return format!(
+                "{:.1} s, {} bytes ({}/s) of a channel",
+                elapsed.as_secs_f64(),
+                grouped(self.bytes),
+                per_second(self.bytes)
             );
         }
         let mut line = format!(

@@ -362,6 +362,12 @@ pub fn silent(limit: Duration, opened: &Opened) -> String {
             limit.as_secs_f64()
         );
     }
+    if opened.carries == Carries::Channel {
+        return format!(
+            "nothing has come for {} s. Check: that the core runs; that the firmware writes to this channel of RTT (--rtt=CHANNEL)",
+            limit.as_secs_f64()
+        );
+    }
     format!(
         "nothing has come for {} s. Check: the wire from the SWO pin, and that the pin is not used otherwise; that it is routed \
          (TRACE_IOEN in DBGMCU_CR on STM32; --target does it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, \

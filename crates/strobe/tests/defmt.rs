@@ -7,6 +7,7 @@ use std::path::Path;
 use common::{Ran, array, number, prebuilt, root, strobe};
 use proptest::prelude::*;
 use serde_json::Value;
+use strobe_decode::container::{Carries, Header, Reader, Writer};
 use strobe_model::Decoded;
 use strobe_source::defmt::{Log, Table};
 use strobe_symbols::Firmware;
@@ -214,4 +215,29 @@ fn damaged_firmware_is_refused_or_read() {
             said(&table, &mut sent.chunks(100));
         }
     }
+}
+
+/// A buffer of RTT brings the same bytes with nothing around them.
+#[test]
+fn a_channel_that_comes_alone_says_the_same() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (file, bytes) = (recorded(directory.path(), &QUIET), directory.path().join("port0"));
+    let ran = reported(&file, &["--port", &format!("0={}", bytes.display())]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let bytes = std::fs::read(bytes).expect("the port's bytes");
+    let pin = Reader::new(std::fs::File::open(&file).expect("the file")).expect("a recording");
+    let pin = pin.header().expect("its header").clone();
+    let header = Header { carries: Carries::Channel, settings: None, ..pin };
+    let mut alone = Writer::new(Vec::new(), &header).expect("a header");
+    bytes.chunks(7).for_each(|piece| alone.raw(1, piece).expect("a chunk"));
+    let alone = alone.finish(2, "over").expect("an end");
+    let path = directory.path().join("alone.strobe");
+    std::fs::write(&path, alone).expect("a file");
+    let path = path.display().to_string();
+    let (theirs, ours) = (port(&file, &[]), port(&path, &[]));
+    assert_accounted(&ours);
+    assert_eq!(ours["decoded"], theirs["decoded"]);
+    let shown = reported(&path, &[]).stdout;
+    assert!(shown.contains(&format!("\nthe channel\n  {} bytes, ", bytes.len())), "{shown}");
+    assert!(!shown.contains("belong to no packet"), "{shown}");
 }

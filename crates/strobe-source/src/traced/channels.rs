@@ -65,6 +65,11 @@ impl Channels {
         self.logs.insert(port, log);
     }
 
+    /// The port whose messages are decoded, if one is.
+    pub fn decoded(&self) -> Option<u8> {
+        self.logs.keys().next().copied()
+    }
+
     pub fn write(&mut self, port: u8, data: &[u8]) {
         if let Some(log) = self.logs.get_mut(&port) {
             log.push(data);

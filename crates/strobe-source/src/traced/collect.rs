@@ -56,6 +56,8 @@ pub struct Collector {
     pub(super) kit: Option<(kit::Reader, kit::Totals)>,
     /// The kit's records, where the stream is nothing else.
     pub(super) frames: Option<(kit::Frames, kit::Totals)>,
+    /// Bytes of the channel that the stream is, where it is nothing else.
+    pub(super) channel: Option<u64>,
     /// The parts that are measured, if not everything is.
     pub(super) windows: Option<Windows>,
 }
@@ -95,6 +97,20 @@ impl Collector {
             self.told(&record, now.1);
         });
         self.frames = Some((frames, totals));
+    }
+
+    /// Bytes of one channel with nothing around them. They count as those of the port whose messages are decoded, or of port 0; that is
+    /// returned.
+    pub fn channel_bytes(&mut self, bytes: &[u8]) -> u8 {
+        let port = self.channels.decoded().unwrap_or(0);
+        self.channels.write(port, bytes);
+        *self.channel.get_or_insert(0) += bytes.len() as u64;
+        port
+    }
+
+    /// Such bytes are missing here.
+    pub fn channel_gap(&mut self) {
+        self.channels.lost();
     }
 
     /// Such bytes are missing here.

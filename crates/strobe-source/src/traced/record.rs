@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use strobe_decode::swo::reader::Reader;
 use strobe_model::{
     AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected,
-    FrameTotals, Instrument, Kit, KitWay, Moment, Parts, Place, Profile, Record, SCHEMA, Sampling,
-    Share, Sizes, StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode, Trust, Unbalanced,
-    Warning, Watched, Who, Window,
+    FrameTotals, Instrument, Kit, KitWay, Moment, PacketKind, Parts, Place, Profile, Record,
+    SCHEMA, Sampling, Share, Sizes, StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode,
+    Trust, Unbalanced, Warning, Watched, Who, Window,
 };
 use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::observe::counts::AddressCount;
@@ -41,6 +41,12 @@ impl Collector {
             counters: self.counters(),
             ..Traced::default()
         };
+        if let Some(bytes) = self.channel {
+            let kind = PacketKind { name: "bytes of a channel".to_owned(), packets: 0, bytes };
+            let kinds = vec![kind];
+            traced.stream =
+                StreamTotals { bytes, packet_bytes: bytes, kinds, ..StreamTotals::default() };
+        }
         let mut last = self.span.map_or(0, |(_, last)| last.ticks);
         if let Some((frames, _)) = &mut self.frames {
             frames.finish();

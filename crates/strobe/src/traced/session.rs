@@ -27,6 +27,8 @@ enum Stream {
     Pin(Box<Reader>),
     /// Frames of the kit for the target.
     Kit,
+    /// Bytes of one channel.
+    Channel,
 }
 
 /// A stream that is being read.
@@ -36,6 +38,8 @@ pub struct Session {
     hint: Hint,
     /// The stream may be the kit's: nobody said that it is a trace pin's.
     maybe_kit: bool,
+    /// If it is not the kit's, it is one channel's bytes.
+    is_channel: bool,
     events: Adder,
     settings: Settings,
     notes: Notes,
@@ -74,6 +78,11 @@ impl Adder {
             tracks.kit_bytes(bytes);
         }
         self.collector.kit_bytes(bytes);
+    }
+
+    fn channel_bytes(&mut self, bytes: &[u8]) {
+        let port = self.collector.channel_bytes(bytes);
+        self.write(port, bytes);
     }
 
     fn kit_gap(&mut self) {
@@ -121,6 +130,7 @@ impl Session {
             beginning: Vec::new(),
             hint,
             maybe_kit: !said,
+            is_channel: header.is_some_and(|header| header.carries == Carries::Channel),
             events: Adder {
                 collector: Collector::new(settings.thread)
                     .with_kit(settings.kit_port())
@@ -175,6 +185,7 @@ impl Session {
     fn take(&mut self, bytes: &[u8]) {
         match &mut self.stream {
             Stream::Pin(reader) => reader.push(bytes, &mut self.events),
+            Stream::Channel => self.events.channel_bytes(bytes),
             Stream::Kit | Stream::Unknown => self.events.kit_bytes(bytes),
         }
     }
@@ -183,7 +194,7 @@ impl Session {
     fn is_known(&self) -> bool {
         match self.stream {
             Stream::Unknown => self.hint == Hint::Bare && !self.maybe_kit,
-            Stream::Pin(_) | Stream::Kit => true,
+            Stream::Pin(_) | Stream::Kit | Stream::Channel => true,
         }
     }
 
@@ -202,6 +213,8 @@ impl Session {
         if matches!(self.stream, Stream::Unknown) {
             if self.maybe_kit && kit::is_likely(&bytes) {
                 self.is_kit();
+            } else if self.is_channel {
+                self.stream = Stream::Channel;
             } else {
                 let reader = Reader::new(reader::framing(&bytes, self.hint));
                 self.stream = Stream::Pin(Box::new(reader));
@@ -226,6 +239,7 @@ impl Session {
         match &mut self.stream {
             Stream::Pin(reader) => reader.gap(&mut self.events),
             Stream::Kit if has_begun => self.events.kit_gap(),
+            Stream::Channel => self.events.collector.channel_gap(),
             Stream::Kit | Stream::Unknown => {}
         }
         Ok(())
@@ -271,7 +285,7 @@ impl Session {
                 reader.finish(&mut events);
                 Some(reader)
             }
-            Stream::Kit | Stream::Unknown => None,
+            Stream::Kit | Stream::Channel | Stream::Unknown => None,
         };
         events.check()?;
         for (_, name, mut file) in events.ports {
@@ -287,6 +301,11 @@ impl Session {
         let mut collector = self.events.collector.clone();
         let mut reader = match &self.stream {
             Stream::Pin(reader) => Reader::clone(reader),
+            Stream::Channel => return Ok(collector.record(None, firmware, &self.settings())?),
+            Stream::Unknown if self.is_channel => {
+                collector.channel_bytes(&self.beginning);
+                return Ok(collector.record(None, firmware, &self.settings())?);
+            }
             Stream::Unknown if !(self.maybe_kit && kit::is_likely(&self.beginning)) => {
                 let mut begun = Reader::new(reader::framing(&self.beginning, self.hint));
                 begun.push(&self.beginning, &mut collector);

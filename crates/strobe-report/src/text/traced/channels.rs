@@ -16,7 +16,9 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
     if traced.channels.is_empty() {
         return Ok(());
     }
-    heading("stimulus ports", options, out)?;
+    // A channel that came alone has no packets around it.
+    let alone = traced.stream.packets == 0;
+    heading(if alone { "the channel" } else { "stimulus ports" }, options, out)?;
     let (shown, more) = traced.channels.split_at(traced.channels.len().min(MOST));
     for channel in shown {
         let rate = per_second(channel.bytes, &traced.times).map(|rate| format!(" ({rate})"));
@@ -29,13 +31,15 @@ pub(super) fn channels(traced: &Traced, options: &Options, out: &mut dyn Write) 
             0 => String::new(),
             n => format!(", {} where something may be missing", counted(n, "place")),
         };
-        let text = format!(
-            "{}{} in {}, {kind}{gaps}",
-            counted(channel.bytes, "byte"),
-            rate.unwrap_or_default(),
-            counted(channel.packets, "write")
-        );
-        item(&format!("port {}: ", channel.port), &text, Paint::Plain, options, out)?;
+        let writes = if alone {
+            String::new()
+        } else {
+            format!(" in {}", counted(channel.packets, "write"))
+        };
+        let rate = rate.unwrap_or_default();
+        let text = format!("{}{rate}{writes}, {kind}{gaps}", counted(channel.bytes, "byte"));
+        let name = if alone { String::new() } else { format!("port {}: ", channel.port) };
+        item(&name, &text, Paint::Plain, options, out)?;
         match &channel.decoded {
             Some(decoded) => {
                 account(channel.bytes, decoded, options, out)?;
