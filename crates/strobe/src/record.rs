@@ -170,6 +170,9 @@ enum Ended {
     Silent,
 }
 
+/// The user has seen enough.
+const INTERRUPTED: &str = "Ctrl-C";
+
 /// What was warned of once.
 #[derive(Default)]
 struct Warned {
@@ -198,7 +201,7 @@ impl Session<'_> {
         loop {
             let Some(wait) = self.time_left() else { return Ok(Ended::Well("time")) };
             if interrupted.load(Ordering::Relaxed) {
-                return Ok(Ended::Well("Ctrl-C"));
+                return Ok(Ended::Well(INTERRUPTED));
             }
             let came = self.opened.link.read(&mut bytes, wait.min(TICK));
             self.take(&mut bytes)?;
@@ -341,37 +344,37 @@ impl Session<'_> {
             let _ = writeln!(io::stderr(), "strobe: {}; ended by: {why}", self.live.line(elapsed));
         }
         match ended {
-            Ended::Well(_) => {
+            Ended::Well(why) => {
                 closed.map_err(link::no_link)?;
-                Ok(ExitCode::SUCCESS)
+                if self.live.anything() || why == INTERRUPTED {
+                    return Ok(ExitCode::SUCCESS);
+                }
+                Err(exit::no_link(silent(None, &self.opened)))
             }
             Ended::Broken(error) => Err(exit::no_link(format!(
                 "{error}; {} bytes up to there are in the recording",
                 self.live.bytes()
             ))),
-            Ended::Silent => Err(exit::no_link(silent(self.args.silence, &self.opened))),
+            Ended::Silent => Err(exit::no_link(silent(Some(self.args.silence), &self.opened))),
         }
     }
 }
 
-pub fn silent(limit: Duration, opened: &Opened) -> String {
-    if opened.carries == Carries::Kit {
-        return format!(
-            "nothing has come for {} s. Check: that the core runs; that the firmware has the kit, for this way (--elf says where its buffer is, \
-             --rtt-at without); that it calls it",
-            limit.as_secs_f64()
-        );
-    }
-    if opened.carries == Carries::Channel {
-        return format!(
-            "nothing has come for {} s. Check: that the core runs; that the firmware writes to this channel of RTT (--rtt=CHANNEL)",
-            limit.as_secs_f64()
-        );
-    }
-    format!(
-        "nothing has come for {} s. Check: the wire from the SWO pin, and that the pin is not used otherwise; that it is routed \
-         (TRACE_IOEN in DBGMCU_CR on STM32; --target does it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, \
-         which follows the core's clock and is another one before the firmware starts its PLL; that the core runs",
-        limit.as_secs_f64()
-    )
+/// Nothing has come, for so long or at all.
+pub fn silent(limit: Option<Duration>, opened: &Opened) -> String {
+    let long = limit.map_or_else(String::new, |limit| format!(" for {} s", limit.as_secs_f64()));
+    let check = match opened.carries {
+        Carries::Kit => {
+            "that the core runs; that the firmware has the kit, for this way (--elf says where its buffer is, --rtt-at without); that it calls it"
+        }
+        Carries::Channel => {
+            "that the core runs; that the firmware writes to this channel of RTT (--rtt=CHANNEL)"
+        }
+        Carries::Unsaid | Carries::Unknown => {
+            "the wire from the SWO pin, and that the pin is not used otherwise; that it is routed (TRACE_IOEN in DBGMCU_CR on STM32; --target does \
+             it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, which follows the core's clock and is another one before \
+             the firmware starts its PLL; that the core runs"
+        }
+    };
+    format!("nothing has come{long}. Check: {check}")
 }

@@ -112,7 +112,7 @@ impl Live<'_> {
                 Ok(Came::Bytes | Came::Nothing) => {}
             }
             if !anything && !self.args.silence.is_zero() && last.elapsed() > self.args.silence {
-                return Err(exit::no_link(record::silent(self.args.silence, &opened)));
+                return Err(exit::no_link(record::silent(Some(self.args.silence), &opened)));
             }
             if elapsed >= shown + self.args.interval {
                 shown = elapsed;

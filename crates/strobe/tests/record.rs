@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{command, ran, strobe};
+use common::{command, prebuilt, ran, strobe};
 use strobe_decode::container::{Content, Ending, Header, Note, Reader, Summary};
 
 /// What a recording has.
@@ -298,4 +298,19 @@ fn a_simulated_board_does_what_the_plan_says() {
     let samples = recording.raw.chunks_exact(5).filter(|packet| packet[0] == 0x17).count();
     assert_eq!(samples, recording.raw.len() / 5, "nothing but samples");
     assert_eq!(recording.header.target.as_deref(), Some("stm32f407"));
+}
+
+/// A pin at a rate that nobody listens to is not a recording that went well.
+#[test]
+fn a_recording_of_nothing_fails() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("nothing.strobe").display().to_string();
+    let firmware = prebuilt("trace");
+    // The core runs at twice what is said, and so does the pin.
+    let source = ["record", "sim:stm32f407", "--elf", &firmware, "-q", "-o", &file];
+    let pin = ["--clock", "84M", "--baud", "2M", "--period", "16384"];
+    let ran = strobe(&[&source[..], &pin].concat());
+    assert_eq!(ran.code, 68, "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing has come. Check: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the bit rate, which follows the core's clock"), "{}", ran.stderr);
 }

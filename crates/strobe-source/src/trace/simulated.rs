@@ -24,8 +24,8 @@ use crate::simulated::{self, Debugger, Host, Limit, Settings};
 const WAITING: usize = 16;
 /// Bytes of a block, if they come fast.
 const BLOCK: usize = 1 << 12;
-/// How far a byte's bit time may be from the line's: more, and its last bit is read as another.
-const TOLERANCE_PERCENT: u64 = 4;
+/// The middle of a byte's last bit is so many half bits from its beginning. If by then the sender is half a bit off, that bit is read as another.
+const HALF_BITS: u64 = 19;
 
 /// What the board sends over.
 enum Sent {
@@ -116,9 +116,9 @@ impl Line {
 impl Pin for Line {
     fn byte(&mut self, at_ps: u64, bit_ps: u64, byte: u8) {
         self.until_ps = at_ps + 10 * bit_ps;
-        let fits = self.wanted_bit_ps.is_none_or(|wanted| {
-            bit_ps.abs_diff(wanted).saturating_mul(100) <= wanted.saturating_mul(TOLERANCE_PERCENT)
-        });
+        let fits = self
+            .wanted_bit_ps
+            .is_none_or(|wanted| bit_ps.abs_diff(wanted).saturating_mul(HALF_BITS) <= wanted);
         if fits {
             self.bytes.push(byte);
         } else {
