@@ -77,14 +77,10 @@ fn samples_of_2019_over_a_serial_line() {
 /// With the firmware itself, whose inlined functions the tool named, the fault leaves exactly what was published. The firmware is in the archive's own repository
 /// and too big to be kept here.
 #[test]
+#[ignore = "STROBE_MICROROS_UART_ELF names dec2019/bm_publisher_uart_perf/nuttx.elf of micro-ROS/benchmarking-results"]
 fn samples_of_2019_with_their_firmware() {
-    let Some(packets) = archived("dec2019/uart_perf/packets.json") else { return };
-    let Ok(elf) = std::env::var("STROBE_MICROROS_UART_ELF") else {
-        eprintln!(
-            "not at hand: dec2019/bm_publisher_uart_perf/nuttx.elf of micro-ROS/benchmarking-results"
-        );
-        return;
-    };
+    let packets = archived("dec2019/uart_perf/packets.json").expect("the archive");
+    let elf = std::env::var("STROBE_MICROROS_UART_ELF").expect("the firmware's ELF file");
     let profile = archived("dec2019/uart_perf/published_profile.txt").unwrap();
     let report = json(&["report", &packets, "--elf", &elf, "--published", &profile]);
     assert_eq!(report["published"]["fault"]["exact"], true);
