@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 
 use strobe_decode::swo::reader::Reader;
 use strobe_model::{
-    AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected,
-    FrameTotals, Instrument, Kit, KitWay, Moment, PacketKind, Parts, Place, Profile, Record,
-    SCHEMA, Sampling, Share, Sizes, StreamTotals, Subject, TimeBase, Totals, Traced, TreeNode,
-    Trust, Unbalanced, Warning, Watched, Who, Window,
+    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected, FrameTotals,
+    Instrument, Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, SCHEMA, Sampling, Sizes,
+    StreamTotals, Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
 };
 use strobe_sim::cortexm::system::exception_name;
-use strobe_sim::observe::counts::AddressCount;
 use strobe_symbols::Firmware;
 
 use super::{Collector, Settings, steps, windows};
-use crate::names::Names;
+
+mod profile;
+mod scale;
+
+use profile::{Sums, profile, tree};
+use scale::scale;
 
 /// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
 pub const NONSENSE_PERCENT: u64 = 5;
-
-/// Share of samples outside the firmware from which on it is probably another one, in parts of a hundred.
-const FOREIGN_PERCENT: u64 = 20;
 
 impl Collector {
     /// The record of what was read; `reader` has read it to its end.
@@ -94,8 +94,8 @@ impl Collector {
             (None, None) => None,
         };
         traced.kit = traced.kit.filter(|kit| kit.records + kit.unusable > 0);
-        scale_values(&mut traced);
-        scale_kit(&mut traced);
+        scale::values(&mut traced);
+        scale::kit(&mut traced);
         profile.tree = tree(&profile, &traced);
         Ok(assemble(traced, own_frames, profile, balance, warnings, firmware, settings))
     }
@@ -210,78 +210,6 @@ fn nonsense(traced: &Traced) -> Option<Warning> {
     (percent >= NONSENSE_PERCENT).then_some(Warning { text, count: 1 })
 }
 
-/// Samples by what could be made of their address.
-#[derive(Debug, Default)]
-struct Sums {
-    named: u64,
-    idle: u64,
-    /// In the firmware's memory, in no function.
-    nameless: u64,
-    /// Where the firmware has nothing.
-    outside: u64,
-}
-
-impl Sums {
-    fn warning(&self, awake: u64) -> Option<Warning> {
-        let is_foreign = self.outside * 100 > awake * FOREIGN_PERCENT;
-        let text = format!(
-            "{} of {awake} addresses lie outside this firmware: it is probably not the one that ran, or the core clock or the baud \
-             rate is not what the recording was made with",
-            self.outside
-        );
-        is_foreign.then_some(Warning { text, count: 1 })
-    }
-}
-
-/// The profile without its tree.
-fn profile(
-    collector: &Collector,
-    firmware: Option<&Firmware>,
-    settings: &Settings,
-) -> (Profile, Sums) {
-    let places = collector.places.sorted();
-    let mut counts: Vec<(u32, AddressCount)> = Vec::new();
-    let mut shares: BTreeMap<Who, Vec<AddressShare>> = BTreeMap::new();
-    for (pc, who, n) in places {
-        if counts.last().is_none_or(|(address, _)| *address != pc) {
-            counts.push((pc, AddressCount::default()));
-        }
-        let sample = counts.len() as u32 - 1;
-        let cause = if is_idle(pc, settings) { Cause::Asleep } else { Cause::Execute };
-        let cycles = CauseCycles::of(cause, n);
-        if let Some((_, count)) = counts.last_mut() {
-            count.count += n;
-            count.cycles += cycles;
-        }
-        if let Some(who) = who {
-            let bounds = Bounds::exact(n);
-            let share = AddressShare { sample, count: n, jumped: 0, cycles, bounds };
-            shares.entry(who).or_default().push(share);
-        }
-    }
-    let empty = Firmware::of_functions([]);
-    let mut names = Names::new(firmware.unwrap_or(&empty));
-    names.add_samples(&counts);
-    let mut sums = Sums::default();
-    for sample in &names.profile.addresses {
-        let inside = firmware.is_some_and(|f| f.has_code_at(sample.address));
-        let sum = match (sample.cycles[Cause::Asleep] > 0, sample.function, inside) {
-            (true, ..) => &mut sums.idle,
-            (_, Some(_), _) => &mut sums.named,
-            (_, None, true) => &mut sums.nameless,
-            (_, None, false) => &mut sums.outside,
-        };
-        *sum += sample.count;
-    }
-    let share = |(who, addresses)| Share { who, addresses, modelled: Vec::new() };
-    names.profile.shares = shares.into_iter().map(share).collect();
-    (names.profile, sums)
-}
-
-fn is_idle(pc: u32, settings: &Settings) -> bool {
-    settings.idle.iter().any(|range| range.contains(&pc))
-}
-
 fn balance(
     collector: &Collector,
     sampling: &Sampling,
@@ -347,45 +275,6 @@ fn name_threads(traced: &mut Traced, firmware: Option<&Firmware>) {
     }
 }
 
-/// Ticks to core cycles.
-fn scale(traced: &mut Traced) {
-    let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
-    let timed = traced.times.local > 0;
-    for e in &mut traced.exceptions {
-        e.timed = if timed { e.timed } else { 0 };
-        e.vague = if timed { e.vague } else { 0 };
-        for time in [&mut e.own, &mut e.shortest, &mut e.longest, &mut e.at_most] {
-            *time = if timed { time.saturating_mul(per_tick) } else { 0 };
-        }
-    }
-    traced.threads.iter_mut().for_each(|t| t.cycles = t.cycles.saturating_mul(per_tick));
-}
-
-fn scale_values(traced: &mut Traced) {
-    let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
-    let values = traced.watched.iter_mut().flat_map(|watched| &mut watched.values);
-    values.for_each(|(at, _)| *at = at.saturating_mul(per_tick));
-}
-
-fn scale_kit(traced: &mut Traced) {
-    let per_tick = u64::from(traced.times.tick_cycles.unwrap_or(1));
-    let Some(kit) = &mut traced.kit else { return };
-    // Without timestamps all is at once.
-    if traced.times.local == 0 {
-        kit.marks.iter_mut().for_each(|m| (m.timed, m.vague) = (0, 0));
-        kit.regions.iter_mut().for_each(|r| (r.timed, r.vague) = (0, 0));
-    }
-    let marks = kit.marks.iter_mut().flat_map(|m| [&mut m.sum, &mut m.shortest, &mut m.longest]);
-    let regions = kit
-        .regions
-        .iter_mut()
-        .flat_map(|r| [&mut r.sum, &mut r.shortest, &mut r.longest, &mut r.at_most]);
-    let values = kit.values.iter_mut().flat_map(|v| &mut v.values).map(|(at, _)| at);
-    let places = kit.lost_at.iter_mut().map(|(at, _)| at);
-    let times = marks.chain(regions).chain(values).chain(places);
-    times.for_each(|time| *time = time.saturating_mul(per_tick));
-}
-
 fn watched(
     comparator: u8,
     from: super::watched::Comparator,
@@ -407,47 +296,6 @@ fn watched(
     out.from = places.into_iter().collect();
     out.from.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     Some(out)
-}
-
-/// A root for each thread and handler, and its functions below it.
-fn tree(profile: &Profile, traced: &Traced) -> Vec<TreeNode> {
-    let mut out = Vec::new();
-    let node = |place, parent, cycles, idle| TreeNode {
-        place,
-        parent,
-        calls: 0,
-        self_cycles: cycles,
-        self_idle: Some(idle),
-        self_instructions: 0,
-    };
-    for share in &profile.shares {
-        let place = match share.who {
-            Who::Thread(n) => Place::Thread(
-                traced.threads.get(n as usize).map_or_else(String::new, |t| t.name.clone()),
-            ),
-            Who::Interrupt(n) => Place::Exception(
-                traced
-                    .exceptions
-                    .iter()
-                    .find(|e| e.number == n)
-                    .map_or_else(String::new, |e| e.name.clone()),
-            ),
-        };
-        let root = out.len() as u32;
-        out.push(node(place, None, 0, 0));
-        let mut functions: BTreeMap<Option<u32>, (u64, u64)> = BTreeMap::new();
-        for part in &share.addresses {
-            let function = profile.addresses.get(part.sample as usize).and_then(|s| s.function);
-            let (all, idle) = functions.entry(function).or_default();
-            *all += part.count;
-            *idle += part.cycles[Cause::Asleep];
-        }
-        for (function, (all, idle)) in functions {
-            let place = function.map_or(Place::Unknown, Place::Function);
-            out.push(node(place, Some(root), all, idle));
-        }
-    }
-    out
 }
 
 fn assemble(
