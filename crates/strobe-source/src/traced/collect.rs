@@ -103,7 +103,9 @@ impl Collector {
     /// returned.
     pub fn channel_bytes(&mut self, bytes: &[u8]) -> u8 {
         let port = self.channels.decoded().unwrap_or(0);
-        self.channels.write(port, bytes);
+        if !bytes.is_empty() {
+            self.channels.write(port, bytes);
+        }
         *self.channel.get_or_insert(0) += bytes.len() as u64;
         port
     }

@@ -19,6 +19,9 @@ mod scale;
 use profile::{Sums, profile, tree};
 use scale::scale;
 
+/// What measured, where a trace pin did.
+const PIN: &str = "trace pin";
+
 /// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
 pub const NONSENSE_PERCENT: u64 = 5;
 
@@ -33,7 +36,11 @@ impl Collector {
         firmware: Option<&Firmware>,
         settings: &Settings,
     ) -> Result<Record, Unbalanced> {
-        let own_frames = self.frames.is_some();
+        let kind = match (&self.frames, self.channel) {
+            (Some(_), _) => "records of the firmware's kit",
+            (None, Some(_)) => "bytes of a channel",
+            (None, None) => PIN,
+        };
         let mut traced = Traced {
             stream: reader.map(|reader| self.stream(reader)).unwrap_or_default(),
             recording: settings.recording.clone(),
@@ -59,7 +66,7 @@ impl Collector {
             window
         });
         traced.sampling = self.sampling(&traced, settings);
-        let doubtful = nonsense(&traced).or_else(|| nothing(&traced));
+        let doubtful = nonsense(&traced).or_else(|| nothing(&traced, kind != PIN));
         let mut warnings = settings.warnings.clone();
         warnings.extend(doubtful);
         let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
@@ -97,7 +104,7 @@ impl Collector {
         scale::values(&mut traced);
         scale::kit(&mut traced);
         profile.tree = tree(&profile, &traced);
-        Ok(assemble(traced, own_frames, profile, balance, warnings, firmware, settings))
+        Ok(assemble(traced, kind, profile, balance, warnings, firmware, settings))
     }
 
     fn stream(&self, reader: &Reader) -> StreamTotals {
@@ -188,8 +195,12 @@ impl Collector {
 }
 
 /// Says so if there is nothing in a recording.
-fn nothing(traced: &Traced) -> Option<Warning> {
-    let text = "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of the core's clock then?";
+fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
+    let text = if without_pin {
+        "the recording holds nothing: did the firmware run, and send anything this way?"
+    } else {
+        "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of the core's clock then?"
+    };
     let text = text.to_owned();
     (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
 }
@@ -300,7 +311,7 @@ fn watched(
 
 fn assemble(
     traced: Traced,
-    own_frames: bool,
+    kind: &str,
     profile: Profile,
     balance: Balance,
     warnings: Vec<Warning>,
@@ -321,7 +332,7 @@ fn assemble(
         schema: SCHEMA,
         subject: subject(firmware, settings),
         instrument: Instrument {
-            kind: if own_frames { "records of the firmware's kit" } else { "trace pin" }.to_owned(),
+            kind: kind.to_owned(),
             tool: format!("strobe {}", env!("CARGO_PKG_VERSION")),
             settings: settings.shown.iter().cloned().collect(),
         },
