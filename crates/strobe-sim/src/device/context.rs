@@ -32,7 +32,7 @@ impl Context<'_> {
         self.bus.now
     }
 
-    /// Asks for [`Device::event`] at `cycle` (at once if past); replaces an earlier wish.
+    /// Asks for [`super::Device::event`] at `cycle` (at once if past); replaces an earlier wish.
     pub fn wake_at(&mut self, cycle: u64) {
         self.bus.set_due(self.id, cycle);
     }
@@ -52,7 +52,7 @@ impl Context<'_> {
         self.bus.slots[self.id.0 as usize].irqs.len()
     }
 
-    /// Whether the device's own clock runs. A change is announced by [`Device::clock_changed`].
+    /// Whether the device's own clock runs. A change is announced by [`super::Device::clock_changed`].
     pub fn clocked(&self) -> bool {
         self.bus.gate_open(self.id)
     }
