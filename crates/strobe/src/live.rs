@@ -18,16 +18,24 @@ pub struct Live {
     bytes: u64,
     polled: u64,
     hint: Hint,
-    /// Bytes from before it was known how they are framed.
-    beginning: Vec<u8>,
-    reader: Option<Reader>,
-    /// Frames of the kit for the target, if that is what comes.
-    kit: Option<kit::Decoder>,
-    /// If it is not that, it is a channel's bytes and not a pin's.
+    /// Where it is not the kit's frames, it is a channel's bytes and not a pin's.
     is_channel: bool,
+    stream: Stream,
     counts: Counts,
     /// Samples that should come each second.
     expected: Option<f64>,
+}
+
+/// What comes.
+enum Stream {
+    /// Not known yet, nor how it is framed: the bytes so far.
+    Unknown(Vec<u8>),
+    /// A trace pin's packets.
+    Pin(Box<Reader>),
+    /// Frames of the kit for the target.
+    Kit(kit::Decoder),
+    /// Bytes of one channel.
+    Channel,
 }
 
 #[derive(Default)]
@@ -63,73 +71,77 @@ impl Live {
             Some(settings) if settings.formatter => Hint::Frames(Some(settings.bus_id.value())),
             Some(_) => Hint::Bare,
         };
+        let stream = match carries {
+            Carries::Kit => Stream::Kit(kit::Decoder::new()),
+            _ if hint == Hint::Bare => Stream::Pin(Box::new(Reader::new(Framing::Bare))),
+            _ => Stream::Unknown(Vec::new()),
+        };
         Live {
             bytes: 0,
             polled: 0,
             hint,
-            beginning: Vec::new(),
-            reader: (hint == Hint::Bare).then(|| Reader::new(Framing::Bare)),
-            kit: (carries == Carries::Kit).then(kit::Decoder::new),
             is_channel: carries == Carries::Channel,
+            stream,
             counts: Counts::default(),
             expected: settings.and_then(TraceSettings::samples_per_second),
         }
     }
 
-    /// Bytes of the pin.
+    /// More bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        if let Some(kit) = &mut self.kit {
-            return kit.push(bytes, &mut |_| {});
-        }
-        match &mut self.reader {
-            Some(reader) => reader.push(bytes, &mut self.counts),
-            None if self.is_channel && self.bytes > 2 * BEGINNING as u64 => {}
-            None => {
-                self.beginning.extend(bytes);
-                if self.beginning.len() >= BEGINNING {
-                    self.begin();
-                }
+        if let Stream::Unknown(beginning) = &mut self.stream {
+            beginning.extend(bytes);
+            if beginning.len() >= BEGINNING {
+                self.begin();
             }
+        } else {
+            self.take(bytes);
         }
     }
 
     /// Bytes are missing here.
     pub fn gap(&mut self) {
-        if self.kit.is_none() && self.reader.is_none() && !self.beginning.is_empty() {
+        if !matches!(&self.stream, Stream::Unknown(beginning) if beginning.is_empty()) {
             self.begin();
         }
-        if let Some(kit) = &mut self.kit {
-            kit.gap(&mut |_| {});
-        } else if let Some(reader) = &mut self.reader {
-            reader.gap(&mut self.counts);
+        match &mut self.stream {
+            Stream::Pin(reader) => reader.gap(&mut self.counts),
+            Stream::Kit(kit) => kit.gap(&mut |_| {}),
+            Stream::Channel | Stream::Unknown(_) => {}
         }
     }
 
     /// No more will come.
     pub fn finish(&mut self) {
         self.begin();
-        if let Some(kit) = &mut self.kit {
-            kit.finish(&mut |_| {});
-        } else if let Some(reader) = &mut self.reader {
-            reader.finish(&mut self.counts);
+        match &mut self.stream {
+            Stream::Pin(reader) => reader.finish(&mut self.counts),
+            Stream::Kit(kit) => kit.finish(&mut |_| {}),
+            Stream::Channel | Stream::Unknown(_) => {}
         }
     }
 
+    /// Enough has come to tell what it is, or all there is.
     fn begin(&mut self) {
-        let bytes = std::mem::take(&mut self.beginning);
-        if self.hint == Hint::Unknown && kit::is_likely(&bytes) {
-            self.kit = Some(kit::Decoder::new());
+        let Stream::Unknown(beginning) = &mut self.stream else { return };
+        let bytes = std::mem::take(beginning);
+        self.stream = if self.hint == Hint::Unknown && kit::is_likely(&bytes) {
+            Stream::Kit(kit::Decoder::new())
+        } else if self.is_channel {
+            Stream::Channel
+        } else {
+            Stream::Pin(Box::new(Reader::new(framing(&bytes, self.hint))))
+        };
+        self.take(&bytes);
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        match &mut self.stream {
+            Stream::Pin(reader) => reader.push(bytes, &mut self.counts),
+            Stream::Kit(kit) => kit.push(bytes, &mut |_| {}),
+            Stream::Channel | Stream::Unknown(_) => {}
         }
-        if let Some(kit) = &mut self.kit {
-            return kit.push(&bytes, &mut |_| {});
-        }
-        if self.is_channel {
-            return;
-        }
-        let hint = self.hint;
-        let reader = self.reader.get_or_insert_with(|| Reader::new(framing(&bytes, hint)));
-        reader.push(&bytes, &mut self.counts);
     }
 
     /// Samples that were polled.
@@ -149,12 +161,14 @@ impl Live {
 
     /// Bytes that nothing can be made of.
     fn undecodable(&self) -> u64 {
-        if let Some(kit) = &self.kit {
-            return kit.stats().undecodable_bytes;
+        match &self.stream {
+            Stream::Pin(reader) => {
+                let framed = reader.frames().map_or(0, |frames| frames.undecodable_bytes);
+                framed + reader.packets().undecodable_bytes
+            }
+            Stream::Kit(kit) => kit.stats().undecodable_bytes,
+            Stream::Channel | Stream::Unknown(_) => 0,
         }
-        let Some(reader) = &self.reader else { return 0 };
-        let framed = reader.frames().map_or(0, |frames| frames.undecodable_bytes);
-        framed + reader.packets().undecodable_bytes
     }
 
     /// Whether so much is undecodable that the line is not what was said: random bytes mostly look like packets, so a quarter is a lot.
@@ -180,7 +194,7 @@ impl Live {
                 per_second(self.polled)
             );
         }
-        if let Some(kit) = &self.kit {
+        if let Stream::Kit(kit) = &self.stream {
             return format!(
                 "{:.1} s, {} bytes ({}/s), {} records ({}/s), {} bytes undecodable",
                 elapsed.as_secs_f64(),
