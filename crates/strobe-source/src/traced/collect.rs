@@ -190,7 +190,7 @@ impl Collector {
             totals.lost();
         }
         if let Some(windows) = &mut self.windows {
-            windows.lost();
+            windows.packets_lost();
         }
     }
 
@@ -239,7 +239,7 @@ impl Collector {
     fn told(&mut self, record: &kit::Record, now: u64) {
         let Some(windows) = &mut self.windows else { return };
         if record.lost > 0 || record.restarted {
-            windows.lost();
+            windows.records_lost();
         }
         let edge = windows.record(record.id, &record.what, now);
         self.cut(edge, now);

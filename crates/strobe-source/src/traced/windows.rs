@@ -117,8 +117,22 @@ impl Windows {
         self.mark(begins, ends, now)
     }
 
-    /// Marks may have been lost here.
-    pub fn lost(&mut self) {
+    /// Packets were lost here, writes to ports perhaps among them. Of the kit's marks their own numbers tell.
+    pub fn packets_lost(&mut self) {
+        self.lost(|mark| matches!(mark, Mark::Port { .. }));
+    }
+
+    /// Records of the kit were lost here.
+    pub fn records_lost(&mut self) {
+        self.lost(|mark| matches!(mark, Mark::Kit { .. }));
+    }
+
+    /// Marks of that kind may have been lost.
+    fn lost(&mut self, of_kind: fn(&Mark) -> bool) {
+        let Bounds { from, to } = &self.bounds;
+        if !from.iter().chain(to).any(of_kind) {
+            return;
+        }
         if self.is_inside() {
             self.seen.losses_inside += 1;
         } else {
@@ -226,6 +240,18 @@ mod tests {
         }
         let seen = windows.finish(36);
         assert_eq!((seen.parts, seen.cycles, seen.repeated, seen.open), (3, 26, 0, true));
+    }
+
+    #[test]
+    fn a_loss_counts_once_where_it_may_have_cost_a_mark() {
+        let mut windows = Windows::new(&region()).unwrap();
+        windows.packets_lost();
+        windows.records_lost();
+        windows.record(1, &What::Begin, 10);
+        windows.records_lost();
+        windows.packets_lost();
+        let seen = windows.finish(20);
+        assert_eq!((seen.losses_outside, seen.losses_inside), (1, 1));
     }
 
     #[test]
