@@ -30,6 +30,10 @@ mod guard;
 mod ids;
 pub mod insn;
 mod irregular;
+#[cfg(feature = "compiler")]
+mod jit;
+#[cfg(not(feature = "compiler"))]
+#[path = "cortexm/jit/without.rs"]
 mod jit;
 mod mpu;
 pub mod neighbours;

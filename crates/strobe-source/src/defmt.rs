@@ -58,7 +58,10 @@ pub enum Error {
         known: String,
     },
     /// Left out when this was built.
-    #[error("the firmware logs with defmt, and this strobe was built without it (feature `defmt`)")]
+    #[error(
+        "the firmware logs with defmt, and this strobe was built without its decoder; `cargo install --locked --path crates/strobe` \
+         in a checkout of strobe builds one that has it (feature `defmt`)"
+    )]
     NotBuilt,
 }
 

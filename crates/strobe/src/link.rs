@@ -244,7 +244,7 @@ fn rtt_probe(
 
 #[cfg(not(feature = "probe"))]
 fn rtt_probe(_: Option<&str>, _: &Options, _: rtt::Wanted) -> anyhow::Result<Opened> {
-    Err(exit::usage("this strobe was built without debug probes (feature `probe`)"))
+    Err(without_probes())
 }
 
 /// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing was, the firmware's own set-up holds.
@@ -347,6 +347,15 @@ fn over_openocd(
     })
 }
 
+#[cfg(not(feature = "probe"))]
+fn without_probes() -> anyhow::Error {
+    exit::usage(
+        "this strobe was built without the library for debug probes; get it with `cargo install --locked \
+         --path crates/strobe --features probe` in a checkout of strobe, or record through OpenOCD: \
+         openocd:localhost:6666",
+    )
+}
+
 #[cfg(feature = "probe")]
 fn over_probe(
     selector: Option<&str>,
@@ -389,7 +398,7 @@ fn over_probe(
 
 #[cfg(not(feature = "probe"))]
 fn over_probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Result<Opened> {
-    Err(exit::usage("this strobe was built without debug probes (feature `probe`)"))
+    Err(without_probes())
 }
 
 #[cfg(unix)]

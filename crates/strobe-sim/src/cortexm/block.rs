@@ -93,6 +93,7 @@ pub struct Block {
     /// A stop was asked for at the block's first instruction.
     pub(crate) stop_here: bool,
     /// Runs in the interpreter since it was last looked at for compiling.
+    #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing gets hot"))]
     pub(crate) heat: u32,
     /// Its compiled code, if it can be entered here.
     pub(super) compiled: Option<Compiled>,
@@ -101,6 +102,7 @@ pub struct Block {
     /// No conditions and no time that depends on operands: every run does and costs the same.
     pub(crate) plain: bool,
     /// A multiplication's time depends on its operands, which only the interpreter looks at.
+    #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
     pub(crate) multiplies_long: bool,
 }
 

@@ -5,7 +5,6 @@ use super::core::Machine;
 use super::cpu::Cpu;
 use super::exec::{Port, exec, load_multiple, write_any};
 use super::insn::Insn;
-use super::jit::Left;
 use super::port::FastPort;
 use super::run::{EXC_RETURN, End, Stop};
 use super::{exec_branch, irregular, special};
@@ -13,7 +12,39 @@ use crate::device::Size;
 use crate::observe::{Observer, TransferKind, Wait};
 use strobe_model::{Bounds, Cause};
 
+/// How a block, interpreted or compiled, was left.
+pub(super) enum Left {
+    /// The block does not fit before the horizon.
+    #[cfg_attr(
+        not(feature = "compiler"),
+        expect(dead_code, reason = "only compiled code runs into it")
+    )]
+    Horizon(BlockId),
+    /// The block ran to its end; its jump's target is not paid for yet.
+    Ended(BlockId, End),
+    /// An instruction of the block needs care.
+    Miss(BlockId, usize),
+}
+
+/// Cycles that jumps took for where they went.
+pub(super) fn late(cycles: u64) -> Wait {
+    Wait::of(Cause::Refill, Bounds::exact(cycles))
+}
+
 impl<O: Observer> Machine<O> {
+    /// Hands the observer the waits that were added up by line of flash and by jump.
+    pub(super) fn take_waits(&mut self) {
+        for (pc, cause, wait) in self.bus.accelerator.take_waits() {
+            self.observer.wait(pc, Wait::of(cause, wait));
+        }
+        for block in &mut self.blocks.all {
+            if block.late > 0 {
+                let cycles = std::mem::take(&mut block.late);
+                self.observer.wait(block.address(block.body as usize), late(cycles));
+            }
+        }
+    }
+
     /// Runs blocks until one does not fit before the horizon, needs care, or is not decoded yet.
     pub(super) fn run_blocks(&mut self, mut id: BlockId) -> Result<(), Stop> {
         loop {

@@ -5,7 +5,8 @@
 //! only, and nothing but the core changes anything until the horizon. Whatever else comes up (a device, a
 //! call or return, a block outside the region, the horizon) it leaves to the caller, with the registers,
 //! cycles and instructions exactly as the interpreter would have them at that point. The interpreter
-//! stays the reference: a host that Cranelift does not know runs everything there.
+//! stays the reference: a host that Cranelift does not know runs everything there, as does a build without
+//! the feature `compiler` (`jit/without.rs`).
 
 mod build;
 mod code;
@@ -25,11 +26,12 @@ use self::code::{Code, Frame};
 use self::region::{Otherwise, Place};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
+use super::fast::{Left, late};
 use super::run::End;
 use crate::bus::Bus;
 use crate::flash::HalfCycles;
 use crate::observe::{Observer, Wait};
-use strobe_model::{Bounds, Cause};
+use strobe_model::Cause;
 
 /// Runs of a block before it is compiled: compiling costs as much as some ten thousand of them.
 const HOT: u32 = 4000;
@@ -75,16 +77,6 @@ struct Region {
     /// For each of the places.
     events: Box<[Event]>,
     code: Code,
-}
-
-/// How compiled code was left.
-pub(super) enum Left {
-    /// The block does not fit before the horizon.
-    Horizon(BlockId),
-    /// The block ran to its end; its jump's target is not paid for yet.
-    Ended(BlockId, End),
-    /// An instruction of the block needs care.
-    Miss(BlockId, usize),
 }
 
 /// Where a block's compiled code is: region and entry.
@@ -232,9 +224,7 @@ impl<O: Observer> Machine<O> {
 
     /// Hands the observer what compiled code has counted.
     pub(super) fn take_counts(&mut self) {
-        for (pc, cause, wait) in self.bus.accelerator.take_waits() {
-            self.observer.wait(pc, Wait::of(cause, wait));
-        }
+        self.take_waits();
         for region in &mut self.jit.regions {
             for (at, &id) in region.blocks.iter().enumerate() {
                 let slot = std::mem::take(&mut region.slots[at]);
@@ -274,18 +264,7 @@ impl<O: Observer> Machine<O> {
                 self.observer.wait(self.blocks.all[id as usize].address(place.at), wait);
             }
         }
-        for block in &mut self.blocks.all {
-            if block.late > 0 {
-                let cycles = std::mem::take(&mut block.late);
-                self.observer.wait(block.address(block.body as usize), late(cycles));
-            }
-        }
     }
-}
-
-/// Cycles that jumps took for where they went.
-fn late(cycles: u64) -> Wait {
-    Wait::of(Cause::Refill, Bounds::exact(cycles))
 }
 
 /// The sum of `times` waits of which `likely` cycles were taken.

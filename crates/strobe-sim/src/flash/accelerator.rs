@@ -225,6 +225,7 @@ impl Accelerator {
     }
 
     /// Bits of an offset in flash below the number of its line.
+    #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
     pub(crate) fn line_shift(&self) -> u32 {
         self.shape.map_or(0, |shape| shape.line_bytes.trailing_zeros())
     }
@@ -353,6 +354,7 @@ impl Accelerator {
     }
 
     /// The same for consecutive bytes, waits kept as [`Accelerator::fetch`] keeps them.
+    #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
     pub(crate) fn read_span(&mut self, pc: u32, address: u32, bytes: u32) -> Bounds {
         let mut sum = Bounds::exact(0);
         for at in (0..bytes).step_by(4) {
