@@ -4,7 +4,7 @@
 //! corpus.
 #![no_main]
 
-#[path = "../../crates/strobe-sim/tests/common/exercise_board.rs"]
+#[path = "../../crates/strobe-sim/tests/suite/common/exercise_board.rs"]
 mod exercise_board;
 
 libfuzzer_sys::fuzz_target!(|text: &str| exercise_board::exercise(text));

@@ -3,7 +3,7 @@
 //! `cargo +nightly fuzz run -s none capture_csv -- -rss_limit_mb=512 -timeout=10`; a line `Time [s],a,b` and some rows make a good corpus.
 #![no_main]
 
-#[path = "../../crates/strobe-decode/tests/common/exercise.rs"]
+#[path = "../../crates/strobe-decode/tests/suite/common/exercise.rs"]
 mod exercise;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| exercise::csv(bytes));

@@ -3,7 +3,7 @@
 //! `cargo +nightly fuzz run -s none container -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
 
-#[path = "../../crates/strobe-decode/tests/common/recording.rs"]
+#[path = "../../crates/strobe-decode/tests/suite/common/recording.rs"]
 mod recording;
 
 use strobe_decode::container::{Carries, Header, Source, Writer};

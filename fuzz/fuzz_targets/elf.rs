@@ -4,7 +4,7 @@
 //! corpus.
 #![no_main]
 
-#[path = "../../crates/strobe-symbols/tests/common/exercise.rs"]
+#[path = "../../crates/strobe-symbols/tests/suite/common/exercise.rs"]
 mod exercise;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| exercise::exercise(bytes));

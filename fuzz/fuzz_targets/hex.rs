@@ -4,9 +4,9 @@
 //! `cargo +nightly fuzz run -s none hex -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
 
-#[path = "../../crates/strobe-symbols/tests/common/exercise.rs"]
+#[path = "../../crates/strobe-symbols/tests/suite/common/exercise.rs"]
 mod exercise;
-#[path = "../../crates/strobe-symbols/tests/common/hex.rs"]
+#[path = "../../crates/strobe-symbols/tests/suite/common/hex.rs"]
 mod hex;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

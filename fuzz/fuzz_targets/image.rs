@@ -4,7 +4,7 @@
 //! `cargo +nightly fuzz run -s none image -- -max_len=1024 -timeout=10`; a first byte and any firmware's code make a good corpus.
 #![no_main]
 
-#[path = "../../crates/strobe/tests/common/image.rs"]
+#[path = "../../crates/strobe/tests/suite/common/image.rs"]
 mod image;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| image::exercise(bytes));

@@ -1,3 +1,0 @@
-//! What tests of traces share.
-
-pub mod traces;

@@ -1,0 +1,440 @@
+//! Buses from signals that share no code with the decoders, and beside what sigrok's decoders say.
+
+use std::io::Cursor;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::lines::capture;
+use crate::common::recorded::recorded;
+use proptest::prelude::*;
+use strobe_decode::bus::uart::{Parity, StopBits};
+use strobe_decode::bus::{Decoded, baud, i2c, spi, uart};
+use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
+use strobe_model::{BaudOrigin, FaultKind, WordKind};
+use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
+
+fn values(decoded: &Decoded, lane: usize) -> Vec<u32> {
+    decoded.lanes[lane].words.iter().map(|word| word.value).collect()
+}
+
+fn faults(decoded: &Decoded) -> Vec<(FaultKind, i64)> {
+    decoded.faults.iter().map(|fault| (fault.kind, fault.start_ps)).collect()
+}
+
+/// What sigrok-cli says with one decoder: sample range and text of each annotation.
+fn sigrok(path: &Path, decoder: &str, annotations: &str) -> Vec<(u64, u64, String)> {
+    let output = Command::new("sigrok-cli")
+        .arg("-i")
+        .arg(path)
+        .args(["-P", decoder, "-A", annotations, "--protocol-decoder-samplenum"])
+        .output()
+        .expect("sigrok-cli, which scripts/setup installs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let annotation = |line: &str| {
+        let (range, rest) = line.split_once(' ')?;
+        let (from, to) = range.split_once('-')?;
+        let (_, text) = rest.split_once(": ")?;
+        Some((from.parse().ok()?, to.parse().ok()?, text.to_owned()))
+    };
+    text.lines().map(|line| annotation(line).unwrap_or_else(|| panic!("{line}"))).collect()
+}
+
+fn sigrok_on(capture: &Capture, decoder: &str, annotations: &str) -> Vec<(u64, u64, String)> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("capture.sr");
+    std::fs::write(&path, write_sigrok(capture).unwrap().0).unwrap();
+    sigrok(&path, decoder, annotations)
+}
+
+fn hex(annotations: &[(u64, u64, String)]) -> Vec<u32> {
+    let number = |text: &str| u32::from_str_radix(text, 16).unwrap_or_else(|_| panic!("{text}"));
+    annotations.iter().map(|(_, _, text)| number(text)).collect()
+}
+
+#[test]
+fn a_recorded_spi_bus_decodes_to_what_sigrok_decodes() {
+    let Some(path) = recorded("spi_adxl345_registers.sr") else { return };
+    let bytes = std::fs::read(&path).unwrap();
+    let (_, capture) = captures::read(&mut Cursor::new(bytes), &Default::default()).unwrap();
+    let lines = |cs| spi::Lines { clk: 0, mosi: Some(1), miso: Some(2), cs, dc: None };
+    for (second_edge, rests_high) in [(false, false), (false, true), (true, false), (true, true)] {
+        let format = spi::Format { rests_high, second_edge, ..Default::default() };
+        for cs in [Some(3), None] {
+            let ours = spi::decode(&capture, lines(cs), format);
+            let decoder = format!(
+                "spi:clk=0:mosi=1:miso=2:cpol={}:cpha={}{}",
+                u8::from(rests_high),
+                u8::from(second_edge),
+                if cs.is_some() { ":cs=3" } else { "" }
+            );
+            for (lane, name) in [(0, "spi=mosi-data"), (1, "spi=miso-data")] {
+                let theirs = hex(&sigrok(&path, &decoder, name));
+                assert!(theirs.len() > 40, "{} words", theirs.len());
+                assert_eq!(values(&ours, lane), theirs, "{decoder} {name}");
+            }
+        }
+    }
+    let lsb =
+        spi::Format { lsb_first: true, rests_high: true, second_edge: true, ..Default::default() };
+    let decoder = "spi:clk=0:mosi=1:cpol=1:cpha=1:bitorder=lsb-first:cs=3";
+    let theirs = hex(&sigrok(&path, decoder, "spi=mosi-data"));
+    assert_eq!(values(&spi::decode(&capture, lines(Some(3)), lsb), 0), theirs);
+}
+
+#[test]
+fn three_samples_to_a_bit_are_enough_for_what_sigrok_decodes() {
+    let Some(path) = recorded("stm32f105_swo_8mbaud.sr") else { return };
+    let bytes = std::fs::read(&path).unwrap();
+    let (_, capture) = captures::read(&mut Cursor::new(bytes), &Default::default()).unwrap();
+    let swo = capture.channel("SWO").unwrap();
+    let ours = uart::decode(&capture, swo, "rx", Default::default(), 3.0);
+    let theirs = hex(&sigrok(&path, "uart:rx=SWO:baudrate=8000000", "uart=rx-data"));
+    assert_eq!(theirs.len(), 7856);
+    assert_eq!(values(&ours, 0), theirs);
+    assert_eq!(baud::estimate(&capture, swo).unwrap().used, 8e6);
+}
+
+/// 115200 baud at 24 MHz.
+const BIT: f64 = 24e6 / 115_200.0;
+
+#[test]
+fn a_clean_uart_line_decodes_to_what_sigrok_decodes() {
+    let mut wave = UartWave::new(BIT);
+    wave.parity = ParityBit::Even;
+    wave.rest(12.0);
+    let text = b"Stroboscope\r\n\x00\xff\x55\xaa".map(u32::from);
+    for (n, byte) in text.iter().enumerate() {
+        wave.send(*byte);
+        wave.rest(n as f64 * 0.37);
+    }
+    wave.rest(12.0);
+    let capture = capture(24, &[("rx", &wave.line)], wave.now as u64);
+    let format = uart::Format { parity: Parity::Even, ..Default::default() };
+    let ours = uart::decode(&capture, 0, "rx", format, BIT);
+    let theirs =
+        hex(&sigrok_on(&capture, "uart:rx=rx:baudrate=115200:parity=even", "uart=rx-data"));
+    assert_eq!(values(&ours, 0), text);
+    assert_eq!(theirs, text);
+    assert_eq!(faults(&ours), []);
+}
+
+#[test]
+fn every_fault_of_a_uart_line_is_counted_and_placed() {
+    let mut wave = UartWave::new(BIT);
+    wave.parity = ParityBit::Odd;
+    wave.rest(20.0);
+    wave.send(0x41);
+    let parity = wave.send_with(0x42, true, false);
+    let framing = wave.send_with(0x43, false, true);
+    wave.rest(3.0);
+    wave.send(0x44);
+    wave.rest(5.0);
+    let idle_glitch = wave.now.round() as u64;
+    wave.put(false, 0.2);
+    wave.rest(5.0);
+    let stop = wave.now.round() as u64;
+    wave.put(false, 14.0);
+    wave.rest(5.0);
+    // A spike in the first data bit, away from its middle.
+    wave.put(false, 1.0);
+    wave.put(true, 0.7);
+    let spike = wave.now.round() as u64;
+    wave.put(false, 0.1);
+    wave.put(true, 0.2);
+    for bit in [false, false, false, false, false, true, false, true] {
+        wave.put(bit, 1.0);
+    }
+    wave.rest(6.0);
+    let cut = wave.now.round() as u64;
+    wave.put(false, 3.0);
+    let capture = capture(24, &[("rx", &wave.line)], wave.now as u64);
+    let format = uart::Format { parity: Parity::Odd, ..Default::default() };
+    let ours = uart::decode(&capture, 0, "rx", format, BIT);
+    assert_eq!(values(&ours, 0), [0x41, 0x42, 0x43, 0x44, 0x41]);
+    let wanted = [
+        (FaultKind::Parity, parity),
+        (FaultKind::Framing, framing),
+        (FaultKind::Glitch, idle_glitch),
+        (FaultKind::Break, stop),
+        (FaultKind::Glitch, spike),
+        (FaultKind::CutShort, cut),
+    ];
+    assert_eq!(faults(&ours), wanted.map(|(kind, at)| (kind, capture.at_ps(at))));
+
+    let decoder = "uart:rx=rx:baudrate=115200:parity=odd";
+    // sigrok says the break's zero byte, which is none, and warns of its stop and parity bits.
+    let theirs = hex(&sigrok_on(&capture, decoder, "uart=rx-data"));
+    assert_eq!(theirs, [0x41, 0x42, 0x43, 0x44, 0x00, 0x41]);
+    let errors = sigrok_on(&capture, decoder, "uart=rx-parity-err");
+    let near = |at: u64, from: u64| at >= from && (at - from) as f64 <= 12.0 * BIT;
+    assert!(
+        errors.len() == 2 && near(errors[0].0, parity) && near(errors[1].0, stop),
+        "{errors:?}"
+    );
+    // Its frame errors: the low stop bit, the glitch that is no start bit, the break.
+    let warnings = sigrok_on(&capture, decoder, "uart=rx-warnings");
+    let places = [framing, idle_glitch, stop];
+    assert_eq!(warnings.len(), places.len(), "{warnings:?}");
+    for (warning, place) in warnings.iter().zip(places) {
+        assert!(near(warning.0, place), "{warning:?} is not at {place}");
+    }
+    let breaks = sigrok_on(&capture, decoder, "uart=rx-break");
+    assert!(breaks.len() == 1 && breaks[0].0.abs_diff(stop) <= 1, "{breaks:?}");
+}
+
+#[test]
+fn an_i2c_bus_decodes_to_what_sigrok_decodes() {
+    let mut wave = I2cWave::new(30);
+    wave.start();
+    for (byte, ack) in [(0xa0, true), (0x12, true), (0x34, true)] {
+        wave.byte(byte, ack, 0);
+    }
+    wave.start();
+    wave.byte(0xa1, true, 500);
+    wave.byte(0x5a, true, 0);
+    wave.byte(0xc3, false, 0);
+    wave.stop();
+    wave.start();
+    wave.byte(0x90, false, 0);
+    wave.stop();
+    let capture = capture(12, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now);
+    let ours = i2c::decode(&capture, 0, 1);
+    assert_eq!(faults(&ours), []);
+    let decoder = "i2c:scl=scl:sda=sda";
+    let said = |annotations: &str| sigrok_on(&capture, decoder, annotations);
+    let theirs = said("i2c=address-write:address-read:data-write:data-read");
+    let theirs = theirs.into_iter().map(|(_, _, text)| text);
+    // The direction has an annotation of its own.
+    let theirs: Vec<String> = theirs.filter(|text| text.contains(':')).collect();
+    let mut mine = Vec::new();
+    for transfer in &ours.transfers {
+        let direction = if transfer.read == Some(true) { "read" } else { "write" };
+        mine.push(format!("Address {direction}: {:02X}", transfer.address.unwrap()));
+        let words = &ours.lanes[0].words[transfer.first as usize..][..transfer.words as usize];
+        let data = words.iter().filter(|word| word.kind == WordKind::Data);
+        mine.extend(data.map(|word| format!("Data {direction}: {:02X}", word.value)));
+    }
+    assert_eq!(mine, theirs);
+    let acks = ours.lanes[0].words.iter().filter(|word| word.acknowledged == Some(true)).count();
+    assert_eq!((acks, 7 - acks), (said("i2c=ack").len(), said("i2c=nack").len()));
+    assert_eq!(said("i2c=start").len() + said("i2c=repeat-start").len(), ours.transfers.len());
+    let stretched = ours.stretched.unwrap();
+    assert_eq!((stretched.count, stretched.longest_ps), (1, capture.ps(500)));
+}
+
+#[test]
+fn broken_i2c_is_told_with_its_place() {
+    let mut wave = I2cWave::new(10);
+    wave.start();
+    wave.byte(0xa0, true, 0);
+    wave.bit(true, 0);
+    wave.bit(false, 0);
+    wave.stop();
+    wave.start();
+    wave.stop();
+    // Data falls while the clock is low, so what follows is a stop condition without a start.
+    wave.scl.set(wave.now, false);
+    wave.sda.set(wave.now + 5, false);
+    wave.scl.set(wave.now + 10, true);
+    wave.sda.set(wave.now + 20, true);
+    let stray = wave.now + 20;
+    let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now + 100);
+    let ours = i2c::decode(&capture, 0, 1);
+    let kinds: Vec<FaultKind> = ours.faults.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [FaultKind::CutShort, FaultKind::Violation, FaultKind::Violation]);
+    assert!(ours.faults[0].text.contains("2 bits"), "{:?}", ours.faults[0]);
+    assert_eq!(ours.faults[2].start_ps, capture.at_ps(stray));
+}
+
+#[test]
+fn ten_bit_addresses() {
+    let mut wave = I2cWave::new(10);
+    wave.start();
+    wave.byte(0b1111_0100, true, 0);
+    wave.byte(0x55, true, 0);
+    wave.start();
+    wave.byte(0b1111_0101, true, 0);
+    wave.byte(0x77, false, 0);
+    wave.stop();
+    let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now);
+    let ours = i2c::decode(&capture, 0, 1);
+    let seen: Vec<_> =
+        ours.transfers.iter().map(|t| (t.address.unwrap(), t.read.unwrap())).collect();
+    assert_eq!(seen, [(0x255, false), (0x255, true)]);
+}
+
+#[test]
+fn three_wires_with_a_ninth_bit() {
+    let mut wave = SpiWave::new((false, false), 3);
+    wave.select(true);
+    for (dc, byte) in [(0, 0x2a), (1, 0x00), (1, 0xef), (0, 0x2c)] {
+        wave.word(dc << 8 | byte, 0, 9);
+    }
+    wave.word(5, 0, 4);
+    wave.select(false);
+    let [clk, data, _, cs] = &wave.lines;
+    let capture = capture(1, &[("clk", clk), ("data", data), ("cs", cs)], wave.now + 10);
+    let lines = spi::Lines { clk: 0, mosi: Some(1), miso: None, cs: Some(2), dc: None };
+    let ours = spi::decode(&capture, lines, spi::Format { dc_bit: true, ..Default::default() });
+    let words: Vec<_> = ours.lanes[0].words.iter().map(|w| (w.kind, w.value)).collect();
+    let (c, d) = (WordKind::Command, WordKind::Data);
+    assert_eq!(words, [(c, 0x2a), (d, 0x00), (d, 0xef), (c, 0x2c)]);
+    assert_eq!(ours.faults.len(), 1);
+    assert!(ours.faults[0].text.contains("4 bits"));
+    assert_eq!((ours.transfers.len(), ours.transfers[0].words), (1, 4));
+}
+
+#[test]
+fn a_wrong_speed_shows_in_faults_and_is_found_from_the_pulses() {
+    let mut wave = UartWave::new(BIT);
+    wave.rest(10.0);
+    for byte in b"The quick brown fox jumps over the lazy dog" {
+        wave.send(u32::from(*byte));
+    }
+    wave.rest(10.0);
+    let capture = capture(24, &[("rx", &wave.line)], wave.now as u64);
+    let wrong = uart::decode(&capture, 0, "rx", Default::default(), BIT * 2.0);
+    assert!(wrong.faults.len() > 5);
+    let baud = baud::estimate(&capture, 0).unwrap();
+    assert_eq!((baud.used, baud.origin, baud.sure), (115_200.0, BaudOrigin::NearestUsual, true));
+    assert!((baud.measured.unwrap() - 115_200.0).abs() < 100.0, "{baud:?}");
+}
+
+#[test]
+fn hardly_any_pulses_give_no_sure_speed() {
+    let mut wave = UartWave::new(BIT);
+    wave.rest(10.0);
+    wave.send(0x00);
+    wave.send(0x00);
+    wave.rest(10.0);
+    let capture = capture(24, &[("rx", &wave.line)], wave.now as u64);
+    assert!(!baud::estimate(&capture, 0).unwrap().sure);
+    let still = crate::common::lines::capture(24, &[("rx", &Line::new(true))], 1000);
+    assert_eq!(baud::estimate(&still, 0), None);
+    assert_eq!(uart::decode(&still, 0, "rx", Default::default(), BIT).lanes[0].words, []);
+}
+
+fn parities() -> impl Strategy<Value = (ParityBit, Parity)> {
+    prop::sample::select(vec![
+        (ParityBit::None, Parity::None),
+        (ParityBit::Even, Parity::Even),
+        (ParityBit::Odd, Parity::Odd),
+        (ParityBit::Mark, Parity::Mark),
+        (ParityBit::Space, Parity::Space),
+    ])
+}
+
+proptest! {
+    #[test]
+    fn uart_words_arrive_as_sent(
+        words in prop::collection::vec((any::<u32>(), 0.0f64..20.0), 1..30), bits in 5u32..=9,
+        (sent, parity) in parities(),
+        (stop, stop_bits) in prop::sample::select(vec![
+            (1.0, StopBits::One), (1.5, StopBits::OneAndAHalf), (2.0, StopBits::Two)
+        ]),
+        bit in 4.0f64..300.0, off in -0.02f64..0.02, inverted: bool
+    ) {
+        let mut wave = UartWave { data_bits: bits, parity: sent, stop_bits: stop, ..UartWave::new(bit) };
+        wave.rest(3.0);
+        for (word, rest) in &words {
+            wave.send(word & ((1 << bits) - 1));
+            wave.rest(*rest);
+        }
+        wave.rest(3.0);
+        let line = if inverted { wave.line.inverted() } else { wave.line };
+        let capture = capture(1, &[("rx", &line)], wave.now as u64);
+        let format = uart::Format { data_bits: bits as u8, parity, stop_bits, msb_first: false, inverted };
+        let ours = uart::decode(&capture, 0, "rx", format, bit * (1.0 + off));
+        let wanted: Vec<u32> = words.iter().map(|(word, _)| word & ((1 << bits) - 1)).collect();
+        prop_assert_eq!(values(&ours, 0), wanted);
+        prop_assert_eq!(faults(&ours), []);
+    }
+
+    #[test]
+    fn spi_words_arrive_as_sent(
+        words in prop::collection::vec((any::<u32>(), any::<u32>()), 0..20), bits in 1u32..=32,
+        rests_high: bool, second_edge: bool, lsb_first: bool, half in 1u64..5, cut in 0u32..32
+    ) {
+        let cut = cut % bits;
+        let mask = |word: u32| word & (u32::MAX >> (32 - bits));
+        let mut wave = SpiWave::new((rests_high, second_edge), half);
+        wave.select(true);
+        for (out, back) in &words {
+            wave.word(*out, *back, bits);
+        }
+        wave.word(0, 0, cut);
+        wave.select(false);
+        let [clk, mosi, miso, cs] = &wave.lines;
+        let lines = [("clk", clk), ("mosi", mosi), ("miso", miso), ("cs", cs)];
+        let capture = capture(1, &lines, wave.now + 10);
+        let lines = spi::Lines { clk: 0, mosi: Some(1), miso: Some(2), cs: Some(3), dc: None };
+        let format = spi::Format { rests_high, second_edge, lsb_first, bits: bits as u8, ..Default::default() };
+        let ours = spi::decode(&capture, lines, format);
+        let wanted = |pick: fn(&(u32, u32)) -> u32| -> Vec<u32> {
+            let sent = words.iter().map(|w| mask(pick(w)));
+            sent.map(|w| if lsb_first { w.reverse_bits() >> (32 - bits) } else { w }).collect()
+        };
+        prop_assert_eq!(values(&ours, 0), wanted(|w| w.0));
+        prop_assert_eq!(values(&ours, 1), wanted(|w| w.1));
+        prop_assert_eq!(ours.faults.len(), usize::from(cut > 0));
+        prop_assert_eq!(ours.notes.len(), 0);
+    }
+
+    #[test]
+    fn i2c_bytes_arrive_as_sent(
+        transfers in prop::collection::vec((prop::collection::vec((any::<u8>(), any::<bool>(), 0u64..50), 1..8), any::<bool>()), 0..6),
+        quarter in 1u64..20
+    ) {
+        let mut wave = I2cWave::new(quarter);
+        for (bytes, stop) in &transfers {
+            wave.start();
+            for (byte, ack, stretch) in bytes {
+                wave.byte(*byte, *ack, *stretch);
+            }
+            if *stop {
+                wave.stop();
+            }
+        }
+        let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now);
+        let ours = i2c::decode(&capture, 0, 1);
+        let wanted: Vec<(u32, Option<bool>)> = transfers.iter().flat_map(|(bytes, _)| bytes)
+            .map(|(byte, ack, _)| (u32::from(*byte), Some(*ack))).collect();
+        let seen: Vec<_> = ours.lanes[0].words.iter().map(|w| (w.value, w.acknowledged)).collect();
+        prop_assert_eq!(seen, wanted);
+        prop_assert_eq!(ours.transfers.len(), transfers.len());
+        prop_assert_eq!(faults(&ours), []);
+    }
+
+    #[test]
+    fn any_signal_is_decoded_without_harm(
+        edges in prop::collection::vec((0usize..4, 1u64..40, 0u8..3), 0..200), bit in 0.01f64..1000.0
+    ) {
+        let mut text = "$timescale 1us $end $var wire 1 ! a $end $var wire 1 \" b $end $var wire 1 # c $end \
+                        $var wire 1 $ d $end $enddefinitions $end\n".to_owned();
+        let mut at = 0;
+        for (line, step, level) in &edges {
+            at += step - 1;
+            let (id, level) = (["!", "\"", "#", "$"][*line], ["0", "1", "x"][usize::from(*level)]);
+            text += &format!("#{at}\n{level}{id}\n");
+        }
+        let (_, capture) = captures::read(&mut Cursor::new(text.as_bytes()), &Default::default()).unwrap();
+        prop_assert!(capture.channels.iter().all(|c| c.initial != Level::High || !edges.is_empty()));
+        let format = uart::Format { parity: Parity::Even, stop_bits: StopBits::Two, ..Default::default() };
+        let spi_lines = spi::Lines { clk: 0, mosi: Some(1), miso: None, cs: Some(2), dc: Some(3) };
+        for decoded in [
+            uart::decode(&capture, 0, "rx", format, bit),
+            spi::decode(&capture, spi_lines, spi::Format::default()),
+            i2c::decode(&capture, 0, 1),
+        ] {
+            for word in decoded.lanes.iter().flat_map(|lane| &lane.words) {
+                prop_assert!(word.start_ps <= word.end_ps);
+            }
+            prop_assert!(decoded.faults.is_sorted_by_key(|fault| fault.start_ps));
+            for transfer in &decoded.transfers {
+                prop_assert!(transfer.start_ps <= transfer.end_ps);
+            }
+        }
+        baud::estimate(&capture, 0);
+    }
+}

@@ -1,0 +1,413 @@
+//! Captures from outside and back: every format read, written, and read by sigrok-cli.
+
+use crate::common::exercise;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::recorded::recorded;
+use proptest::prelude::*;
+use strobe_decode::capture::{
+    self, Capture, Channel, Edge, Format, Level, Options, Tick, write_sigrok, write_vcd,
+};
+
+fn read(bytes: &[u8]) -> Result<(Format, Capture), capture::Error> {
+    capture::read(&mut Cursor::new(bytes), &Options::default())
+}
+
+fn parsed(text: &str) -> Capture {
+    let (_, capture) = read(text.as_bytes()).expect("a capture");
+    exercise::check(&capture);
+    capture
+}
+
+fn refused(bytes: &[u8]) -> String {
+    read(bytes).map(|_| ()).expect_err("no capture").to_string()
+}
+
+fn edges(channel: &Channel) -> Vec<(u64, Level)> {
+    channel.edges.iter().map(|e| (e.at(), e.level())).collect()
+}
+
+use Level::{High, Low, Unknown};
+
+#[test]
+fn a_value_change_dump() {
+    let capture = parsed(
+        "$timescale 10 ns $end\n$scope module top $end\n$scope module uart $end\n$var wire 1 ! tx $end\n$upscope $end\n\
+         $var wire 3 # bus [6:4] $end\n$var real 64 % volts $end\n$upscope $end\n$enddefinitions $end\n\
+         #100\n$dumpvars\n1!\nb10 #\nr0.5 %\n$end\n#150\n0!\n#160\n1!\n0!\n#200\nbx1 #\nz!\n#250\n",
+    );
+    let names: Vec<&str> = capture.channels.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["uart.tx", "bus[6]", "bus[5]", "bus[4]"]);
+    assert_eq!(capture.tick, Tick::from_hz(100_000_000).unwrap());
+    assert_eq!((capture.start, capture.end), (100, 150));
+    // What comes and goes in one instant is no pulse.
+    assert_eq!(edges(&capture.channels[0]), [(50, Low), (100, Unknown)]);
+    let levels = capture.channels[1..].iter().map(|c| (c.initial, edges(c)));
+    let wanted =
+        [(Low, vec![(100, Unknown)]), (High, vec![(100, Unknown)]), (Low, vec![(100, High)])];
+    assert!(levels.eq(wanted));
+    assert!(capture.notes[0].contains("1 variables were left out"), "{:?}", capture.notes);
+}
+
+#[test]
+fn a_clock_that_the_user_knows_is_the_resolution_or_else_the_tick() {
+    let body = "$var wire 1 ! a $end $enddefinitions $end\n#0 0! #125 1!";
+    let options = Options { clock: Tick::from_hz(24_000_000), ..Options::default() };
+    let read = |text: &str| capture::read(&mut Cursor::new(text.as_bytes()), &options).unwrap().1;
+    let with = read(&format!("$timescale 1 ns $end {body}"));
+    assert_eq!((with.ps(125), with.resolution.hz()), (125_000, Some(24_000_000)));
+    let without = read(body);
+    assert_eq!((without.tick.hz(), without.resolution.hz()), (Some(24_000_000), Some(24_000_000)));
+}
+
+#[test]
+fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
+    let head = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n";
+    let cases = [
+        ("#0 0! #10 1! #5 0!", "time goes back from 10 to 5", 1),
+        ("#0 0! #10 1! #20 0? #21 1?", "2 changes of variables that are not declared", 1),
+        ("#0 0! #10 1! #20 b01", "ends in the middle of a command", 1),
+    ];
+    for (body, wanted, n) in cases {
+        let capture = parsed(&format!("{head}{body}"));
+        assert!(capture.notes.iter().any(|note| note.contains(wanted)), "{:?}", capture.notes);
+        assert_eq!(capture.channels[0].edges.len(), n);
+    }
+    let none = refused(head.replace("$timescale 1us $end", "").as_bytes());
+    assert!(none.contains("--samplerate"), "{none}");
+    assert!(refused(format!("{head}\n#0\nfoo!").as_bytes()).contains("line 4"));
+    let deep = "$scope module a $end\n".repeat(100_000);
+    assert!(refused(deep.as_bytes()).contains("more than 64 scopes"));
+    let endless = format!("$comment {}", "x".repeat(2 << 20));
+    assert!(refused(endless.as_bytes()).contains("bytes"));
+    let wide = "$timescale 1us $end $var wire 4000000000 ! a $end $enddefinitions $end\n#0";
+    assert!(refused(wide.as_bytes()).contains("no variable"));
+}
+
+#[test]
+fn exports_of_both_generations_of_saleae() {
+    let first = "Time[s], Channel 0, Channel 1\n-0.000000500000000, 1, 0\n0.000000125000000, 0, 0\n0.25, 0, 1\n";
+    let second = "Time [s],Channel 0,Channel 1\r\n-0.000000500,1,0\r\n0.000000125,0,0\r\n0.250000000,0,1\r\n";
+    for text in [first, second] {
+        let capture = parsed(text);
+        assert_eq!(capture.tick, Tick::from_hz(1_000_000_000).unwrap());
+        assert_eq!(capture.start, -500);
+        assert_eq!(capture.channels[0].initial, High);
+        assert_eq!(edges(&capture.channels[0]), [(625, Low)]);
+        assert_eq!(edges(&capture.channels[1]), [(250_000_500, High)]);
+    }
+}
+
+#[test]
+fn the_sampling_clock_shows_in_the_edges() {
+    let rows = |ns: &dyn Fn(u64) -> u64| {
+        let row = |n: u64| format!("0.{:09},{}\n", ns(n), n % 2);
+        "Time [s],a\n".to_owned() + &(0..40).map(|n| row(n * n + n % 2 * 2)).collect::<String>()
+    };
+    let every_500_ns = parsed(&rows(&|n| n * 500));
+    assert_eq!(every_500_ns.resolution, Tick::from_hz(2_000_000).unwrap());
+    // 24 MHz in nanoseconds, as sigrok and Saleae round it.
+    let thirds = parsed(&rows(&|n| n * 1_000_000_000 / 24_000_000));
+    assert_eq!(thirds.resolution, Tick::from_hz(24_000_000).unwrap());
+    assert!(thirds.resolution_inferred);
+    let any = parsed(&rows(&|n| n * 37 + n / 3));
+    assert_eq!(any.resolution, any.tick);
+    let few = parsed("Time [s],a\n0.000000000,0\n0.000500000,1\n0.001000000,0\n");
+    assert_eq!((few.tick, few.resolution), (few.tick, few.tick));
+}
+
+#[test]
+fn exports_that_are_not_sound_name_the_line() {
+    let cases: [(&str, &str); 7] = [
+        ("Time [s],a\n", "no line follows"),
+        ("Time [s]\n0,1\n", "no column but the time"),
+        ("Time [s],a\n0.0,1\n0.1,2\n", "line 3: cell 2 is `2`"),
+        ("Time [s],a\n0.0,1\n0.1\n", "line 3: 1 cells where the header has 2"),
+        ("Time [s],a\n0.0,1,1\n", "line 2: more cells"),
+        ("Time [s],a\nyesterday,1\n", "line 2: time `yesterday`"),
+        ("Time [s],a\n0,0\n99999999999999,0\n0.0000000000001,1\n", "line 4: time"),
+    ];
+    for (text, wanted) in cases {
+        let message = refused(text.as_bytes());
+        assert!(message.contains(wanted), "{message}");
+        assert!(message.contains(';') || message.contains('?'), "no advice in {message}");
+    }
+    assert!(refused(b"").contains("empty"));
+    assert!(refused(b"\x7fELF").contains("neither a VCD file"));
+}
+
+fn session(metadata: &str, samples: &[(&str, &[u8])]) -> Vec<u8> {
+    use std::io::Write;
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let fixed = [("version", &b"2"[..]), ("metadata", metadata.as_bytes())];
+    for (name, bytes) in fixed.iter().chain(samples) {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+const METADATA: &str = "[device 1]\ncapturefile=logic-1\ntotal probes=9\nsamplerate=1 MHz\nprobe1=RX\nprobe9=IRQ\nunitsize=2\n";
+
+#[test]
+fn sessions_in_several_chunks_of_several_bytes() {
+    let capture = session(METADATA, &[("logic-1-1", &[1, 0, 1, 0]), ("logic-1-2", &[1, 1, 0, 1])]);
+    let (format, capture) = read(&capture).unwrap();
+    exercise::check(&capture);
+    assert_eq!(format, Format::Sigrok);
+    assert_eq!(capture.channels[1].name, "IRQ");
+    assert_eq!((capture.channels[0].initial, edges(&capture.channels[0])), (High, vec![(3, Low)]));
+    assert_eq!((capture.channels[1].initial, edges(&capture.channels[1])), (Low, vec![(2, High)]));
+    assert_eq!(capture.end, 3);
+}
+
+#[test]
+fn sessions_that_are_not_sound_say_where() {
+    let odd = session(METADATA, &[("logic-1-1", &[1, 0, 1])]);
+    assert!(refused(&odd).contains("logic-1-1, byte 2"), "{}", refused(&odd));
+    let gap = session(METADATA, &[("logic-1-1", &[1, 0]), ("logic-1-3", &[1, 0])]);
+    assert!(refused(&gap).contains("logic-1-2 is missing"), "{}", refused(&gap));
+    let cases = [
+        ("unitsize=2", "unitsize=1", "9 probes do not fit samples of 1 bytes"),
+        ("unitsize=2", "unitsize=0", "do not fit"),
+        ("unitsize=2", "unitsize=99999999999", "do not fit"),
+        ("unitsize=2", "unitsize=-1", "no number"),
+        ("samplerate=1 MHz", "samplerate=fast", "no frequency"),
+        ("samplerate=1 MHz\n", "", "--samplerate"),
+        ("total probes=9", "total probes=4000000000", "probes"),
+        ("total probes=9", "total probes=2", "number 9 has a name"),
+    ];
+    for (was, is, wanted) in cases {
+        let message = refused(&session(&METADATA.replace(was, is), &[("logic-1-1", &[1, 0])]));
+        assert!(message.contains(wanted), "{is}: {message}");
+    }
+    let whole = session(METADATA, &[("logic-1-1", &[0; 5000])]);
+    for n in [4, 30, whole.len() / 2, whole.len() - 1] {
+        assert!(!refused(&whole[..n]).is_empty());
+    }
+    let mut broken = whole.clone();
+    let at = broken.windows(9).position(|w| w == b"logic-1-1").unwrap() + 10;
+    broken[at] ^= 0xff;
+    assert!(refused(&broken).contains("member logic-1-1"), "{}", refused(&broken));
+}
+
+#[test]
+fn a_bomb_is_stopped_by_the_limits() {
+    let bomb = session(METADATA, &[("logic-1-1", &vec![0; 8 << 20])]);
+    let options = Options { max_sample_bytes: 1 << 20, ..Options::default() };
+    let error = capture::read(&mut Cursor::new(&bomb), &options).unwrap_err().to_string();
+    assert!(error.contains("more than 1048576 bytes of samples"), "{error}");
+    let toggling: Vec<u8> = (0..4096u32).map(|n| (n / 2 % 2) as u8).collect();
+    let options = Options { max_edges: 100, ..Options::default() };
+    let busy = session(METADATA, &[("logic-1-1", &toggling)]);
+    let error = capture::read(&mut Cursor::new(&busy), &options).unwrap_err().to_string();
+    assert!(error.contains("more than 100 edges") && error.contains("logic-1-1"), "{error}");
+}
+
+#[test]
+fn a_size_that_lies_takes_no_memory() {
+    let mut claims = session(METADATA, &[("logic-1-1", &[1, 0, 1, 0])]);
+    let at = claims.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+    claims[at + 24..at + 28].copy_from_slice(&0xffff_fff0u32.to_le_bytes());
+    // What is there counts, whether or not the reader takes offence at the claim.
+    if let Ok((_, capture)) = read(&claims) {
+        assert_eq!(capture.end, 1);
+    }
+}
+
+#[test]
+fn long_rests_are_counted_sample_by_sample() {
+    for (unit, probes) in [(1, 3), (2, 9), (3, 17)] {
+        for length in [1usize, 4095, 4096, 4097, 70_000] {
+            let mut samples = vec![0u8; unit * (2 * length + 1)];
+            samples[unit * length] = 1;
+            let metadata =
+                format!("[device 1]\ntotal probes={probes}\nsamplerate=1 MHz\nunitsize={unit}\n");
+            let (_, capture) = read(&session(&metadata, &[("logic-1-1", &samples)])).unwrap();
+            let length = length as u64;
+            assert_eq!(edges(&capture.channels[0]), [(length, High), (length + 1, Low)]);
+            assert_eq!(capture.end, 2 * length);
+        }
+    }
+}
+
+/// A capture that every format can hold: known levels, a whole number of nanoseconds to the tick.
+fn captures() -> impl Strategy<Value = Capture> {
+    let line = (any::<bool>(), prop::collection::btree_set(1u64..3000, 0..40));
+    (
+        prop::collection::vec(line, 1..12),
+        prop::sample::select(vec![1_000_000, 24_000_000, 100_000_000]),
+    )
+        .prop_map(|(lines, hz)| {
+            let channel = |(n, (high, times)): (usize, (bool, std::collections::BTreeSet<u64>))| {
+                let edge = |(k, at): (usize, u64)| Edge::new(at, Level::of(high ^ (k % 2 == 0)));
+                Channel {
+                    name: format!("line{n}"),
+                    initial: Level::of(high),
+                    edges: times.into_iter().enumerate().map(edge).collect(),
+                }
+            };
+            Capture {
+                tick: Tick::from_hz(hz).unwrap(),
+                resolution: Tick::from_hz(hz).unwrap(),
+                resolution_inferred: false,
+                start: 0,
+                end: 3000,
+                channels: lines.into_iter().enumerate().map(channel).collect(),
+                notes: Vec::new(),
+                simulated: None,
+            }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_written_is_read_again(capture in captures()) {
+        let (bytes, notes) = write_sigrok(&capture).unwrap();
+        prop_assert_eq!(notes, Vec::<String>::new());
+        let (_, again) = read(&bytes).unwrap();
+        prop_assert_eq!(&again, &capture);
+        let mut vcd = Vec::new();
+        write_vcd(&capture, &mut vcd).unwrap();
+        let (_, again) = read(&vcd).unwrap();
+        exercise::check(&again);
+        // 24 MHz is rounded there, but the comment tells the clock, and the nearest samples are the same.
+        prop_assert_eq!(again.resolution, capture.resolution);
+        let (bytes, _) = write_sigrok(&again).unwrap();
+        let (_, again) = read(&bytes).unwrap();
+        prop_assert_eq!(again.channels, capture.channels);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        exercise::vcd(&bytes);
+        exercise::csv(&bytes);
+        exercise::sigrok(&bytes);
+        let (metadata, samples) = bytes.split_at(bytes.len() / 2);
+        exercise::sigrok_members(metadata, samples);
+    }
+
+    #[test]
+    fn nearly_sound_dumps_are_read_or_refused(
+        words in prop::collection::vec(prop::sample::select(VCD_WORDS.to_vec()), 0..60)
+    ) {
+        exercise::vcd(words.join(" ").as_bytes());
+        exercise::vcd(("$var wire 3 ! a $end $enddefinitions $end ".to_owned() + &words.join("\n")).as_bytes());
+    }
+
+    #[test]
+    fn nearly_sound_exports_are_read_or_refused(
+        cells in prop::collection::vec("[0-9]{0,3}\\.?[0-9]{0,16}|-?[01]|1e-?[0-9]{1,2}", 0..40)
+    ) {
+        let lines: Vec<String> = cells.chunks(3).map(|row| row.join(",")).collect();
+        exercise::csv(format!("Time [s],a,b\n{}", lines.join("\n")).as_bytes());
+        let times: String = cells.iter().map(|time| format!("{time},1,0\n")).collect();
+        exercise::csv(format!("Time [s],a,b\n{times}").as_bytes());
+    }
+
+    #[test]
+    fn nearly_sound_sessions_are_read_or_refused(
+        unit in 0u32..70, probes in 0u32..70, rate in "[0-9]{0,9} ?[kMG]?(Hz)?",
+        samples in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..400, flip in 1u8..
+    ) {
+        let metadata = format!("[device 1]\ntotal probes={probes}\nsamplerate={rate}\nunitsize={unit}\n");
+        exercise::sigrok_members(metadata.as_bytes(), &samples);
+        let mut zip = session(&metadata, &[("logic-1-1", &samples)]);
+        if let Some(byte) = zip.get_mut(at) {
+            *byte ^= flip;
+        }
+        exercise::sigrok(&zip);
+    }
+}
+
+const VCD_WORDS: [&str; 24] = [
+    "$timescale",
+    "1us",
+    "10",
+    "ns",
+    "$end",
+    "$scope",
+    "module",
+    "$upscope",
+    "$var",
+    "wire",
+    "8",
+    "!",
+    "real",
+    "[7:0]",
+    "#0",
+    "#5",
+    "#18446744073709551615",
+    "0!",
+    "x!",
+    "b01xz",
+    "r1.5",
+    "s",
+    "$dumpvars",
+    "$comment",
+];
+
+/// Levels of each sample as sigrok-cli prints them.
+fn sigrok_samples(path: &Path, format: &str) -> Vec<Vec<u8>> {
+    let output = Command::new("sigrok-cli")
+        .arg("-i")
+        .arg(path)
+        .args(["-I", format, "-O", "csv:header=false:label=off"])
+        .output()
+        .expect("sigrok-cli, which scripts/setup installs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    // A dump's rate is said first.
+    text.lines()
+        .filter(|line| !line.starts_with("META"))
+        .map(|line| line.split(',').map(|cell| cell.as_bytes()[0] - b'0').collect())
+        .collect()
+}
+
+/// The same from a capture, sample by sample at its tick.
+fn samples(capture: &Capture, step: u64) -> Vec<Vec<u8>> {
+    let level = |channel: &Channel, at: u64| {
+        let n = channel.edges.partition_point(|edge| edge.at() <= at);
+        let level = n.checked_sub(1).map_or(channel.initial, |n| channel.edges[n].level());
+        u8::from(level.is_high())
+    };
+    let row = |at: u64| capture.channels.iter().map(|c| level(c, at)).collect();
+    (0..=capture.end / step).map(|n| row(n * step)).collect()
+}
+
+fn temporary(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    (directory, path)
+}
+
+#[test]
+fn sigrok_reads_what_is_written_to_the_same_samples() {
+    let Some(path) = recorded("spi_adxl345_registers.sr") else { return };
+    let (_, capture) = read(&std::fs::read(path).unwrap()).unwrap();
+    let wanted = samples(&capture, 1);
+    let (bytes, _) = write_sigrok(&capture).unwrap();
+    let (_keep, path) = temporary("again.sr", &bytes);
+    assert!(sigrok_samples(&path, "srzip") == wanted, "the session differs");
+    let mut vcd = Vec::new();
+    write_vcd(&capture, &mut vcd).unwrap();
+    let (_keep, path) = temporary("again.vcd", &vcd);
+    // Half a microsecond is five ticks of the file's 100 ns.
+    let read: Vec<_> = sigrok_samples(&path, "vcd").into_iter().step_by(5).collect();
+    assert!(read[..] == wanted[..read.len()] && read.len() + 1 >= wanted.len(), "the dump differs");
+}
+
+#[test]
+fn captures_of_real_boards_have_the_samples_that_sigrok_sees() {
+    for name in ["spi_adxl345_registers.sr", "stm32f105_swo_8mbaud.sr"] {
+        let Some(path) = recorded(name) else { return };
+        let (_, capture) = read(&std::fs::read(&path).unwrap()).unwrap();
+        exercise::check(&capture);
+        assert!(samples(&capture, 1) == sigrok_samples(&path, "srzip"), "{name}");
+    }
+}

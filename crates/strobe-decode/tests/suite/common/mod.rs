@@ -1,0 +1,7 @@
+//! What the tests share; `exercise` and `recording` serve the fuzz targets as well.
+
+pub mod exercise;
+pub mod lines;
+pub mod recorded;
+pub mod recording;
+pub mod traces;

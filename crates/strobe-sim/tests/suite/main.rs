@@ -1,0 +1,12 @@
+//! The simulated boards from outside: lockstep with QEMU and simavr, cycles against the manuals, the system part, board files.
+//!
+//! One binary: every further one would link the crates anew.
+
+mod avr_lockstep;
+mod board_files;
+mod common;
+mod compiled;
+mod lockstep;
+mod system;
+mod timing;
+mod traced;

@@ -1,0 +1,8 @@
+//! Sources from outside: links to trace pins, the simulated pin, events of archives, trace plans.
+//!
+//! One binary: every further one would link the crates anew.
+
+mod archive_events;
+mod links;
+mod swo;
+mod trace_plan;

@@ -1,0 +1,167 @@
+//! Stacks walked over memory laid out by hand, word by word, as the fixture's instructions and the hardware would.
+
+use std::collections::HashMap;
+
+use crate::common::build::Workshop;
+use strobe_symbols::{Firmware, Registers, StackFrameKind, UnwindEnd};
+
+/// A firmware with known frames, its memory and its registers.
+struct Scene {
+    firmware: Firmware,
+    memory: HashMap<u32, u32>,
+    registers: Registers,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let workshop = Workshop::new();
+        let elf = workshop.assembly("stack.elf", "stack.S");
+        let firmware =
+            Firmware::parse(std::fs::read(elf).expect("the ELF file")).expect("a firmware image");
+        let registers =
+            Registers { core: [0; 16], main_stack_pointer: None, process_stack_pointer: None };
+        Scene { firmware, memory: HashMap::new(), registers }
+    }
+
+    fn at(&self, label: &str) -> u32 {
+        self.firmware.symbol(label).unwrap_or_else(|error| panic!("{error}")).address
+    }
+
+    /// A return address as `bl` leaves it.
+    fn return_to(&self, label: &str) -> u32 {
+        self.at(label) | 1
+    }
+
+    /// Stores words upwards from an address.
+    fn store(&mut self, address: u32, words: &[u32]) {
+        for (n, &word) in words.iter().enumerate() {
+            self.memory.insert(address + 4 * n as u32, word);
+        }
+    }
+
+    /// The stack of `leaf` called by `middle`, `outer` and `Reset_Handler`, which started with SP at `top`. Returns SP and R7
+    /// inside `leaf`.
+    fn calls(&mut self, top: u32) -> (u32, u32) {
+        let (in_reset, in_outer) = (self.return_to("in_reset"), self.return_to("in_outer"));
+        self.store(top - 8, &[0x4444, in_reset]); // outer: push {r4, lr}
+        self.store(top - 24, &[0x7777, in_outer]); // middle: push {r7, lr}
+        (top - 48, top - 24)
+    }
+
+    /// The frame that the hardware pushes.
+    fn exception_frame(&mut self, at: u32, lr: u32, pc: u32, status: u32) {
+        self.store(at, &[0x100, 0x101, 0x102, 0x103, 0x10c, lr, pc, status]);
+    }
+
+    fn set(&mut self, sp: u32, r7: u32, lr: u32, pc: u32) {
+        self.registers.core[7] = r7;
+        (self.registers.core[13], self.registers.core[14], self.registers.core[15]) = (sp, lr, pc);
+    }
+
+    /// The backtrace as names, kinds and whether each was guessed, with its end.
+    fn walk(&self) -> (Vec<(String, StackFrameKind, bool)>, UnwindEnd) {
+        let trace =
+            self.firmware.backtrace(&self.registers, |address| self.memory.get(&address).copied());
+        let name = |address| {
+            let frames = self.firmware.frames(address).frames;
+            frames.first().and_then(|frame| frame.name).unwrap_or("?").to_owned()
+        };
+        let frames =
+            trace.frames.iter().map(|f| (name(f.lookup_address()), f.kind, f.guessed)).collect();
+        (frames, trace.end)
+    }
+}
+
+fn frame(name: &str, kind: StackFrameKind) -> (String, StackFrameKind, bool) {
+    (name.to_owned(), kind, false)
+}
+
+fn callers() -> [(String, StackFrameKind, bool); 3] {
+    ["middle", "outer", "Reset_Handler"].map(|name| frame(name, StackFrameKind::Caller))
+}
+
+#[test]
+fn calls_are_unwound_to_the_reset_handler() {
+    let mut scene = Scene::new();
+    let (sp, r7) = scene.calls(0x2000_1000);
+    scene.set(sp, r7, scene.return_to("in_middle"), scene.at("in_leaf"));
+    let (frames, end) = scene.walk();
+    assert_eq!(frames[0], frame("leaf", StackFrameKind::Current));
+    assert_eq!(frames[1..], callers());
+    assert_eq!(end, UnwindEnd::Bottom);
+}
+
+#[test]
+fn an_exception_leads_back_to_what_it_interrupted() {
+    for (padding, status) in [(0, 0x0100_0000), (4, 0x0100_0200)] {
+        let mut scene = Scene::new();
+        let (sp, r7) = scene.calls(0x2000_1000);
+        let (lr, pc) = (scene.return_to("in_middle"), scene.at("in_leaf"));
+        let exception = sp - padding - 32;
+        scene.exception_frame(exception, lr, pc, status);
+        scene.store(exception - 8, &[0x4004, 0xffff_fff9]); // push {r4, lr}
+        scene.set(exception - 8, r7, 0xffff_fff9, scene.at("in_handler"));
+        let (frames, end) = scene.walk();
+        assert_eq!(frames[0], frame("HardFault_Handler", StackFrameKind::Current));
+        assert_eq!(frames[1], frame("leaf", StackFrameKind::Interrupted));
+        assert_eq!(frames[2..], callers());
+        assert_eq!(end, UnwindEnd::Bottom);
+    }
+}
+
+#[test]
+fn a_handler_over_a_thread_needs_the_process_stack() {
+    let mut scene = Scene::new();
+    let (sp, r7) = scene.calls(0x2000_3000);
+    let (lr, pc) = (scene.return_to("in_middle"), scene.at("in_leaf"));
+    scene.exception_frame(sp - 32, lr, pc, 0x0100_0000);
+    scene.store(0x2000_0ff8, &[0x4004, 0xffff_fffd]);
+    scene.set(0x2000_0ff8, r7, 0xffff_fffd, scene.at("in_handler"));
+    assert_eq!(scene.walk().1, UnwindEnd::NoProcessStackPointer);
+
+    scene.registers.process_stack_pointer = Some(sp - 32);
+    let (frames, end) = scene.walk();
+    assert_eq!(frames[1], frame("leaf", StackFrameKind::Interrupted));
+    assert_eq!(frames[2..], callers());
+    assert_eq!(end, UnwindEnd::Bottom);
+}
+
+#[test]
+fn a_jump_into_nowhere_is_guessed_from_lr() {
+    let mut scene = Scene::new();
+    let (sp, r7) = scene.calls(0x2000_1000);
+    scene.set(sp, r7, scene.return_to("in_middle"), 0x4000_0000);
+    let (frames, end) = scene.walk();
+    assert_eq!(frames[0], frame("?", StackFrameKind::Current));
+    assert_eq!(frames[1], ("middle".to_owned(), StackFrameKind::Caller, true));
+    assert_eq!(frames[2..], callers()[1..]);
+    assert_eq!(end, UnwindEnd::Bottom);
+
+    scene.set(sp, r7, 0, 0x4000_0000);
+    assert_eq!(scene.walk().1, UnwindEnd::OutsideCode { pc: 0x4000_0000 });
+}
+
+#[test]
+fn without_unwind_information_the_walk_says_so() {
+    let mut scene = Scene::new();
+    // Called from itself, so that the second frame is a caller without information.
+    scene.set(0x2000_0f00, 0, scene.return_to("in_bare"), scene.at("in_bare"));
+    scene.registers.core[15] -= 2;
+    let (frames, end) = scene.walk();
+    assert_eq!(frames[1], ("bare".to_owned(), StackFrameKind::Caller, true));
+    assert_eq!(end, UnwindEnd::NoUnwindInfo { pc: scene.at("in_bare") });
+}
+
+#[test]
+fn a_broken_stack_ends_the_walk() {
+    let mut scene = Scene::new();
+    scene.set(0x2000_0fd0, 0x2000_0fe8, scene.return_to("in_middle"), scene.at("in_leaf"));
+    assert_eq!(scene.walk().1, UnwindEnd::Unreadable { address: 0x2000_0fe8 });
+
+    // A frame that is its own caller.
+    let (sp, in_middle) = (0x2000_0f00, scene.return_to("in_middle"));
+    scene.store(sp, &[sp - 8, in_middle]);
+    scene.store(sp - 8, &[sp, in_middle]);
+    scene.set(sp, sp, in_middle, scene.at("in_leaf"));
+    assert!(matches!(scene.walk().1, UnwindEnd::NoProgress { .. }), "{:?}", scene.walk());
+}

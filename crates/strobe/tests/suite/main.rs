@@ -1,0 +1,33 @@
+//! `strobe` as its users call it: one module for each subject.
+//!
+//! One binary: every further one would link the crates anew.
+
+mod any_image;
+mod archives;
+mod arduino;
+mod avr;
+mod avr_bad_input;
+mod bad_input;
+mod captures;
+mod common;
+mod compare;
+mod cube;
+mod cycles;
+mod defmt;
+mod demo;
+mod display;
+mod ecosystem;
+mod ecosystem_f407;
+mod exports;
+mod kit;
+mod machines;
+mod perfetto;
+mod record;
+mod rig;
+mod samples;
+mod simulated_pins;
+mod svd;
+mod swo;
+mod threads;
+mod trace_plan;
+mod traced;

@@ -1,0 +1,314 @@
+//! `strobe record`: what is in the file, however it ends.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{self, command, prebuilt, ran, strobe};
+use strobe_decode::container::{Content, Ending, Header, Note, Reader, Summary};
+
+/// What a recording has.
+#[derive(Debug)]
+struct Recording {
+    header: Header,
+    raw: Vec<u8>,
+    notes: Vec<Note>,
+    summary: Summary,
+}
+
+fn read(path: &Path) -> Recording {
+    let file = std::fs::File::open(path).expect("it was written");
+    let mut reader = Reader::new(file).expect("a recording");
+    let (mut raw, mut notes) = (Vec::new(), Vec::new());
+    while let Some(chunk) = reader.next().expect("it can be read") {
+        match chunk.content {
+            Content::Raw(bytes) => raw.extend(bytes),
+            Content::Note(note) => notes.push(note),
+            Content::Polled(_) | Content::End(_) => {}
+        }
+    }
+    let header = reader.header().expect("it is whole").clone();
+    Recording { header, raw, notes, summary: reader.summary().clone() }
+}
+
+fn why(recording: &Recording) -> String {
+    match &recording.summary.ending {
+        Ending::Marked(end) => end.why.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+#[test]
+fn a_file_becomes_a_recording_with_all_that_was_said() {
+    let folder = Folder::new();
+    let stream = strobe_synth::swo::mixed(5000, 7).bytes;
+    std::fs::write(folder.path("raw.swo"), &stream).expect("it is ours");
+    let (elf, out) = (common::prebuilt("threads-freertos"), folder.path("out.strobe"));
+    let source = format!("file:{}", folder.path("raw.swo").display());
+    let ran = ran(command()
+        .args(["record", &source, "--elf", &elf, "--target", "stm32f4", "-o"])
+        .arg(&out)
+        .args(["--clock=168MHz", "--baud=2M", "--period=16384", "--exceptions", "--timestamps=1"]));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 bytes undecodable"), "{}", ran.stderr);
+    let recording = read(&out);
+    assert!(recording.raw == stream);
+    assert_eq!(why(&recording), "the source ended");
+    let header = recording.header;
+    assert_eq!((header.source.kind.as_str(), header.source.name.as_str()), ("file", "raw.swo"));
+    assert_eq!((header.target.as_deref(), header.programmed), (Some("stm32f4"), false));
+    let settings = header.settings.expect("they were given");
+    assert_eq!((settings.line.baud(), settings.exceptions), (2_000_000, true));
+    let elf = header.elf.expect("it was given");
+    assert_eq!((elf.file.as_str(), elf.sha256.len()), ("threads-freertos.elf", 64));
+}
+
+#[test]
+fn standard_input_and_output_are_source_and_recording() {
+    let mut child = command()
+        .args(["record", "-", "-o", "-", "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    child.stdin.take().expect("a pipe").write_all(b"\x01H\x01i").expect("it listens");
+    let output = child.wait_with_output().expect("it ends");
+    let mut reader = Reader::new(&output.stdout[..]).expect("a recording");
+    let chunk = reader.next().expect("memory does not fail").expect("a chunk");
+    assert_eq!(chunk.content, Content::Raw(b"\x01H\x01i"));
+}
+
+impl Drop for Running {
+    /// A test that fails leaves nothing running.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A recording from a server, under way.
+struct Running {
+    child: Child,
+    peer: std::net::TcpStream,
+}
+
+impl Running {
+    fn start(out: &Path, more: &[&str]) -> Self {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let source = format!("tcp:{}", server.local_addr().expect("an address"));
+        let mut command = command();
+        command.args(["record", &source, "-o"]).arg(out).args(more);
+        let child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let (peer, _) = server.accept().expect("a call");
+        Running { child, peer }
+    }
+
+    /// Waits until so many bytes are in the file.
+    fn wait_for(&self, out: &Path, bytes: usize) {
+        let until = Instant::now() + Duration::from_secs(10);
+        // Before the header is written it is no recording.
+        let has = || std::fs::read(out).is_ok_and(|file| Reader::new(&file[..]).is_ok());
+        while !has() || read(out).raw.len() < bytes {
+            assert!(Instant::now() < until, "the bytes do not arrive in the file");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut text = String::new();
+        self.child.stderr.take().expect("a pipe").read_to_string(&mut text).expect("text");
+        (self.child.wait().expect("it ends").code(), text)
+    }
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_there_a_second_before() {
+    let folder = Folder::new();
+    let out = folder.path("killed.strobe");
+    let mut running = Running::start(&out, &[]);
+    for n in 0..5u8 {
+        running.peer.write_all(&[n; 1000]).expect("it listens");
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    // A second is what is promised; a tenth is what it takes.
+    std::thread::sleep(Duration::from_millis(900));
+    running.child.kill().expect("it runs");
+    running.child.wait().expect("it is dead");
+    let recording = read(&out);
+    assert_eq!(recording.raw.len(), 5000);
+    assert_eq!(recording.summary.damaged_bytes, 0);
+    assert!(matches!(recording.summary.ending, Ending::CutShort { .. }));
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_ends_it_with_its_mark() {
+    let folder = Folder::new();
+    let out = folder.path("stopped.strobe");
+    let mut running = Running::start(&out, &[]);
+    running.peer.write_all(&[0x70; 10]).expect("it listens");
+    running.wait_for(&out, 10);
+    let id = running.child.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-INT", &id]).status().expect("a kill");
+    assert!(sent.success());
+    let (code, text) = running.end();
+    assert_eq!(code, Some(0), "{text}");
+    let recording = read(&out);
+    assert_eq!((why(&recording).as_str(), recording.raw.len()), ("Ctrl-C", 10));
+}
+
+#[test]
+fn the_time_is_kept_and_gaps_are_noted() {
+    let folder = Folder::new();
+    let out = folder.path("timed.strobe");
+    let mut running = Running::start(&out, &["--for", "1500ms"]);
+    running.peer.write_all(&[1; 100]).expect("it listens");
+    running.wait_for(&out, 100);
+    running.peer.shutdown(std::net::Shutdown::Both).expect("it is open");
+    let (code, text) = running.end();
+    assert!(code == Some(0) && text.contains("broke off"), "{text}");
+    let recording = read(&out);
+    assert_eq!(why(&recording), "time");
+    assert!(matches!(recording.notes[..], [Note::Gap { .. }]), "{:?}", recording.notes);
+}
+
+#[test]
+fn silence_is_an_error_that_says_what_to_check() {
+    let folder = Folder::new();
+    let out = folder.path("silent.strobe");
+    let (code, text) = Running::start(&out, &["--silence", "300ms"]).end();
+    assert_eq!(code, Some(68));
+    for word in ["wire", "TRACE_IOEN", "TRCENA", "bit rate", "PLL"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert_eq!(why(&read(&out)), "nothing came");
+}
+
+#[test]
+fn garbage_is_told_while_it_comes() {
+    let folder = Folder::new();
+    let out = folder.path("garbage.strobe");
+    let mut running = Running::start(&out, &["--for", "1s", "--clock=16MHz", "--baud=1M"]);
+    running.peer.write_all(&[0x80; 20_000]).expect("it listens");
+    let (code, text) = running.end();
+    assert_eq!(code, Some(0));
+    assert!(text.contains("undecodable: is the bit rate right"), "{text}");
+}
+
+/// Orbuculum's frames in a file as it writes one: what is recorded are the pin's bytes, and where a frame was damaged it says so.
+#[test]
+fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
+    let folder = Folder::new();
+    let stream = strobe_synth::swo::mixed(5000, 7).bytes;
+    let mut frames = b"%%ORBFLOW1.0.0%%".to_vec();
+    frames.extend(strobe_synth::orbflow::frames(1, &stream, 200));
+    let (raw, out) = (folder.path("raw.of"), folder.path("out.strobe"));
+    let source = format!("file:{}", raw.display());
+    std::fs::write(&raw, &frames).expect("it is ours");
+    let whole = ran(command().args(["record", &source, "-o"]).arg(&out));
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    let recording = read(&out);
+    assert!(recording.raw == stream && recording.notes.is_empty());
+    let at = frames.len() / 2;
+    frames[at] ^= 0x10;
+    std::fs::write(&raw, &frames).expect("it is ours");
+    let damaged = ran(command().args(["record", &source, "-o"]).arg(&out));
+    assert!(damaged.stderr.contains("came damaged"), "{}", damaged.stderr);
+    let recording = read(&out);
+    assert!((200..=400).contains(&(stream.len() - recording.raw.len())));
+    assert!(matches!(&recording.notes[..], [Note::Gap { .. }]), "{:?}", recording.notes);
+}
+
+#[test]
+fn sources_that_cannot_be_opened_leave_no_file() {
+    let folder = Folder::new();
+    let out = folder.path("none.strobe");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let (tcp, openocd) = (format!("tcp:{free}"), format!("openocd:{free}"));
+    let cases: [(&[&str], i32, &str); 11] = [
+        (&["nonsense"], 64, "Sources:"),
+        (&["udp:1:2"], 64, "no kind of source"),
+        (&["serial:/dev/ttyUSB0"], 64, "serial:DEVICE@BAUD"),
+        (&["tcp:localhost"], 64, "tcp:HOST:PORT"),
+        (&["orbflow:localhost"], 64, "orbflow:HOST:PORT"),
+        (&["orbflow:localhost:3402/256"], 64, "a tag of 0 to 255"),
+        (&[&tcp], 68, "refused"),
+        (&[&openocd, "--clock=16MHz", "--baud=1M"], 68, "TCL port"),
+        (&[&openocd], 64, "--clock"),
+        (&["file:/there/is/none"], 66, "/there/is/none"),
+        (&["file:/", "--halt"], 64, "--halt needs a probe"),
+    ];
+    for (arguments, code, says) in cases {
+        let ran = ran(command().arg("record").args(arguments).arg("-o").arg(&out));
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{arguments:?}: {}", ran.stderr);
+        assert!(!out.exists(), "{arguments:?}");
+    }
+    let hopeless = ["--clock=168MHz", "--baud=115200", "--period=16384"];
+    let ran = ran(command().args(["record", &openocd, "-o"]).arg(&out).args(hopeless));
+    assert_eq!(ran.code, 69, "{}", ran.stderr);
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_is_an_error() {
+    let ran = strobe(&["record", "file:/dev/null", "-o", "/there/is/no/folder"]);
+    assert_eq!(ran.code, 74, "{}", ran.stderr);
+    if Path::new("/dev/full").exists() {
+        let ran = strobe(&["record", "file:/dev/null", "-o", "/dev/full"]);
+        assert_eq!(ran.code, 74, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_probe_needs_a_chip() {
+    let ran = strobe(&["record", "probe", "-o", "/tmp/none", "--clock=16MHz", "--baud=1M"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("--chip") || ran.stderr.contains("feature"), "{}", ran.stderr);
+}
+
+/// The registers of the plan, on the simulated STM32F407: they make its pin speak.
+#[test]
+fn a_simulated_board_does_what_the_plan_says() {
+    let folder = Folder::new();
+    let out = folder.path("simulated.strobe");
+    let elf = common::prebuilt("numbers-m4f");
+    let ran = ran(command()
+        .args(["record", "sim:stm32f407", "--elf", &elf, "-o"])
+        .arg(&out)
+        .args(["--clock=16MHz", "--baud=2M", "--period=4096", "--for=100ms"]));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let recording = read(&out);
+    assert!(recording.raw.len() > 1000, "{} bytes", recording.raw.len());
+    let samples = recording.raw.chunks_exact(5).filter(|packet| packet[0] == 0x17).count();
+    assert_eq!(samples, recording.raw.len() / 5, "nothing but samples");
+    assert_eq!(recording.header.target.as_deref(), Some("stm32f407"));
+}
+
+/// A pin at a rate that nobody listens to is not a recording that went well.
+#[test]
+fn a_recording_of_nothing_fails() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("nothing.strobe").display().to_string();
+    let firmware = prebuilt("trace");
+    // The core runs at twice what is said, and so does the pin.
+    let source = ["record", "sim:stm32f407", "--elf", &firmware, "-q", "-o", &file];
+    let pin = ["--clock", "84M", "--baud", "2M", "--period", "16384"];
+    let ran = strobe(&[&source[..], &pin].concat());
+    assert_eq!(ran.code, 68, "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing has come. Check: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the bit rate, which follows the core's clock"), "{}", ran.stderr);
+}

@@ -1,0 +1,199 @@
+//! Several chips in one simulation: `strobe run --rig`.
+
+use crate::common::*;
+use serde_json::Value;
+
+fn echo() -> String {
+    format!("{}/../../firmware/echo/echo.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The rig's chips by name, each with its record.
+fn chips(args: &[&str]) -> (i32, Value) {
+    let ran = strobe(&[&["run", "--format", "json", "--rig"], args].concat());
+    let json: Value = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {} {}", ran.stdout, ran.stderr));
+    assert_eq!(json["schema"], "strobe-rig/1");
+    (ran.code, json)
+}
+
+fn chip<'a>(rig: &'a Value, name: &str) -> &'a Value {
+    let chip = array(&rig["chips"]).iter().find(|chip| chip["name"] == name);
+    &chip.unwrap_or_else(|| panic!("no chip {name}"))["record"]
+}
+
+/// A rig file with these lines changed.
+fn changed(name: &str, changes: &[(&str, &str)]) -> String {
+    let folder = format!("{}/../../firmware", env!("CARGO_MANIFEST_DIR"));
+    let mut text = std::fs::read_to_string(echo())
+        .unwrap()
+        .replace("../prebuilt", &format!("{folder}/prebuilt"));
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let path = format!("{}/rig-{name}.toml", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// An AVR and a Cortex-M0 exchange bytes: 19.0 us to the middle of the stop bit, 1 us of wire, 0.7 us until the interrupt has
+/// written the answer, and the same way back.
+#[test]
+fn two_chips_talk_over_a_serial_line() {
+    let (code, rig) = chips(&[&echo(), "--mark", "PB0", "--until", "PB1=1"]);
+    assert_eq!(code, 0);
+    let ping = chip(&rig, "ping");
+    assert_eq!(ping["window"]["end_reason"]["kind"], "reached", "all answers were right");
+    // The first byte comes before the other chip listens; nothing comes back.
+    let widths = widths(ping, "PB0 high");
+    assert_eq!(widths.len(), 66);
+    assert!(widths[1..].iter().all(|cycles| (650..=670).contains(cycles)), "{widths:?}");
+    let pong = chip(&rig, "pong");
+    assert_eq!(pong["window"]["end_reason"]["kind"], "other-chip");
+    assert_eq!(pong["window"]["end_reason"]["chip"], "ping");
+    let handler = array(&pong["exceptions"]).iter().find(|e| e["name"] == "IRQ27 (USART1)");
+    assert_eq!(handler.unwrap_or_else(|| panic!("{}", pong["exceptions"]))["count"], 65);
+}
+
+#[test]
+fn the_order_of_the_chips_makes_no_difference() {
+    let (_, rig) = chips(&[&echo(), "--until", "5ms"]);
+    let text = std::fs::read_to_string(echo()).unwrap();
+    let (before, rest) = text.split_once("[[chip]]").unwrap();
+    let (ping, rest) = rest.split_once("[[chip]]").unwrap();
+    let (pong, wires) = rest.split_once("[[wire]]").unwrap();
+    let folder = format!("{}/../../firmware/prebuilt", env!("CARGO_MANIFEST_DIR"));
+    let swapped = format!("{before}[[chip]]{pong}[[chip]]{ping}[[wire]]{wires}");
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/rig-swapped.toml");
+    std::fs::write(path, swapped.replace("../prebuilt", &folder)).unwrap();
+    let (_, other) = chips(&[path, "--until", "5ms"]);
+    for name in ["ping", "pong"] {
+        assert_eq!(chip(&rig, name), chip(&other, name), "{name}");
+    }
+}
+
+#[test]
+fn a_rig_ends_when_nothing_can_wake_any_chip() {
+    let (code, rig) = chips(&[&echo()]);
+    assert_eq!(code, 0);
+    for name in ["ping", "pong"] {
+        assert_eq!(chip(&rig, name)["window"]["end_reason"]["kind"], "sleeps-forever", "{name}");
+    }
+}
+
+#[test]
+fn one_chip_can_be_reported_alone() {
+    let (_, rig) = chips(&[&echo(), "--chip", "pong", "--until", "5ms"]);
+    assert_eq!(array(&rig["chips"]).len(), 1);
+    let ran = strobe(&["run", "--rig", &echo(), "--chip", "pong", "--until", "5ms"]);
+    assert!(ran.stdout.starts_with("echo-pong.elf on stm32f070cb"), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "", "what goes over the wires is not for the terminal");
+    let ran = strobe(&["run", "--rig", &echo(), "--until", "5ms"]);
+    let headings: Vec<&str> = ran.stdout.lines().filter(|l| l.starts_with("== ")).collect();
+    assert_eq!(headings, ["== ping ==", "== pong =="]);
+}
+
+#[test]
+fn a_chip_can_run_something_else() {
+    let other = prebuilt("loop-avr");
+    let (_, rig) =
+        chips(&[&echo(), "--load", &format!("ping={other}"), "--mark", "PD1", "--until", "5ms"]);
+    assert_eq!(widths(chip(&rig, "ping"), "PD1 high"), [1022; 20]);
+}
+
+#[test]
+fn what_is_wrong_with_a_rig_is_said() {
+    let error = |rig: &str, more: &[&str], code: i32| {
+        let ran = strobe(&[&["run", "--until", "1ms", "--rig", rig], more].concat());
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert_eq!(ran.stdout, "");
+        ran.stderr
+    };
+    let in_file = |name: &str, change: (&str, &str), expected: &str| {
+        let stderr = error(&changed(name, &[change]), &[], 65);
+        assert!(stderr.contains(expected), "{stderr}");
+    };
+    in_file(
+        "pin",
+        ("pong.PA10", "pong.PZ1"),
+        "chip pong: board file: part wires: options: the chip has no pin PZ1",
+    );
+    in_file(
+        "chip",
+        ("\"pong.PA10\"", "\"pang.PA10\""),
+        "wire end pang.PA10: the rig has no chip pang; there are ping, pong",
+    );
+    in_file("dot", ("pong.PA10", "PA10"), "wire end PA10: write it CHIP.PIN");
+    in_file(
+        "same",
+        ("to = \"ping.PD0\"", "to = \"pong.pa10\""),
+        "chip pong: two wires end at pin pa10",
+    );
+    // By the circuit board's name it is the same pin.
+    let twice = "[[wire]]\nfrom = \"pong.PA8\"\nto = \"ping.D0\"\n\n[[wire]]\nfrom = \"ping.PD1\"";
+    in_file(
+        "alias",
+        ("[[wire]]\nfrom = \"ping.PD1\"", twice),
+        "chip ping: two wires end at pin PD0",
+    );
+    in_file("key", ("name = \"echo\"", "nome = \"echo\""), "unknown field `nome`");
+    in_file(
+        "delay",
+        ("name = \"echo\"", "name = \"echo\"\nwire_delay = \"1c\""),
+        "wire_delay: a time from 2ns to 1s",
+    );
+    in_file("twice", ("name = \"pong\"", "name = \"ping\""), "chip ping: the name is given twice");
+    let part = "[[part]]\nname = \"LCD\"\nmodel = \"mirror\"\nchip = \"pong\"\n\n[[wire]]\nfrom = \"ping.PD1\"";
+    in_file("part", ("[[wire]]\nfrom = \"ping.PD1\"", part), "part LCD: model: no model `mirror`");
+    assert!(error("/no/such/rig.toml", &[], 66).contains("cannot read rig file"));
+    let wrong = |more: &[&str], expected: &str| {
+        let stderr = error(&echo(), more, 64);
+        assert!(stderr.contains(expected), "{stderr}");
+    };
+    wrong(&["--chip", "pang"], "the rig has no chip pang; there are ping, pong");
+    wrong(&["--load", "pang=x.elf"], "the rig has no chip pang");
+    wrong(&["--insert", "card=x.img"], "the rig has no part card");
+    wrong(&["--mark", "PZ9"], "chip ping: board arduino-uno has no pin PZ9");
+    wrong(&["--board", "arduino-uno"], "cannot be used with");
+}
+
+/// What one chip sends arrives at the other a wire's delay later, with the same spacing.
+#[test]
+fn pins_of_chips_in_a_rig() {
+    let bus = |chip: &str, line: &str| {
+        let uart = format!("uart:rx={line}:baudrate=500000");
+        let ran = strobe(&[
+            "bus",
+            &echo(),
+            "--chip",
+            chip,
+            "--until",
+            "5ms",
+            "--format",
+            "json",
+            "-P",
+            &uart,
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let words = array(&json["lanes"][0]["words"])
+            .iter()
+            .map(|word| (word["start_ps"].as_i64().unwrap(), word["value"].as_u64().unwrap()));
+        words.collect::<Vec<_>>()
+    };
+    let (sent, received) = (bus("ping", "PD1"), bus("pong", "PA10"));
+    assert_eq!(sent.len(), received.len());
+    assert_eq!(
+        sent[2..].iter().map(|word| word.1).collect::<Vec<_>>(),
+        (0..64).collect::<Vec<_>>()
+    );
+    for (one, other) in sent.iter().zip(&received).skip(2) {
+        assert_eq!(one.1, other.1);
+        let late = other.0 - one.0;
+        assert!((990_000..=1_010_000).contains(&late), "{late}");
+    }
+    let ran = strobe(&["pins", &prebuilt("loop-avr"), "--chip", "ping"]);
+    assert!(ran.code == 64 && ran.stderr.contains("--chip is for rigs"), "{}", ran.stderr);
+    let ran = strobe(&["pins", &echo(), "--board", "arduino-uno"]);
+    assert!(ran.code == 64 && ran.stderr.contains("--board is for one firmware"), "{}", ran.stderr);
+}

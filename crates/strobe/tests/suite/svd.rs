@@ -1,0 +1,79 @@
+//! Chips that no board file describes, and names for what boards do not model.
+
+use crate::common::*;
+
+fn svd(name: &str) -> String {
+    root().join("crates/strobe/tests/svd").join(name).display().to_string()
+}
+
+/// hello-uart switches to its PLL and waits for its serial port; neither is there.
+#[test]
+fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
+    let part = svd("part.svd");
+    let (code, record) = record(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
+    assert_eq!(code, 0, "{record:#}");
+    assert_eq!(record["subject"]["board"], "PARTF070");
+    assert_eq!(record["subject"]["core"], "Cortex-M0");
+    assert_eq!(record["window"]["end_reason"]["kind"], "reached");
+    let touched: Vec<&str> = array(&record["unmodelled"])
+        .iter()
+        .filter_map(|register| register["register"].as_str())
+        .collect();
+    for name in ["RCC.CR", "RCC.CFGR", "FLASH.ACR", "USART1.CR1", "USART1.ISR", "USART1.TDR"] {
+        assert!(touched.contains(&name), "{name}: {touched:?}");
+    }
+    let warnings = record["warnings"].to_string();
+    assert!(warnings.contains("no board file describes PARTF070"), "{warnings}");
+    assert!(
+        warnings.contains("flash 0x08000000..0x08100000, ram 0x20000000..0x20004000"),
+        "{warnings}"
+    );
+    assert!(warnings.contains("USART1.BRR at 0x4001380c is read-only"), "{warnings}");
+}
+
+#[test]
+fn what_the_user_says_of_the_chip_holds() {
+    let (code, record) = record(&[
+        &prebuilt("loop-0ws"),
+        "--memory",
+        "flash=0x08000000:128K,ram=0x20000000:0x4000",
+        "--clock",
+        "24MHz",
+        "--until",
+        "finished",
+    ]);
+    assert_eq!(code, 0);
+    assert_eq!(array(&record["subject"]["clock"])[0]["hz"], 24_000_000);
+    let warnings = record["warnings"].to_string();
+    assert!(warnings.contains("as told by --memory"), "{warnings}");
+}
+
+#[test]
+fn a_listed_board_gets_names_for_what_it_does_not_model() {
+    let part = svd("part.svd");
+    let arguments = [&prebuilt("hello-uart"), "--svd", &part, "--until", "210ms"];
+    let (code, record) = record(&[&arguments[..], &["--board", "stm32f070cb"]].concat());
+    assert_eq!(code, 0);
+    assert_eq!(record["subject"]["board"], "stm32f070cb");
+    assert!(array(&record["unmodelled"]).is_empty(), "the board models all that it uses");
+}
+
+#[test]
+fn files_that_are_no_svd_are_refused_with_the_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("broken.svd");
+    std::fs::write(
+        &path,
+        "<device>\n<name>X</name>\n<peripherals>\n<peripheral/>\n</peripherals></device>",
+    )
+    .unwrap();
+    let path = path.display().to_string();
+    let ran = strobe(&["run", &prebuilt("hello-uart"), "--svd", &path]);
+    assert_eq!(ran.code, 65, "{}", ran.stderr);
+    assert!(ran.stderr.contains("broken.svd: SVD file: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("at line 4, column"), "{}", ran.stderr);
+    let ran = strobe(&["run", &prebuilt("hello-uart"), "--svd", "nowhere.svd"]);
+    assert_eq!(ran.code, 66, "{}", ran.stderr);
+    let ran = strobe(&["run", &prebuilt("hello-uart"), "--memory", "rom=0:1"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+}

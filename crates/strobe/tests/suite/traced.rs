@@ -1,0 +1,279 @@
+//! `strobe report`, `strobe top` and `strobe export` on what comes out of trace pins: of simulated boards, where the truth is known, and of a
+//! real one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{self, Ran, array, number, prebuilt, strobe};
+use serde_json::Value;
+
+/// How the simulated board is traced: a link that carries it all.
+const FAST: [&str; 7] = ["--clock", "16MHz", "--baud", "2M", "--exceptions", "--timestamps", "1"];
+
+/// Records a simulated board.
+fn record(firmware: &str, more: &[&str]) -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("pin.strobe").display().to_string();
+    let start = ["record", "sim:stm32f407", "--elf", firmware, "--quiet", "-o", &file];
+    let ran = strobe(&[&start, more].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    (directory, file)
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let ran = strobe(&[&["report", "--format", "json"], arguments].concat());
+    assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
+    let record: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let parts = &record["balance"];
+    let reasons = array(&parts["unattributed"]).iter().map(|pair| number(&pair[1])).sum::<u64>();
+    let sum = number(&parts["attributed"]) + number(&parts["idle"]) + number(&parts["lost"]);
+    assert_eq!(number(&parts["taken"]), sum + reasons);
+    let stream = &record["traced"]["stream"];
+    let bytes = |name: &str| number(&stream[name]);
+    let understood = bytes("packet_bytes") + bytes("padding_bytes");
+    assert_eq!(bytes("bytes"), understood + bytes("undecodable_bytes"));
+    record
+}
+
+/// Functions with what they have: cycles of an exact record, samples of a sampled one.
+fn functions(record: &Value) -> Vec<(String, u64)> {
+    let names = array(&record["profile"]["functions"]);
+    let mut sums = vec![0; names.len()];
+    for sample in array(&record["profile"]["addresses"]) {
+        if let Some(function) = sample["function"].as_u64() {
+            let cycles = sample["cycles"].as_object().expect("causes");
+            let busy = cycles.iter().filter(|(cause, _)| *cause != "asleep");
+            sums[function as usize] += busy.map(|(_, n)| number(n)).sum::<u64>();
+        }
+    }
+    let name = |n: &Value| n["name"].as_str().expect("a name").to_owned();
+    names.iter().map(name).zip(sums).collect()
+}
+
+/// Of a run that is known to the cycle, the sampled shares lie where they say, nearly always.
+#[test]
+fn sampled_shares_are_where_their_intervals_say() {
+    // Without a timer: what it does is in step with nothing.
+    let firmware = prebuilt("numbers-m4f");
+    let plan = [&FAST[..], &["--period", "1024", "--for", "2s"]].concat();
+    let (_directory, file) = record(&firmware, &plan);
+    let sampled = report(&[&file, "--elf", &firmware]);
+    let (_, exact) = common::record(&[&firmware, "--board", "stm32f407"]);
+    let taken = number(&sampled["traced"]["sampling"]["taken"]);
+    let all = &exact["balance"]["taken"];
+    assert!(taken.abs_diff(number(all) / 1024) <= 1, "{taken}");
+    let samples = functions(&sampled);
+    let (mut inside, mut looked_at) = (0, 0);
+    for (name, cycles) in functions(&exact).into_iter().filter(|(_, cycles)| *cycles > 0) {
+        let share = cycles as f64 / number(all) as f64;
+        let n = samples.iter().find(|(other, _)| *other == name).map_or(0, |(_, n)| *n);
+        let (low, high) = strobe_model::wilson(taken, n);
+        looked_at += 1;
+        inside += u32::from((low..=high).contains(&share));
+    }
+    assert!(looked_at >= 10, "{looked_at}");
+    assert!(inside * 10 >= looked_at * 9, "{inside} of {looked_at} lie inside");
+}
+
+/// Every exception that the run had comes out of the pin, entered and left.
+#[test]
+fn exceptions_are_those_of_the_run() {
+    let firmware = prebuilt("threads-nuttx");
+    let (_directory, file) =
+        record(&firmware, &[&FAST[..], &["--period", "none", "--for", "500ms"]].concat());
+    let traced = report(&[&file, "--elf", &firmware]);
+    let (_, exact) = common::record(&[&firmware, "--board", "stm32f407", "--until", "500ms"]);
+    let count = |list: &Value, key: &str| -> Vec<(u64, u64)> {
+        array(list).iter().map(|e| (number(&e["number"]), number(&e[key]))).collect()
+    };
+    let truth = count(&exact["exceptions"], "count");
+    assert_eq!(truth.len(), 2);
+    assert_eq!(count(&traced["traced"]["exceptions"], "entered"), truth);
+    assert_eq!(count(&traced["traced"]["exceptions"], "left"), truth);
+    assert_eq!(number(&traced["traced"]["stream"]["undecodable_bytes"]), 0);
+    let names: Vec<&str> =
+        array(&traced["traced"]["exceptions"]).iter().filter_map(|e| e["name"].as_str()).collect();
+    assert_eq!(names, ["PendSV (PendSV_Handler)", "SysTick (SysTick_Handler)"]);
+}
+
+/// The micro-ROS set-up: the link carries a fifth, and the report says so.
+#[test]
+fn lost_samples_are_counted() {
+    let firmware = prebuilt("threads-nuttx");
+    // 16 MHz and 11,000 baud are to each other as 168 MHz and 115,200.
+    let plan = ["--clock", "16MHz", "--baud", "10971", "--period", "16384", "--timestamps", "64"];
+    let asked = ["record", "sim:stm32f407", "--elf", &firmware, "-o", "-", "--for", "1s"];
+    let refused = strobe(&[&asked[..], &plan].concat());
+    assert_eq!(refused.code, 69, "{}", refused.stderr);
+    assert!(refused.stderr.contains("loses about"), "{}", refused.stderr);
+    let (_directory, file) = record(&firmware, &[&plan[..], &["--insist", "--for", "5s"]].concat());
+    let traced = report(&[&file, "--elf", &firmware]);
+    let (taken, lost) = (number(&traced["balance"]["taken"]), number(&traced["balance"]["lost"]));
+    assert!(number(&traced["traced"]["stream"]["overflows"]) > 100);
+    // Samples of a core asleep are short, so more of them come through.
+    assert!((0.4..0.85).contains(&(lost as f64 / taken as f64)), "{lost} of {taken}");
+    assert!((4500..5000).contains(&taken), "{taken}");
+}
+
+/// What an analyser saw of a real pin: sigrok's own decoder finds the same, but for the sample that it drops at the end.
+#[test]
+fn a_real_capture_reads_as_sigrok_reads_it() {
+    let capture = shared("sigrok/stm32f105_swo_8mbaud.sr");
+    let capture = capture.to_str().expect("UTF-8");
+    let traced = report(&[capture])["traced"].clone();
+    let of = "uart:baudrate=8000000:rx=SWO,arm_tpiu:stream=1,arm_itm";
+    let sigrok =
+        Command::new("sigrok-cli").args(["-i", capture, "-P", of, "-A", "arm_itm"]).output();
+    let sigrok = sigrok.expect("sigrok-cli is installed (apt-get install sigrok-cli)");
+    let sigrok = String::from_utf8_lossy(&sigrok.stdout).into_owned();
+    let lines = |with: &str| sigrok.lines().filter(|line| line.contains(with)).count() as u64;
+    let kinds = array(&traced["stream"]["kinds"]);
+    let packets = |name: &str| {
+        kinds.iter().find(|kind| kind["name"] == name).map_or(0, |kind| number(&kind["packets"]))
+    };
+    assert!(lines(" PC: ") > 300, "{sigrok}");
+    assert_eq!(packets("PC sample"), lines(" PC: ") + 1);
+    assert_eq!(packets("overflow"), lines("Overflow"));
+    assert_eq!(packets("exception"), lines("Enter: IRQ 28") + lines("Resume: Thread"));
+    assert_eq!(packets("data trace: code"), lines("Watchpoint 1: PC"));
+    let data = lines("Write data") + lines(": address");
+    assert_eq!(packets("data trace: value"), data);
+    assert_eq!(number(&traced["stream"]["undecodable_bytes"]), 0);
+    assert_eq!(number(&traced["stream"]["frames"]["undecodable_bytes"]), 0);
+    let text = array(&traced["channels"])[0]["text"].as_str().expect("text").replace("[lost?]", "");
+    let words: String =
+        sigrok.lines().filter_map(|line| line.split_once(" 0: \"")?.1.strip_suffix('"')).collect();
+    assert_eq!(text, words);
+}
+
+#[test]
+fn another_firmware_is_told() {
+    let firmware = prebuilt("threads-nuttx");
+    let (_directory, file) = record(
+        &firmware,
+        &["--clock", "16MHz", "--baud", "2M", "--period", "1024", "--for", "100ms"],
+    );
+    let other = prebuilt("numbers-m4f");
+    let traced = report(&[&file, "--elf", &other]);
+    let warnings = traced["warnings"].to_string();
+    assert!(warnings.contains("not the firmware that was recorded"), "{warnings}");
+    assert!(report(&[&file, "--elf", &firmware])["warnings"].as_array().is_some_and(Vec::is_empty));
+    // Of an ELF whose code lies elsewhere.
+    let traced = report(&[&file, "--elf", &prebuilt("tour-mps2")]);
+    assert!(traced["warnings"].to_string().contains("lie outside this firmware"));
+}
+
+#[test]
+fn a_recording_that_was_cut_says_so() {
+    let firmware = prebuilt("threads-nuttx");
+    let (directory, file) =
+        record(&firmware, &["--clock", "16MHz", "--baud", "2M", "--period", "1024", "--for", "5s"]);
+    let bytes = std::fs::read(&file).expect("the recording");
+    let cut = directory.path().join("cut.strobe").display().to_string();
+    std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).expect("a copy");
+    let traced = report(&[&cut, "--elf", &firmware]);
+    let notes = traced["traced"]["recording"]["notes"].to_string();
+    assert!(notes.contains("no end mark"), "{notes}");
+    assert!(number(&traced["traced"]["sampling"]["taken"]) > 1000);
+    // A hole in the middle: both sides are read, and the hole is told.
+    let mut holed = bytes.clone();
+    let middle = holed.len() / 2;
+    holed[middle..middle + 300].fill(0x55);
+    std::fs::write(&cut, &holed).expect("a copy");
+    let notes = report(&[&cut])["traced"]["recording"]["notes"].to_string();
+    assert!(notes.contains("are damaged"), "{notes}");
+}
+
+#[test]
+fn what_is_no_trace_is_refused_or_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path.display().to_string()
+    };
+    let refused = |arguments: &[&str], code, says: &str| {
+        let ran: Ran = strobe(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty(), "{arguments:?}");
+    };
+    refused(&["report", &file("empty", b"")], 65, "is empty");
+    refused(&["report", &file("text", "some words\n".repeat(900).as_bytes())], 65, "is text");
+    refused(&["report", "/nowhere/at.all"], 66, "cannot read");
+    let zeros = file("zeros", &vec![0; 100_000_000]);
+    refused(&["report", &zeros], 65, "100 % of it make no sense");
+    let traced = report(&["--as", "swo", &zeros]);
+    assert_eq!(number(&traced["traced"]["stream"]["undecodable_bytes"]), 100_000_000);
+    refused(&["report", &zeros, "--as", "swo", "--idle", "main"], 64, "needs its firmware");
+    refused(&["report", &zeros, "--as", "swo", "--thread-pointer", "x"], 64, "comparator");
+    refused(&["export", &zeros, "--as", "swo", "--to", "chrome"], 64, "--clock");
+}
+
+#[test]
+fn ports_go_to_files() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (swo, log) = (path("pin.swo"), path("log.txt"));
+    // Software wrote "hi\n" to port 0, and a word to port 2.
+    let mut stream = strobe_synth::swo::Stream::new();
+    stream.sync().instrumentation(0, b"h").instrumentation(2, &[1, 2, 3, 4]);
+    stream.instrumentation(0, b"i").instrumentation(0, b"\n");
+    std::fs::write(&swo, &stream.bytes).expect("a file");
+    let traced = report(&[&swo, "--as", "swo", "--port", &format!("0={log}")]);
+    assert_eq!(std::fs::read_to_string(&log).expect("the log"), "hi\n");
+    let channels = array(&traced["traced"]["channels"]);
+    assert_eq!(channels[0]["text"], "hi\n");
+    assert_eq!((number(&channels[1]["port"]), number(&channels[1]["bytes"])), (2, 4));
+}
+
+#[test]
+fn top_shows_what_is_new() {
+    let firmware = prebuilt("threads-nuttx");
+    let start = ["top", "sim:stm32f407", "--elf", &firmware, "--for", "2s", "--interval", "900ms"];
+    let plan = ["--clock", "16MHz", "--baud", "1M", "--period", "4096"];
+    let ran = strobe(&[&start[..], &plan].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let blocks: Vec<&str> =
+        ran.stdout.split("\n\n").filter(|b| b.contains("sim stm32f407")).collect();
+    assert!(blocks.len() >= 2, "{}", ran.stdout);
+    assert!(ran.stdout.contains("(asleep)") && ran.stdout.contains("work"), "{}", ran.stdout);
+    let json = strobe(&[&start[..], &plan, &["--format", "json"]].concat());
+    let samples = json.stdout.lines().map(|line| {
+        let record: Value = serde_json::from_str(line).expect("a record in a line");
+        number(&record["traced"]["sampling"]["taken"])
+    });
+    let samples: Vec<u64> = samples.collect();
+    assert!(samples.is_sorted() && samples.len() >= 2, "{samples:?}");
+    assert!((7750..=7820).contains(samples.last().expect("one")), "{samples:?}");
+}
+
+#[test]
+fn handlers_are_slices_on_a_time_line() {
+    let firmware = prebuilt("threads-nuttx");
+    let (_directory, file) =
+        record(&firmware, &[&FAST[..], &["--period", "none", "--for", "200ms"]].concat());
+    let ran = strobe(&["export", &file, "--elf", &firmware, "--to", "chrome"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let trace: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let slices = array(&trace["traceEvents"]).iter().filter(|event| event["ph"] == "X");
+    let ticks: Vec<f64> = slices
+        .filter(|slice| slice["name"] == "SysTick (SysTick_Handler)")
+        .filter_map(|slice| slice["ts"].as_f64())
+        .collect();
+    assert!((395..=400).contains(&ticks.len()), "{}", ticks.len());
+    // Every 8,000 cycles at 16 MHz: half a millisecond, but for what made it wait.
+    let distances = ticks.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(distances.clone().all(|d| (300.0..700.0).contains(&d)), "{ticks:?}");
+}
+
+/// Data beside the repository.
+fn shared(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: the shared data lie beside the repository",
+        path.display()
+    );
+    path
+}
