@@ -1,4 +1,4 @@
-/* Baton's own structures, described in rtos/baton.toml. */
+/* Baton's own structures, described in baton.toml. */
 #ifndef THREADS_SHAPE_H
 #define THREADS_SHAPE_H
 

@@ -1,7 +1,7 @@
 //! Any text as a board file: refused, or a board that stands whatever firmware does to its devices.
 //!
-//! `cargo +nightly fuzz run -s none board fuzz/corpus/board boards -- -rss_limit_mb=2048 -timeout=10`; the shipped boards are a good
-//! corpus.
+//! `cargo +nightly fuzz run -s none board fuzz/corpus/board crates/strobe-sim/boards --
+//! -rss_limit_mb=2048 -timeout=10`; the shipped boards are a good corpus.
 #![no_main]
 
 #[path = "../../crates/strobe-sim/tests/suite/common/exercise_board.rs"]

@@ -1,7 +1,7 @@
 //! Boards as data: a TOML file says which memories, devices, wires and timings make up a board.
 //!
 //! A board that recombines existing device models is a new file and no Rust. The format is documented
-//! by the types in [`mod@file`]; the files that come with the project are under `boards/`.
+//! by the types in [`mod@file`]; the files that come with the project are in this crate's `boards/`.
 
 use std::sync::Arc;
 
@@ -61,24 +61,24 @@ impl BoardError {
 
 /// The boards that come with the project, by name.
 const BUILTIN: &[(&str, &str)] = &[
-    ("arduino-mega", include_str!("../../../boards/arduino-mega.toml")),
-    ("arduino-uno", include_str!("../../../boards/arduino-uno.toml")),
-    ("atmega16u2", include_str!("../../../boards/atmega16u2.toml")),
-    ("attiny85", include_str!("../../../boards/attiny85.toml")),
-    ("cortex-m0", include_str!("../../../boards/cortex-m0.toml")),
-    ("cortex-m0plus", include_str!("../../../boards/cortex-m0plus.toml")),
-    ("cortex-m3", include_str!("../../../boards/cortex-m3.toml")),
-    ("cortex-m4", include_str!("../../../boards/cortex-m4.toml")),
-    ("cortex-m4f", include_str!("../../../boards/cortex-m4f.toml")),
-    ("lm3s6965evb", include_str!("../../../boards/lm3s6965evb.toml")),
-    ("mps2-an385", include_str!("../../../boards/mps2-an385.toml")),
-    ("mps2-an386", include_str!("../../../boards/mps2-an386.toml")),
-    ("stm32f070cb", include_str!("../../../boards/stm32f070cb.toml")),
-    ("stm32f103", include_str!("../../../boards/stm32f103.toml")),
-    ("stm32f407", include_str!("../../../boards/stm32f407.toml")),
-    ("stm32f4-discovery", include_str!("../../../boards/stm32f4-discovery.toml")),
-    ("olimex-e407", include_str!("../../../boards/olimex-e407.toml")),
-    ("netduinoplus2", include_str!("../../../boards/netduinoplus2.toml")),
+    ("arduino-mega", include_str!("../boards/arduino-mega.toml")),
+    ("arduino-uno", include_str!("../boards/arduino-uno.toml")),
+    ("atmega16u2", include_str!("../boards/atmega16u2.toml")),
+    ("attiny85", include_str!("../boards/attiny85.toml")),
+    ("cortex-m0", include_str!("../boards/cortex-m0.toml")),
+    ("cortex-m0plus", include_str!("../boards/cortex-m0plus.toml")),
+    ("cortex-m3", include_str!("../boards/cortex-m3.toml")),
+    ("cortex-m4", include_str!("../boards/cortex-m4.toml")),
+    ("cortex-m4f", include_str!("../boards/cortex-m4f.toml")),
+    ("lm3s6965evb", include_str!("../boards/lm3s6965evb.toml")),
+    ("mps2-an385", include_str!("../boards/mps2-an385.toml")),
+    ("mps2-an386", include_str!("../boards/mps2-an386.toml")),
+    ("stm32f070cb", include_str!("../boards/stm32f070cb.toml")),
+    ("stm32f103", include_str!("../boards/stm32f103.toml")),
+    ("stm32f407", include_str!("../boards/stm32f407.toml")),
+    ("stm32f4-discovery", include_str!("../boards/stm32f4-discovery.toml")),
+    ("olimex-e407", include_str!("../boards/olimex-e407.toml")),
+    ("netduinoplus2", include_str!("../boards/netduinoplus2.toml")),
 ];
 
 impl Board {

@@ -85,8 +85,8 @@ pub struct Setup {
     /// After a fault go on into the firmware's HardFault handler, instead of ending there.
     #[arg(long)]
     run_on: bool,
-    /// Where an operating system keeps its threads: a description as in rtos/, or `none` to tell threads by their
-    /// stacks alone. FreeRTOS, NuttX and Zephyr are recognised without.
+    /// Where an operating system keeps its threads: a description as in crates/strobe-source/rtos, or `none` to
+    /// tell threads by their stacks alone. FreeRTOS, NuttX and Zephyr are recognised without.
     #[arg(long, value_name = "FILE|none")]
     rtos: Option<String>,
     /// Do not compile hot code for the host: the same figures, several times more slowly.

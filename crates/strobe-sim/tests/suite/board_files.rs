@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use strobe_sim::board::Board;
 
 const BOARDS: [&str; 4] = [
-    include_str!("../../../../boards/cortex-m0.toml"),
-    include_str!("../../../../boards/cortex-m0plus.toml"),
-    include_str!("../../../../boards/cortex-m4f.toml"),
-    include_str!("../../../../boards/stm32f070cb.toml"),
+    include_str!("../../boards/cortex-m0.toml"),
+    include_str!("../../boards/cortex-m0plus.toml"),
+    include_str!("../../boards/cortex-m4f.toml"),
+    include_str!("../../boards/stm32f070cb.toml"),
 ];
 
 #[test]

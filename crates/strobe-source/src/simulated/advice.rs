@@ -86,7 +86,7 @@ fn other_remedies(bus: &Bus) -> String {
     };
     format!(
         "no built-in board has more of the devices that this firmware uses: {svd}`ready` in a board file of your own says \
-         what a flag follows (boards/README.md)"
+         what a flag follows (crates/strobe-sim/boards/README.md)"
     )
 }
 

@@ -1,7 +1,7 @@
 //! Operating systems as data: a file says which variables and members tell about threads, the firmware's debug
 //! information says where they are.
 //!
-//! The format is documented in `rtos/README.md`. What a firmware does not have is said and done without.
+//! The format is documented in this crate's `rtos/README.md`. What a firmware does not have is said and done without.
 
 use serde::Deserialize;
 use strobe_model::Rtos;
@@ -84,9 +84,9 @@ pub enum Systems {
 
 /// What comes with the project.
 const BUILTIN: &[(&str, &str)] = &[
-    ("freertos.toml", include_str!("../../../../rtos/freertos.toml")),
-    ("nuttx.toml", include_str!("../../../../rtos/nuttx.toml")),
-    ("zephyr.toml", include_str!("../../../../rtos/zephyr.toml")),
+    ("freertos.toml", include_str!("../../rtos/freertos.toml")),
+    ("nuttx.toml", include_str!("../../rtos/nuttx.toml")),
+    ("zephyr.toml", include_str!("../../rtos/zephyr.toml")),
 ];
 
 impl Description {

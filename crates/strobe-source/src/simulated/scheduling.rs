@@ -182,12 +182,15 @@ fn tell_apart(names: &mut [String], all: &[Thread]) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// The kernel of firmware/threads has four structures of 24 bytes in one array.
     #[test]
     fn structures_in_an_array_go_by_their_place() {
-        let elf = include_bytes!("../../../../firmware/prebuilt/threads.elf");
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let elf = std::fs::read(repository.join("firmware/prebuilt/threads.elf")).expect("its ELF");
         let firmware = Firmware::parse(elf.as_slice()).expect("it comes with the project");
         let array = firmware.data_symbols().iter().find(|s| s.name == "threads").expect("is there");
         let at = |offset| element(&firmware, array.address + offset, 24);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The bundled programs and what tells strobe about their kernel.
 const SYSTEMS: [(&str, &str, &str); 4] = [
-    ("threads", "Baton", "rtos/baton.toml"),
+    ("threads", "Baton", "firmware/threads/baton.toml"),
     ("threads-freertos", "FreeRTOS", ""),
     ("threads-nuttx", "NuttX", ""),
     ("threads-zephyr", "Zephyr", ""),
@@ -195,7 +195,7 @@ fn time_per_thread_and_interrupt_sums_to_the_window() {
 
 #[test]
 fn a_description_that_does_not_fit_is_said_so() {
-    let freertos = root().join("rtos/freertos.toml").display().to_string();
+    let freertos = root().join("crates/strobe-source/rtos/freertos.toml").display().to_string();
     let ran = strobe(&["run", &prebuilt("threads"), "--rtos", &freertos]);
     assert_eq!(ran.code, 64, "{}", ran.stderr);
     assert!(ran.stderr.contains("no variable pxReadyTasksLists"), "{}", ran.stderr);
@@ -220,7 +220,7 @@ fn a_description_that_does_not_fit_is_said_so() {
 
 #[test]
 fn the_profile_by_thread_is_readable() {
-    let baton = root().join("rtos/baton.toml").display().to_string();
+    let baton = root().join("firmware/threads/baton.toml").display().to_string();
     let ran = strobe(&[
         "run",
         &prebuilt("threads"),
