@@ -32,10 +32,16 @@ const BOARDS: [Board; 2] = [
     Board { suffix: "-mega", mcu: "atmega2560", define: "ARDUINO_AVR_MEGA2560", variant: "mega" },
 ];
 
+/// Where Arduino's core is.
+pub(crate) fn installed() -> Result<PathBuf> {
+    let folder = PathBuf::from(ARDUINO);
+    ensure!(folder.is_dir(), "{ARDUINO} is missing: install the package arduino-core-avr");
+    Ok(folder)
+}
+
 /// Builds every sketch for every board into `output`, as `arduino-NAME.elf`; returns the names.
 pub(crate) fn build(root: &Path, output: &Path) -> Result<Vec<String>> {
-    let core = Path::new(ARDUINO).join("cores/arduino");
-    ensure!(core.is_dir(), "{} is missing: install the package arduino-core-avr", core.display());
+    let core = installed()?.join("cores/arduino");
     let mut sketches = files(&root.join("firmware/arduino"), |path| path.is_dir())?;
     sketches.sort();
     let mut names = Vec::new();

@@ -1,7 +1,8 @@
 //! `cargo xtask firmware`: rebuilds the demo firmware and compares it with what is checked in.
 //!
 //! Everyone else reads `firmware/prebuilt`, so nobody needs a cross compiler to profile something; this
-//! task keeps those files honest.
+//! task keeps those files honest. With `--changed` it builds only what no longer agrees with the hashes of its
+//! provenance, which is nothing in most checkouts; what builds everything is the scheduled run.
 
 mod build;
 mod compare;
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// Also run the programs that QEMU's microbit can run, and check what they do.
     #[arg(long)]
     qemu: bool,
+    /// Build only programs whose sources, command or ELF are not those that their provenance names.
+    #[arg(long, conflicts_with = "bless")]
+    changed: bool,
     /// Where to build.
     #[arg(long, value_name = "DIR", default_value = "firmware/build")]
     build_dir: PathBuf,
@@ -40,7 +44,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no repository")?;
     let manifest = Manifest::read(root)?;
     let places = Places::new(root.to_owned(), root.join(&arguments.build_dir))?;
-    let programs = manifest.select(&arguments.programs)?;
+    let mut programs = manifest.select(&arguments.programs)?;
+    if arguments.changed {
+        programs = changed(&manifest, &places, &programs, arguments.qemu)?;
+        if programs.is_empty() {
+            println!("the demo firmware is what its provenance describes: nothing to build");
+            return Ok(());
+        }
+    }
     let installed = BTreeMap::from([
         ("c".to_owned(), provenance::c_toolchain(&manifest.c)?),
         ("avr".to_owned(), provenance::c_toolchain(&manifest.avr)?),
@@ -60,6 +71,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         check(&manifest, &places, &installed, &built, arguments.programs.is_empty())
     }
+}
+
+/// Those of `programs` that are not what their provenance describes. The others are run as they are.
+fn changed<'a>(
+    manifest: &Manifest,
+    places: &Places,
+    programs: &[&'a Program],
+    with_qemu: bool,
+) -> Result<Vec<&'a Program>> {
+    let prebuilt = places.prebuilt();
+    let provenance = Provenance::read(&prebuilt.join("PROVENANCE.toml"))?;
+    let mut changed = Vec::new();
+    for &program in programs {
+        let elf = prebuilt.join(program.elf_name());
+        let found = match std::fs::read(&elf) {
+            Ok(bytes) => standing(manifest, &places.root, &provenance, program, &bytes)?,
+            Err(_) => vec!["there is no prebuilt ELF".to_owned()],
+        };
+        if found.is_empty() {
+            check_program(program, &elf, &places.root, with_qemu)
+                .with_context(|| program.name.clone())?;
+        } else {
+            eprintln!("{}: {}", program.name, found.join("; "));
+            changed.push(program);
+        }
+    }
+    let strangers = strangers(manifest, &prebuilt)?;
+    if let Some(stranger) = strangers.first() {
+        bail!("firmware/prebuilt/{stranger} belongs to no program");
+    }
+    Ok(changed)
 }
 
 /// What a program must satisfy whatever was built before.

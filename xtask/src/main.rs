@@ -7,7 +7,9 @@ mod bench;
 mod card;
 mod count;
 mod firmware;
+mod licences;
 mod simulate;
+mod stamp;
 mod subjects;
 
 use std::process::ExitCode;
@@ -21,6 +23,7 @@ enum Task {
     Card(card::Args),
     Count(count::Args),
     Firmware(firmware::Arguments),
+    Licences(licences::Args),
     Simulate(simulate::Args),
     Subjects(subjects::Args),
 }
@@ -31,6 +34,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Card(args) => card::run(&args),
         Task::Count(args) => count::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Licences(args) => licences::run(&args),
         Task::Simulate(args) => return simulate::run(&args),
         Task::Subjects(args) => subjects::run(&args),
     };

@@ -2,8 +2,10 @@
 //!
 //! The images hold other people's code, so they are not kept in the repository: every machine
 //! builds them from the pinned crates into `target/subjects`. The names of the programs are those
-//! of the Cargo targets; this file must not list them.
+//! of the Cargo targets; this file must not list them. They are built again only when something that goes into them
+//! has changed (`stamp.rs`).
 
+use crate::stamp::{Stamp, hash_inputs};
 use anyhow::{Context, Result, bail, ensure};
 use object::{Object, ObjectSection, SectionFlags, elf};
 use std::collections::BTreeSet;
@@ -19,6 +21,9 @@ pub(crate) struct Args {
     /// Also run every program that has an expected output in QEMU and compare.
     #[arg(long)]
     check: bool,
+    /// Build and check even if nothing has changed.
+    #[arg(long)]
+    fresh: bool,
 }
 
 /// Firmware to build, each package with its own lock file because their dependencies exclude each other.
@@ -69,7 +74,43 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
     let output = root.join("target/subjects");
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
+    let inputs = inputs(root)?;
+    if let Some(stamp) = Stamp::kept(&output).filter(|_| !args.fresh)
+        && stamp.holds(&output, &inputs, args.check)?
+    {
+        println!("{} files in target/subjects are what their inputs make", stamp.len());
+        return Ok(());
+    }
+    make(root, &output)?;
+    if args.check {
+        check(&output)?;
+    }
+    Stamp::of(&output, inputs, args.check)?.keep(&output)
+}
 
+/// One hash for all that goes into the programs: their sources, how they are built, compilers, Arduino's core.
+fn inputs(root: &Path) -> Result<String> {
+    let ours =
+        ["firmware/subjects", "firmware/ecosystem", "firmware/arduino", "rust-toolchain.toml"];
+    let how = ["xtask/src/subjects.rs", "xtask/src/arduino.rs"];
+    let mut paths: Vec<PathBuf> = ours.iter().chain(&how).map(|path| root.join(path)).collect();
+    paths.push(crate::arduino::installed()?);
+    let versions = ["rustc", "avr-gcc", "qemu-system-arm"].map(version);
+    hash_inputs(&paths, &versions.into_iter().collect::<Result<Vec<_>>>()?)
+}
+
+/// What a program says of its version.
+fn version(program: &str) -> Result<String> {
+    let output = Command::new(program)
+        .arg("--version")
+        .output()
+        .with_context(|| format!("cannot run {program}: scripts/setup test installs it"))?;
+    ensure!(output.status.success(), "{program} --version failed: {}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Builds all programs into `output`, and removes there what is none.
+fn make(root: &Path, output: &Path) -> Result<()> {
     let mut names = BTreeSet::new();
     for firmware in FIRMWARE {
         let mut options = vec!["--release", "--target", firmware.target];
@@ -81,26 +122,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             names.insert(name);
         }
     }
-    names.extend(crate::arduino::build(root, &output)?.into_iter().map(OsString::from));
+    names.extend(crate::arduino::build(root, output)?.into_iter().map(OsString::from));
     let host = build(root, SUBJECTS, "subjects-host", &[])?;
     let host = host.first().context("subjects-host built no program")?;
-    succeed(Command::new(host).arg(&output))?;
+    succeed(Command::new(host).arg(output))?;
 
-    for entry in fs::read_dir(&output)? {
+    for entry in fs::read_dir(output)? {
         let path = entry?.path();
         let ours = path.file_stem().is_some_and(|stem| names.contains(stem));
         if path.is_file() && !ours {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
-    copy_expected(root, &output, &names)?;
+    copy_expected(root, output, &names)?;
     println!("{:<20} {:>8} {:>8} {:>8}", "program", "text", "data", "bss");
     for name in &names {
         let image = output.join(name).with_extension("elf");
         let [text, data, bss] = sizes(&image)?;
         println!("{:<20} {text:>8} {data:>8} {bss:>8}", name.to_string_lossy());
     }
-    if args.check { check(&output) } else { Ok(()) }
+    Ok(())
 }
 
 /// What programs must print that the host cannot compute: kept beside them.
