@@ -10,6 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::subjects::copy_if_changed;
+
 /// Where the package has everything.
 const ARDUINO: &str = "/usr/share/arduino/hardware/arduino/avr";
 
@@ -57,8 +59,10 @@ pub(crate) fn build(root: &Path, output: &Path) -> Result<Vec<String>> {
             let name = format!("arduino-{name}{}", board.suffix);
             let mut link = Command::new("avr-gcc");
             link.arg(format!("-mmcu={}", board.mcu)).args(["-Os", "-Wl,--gc-sections", "-o"]);
-            link.arg(output.join(&name).with_extension("elf")).arg(object).args(&common);
+            let linked = objects.join(&name).with_extension("elf");
+            link.arg(&linked).arg(object).args(&common);
             succeed(link.arg("-lm"))?;
+            copy_if_changed(&linked, &output.join(&name).with_extension("elf"))?;
             names.push(name);
         }
     }

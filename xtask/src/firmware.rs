@@ -44,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no repository")?;
     let manifest = Manifest::read(root)?;
     let places = Places::new(root.to_owned(), root.join(&arguments.build_dir))?;
+    let _alone = crate::subjects::alone(&places.build.join(".lock"))?;
     let mut programs = manifest.select(&arguments.programs)?;
     if arguments.changed {
         programs = changed(&manifest, &places, &programs, arguments.qemu)?;

@@ -74,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
     let output = root.join("target/subjects");
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
+    let _alone = alone(&root.join("target/subjects.lock"))?;
     let inputs = inputs(root)?;
     if let Some(stamp) = Stamp::kept(&output).filter(|_| !args.fresh)
         && stamp.holds(&output, &inputs, args.check)?
@@ -125,7 +126,13 @@ fn make(root: &Path, output: &Path) -> Result<()> {
     names.extend(crate::arduino::build(root, output)?.into_iter().map(OsString::from));
     let host = build(root, SUBJECTS, "subjects-host", &[])?;
     let host = host.first().context("subjects-host built no program")?;
-    succeed(Command::new(host).arg(output))?;
+    let computed = root.join("target/subjects-host");
+    fs::create_dir_all(&computed)?;
+    succeed(Command::new(host).arg(&computed))?;
+    for entry in fs::read_dir(&computed)? {
+        let entry = entry?;
+        copy_if_changed(&entry.path(), &output.join(entry.file_name()))?;
+    }
 
     for entry in fs::read_dir(output)? {
         let path = entry?.path();
@@ -191,13 +198,25 @@ fn build(root: &Path, workspace: &str, package: &str, options: &[&str]) -> Resul
     Ok(executables)
 }
 
-/// Leaves an unchanged image alone, so that what depends on its time stamp stays up to date.
-fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
+/// Waits until no other process holds the lock, which lasts as long as the file is open: two builds at once would write into
+/// each other's files.
+pub(crate) fn alone(lock: &Path) -> Result<fs::File> {
+    let file =
+        fs::File::create(lock).with_context(|| format!("cannot write {}", lock.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", lock.display()))?;
+    Ok(file)
+}
+
+/// Leaves an unchanged image alone, so that what depends on its time stamp stays up to date, and replaces another at once,
+/// so that tests which run meanwhile find the one or the other.
+pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let image = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     if fs::read(to).is_ok_and(|old| old == image) {
         return Ok(());
     }
-    fs::write(to, image).with_context(|| format!("cannot write {}", to.display()))
+    let part = to.with_extension("part");
+    fs::write(&part, image).with_context(|| format!("cannot write {}", part.display()))?;
+    fs::rename(&part, to).with_context(|| format!("cannot write {}", to.display()))
 }
 
 /// Bytes of code and constants, of initialised data, and of zeroed memory, as `size` counts them.
@@ -260,7 +279,7 @@ fn machine(program: &str) -> &'static str {
 /// What a program prints over semihosting in QEMU.
 fn emulate(image: &Path, machine: &str) -> Result<Vec<u8>> {
     let output = Command::new("timeout")
-        .args(["120", "qemu-system-arm", "-machine", machine, "-display", "none"])
+        .args(["1200", "qemu-system-arm", "-machine", machine, "-display", "none"])
         .args(["-monitor", "none", "-serial", "none"])
         .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
         .arg(image)

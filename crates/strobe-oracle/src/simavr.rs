@@ -4,12 +4,14 @@
 //! The processes are small C programs that lie beside this file. They are compiled with the host's `cc` against simavr's
 //! library (Debian: libsimavr-dev) when they are first wanted.
 
+use std::fs::File;
 use std::io::{BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::NamedTempFile;
 
 /// The programs' sources.
 const TRACE: &str = include_str!("simavr/trace.c");
@@ -73,7 +75,7 @@ impl Simavr {
         steps: u64,
         watched: &[u16],
     ) -> Result<Self, SimavrError> {
-        let program = &programs()?.trace;
+        let program = path(&programs()?.trace);
         let mut file = NamedTempFile::new()?;
         file.write_all(image)?;
         let mut command = Command::new(program);
@@ -186,7 +188,7 @@ pub fn watch_command(
     cycles: u64,
     hooks: bool,
 ) -> Result<Command, SimavrError> {
-    let mut command = Command::new(&programs()?.watch);
+    let mut command = Command::new(path(&programs()?.watch));
     command.arg(mcu).arg(image).arg(hz.to_string()).arg(cycles.to_string());
     command.arg(if hooks { "edges" } else { "plain" });
     Ok(command)
@@ -209,11 +211,15 @@ fn parse(line: &str) -> Option<(u64, Seen)> {
     Some((cycle, seen))
 }
 
-/// The compiled programs.
+/// The compiled programs: open files without a name, so that nothing of them stays behind however this process ends.
 struct Programs {
-    trace: PathBuf,
-    watch: PathBuf,
-    _directory: TempDir,
+    trace: File,
+    watch: File,
+}
+
+/// Where a child of this process finds an open file: the descriptor is its own until it has begun to execute it.
+fn path(program: &File) -> String {
+    format!("/proc/self/fd/{}", program.as_raw_fd())
 }
 
 /// Made once for each process that asks.
@@ -230,7 +236,8 @@ fn build() -> Result<Programs, String> {
     let (trace, watch) = (directory.path().join("trace"), directory.path().join("watch"));
     compile(TRACE, &trace)?;
     compile(WATCH, &watch)?;
-    Ok(Programs { trace, watch, _directory: directory })
+    let open = |path: &Path| File::open(path).map_err(|error| error.to_string());
+    Ok(Programs { trace: open(&trace)?, watch: open(&watch)? })
 }
 
 fn compile(text: &str, program: &Path) -> Result<(), String> {

@@ -141,7 +141,8 @@ fn a_loop_executed_by_qemu() {
 
     let program = Program::from_elf(&elf).expect("an ELF");
     let count = |table| {
-        let trace = Trace::start(file.path(), Duration::from_secs(30)).expect("QEMU is installed");
+        let trace =
+            Trace::start(file.path(), Duration::from_secs(1800)).expect("QEMU is installed");
         sum(table, &program, trace).expect("a whole trace")
     };
     let instructions = 1 + 2 * 200 + 2 + 1;

@@ -1,6 +1,6 @@
 //! Adds up a trace of events.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use strobe_decode::ctf::{self, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge};
 use strobe_model::{
@@ -329,7 +329,8 @@ fn environment(trace: &Trace) -> Vec<(String, String)> {
 }
 
 fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {
-    let mut kinds: Vec<EventKind> = seen
+    // In the order of streams and ids where counts and names are the same, not in the table's, which is another one each time.
+    let mut kinds: Vec<EventKind> = BTreeMap::from_iter(seen)
         .into_iter()
         .filter_map(|((stream, id), seen)| {
             let (first_ns, last_ns) = seen.span.unzip();
@@ -339,4 +340,25 @@ fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {
         .collect();
     kinds.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of several streams, say: one name and one count, so that only ids are left to put them in order.
+    #[test]
+    fn kinds_of_one_name_are_in_the_order_of_their_ids() {
+        let mut metadata = "trace { major = 1; minor = 8; byte_order = le; };\n".to_owned();
+        (0..20).for_each(|id| metadata += &format!("event {{ name = same; id = {id}; }};\n"));
+        let trace = Trace::parse(metadata.as_bytes()).unwrap();
+        let seen =
+            |id: u64| Seen { meaning: None, count: 1, span: Some((id as i64, id as i64 + 1)) };
+        let seen = (0..20).map(|id| ((0, id), seen(id))).collect();
+        let kinds = kinds(&trace, seen);
+        assert_eq!(
+            kinds.iter().filter_map(|kind| kind.first_ns).collect::<Vec<_>>(),
+            Vec::from_iter(0..20)
+        );
+    }
 }

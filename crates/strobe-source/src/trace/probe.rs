@@ -150,9 +150,9 @@ impl<P: DebugPort> Poller<P> {
             port.write_word(DEMCR, demcr | TRCENA)?;
         }
         let period = rate_hz.map(|hz| Duration::from_secs(1) / hz.max(1));
-        let (next, begun) = (Instant::now(), Instant::now());
+        let begun = Instant::now();
         let (taken, not_zero, halted) = (0, false, Duration::ZERO);
-        Ok(Poller { port, how, period, next, begun, taken, not_zero, halted })
+        Ok(Poller { port, how, period, next: begun, begun, taken, not_zero, halted })
     }
 
     fn sample(&mut self) -> Result<Sample, Error> {

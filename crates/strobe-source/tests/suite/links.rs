@@ -22,7 +22,10 @@ fn settings() -> TraceSettings {
     settings
 }
 
-/// What a link brought up to a condition, its end or its failure; tests do not wait longer than ten seconds.
+/// When something that must happen is given up: long enough for any machine under any load, so what is not there by then never comes.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// What a link brought up to a condition, its end or its failure.
 #[derive(Debug, Default)]
 struct Heard {
     bytes: Vec<u8>,
@@ -32,7 +35,7 @@ struct Heard {
 }
 
 fn listen(link: &mut dyn Link, enough: impl Fn(&Heard) -> bool) -> Heard {
-    let (until, mut heard) = (Instant::now() + Duration::from_secs(10), Heard::default());
+    let (until, mut heard) = (Instant::now() + LONGEST, Heard::default());
     while !enough(&heard) && !heard.ended && heard.error.is_none() {
         assert!(Instant::now() < until, "waited in vain: {heard:?}");
         match link.read(&mut heard.bytes, Duration::from_millis(20)) {

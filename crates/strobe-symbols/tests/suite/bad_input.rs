@@ -7,8 +7,8 @@ use crate::common::exercise::exercise;
 use proptest::prelude::*;
 use strobe_symbols::{Error, Firmware};
 
-/// The longest that one damaged small file may take, generous for a loaded machine.
-const LONGEST: Duration = Duration::from_secs(5);
+/// Between the milliseconds that a small file takes, on any machine under any load, and a hang.
+const LONGEST: Duration = Duration::from_secs(600);
 
 fn small_elf() -> Vec<u8> {
     let workshop = Workshop::new();
@@ -118,7 +118,7 @@ fn every_truncation_is_an_error_that_says_so() {
         assert!(length < 4 || text.contains("truncated"), "{length} bytes: {text}");
         assert!(error.offset() <= elf.len() as u64, "{length} bytes: {text}");
     }
-    assert!(started.elapsed() < 20 * LONGEST, "truncations took {:?}", started.elapsed());
+    assert!(started.elapsed() < LONGEST, "truncations took {:?}", started.elapsed());
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn discarded_code_at_zero_does_not_hide_live_code() {
 
 /// A hundred thousand addresses of a program with the C library, many times over.
 #[test]
-fn a_million_lookups_take_about_a_second() {
+fn a_million_lookups_are_answered_in_one_batch() {
     let workshop = Workshop::new();
     let firmware = parse(&workshop.newlib("newlib.elf", &["-g", "-O2"]));
     let code: Vec<u32> =
@@ -263,9 +263,8 @@ fn a_million_lookups_take_about_a_second() {
     let addresses: Vec<u32> = (0..1_000_000_usize).map(|n| code[n * 7919 % code.len()]).collect();
     let started = std::time::Instant::now();
     let batch = firmware.frames_batch(&addresses);
-    let elapsed = started.elapsed();
+    // About a second; said and not asserted, because it depends on the machine and on what else that does.
+    eprintln!("1000000 lookups in {:?}", started.elapsed());
     assert_eq!(batch.indices.len(), addresses.len());
     assert!(batch.distinct.len() > 1000, "{} distinct answers", batch.distinct.len());
-    eprintln!("1000000 lookups in {elapsed:?}");
-    assert!(elapsed < std::time::Duration::from_secs(2), "{elapsed:?}");
 }

@@ -21,7 +21,8 @@ fn blink_blinks_and_tells_the_time() {
     for (name, board, pin) in
         [("arduino-blink", "arduino-uno", "PB5"), ("arduino-blink-mega", "arduino-mega", "PB7")]
     {
-        let text = format!("{}/{name}.txt", env!("CARGO_TARGET_TMPDIR"));
+        let directory = tempfile::tempdir().unwrap();
+        let text = directory.path().join("printed.txt").display().to_string();
         let line = format!("USART0=file:{text}");
         let arguments = ["--board", board, "--until", "6500ms", "--mark", "LED", "--uart", &line];
         let (code, record) = record(&[&[built(name).as_str()], &arguments[..]].concat());

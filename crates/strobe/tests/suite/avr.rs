@@ -1,5 +1,7 @@
 //! Programs for AVR parts, from the ELF file to the report.
 
+use std::io::Write;
+
 use crate::common::*;
 
 /// 1022 cycles from edge to edge: 63.875 us at 16 MHz, where a logic analyser saw 63.88.
@@ -36,11 +38,11 @@ fn instructions_are_annotated() {
 /// 35 of saving and restoring around a call, and the 13 of the work; 4 more to wake up from idle.
 #[test]
 fn three_peripherals_interrupt_at_their_own_pace() {
-    let input = concat!(env!("CARGO_TARGET_TMPDIR"), "/peripherals-avr.bin");
+    let mut input = tempfile::NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = (0..64).collect();
-    std::fs::write(input, &bytes).unwrap();
+    input.write_all(&bytes).unwrap();
     let program = prebuilt("peripherals-avr");
-    let line = format!("USART0=file:{input}");
+    let line = format!("USART0=file:{}", input.path().display());
     let ran = strobe(&[
         "run",
         &program,
@@ -72,7 +74,8 @@ fn intel_hex_runs_as_the_elf_file_does() {
         ("avr-objcopy", "work-avr", "arduino-uno"),
         ("arm-none-eabi-objcopy", "calculator", "stm32f070cb"),
     ] {
-        let hex = format!("{}/{program}.hex", env!("CARGO_TARGET_TMPDIR"));
+        let directory = tempfile::tempdir().unwrap();
+        let hex = directory.path().join(program).with_extension("hex").display().to_string();
         let elf = prebuilt(program);
         let status = std::process::Command::new(objcopy).args(["-O", "ihex", &elf, &hex]).status();
         assert!(status.expect("binutils run").success());

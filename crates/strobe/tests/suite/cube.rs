@@ -1,31 +1,29 @@
 //! The LED cube (firmware/cube): its budget, its serial line, and what it shows.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::*;
 use serde_json::Value;
 use strobe_synth::{CardLayout, CubeFrame, PACKET_BYTES, SIDE, animation_file, card_image};
+use tempfile::TempDir;
 
 /// Cycles from one layer to the next, and nanoseconds from one refresh of all to the next: 177.6 Hz.
 const LAYER_CYCLES: u64 = 8192;
 const REFRESH_NS: u64 = 11 * LAYER_CYCLES * 1_000_000_000 / 16_000_000;
 
-fn temporary(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cube-{name}"))
-}
-
-/// Writes a file for a test and returns its path.
-fn file(name: &str, contents: &[u8]) -> String {
-    let path = temporary(name);
+/// Writes a file into a directory and returns its path.
+fn file(directory: &TempDir, name: &str, contents: &[u8]) -> String {
+    let path = directory.path().join(name);
     std::fs::write(&path, contents).unwrap();
     path.display().to_string()
 }
 
 /// The cube alone, given bytes on its serial line. Returns its record and what it answered.
-fn cube_alone(program: &str, name: &str, bytes: &[u8], more: &[&str]) -> (Value, String) {
-    let input = format!("USART0=file:{}", file(&format!("{name}.in"), bytes));
-    let answers = temporary(&format!("{name}.out"));
+fn cube_alone(program: &str, bytes: &[u8], more: &[&str]) -> (Value, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let input = format!("USART0=file:{}", file(&directory, "in", bytes));
+    let answers = directory.path().join("out");
     let output = format!("USART0=file:{}", answers.display());
     let program = prebuilt(program);
     let fixed =
@@ -72,10 +70,11 @@ struct Shown {
 }
 
 /// Runs the rig with a card in it.
-fn play(name: &str, card: &[u8], until: &str, more: &[&str]) -> Shown {
+fn play(card: &[u8], until: &str, more: &[&str]) -> Shown {
+    let directory = tempfile::tempdir().unwrap();
     let rig = root().join("firmware/cube/cube.toml").display().to_string();
-    let card = format!("card={}", file(&format!("{name}.img"), card));
-    let folder = temporary(&format!("{name}-pictures"));
+    let card = format!("card={}", file(&directory, "card.img", card));
+    let folder = directory.path().join("pictures");
     let path = folder.display().to_string();
     let fixed =
         ["run", "--format", "json", "--quiet", "--rig", &rig, "--insert", &card, "--until", until];
@@ -97,8 +96,8 @@ fn play(name: &str, card: &[u8], until: &str, more: &[&str]) -> Shown {
 }
 
 /// Runs the rig with the first `frames` of the animation on a card of that layout.
-fn animated(name: &str, layout: CardLayout, frames: u16, until: &str) -> Shown {
-    play(name, &card_image(layout, "CUBE.ANI", &animation_file(frames)).unwrap(), until, &[])
+fn animated(layout: CardLayout, frames: u16, until: &str) -> Shown {
+    play(&card_image(layout, "CUBE.ANI", &animation_file(frames)).unwrap(), until, &[])
 }
 
 /// How many times the picture files are enlarged.
@@ -141,7 +140,7 @@ fn frames_shown(shown: &Shown, count: u16) -> Vec<usize> {
 
 #[test]
 fn the_cube_shows_what_is_on_the_card_frame_by_frame() {
-    let shown = animated("plain", CardLayout::PLAIN, 40, "800ms");
+    let shown = animated(CardLayout::PLAIN, 40, "800ms");
     // The last picture need not have been seen by the end.
     assert_eq!(frames_shown(&shown, 40)[..34], (0..34).collect::<Vec<_>>());
     for (_, first, last, times) in &shown.pictures {
@@ -159,7 +158,7 @@ fn the_cube_shows_what_is_on_the_card_frame_by_frame() {
 /// RAM: what is linked and the deepest stack seen must leave room.
 #[test]
 fn both_chips_have_ram_to_spare() {
-    let shown = animated("ram", CardLayout::PLAIN, 5, "300ms");
+    let shown = animated(CardLayout::PLAIN, 5, "300ms");
     for (chip, ram, room) in [("cube", 2048, 400), ("player", 512, 200)] {
         let record = &shown.chips[chip];
         let linked = number(&record["subject"]["sizes"]["ram"]);
@@ -255,7 +254,7 @@ fn no_byte_waits_as_long_as_the_next_one_takes() {
     for start in 0..64u64 {
         let after = format!("{}ns", 1_000_000 + (start * 125).div_ceil(2));
         let more = ["--uart-input-after", &after, "--until", "18ms"];
-        let (record, answers) = cube_alone("cube", "latency", &bytes, &more);
+        let (record, answers) = cube_alone("cube", &bytes, &more);
         assert_eq!(answers, "");
         let latest = |name: &str| number(&exception(&record, name)["latency_max"]);
         worst = (worst.0.max(latest("USART_RX")), worst.1.max(latest("TIMER1_COMPA")));
@@ -290,8 +289,7 @@ fn bad_frames_are_answered_and_the_next_one_is_shown() {
     bytes.extend(paced(good[8..9].to_vec()));
     // Breaks off.
     bytes.extend(&good[0][..100]);
-    let (record, answers) =
-        cube_alone("cube", "damage", &bytes, &["--until", "250ms", "--mark", "PD7"]);
+    let (record, answers) = cube_alone("cube", &bytes, &["--until", "250ms", "--mark", "PD7"]);
     // Which of two is refused depends on when the refresh took the one before over; here it is the second.
     assert_eq!(answers, "SSEBT");
     assert_eq!(pulses(&record, "PD7 high"), 5, "frames 0, 1, 4, 6 and 8");
@@ -303,8 +301,7 @@ fn bad_frames_are_answered_and_the_next_one_is_shown() {
 fn frames_are_lost_when_the_interrupt_is_too_late() {
     let bytes = paced(packets(20));
     let run = |program: &str| {
-        let (record, answers) =
-            cube_alone(program, program, &bytes, &["--until", "420ms", "--mark", "PD7"]);
+        let (record, answers) = cube_alone(program, &bytes, &["--until", "420ms", "--mark", "PD7"]);
         let latency = number(&exception(&record, "USART_RX")["latency_max"]);
         (pulses(&record, "PD7 high"), answers, latency, record)
     };
@@ -325,7 +322,7 @@ fn the_player_goes_on_when_the_cube_complains() {
     let late = format!("cube={}", prebuilt("cube-too-late"));
     let card = card_image(CardLayout::PLAIN, "CUBE.ANI", &animation_file(30)).unwrap();
     let more = ["--load", &late, "--chip", "player", "--mark", "TXLED,RXLED"];
-    let shown = play("complaints", &card, "500ms", &more);
+    let shown = play(&card, "500ms", &more);
     let player = &shown.chips["player"];
     let (sent, complaints) = (edges(player, "PD5"), edges(player, "PD4"));
     assert!(sent >= 23 && complaints + 2 >= sent && complaints <= sent, "{complaints} of {sent}");
@@ -338,7 +335,7 @@ fn the_reader_follows_fat16_and_fat32_chains() {
     let fat32 = CardLayout { fat32: true, cluster_bytes: 512, partitioned: true, fragmented: true };
     for (name, layout) in [("fat16", fat16), ("fat32", fat32)] {
         // After twelve frames the file begins anew.
-        let shown = animated(name, layout, 12, "450ms");
+        let shown = animated(layout, 12, "450ms");
         let frames = frames_shown(&shown, 12);
         assert!(frames.len() >= 16, "{name}: {frames:?}");
         let in_order: Vec<usize> = (0..frames.len()).map(|n| n % 12).collect();
@@ -355,7 +352,7 @@ fn cards_without_the_file_leave_the_cube_dark() {
     for (name, card) in
         [("no-file", no_file), ("blank", vec![0; 4096]), ("noise", vec![0xa5; 70_000])]
     {
-        let shown = play(name, &card, "250ms", &["--chip", "player", "--mark", "TXLED"]);
+        let shown = play(&card, "250ms", &["--chip", "player", "--mark", "TXLED"]);
         let player = &shown.chips["player"];
         assert_eq!(edges(player, "PD5"), 0, "{name}");
         assert_eq!(player["window"]["end_reason"]["kind"], "limit");

@@ -16,7 +16,7 @@ fn root() -> PathBuf {
 
 fn strobe(arguments: &[&str]) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strobe"));
-    command.args(arguments).current_dir(root()).env_remove("COLUMNS");
+    command.args(arguments).current_dir(root()).env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");
     let output = command.output().expect("strobe starts");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {messages}");

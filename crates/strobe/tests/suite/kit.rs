@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
-use crate::common::{self, array, number, prebuilt, strobe};
+use crate::common::{self, array, command, number, prebuilt, strobe};
 use serde_json::Value;
 use strobe_symbols::Firmware;
 
@@ -333,8 +336,9 @@ fn the_block_is_found_without_a_symbol() {
     assert!(serial.code == 64 && serial.stderr.contains("--rtt"), "{}", serial.stderr);
 }
 
-/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more of the bytes; gives the port's address.
-fn openocd(block: u32, bytes: Vec<u8>) -> String {
+/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more of the bytes. Returns the port's address, and the
+/// end that receives something when all of them have been read.
+fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>) {
     const SIZE: u32 = 256;
     let buffer = block + 0x100;
     let mut words: BTreeMap<u32, u32> = BTreeMap::new();
@@ -354,6 +358,7 @@ fn openocd(block: u32, bytes: Vec<u8>) -> String {
     fill(&mut words);
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("an address").to_string();
+    let (all_read, finished) = channel();
     std::thread::spawn(move || {
         let (mut stream, _) = server.accept().expect("a call");
         let lines = BufReader::new(stream.try_clone().expect("a stream")).split(0x1a);
@@ -374,6 +379,9 @@ fn openocd(block: u32, bytes: Vec<u8>) -> String {
                     assert_eq!(at, read, "nothing else is the host's");
                     words.insert(at, value);
                     fill(&mut words);
+                    if words[&offset] == words[&read] {
+                        let _ = all_read.send(());
+                    }
                     String::new()
                 }
                 _ => panic!("{command}"),
@@ -381,11 +389,12 @@ fn openocd(block: u32, bytes: Vec<u8>) -> String {
             let _ = stream.write_all(format!("ok {answer}\x1a").as_bytes());
         }
     });
-    address
+    (address, finished)
 }
 
 /// The bytes that a simulated serial port sent, once more through a buffer behind OpenOCD.
 #[test]
+#[cfg(unix)]
 fn rtt_is_recorded_through_openocd() {
     let (bytes, directory) = (prebuilt("kit-m0-bytes"), tempfile::tempdir().expect("a directory"));
     let file = over_uart(&directory, "stm32f070cb", &bytes, "USART1");
@@ -393,14 +402,21 @@ fn rtt_is_recorded_through_openocd() {
     let parsed = Firmware::parse(std::fs::read(&firmware).expect("a bundled program"));
     let parsed = parsed.expect("firmware");
     let symbol = parsed.data_symbols().iter().find(|symbol| symbol.name == "_SEGGER_RTT");
-    let address = openocd(
+    let (address, finished) = openocd(
         symbol.expect("the kit's block").address,
         std::fs::read(&file).expect("it is there"),
     );
     let (source, recorded) = (format!("openocd:{address}"), format!("{file}.strobe"));
-    let arguments = ["record", &source, "--rtt", "--elf", &firmware, "-q", "--for", "1s"];
-    let ran = strobe(&[&arguments[..], &["-o", &recorded]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let arguments = ["record", &source, "--rtt", "--elf", &firmware, "-q", "--silence", "0s"];
+    let mut recording = command();
+    recording.args(arguments).args(["-o", &recorded]);
+    let mut recording = recording.spawn().expect("it starts");
+    // It ends once everything is read, not after a time, which would depend on the load.
+    let all_read = finished.recv_timeout(Duration::from_secs(600));
+    let id = recording.id().to_string();
+    let stopped = Command::new("kill").args(["-INT", &id]).status().expect("a kill");
+    let status = recording.wait().expect("it ends");
+    assert!(all_read.is_ok() && stopped.success() && status.success(), "{all_read:?}, {status}");
     is_small(&told(&recorded, &firmware, &[]), "rtt");
     let ran = strobe(&["report", &recorded, "--elf", &firmware]);
     assert!(ran.stdout.contains("the RTT control block is at 0x20000"), "{}", ran.stdout);

@@ -1,5 +1,7 @@
 //! Several chips in one simulation: `strobe run --rig`.
 
+use std::io::Write;
+
 use crate::common::*;
 use serde_json::Value;
 
@@ -21,8 +23,15 @@ fn chip<'a>(rig: &'a Value, name: &str) -> &'a Value {
     &chip.unwrap_or_else(|| panic!("no chip {name}"))["record"]
 }
 
-/// A rig file with these lines changed.
-fn changed(name: &str, changes: &[(&str, &str)]) -> String {
+/// A rig file of this text, as long as the result lives.
+fn rig_file(text: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file
+}
+
+/// The rig's file with these lines changed.
+fn changed(changes: &[(&str, &str)]) -> tempfile::NamedTempFile {
     let folder = format!("{}/../../firmware", env!("CARGO_MANIFEST_DIR"));
     let mut text = std::fs::read_to_string(echo())
         .unwrap()
@@ -31,9 +40,11 @@ fn changed(name: &str, changes: &[(&str, &str)]) -> String {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
     }
-    let path = format!("{}/rig-{name}.toml", env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(&path, text).unwrap();
-    path
+    rig_file(&text)
+}
+
+fn path(file: &tempfile::NamedTempFile) -> &str {
+    file.path().to_str().expect("UTF-8")
 }
 
 /// An AVR and a Cortex-M0 exchange bytes: 19.0 us to the middle of the stop bit, 1 us of wire, 0.7 us until the interrupt has
@@ -64,9 +75,8 @@ fn the_order_of_the_chips_makes_no_difference() {
     let (pong, wires) = rest.split_once("[[wire]]").unwrap();
     let folder = format!("{}/../../firmware/prebuilt", env!("CARGO_MANIFEST_DIR"));
     let swapped = format!("{before}[[chip]]{pong}[[chip]]{ping}[[wire]]{wires}");
-    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/rig-swapped.toml");
-    std::fs::write(path, swapped.replace("../prebuilt", &folder)).unwrap();
-    let (_, other) = chips(&[path, "--until", "5ms"]);
+    let swapped = rig_file(&swapped.replace("../prebuilt", &folder));
+    let (_, other) = chips(&[path(&swapped), "--until", "5ms"]);
     for name in ["ping", "pong"] {
         assert_eq!(chip(&rig, name), chip(&other, name), "{name}");
     }
@@ -109,42 +119,31 @@ fn what_is_wrong_with_a_rig_is_said() {
         assert_eq!(ran.stdout, "");
         ran.stderr
     };
-    let in_file = |name: &str, change: (&str, &str), expected: &str| {
-        let stderr = error(&changed(name, &[change]), &[], 65);
+    let in_file = |change: (&str, &str), expected: &str| {
+        let stderr = error(path(&changed(&[change])), &[], 65);
         assert!(stderr.contains(expected), "{stderr}");
     };
     in_file(
-        "pin",
         ("pong.PA10", "pong.PZ1"),
         "chip pong: board file: part wires: options: the chip has no pin PZ1",
     );
     in_file(
-        "chip",
         ("\"pong.PA10\"", "\"pang.PA10\""),
         "wire end pang.PA10: the rig has no chip pang; there are ping, pong",
     );
-    in_file("dot", ("pong.PA10", "PA10"), "wire end PA10: write it CHIP.PIN");
-    in_file(
-        "same",
-        ("to = \"ping.PD0\"", "to = \"pong.pa10\""),
-        "chip pong: two wires end at pin pa10",
-    );
+    in_file(("pong.PA10", "PA10"), "wire end PA10: write it CHIP.PIN");
+    in_file(("to = \"ping.PD0\"", "to = \"pong.pa10\""), "chip pong: two wires end at pin pa10");
     // By the circuit board's name it is the same pin.
     let twice = "[[wire]]\nfrom = \"pong.PA8\"\nto = \"ping.D0\"\n\n[[wire]]\nfrom = \"ping.PD1\"";
+    in_file(("[[wire]]\nfrom = \"ping.PD1\"", twice), "chip ping: two wires end at pin PD0");
+    in_file(("name = \"echo\"", "nome = \"echo\""), "unknown field `nome`");
     in_file(
-        "alias",
-        ("[[wire]]\nfrom = \"ping.PD1\"", twice),
-        "chip ping: two wires end at pin PD0",
-    );
-    in_file("key", ("name = \"echo\"", "nome = \"echo\""), "unknown field `nome`");
-    in_file(
-        "delay",
         ("name = \"echo\"", "name = \"echo\"\nwire_delay = \"1c\""),
         "wire_delay: a time from 2ns to 1s",
     );
-    in_file("twice", ("name = \"pong\"", "name = \"ping\""), "chip ping: the name is given twice");
+    in_file(("name = \"pong\"", "name = \"ping\""), "chip ping: the name is given twice");
     let part = "[[part]]\nname = \"LCD\"\nmodel = \"mirror\"\nchip = \"pong\"\n\n[[wire]]\nfrom = \"ping.PD1\"";
-    in_file("part", ("[[wire]]\nfrom = \"ping.PD1\"", part), "part LCD: model: no model `mirror`");
+    in_file(("[[wire]]\nfrom = \"ping.PD1\"", part), "part LCD: model: no model `mirror`");
     assert!(error("/no/such/rig.toml", &[], 66).contains("cannot read rig file"));
     let wrong = |more: &[&str], expected: &str| {
         let stderr = error(&echo(), more, 64);

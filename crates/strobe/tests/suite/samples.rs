@@ -77,6 +77,7 @@ fn output(arguments: &str) -> String {
         .args(arguments.split(' '))
         .current_dir(root())
         .env_remove("COLUMNS")
+        .env_remove("CLICOLOR_FORCE")
         .output()
         .expect("strobe starts");
     let messages = String::from_utf8_lossy(&output.stderr);

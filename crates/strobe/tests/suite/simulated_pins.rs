@@ -20,7 +20,7 @@ fn root() -> PathBuf {
 
 fn strobe(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strobe"));
-    command.args(arguments).current_dir(root()).env_remove("COLUMNS");
+    command.args(arguments).current_dir(root()).env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");
     command.output().expect("strobe starts")
 }
 

@@ -3,8 +3,9 @@
 //! The played one answers as its TCL port does, in the way of version 0.12 or of 0.11. The real one has no chip: a memory written in Tcl stands in
 //! for it, so what is tried is its port, its interpreter and its commands; it is skipped where it is not installed.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -17,7 +18,7 @@ use strobe_source::trace::rtt::{Polled, Wanted};
 use strobe_source::trace::target::find;
 
 use super::target::{Chip, DWT_CTRL};
-use super::{listen, rtt, settings};
+use super::{LONGEST, listen, rtt, settings};
 
 /// How the peer is to be.
 #[derive(Clone)]
@@ -258,7 +259,7 @@ fn a_buffer_in_ram_is_read_through_both_versions() {
             let piece = vec![n; usize::from(n) * 3];
             assert!(rtt::write(&mut peer.chip.lock().expect("ours").words, &piece));
             sent.extend(piece);
-            let until = Instant::now() + Duration::from_secs(10);
+            let until = Instant::now() + LONGEST;
             while came.len() < sent.len() && Instant::now() < until {
                 link.read(&mut came, Duration::from_millis(20)).expect("memory");
             }
@@ -298,33 +299,39 @@ impl Drop for Real {
     }
 }
 
+impl Real {
+    /// Starts it with a configuration, on a port that it finds free itself; gives the port's address.
+    fn start(script: &Path) -> (Self, String) {
+        let mut command = Command::new("openocd");
+        command.args(["-c", "tcl_port 0", "-f"]).arg(script);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("openocd starts; the package of that name has it");
+        let said = BufReader::new(child.stderr.take().expect("a pipe"));
+        let real = Real(child);
+        let mut lines = said.lines();
+        let mut before = Vec::new();
+        let port = loop {
+            let line = lines.next().unwrap_or_else(|| panic!("openocd has ended: {before:?}"));
+            let line = line.expect("text");
+            let port = line.split_once("Listening on port ").map(|(_, rest)| rest.to_owned());
+            before.push(line);
+            if let Some(rest) = port {
+                break rest.split(' ').next().expect("a port").to_owned();
+            }
+        };
+        // What it says later must go somewhere.
+        thread::spawn(move || lines.for_each(drop));
+        (real, format!("127.0.0.1:{port}"))
+    }
+}
+
 #[test]
 fn the_real_openocd_takes_every_command() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = folder.path().join("stand-in.cfg");
     std::fs::write(&script, STAND_IN).expect("it is ours");
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = free.local_addr().expect("an address").port();
-    drop(free);
-    let started = Command::new("openocd")
-        .args(["-c", &format!("tcl_port {port}"), "-f"])
-        .arg(&script)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut real = Real(started.expect("openocd starts; the package of that name has it"));
-    let address = format!("127.0.0.1:{port}");
-    let until = Instant::now() + Duration::from_secs(10);
-    let (mut link, _) = loop {
-        match open(&address) {
-            Ok(link) => break link,
-            Err(Error::Open { .. }) if Instant::now() < until => {
-                assert_eq!(real.0.try_wait().expect("a child"), None, "openocd has ended");
-                thread::sleep(Duration::from_millis(50));
-            }
-            Err(error) => panic!("{error}"),
-        }
-    };
+    let (_real, address) = Real::start(&script);
+    let (mut link, _) = open(&address).expect("it listens");
     // What it was told to remember is what the registers were to be.
     assert_eq!(link.close(), Ok(None));
 }

@@ -1,7 +1,8 @@
 //! Files, servers and captures.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -24,20 +25,22 @@ fn a_stream_is_read_to_its_end() {
     assert!(heard.ended && heard.bytes == bytes);
 }
 
-/// Something that is read and brings nothing, and later an error.
-struct Stuck;
+/// Something that is read and brings nothing, and an error once the other end of the channel is dropped.
+struct Stuck(Receiver<()>);
 
 impl Read for Stuck {
     fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        thread::sleep(Duration::from_millis(200));
+        let _ = self.0.recv();
         Err(std::io::Error::other("stuck"))
     }
 }
 
 #[test]
 fn a_stream_that_stands_still_keeps_nobody() {
-    let mut link = Stream::new("a pipe", Stuck);
+    let (release, held) = channel();
+    let mut link = Stream::new("a pipe", Stuck(held));
     assert_eq!(link.read(&mut Vec::new(), Duration::from_millis(1)), Ok(Came::Nothing));
+    drop::<Sender<()>>(release);
     let heard = listen(&mut link, |_| false);
     assert_eq!(heard.error, Some(Error::failed("a pipe", "stuck")));
 }
@@ -188,8 +191,10 @@ fn what_sends_no_frames_is_refused_where_they_were_asked_for() {
 
 #[test]
 fn a_server_that_is_not_there_is_named() {
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr();
-    let address = free.expect("an address").to_string();
+    // A port that is taken, by a connection from it: nobody else can come to listen there meanwhile.
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = TcpStream::connect(server.local_addr().expect("an address")).expect("it listens");
+    let address = taken.local_addr().expect("an address").to_string();
     let error = Tcp::connect(&address).err().expect("nobody listens").to_string();
     assert!(error.contains(&address), "{error}");
 }

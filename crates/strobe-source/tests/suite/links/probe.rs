@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 use strobe_model::Line;
@@ -194,13 +194,14 @@ fn the_program_counter_is_asked_for_without_a_halt() {
     let port = port();
     let pcs = (0..100_000).map(|i| 0x0800_0000 + 2 * i);
     port.0.borrow_mut().pcs = pcs.collect();
+    let begun = Instant::now();
     let mut link = Poller::open(port.clone(), Polling::Pcsr, Some(1000)).expect("it is there");
     let samples = polled(&mut link, 10);
     assert!(samples.iter().all(|sample| sample.halted.is_zero()));
     let in_order: Vec<u32> = (0..10).map(|i| 0x0800_0000 + 2 * i).collect();
     assert_eq!(samples.iter().take(10).map(|s| s.pc).collect::<Vec<_>>(), in_order);
-    // Ten at a thousand a second take nine milliseconds at least.
-    assert!(samples[9].at - samples[0].at >= Duration::from_millis(8));
+    // Ten at a thousand a second take nine milliseconds at least; none is taken sooner because one before was late.
+    assert!(samples[9].at - begun >= Duration::from_millis(9));
     assert_eq!(port.0.borrow().chip.read(0xe000_edfc), 0x0100_0401);
     let Ok(Some(Note::Intrusion { halted_us: 0, total_us })) = link.close() else { panic!("told") };
     assert!(total_us >= 9000);
@@ -212,7 +213,7 @@ fn halting_says_what_it_costs() {
     let samples = polled(&mut link, 3);
     assert!(samples.iter().all(|sample| sample.halted >= Duration::from_millis(2)));
     let Ok(Some(Note::Intrusion { halted_us, total_us })) = link.close() else { panic!("told") };
-    assert!(halted_us >= 6000 && total_us > halted_us, "{halted_us} of {total_us}");
+    assert!(halted_us >= 6000 && total_us >= halted_us, "{halted_us} of {total_us}");
 }
 
 #[test]

@@ -108,6 +108,8 @@ impl Workshop {
 
     fn build(&self, name: &str, tools: &Tools<'_>, flags: &[&str], origin: u32) -> PathBuf {
         let script = self.linker_script(origin);
+        // The directory has another name each time, and the bytes shall be the same.
+        let place = format!("-fdebug-prefix-map={}=/workshop", self.directory.path().display());
         let mut objects = Vec::new();
         let mut sources = ["util.c", "main.cpp", "startup.S"].map(fixture).to_vec();
         sources.extend(self.many_units());
@@ -117,7 +119,7 @@ impl Workshop {
             let driver = if stem.ends_with("cpp") { tools.cxx } else { tools.cc };
             let mut command = Command::new(driver[0]);
             command.args(&driver[1..]).args(flags).arg("-c").arg(&source).arg("-o").arg(&object);
-            command.arg("-I").arg(fixture(""));
+            command.arg("-I").arg(fixture("")).arg(&place);
             run(&mut command);
             objects.push(object);
         }
