@@ -1,10 +1,11 @@
 # The entry points. Each installs what it needs (Debian, Ubuntu; rustup must be there).
 
-.PHONY: help demo test bench bless fmt clean
+.PHONY: help demo test scheduled bench bless fmt clean
 
 help:
 	@echo "make demo    profile the bundled firmware: what strobe is for"
 	@echo "make test    everything that must hold before a change lands"
+	@echo "make scheduled  the long run: fresh seeds, fuzzing, full rebuilds, every feature, advisories"
 	@echo "make bench   how fast the simulator is, next to QEMU"
 	@echo "make bless   accept changed output: snapshots and the samples in README.md"
 	@echo "make fmt     format"
@@ -17,6 +18,10 @@ demo:
 test:
 	@scripts/setup test
 	@scripts/test
+
+scheduled:
+	@scripts/setup scheduled
+	@scripts/scheduled
 
 bench:
 	@scripts/setup test

@@ -8,3 +8,21 @@ fail() {
     printf '%s: %s\n' "$0" "$*" >&2
     exit 1
 }
+
+# Steps of a run of checks. It goes on after a failure: whoever waits for this wants to know everything that is wrong.
+failed=()
+step() {
+    local name=$1 start=$SECONDS
+    shift
+    say "$name"
+    "$@" || failed+=("$name")
+    say "  $((SECONDS - start)) s"
+}
+
+# The steps that failed, and how long all took: wall clock, and CPU time of everything that they started.
+report_steps() {
+    local name
+    for name in "${failed[@]}"; do say "FAILED: $name"; done
+    say "all steps: $SECONDS s; CPU time (this shell, then all it started; user, system):"
+    times >&2
+}
