@@ -1,10 +1,15 @@
 # The entry points. Each installs what it needs (Debian, Ubuntu; rustup must be there).
 
-.PHONY: help demo test bench bless fmt clean
+.PHONY: help demo test fuzz bench bless fmt clean
+
+# Of `make fuzz`: how long for all properties and for each target, and which seed.
+SECONDS ?= 60
+SEED ?=
 
 help:
 	@echo "make demo    profile the bundled firmware: what strobe is for"
 	@echo "make test    everything that must hold before a change lands"
+	@echo "make fuzz    new inputs for property tests and fuzz targets: SECONDS=60 for each, SEED= to try one again"
 	@echo "make bench   how fast the simulator is, next to QEMU"
 	@echo "make bless   accept changed output: snapshots and the samples in README.md"
 	@echo "make fmt     format"
@@ -17,6 +22,10 @@ demo:
 test:
 	@scripts/setup test
 	@scripts/test
+
+fuzz:
+	@scripts/setup test
+	@scripts/fuzz $(SECONDS) $(SEED)
 
 bench:
 	@scripts/setup test
