@@ -1,15 +1,22 @@
 # The entry points. Each installs what it needs (Debian, Ubuntu; rustup must be there).
 
-.PHONY: help demo test scheduled bench bless fmt clean
+.PHONY: help demo test recordings fuzz scheduled bench dist bless fmt clean
+
+# Of `make fuzz`: how long for all properties and for each target, and which seed.
+SECONDS ?= 60
+SEED ?=
 
 help:
-	@echo "make demo    profile the bundled firmware: what strobe is for"
-	@echo "make test    everything that must hold before a change lands"
-	@echo "make scheduled  the long run: fresh seeds, fuzzing, full rebuilds, every feature, advisories"
-	@echo "make bench   how fast the simulator is, next to QEMU"
-	@echo "make bless   accept changed output: snapshots and the samples in README.md"
-	@echo "make fmt     format"
-	@echo "make clean   remove what was built"
+	@echo "make demo        profile the bundled firmware: what strobe is for"
+	@echo "make test        everything that must hold before a change lands"
+	@echo "make recordings  judge recordings of real boards, which are not in the repository: DIR=..."
+	@echo "make fuzz        new inputs for property tests and fuzz targets: SECONDS=60 for each, SEED= to try one again"
+	@echo "make scheduled   the long run: fresh seeds, fuzzing, full rebuilds, every feature, advisories"
+	@echo "make bench       how fast the simulator is, next to QEMU"
+	@echo "make dist        release archives, for Linux and Windows"
+	@echo "make bless       accept changed output: snapshots and the samples in README.md"
+	@echo "make fmt         format"
+	@echo "make clean       remove what was built"
 
 demo:
 	@scripts/setup demo
@@ -18,6 +25,10 @@ demo:
 test:
 	@scripts/setup test
 	@scripts/test
+
+fuzz:
+	@scripts/setup test
+	@scripts/fuzz $(SECONDS) $(SEED)
 
 scheduled:
 	@scripts/setup scheduled

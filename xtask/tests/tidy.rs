@@ -139,3 +139,14 @@ fn libraries_neither_print_nor_look_around_nor_know_the_time() {
     // The command does open files: if that is not seen, nothing is.
     assert!(!lines_with("strobe", &["std::fs"]).is_empty());
 }
+
+/// The seed of property tests comes from .cargo/config.toml, and that of everything else from the test itself.
+#[test]
+fn no_test_draws_other_numbers_each_time() {
+    let random =
+        ["RngSeed::Random", "rng_seed:", "new_with_rng", "use rand", "rand::rng", "RandomState"];
+    let mut files = rust_files(&root().join("crates"));
+    files.extend(rust_files(&root().join("xtask/src")));
+    files.retain(|path| random.iter().any(|word| read(path).contains(word)));
+    assert!(files.is_empty(), "{random:?} in {files:?}");
+}

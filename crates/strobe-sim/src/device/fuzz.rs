@@ -111,6 +111,17 @@ fn every_model_is_on_some_board() {
     }
 }
 
+/// What the fuzzer found once.
+#[test]
+fn the_first_register_of_every_device_can_be_read_as_a_byte() {
+    for board in BOARDS {
+        let mut rig = clocked(board);
+        for device in 0..rig.bus.slots.len() {
+            run(&mut rig, &Step::Read(device, 0, Size::Byte));
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn random_accesses_never_panic(
