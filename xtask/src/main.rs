@@ -7,6 +7,7 @@ mod bench;
 mod card;
 mod count;
 mod firmware;
+mod recordings;
 mod simulate;
 mod subjects;
 
@@ -21,6 +22,7 @@ enum Task {
     Card(card::Args),
     Count(count::Args),
     Firmware(firmware::Arguments),
+    Recordings(recordings::Args),
     Simulate(simulate::Args),
     Subjects(subjects::Args),
 }
@@ -31,6 +33,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Card(args) => card::run(&args),
         Task::Count(args) => count::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Recordings(args) => return recordings::run(&args),
         Task::Simulate(args) => return simulate::run(&args),
         Task::Subjects(args) => subjects::run(&args),
     };
