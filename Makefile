@@ -26,6 +26,11 @@ test:
 	@scripts/setup test
 	@scripts/test
 
+recordings:
+	@test -n "$(DIR)" || { echo "make recordings needs DIR=the directory with the recordings; see CONTRIBUTING.md" >&2; exit 64; }
+	@scripts/setup test
+	cargo xtask recordings "$(DIR)"
+
 fuzz:
 	@scripts/setup test
 	@scripts/fuzz $(SECONDS) $(SEED)

@@ -8,6 +8,7 @@ mod card;
 mod count;
 mod firmware;
 mod licences;
+mod recordings;
 mod simulate;
 mod stamp;
 mod subjects;
@@ -24,6 +25,7 @@ enum Task {
     Count(count::Args),
     Firmware(firmware::Arguments),
     Licences(licences::Args),
+    Recordings(recordings::Args),
     Simulate(simulate::Args),
     Subjects(subjects::Args),
 }
@@ -35,6 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Count(args) => count::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
         Task::Licences(args) => licences::run(&args),
+        Task::Recordings(args) => return recordings::run(&args),
         Task::Simulate(args) => return simulate::run(&args),
         Task::Subjects(args) => subjects::run(&args),
     };

@@ -11,6 +11,8 @@
 //! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of them.
 //! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
 //! - [`ctf::CtfTrace`] is a trace in Common Trace Format with types and values of all kinds.
+//! - [`tracer`] writes streams of events as a small tracer does, [`archive`] files as benchmarking tools of 2019 left them.
+//! - [`captures`] are sessions of sigrok with a trace pin or an SPI bus.
 //! - [`CubeFrame`] is what an LED cube shows, [`card_image`] a memory card with a file on it.
 //! - [`UartWave`], [`SpiWave`] and [`I2cWave`] send bytes over lines, with faults on request.
 //!
@@ -21,8 +23,10 @@
 //! assert_eq!(&sequence.elf()[..4], b"\x7fELF");
 //! ```
 
+pub mod archive;
 mod asm;
 mod avr;
+pub mod captures;
 pub mod ctf;
 mod cube;
 mod elf;
@@ -32,8 +36,10 @@ pub mod kit;
 pub mod orbflow;
 mod rng;
 mod sequence;
+pub mod sigrok;
 pub mod swo;
 mod text;
+pub mod tracer;
 mod wave;
 mod wide;
 

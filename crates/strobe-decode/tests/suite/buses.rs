@@ -1,16 +1,16 @@
 //! Buses from signals that share no code with the decoders, and beside what sigrok's decoders say.
 
 use std::io::Cursor;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::lines::capture;
-use crate::common::recorded::recorded;
 use proptest::prelude::*;
 use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{Decoded, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_model::{BaudOrigin, FaultKind, WordKind};
+use strobe_synth::captures::{spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 
 fn values(decoded: &Decoded, lane: usize) -> Vec<u32> {
@@ -52,47 +52,75 @@ fn hex(annotations: &[(u64, u64, String)]) -> Vec<u32> {
     annotations.iter().map(|(_, _, text)| number(text)).collect()
 }
 
-#[test]
-fn a_recorded_spi_bus_decodes_to_what_sigrok_decodes() {
-    let Some(path) = recorded("spi_adxl345_registers.sr") else { return };
-    let bytes = std::fs::read(&path).unwrap();
+/// A session of sigrok as a file, and as we read it.
+fn session(bytes: &[u8]) -> (tempfile::TempDir, PathBuf, Capture) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session.sr");
+    std::fs::write(&path, bytes).unwrap();
     let (_, capture) = captures::read(&mut Cursor::new(bytes), &Default::default()).unwrap();
+    (directory, path, capture)
+}
+
+/// Read in its own mode the bus has the words that were sent; read in any mode, those that sigrok reads in that.
+#[test]
+fn an_spi_bus_in_every_mode_decodes_to_what_sigrok_decodes() {
     let lines = |cs| spi::Lines { clk: 0, mosi: Some(1), miso: Some(2), cs, dc: None };
-    for (second_edge, rests_high) in [(false, false), (false, true), (true, false), (true, true)] {
-        let format = spi::Format { rests_high, second_edge, ..Default::default() };
-        for cs in [Some(3), None] {
-            let ours = spi::decode(&capture, lines(cs), format);
-            let decoder = format!(
-                "spi:clk=0:mosi=1:miso=2:cpol={}:cpha={}{}",
-                u8::from(rests_high),
-                u8::from(second_edge),
-                if cs.is_some() { ":cs=3" } else { "" }
-            );
-            for (lane, name) in [(0, "spi=mosi-data"), (1, "spi=miso-data")] {
-                let theirs = hex(&sigrok(&path, &decoder, name));
-                assert!(theirs.len() > 40, "{} words", theirs.len());
-                assert_eq!(values(&ours, lane), theirs, "{decoder} {name}");
+    for mode in [(false, false), (true, true)] {
+        let bus = spi_bus(7, mode, 60);
+        let (_keep, path, capture) = session(&bus.session);
+        for (second_edge, rests_high) in
+            [(false, false), (false, true), (true, false), (true, true)]
+        {
+            let format = spi::Format { rests_high, second_edge, ..Default::default() };
+            for cs in [Some(3), None] {
+                let ours = spi::decode(&capture, lines(cs), format);
+                let decoder = format!(
+                    "spi:clk=CLK:mosi=MOSI:miso=MISO:cpol={}:cpha={}{}",
+                    u8::from(rests_high),
+                    u8::from(second_edge),
+                    if cs.is_some() { ":cs=CS" } else { "" }
+                );
+                for (lane, name) in [(0, "spi=mosi-data"), (1, "spi=miso-data")] {
+                    let theirs = hex(&sigrok(&path, &decoder, name));
+                    assert!(theirs.len() > 40, "{} words", theirs.len());
+                    assert_eq!(values(&ours, lane), theirs, "{mode:?}: {decoder} {name}");
+                }
+                if (rests_high, second_edge) == mode && cs.is_some() {
+                    let (out, back): (Vec<u32>, Vec<u32>) = bus.words.iter().copied().unzip();
+                    assert_eq!((values(&ours, 0), values(&ours, 1)), (out, back));
+                    assert_eq!(
+                        (ours.transfers.len() as u64, faults(&ours)),
+                        (bus.transfers, vec![])
+                    );
+                }
             }
         }
+        let (rests_high, second_edge) = mode;
+        let lsb = spi::Format { lsb_first: true, rests_high, second_edge, ..Default::default() };
+        let (cpol, cpha) = (u8::from(rests_high), u8::from(second_edge));
+        let decoder =
+            format!("spi:clk=CLK:mosi=MOSI:cpol={cpol}:cpha={cpha}:bitorder=lsb-first:cs=CS");
+        let theirs = hex(&sigrok(&path, &decoder, "spi=mosi-data"));
+        assert_eq!(values(&spi::decode(&capture, lines(Some(3)), lsb), 0), theirs);
     }
-    let lsb =
-        spi::Format { lsb_first: true, rests_high: true, second_edge: true, ..Default::default() };
-    let decoder = "spi:clk=0:mosi=1:cpol=1:cpha=1:bitorder=lsb-first:cs=3";
-    let theirs = hex(&sigrok(&path, decoder, "spi=mosi-data"));
-    assert_eq!(values(&spi::decode(&capture, lines(Some(3)), lsb), 0), theirs);
 }
 
 #[test]
 fn three_samples_to_a_bit_are_enough_for_what_sigrok_decodes() {
-    let Some(path) = recorded("stm32f105_swo_8mbaud.sr") else { return };
-    let bytes = std::fs::read(&path).unwrap();
-    let (_, capture) = captures::read(&mut Cursor::new(bytes), &Default::default()).unwrap();
-    let swo = capture.channel("SWO").unwrap();
-    let ours = uart::decode(&capture, swo, "rx", Default::default(), 3.0);
-    let theirs = hex(&sigrok(&path, "uart:rx=SWO:baudrate=8000000", "uart=rx-data"));
-    assert_eq!(theirs.len(), 7856);
-    assert_eq!(values(&ours, 0), theirs);
-    assert_eq!(baud::estimate(&capture, swo).unwrap().used, 8e6);
+    for fault in [false, true] {
+        let pin = trace_pin(11, 3000, fault);
+        let (_keep, path, capture) = session(&pin.session);
+        let swo = capture.channel("SWO").unwrap();
+        let ours = uart::decode(&capture, swo, "rx", Default::default(), 3.0);
+        let theirs = hex(&sigrok(&path, "uart:rx=SWO:baudrate=8000000", "uart=rx-data"));
+        let sent: Vec<u32> = pin.bytes.iter().map(|byte| u32::from(*byte)).collect();
+        assert!(sent.len() > 10_000, "{}", sent.len());
+        assert!(theirs == sent, "sigrok reads other bytes than were sent");
+        assert!(values(&ours, 0) == sent, "other bytes than were sent");
+        let kinds: Vec<FaultKind> = ours.faults.iter().map(|fault| fault.kind).collect();
+        assert_eq!(kinds, if fault { vec![FaultKind::Framing] } else { vec![] });
+        assert_eq!(baud::estimate(&capture, swo).unwrap().used, 8e6);
+    }
 }
 
 /// 115200 baud at 24 MHz.

@@ -1,11 +1,12 @@
-//! Common Trace Format next to babeltrace2, event by event: traces of boards, made-up ones, and those that babeltrace2 writes itself.
+//! Common Trace Format next to babeltrace2, event by event: streams of a tracer, made-up types, and what babeltrace2 writes itself.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::traces::{STREAMS, metadata, stream};
-use strobe_decode::ctf::{Item, Options, Reader, Trace};
+use crate::common::traces::streams;
+use strobe_decode::ctf::{Event, Item, Options, Reader, Trace, merge};
 use strobe_synth::ctf::{CtfTrace, packetised};
+use strobe_synth::tracer;
 
 /// What strobe reads, in babeltrace2's form.
 fn ours(metadata: &[u8], stream: &[u8]) -> Vec<String> {
@@ -14,12 +15,16 @@ fn ours(metadata: &[u8], stream: &[u8]) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(item) = reader.next() {
         if let Item::Event(event) = item {
-            let name = &event.class.name;
-            let fields = event.fields.as_ref().map_or(String::new(), |f| format!(" {f}"));
-            lines.push(format!("[{:020}] {name}:{fields}", event.time.unwrap_or_default()));
+            lines.push(line(&event));
         }
     }
     lines
+}
+
+fn line(event: &Event) -> String {
+    let name = &event.class.name;
+    let fields = event.fields.as_ref().map_or(String::new(), |f| format!(" {f}"));
+    format!("[{:020}] {name}:{fields}", event.time.unwrap_or_default())
 }
 
 fn babeltrace2(arguments: &[&str], trace: &Path) -> String {
@@ -62,13 +67,42 @@ fn agree(what: &str, metadata: &[u8], stream: &[u8]) -> usize {
 }
 
 #[test]
-fn traces_of_boards_event_by_event() {
-    for (name, events) in STREAMS {
-        let Some(bytes) = stream(name) else { return };
-        // babeltrace2 knows no mark.
-        let mark = bytes.windows(4).position(|bytes| bytes == [0xbe, 0xbe, 0xde, 0xad]).unwrap();
-        assert_eq!(agree(name, &metadata(name), &bytes[mark + 4..]), *events, "{name}");
+fn a_tracers_streams_event_by_event() {
+    let metadata = tracer::metadata();
+    for (name, stream) in streams() {
+        // babeltrace2 knows no mark, and ends at an event that is cut.
+        let events = agree(name, metadata.as_bytes(), stream.whole_events());
+        assert_eq!(events, stream.events.len(), "{name}");
     }
+}
+
+#[test]
+fn streams_side_by_side_are_merged_as_babeltrace2_merges_them() {
+    let metadata = tracer::metadata();
+    let all = streams();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("metadata"), &metadata).unwrap();
+    for (name, stream) in &all {
+        std::fs::write(directory.path().join(name), stream.whole_events()).unwrap();
+    }
+    let trace = Trace::parse(metadata.as_bytes()).unwrap();
+    // Behind their marks, and cut as they are.
+    let options = Options::default();
+    let readers = all.iter().map(|(_, s)| Reader::new(&trace, &s.bytes, &options)).collect();
+    let mut ours: Vec<String> = merge(readers)
+        .filter_map(
+            |(_, item)| if let Item::Event(event) = item { Some(line(&event)) } else { None },
+        )
+        .collect();
+    let times =
+        |lines: &[String]| lines.iter().map(|line| line[..22].to_owned()).collect::<Vec<_>>();
+    let mut theirs = theirs(directory.path());
+    assert!(times(&ours) == times(&theirs), "events in another order of time");
+    // Which of several events of one moment is the first is nobody's business.
+    ours.sort();
+    theirs.sort();
+    assert!(ours == theirs, "other events");
+    assert!(ours.len() > 50_000, "{}", ours.len());
 }
 
 #[test]

@@ -2,6 +2,5 @@
 
 pub mod exercise;
 pub mod lines;
-pub mod recorded;
 pub mod recording;
 pub mod traces;

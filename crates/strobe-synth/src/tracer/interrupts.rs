@@ -1,0 +1,102 @@
+//! Handlers that interrupt threads and one another, with entries and exits that are lost.
+
+use std::collections::BTreeMap;
+
+use super::{Marks, Number, Stream, Tracer};
+
+/// What was handled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interrupts {
+    /// By number.
+    pub handlers: BTreeMap<u32, Handlers>,
+    /// The most handlers that were inside one another.
+    pub nesting: u32,
+    /// The measurement's marks.
+    pub marks: Marks,
+}
+
+/// An interrupt's handlers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Handlers {
+    /// How long each took whose entry and exit are in the stream, in nanoseconds, those that interrupted it included.
+    pub durations: Vec<u64>,
+    /// Entries without an exit.
+    pub unmatched_enters: u64,
+    /// Exits without an entry.
+    pub unmatched_exits: u64,
+}
+
+/// Handlers with their priorities, the highest last: each may interrupt those before it. Only the lowest loses exits and only the highest loses
+/// entries, so it is beyond doubt what belongs together.
+const LINES: [u32; 5] = [87, 15, 3, 83, 77];
+
+struct Model {
+    tracer: Tracer,
+    truth: Interrupts,
+    losses: bool,
+}
+
+impl Model {
+    /// A handler runs, and is interrupted by higher ones.
+    fn handle(&mut self, line: usize, depth: u32) {
+        let number = LINES[line];
+        self.truth.nesting = self.truth.nesting.max(depth);
+        let lost = self.losses && self.tracer.rng.one_in(30);
+        let (enter_lost, exit_lost) = (lost && line == LINES.len() - 1, lost && line == 0);
+        if !enter_lost {
+            self.tracer.event("isr_enter", &[("irq", Number(number))]);
+        }
+        let from = self.tracer.now;
+        self.tracer.wait(12_000);
+        while line + 1 < LINES.len() && self.tracer.rng.one_in(9) {
+            let higher = line + 1 + self.tracer.rng.below((LINES.len() - line - 1) as u32) as usize;
+            self.handle(higher, depth + 1);
+            self.tracer.wait(2000);
+        }
+        if !exit_lost {
+            self.tracer.event("isr_exit", &[("irq", Number(number))]);
+        }
+        let time = self.tracer.now - from;
+        let seen = self.truth.handlers.entry(number).or_default();
+        match (enter_lost, exit_lost) {
+            (true, _) => seen.unmatched_exits += 1,
+            (_, true) => seen.unmatched_enters += 1,
+            _ => seen.durations.push(time),
+        }
+    }
+
+    /// A mark, so often.
+    fn mark(&mut self, name: &str, times: u32) {
+        for _ in 0..times {
+            self.tracer.wait(1000);
+            self.tracer.event(name, &[]);
+        }
+        let marks = &mut self.truth.marks;
+        let sort = if name == "measurement_start" { &mut marks.starts } else { &mut marks.stops };
+        *sort += u64::from(times);
+    }
+}
+
+/// A stream of so many handlers at least; with losses or without.
+pub fn interrupts(seed: u64, handlers: u32, losses: bool) -> Stream<Interrupts> {
+    let tracer = Tracer::new(seed, if losses { 103 } else { 1 });
+    let mut model = Model { tracer, truth: Interrupts::default(), losses };
+    for _ in 0..3 {
+        model.mark("measurement_start", 1);
+        let from = model.tracer.now;
+        // Announced again and again while it has long begun.
+        let repeated = model.tracer.rng.below(40);
+        model.mark("measurement_start", repeated);
+        for _ in 0..handlers / 3 {
+            model.tracer.wait(400_000);
+            let line = model.tracer.rng.below(LINES.len() as u32) as usize;
+            model.handle(line, 1);
+        }
+        model.mark("measurement_stop", 1);
+        model.truth.marks.total_ns += model.tracer.now - from;
+        let again = 1 + model.tracer.rng.below(4);
+        model.mark("measurement_stop", again);
+        model.truth.marks.repeated += u64::from(repeated + again);
+    }
+    model.tracer.finish(3, model.truth)
+}
