@@ -33,6 +33,7 @@ mod swo;
 mod top;
 mod trace_options;
 mod traced;
+mod version;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,7 +43,8 @@ use clap::{Parser, Subcommand};
 
 /// Measures, explains and compares where firmware spends its cycles.
 #[derive(Parser)]
-#[command(name = "strobe", version, about, after_help = exit::HELP, max_term_width = 100)]
+#[command(name = "strobe", version = version::SHORT, long_version = version::LONG.as_str())]
+#[command(about, after_help = exit::HELP, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
