@@ -19,6 +19,7 @@ mod host;
 mod input;
 mod link;
 mod live;
+mod man;
 mod output;
 mod pins;
 mod plan;
@@ -67,6 +68,7 @@ enum Command {
     Export(export::Args),
     Boards(boards::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match result {
         Ok(code) => code,

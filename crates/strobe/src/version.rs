@@ -11,6 +11,9 @@ const FEATURES: &[(&str, bool)] =
 /// For `-V`: version, commit and its day.
 pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("STROBE_COMMIT"), ")");
 
+/// The day of the commit, if it is known.
+pub const DAY: Option<&str> = option_env!("STROBE_DAY");
+
 /// For `--version`: also the features and what it was built for.
 pub static LONG: LazyLock<String> = LazyLock::new(|| {
     let signed =
