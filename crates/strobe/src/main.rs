@@ -19,6 +19,7 @@ mod host;
 mod input;
 mod link;
 mod live;
+mod man;
 mod output;
 mod pins;
 mod plan;
@@ -33,6 +34,7 @@ mod swo;
 mod top;
 mod trace_options;
 mod traced;
+mod version;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,7 +44,8 @@ use clap::{Parser, Subcommand};
 
 /// Measures, explains and compares where firmware spends its cycles.
 #[derive(Parser)]
-#[command(name = "strobe", version, about, after_help = exit::HELP, max_term_width = 100)]
+#[command(name = "strobe", version = version::SHORT, long_version = version::LONG.as_str())]
+#[command(about, after_help = exit::HELP, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -65,6 +68,7 @@ enum Command {
     Export(export::Args),
     Boards(boards::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -86,6 +90,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Boards(args) => boards::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match result {
         Ok(code) => code,
