@@ -158,21 +158,25 @@ impl Tcl {
         }
     }
 
-    /// Waits for more bytes; `false` if none come in time.
+    /// Waits for more bytes; `false` if none come in time. A signal does not end that: Ctrl-C in the middle of a command
+    /// would look like an answer that does not come.
     fn more(&mut self, until: Instant) -> Result<bool, Error> {
-        let left = until.saturating_duration_since(Instant::now());
-        let set = self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
         let mut block = [0; 1 << 14];
-        match set.and_then(|()| self.stream.read(&mut block)) {
-            Ok(0) => Err(self.failed("it has closed the connection")),
-            Ok(bytes) => {
-                self.messages.push(&block[..bytes]);
-                Ok(true)
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let set = self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
+            match set.and_then(|()| self.stream.read(&mut block)) {
+                Ok(0) => return Err(self.failed("it has closed the connection")),
+                Ok(bytes) => {
+                    self.messages.push(&block[..bytes]);
+                    return Ok(true);
+                }
+                Err(error) => match error.kind() {
+                    ErrorKind::Interrupted => {}
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(false),
+                    _ => return Err(self.failed(error)),
+                },
             }
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(false),
-                _ => Err(self.failed(error)),
-            },
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::common::{self, array, command, number, prebuilt, strobe};
@@ -336,9 +336,9 @@ fn the_block_is_found_without_a_symbol() {
     assert!(serial.code == 64 && serial.stderr.contains("--rtt"), "{}", serial.stderr);
 }
 
-/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more of the bytes. Returns the port's address, and the
-/// end that receives something when all of them have been read.
-fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>) {
+/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more of the bytes. Returns the port's
+/// address, the end that receives something when all of them have been read, and one to drop: the answer to the next command waits for that.
+fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>, Sender<()>) {
     const SIZE: u32 = 256;
     let buffer = block + 0x100;
     let mut words: BTreeMap<u32, u32> = BTreeMap::new();
@@ -359,10 +359,15 @@ fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>) {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("an address").to_string();
     let (all_read, finished) = channel();
+    let (go_on, held) = channel::<()>();
     std::thread::spawn(move || {
         let (mut stream, _) = server.accept().expect("a call");
         let lines = BufReader::new(stream.try_clone().expect("a stream")).split(0x1a);
+        let mut empty = false;
         for line in lines.map_while(Result::ok) {
+            if std::mem::take(&mut empty) {
+                let _ = (all_read.send(()), held.recv());
+            }
             let line = String::from_utf8(line).expect("text");
             let command = line.split_once("[catch {").expect("every command is caught").1;
             let command = command.split_once("} strobe_result").expect("and its result kept").0;
@@ -379,9 +384,7 @@ fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>) {
                     assert_eq!(at, read, "nothing else is the host's");
                     words.insert(at, value);
                     fill(&mut words);
-                    if words[&offset] == words[&read] {
-                        let _ = all_read.send(());
-                    }
+                    empty = words[&offset] == words[&read];
                     String::new()
                 }
                 _ => panic!("{command}"),
@@ -389,7 +392,7 @@ fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>) {
             let _ = stream.write_all(format!("ok {answer}\x1a").as_bytes());
         }
     });
-    (address, finished)
+    (address, finished, go_on)
 }
 
 /// The bytes that a simulated serial port sent, once more through a buffer behind OpenOCD.
@@ -402,7 +405,7 @@ fn rtt_is_recorded_through_openocd() {
     let parsed = Firmware::parse(std::fs::read(&firmware).expect("a bundled program"));
     let parsed = parsed.expect("firmware");
     let symbol = parsed.data_symbols().iter().find(|symbol| symbol.name == "_SEGGER_RTT");
-    let (address, finished) = openocd(
+    let (address, finished, go_on) = openocd(
         symbol.expect("the kit's block").address,
         std::fs::read(&file).expect("it is there"),
     );
@@ -411,10 +414,11 @@ fn rtt_is_recorded_through_openocd() {
     let mut recording = command();
     recording.args(arguments).args(["-o", &recorded]);
     let mut recording = recording.spawn().expect("it starts");
-    // It ends once everything is read, not after a time, which would depend on the load.
+    // It ends once everything is read, not after a time, which would depend on the load; and in the middle of a command.
     let all_read = finished.recv_timeout(Duration::from_secs(600));
     let id = recording.id().to_string();
     let stopped = Command::new("kill").args(["-INT", &id]).status().expect("a kill");
+    drop(go_on);
     let status = recording.wait().expect("it ends");
     assert!(all_read.is_ok() && stopped.success() && status.success(), "{all_read:?}, {status}");
     is_small(&told(&recorded, &firmware, &[]), "rtt");
