@@ -43,6 +43,10 @@ bench:
 	@scripts/setup test
 	cargo xtask bench
 
+dist:
+	@scripts/setup demo
+	cargo xtask dist
+
 bless:
 	INSTA_UPDATE=always cargo test --workspace
 

@@ -6,6 +6,7 @@ mod arduino;
 mod bench;
 mod card;
 mod count;
+mod dist;
 mod firmware;
 mod licences;
 mod recordings;
@@ -23,6 +24,7 @@ enum Task {
     Bench(bench::Args),
     Card(card::Args),
     Count(count::Args),
+    Dist(dist::Args),
     Firmware(firmware::Arguments),
     Licences(licences::Args),
     Recordings(recordings::Args),
@@ -35,6 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Bench(args) => bench::run(&args),
         Task::Card(args) => card::run(&args),
         Task::Count(args) => count::run(&args),
+        Task::Dist(args) => dist::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
         Task::Licences(args) => licences::run(&args),
         Task::Recordings(args) => return recordings::run(&args),
