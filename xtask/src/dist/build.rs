@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::target::Target;
 
-/// The profiles for releases, best first; `release` is always there.
-const PROFILES: [&str; 2] = ["dist", "release"];
+/// How programs of archives are compiled: the profile in the root Cargo.toml, which strips them.
+const PROFILE: &str = "dist";
 
 /// What an archive's program can do: everything. The machine that it runs on has no compiler to add the rest.
 pub(super) const FEATURES: &str = "--all-features";
@@ -29,7 +29,6 @@ pub(super) struct Builder<'a> {
     pub(super) root: &'a Path,
     pub(super) version: String,
     pub(super) time: Time,
-    profile: &'static str,
     host: String,
     libraries: PathBuf,
 }
@@ -39,7 +38,6 @@ impl<'a> Builder<'a> {
         let text = std::fs::read_to_string(root.join("Cargo.toml"))?;
         let manifest: toml::Table = text.parse().context("Cargo.toml")?;
         let version = manifest["workspace"]["package"]["version"].as_str().unwrap_or_default();
-        let has = |profile: &&str| manifest["profile"].get(*profile).is_some();
         let verbose = output(Command::new("rustc").arg("-vV").current_dir(root))?;
         let host = verbose.lines().find_map(|line| line.strip_prefix("host: "));
         let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
@@ -47,7 +45,6 @@ impl<'a> Builder<'a> {
             root,
             version: version.to_owned(),
             time: commit_time(root)?,
-            profile: PROFILES.into_iter().find(has).unwrap_or("release"),
             host: host.context("rustc does not name its host")?.to_owned(),
             libraries: Path::new(&sysroot).join("lib/rustlib"),
         })
@@ -71,7 +68,7 @@ impl<'a> Builder<'a> {
         let triple = target.map_or(self.host.as_str(), |target| target.triple);
         let mut command = cargo(self.root);
         command.args(["build", "--locked", "--manifest-path", MANIFEST, FEATURES]);
-        command.args(["--profile", self.profile, "--target", triple]);
+        command.args(["--profile", PROFILE, "--target", triple]);
         command.env("CARGO_TARGET_DIR", self.root.join("target"));
         let variable = |name: &str| format!("{name}_{}", triple.replace('-', "_"));
         if triple != self.host {
@@ -88,14 +85,11 @@ impl<'a> Builder<'a> {
             .map(|option| folders.each_ref().map(|(from, to)| format!("{option}={from}={to}")));
         command.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}"));
         command.env(variable("CFLAGS"), c.join(" "));
-        if self.profile == "release" {
-            command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
-        }
         if !command.status().context("cannot run cargo")?.success() {
             bail!("strobe does not build for {triple}");
         }
         let binary = target.map_or("strobe", Target::binary);
-        Ok(self.root.join("target").join(triple).join(self.profile).join(binary))
+        Ok(self.root.join("target").join(triple).join(PROFILE).join(binary))
     }
 
     /// Files that are not as in the commit.
