@@ -275,6 +275,7 @@ proptest! {
         prop_assert_eq!(summary.damaged_bytes as usize, with.len() - places[0] - whole);
     }
 
+    /// Four bytes and a check sum of 32 bits would have to be right by chance for a chunk: one in 2^64 places.
     #[test]
     fn any_bytes_behind_a_header(rest in proptest::collection::vec(any::<u8>(), 0..300)) {
         let (bytes, _) = sample();
