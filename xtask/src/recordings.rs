@@ -66,7 +66,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     skipped.iter().for_each(|line| println!("skipped  {line}"));
     println!("recordings: {passed} passed, {failed} failed, {} skipped", skipped.len());
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if passed + failed == 0 {
+        eprintln!("nothing was judged: {} has none of the known files", directory.display());
+    }
+    Ok(if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Builds the command as `cargo test` does, and finds it where Cargo says that it is.

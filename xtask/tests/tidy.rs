@@ -150,3 +150,85 @@ fn no_test_draws_other_numbers_each_time() {
     files.retain(|path| random.iter().any(|word| read(path).contains(word)));
     assert!(files.is_empty(), "{random:?} in {files:?}");
 }
+
+/// How many directories up the paths in a text go at most, each with the text in front of it on its line.
+fn climbs(text: &str) -> Vec<(&str, usize)> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let mut from = 0;
+        while let Some(at) = line[from..].find("../").map(|at| from + at) {
+            let steps = line[at..].split('/').take_while(|part| part.starts_with("..")).count();
+            found.push((&line[..at], steps));
+            from = at + 3 * steps - 1;
+        }
+    }
+    found
+}
+
+/// What is wrong with the paths of a file, which are meant from its own folder or from its package's: both so many directories below the root.
+fn outside(text: &str, folder_depth: usize, package_depth: Option<usize>) -> Vec<String> {
+    let own = ["include_str!(\"", "include_bytes!(\"", "include!(\"", "#[path = \""];
+    let leaves = |(before, steps): &(&str, usize)| {
+        let from_folder = own.iter().any(|macro_name| before.ends_with(macro_name));
+        let depth = package_depth.filter(|_| !from_folder).unwrap_or(folder_depth);
+        *steps > depth
+    };
+    let climbing = climbs(text).into_iter().filter(leaves);
+    let mut found: Vec<String> =
+        climbing.map(|(before, steps)| format!("{before}{}", "../".repeat(steps))).collect();
+    // Where recordings lie on somebody's machine.
+    let named = concat!("shared", "/data");
+    found.extend(text.lines().filter(|line| line.contains(named)).map(str::to_owned));
+    found
+}
+
+/// Whoever has a clone has all that its tests and build need.
+#[test]
+fn nothing_refers_to_a_file_outside_the_repository() {
+    let root = root();
+    let mut paths = vec![root.join("Makefile")];
+    let mut directories: Vec<PathBuf> =
+        ["crates", "xtask", "scripts", "firmware"].iter().map(|name| root.join(name)).collect();
+    let built = [root.join("firmware/build")];
+    while let Some(directory) = directories.pop() {
+        for path in entries(&directory) {
+            let is_output = path.file_name().is_some_and(|name| name == "target");
+            if is_output || built.contains(&path) {
+                continue;
+            }
+            if path.is_dir() { directories.push(path) } else { paths.push(path) }
+        }
+    }
+    assert!(paths.len() > 500, "hardly any files under {}", root.display());
+    let mut found = Vec::new();
+    for path in paths {
+        let depth = |path: &Path| path.strip_prefix(&root).map_or(0, |p| p.components().count());
+        let folder = path.parent().unwrap_or(&root);
+        let package = folder.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        let package_depth = package.filter(|_| is_rust).map(depth);
+        // What is no text refers to nothing.
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let places = outside(&text, depth(folder), package_depth);
+        found.extend(places.into_iter().map(|place| format!("{}: {place}", path.display())));
+    }
+    assert!(found.is_empty(), "paths that leave the repository: {found:#?}");
+}
+
+#[test]
+fn paths_that_leave_the_repository_are_seen() {
+    let up = |steps: usize| "../".repeat(steps);
+    let cases = [
+        (format!("join(\"{}boards\")", up(2)), 0),
+        (format!("join(\"{}data\")", up(3)), 1),
+        (format!("concat!(env!(\"X\"), \"/{}..\")", up(2)), 1),
+        (format!("include_str!(\"{}boards/a.toml\")", up(4)), 0),
+        (format!("include_str!(\"{}a.toml\")", up(5)), 1),
+        (format!("a(\"../x\", \"{}y\")", up(3)), 1),
+        (concat!("/srv/shared", "/data/x").to_owned(), 1),
+        ("let all = &bytes[1..]; // 0..n / 2".to_owned(), 0),
+    ];
+    for (text, wanted) in cases {
+        assert_eq!(outside(&text, 4, Some(2)).len(), wanted, "{text}");
+    }
+}

@@ -7,6 +7,15 @@ use crate::sigrok::session;
 use crate::swo::{Stream, frames};
 use crate::{Line, Rng, SpiWave, UartWave};
 
+/// What goes wrong on the line, in the middle of the capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineFault {
+    /// The stop bit of a byte is low.
+    StopBit,
+    /// The same of a byte that is zero, so that the line is low for a whole word.
+    Break,
+}
+
 /// A capture of a trace pin.
 #[derive(Debug, Clone)]
 pub struct TracePin {
@@ -16,6 +25,8 @@ pub struct TracePin {
     pub bytes: Vec<u8>,
     /// The place in them of the byte whose stop bit is wrong.
     pub fault: Option<usize>,
+    /// Bytes that are of no frame because of that: up to the next synchronisation.
+    pub undecodable: u64,
     /// Program counters, in order.
     pub pcs: Vec<u32>,
     /// Overflows.
@@ -36,13 +47,17 @@ pub struct TracePin {
 pub const ITM_STREAM: u8 = 1;
 const OTHER_STREAM: u8 = 2;
 
-/// A capture of so many packets; with a wrong stop bit in the middle or without.
-pub fn trace_pin(seed: u64, packets: u32, fault: bool) -> TracePin {
+/// Packets in a burst. A burst begins with a synchronisation of the frames and is sent without a pause; no packet is in two.
+const BURST: u32 = 70;
+
+/// A capture of so many packets, with a fault on the line or without.
+pub fn trace_pin(seed: u64, packets: u32, fault: Option<LineFault>) -> TracePin {
     let mut rng = Rng::new(seed);
     let mut pin = TracePin {
         session: Vec::new(),
         bytes: Vec::new(),
         fault: None,
+        undecodable: 0,
         pcs: Vec::new(),
         overflows: 0,
         exceptions: 0,
@@ -51,33 +66,26 @@ pub fn trace_pin(seed: u64, packets: u32, fault: bool) -> TracePin {
         text: String::new(),
         other_bytes: 0,
     };
-    let mut parts: Vec<(u8, Vec<u8>)> = Vec::new();
-    let mut stream = Stream::new();
-    stream.sync();
-    for n in 0..packets {
-        if n % 400 == 399 {
-            stream.sync();
-        }
-        pin.packet(&mut rng, &mut stream);
-        if rng.one_in(6) {
-            parts.push((ITM_STREAM, std::mem::take(&mut stream.bytes)));
-            let other: Vec<u8> = (0..1 + rng.below(9)).map(|_| rng.below(256) as u8).collect();
-            pin.other_bytes += other.len() as u64;
-            parts.push((OTHER_STREAM, other));
-        }
-    }
-    // The formatter fills its last frame up, so that all of it gets out.
-    stream.sync();
-    parts.push((ITM_STREAM, stream.bytes));
-    pin.bytes = frames(&parts, 20);
-    pin.fault = fault.then_some(pin.bytes.len() / 2);
     let mut wave = UartWave::new(3.0);
     wave.rest(40.0);
-    for (n, byte) in pin.bytes.iter().enumerate() {
-        wave.send_with(u32::from(*byte), false, pin.fault == Some(n));
-        if rng.one_in(50) {
-            wave.rest(f64::from(rng.below(2000)) / 3.0);
+    for n in 0..packets / BURST {
+        let burst = pin.burst(&mut rng, n % 5 == 0);
+        let wrong = fault.filter(|_| n == packets / BURST / 2).map(|fault| {
+            // Behind the synchronisation and well before the end.
+            let fits = |at: &usize| (burst[*at] == 0) == (fault == LineFault::Break);
+            (20..burst.len()).find(fits).expect("a burst has bytes of both sorts")
+        });
+        if let Some(wrong) = wrong {
+            pin.fault = Some(pin.bytes.len() + wrong);
+            let frame = wrong - (wrong - 4) % 16;
+            // The byte itself does not arrive.
+            pin.undecodable = (burst.len() - frame - 1) as u64;
         }
+        for (at, byte) in burst.iter().enumerate() {
+            wave.send_with(u32::from(*byte), false, wrong == Some(at));
+        }
+        wave.rest(f64::from(rng.below(6000)) / 3.0);
+        pin.bytes.extend(burst);
     }
     wave.rest(40.0);
     let led = Line { initial: false, edges: vec![(1000, true), (60_000, false)] };
@@ -87,6 +95,26 @@ pub fn trace_pin(seed: u64, packets: u32, fault: bool) -> TracePin {
 }
 
 impl TracePin {
+    /// The frames of a burst.
+    fn burst(&mut self, rng: &mut Rng, sync: bool) -> Vec<u8> {
+        let mut parts: Vec<(u8, Vec<u8>)> = Vec::new();
+        let mut stream = Stream::new();
+        if sync {
+            stream.sync();
+        }
+        for _ in 0..BURST {
+            self.packet(rng, &mut stream);
+            if rng.one_in(6) {
+                parts.push((ITM_STREAM, std::mem::take(&mut stream.bytes)));
+                let other: Vec<u8> = (0..1 + rng.below(9)).map(|_| rng.below(256) as u8).collect();
+                self.other_bytes += other.len() as u64;
+                parts.push((OTHER_STREAM, other));
+            }
+        }
+        parts.push((ITM_STREAM, stream.bytes));
+        frames(&parts, usize::MAX)
+    }
+
     fn packet(&mut self, rng: &mut Rng, stream: &mut Stream) {
         match rng.below(100) {
             0..=44 => {

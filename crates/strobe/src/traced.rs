@@ -169,18 +169,24 @@ fn of_capture(
     let (pin, speed) = options.pin(&capture)?;
     let mut session = session(None)?;
     let (line, bit) = (&capture.channels[pin], baud::bit_ticks(&capture, speed));
-    let mut words = Vec::new();
-    let mut keep = |event| {
-        if let uart::Event::Word(word) = event {
-            words.push(word);
+    // Bytes, and where some are missing.
+    let (mut words, mut broken) = (Vec::new(), false);
+    let mut keep = |event| match event {
+        uart::Event::Word(word) => {
+            let sound = !word.framing_error && !word.unknown;
+            words.extend(std::mem::take(&mut broken).then_some(None));
+            words.push(u8::try_from(word.value).ok().filter(|_| sound));
         }
+        // A zero whose stop bit is wrong looks like a break. Before the first word and behind the last one the pin may just not be in use.
+        uart::Event::Break { .. } => broken = !words.is_empty(),
+        uart::Event::Glitch { .. } | uart::Event::CutShort { .. } => {}
     };
     let mut decoder = Uart::new(uart::Format::default(), bit, line.initial);
     line.edges.iter().for_each(|edge| decoder.push(edge.at(), edge.level(), &mut keep));
     decoder.finish(capture.end, &mut keep);
     let mut bad = 0;
     for word in words {
-        match u8::try_from(word.value).ok().filter(|_| !word.framing_error) {
+        match word {
             Some(byte) => session.push(&[byte])?,
             None => {
                 bad += 1;

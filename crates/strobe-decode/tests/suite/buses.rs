@@ -10,7 +10,7 @@ use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{Decoded, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_model::{BaudOrigin, FaultKind, WordKind};
-use strobe_synth::captures::{spi_bus, trace_pin};
+use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 
 fn values(decoded: &Decoded, lane: usize) -> Vec<u32> {
@@ -107,18 +107,27 @@ fn an_spi_bus_in_every_mode_decodes_to_what_sigrok_decodes() {
 
 #[test]
 fn three_samples_to_a_bit_are_enough_for_what_sigrok_decodes() {
-    for fault in [false, true] {
+    for fault in [None, Some(LineFault::StopBit), Some(LineFault::Break)] {
         let pin = trace_pin(11, 3000, fault);
         let (_keep, path, capture) = session(&pin.session);
         let swo = capture.channel("SWO").unwrap();
         let ours = uart::decode(&capture, swo, "rx", Default::default(), 3.0);
         let theirs = hex(&sigrok(&path, "uart:rx=SWO:baudrate=8000000", "uart=rx-data"));
-        let sent: Vec<u32> = pin.bytes.iter().map(|byte| u32::from(*byte)).collect();
+        let mut sent: Vec<u32> = pin.bytes.iter().map(|byte| u32::from(*byte)).collect();
         assert!(sent.len() > 10_000, "{}", sent.len());
         assert!(theirs == sent, "sigrok reads other bytes than were sent");
-        assert!(values(&ours, 0) == sent, "other bytes than were sent");
         let kinds: Vec<FaultKind> = ours.faults.iter().map(|fault| fault.kind).collect();
-        assert_eq!(kinds, if fault { vec![FaultKind::Framing] } else { vec![] });
+        let wanted = match fault {
+            None => None,
+            Some(LineFault::StopBit) => Some(FaultKind::Framing),
+            Some(LineFault::Break) => {
+                // A break is no byte to us.
+                sent.remove(pin.fault.unwrap());
+                Some(FaultKind::Break)
+            }
+        };
+        assert!(kinds.iter().eq(&wanted), "{fault:?}: {kinds:?}");
+        assert!(values(&ours, 0) == sent, "other bytes than were sent");
         assert_eq!(baud::estimate(&capture, swo).unwrap().used, 8e6);
     }
 }

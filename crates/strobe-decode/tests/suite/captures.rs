@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use strobe_decode::capture::{
     self, Capture, Channel, Edge, Format, Level, Options, Tick, write_sigrok, write_vcd,
 };
-use strobe_synth::captures::{spi_bus, trace_pin};
+use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 
 fn read(bytes: &[u8]) -> Result<(Format, Capture), capture::Error> {
     capture::read(&mut Cursor::new(bytes), &Options::default())
@@ -403,7 +403,10 @@ fn sigrok_reads_what_is_written_to_the_same_samples() {
 
 #[test]
 fn sessions_have_the_samples_that_sigrok_sees() {
-    let sessions = [spi_bus(2, (false, false), 40).session, trace_pin(3, 3000, true).session];
+    let sessions = [
+        spi_bus(2, (false, false), 40).session,
+        trace_pin(3, 3000, Some(LineFault::StopBit)).session,
+    ];
     for session in sessions {
         let (_, capture) = read(&session).unwrap();
         exercise::check(&capture);

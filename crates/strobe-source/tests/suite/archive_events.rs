@@ -1,14 +1,11 @@
-//! Traces of real boards, beside the repository and not in it (`../shared/data/microros`), against totals that somebody else worked out; and the same rules on a trace made up here.
+//! What traces of events say, against what the model that wrote them did: streams of a small tracer with noise, losses and cut ends.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 
 use strobe_decode::ctf::{Options, Trace};
-use strobe_model::{EventsReport, InterruptSeen, TraceEvents, TrackKind};
+use strobe_model::{Distribution, EventsReport, TraceEvents, TrackKind};
 use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, timeline};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/microros/aug2020")
-}
+use strobe_synth::tracer;
 
 fn of(metadata: &[u8], stream: &[u8]) -> (EventsReport, TraceEvents) {
     let trace = Trace::parse(metadata).unwrap();
@@ -52,110 +49,209 @@ fn check(report: &EventsReport) {
     }
 }
 
-/// A board's stream; `None` in a plain clone.
-fn board(name: &str) -> Option<(EventsReport, TraceEvents)> {
-    if !folder().is_dir() {
-        eprintln!("not at hand: {}", folder().display());
-        return None;
+/// The report on a tracer's stream. Events by kind, and bytes that are none, are those that were written.
+fn report<T>(stream: &tracer::Stream<T>) -> (EventsReport, TraceEvents) {
+    let (report, line) = of(tracer::metadata().as_bytes(), &stream.bytes);
+    let summary = &report.trace.streams[0];
+    assert_eq!(summary.events, stream.events.len() as u64);
+    assert_eq!(summary.undecodable_bytes, (stream.noise + stream.tail) as u64);
+    for kind in &report.kinds {
+        assert_eq!(kind.count, stream.count(&kind.name), "{}", kind.name);
     }
-    let read = |path: PathBuf| {
-        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    };
-    let board = name.split('/').next().unwrap();
-    let metadata = read(folder().join(board).join("metadata.tsdl"));
-    Some(of(&metadata, &read(folder().join(format!("{name}.raw.bin")))))
+    (report, line)
 }
 
-fn count(report: &EventsReport, name: &str) -> u64 {
-    report.kinds.iter().find(|kind| kind.name == name).map_or(0, |kind| kind.count)
+/// What is known of some values, beside what a report says of them.
+fn same_durations(found: Option<&Distribution>, values: &[u64]) {
+    let (count, sum) = (values.len() as u64, values.iter().sum::<u64>());
+    let Some(found) = found else { return assert_eq!(count, 0) };
+    assert_eq!(found.count, count);
+    assert_eq!((Some(&found.min), Some(&found.max)), (values.iter().min(), values.iter().max()));
+    assert!((found.mean * count).abs_diff(sum) <= count, "{} of {count}, not {sum}", found.mean);
 }
 
 #[test]
-fn ethernet_function_calls() {
-    let Some((report, line)) = board("ethernet/fusage") else { return };
-    assert_eq!(report.trace.streams[0].events, 18_732);
-    assert_eq!(count(&report, "function_usage"), 18_379);
+fn function_calls() {
+    let stream = tracer::calls(21, 18_000);
+    let truth = &stream.truth;
+    let (report, line) = report(&stream);
     let functions = report.functions.unwrap();
-    assert_eq!((functions.enters, functions.exits), (9157, 9222));
-    assert_eq!(functions.entered_functions, 228);
-    assert_eq!(report.pauses.unwrap().pairs, 172);
-    let calls =
-        line.tracks.iter().position(|t| t.kind == TrackKind::Functions && t.number == Some(7));
-    let drawn = line.slices.iter().filter(|slice| Some(slice.track) == calls).count();
-    assert!(drawn > 8000, "{drawn}");
-}
-
-fn timed(interrupts: &[InterruptSeen]) -> Vec<(i64, u64)> {
-    interrupts.iter().map(|i| (i.number, i.timed)).collect()
+    let (enters, exits) = (truth.sum(|f| f.enters), truth.sum(|f| f.exits));
+    assert!(enters + exits >= 18_000 && enters != exits);
+    assert_eq!((functions.enters, functions.exits), (enters, exits));
+    let calls = truth.sum(|f| f.calls);
+    assert_eq!(functions.calls, calls);
+    let unmatched = (functions.unmatched_enters, functions.unmatched_exits);
+    assert_eq!(unmatched, (enters - calls, exits - calls));
+    assert!(unmatched.0 > 50 && unmatched.1 > 50, "{unmatched:?}");
+    let entered = truth.functions.values().filter(|f| f.enters > 0).count();
+    assert_eq!(functions.entered_functions, entered as u64);
+    assert_eq!(functions.functions.len(), truth.functions.len());
+    for seen in &functions.functions {
+        let f = &truth.functions[&seen.address];
+        let found = (seen.enters, seen.exits, seen.calls, seen.total_ns, seen.max_ns);
+        assert_eq!(found, (f.enters, f.exits, f.calls, f.total_ns, f.max_ns), "{seen:?}");
+    }
+    let pauses = report.pauses.unwrap();
+    assert_eq!((pauses.starts, pauses.stops, pauses.pairs), truth.pauses);
+    // A thread's calls are slices on its track.
+    for (thread, calls) in &truth.by_thread {
+        let of_thread = Some(i64::from(*thread));
+        let is_track =
+            |t: &strobe_model::Track| t.kind == TrackKind::Functions && t.number == of_thread;
+        let track = line.tracks.iter().position(is_track);
+        let drawn = line.slices.iter().filter(|slice| Some(slice.track) == track).count();
+        assert_eq!(drawn as u64, *calls, "thread {thread}");
+    }
 }
 
 #[test]
 fn interrupts_with_and_without_an_end() {
-    let Some((ethernet, line)) = board("ethernet/isr") else { return };
-    assert_eq!(ethernet.trace.streams[0].events, 5632);
-    assert_eq!(timed(&ethernet.interrupts), [(3, 641), (15, 1928), (77, 92), (83, 150)]);
-    let unmatched = |r: &EventsReport| r.interrupts.iter().map(|i| i.unmatched_enters).sum::<u64>();
-    assert_eq!(unmatched(&ethernet), 1);
-    assert_eq!(line.slices.len(), 641 + 1928 + 92 + 150 + 1);
-    let (serial, _) = board("serial/isr").unwrap();
-    assert_eq!(serial.trace.streams[0].events, 5826);
-    assert!(timed(&serial.interrupts).contains(&(87, 878)));
-    assert_eq!(unmatched(&serial), 23);
-    assert!(serial.nesting <= 3, "{}", serial.nesting);
-}
-
-#[test]
-fn heap() {
-    let Some((report, _)) = board("ethernet/mem-dyn") else { return };
-    assert_eq!(report.trace.streams[0].events, 333);
-    let heap = report.heap.unwrap();
-    assert_eq!((heap.allocations, heap.frees, heap.unknown_frees), (188, 135, 0));
-    assert_eq!((heap.live, heap.live_bytes, heap.peak_bytes), (53, 14_944, 85_648));
-    assert_eq!(report.window.unwrap().repeated, 1, "it is stopped twice");
-    let (report, _) = board("serial/mem-dyn").unwrap();
-    let heap = report.heap.unwrap();
-    assert_eq!((heap.allocations, heap.frees), (92, 39));
-}
-
-#[test]
-fn stacks() {
-    for (name, peak) in [("ethernet/mem-static", (7, 12_568)), ("serial/mem-static", (6, 12_504))] {
-        let Some((report, _)) = board(name) else { return };
-        assert_eq!((report.stacks[0].id, report.stacks[0].peak_bytes), peak, "{name}");
-        assert_eq!(report.stacks[0].name.as_deref(), Some("publisher"), "{name}");
+    for (seed, losses) in [(22, false), (23, true)] {
+        let stream = tracer::interrupts(seed, 2900, losses);
+        let truth = &stream.truth;
+        let (report, line) = report(&stream);
+        let numbers: Vec<i64> = truth.handlers.keys().map(|number| i64::from(*number)).collect();
+        assert_eq!(report.interrupts.iter().map(|i| i.number).collect::<Vec<_>>(), numbers);
+        let mut timed = 0;
+        for (seen, handlers) in report.interrupts.iter().zip(truth.handlers.values()) {
+            assert_eq!(seen.timed, handlers.durations.len() as u64, "{seen:?}");
+            assert_eq!(seen.unmatched_enters, handlers.unmatched_enters, "{seen:?}");
+            assert_eq!(seen.unmatched_exits, handlers.unmatched_exits, "{seen:?}");
+            same_durations(seen.durations.as_ref(), &handlers.durations);
+            timed += seen.timed;
+        }
+        let unmatched: u64 = report.interrupts.iter().map(|i| i.unmatched_enters).sum();
+        assert_eq!(unmatched > 10, losses, "{unmatched}");
+        // A handler whose exit was lost is taken for one that still runs.
+        let nesting = u64::from(truth.nesting)..=u64::from(truth.nesting + u32::from(losses));
+        assert!(nesting.contains(&report.nesting.into()), "{} in {nesting:?}", report.nesting);
+        let marks = report.window.unwrap();
+        assert_eq!(
+            (marks.starts, marks.stops, marks.parts),
+            (truth.marks.starts, truth.marks.stops, 3)
+        );
+        assert_eq!((marks.repeated, marks.total_ns), (truth.marks.repeated, truth.marks.total_ns));
+        assert!(marks.repeated > 10 && !marks.open);
+        let of_handlers =
+            |slice: &&strobe_model::Slice| line.tracks[slice.track].kind == TrackKind::Exception;
+        assert_eq!(line.slices.iter().filter(of_handlers).count() as u64, timed);
     }
 }
 
 #[test]
+fn heap() {
+    let stream = tracer::heap(24, 3000);
+    let truth = &stream.truth;
+    let (report, _) = report(&stream);
+    let heap = report.heap.unwrap();
+    assert_eq!((heap.allocations, heap.frees), (truth.allocations, truth.frees));
+    assert_eq!((heap.unknown_frees, heap.replaced), (truth.unknown_frees, truth.replaced));
+    assert!(heap.unknown_frees > 5 && heap.replaced > 5 && truth.failed > 5, "{}", truth.failed);
+    assert_eq!(heap.failed, truth.failed);
+    assert_eq!((heap.live, heap.live_bytes), (truth.live.len() as u64, truth.live_bytes()));
+    assert_eq!((heap.peak_bytes, heap.total_bytes), (truth.peak_bytes, truth.total_bytes));
+    assert_eq!(heap.requested_bytes, Some(truth.requested_bytes));
+    same_durations(heap.ages.as_ref(), &truth.ages);
+    let sites: BTreeMap<_, _> = heap
+        .sites
+        .iter()
+        .map(|s| ((s.thread, s.callers.clone()), (s.allocations, s.bytes, s.live, s.live_bytes)))
+        .collect();
+    let wanted = truth.sites.iter().map(|((thread, callers), s)| {
+        let callers = callers.iter().map(|at| format!("{at:#010x}")).collect();
+        ((Some(i64::from(*thread)), callers), (s.allocations, s.bytes, s.live, s.live_bytes))
+    });
+    assert_eq!(sites, wanted.collect());
+    let window = report.window.unwrap();
+    assert_eq!(
+        (window.repeated, window.total_ns),
+        (1, truth.marks.total_ns),
+        "it is stopped twice"
+    );
+}
+
+#[test]
+fn stacks() {
+    let stream = tracer::stacks(25, 24_000);
+    let (report, _) = report(&stream);
+    assert_eq!(report.stacks.len(), stream.truth.len());
+    for (seen, stack) in report.stacks.iter().zip(&stream.truth) {
+        assert_eq!((seen.id, seen.name.as_deref()), (i64::from(stack.id), Some(stack.name)));
+        assert_eq!((seen.samples, seen.peak_bytes), (stack.samples, stack.peak_bytes));
+        assert_eq!(seen.peak_ns.map(|at| at as u64), Some(stack.peak_ns));
+        assert_eq!(seen.peak_function, stack.peak_function);
+    }
+    assert_eq!(report.stacks[0].name.as_deref(), Some("publisher"));
+}
+
+#[test]
 fn transfers() {
-    let Some((report, _)) = board("ethernet/com") else { return };
-    assert_eq!(report.trace.streams[0].events, 137);
-    let times = |direction: &str| {
-        let transfer = report.transfers.iter().find(|t| t.direction == direction).unwrap();
-        assert_eq!(transfer.interface, "eth");
-        transfer.durations.as_ref().map(|d| (d.count, (d.mean + 50) / 100)).unwrap()
-    };
-    assert_eq!((times("COM_RX"), times("COM_TX")), ((33, 315), (27, 475)));
+    let stream = tracer::transfers(26, 700);
+    let (report, _) = report(&stream);
+    assert_eq!(report.transfers.len(), stream.truth.len());
+    let (mut starts, mut ends) = (0, 0);
+    for seen in &report.transfers {
+        let truth = &stream.truth[&(seen.interface.as_str(), seen.direction.as_str())];
+        same_durations(seen.durations.as_ref(), &truth.durations);
+        assert_eq!(seen.bytes, truth.bytes);
+        assert_eq!(
+            (seen.unmatched_starts, seen.unmatched_ends),
+            (truth.unmatched_starts, truth.unmatched_ends)
+        );
+        (starts, ends) = (starts + seen.unmatched_starts, ends + seen.unmatched_ends);
+    }
+    assert!(starts > 3 && ends > 3, "{starts} {ends}");
 }
 
 #[test]
 fn who_ran() {
-    let Some((report, _)) = board("serial/sched") else { return };
-    assert_eq!(report.trace.streams[0].events, 3193);
+    let stream = tracer::threads(27, 1500);
+    let truth = &stream.truth;
+    let (report, _) = report(&stream);
+    let window = report.window.unwrap();
+    assert_eq!((window.starts, window.stops), (truth.marks.starts, truth.marks.stops));
+    assert_eq!((window.repeated, window.total_ns), (truth.marks.repeated, truth.marks.total_ns));
     let threads = report.threads.unwrap();
-    assert_eq!(threads.total_ns / 1_000_000, 6026);
-    assert_eq!(threads.gaps.unwrap().mean, 9771);
-    let share = |id: i64| {
-        let thread = threads.threads.iter().find(|thread| thread.id == id).unwrap();
-        (thread.running_ns + thread.unannounced_ns) * 1000 / threads.total_ns
-    };
-    // Idle, the publisher, and the tracer's own thread, which is never seen to start.
-    assert_eq!((share(0), share(6), share(1)), (365, 5, 608));
-    let (ethernet, _) = board("ethernet/sched").unwrap();
-    let threads = ethernet.threads.unwrap();
-    assert_eq!((threads.total_ns / 10_000_000, threads.gaps.unwrap().mean), (232, 9852));
-    let idle = threads.threads.iter().find(|thread| thread.id == 0).unwrap();
-    assert_eq!(idle.running_ns * 1000 / threads.total_ns, 810);
+    assert_eq!((threads.total_ns, threads.unknown_ns), (truth.marks.total_ns, 0));
+    assert_eq!(threads.switching_ns, truth.switching_ns);
+    same_durations(threads.gaps.as_ref(), &truth.gaps);
+    assert!(truth.gaps.len() > 200, "{}", truth.gaps.len());
+    for thread in &threads.threads {
+        let time = |of: &BTreeMap<u32, u64>| of.get(&(thread.id as u32)).copied().unwrap_or(0);
+        // The tracer's own thread is never seen to start.
+        let wanted = (time(&truth.running_ns), time(&truth.unannounced_ns));
+        assert_eq!((thread.running_ns, thread.unannounced_ns), wanted, "{thread:?}");
+        assert!(thread.running_ns + thread.unannounced_ns > 0 && thread.name.is_some());
+    }
+    assert_eq!(threads.threads.len(), 4);
+}
+
+/// Streams of one trace are read together: each adds its part, in the order of time.
+#[test]
+fn streams_side_by_side() {
+    let (heap, isr) = (tracer::heap(28, 800), tracer::interrupts(29, 700, true));
+    let (calls, sched) = (tracer::calls(30, 3000), tracer::stacks(31, 3000));
+    let trace = Trace::parse(tracer::metadata().as_bytes()).unwrap();
+    let (options, meanings) = (Options::default(), Meanings::new(None).unwrap());
+    let all = [&heap.bytes, &isr.bytes, &calls.bytes, &sched.bytes];
+    let streams: Vec<Stream> = ["heap", "isr", "calls", "stacks"]
+        .iter()
+        .zip(all)
+        .map(|(file, bytes)| Stream { file, bytes })
+        .collect();
+    let source = Source { file: "trace", trace: &trace, streams: &streams, options: &options };
+    let report = events(&source, &meanings, &NoNames);
+    check(&report);
+    let found: Vec<u64> = report.trace.streams.iter().map(|stream| stream.events).collect();
+    let written = [heap.events.len(), isr.events.len(), calls.events.len(), sched.events.len()];
+    assert_eq!(found, written.map(|n| n as u64));
+    assert_eq!(report.heap.unwrap().peak_bytes, heap.truth.peak_bytes);
+    assert_eq!(report.functions.unwrap().calls, calls.truth.sum(|f| f.calls));
+    assert_eq!(report.stacks[0].peak_bytes, sched.truth[0].peak_bytes);
+    let timed: Vec<u64> = report.interrupts.iter().map(|i| i.timed).collect();
+    let handled: Vec<u64> = isr.truth.handlers.values().map(|h| h.durations.len() as u64).collect();
+    assert_eq!(timed, handled);
 }
 
 /// Events of unknown meaning are listed; those with a table's meaning are taken as that, in any trace.

@@ -113,7 +113,7 @@ impl Model {
         let shift = self.tracer.rng.below(12);
         let requested = 1 + self.tracer.rng.below(8 << shift);
         let chunk = (requested + HEAD).next_multiple_of(CHUNK);
-        if requested > 16_000 {
+        if requested > 12_000 {
             self.tell(site, 0, chunk, requested);
             self.truth.failed += 1;
             return;

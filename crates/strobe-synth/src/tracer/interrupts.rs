@@ -41,7 +41,7 @@ impl Model {
     fn handle(&mut self, line: usize, depth: u32) {
         let number = LINES[line];
         self.truth.nesting = self.truth.nesting.max(depth);
-        let lost = self.losses && self.tracer.rng.one_in(30);
+        let lost = self.losses && self.tracer.rng.one_in(15);
         let (enter_lost, exit_lost) = (lost && line == LINES.len() - 1, lost && line == 0);
         if !enter_lost {
             self.tracer.event("isr_enter", &[("irq", Number(number))]);

@@ -1,11 +1,12 @@
-//! `strobe report` on archives: real ones, beside the repository and not in it (`../shared/data/microros`), with the totals that somebody else
-//! worked out; and made-up ones, which run everywhere.
+//! `strobe report` on archives as tools and tracers of others left them, made up with what was hard about the real ones: the totals are those of the
+//! generators.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use strobe_synth::ctf::CtfTrace;
+use strobe_synth::{archive, tracer};
 
 fn strobe(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strobe"));
@@ -29,120 +30,157 @@ fn refused(arguments: &[&str], code: i32) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
-/// A file of the archive; `None` where it is not at hand, as in a plain clone.
-fn archived(name: &str) -> Option<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/microros");
-    if !folder.is_dir() {
-        eprintln!("not at hand: {}", folder.display());
-        return None;
-    }
-    let path = folder.join(name);
-    assert!(path.exists(), "{} is missing", path.display());
-    Some(path.into_os_string().into_string().expect("UTF-8"))
-}
-
-#[test]
-fn samples_of_2019_over_a_serial_line() {
-    let Some(packets) = archived("dec2019/uart_perf/packets.json") else { return };
-    let symbols = archived("dec2019/uart_perf/functions.csv").unwrap();
-    let profile = archived("dec2019/uart_perf/published_profile.txt").unwrap();
-    let report = json(&["report", &packets, "--symbols", &symbols, "--published", &profile]);
-    let published = &report["published"];
-    assert_eq!(
-        (published["counted"].as_u64(), published["total"].as_u64()),
-        (Some(4653), Some(982))
-    );
-    assert_eq!(report["record"]["traced"]["sampling"]["taken"], 4664);
-    let count = |name: &str| {
-        let functions = published["functions"].as_array().unwrap().iter();
-        let listed = functions.map(|f| (f["name"].as_str(), f["counted"].as_u64()));
-        let missing = published["missing"].as_array().unwrap().iter();
-        let missing = missing.map(|pair| (pair[0].as_str(), pair[1].as_u64()));
-        listed.chain(missing).find(|(n, _)| *n == Some(name)).and_then(|(_, count)| count)
-    };
-    let wanted = [
-        ("nx_start", 2268),
-        ("up_idle", 1107),
-        ("stm32_phyread", 615),
-        ("up_mdelay", 325),
-        ("exception_common", 19),
-    ];
-    for (name, samples) in wanted {
-        assert_eq!(count(name), Some(samples), "{name}");
-    }
-    let text = printed(&["report", &packets, "--symbols", &symbols, "--published", &profile]);
-    assert!(text.contains("4,653 attributed + 11 outside the firmware"), "{text}");
-}
-
-/// With the firmware itself, whose inlined functions the tool named, the fault leaves exactly what was published. The firmware is in the archive's own repository
-/// and too big to be kept here.
-#[test]
-#[ignore = "STROBE_MICROROS_UART_ELF names dec2019/bm_publisher_uart_perf/nuttx.elf of micro-ROS/benchmarking-results"]
-fn samples_of_2019_with_their_firmware() {
-    let packets = archived("dec2019/uart_perf/packets.json").expect("the archive");
-    let elf = std::env::var("STROBE_MICROROS_UART_ELF").expect("the firmware's ELF file");
-    let profile = archived("dec2019/uart_perf/published_profile.txt").unwrap();
-    let report = json(&["report", &packets, "--elf", &elf, "--published", &profile]);
-    assert_eq!(report["published"]["fault"]["exact"], true);
-    assert_eq!(report["published"]["fault"]["functions"], 10);
-}
-
-#[test]
-fn samples_of_2019_over_ethernet() {
-    let Some(packets) = archived("dec2019/ethernet_perf/packets.json") else { return };
-    let symbols = archived("dec2019/ethernet_perf/functions.csv").unwrap();
-    let profile = archived("dec2019/ethernet_perf/published_profile.txt").unwrap();
-    let report = json(&["report", &packets, "--symbols", &symbols, "--published", &profile]);
-    assert_eq!(report["record"]["traced"]["sampling"]["taken"], 1871);
-    let published = &report["published"];
-    assert_eq!(
-        (published["counted"].as_u64(), published["total"].as_u64()),
-        (Some(1867), Some(1547))
-    );
-    assert_eq!(published["missing"][0][0], "up_mdelay");
-    assert_eq!(published["missing"][0][1], 327);
-}
-
-#[test]
-fn allocations_of_2019() {
-    let Some(text) = archived("dec2019/uart_mem/itm_port0.txt") else { return };
-    let tree = archived("dec2019/uart_mem/published_tree.json").unwrap();
-    let symbols = archived("dec2019/uart_mem/functions.csv").unwrap();
-    let report = json(&["report", &text, "--symbols", &symbols, "--published", &tree]);
-    assert_eq!((report["count"].as_u64(), report["big_bytes"].as_u64()), (Some(110), Some(76_992)));
-    assert_eq!(report["damage"]["frames"], 3);
-    assert_eq!(report["published"]["count"], 110);
-    // Where the unwinder remarked that it was at its end, the tool made up a caller out of what it had read before.
-    assert_eq!(report["damage"]["remarks"], 19);
-    assert!(report["published"]["same"].as_u64().unwrap() >= 290);
-    let roots = report["tree"].as_array().unwrap().iter().filter(|node| node["parent"].is_null());
-    assert_eq!(roots.map(|node| node["count"].as_u64().unwrap()).sum::<u64>(), 110);
-    let tree = archived("dec2019/ethernet_mem/published_tree.json").unwrap();
-    let report = json(&["report", &tree]);
-    assert_eq!(
-        (report["count"].as_u64(), report["damage"]["not_utf8"].as_u64()),
-        (Some(1163), Some(4))
-    );
-    // Valid UTF-8, which the tree itself is not.
-    assert!(printed(&["report", &text, "--top", "0"]).contains('\u{fffd}'));
-}
-
-#[test]
-fn streams_of_2020() {
-    let Some(stream) = archived("aug2020/ethernet/mem-dyn.raw.bin") else { return };
-    let report = json(&["report", &stream]);
-    assert_eq!(report["heap"]["peak_bytes"], 85_648);
-    assert_eq!(report["trace"]["streams"][0]["undecodable_bytes"], 1);
-    let folder = archived("aug2020/ethernet").unwrap();
-    let error = refused(&["report", &folder], 64);
-    assert!(error.contains("no trace but a folder with streams"), "{error}");
-    assert!(error.contains(".raw.bin"), "{error}");
-}
-
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> String {
     let path: PathBuf = folder.join(name);
     std::fs::write(&path, bytes).unwrap();
     path.into_os_string().into_string().unwrap()
+}
+
+/// An array's sum of a number in each of its elements.
+fn sum(array: &Value, key: &str) -> u64 {
+    array.as_array().unwrap().iter().map(|element| element[key].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn samples_and_the_profile_that_was_published_of_them() {
+    let made = archive::samples(1, 5000);
+    let folder = tempfile::tempdir().unwrap();
+    let packets = write(folder.path(), "packets.json", made.packets.as_bytes());
+    let symbols = write(folder.path(), "functions.csv", made.functions.as_bytes());
+    let profile = write(folder.path(), "profile.txt", made.profile.as_bytes());
+    let arguments = ["report", &packets, "--symbols", &symbols, "--published", &profile];
+    let report = json(&arguments);
+    let (published, attributed) = (&report["published"], made.attributed());
+    let total: u64 = made.published.iter().map(|(_, hits)| hits).sum();
+    assert!(total * 2 < attributed, "the faulty profile has {total} of {attributed}");
+    assert_eq!(
+        (published["counted"].as_u64(), published["total"].as_u64()),
+        (Some(attributed), Some(total))
+    );
+    let taken = &report["record"]["traced"]["sampling"]["taken"];
+    assert_eq!(taken.as_u64(), Some(attributed + made.corrupt));
+    // Each function, whether it was published or lost.
+    let functions = published["functions"].as_array().unwrap();
+    let listed =
+        functions.iter().map(|f| (f["name"].as_str().unwrap(), f["counted"].as_u64().unwrap()));
+    let missing = published["missing"].as_array().unwrap().iter();
+    let missing = missing.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_u64().unwrap()));
+    let lost = missing.clone().next();
+    let mut all: Vec<(&str, u64)> = listed.chain(missing).collect();
+    all.sort();
+    assert!(all.iter().copied().eq(made.samples.iter().map(|(name, n)| (name.as_str(), *n))));
+    let in_profile = |name: &str| made.published.iter().any(|(other, _)| other == name);
+    let most = made.samples.iter().filter(|(name, _)| !in_profile(name)).map(|(_, n)| *n).max();
+    assert_eq!(lost.map(|(_, n)| n), most);
+    // The tool's fault leaves exactly what was published.
+    assert_eq!(published["fault"]["exact"], true);
+    assert_eq!(published["fault"]["functions"].as_u64(), Some(made.published.len() as u64));
+    let hits = functions.iter().map(|f| f["published"].as_u64().unwrap());
+    assert!(hits.eq(made.published.iter().map(|(_, hits)| *hits)));
+    let warnings = report["record"]["warnings"].as_array().unwrap();
+    let warned = |text: &str| {
+        let warning = warnings.iter().find(|w| w["text"].as_str().unwrap().contains(text));
+        warning.and_then(|warning| warning["count"].as_u64())
+    };
+    assert_eq!(warned("`overflow`"), Some(made.overflows));
+    assert_eq!(warned("no packet or have no address"), Some(made.unusable));
+    let text = printed(&arguments);
+    let thousands = format!("{},{:03}", attributed / 1000, attributed % 1000);
+    let wanted = format!("{thousands} attributed + {} outside the firmware", made.corrupt);
+    assert!(made.corrupt > 3 && text.contains(&wanted), "{wanted}: {text}");
+    // With a hit more, the fault no longer explains it.
+    let first = format!("hits: {}\n", made.published[0].1);
+    let other = made.profile.replacen(&first, &format!("hits: {}\n", made.published[0].1 + 1), 1);
+    let other = write(folder.path(), "other.txt", other.as_bytes());
+    let report = json(&["report", &packets, "--symbols", &symbols, "--published", &other]);
+    assert_eq!(report["published"]["fault"]["exact"], false);
+}
+
+#[test]
+fn allocations_as_text_and_as_tree() {
+    let made = archive::allocations(2, 1500);
+    let folder = tempfile::tempdir().unwrap();
+    let text = write(folder.path(), "itm_port0.txt", &made.text);
+    let symbols = write(folder.path(), "functions.csv", made.functions.as_bytes());
+    let tree = write(folder.path(), "tree.json", &made.tree);
+    let report = json(&["report", &text, "--symbols", &symbols, "--published", &tree]);
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert_eq!((number(&report["count"]), number(&report["bytes"])), (made.count, made.bytes));
+    let big = (number(&report["big_count"]), number(&report["big_bytes"]));
+    assert_eq!((big, number(&report["failed"])), ((made.big_count, made.big_bytes), made.failed));
+    assert!(made.big_count > 20 && made.failed > 5);
+    let damage = [
+        ("frames", made.damaged_frames),
+        ("all_frames", made.frames),
+        ("astray", made.astray_frames),
+        ("allocations", made.doubtful),
+        ("heads", made.damaged_heads),
+        ("before", made.before),
+        ("remarks", made.remarks),
+        ("not_utf8", made.not_utf8),
+    ];
+    for (what, wanted) in damage {
+        assert_eq!(report["damage"][what].as_u64(), Some(wanted), "{what}");
+        assert!(wanted >= 5, "hardly any {what}: {wanted}");
+    }
+    // Every chain of callers, with what was allocated below it.
+    assert_eq!(report["tree"].as_array().unwrap().len(), made.chains.len());
+    assert_eq!(
+        sum(&report["tree"], "count"),
+        made.chains.values().map(|(count, _)| count).sum::<u64>()
+    );
+    assert_eq!(
+        sum(&report["tree"], "bytes"),
+        made.chains.values().map(|(_, bytes)| bytes).sum::<u64>()
+    );
+    let roots = report["tree"].as_array().unwrap().iter().filter(|node| node["parent"].is_null());
+    assert_eq!(roots.map(|node| number(&node["count"])).sum::<u64>(), made.count);
+    // Where the unwinder remarked that it was at its end, the tool made up a caller: that is all that differs.
+    let published = &report["published"];
+    assert_eq!(
+        (number(&published["count"]), number(&published["bytes"])),
+        (made.count, made.bytes)
+    );
+    assert_eq!(number(&published["same"]), made.chains.len() as u64);
+    assert_eq!(number(&published["nodes"]), made.chains.len() as u64 + made.made_up);
+    assert_eq!(number(&published["all_differ"]), made.made_up);
+    assert_eq!(number(&published["not_utf8"]), made.tree_not_utf8);
+    // The tree alone.
+    let report = json(&["report", &tree]);
+    assert_eq!((number(&report["count"]), number(&report["bytes"])), (made.count, made.bytes));
+    assert_eq!(number(&report["damage"]["not_utf8"]), made.tree_not_utf8);
+    // Valid UTF-8, which the archive itself is not.
+    assert!(made.tree_not_utf8 > 3);
+    assert!(printed(&["report", &text, "--top", "0"]).contains('\u{fffd}'));
+}
+
+#[test]
+fn a_tracers_streams_and_their_folder() {
+    let (heap, isr) = (tracer::heap(3, 1200), tracer::interrupts(4, 900, true));
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "metadata.tsdl", tracer::metadata().as_bytes());
+    let stream = write(folder.path(), "mem-dyn.raw.bin", &heap.bytes);
+    write(folder.path(), "isr.raw.bin", &isr.bytes);
+    let report = json(&["report", &stream]);
+    assert_eq!(report["heap"]["peak_bytes"].as_u64(), Some(heap.truth.peak_bytes));
+    let undecodable = &report["trace"]["streams"][0]["undecodable_bytes"];
+    assert_eq!(undecodable.as_u64(), Some((heap.noise + heap.tail) as u64));
+    let error = refused(&["report", folder.path().to_str().unwrap()], 64);
+    assert!(error.contains("no trace but a folder with streams"), "{error}");
+    assert!(error.contains(".raw.bin"), "{error}");
+    // As the directory of a trace, all its streams side by side.
+    let trace = tempfile::tempdir().unwrap();
+    write(trace.path(), "metadata", tracer::metadata().as_bytes());
+    write(trace.path(), "channel0", &heap.bytes);
+    write(trace.path(), "channel1", &isr.bytes);
+    let report = json(&["report", trace.path().to_str().unwrap()]);
+    assert_eq!(
+        sum(&report["trace"]["streams"], "events"),
+        (heap.events.len() + isr.events.len()) as u64
+    );
+    assert_eq!(report["heap"]["peak_bytes"].as_u64(), Some(heap.truth.peak_bytes));
+    let lost: u64 = isr.truth.handlers.values().map(|handlers| handlers.unmatched_enters).sum();
+    assert_eq!(sum(&report["interrupts"], "unmatched_enters"), lost);
 }
 
 #[test]
