@@ -59,7 +59,7 @@ impl Model {
         self.truth.functions.entry(at).or_default()
     }
 
-    fn tell(&mut self, thread: usize, function: u32, enters: bool) {
+    fn emit(&mut self, thread: usize, function: u32, enters: bool) {
         let label = if enters { Label("FUNCTION_ENTER", 0) } else { Label("FUNCTION_EXIT", 1) };
         let fields =
             [("pid", Number(THREADS[thread])), ("func_ptr", Address(function)), ("fe", label)];
@@ -70,13 +70,13 @@ impl Model {
 
     fn enter(&mut self, thread: usize) {
         let function = function(self.tracer.rng.below(200));
-        self.tell(thread, function, true);
+        self.emit(thread, function, true);
         self.open[thread].push((function, self.tracer.now));
     }
 
     fn exit(&mut self, thread: usize) {
         let Some((function, from)) = self.open[thread].pop() else { return };
-        self.tell(thread, function, false);
+        self.emit(thread, function, false);
         let time = self.tracer.now - from;
         let seen = self.function(function);
         (seen.calls, seen.total_ns) = (seen.calls + 1, seen.total_ns + time);
@@ -88,7 +88,7 @@ impl Model {
     fn torn(&mut self, thread: usize) {
         let n = self.tracer.rng.below(14);
         let enters = self.tracer.rng.one_in(2);
-        self.tell(thread, function(if enters { 200 + n } else { 300 + n }), enters);
+        self.emit(thread, function(if enters { 200 + n } else { 300 + n }), enters);
     }
 
     /// The tracer sends what it has; at times a mark of that is missing.
@@ -125,7 +125,7 @@ pub fn calls(seed: u64, events: u64) -> Stream<Calls> {
     // Calls that had begun before the trace did.
     for n in 0..9 {
         model.tracer.wait(3000);
-        model.tell(2, function(190 + n), false);
+        model.emit(2, function(190 + n), false);
     }
     let mut thread = 2;
     while model.truth.sum(|f| f.enters + f.exits) < events {

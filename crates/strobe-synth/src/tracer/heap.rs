@@ -86,7 +86,7 @@ impl Model {
         at
     }
 
-    fn tell(&mut self, site: (u32, [u32; 4]), at: u32, chunk: u32, requested: u32) {
+    fn emit(&mut self, site: (u32, [u32; 4]), at: u32, chunk: u32, requested: u32) {
         let (pid, callers) = site;
         let [fn1, fn2, fn3, fn4] = callers.map(Address);
         // The size with what is in front of the block, and with that once more.
@@ -114,12 +114,12 @@ impl Model {
         let requested = 1 + self.tracer.rng.below(8 << shift);
         let chunk = (requested + HEAD).next_multiple_of(CHUNK);
         if requested > 12_000 {
-            self.tell(site, 0, chunk, requested);
+            self.emit(site, 0, chunk, requested);
             self.truth.failed += 1;
             return;
         }
         let at = self.place(chunk);
-        self.tell(site, at, chunk, requested);
+        self.emit(site, at, chunk, requested);
         let (since, bytes) = (self.tracer.now, u64::from(chunk));
         self.blocks.insert(at, Block { chunk, since, site });
         let truth = &mut self.truth;
@@ -141,7 +141,7 @@ impl Model {
         if lost {
             // A block of that very size takes its place at once: to the reader it is replaced.
             self.blocks.insert(at, Block { since: self.tracer.now, ..block });
-            self.tell(block.site, at, block.chunk, block.chunk - HEAD);
+            self.emit(block.site, at, block.chunk, block.chunk - HEAD);
             let truth = &mut self.truth;
             truth.replaced += 1;
             truth.allocations += 1;
@@ -152,14 +152,14 @@ impl Model {
                 (seen.allocations + 1, seen.bytes + u64::from(block.chunk));
             return;
         }
-        self.told_free(block.site.0, at, block.chunk);
+        self.emit_free(block.site.0, at, block.chunk);
         self.truth.ages.push(self.tracer.now - block.since);
         let bytes = self.truth.live.remove(&at).unwrap_or(0);
         let seen = self.truth.sites.entry(block.site).or_default();
         (seen.live, seen.live_bytes) = (seen.live - 1, seen.live_bytes - bytes);
     }
 
-    fn told_free(&mut self, pid: u32, at: u32, chunk: u32) {
+    fn emit_free(&mut self, pid: u32, at: u32, chunk: u32) {
         self.tracer.event(
             "heap_free",
             &[
@@ -188,7 +188,7 @@ pub fn heap(seed: u64, operations: u32) -> Stream<Heap> {
         match model.tracer.rng.below(100) {
             // From before the trace, where the model has nothing.
             0 => {
-                model.told_free(4, BEGIN - CHUNK * (n + 2), CHUNK);
+                model.emit_free(4, BEGIN - CHUNK * (n + 2), CHUNK);
                 model.truth.unknown_frees += 1;
             }
             1 if !few => model.free(true),

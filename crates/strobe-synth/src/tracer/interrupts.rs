@@ -26,8 +26,10 @@ pub struct Handlers {
     pub unmatched_exits: u64,
 }
 
-/// Handlers with their priorities, the highest last: each may interrupt those before it. Only the lowest loses exits and only the highest loses
-/// entries, so it is beyond doubt what belongs together.
+/// Handlers with their priorities, the highest last: each may interrupt those before it.
+///
+/// What is lost is chosen so that it is beyond doubt what belongs together: exits of the lowest, which interrupts nothing, and of the last but one
+/// where the handler that it interrupted goes on to its own exit; entries of the highest.
 const LINES: [u32; 5] = [87, 15, 3, 83, 77];
 
 struct Model {
@@ -37,21 +39,25 @@ struct Model {
 }
 
 impl Model {
-    /// A handler runs, and is interrupted by higher ones.
-    fn handle(&mut self, line: usize, depth: u32) {
-        let number = LINES[line];
+    /// A handler runs, and is interrupted by higher ones. `exits` says whether what it interrupts is seen to end. Gives whether its own exit is lost.
+    fn handle(&mut self, line: usize, depth: u32, exits: bool) -> bool {
+        let (number, highest) = (LINES[line], LINES.len() - 1);
         self.truth.nesting = self.truth.nesting.max(depth);
         let lost = self.losses && self.tracer.rng.one_in(15);
-        let (enter_lost, exit_lost) = (lost && line == LINES.len() - 1, lost && line == 0);
+        let enter_lost = lost && line == highest;
+        let exit_lost = lost && (line == 0 || line == highest - 1 && depth > 1 && exits);
         if !enter_lost {
             self.tracer.event("isr_enter", &[("irq", Number(number))]);
         }
         let from = self.tracer.now;
         self.tracer.wait(12_000);
-        while line + 1 < LINES.len() && self.tracer.rng.one_in(9) {
-            let higher = line + 1 + self.tracer.rng.below((LINES.len() - line - 1) as u32) as usize;
-            self.handle(higher, depth + 1);
+        while line < highest && self.tracer.rng.one_in(6) {
+            let higher = line + 1 + self.tracer.rng.below((highest - line) as u32) as usize;
+            let torn = self.handle(higher, depth + 1, !exit_lost);
             self.tracer.wait(2000);
+            if torn {
+                break;
+            }
         }
         if !exit_lost {
             self.tracer.event("isr_exit", &[("irq", Number(number))]);
@@ -63,6 +69,7 @@ impl Model {
             (_, true) => seen.unmatched_enters += 1,
             _ => seen.durations.push(time),
         }
+        exit_lost
     }
 
     /// A mark, so often.
@@ -90,7 +97,7 @@ pub fn interrupts(seed: u64, handlers: u32, losses: bool) -> Stream<Interrupts> 
         for _ in 0..handlers / 3 {
             model.tracer.wait(400_000);
             let line = model.tracer.rng.below(LINES.len() as u32) as usize;
-            model.handle(line, 1);
+            model.handle(line, 1, false);
         }
         model.mark("measurement_stop", 1);
         model.truth.marks.total_ns += model.tracer.now - from;
