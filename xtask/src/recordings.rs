@@ -78,11 +78,11 @@ fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root)
-        .args(["build", "--quiet", "--locked", "-p", "strobe", "--message-format", "json"])
+        .args(["build", "--quiet", "--locked", "-p", "strobe-cli", "--message-format", "json"])
         .stderr(std::process::Stdio::inherit())
         .output()
         .context("cannot run cargo")?;
-    ensure!(output.status.success(), "cargo build -p strobe: {}", output.status);
+    ensure!(output.status.success(), "cargo build -p strobe-cli: {}", output.status);
     let messages = String::from_utf8(output.stdout)?;
     let mut artifacts = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;

@@ -71,7 +71,7 @@ pub(super) fn build_strobe(root: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(["build", "--quiet", "--release"]);
-    command.args(["--package", "strobe", "--package", "xtask"]);
+    command.args(["--package", "strobe-cli", "--package", "xtask"]);
     succeed(command)?;
     Ok(root.join("target/release/strobe"))
 }

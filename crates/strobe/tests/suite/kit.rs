@@ -109,7 +109,7 @@ fn what_the_firmware_says_comes_out_by_name() {
     assert!(ran.stdout.contains("port 30: "), "{}", ran.stdout);
 }
 
-/// `docs/kit.md` has these figures: `cargo test -p strobe kit:: -- --nocapture` prints them.
+/// `docs/kit.md` has these figures: `cargo test -p strobe-cli kit:: -- --nocapture` prints them.
 #[test]
 fn a_call_costs_little() {
     for (traced, state) in [(true, "traced"), (false, "nobody listens")] {
