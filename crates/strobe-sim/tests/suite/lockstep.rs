@@ -3,6 +3,7 @@
 //! Every program runs twice along one trace: stepped one by one, which takes the careful path through each instruction, and
 //! in strides of many cycles, which lets whole blocks run as they do when nobody looks.
 
+mod long;
 mod machine;
 mod programs;
 mod prove;
@@ -50,12 +51,4 @@ fn generated_sequences_for_armv7m() {
 #[test]
 fn generated_sequences_for_armv7em() {
     generated(CoreKind::CortexM4f, Core::V7emFp, 0..24);
-}
-
-/// Rare operands need many programs.
-#[test]
-#[ignore = "takes a quarter of an hour"]
-fn many_generated_sequences() {
-    generated(CoreKind::CortexM4f, Core::V7emFp, 1000..1800);
-    generated(CoreKind::CortexM3, Core::V7m, 1000..1200);
 }
