@@ -29,7 +29,7 @@ test:
 recordings:
 	@test -n "$(DIR)" || { echo "make recordings needs DIR=the directory with the recordings; see CONTRIBUTING.md" >&2; exit 64; }
 	@scripts/setup test
-	cargo xtask recordings "$(DIR)"
+	@scripts/recordings "$(DIR)"
 
 fuzz:
 	@scripts/setup test

@@ -97,12 +97,20 @@ fn build() -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A strobe that always prints one JSON value.
+    /// A strobe that always prints one JSON value. A child writes it: a file that this process had open for writing could
+    /// not be executed while another test's child, just forked, still has it open.
     fn strobe(directory: &Path, json: &str) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt;
+        use std::io::Write;
         let path = directory.join("strobe");
-        std::fs::write(&path, format!("#!/bin/sh\ncat <<'END'\n{json}\nEND\n")).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut writer = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
+            .arg(&path)
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let script = format!("#!/bin/sh\ncat <<'END'\n{json}\nEND\n");
+        writer.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        assert!(writer.wait().unwrap().success());
         path
     }
 
