@@ -12,7 +12,8 @@ mod top;
 
 use std::io::{self, Write};
 
-use strobe_model::{KitWay, Record, Sampling, TimeBase, Traced, TracedWindow, Trust, wilson};
+use strobe_analyse::statistics::wilson;
+use strobe_model::{KitWay, Record, Sampling, TimeBase, Traced, TracedWindow, Trust};
 
 use super::layout::{fields, heading, item};
 use super::{Rows, Show, annotate, summary, tree};

@@ -68,7 +68,7 @@ fn sampled_shares_are_where_their_intervals_say() {
     for (name, cycles) in functions(&exact).into_iter().filter(|(_, cycles)| *cycles > 0) {
         let share = cycles as f64 / number(all) as f64;
         let n = samples.iter().find(|(other, _)| *other == name).map_or(0, |(_, n)| *n);
-        let (low, high) = strobe_model::wilson(taken, n);
+        let (low, high) = strobe_analyse::statistics::wilson(taken, n);
         looked_at += 1;
         inside += u32::from((low..=high).contains(&share));
     }

@@ -1,0 +1,5 @@
+//! What Stroboscope works out from what it measured: values in, values out.
+//!
+//! Nothing here opens a file, looks at a clock or knows an instrument. [`statistics`] says how sure a figure from samples is.
+
+pub mod statistics;
