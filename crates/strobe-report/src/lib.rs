@@ -20,6 +20,7 @@
 
 pub mod export;
 mod figure;
+pub mod file;
 pub mod json;
 mod number;
 mod options;

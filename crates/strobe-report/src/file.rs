@@ -1,0 +1,204 @@
+//! The measurement's file: JSON, optionally compressed by gzip, versioned.
+//!
+//! Older forms are named when they are refused; [`Form`] of the oldest one, `strobe-record/1`, is left to the caller, who knows the
+//! instrument that made it.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use serde::Deserialize;
+use strobe_model::measurement::{Broken, Measurement};
+
+/// The most that a file may have, compressed or not: what is larger is no measurement of ours, and may be a bomb.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// What gzip files begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// How a schema's name begins.
+const PREFIX: &str = "strobe-";
+
+/// What a file holds.
+#[derive(Debug)]
+pub enum Form {
+    /// A measurement that holds together.
+    Measurement(Box<Measurement>),
+    /// The JSON of a `strobe-record/1`, from before there were measurements.
+    Record(String),
+}
+
+/// A file that is no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its compression is damaged.
+    #[error("not readable as gzip: {0}")]
+    Compression(io::Error),
+    /// There is more of it than of any measurement.
+    #[error("more than {} MiB; no measurement is that large", MAX_BYTES >> 20)]
+    TooLarge,
+    /// It is no text.
+    #[error("not text: byte {0} is not UTF-8")]
+    NotText(usize),
+    /// It is no JSON, or has not the form that its schema demands.
+    #[error("not a measurement: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// It has another schema.
+    #[error("a {found}, which this version does not read; {advice}")]
+    Schema {
+        /// Its schema.
+        found: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// It contradicts itself.
+    #[error("the measurement does not hold together: {0}")]
+    Broken(#[from] Broken),
+}
+
+/// Whether a file that begins like this may be a measurement, or an older form of one.
+pub fn is_one(head: &[u8]) -> bool {
+    if head.starts_with(&GZIP) {
+        return true;
+    }
+    let word = b"\"strobe-";
+    head.trim_ascii_start().starts_with(b"{") && head.windows(word.len()).any(|w| w == word)
+}
+
+/// Reads a file's bytes.
+///
+/// # Errors
+/// When they are no measurement, one of a version that is not known, or one that contradicts itself.
+pub fn read(bytes: &[u8]) -> Result<Form, Error> {
+    #[derive(Deserialize)]
+    struct Named {
+        schema: String,
+    }
+    let text = text(bytes, MAX_BYTES)?;
+    let Named { schema } = serde_json::from_str(&text)?;
+    match schema.as_str() {
+        "strobe-measurement/1" => {
+            let measurement: Measurement = serde_json::from_str(&text)?;
+            measurement.check()?;
+            Ok(Form::Measurement(Box::new(measurement)))
+        }
+        "strobe-record/1" => Ok(Form::Record(text)),
+        _ => Err(Error::Schema { advice: advice(&schema), found: schema }),
+    }
+}
+
+fn advice(schema: &str) -> &'static str {
+    match schema.strip_prefix(PREFIX).and_then(|rest| rest.split_once('/')) {
+        Some(("measurement", _)) => "a newer strobe wrote it: update this one",
+        Some((
+            "events" | "pins" | "bus" | "plan" | "cycles" | "against" | "allocations" | "published"
+            | "comparison" | "rig",
+            "1",
+        )) => "it is from before there were measurements: make it again from what it was made of",
+        _ => "strobe reads strobe-measurement/1 and strobe-record/1",
+    }
+}
+
+/// The text, decompressed if need be.
+fn text(bytes: &[u8], most: u64) -> Result<String, Error> {
+    let mut whole = Vec::new();
+    let bytes = if bytes.starts_with(&GZIP) {
+        let mut decoder = MultiGzDecoder::new(bytes).take(most + 1);
+        decoder.read_to_end(&mut whole).map_err(Error::Compression)?;
+        &whole
+    } else {
+        bytes
+    };
+    if bytes.len() as u64 > most {
+        return Err(Error::TooLarge);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| Error::NotText(error.valid_up_to()))?;
+    Ok(text.to_owned())
+}
+
+/// A measurement as JSON in one line, with a newline at its end.
+pub fn json(measurement: &Measurement) -> String {
+    // Keys are strings and no part refuses to be written, so this cannot fail.
+    let text = serde_json::to_string(measurement);
+    text.unwrap_or_else(|error| unreachable!("plain values become JSON: {error}")) + "\n"
+}
+
+/// The same, compressed by gzip: the same measurement gives the same bytes.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_compressed(measurement: &Measurement, out: &mut dyn Write) -> io::Result<()> {
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    encoder.write_all(json(measurement).as_bytes())?;
+    encoder.finish()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use strobe_model::measurement::{
+        Content, Ended, Instrument, Quantity, Subject, Text, Unit, Window,
+    };
+
+    use super::*;
+
+    fn measurement() -> Measurement {
+        let subject = Subject { name: "app.elf".to_owned(), ..Subject::default() };
+        let window = Window::untimed("nothing has a time", Ended::default());
+        let mut made = Measurement::new(subject, Instrument::default(), window);
+        made.push_total("cycles", "cycles", Quantity::exact(7u64, Unit::CYCLES));
+        let lines = vec!["line".to_owned(); 1000];
+        made.push("text", "text", Content::Text(Text { lines, skipped_bytes: 0 }));
+        made
+    }
+
+    fn reread(bytes: &[u8]) -> Measurement {
+        match read(bytes).unwrap() {
+            Form::Measurement(measurement) => *measurement,
+            Form::Record(_) => panic!("a record"),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (made, mut packed) = (measurement(), Vec::new());
+        write_compressed(&made, &mut packed).unwrap();
+        assert!(is_one(&packed) && is_one(json(&made).as_bytes()));
+        assert!(packed.len() * 10 < json(&made).len());
+        assert_eq!(reread(&packed), made);
+        assert_eq!(reread(json(&made).as_bytes()), made);
+        // Cut anywhere it is refused, never read as something else.
+        for end in (0..packed.len()).step_by(7) {
+            assert!(read(&packed[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn other_forms_are_refused_by_name() {
+        let error = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
+        assert!(error(r#"{"schema": "strobe-measurement/9"}"#).contains("update this one"));
+        assert!(error(r#"{"schema": "strobe-events/1"}"#).contains("make it again"));
+        assert!(error(r#"{"schema": "speedscope"}"#).contains("a speedscope, which"));
+        assert!(error("{}").contains("missing field `schema`"));
+        assert!(error("{\"schema\": \"strobe-measurement/1\"\n, 5}").contains("line 2"));
+        assert_eq!(read(&[0xff, 0xfe]).unwrap_err().to_string(), "not text: byte 0 is not UTF-8");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let mut twice = measurement();
+        twice.sections.push(twice.sections[0].clone());
+        let error = read(json(&twice).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("sections.text: there are two of that name"), "{error}");
+    }
+
+    #[test]
+    fn a_bomb_is_refused() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&[b' '; 4096]).unwrap();
+        let bomb = encoder.finish().unwrap();
+        assert!(matches!(text(&bomb, 4095), Err(Error::TooLarge)));
+        assert_eq!(text(&bomb, 4096).unwrap().len(), 4096);
+    }
+}
