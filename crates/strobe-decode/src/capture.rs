@@ -21,7 +21,8 @@ pub use level::{Edge, Level};
 pub use sigrok::{read as read_sigrok, write as write_sigrok};
 pub use simulated::{AWAKE, Recording, Simulated};
 pub use steps::{Step, Steps};
-pub use time::{Tick, parse_frequency};
+pub use strobe_model::spelling::frequency as parse_frequency;
+pub use time::Tick;
 pub use vcd::{read as read_vcd, write as write_vcd};
 
 pub use self::csv::read as read_csv;

@@ -5,6 +5,8 @@ use strobe_model::{
     SimulatedCapture,
 };
 
+pub use strobe_model::spelling::Edges;
+
 use crate::capture::{Capture, Channel, Level};
 
 /// What the reports say of a capture.
@@ -203,32 +205,12 @@ impl Walk {
     }
 }
 
-/// Which edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edges {
-    /// From low to high.
-    Rising,
-    /// From high to low.
-    Falling,
-    /// Both.
-    Any,
-}
-
-impl Edges {
-    fn name(self) -> &'static str {
-        match self {
-            Edges::Rising => "rising",
-            Edges::Falling => "falling",
-            Edges::Any => "any edge",
-        }
-    }
-
-    fn has(self, before: Level, after: Level) -> bool {
-        match self {
-            Edges::Rising => before.is_low() && after.is_high(),
-            Edges::Falling => before.is_high() && after.is_low(),
-            Edges::Any => before != Level::Unknown && after != Level::Unknown,
-        }
+/// Whether a change of level is one of the edges.
+fn has(edges: Edges, before: Level, after: Level) -> bool {
+    match edges {
+        Edges::Rising => before.is_low() && after.is_high(),
+        Edges::Falling => before.is_high() && after.is_low(),
+        Edges::Any => before != Level::Unknown && after != Level::Unknown,
     }
 }
 
@@ -249,12 +231,16 @@ impl Trigger {
         let mut before = channel.initial;
         channel.edges.iter().filter_map(move |edge| {
             let level = std::mem::replace(&mut before, edge.level());
-            edges.has(level, edge.level()).then_some(edge.at())
+            has(edges, level, edge.level()).then_some(edge.at())
         })
     }
 
     fn name(&self, capture: &Capture) -> String {
-        format!("{} {}", capture.channels[self.channel].name, self.edges.name())
+        let edges = match self.edges {
+            Edges::Any => "any edge",
+            edges => edges.name(),
+        };
+        format!("{} {edges}", capture.channels[self.channel].name)
     }
 }
 

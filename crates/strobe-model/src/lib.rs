@@ -24,6 +24,7 @@ mod published;
 mod record;
 mod rows;
 mod scheduling;
+pub mod spelling;
 mod trace_events;
 mod trace_settings;
 mod traced;

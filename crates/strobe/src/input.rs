@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use strobe_model::spelling;
 use strobe_symbols::{Detail, Firmware};
 
 use crate::exit;
@@ -62,7 +63,7 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
 }
 
-/// The function of that name.
+/// The function of that name, or at that address (`0x8000123`).
 pub fn function<'a>(
     firmware: &'a Firmware,
     name: &str,
@@ -71,6 +72,11 @@ pub fn function<'a>(
         Detail::Addresses => format!(": {}", firmware.detail_note()),
         _ => String::new(),
     };
+    if let Some(address) = spelling::address(name) {
+        let id = u32::try_from(address).ok().and_then(|at| firmware.function_at(at & !1));
+        let id = id.ok_or_else(|| exit::usage(format!("there is no function at {name}{note}")))?;
+        return Ok(firmware.function(id));
+    }
     let found = firmware.symbol(name).map_err(|e| exit::usage(format!("{e}{note}")))?;
     let id = found.function.or_else(|| firmware.function_at(found.address));
     let id = id.ok_or_else(|| exit::usage(format!("{name} is not a function")))?;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
 use strobe_decode::pins::{self, Edges, Trigger};
-use strobe_model::{PINS_SCHEMA, PinsReport};
+use strobe_model::{PINS_SCHEMA, PinsReport, spelling};
 use strobe_report::{json, text};
 
 use crate::output::{Format, Wanted};
@@ -39,7 +39,7 @@ pub struct Args {
     /// Only these pins.
     #[arg(value_name = "PIN")]
     pins: Vec<String>,
-    /// Time from this edge, as IRQ:rise, IRQ:fall or IRQ:any; without a word, rising.
+    /// Time from this edge: `IRQ:rise` or `IRQ=1`, `IRQ:fall` or `IRQ=0`, `IRQ:any`; a pin alone means rising.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "to")]
     from: Option<String>,
     /// Time to the next edge of this kind; may be given several times.
@@ -134,16 +134,17 @@ fn chosen(args: &Args, capture: &Capture) -> anyhow::Result<Vec<usize>> {
     Ok(channels.filter(|(_, c)| !simulated || !c.edges.is_empty()).map(|(at, _)| at).collect())
 }
 
-/// `IRQ`, `IRQ:rise`, `IRQ:fall`, `IRQ:any`. A name may have colons, as long as no edge is what follows the last.
+/// A pin's edges, as in every command; a name alone means rising ones.
 fn trigger(capture: &Capture, text: &str) -> anyhow::Result<Trigger> {
-    let (name, edges) = match text.rsplit_once(':') {
-        Some((name, "rise" | "rising")) => (name, Edges::Rising),
-        Some((name, "fall" | "falling")) => (name, Edges::Falling),
-        Some((name, "any" | "both")) => (name, Edges::Any),
-        Some((name, edge)) if capture.channel(text).is_err() && capture.channel(name).is_ok() => {
-            return Err(exit::usage(format!("{text}: {edge} is no edge; rise, fall and any are")));
-        }
-        _ => (text, Edges::Rising),
+    let (name, edges) = match spelling::edge(text) {
+        Some(edge) => edge,
+        None => (text, Edges::Rising),
     };
-    Ok(Trigger { channel: capture::channel(capture, name)?, edges })
+    match text.rsplit_once([':', '=']) {
+        Some((pin, edge)) if capture.channel(name).is_err() && capture.channel(pin).is_ok() => {
+            let text = format!("{text}: {edge} is no edge; rise (1), fall (0) and any are");
+            Err(exit::usage(text))
+        }
+        _ => Ok(Trigger { channel: capture::channel(capture, name)?, edges }),
+    }
 }

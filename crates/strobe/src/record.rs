@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use strobe_decode::container::{Carries, Elf, Header, Note, Polled, Writer};
+use strobe_model::spelling;
 use strobe_source::trace::link::{Came, Error, Sample};
 use strobe_symbols::Firmware;
 
@@ -63,18 +64,10 @@ pub struct Args {
     link: link::Options,
 }
 
+/// A time, as in every command.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("a time is a number and a unit, as 10s, 500ms, 2m".to_owned()),
-    };
-    let number = digits.parse::<f64>().ok().filter(|n| *n >= 0.0 && *n < 1e9);
-    let time = number.and_then(|n| Duration::try_from_secs_f64(n * unit).ok());
-    time.ok_or_else(|| "a time is a number and a unit, as 10s, 500ms, 2m".to_owned())
+    let time = spelling::time(text).map(Duration::from_nanos);
+    time.ok_or_else(|| spelling::TIME.to_owned())
 }
 
 /// How often progress is shown and what waits is written.

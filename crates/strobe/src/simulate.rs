@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use strobe_model::{Record, Warning};
+use strobe_model::{Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
@@ -27,7 +27,8 @@ pub struct Options {
     /// The board and how it runs.
     #[command(flatten)]
     pub setup: Setup,
-    /// Measure only from here on, each time it is reached: a symbol, an address, or a pin's edge (`PB8=1`, `PB8=0`).
+    /// Measure only from here on, each time it is reached: a symbol, an address (`0x8000123`), or a pin's edge
+    /// (`PB8=1` or `PB8:rise`, `PB8=0` or `PB8:fall`, `PB8:any`).
     #[arg(long, value_name = "PLACE")]
     from: Option<String>,
     /// Measure only up to here.
@@ -46,7 +47,7 @@ pub struct Setup {
     /// Which board.
     #[command(flatten)]
     pub board: board::Which,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a symbol (`main`), or only when the
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place (a symbol, an address, a pin's edge), or only when the
     /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
     /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
     /// after 10,000 million cycles.
@@ -391,7 +392,7 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
         match limit(until) {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
             None if until == "exit" => settings.default_limit_cycles = u64::MAX,
-            None if lacks_unit(until) => {
+            None if spelling::lacks_unit(until) => {
                 return Err(exit::usage(format!(
                     "--until {until}: a number needs a unit, as in 1000c (cycles), 20us, 20ms or 2s"
                 )));
@@ -468,24 +469,10 @@ fn systems(named: Option<&str>) -> anyhow::Result<Systems> {
     Ok(Systems::This(Box::new(parsed)))
 }
 
-/// `1000000c`, `20ms`: a number with a unit; anything else is a symbol.
+/// `1000000c`, `20ms`: a number with a unit; anything else is a place.
 pub fn limit(text: &str) -> Option<Limit> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')?;
-    let number: f64 = text[..split].replace('_', "").parse().ok()?;
-    let scale = |factor: f64| (number * factor).round() as u64;
-    Some(match &text[split..] {
-        "c" | "cycles" => Limit::Cycles(scale(1.0)),
-        "ns" => Limit::Nanoseconds(scale(1.0)),
-        "us" => Limit::Nanoseconds(scale(1e3)),
-        "ms" => Limit::Nanoseconds(scale(1e6)),
-        "s" => Limit::Nanoseconds(scale(1e9)),
-        _ => return None,
-    })
-}
-
-/// A number that is neither a limit nor an address; no symbol begins with a digit.
-fn lacks_unit(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit()) && !text.to_ascii_lowercase().starts_with("0x")
+    let cycles = spelling::cycles(text).map(Limit::Cycles);
+    cycles.or_else(|| spelling::time(text).map(Limit::Nanoseconds))
 }
 
 #[cfg(test)]

@@ -78,60 +78,9 @@ pub(super) fn gcd(a: u64, b: u64) -> u64 {
     a
 }
 
-/// A frequency as people and sigrok write it: `24MHz`, `12.5 MHz`, `200k`, `1000000`. Sigrok writes `mHz` for megahertz,
-/// so case says nothing.
-///
-/// `None` when it is none, 0, or no whole number of hertz.
-pub fn parse_frequency(text: &str) -> Option<u64> {
-    let text = text.trim().to_ascii_lowercase();
-    let text = text.strip_suffix("hz").unwrap_or(&text).trim_end();
-    let (digits, unit) = match text.char_indices().last()? {
-        (at, 'k') => (&text[..at], 1_000u64),
-        (at, 'm') => (&text[..at], 1_000_000),
-        (at, 'g') => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let (whole, fraction) = digits.trim().split_once('.').unwrap_or((digits.trim(), ""));
-    let number = |text: &str| -> Option<u64> {
-        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if digits { text.parse().ok() } else { None }
-    };
-    let mut hz = number(whole)?.checked_mul(unit)?;
-    let fraction = fraction.trim_end_matches('0');
-    if !fraction.is_empty() {
-        let scale = 10u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-        let part = number(fraction)?.checked_mul(unit)?;
-        if !part.is_multiple_of(scale) {
-            return None;
-        }
-        hz = hz.checked_add(part / scale)?;
-    }
-    (hz > 0).then_some(hz)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn frequencies_are_read_as_people_write_them() {
-        let cases = [
-            ("24 MHz", Some(24_000_000)),
-            ("2 mHz", Some(2_000_000)),
-            ("12.5MHz", Some(12_500_000)),
-            ("200k", Some(200_000)),
-            ("1000000", Some(1_000_000)),
-            ("1.5 Hz", None),
-            ("0", None),
-            ("-3", None),
-            ("", None),
-            ("MHz", None),
-            ("99999999999 GHz", None),
-        ];
-        for (text, wanted) in cases {
-            assert_eq!(parse_frequency(text), wanted, "{text}");
-        }
-    }
 
     #[test]
     fn thirds_of_microseconds_stay_exact() {

@@ -22,8 +22,8 @@ use super::settings::{Limit, Settings};
 use super::trace::RegisterWrite;
 use super::{Error, Host};
 
+use places::{Arrival, Place, marks, place};
 pub(super) use places::{Arrivals, pin_name};
-use places::{Place, marks, place};
 use serve::goes_on_asleep;
 
 /// Everything that watches.
@@ -121,7 +121,7 @@ impl Run {
         let marks = arrivals.iter().map(|a| a.address);
         let places = || [from, to, until].into_iter().flatten();
         machine.set_stops(marks.chain(places().filter_map(Place::address)).collect());
-        machine.set_stop_edges(places().filter_map(Place::edge).collect());
+        machine.set_stop_edges(places().flat_map(Place::edges).collect());
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         if let Some(depths) = settings.trace_depths {
             machine.set_trace_depths(depths);
@@ -218,10 +218,10 @@ impl Run {
             Stop::Limit => None,
             Stop::Address(at) => {
                 self.note_arrival(at);
-                reached(self.arrive(Place::Address(at)), &self.until_name)
+                reached(self.arrive(Arrival::Address(at)), &self.until_name)
             }
             Stop::Edge(pin, level) => {
-                reached(self.arrive(Place::Edge(pin, level)), &self.until_name)
+                reached(self.arrive(Arrival::Edge(pin, level)), &self.until_name)
             }
             Stop::Exit(code) => Some(EndReason::Exit { code }),
             Stop::HardFault(report) => {
@@ -291,15 +291,16 @@ impl Run {
     }
 
     /// A place where something begins or ends was reached; returns whether the run ends there.
-    fn arrive(&mut self, at: Place) -> bool {
+    fn arrive(&mut self, at: Arrival) -> bool {
+        let is = |place: Option<Place>| place.is_some_and(|place| place.is(at));
         // `--from X --to X` measures from each arrival to the next: it closes one window and opens another.
-        if Some(at) == self.to && self.open.is_some() {
+        if is(self.to) && self.open.is_some() {
             self.close_window();
         }
-        if Some(at) == self.from && self.open.is_none() {
+        if is(self.from) && self.open.is_none() {
             self.open_window();
         }
-        Some(at) == self.until
+        is(self.until)
     }
 
     pub(super) fn mark(&self) -> Mark {

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use strobe_model::spelling;
 use strobe_sim::board::{Kind, Region};
 
 /// One memory.
@@ -65,16 +66,8 @@ impl FromStr for Hertz {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}`: expected a frequency, as 16MHz or 8000000");
-        let lower = text.to_ascii_lowercase();
-        let bare = lower.strip_suffix("hz").unwrap_or(&lower);
-        let (digits, scale) = match bare.as_bytes().last().ok_or_else(wrong)? {
-            b'k' => (&bare[..bare.len() - 1], 1e3),
-            b'm' => (&bare[..bare.len() - 1], 1e6),
-            _ => (bare, 1.0),
-        };
-        let value: f64 = digits.trim().replace('_', "").parse().map_err(|_| wrong())?;
-        let hz = (value * scale).round();
-        if (1.0..=4e9).contains(&hz) { Ok(Hertz(hz as u32)) } else { Err(wrong()) }
+        let hz = spelling::frequency(text).and_then(|hz| u32::try_from(hz).ok());
+        hz.map(Hertz).ok_or_else(wrong)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The places and pins of a run that users name: where windows begin and end, and what is marked.
 
+use strobe_model::spelling::{self, Edges};
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::signal::SignalId;
@@ -12,8 +13,8 @@ use crate::simulated::Error;
 pub(super) enum Place {
     /// Before the instruction there.
     Address(u32),
-    /// At a pin's edge to this level.
-    Edge(SignalId, bool),
+    /// At a pin's edge.
+    Edge(SignalId, Edges),
 }
 
 impl Place {
@@ -24,30 +25,53 @@ impl Place {
         }
     }
 
-    pub(super) fn edge(self) -> Option<(SignalId, bool)> {
-        match self {
-            Place::Edge(pin, level) => Some((pin, level)),
-            Place::Address(_) => None,
+    /// The edges to stop at, by the level that they lead to.
+    pub(super) fn edges(self) -> impl Iterator<Item = (SignalId, bool)> {
+        let (pin, edges) = match self {
+            Place::Edge(pin, edges) => (Some(pin), edges),
+            Place::Address(_) => (None, Edges::Any),
+        };
+        let levels = [true, false].into_iter().filter(move |level| edges.include(*level));
+        levels.filter_map(move |level| Some((pin?, level)))
+    }
+
+    /// Whether this is where the run has arrived.
+    pub(super) fn is(self, arrival: Arrival) -> bool {
+        match (self, arrival) {
+            (Place::Address(here), Arrival::Address(there)) => here == there,
+            (Place::Edge(pin, edges), Arrival::Edge(moved, level)) => {
+                pin == moved && edges.include(level)
+            }
+            _ => false,
         }
     }
 }
 
-/// The place that is named: a symbol, an address, or `PB8=1` for a pin's edge.
+/// Where a run has arrived.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Arrival {
+    /// Before the instruction there.
+    Address(u32),
+    /// At a pin's edge to this level.
+    Edge(SignalId, bool),
+}
+
+/// The place that is named: a symbol, an address, or a pin's edge (`PB8=1`, `PB8:rise`).
 pub(super) fn place(
     firmware: &Firmware,
     board: &Board,
     bus: &Bus,
     spot: &str,
 ) -> Result<Place, Error> {
-    let edge = spot.split_once('=').and_then(|(name, level)| match level {
-        "0" => Some((name, false)),
-        "1" => Some((name, true)),
-        _ => None,
-    });
-    let Some((name, level)) = edge else { return address(firmware, spot).map(Place::Address) };
+    let Some((name, edges)) = spelling::edge(spot) else {
+        return address(firmware, spot).map(Place::Address);
+    };
     match pin(board, bus, name) {
-        (pin, None) => Err(Error::Pin { pin, board: board.name().to_owned() }),
-        (_, Some(id)) => Ok(Place::Edge(id, level)),
+        (_, Some(id)) => Ok(Place::Edge(id, edges)),
+        // A function may have colons in its name.
+        (pin, None) => address(firmware, spot)
+            .map(Place::Address)
+            .map_err(|_| Error::Pin { pin, board: board.name().to_owned() }),
     }
 }
 
@@ -66,8 +90,8 @@ fn pin(board: &Board, bus: &Bus, name: &str) -> (String, Option<SignalId>) {
 
 /// The address that a symbol or number names.
 fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
-    let digits = spot.strip_prefix("0x").or_else(|| spot.strip_prefix("0X"));
-    if let Some(value) = digits.and_then(|d| u32::from_str_radix(d, 16).ok()) {
+    let number = spelling::address(spot).and_then(|value| u32::try_from(value).ok());
+    if let Some(value) = number {
         return Ok(value & !1);
     }
     let found = firmware.symbol(spot).map_err(|e| Error::Symbol(e.to_string()))?;
