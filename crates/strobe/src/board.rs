@@ -17,6 +17,13 @@ pub struct Which {
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
     #[arg(long, value_name = "NAME|FILE")]
     board: Option<String>,
+    #[command(flatten)]
+    described: Described,
+}
+
+/// A chip that no board describes.
+#[derive(clap::Args, Clone, Default)]
+pub struct Described {
     /// The chip's CMSIS-SVD file: names, reset values and ready flags for registers that are not modelled. Without
     /// --board, the chip itself, with its memories taken from the firmware or --memory.
     #[arg(long, value_name = "FILE")]
@@ -35,10 +42,20 @@ impl Which {
         Which { board, ..Which::default() }
     }
 
+    /// That board, or a chip that is described.
+    pub fn new(board: Option<String>, described: Described) -> Self {
+        Which { board, described }
+    }
+
     /// Whether anything was said.
     pub fn is_given(&self) -> bool {
-        let chip = self.svd.is_some() || !self.memory.is_empty() || self.clock.is_some();
-        self.board.is_some() || chip
+        self.board.is_some() || self.described.is_given()
+    }
+}
+
+impl Described {
+    fn is_given(&self) -> bool {
+        self.svd.is_some() || !self.memory.is_empty() || self.clock.is_some()
     }
 }
 
@@ -52,13 +69,13 @@ pub struct Choice {
 
 /// The board that the user named (a built-in one or a file) or described, or the one that fits the firmware.
 pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
-    let svd = options.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);
-    let described = svd.is_some() || !options.memory.is_empty() || options.clock.is_some();
-    let choice = match &options.board {
+    let Which { board, described } = options;
+    let svd = described.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);
+    let choice = match board {
         Some(name) => Choice { board: load(name)?, note: None },
-        None if described => {
+        None if described.is_given() => {
             let said =
-                Said { svd: svd.as_deref(), memories: &options.memory, clock: options.clock };
+                Said { svd: svd.as_deref(), memories: &described.memory, clock: described.clock };
             let (board, note) = chip::board(firmware, &said)?;
             Choice { board, note: Some(note) }
         }

@@ -8,7 +8,7 @@ use strobe_report::text::{AnnotateRow, Side};
 use strobe_symbols::Firmware;
 
 use crate::output::{self, Format};
-use crate::simulate::{self, Threads};
+use crate::simulate::{self, Setup, Threads, World};
 use crate::source::Sources;
 use crate::{board, exit, input, run};
 
@@ -24,17 +24,25 @@ pub struct Args {
     /// B, an ELF file.
     b: PathBuf,
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
-    #[arg(long, value_name = "NAME|FILE")]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
     board: Vec<String>,
-    /// Measure only from here on, each time it is reached: a symbol, an address, or a pin's edge (`PB8=1`, `PB8=0`).
-    #[arg(long, value_name = "PLACE")]
+    /// Measure only from here on, each time it is reached: a symbol, an address (`0x8000123`), or a pin's edge
+    /// (`PB8=1` or `PB8:rise`).
+    #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
     from: Vec<String>,
     /// Measure only up to here.
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
     to: Vec<String>,
     /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place, or when the firmware exits (`exit`).
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", help_heading = "Simulation")]
     until: Vec<String>,
+    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol, for both.
+    #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',', help_heading = "Simulation")]
+    mark: Vec<String>,
+    #[command(flatten)]
+    described: board::Described,
+    #[command(flatten)]
+    world: World,
     /// Instructions listed for each; 0 for all.
     #[arg(long, default_value_t = 20, value_name = "N")]
     top: usize,
@@ -90,12 +98,13 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
             given.len()
         ))),
     };
-    let options = simulate::Options::of(
-        pick("board", &args.board)?,
-        pick("from", &args.from)?,
-        pick("to", &args.to)?,
-        pick("until", &args.until)?,
-    );
+    let setup = Setup {
+        board: board::Which::new(pick("board", &args.board)?, args.described.clone()),
+        until: pick("until", &args.until)?.into_iter().collect(),
+        world: args.world.silent(),
+    };
+    let (from, to) = (pick("from", &args.from)?, pick("to", &args.to)?);
+    let options = simulate::Options::of(setup, from, to, args.mark.clone());
     let firmware = input::firmware(path)?;
     let choice = board::choose(&options.setup.board, &firmware)?;
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)?;

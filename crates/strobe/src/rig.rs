@@ -158,7 +158,7 @@ impl Rig {
             let settings = Settings { media: member.media(&asked.media), ..settings };
             let (name, board) = (member.name.clone(), member.board.clone());
             chips.push(Chip { name, firmware: &member.firmware, board, settings });
-            let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
+            let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
             hosts.push(host.with_gallery(gallery));
         }
         let interrupted = simulate::on_interrupt();
@@ -236,13 +236,13 @@ fn members(
         let entry = PartEntry { name, model, options };
         member.board =
             member.board.clone().with_parts([entry]).map_err(|e| wrong(e.to_string()))?;
-        let replaced = setup.insert.iter().any(|insert| insert.name == part.name);
+        let replaced = setup.world.insert.iter().any(|insert| insert.name == part.name);
         let medium = part.medium.as_ref().filter(|_| !replaced);
         let medium = medium.map(|medium| input::medium(&base.join(medium))).transpose()?;
         member.parts.push((part.name.clone(), medium));
     }
     let has_part = |name: &str| file.part.iter().any(|part| part.name == name);
-    if let Some(insert) = setup.insert.iter().find(|insert| !has_part(&insert.name)) {
+    if let Some(insert) = setup.world.insert.iter().find(|insert| !has_part(&insert.name)) {
         return Err(exit::usage(format!("the rig has no part {}", insert.name)));
     }
     Ok(members)

@@ -52,7 +52,16 @@ pub struct Setup {
     /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
     /// after 10,000 million cycles.
     #[arg(long, value_name = "WHEN")]
-    until: Vec<String>,
+    pub until: Vec<String>,
+    /// What is around the chip.
+    #[command(flatten)]
+    pub world: World,
+}
+
+/// What is around the chip, and how strict the simulation is: the same in every command that simulates.
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "Simulation")]
+pub struct World {
     /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=stderr`, `=null`;
     /// by default what devices send goes to standard error. With `pty`, where somebody may type, the board runs no
     /// faster than a real one.
@@ -99,7 +108,7 @@ pub struct Setup {
     trace_write: Vec<RegisterWrite>,
     /// Do not show what the firmware prints.
     #[arg(long, short)]
-    quiet: bool,
+    pub quiet: bool,
     /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, which says when.
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
@@ -131,17 +140,17 @@ impl std::str::FromStr for PathFor {
 }
 
 impl Options {
-    /// A run of which only so much is said; what the firmware prints is not shown.
-    pub fn of(
-        board: Option<String>,
-        from: Option<String>,
-        to: Option<String>,
-        until: Option<String>,
-    ) -> Self {
-        let until = until.into_iter().collect();
-        let board = board::Which::named(board);
-        let setup = Setup { board, until, quiet: true, ..Setup::default() };
-        Options { setup, from, to, ..Options::default() }
+    /// One of two runs that are compared.
+    pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
+        Options { setup, from, to, mark }
+    }
+}
+
+impl World {
+    /// The same without what the firmware prints.
+    #[must_use]
+    pub fn silent(&self) -> Self {
+        World { quiet: true, ..self.clone() }
     }
 }
 
@@ -151,18 +160,18 @@ impl Setup {
         let given = [
             (self.board.is_given(), "--board"),
             (!self.until.is_empty(), "--until"),
-            (!self.uart.is_empty(), "--uart"),
-            (!self.uart_input.is_empty(), "--uart-input"),
-            (!self.adc.is_empty(), "--adc"),
-            (!self.fuses.is_empty(), "--fuses"),
-            (!self.ethernet.is_empty(), "--ethernet"),
-            (!self.insert.is_empty(), "--insert"),
-            (self.strict, "--strict"),
-            (self.run_on, "--run-on"),
-            (self.rtos.is_some(), "--rtos"),
-            (self.interpret, "--interpret"),
-            (!self.trace_write.is_empty(), "--trace-write"),
-            (self.pictures.is_some(), "--pictures"),
+            (!self.world.uart.is_empty(), "--uart"),
+            (!self.world.uart_input.is_empty(), "--uart-input"),
+            (!self.world.adc.is_empty(), "--adc"),
+            (!self.world.fuses.is_empty(), "--fuses"),
+            (!self.world.ethernet.is_empty(), "--ethernet"),
+            (!self.world.insert.is_empty(), "--insert"),
+            (self.world.strict, "--strict"),
+            (self.world.run_on, "--run-on"),
+            (self.world.rtos.is_some(), "--rtos"),
+            (self.world.interpret, "--interpret"),
+            (!self.world.trace_write.is_empty(), "--trace-write"),
+            (self.world.pictures.is_some(), "--pictures"),
         ];
         given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
     }
@@ -174,13 +183,13 @@ impl Setup {
 
     /// The terminal with the ends of serial lines and cables that the options name.
     pub fn host<'a>(&self) -> anyhow::Result<host::Terminal<'a>> {
-        let ports = self.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
+        let ports = self.world.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
         let ports = ports.map_err(|e| exit::output(e.to_string()))?;
         let mut plugs = Vec::new();
-        for spec in &self.ethernet {
+        for spec in &self.world.ethernet {
             plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
         }
-        Ok(host::Terminal::new(self.quiet, ports, plugs))
+        Ok(host::Terminal::new(self.world.quiet, ports, plugs))
     }
 }
 
@@ -254,7 +263,7 @@ fn carry_out(
     settings: &Settings,
     told: Told,
 ) -> anyhow::Result<Finished> {
-    let gallery = setup.pictures.as_deref().map(Gallery::new).transpose()?;
+    let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
     let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(told.recorder);
     terminal = terminal.with_trace(told.trace);
     let interrupted = on_interrupt();
@@ -375,17 +384,17 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
 /// What is asked of a run whatever is measured.
 fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
     let mut settings = Settings {
-        networks: setup.ethernet.iter().map(end_of).collect(),
-        serial: setup.uart.iter().map(|spec| spec.device.clone()).collect(),
+        networks: setup.world.ethernet.iter().map(end_of).collect(),
+        serial: setup.world.uart.iter().map(|spec| spec.device.clone()).collect(),
         inputs: inputs(setup)?,
         media: media(setup)?,
         analog: analog(setup)?,
-        fuses: setup.fuses.clone(),
-        strict: setup.strict,
-        run_on_after_fault: setup.run_on,
-        interpret: setup.interpret,
-        trace: Programme { writes: setup.trace_write.clone() },
-        systems: systems(setup.rtos.as_deref())?,
+        fuses: setup.world.fuses.clone(),
+        strict: setup.world.strict,
+        run_on_after_fault: setup.world.run_on,
+        interpret: setup.world.interpret,
+        trace: Programme { writes: setup.world.trace_write.clone() },
+        systems: systems(setup.world.rtos.as_deref())?,
         ..Settings::default()
     };
     for until in &setup.until {
@@ -410,12 +419,12 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
 
 fn media(setup: &Setup) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let read = |insert: &PathFor| Ok((insert.name.clone(), input::medium(&insert.path)?));
-    setup.insert.iter().map(read).collect()
+    setup.world.insert.iter().map(read).collect()
 }
 
 fn analog(setup: &Setup) -> anyhow::Result<Vec<(String, Analog)>> {
     let one = |spec: &analog::Spec| Ok((spec.channel.clone(), spec.read()?));
-    setup.adc.iter().map(one).collect()
+    setup.world.adc.iter().map(one).collect()
 }
 
 /// A byte in any base: `0xde`, `222`, `0b11011110`.
@@ -430,7 +439,7 @@ fn fuse(text: &str) -> Result<u8, String> {
 }
 
 fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {
-    let not_before_nanoseconds = match setup.uart_input_after.as_deref() {
+    let not_before_nanoseconds = match setup.world.uart_input_after.as_deref() {
         None => 0,
         Some(text) => match limit(text) {
             Some(Limit::Nanoseconds(nanoseconds)) => nanoseconds,
@@ -442,10 +451,10 @@ fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {
         },
     };
     let mut inputs: Vec<SerialInput> = Vec::new();
-    for spec in &setup.uart_input {
+    for spec in &setup.world.uart_input {
         let device = spec.device.clone();
         let is_same = |other: &str| other.eq_ignore_ascii_case(&device);
-        let typed = setup.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
+        let typed = setup.world.uart.iter().any(|u| u.target == Target::Pty && is_same(&u.device));
         if typed || inputs.iter().any(|input| is_same(&input.device)) {
             return Err(exit::usage(format!("--uart-input {device}: it has an input already")));
         }
