@@ -1,0 +1,153 @@
+//! Where the values of a profile belong: rows that add up to all of them, the call tree, and the
+//! part of some labels alone.
+//!
+//! Everything here is about one measure of the profile, the chosen one: its values with their
+//! bounds, the part of them that is idle, its parts (cycles by cause), and beside it what other
+//! measures have at the same place (executions, calls).
+
+mod names;
+mod only;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::ops::AddAssign;
+
+use strobe_model::measurement::{Profile, Samples, Values};
+
+pub use only::{named, only};
+pub use rows::{By, Flat, Row, Spot, rows};
+pub use tree::{Node, NodeSum, Place, Tree, tree};
+
+/// A value with its bounds; the three are the same where it is exact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// The least that it may be.
+    pub low: i64,
+    /// The (likely) value.
+    pub value: i64,
+    /// The most that it may be.
+    pub high: i64,
+}
+
+impl Amount {
+    /// A value that is exact.
+    pub fn exact(value: i64) -> Self {
+        Amount { low: value, value, high: value }
+    }
+
+    /// The value of a sample.
+    pub fn of(values: &Values, sample: usize) -> Self {
+        let value = values.values.get(sample).copied().unwrap_or(0);
+        let (low, high) = values.bounds(sample).unwrap_or((value, value));
+        Amount { low, value, high }
+    }
+
+    /// Whether the bounds meet.
+    pub fn is_exact(&self) -> bool {
+        self.low == self.high
+    }
+
+    /// Without a part of it that is exact.
+    #[must_use]
+    pub fn less(self, part: i64) -> Self {
+        // What the part leaves of a lower bound is not less than nothing.
+        let rest = |n: i64| n.saturating_sub(part).max(n.min(0));
+        Amount { low: rest(self.low), value: rest(self.value), high: rest(self.high) }
+    }
+}
+
+// Sums saturate: a file may hold any numbers, and none may panic.
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Amount) {
+        self.low = self.low.saturating_add(other.low);
+        self.value = self.value.saturating_add(other.value);
+        self.high = self.high.saturating_add(other.high);
+    }
+}
+
+/// What a place has of the chosen measure and of the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// The chosen measure.
+    pub all: Amount,
+    /// Of it, idle.
+    pub idle: i64,
+    /// Its parts, in the order of [`Profile::parts`]; 0 for those that the samples do not know.
+    pub parts: Vec<Amount>,
+    /// Every measure of the profile, in their order; `None` for one that is not known here.
+    pub others: Vec<Option<i64>>,
+}
+
+impl Sums {
+    /// The chosen measure without what is idle.
+    pub fn busy(&self) -> Amount {
+        self.all.less(self.idle)
+    }
+
+    /// Adds those of another place.
+    pub fn add(&mut self, other: &Sums) {
+        self.all += other.all;
+        self.idle = self.idle.saturating_add(other.idle);
+        self.parts.resize(self.parts.len().max(other.parts.len()), Amount::default());
+        self.parts.iter_mut().zip(&other.parts).for_each(|(sum, part)| *sum += *part);
+        self.others.resize(self.others.len().max(other.others.len()), None);
+        for (sum, value) in self.others.iter_mut().zip(&other.others) {
+            add_known(sum, *value);
+        }
+    }
+}
+
+fn add_known(sum: &mut Option<i64>, value: Option<i64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0).saturating_add(value));
+    }
+}
+
+/// The values of the chosen measure and those beside it in one set of samples.
+struct Columns<'a> {
+    all: &'a Values,
+    /// Parts with whether they are idle.
+    parts: Vec<(Option<&'a Values>, bool)>,
+    others: Vec<Option<&'a Values>>,
+}
+
+impl<'a> Columns<'a> {
+    /// `None` where the samples do not have the measure.
+    fn of(profile: &'a Profile, measure: &'a str, samples: &'a Samples) -> Option<Self> {
+        let all = samples.of(measure)?;
+        let parts = profile.parts(measure).map(|(m, part)| (samples.of(&m.id), part.idle));
+        let others = profile.measures.iter().map(|m| samples.of(&m.id));
+        Some(Columns { all, parts: parts.collect(), others: others.collect() })
+    }
+
+    /// Nothing of every measure that is known.
+    fn zero(&self) -> Sums {
+        Sums {
+            parts: vec![Amount::default(); self.parts.len()],
+            others: self.others.iter().map(|values| values.map(|_| 0)).collect(),
+            ..Sums::default()
+        }
+    }
+
+    /// Whether it is known what of the measure was idle.
+    fn knows_idle(&self) -> bool {
+        self.parts.iter().all(|(values, idle)| !idle || values.is_some())
+    }
+
+    fn add(&self, sample: usize, sums: &mut Sums) {
+        sums.all += Amount::of(self.all, sample);
+        for (sum, (values, idle)) in sums.parts.iter_mut().zip(&self.parts) {
+            let Some(values) = values else { continue };
+            let amount = Amount::of(values, sample);
+            *sum += amount;
+            if *idle {
+                sums.idle = sums.idle.saturating_add(amount.value);
+            }
+        }
+        for (sum, values) in sums.others.iter_mut().zip(&self.others) {
+            add_known(sum, values.and_then(|v| v.values.get(sample).copied()));
+        }
+    }
+}

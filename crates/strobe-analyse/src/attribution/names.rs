@@ -1,0 +1,78 @@
+//! Names of rows, no two of them alike: namesakes get their file, else their address, else a
+//! number.
+
+use std::collections::{HashMap, HashSet};
+
+use strobe_model::measurement::Profile;
+
+use super::{Row, Spot};
+
+/// What a row is called before its namesakes are known.
+pub(super) fn name(profile: &Profile, spot: &Spot) -> String {
+    let file = |file: u32| profile.files.get(file as usize).map_or("(no file)", String::as_str);
+    match spot {
+        Spot::Function(function) => profile.function_name(*function).to_owned(),
+        Spot::Line(path, line) => format!("{}:{line}", file(*path)),
+        Spot::NoLine(function) => format!("{} (no line)", profile.function_name(*function)),
+        Spot::Address(address) => address.to_string(),
+        Spot::NoAddress(function) => {
+            format!("{} (no address)", profile.function_name(*function))
+        }
+        Spot::File(Some(path)) => file(*path).to_owned(),
+        Spot::File(None) => "(no file)".to_owned(),
+        Spot::Label(Some(label)) => label_name(profile, *label),
+        Spot::Label(None) => "(no label)".to_owned(),
+        Spot::Nowhere => "(nowhere)".to_owned(),
+    }
+}
+
+/// `thread worker`.
+pub(super) fn label_name(profile: &Profile, label: u32) -> String {
+    let label = profile.labels.get(label as usize);
+    label.map_or_else(String::new, |label| format!("{} {}", label.key, label.value))
+}
+
+/// Gives rows of one name what they differ in.
+pub(super) fn set_apart(profile: &Profile, rows: &mut [Row]) {
+    type Detail = fn(&Profile, u32) -> Option<String>;
+    let address: Detail = |profile, function| {
+        let address = profile.functions.address.get(function as usize).copied().flatten();
+        address.map(|address| address.to_string())
+    };
+    let file_or_address: Detail = |profile, function| {
+        let functions = &profile.functions;
+        let file = functions.file.get(function as usize).copied().flatten();
+        let file = file.and_then(|file| profile.files.get(file as usize).cloned());
+        let address = functions.address.get(function as usize).copied().flatten();
+        file.or_else(|| address.map(|address| address.to_string()))
+    };
+    for detail in [file_or_address, address] {
+        for at in namesakes(rows) {
+            let (Spot::Function(Some(f)) | Spot::NoLine(Some(f)) | Spot::NoAddress(Some(f))) =
+                rows[at].spot
+            else {
+                continue;
+            };
+            if let Some(detail) = detail(profile, f) {
+                rows[at].name = format!("{} [{detail}]", rows[at].name);
+            }
+        }
+    }
+    let mut seen: HashSet<String> = HashSet::new();
+    for row in rows {
+        let mut name = row.name.clone();
+        let mut number = 1u64;
+        while !seen.insert(name.clone()) {
+            number += 1;
+            name = format!("{} #{number}", row.name);
+        }
+        row.name = name;
+    }
+}
+
+/// Rows whose name another one has, too.
+fn namesakes(rows: &[Row]) -> Vec<usize> {
+    let mut times: HashMap<&str, u32> = HashMap::new();
+    rows.iter().for_each(|row| *times.entry(&row.name).or_default() += 1);
+    (0..rows.len()).filter(|at| times[rows[*at].name.as_str()] > 1).collect()
+}

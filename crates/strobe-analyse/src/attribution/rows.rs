@@ -1,0 +1,210 @@
+//! The flat views: the values of a profile by function, source line, address, file or label.
+
+use std::collections::{BTreeMap, HashMap};
+
+use strobe_model::measurement::{Address, Kind, Profile, Samples};
+
+use super::tree::{Place, tree};
+use super::{Amount, Columns, Sums, add_known, names};
+use crate::statistics::wilson;
+
+/// What a flat view groups by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum By {
+    /// Physical function.
+    Function,
+    /// Source line, innermost inlined frame.
+    Line,
+    /// Instruction address.
+    Address,
+    /// Source file, innermost inlined frame.
+    File,
+    /// Label with one of these keys (`thread`, `handler`); with any where there are none.
+    Label(Vec<String>),
+}
+
+/// What one row of a flat view stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Spot {
+    /// A function, by index; `None` for code outside every known one.
+    Function(Option<u32>),
+    /// A source line: file by index, line from 1.
+    Line(u32, u32),
+    /// The part of a function that no line is known for.
+    NoLine(Option<u32>),
+    /// An instruction.
+    Address(Address),
+    /// The part of a function that no address is known for.
+    NoAddress(Option<u32>),
+    /// A source file, by index; `None` where none is known.
+    File(Option<u32>),
+    /// A label, by index; `None` for samples without one.
+    Label(Option<u32>),
+    /// What has no place in the code, as samples of a core asleep.
+    Nowhere,
+}
+
+/// One row of a flat view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// What it stands for.
+    pub spot: Spot,
+    /// Function, `file:line`, address, file or label; no two rows share one.
+    pub name: String,
+    /// What was measured there. Measures that only call chains have are known by function and by
+    /// label.
+    pub sums: Sums,
+    /// What is not idle there and in everything called from there; by function only, where call
+    /// chains know it.
+    pub inclusive: Option<Amount>,
+    /// Bounds or a division of sleep among callers have a part in `inclusive`.
+    pub inclusive_modelled: bool,
+}
+
+/// A flat view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flat {
+    /// Most of the measure that is not idle first, then most of what is, then in the order of
+    /// names.
+    pub rows: Vec<Row>,
+    /// All rows together.
+    pub total: Sums,
+    /// Values are counts of samples.
+    pub sampled: bool,
+}
+
+impl Flat {
+    /// Where the true share of a row lies with 95 % confidence, from 0 to 1; `None` unless values
+    /// are counts of samples.
+    pub fn interval(&self, value: i64) -> Option<(f64, f64)> {
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        self.sampled.then(|| wilson(count(self.total.all.value), count(value)))
+    }
+}
+
+/// The flat view of a measure. Its rows add up to all samples; `None` where no sample has the
+/// measure.
+pub fn rows(profile: &Profile, measure: &str, by: &By) -> Option<Flat> {
+    let (samples, at_chain) = base(profile, measure, by)?;
+    let columns = Columns::of(profile, measure, samples)?;
+    let mut sums: BTreeMap<Spot, Sums> = BTreeMap::new();
+    let mut total = columns.zero();
+    for i in 0..samples.len() {
+        let location = if at_chain { innermost(profile, samples.at[i]) } else { samples.at[i] };
+        let spot = spot(profile, location, samples.label(i), by);
+        columns.add(i, sums.entry(spot).or_insert_with(|| columns.zero()));
+        columns.add(i, &mut total);
+    }
+    let row = |(spot, sums)| Row {
+        spot,
+        name: names::name(profile, &spot),
+        sums,
+        inclusive: None,
+        inclusive_modelled: false,
+    };
+    let mut rows: Vec<Row> = sums.into_iter().map(row).collect();
+    match by {
+        By::Function => called(profile, measure, &mut rows, &mut total),
+        By::Label(_) if !at_chain => labelled(profile, by, &mut rows, &mut total),
+        By::Label(_) | By::Line | By::Address | By::File => {}
+    }
+    let key = |row: &Row| (row.sums.busy().value, row.sums.all.value);
+    rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
+    names::set_apart(profile, &mut rows);
+    let kind = profile.measure(measure).map(|measure| &measure.kind);
+    Some(Flat { rows, total, sampled: matches!(kind, Some(Kind::Sampled { .. })) })
+}
+
+/// The samples to group, and whether they are call chains: values by location where there are any,
+/// but what tells labels apart for those.
+fn base<'a>(profile: &'a Profile, measure: &str, by: &By) -> Option<(&'a Samples, bool)> {
+    let (leaves, chains) = (&profile.leaves, &profile.chains);
+    let has = |samples: &Samples| samples.of(measure).is_some();
+    let by_chain = match by {
+        By::Label(_) => leaves.label.is_empty() && !chains.label.is_empty() && has(chains),
+        By::Function | By::Line | By::Address | By::File => false,
+    };
+    match (has(leaves) && !by_chain, has(chains)) {
+        (true, _) => Some((leaves, false)),
+        (false, true) => Some((chains, true)),
+        (false, false) => None,
+    }
+}
+
+/// The location where a call chain ends.
+fn innermost(profile: &Profile, stack: Option<u32>) -> Option<u32> {
+    profile.stacks.location.get(stack? as usize).copied()
+}
+
+fn spot(profile: &Profile, location: Option<u32>, label: Option<u32>, by: &By) -> Spot {
+    if let By::Label(keys) = by {
+        return label_spot(profile, label, keys);
+    }
+    let Some(location) = location else { return Spot::Nowhere };
+    let function = profile.function_at(location);
+    let frame = profile.frames_at(location).next();
+    let file = frame.and_then(|frame| profile.frames.file.get(frame).copied().flatten());
+    let line = frame.and_then(|frame| profile.frames.line.get(frame).copied().flatten());
+    match by {
+        By::Function | By::Label(_) => Spot::Function(function),
+        By::File => Spot::File(file),
+        By::Line => match (file, line) {
+            (Some(file), Some(line)) => Spot::Line(file, line),
+            _ => Spot::NoLine(function),
+        },
+        By::Address => match profile.locations.address.get(location as usize).copied().flatten() {
+            Some(address) => Spot::Address(address),
+            None => Spot::NoAddress(function),
+        },
+    }
+}
+
+fn label_spot(profile: &Profile, label: Option<u32>, keys: &[String]) -> Spot {
+    let wanted = |at: &u32| {
+        let label = profile.labels.get(*at as usize);
+        label.is_some_and(|label| keys.is_empty() || keys.contains(&label.key))
+    };
+    Spot::Label(label.filter(wanted))
+}
+
+/// Inclusive values and what only call chains know, by function. Recursion counts once: only the
+/// outermost node of a function in a chain adds its subtree.
+fn called(profile: &Profile, measure: &str, rows: &mut [Row], total: &mut Sums) {
+    let Some(tree) = tree(profile, measure) else { return };
+    let at: HashMap<Spot, usize> = rows.iter().enumerate().map(|(i, r)| (r.spot, i)).collect();
+    let known: Vec<bool> = total.others.iter().map(Option::is_some).collect();
+    tree.walk(|node, is_outermost| {
+        let node = &tree.nodes[node];
+        let add = |others: &mut Vec<Option<i64>>| {
+            for (i, value) in node.others.iter().enumerate().filter(|(i, _)| !known[*i]) {
+                add_known(&mut others[i], *value);
+            }
+        };
+        add(&mut total.others);
+        let Place::Function(function) = node.place else { return };
+        let Some(row) = at.get(&Spot::Function(function)).map(|i| &mut rows[*i]) else { return };
+        add(&mut row.sums.others);
+        let inclusive = row.inclusive.get_or_insert_default();
+        if is_outermost {
+            *inclusive += Amount::exact(node.all.busy);
+            row.inclusive_modelled |= node.all.modelled;
+        }
+    });
+}
+
+/// What only call chains know, by label.
+fn labelled(profile: &Profile, by: &By, rows: &mut [Row], total: &mut Sums) {
+    let chains = &profile.chains;
+    let at: HashMap<Spot, usize> = rows.iter().enumerate().map(|(i, r)| (r.spot, i)).collect();
+    let known: Vec<bool> = total.others.iter().map(Option::is_some).collect();
+    for (m, measure) in profile.measures.iter().enumerate().filter(|(m, _)| !known[*m]) {
+        let Some(values) = chains.of(&measure.id) else { continue };
+        for (i, value) in values.values.iter().enumerate() {
+            add_known(&mut total.others[m], Some(*value));
+            let spot = spot(profile, None, chains.label(i), by);
+            if let Some(row) = at.get(&spot) {
+                add_known(&mut rows[*row].sums.others[m], Some(*value));
+            }
+        }
+    }
+}

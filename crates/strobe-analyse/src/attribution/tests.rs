@@ -1,0 +1,294 @@
+//! What holds of any profile, and what a profile of a simulated run comes to.
+
+use proptest::prelude::*;
+use strobe_model::measurement::{
+    Address, Frames, Functions, Kind, Label, Locations, Measure, Part, Profile, Samples, Stacks,
+    Unit, Values,
+};
+
+use super::*;
+
+fn measure(id: &str, part: Option<bool>) -> Measure {
+    let part = part.map(|idle| Part {
+        of: "cycles".to_owned(),
+        letter: None,
+        idle,
+        meaning: None,
+        advice: None,
+    });
+    let kind = Kind::Modelled { why: "waits".to_owned() };
+    Measure { id: id.to_owned(), title: id.to_owned(), unit: Unit::CYCLES, kind, part }
+}
+
+fn measures() -> Vec<Measure> {
+    vec![
+        measure("cycles", None),
+        measure("execute", Some(false)),
+        measure("asleep", Some(true)),
+        measure("calls", None),
+    ]
+}
+
+fn column(measure: &str, values: Vec<i64>) -> Values {
+    Values { measure: measure.to_owned(), values, ..Values::default() }
+}
+
+/// Samples as `(place, label, busy, idle, slack, calls)`.
+type Drawn = (Option<u32>, Option<u32>, i64, i64, i64, i64);
+
+fn samples(drawn: &[Drawn], calls: bool) -> Samples {
+    let cycles: Vec<i64> = drawn.iter().map(|d| d.2 + d.3).collect();
+    let bounds = |sign: i64| drawn.iter().map(|d| d.2 + d.3 + sign * d.4.min(d.2)).collect();
+    let whole = Values { low: bounds(-1), high: bounds(1), ..column("cycles", cycles) };
+    let execute = column("execute", drawn.iter().map(|d| d.2).collect());
+    let asleep = column("asleep", drawn.iter().map(|d| d.3).collect());
+    let mut values = vec![whole, execute, asleep];
+    if calls {
+        values.push(column("calls", drawn.iter().map(|d| d.5).collect()));
+    }
+    Samples {
+        at: drawn.iter().map(|d| d.0).collect(),
+        label: drawn.iter().map(|d| d.1).collect(),
+        values,
+    }
+}
+
+const FUNCTIONS: u32 = 5;
+const LOCATIONS: u32 = 9;
+
+/// Nine locations in five functions, some of one name, with lines for some; chains as drawn, and
+/// leaves that add up to them.
+fn profile(parents: &[Option<u32>], chains: &[Drawn]) -> Profile {
+    let names = ["main", "f", "f", "f", "g"];
+    let function = |l: u32| (l % 6 < FUNCTIONS).then_some(l % 6);
+    let locations = Locations {
+        address: (0..LOCATIONS).map(|l| (l != 3).then_some(Address(u64::from(l) * 2))).collect(),
+        function: (0..LOCATIONS).map(function).collect(),
+        frame: (0..LOCATIONS).map(|l| (l % 2 == 0).then_some(l / 2)).collect(),
+    };
+    let at: Vec<u32> = (0..).zip(parents).map(|(i, _)| i * 7 % LOCATIONS).collect();
+    let leaf = |d: &Drawn| (d.0.map(|stack| at[stack as usize]), d.1, d.2, d.3, d.4, d.5);
+    let leaves: Vec<Drawn> = chains.iter().map(leaf).collect();
+    let label = |key: &str, value: &str| Label { key: key.into(), value: value.into() };
+    Profile {
+        measures: measures(),
+        files: vec!["a.c".into(), "b.c".into()],
+        functions: Functions {
+            name: names.map(str::to_owned).into(),
+            address: (0..FUNCTIONS).map(|f| Some(Address(u64::from(f) * 16))).collect(),
+            file: vec![Some(0), Some(0), Some(1), Some(1), None],
+        },
+        frames: Frames {
+            function: (0..5).collect(),
+            file: vec![Some(0), Some(1), None, Some(0), Some(1)],
+            line: vec![Some(1), Some(2), Some(3), Some(1), None],
+            outer: vec![None; 5],
+        },
+        locations,
+        labels: vec![label("thread", "worker"), label("handler", "SysTick (tick)")],
+        leaves: samples(&leaves, false),
+        chains: samples(chains, true),
+        stacks: Stacks { parent: parents.to_vec(), location: at.clone() },
+        ..Profile::default()
+    }
+}
+
+fn drawn() -> impl Strategy<Value = Profile> {
+    let parents = proptest::collection::vec(any::<u32>(), 1..12).prop_map(|drawn| {
+        let parent = |(i, d): (u32, u32)| d.checked_rem(i + 1).filter(|p| *p < i);
+        (0..).zip(drawn).map(parent).collect::<Vec<_>>()
+    });
+    parents.prop_flat_map(|parents| {
+        let n = parents.len() as u32;
+        let place = prop_oneof![9 => (0..n).prop_map(Some), 1 => Just(None)];
+        let label = prop_oneof![Just(None), Just(Some(0)), Just(Some(1))];
+        let chain = (place, label, 0i64..1000, 0i64..100, 0i64..50, 0i64..5);
+        let chains = proptest::collection::vec(chain, 0..30);
+        chains.prop_map(move |chains| profile(&parents, &chains))
+    })
+}
+
+fn groupings() -> [By; 7] {
+    let key = |key: &str| By::Label(vec![key.to_owned()]);
+    let all = By::Label(Vec::new());
+    [By::Function, By::Line, By::Address, By::File, all, key("thread"), key("phase")]
+}
+
+fn added<'a>(sums: impl IntoIterator<Item = &'a Sums>) -> Sums {
+    let mut total = Sums::default();
+    sums.into_iter().for_each(|sums| total.add(sums));
+    total
+}
+
+proptest! {
+    #[test]
+    fn rows_add_up_to_the_total_for_every_grouping(profile in drawn()) {
+        for by in groupings() {
+            let flat = rows(&profile, "cycles", &by).unwrap();
+            let sum = added(flat.rows.iter().map(|row| &row.sums));
+            let whole = profile.leaves.of("cycles").unwrap();
+            prop_assert_eq!(sum.all.value, whole.sum(), "{:?}", by);
+            prop_assert_eq!(sum.all, flat.total.all);
+            prop_assert_eq!(sum.all.low, whole.low.iter().sum::<i64>());
+            prop_assert_eq!(sum.all.high, whole.high.iter().sum::<i64>());
+            prop_assert_eq!(sum.idle, profile.leaves.of("asleep").unwrap().sum());
+            prop_assert!(flat.rows.is_empty() || sum.parts == flat.total.parts);
+            let parts: i64 = sum.parts.iter().map(|part| part.value).sum();
+            prop_assert_eq!(parts, sum.all.value);
+            let mut names: Vec<&str> = flat.rows.iter().map(|row| row.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            prop_assert_eq!(names.len(), flat.rows.len(), "two rows share a name: {:?}", by);
+        }
+    }
+
+    #[test]
+    fn the_tree_adds_up_to_the_total_and_holds_every_call(profile in drawn()) {
+        let tree = tree(&profile, "cycles").unwrap();
+        let total = rows(&profile, "cycles", &By::Function).unwrap().total;
+        let own = tree.nodes.iter().fold((0, 0), |s, n| (s.0 + n.own.busy, s.1 + n.own.idle));
+        let roots = tree.nodes.iter().filter(|node| node.parent.is_none());
+        let all = roots.fold((0, 0), |s, n| (s.0 + n.all.busy, s.1 + n.all.idle));
+        prop_assert_eq!(own, (total.busy().value, total.idle));
+        prop_assert_eq!(all, own);
+        let calls: i64 = tree.nodes.iter().filter_map(|node| node.others[3]).sum();
+        prop_assert_eq!(calls, profile.chains.of("calls").unwrap().sum());
+        for (i, node) in tree.nodes.iter().enumerate() {
+            prop_assert!(node.parent.is_none_or(|parent| parent < i));
+            let is_root = node.parent.is_none();
+            prop_assert!(is_root || matches!(node.place, Place::Function(_)));
+        }
+    }
+
+    #[test]
+    fn inclusive_is_at_least_self_and_at_most_everything(profile in drawn()) {
+        let flat = rows(&profile, "cycles", &By::Function).unwrap();
+        for row in flat.rows.iter().filter(|row| row.spot != Spot::Nowhere) {
+            let inclusive = row.inclusive.unwrap().value;
+            prop_assert!(inclusive >= row.sums.busy().value, "{row:?}");
+            prop_assert!(inclusive <= flat.total.busy().value, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn labels_partition_the_whole(profile in drawn()) {
+        let mut labels: Vec<Option<u32>> = (0..profile.labels.len() as u32).map(Some).collect();
+        labels.push(None);
+        let parts: Vec<Profile> =
+            labels.iter().map(|label| only(&profile, |l| l == *label)).collect();
+        for by in groupings() {
+            let total = |p: &Profile| rows(p, "cycles", &by).unwrap().total;
+            let sum = added(parts.iter().map(total).collect::<Vec<_>>().iter());
+            let whole = total(&profile);
+            prop_assert_eq!((sum.all, sum.idle), (whole.all, whole.idle), "{:?}", by);
+            for (label, part) in labels.iter().zip(&parts) {
+                let all = rows(&profile, "cycles", &By::Label(Vec::new())).unwrap();
+                let row = all.rows.iter().find(|row| row.spot == Spot::Label(*label));
+                let expected = row.map_or(Amount::default(), |row| row.sums.all);
+                prop_assert_eq!(total(part).all, expected);
+            }
+        }
+    }
+}
+
+/// `main` calls `f`, which calls itself, which calls another `f`; `main` sleeps.
+fn recursive() -> Profile {
+    let label = Some(0);
+    let chains = [
+        (None, label, 0, 0, 0, 1),
+        (Some(0), label, 10, 100, 0, 1),
+        (Some(1), label, 10, 0, 0, 1),
+        (Some(2), label, 20, 0, 2, 1),
+        (Some(3), label, 5, 0, 0, 1),
+    ];
+    let mut profile = profile(&[None, Some(0), Some(1), Some(2)], &chains);
+    profile.stacks.location = vec![0, 1, 1, 2];
+    let at = |d: &Drawn| (d.0.map(|s| profile.stacks.location[s as usize]), d.1, d.2, d.3, d.4, 0);
+    profile.leaves = samples(&chains.iter().map(at).collect::<Vec<_>>(), false);
+    profile
+}
+
+#[test]
+fn recursion_counts_once_and_namesakes_are_kept_apart() {
+    let flat = rows(&recursive(), "cycles", &By::Function).unwrap();
+    let seen = flat.rows.iter().map(|row| {
+        let (busy, calls) = (row.sums.busy().value, row.sums.others[3].unwrap_or(0));
+        (row.name.as_str(), busy, row.inclusive.unwrap_or_default().value, calls)
+    });
+    let wanted =
+        [("f [a.c]", 30, 35, 2), ("main", 10, 45, 1), ("f [b.c]", 5, 5, 1), ("(nowhere)", 0, 0, 0)];
+    assert_eq!(seen.collect::<Vec<_>>(), wanted);
+    assert_eq!(flat.total.others[3], Some(5), "the thread's own call counts in the total");
+}
+
+#[test]
+fn namesakes_of_one_file_have_their_addresses() {
+    let mut profile = recursive();
+    profile.functions.file[2] = Some(0);
+    let flat = rows(&profile, "cycles", &By::Function).unwrap();
+    let names: Vec<&str> = flat.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names[0], "f [a.c] [0x00000010]");
+    assert_eq!(names[2], "f [a.c] [0x00000020]");
+}
+
+#[test]
+fn idle_time_is_not_work() {
+    let tree = tree(&recursive(), "cycles").unwrap();
+    assert_eq!(tree.nodes[0].place, Place::Label(0));
+    assert_eq!(tree.nodes[0].all, NodeSum { busy: 45, idle: 100, modelled: true });
+    assert_eq!(tree.nodes[3].all, NodeSum { busy: 25, idle: 0, modelled: true });
+    assert_eq!(tree.nodes[4].all, NodeSum { busy: 5, idle: 0, modelled: false });
+}
+
+#[test]
+fn idle_time_that_chains_do_not_know_is_divided_and_marked() {
+    let mut profile = recursive();
+    profile.chains.values.retain(|values| values.measure != "asleep");
+    let idle = profile.leaves.values.iter_mut().find(|values| values.measure == "asleep").unwrap();
+    idle.values = vec![0, 100, 6, 6, 0];
+    let tree = tree(&profile, "cycles").unwrap();
+    let own: Vec<NodeSum> = tree.nodes.iter().map(|node| node.own).collect();
+    assert_eq!(own[1], NodeSum { busy: 10, idle: 100, modelled: false });
+    assert_eq!(own[2], NodeSum { busy: 6, idle: 4, modelled: true });
+    assert_eq!(own[3], NodeSum { busy: 12, idle: 8, modelled: true });
+}
+
+#[test]
+fn shares_of_samples_have_intervals_and_others_do_not() {
+    let mut profile = recursive();
+    assert_eq!(rows(&profile, "cycles", &By::File).unwrap().interval(45), None);
+    profile.measures[0].kind = Kind::Sampled { period: None, period_unit: None };
+    let flat = rows(&profile, "cycles", &By::File).unwrap();
+    assert_eq!(flat.interval(45), Some(crate::statistics::wilson(145, 45)));
+    assert!(rows(&profile, "bytes", &By::File).is_none());
+}
+
+#[test]
+fn labels_are_found_by_what_people_call_them() {
+    let mut profile = recursive();
+    let thread = |value: &str| Label { key: "thread".to_owned(), value: value.to_owned() };
+    profile.labels.extend([thread("(idle_stack)"), thread("rx at 0x20000100 #2")]);
+    let cases: [(&str, &[u32]); 6] = [
+        ("worker", &[0]),
+        ("systick", &[1]),
+        ("tick", &[1]),
+        ("idle_stack", &[2]),
+        ("rx", &[3]),
+        ("nobody", &[]),
+    ];
+    for (name, labels) in cases {
+        assert_eq!(named(&profile, name), labels, "{name}");
+    }
+}
+
+#[test]
+fn without_labels_at_locations_the_chains_tell_them_apart() {
+    let mut profile = recursive();
+    profile.leaves.label.clear();
+    let flat = rows(&profile, "cycles", &By::Label(Vec::new())).unwrap();
+    assert_eq!(flat.rows.len(), 1);
+    assert_eq!(flat.rows[0].name, "thread worker");
+    let part = only(&profile, |label| label == Some(0));
+    assert_eq!(rows(&part, "cycles", &By::Function).unwrap().total.all.value, 145);
+    assert_eq!(rows(&only(&profile, |l| l.is_none()), "cycles", &By::File).unwrap().rows, []);
+}

@@ -1,0 +1,235 @@
+//! The call tree: every chain of callers with what it has by itself and with everything below it.
+//!
+//! Idle time is kept apart from work. Where call chains do not know what was idle and locations do,
+//! what a function has of it is divided among its nodes in proportion, and the result is marked as
+//! modelled.
+
+use std::collections::{HashMap, HashSet};
+
+use strobe_model::measurement::{Profile, Samples};
+
+use super::{Columns, Sums, names};
+
+/// What a node of the call tree stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// A label: a thread, a handler. Always a root.
+    Label(u32),
+    /// A function, called by the node above; `None` for code outside every known one.
+    Function(Option<u32>),
+    /// What has neither label nor place in the code. Always a root.
+    Nowhere,
+}
+
+/// What a node, or a node and everything below it, has of the measure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NodeSum {
+    /// What is not idle.
+    pub busy: i64,
+    /// What is.
+    pub idle: i64,
+    /// Bounds, or a division of idle time among callers, have a part in it.
+    pub modelled: bool,
+}
+
+/// A node of the call tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// What it stands for.
+    pub place: Place,
+    /// The caller; it comes before the node.
+    pub parent: Option<usize>,
+    /// By itself.
+    pub own: NodeSum,
+    /// With everything below it.
+    pub all: NodeSum,
+    /// Every measure of the profile by itself, in their order; `None` for one that call chains do
+    /// not know.
+    pub others: Vec<Option<i64>>,
+}
+
+/// The call tree, callers before those they call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+impl Tree {
+    /// The children of every node, and last the roots.
+    pub fn children(&self) -> Vec<Vec<usize>> {
+        let mut children = vec![Vec::new(); self.nodes.len() + 1];
+        for (i, node) in self.nodes.iter().enumerate() {
+            children[node.parent.unwrap_or(self.nodes.len())].push(i);
+        }
+        children
+    }
+
+    /// What a node is called.
+    pub fn name(&self, profile: &Profile, node: usize) -> String {
+        match self.nodes[node].place {
+            Place::Label(label) => names::label_name(profile, label),
+            Place::Function(function) => profile.function_name(function).to_owned(),
+            Place::Nowhere => "(nowhere)".to_owned(),
+        }
+    }
+
+    /// Visits every node after its parent, with whether no node above it is of the same place.
+    pub(super) fn walk(&self, mut visit: impl FnMut(usize, bool)) {
+        let mut children = self.children();
+        let mut above: HashMap<Place, u32> = HashMap::new();
+        let mut seen = HashSet::new();
+        let mut stack = children.pop().unwrap_or_default();
+        while let Some(&node) = stack.last() {
+            let times = above.entry(self.nodes[node].place).or_default();
+            if seen.insert(node) {
+                let is_outermost = *times == 0;
+                *times += 1;
+                visit(node, is_outermost);
+                stack.append(&mut children[node]);
+            } else {
+                *times = times.saturating_sub(1);
+                stack.pop();
+            }
+        }
+    }
+}
+
+/// The call tree of a measure; `None` where call chains do not have it. Calls of one function from
+/// one chain are one node, from wherever in the caller they were made.
+pub fn tree(profile: &Profile, measure: &str) -> Option<Tree> {
+    let columns = Columns::of(profile, measure, &profile.chains)?;
+    let mut nodes =
+        Nodes { profile, places: HashMap::new(), stacks: HashMap::new(), nodes: Vec::new() };
+    let mut sums: Vec<Sums> = Vec::new();
+    for i in 0..profile.chains.len() {
+        let node = nodes.of(profile.chains.at[i], profile.chains.label(i));
+        sums.resize(nodes.nodes.len(), columns.zero());
+        columns.add(i, &mut sums[node]);
+    }
+    let mut nodes = nodes.nodes;
+    let functions = Functions::of(profile, measure, &nodes, &sums);
+    for (node, sums) in nodes.iter_mut().zip(sums) {
+        let function = match node.place {
+            Place::Function(function) => functions.as_ref().and_then(|f| f.0.get(&function)),
+            Place::Label(_) | Place::Nowhere => None,
+        };
+        node.own = own(&sums, function, columns.knows_idle());
+        node.all = node.own;
+        node.others = sums.others;
+    }
+    for i in (0..nodes.len()).rev() {
+        let NodeSum { busy, idle, modelled } = nodes[i].all;
+        let Some(parent) = nodes[i].parent else { continue };
+        let sum = &mut nodes[parent].all;
+        sum.busy = sum.busy.saturating_add(busy);
+        sum.idle = sum.idle.saturating_add(idle);
+        sum.modelled |= modelled && busy > 0;
+    }
+    Some(Tree { nodes })
+}
+
+fn own(sums: &Sums, function: Option<&Function>, knows_idle: bool) -> NodeSum {
+    let all = sums.all.value;
+    let modelled = !sums.busy().is_exact() || function.is_some_and(|f| f.modelled);
+    match function {
+        Some(function) if !knows_idle => {
+            let idle = proportion(function.idle, all, function.node_values);
+            let divided = function.idle > 0 && function.nodes > 1 && idle < all;
+            NodeSum { busy: all.saturating_sub(idle), idle, modelled: modelled || divided }
+        }
+        _ => NodeSum { busy: all.saturating_sub(sums.idle), idle: sums.idle, modelled },
+    }
+}
+
+/// `amount * of / all`, from nothing to `of`.
+fn proportion(amount: i64, of: i64, all: i64) -> i64 {
+    let share = i128::from(amount) * i128::from(of) / i128::from(all.max(1));
+    i64::try_from(share).unwrap_or(i64::MAX).min(of).max(0)
+}
+
+/// Nodes under construction.
+struct Nodes<'a> {
+    profile: &'a Profile,
+    places: HashMap<(Option<usize>, Place), usize>,
+    /// Chains that have their node already, by label.
+    stacks: HashMap<(Option<u32>, u32), usize>,
+    nodes: Vec<Node>,
+}
+
+impl Nodes<'_> {
+    /// The node at which a chain of a label ends.
+    fn of(&mut self, stack: Option<u32>, label: Option<u32>) -> usize {
+        let mut missing = Vec::new();
+        let mut at = stack;
+        let mut node = None;
+        while let Some(stack) = at {
+            node = self.stacks.get(&(label, stack)).copied();
+            if node.is_some() {
+                break;
+            }
+            missing.push(stack);
+            let parent = self.profile.stacks.parent.get(stack as usize).copied().flatten();
+            // Callers come before; what says otherwise is not followed.
+            at = parent.filter(|parent| *parent < stack);
+        }
+        let mut node = match (node, label, stack) {
+            (Some(node), ..) => Some(node),
+            (None, Some(label), _) => Some(self.node(None, Place::Label(label))),
+            (None, None, Some(_)) => None,
+            (None, None, None) => Some(self.node(None, Place::Nowhere)),
+        };
+        for stack in missing.into_iter().rev() {
+            let location = self.profile.stacks.location.get(stack as usize);
+            let function = location.and_then(|location| self.profile.function_at(*location));
+            let next = self.node(node, Place::Function(function));
+            self.stacks.insert((label, stack), next);
+            node = Some(next);
+        }
+        node.unwrap_or_default()
+    }
+
+    fn node(&mut self, parent: Option<usize>, place: Place) -> usize {
+        let nodes = &mut self.nodes;
+        *self.places.entry((parent, place)).or_insert_with(|| {
+            let (own, all) = (NodeSum::default(), NodeSum::default());
+            nodes.push(Node { place, parent, own, all, others: Vec::new() });
+            nodes.len() - 1
+        })
+    }
+}
+
+/// What locations know of one function, and how many nodes share it.
+#[derive(Default)]
+struct Function {
+    idle: i64,
+    modelled: bool,
+    nodes: u64,
+    node_values: i64,
+}
+
+/// What locations know and call chains do not, by function.
+struct Functions(HashMap<Option<u32>, Function>);
+
+impl Functions {
+    fn of(profile: &Profile, measure: &str, nodes: &[Node], sums: &[Sums]) -> Option<Self> {
+        let leaves: &Samples = &profile.leaves;
+        let columns = Columns::of(profile, measure, leaves)?;
+        let mut functions: HashMap<Option<u32>, Function> = HashMap::new();
+        for i in 0..leaves.len() {
+            let Some(location) = leaves.at[i] else { continue };
+            let mut one = columns.zero();
+            columns.add(i, &mut one);
+            let sum = functions.entry(profile.function_at(location)).or_default();
+            sum.idle = sum.idle.saturating_add(one.idle);
+            sum.modelled |= !one.all.is_exact();
+        }
+        for (node, sums) in nodes.iter().zip(sums) {
+            let Place::Function(function) = node.place else { continue };
+            let Some(sum) = functions.get_mut(&function) else { continue };
+            sum.nodes += 1;
+            sum.node_values = sum.node_values.saturating_add(sums.all.value);
+        }
+        Some(Functions(functions))
+    }
+}
