@@ -49,6 +49,9 @@ pub struct Record {
     pub warnings: Vec<Warning>,
     /// The fault that ended or marked the run.
     pub fault: Option<Fault>,
+    /// Places and marks that were asked for and never reached, as the user gave them: `--until finished`.
+    #[serde(skip)]
+    pub unreached: Vec<String>,
     /// What a trace pin told beside samples. The profile and the balance then count samples, not cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<Box<Traced>>,

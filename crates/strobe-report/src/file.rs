@@ -8,8 +8,10 @@ use std::io::{self, Read, Write};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use strobe_model::measurement::{Broken, Measurement};
+
+use crate::views::Views;
 
 /// The most that a file may have, compressed or not: what is larger is no measurement of ours, and may be a bomb.
 const MAX_BYTES: u64 = 1 << 30;
@@ -117,10 +119,26 @@ fn text(bytes: &[u8], most: u64) -> Result<String, Error> {
     Ok(text.to_owned())
 }
 
-/// A measurement as JSON in one line, with a newline at its end.
+/// A measurement as it is written.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "strobe-measurement/1"))]
+pub(crate) struct Document<'a> {
+    #[serde(flatten)]
+    measurement: &'a Measurement,
+    /// Tables worked out from the rest, for scripts that do not want to; ignored on reading.
+    views: Views,
+}
+
+impl<'a> Document<'a> {
+    pub(crate) fn of(measurement: &'a Measurement) -> Self {
+        Document { measurement, views: Views::of(measurement) }
+    }
+}
+
+/// A measurement as JSON in one line, with its views and a newline at its end.
 pub fn json(measurement: &Measurement) -> String {
     // Keys are strings and no part refuses to be written, so this cannot fail.
-    let text = serde_json::to_string(measurement);
+    let text = serde_json::to_string(&Document::of(measurement));
     text.unwrap_or_else(|error| unreachable!("plain values become JSON: {error}")) + "\n"
 }
 

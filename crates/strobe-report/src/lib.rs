@@ -30,7 +30,9 @@ pub mod picture;
 mod samples;
 mod table;
 pub mod text;
+mod views;
 mod words;
 
 pub use number::grouped;
 pub use options::{Options, Style};
+pub use views::Selection;

@@ -109,7 +109,7 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
     let choice = board::choose(&options.setup.board, &firmware)?;
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)?;
     if done.record.totals.cycles.likely == 0 {
-        return Err(exit::usage(format!(
+        return Err(exit::never(format!(
             "{}: nothing was measured: the run ended before --from was reached; --until may be too early",
             path.display()
         )));

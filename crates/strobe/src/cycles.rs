@@ -99,5 +99,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     };
     args.result.write(&bytes)?;
-    Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record.window.end_reason, d.asked)))
+    Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record)))
 }

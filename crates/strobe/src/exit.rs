@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use strobe_model::EndReason;
+use strobe_model::{EndReason, Record};
 
 /// The part of `--help` that documents them.
 pub const HELP: &str = "\
@@ -20,7 +20,8 @@ Exit codes:
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run
-  122      asleep for ever before what --until asks for
+  122      a place, edge or mark that was asked for was never reached (--from, --to, --until,
+           --trigger, --mark)
   123      unmodelled register, with --strict
   124      stopped by the built-in limit
   130      stopped by Ctrl-C";
@@ -33,6 +34,7 @@ const NO_LINK: u8 = 68;
 const DOES_NOT_FIT: u8 = 69;
 const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
+const NEVER: u8 = 122;
 
 /// An error that knows its exit code.
 #[derive(Debug)]
@@ -101,29 +103,29 @@ fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// The exit code for how a run ended. `asked` says that the user named something to reach.
-pub fn code_for(end: &EndReason, asked: bool) -> ExitCode {
-    let code = match end {
-        EndReason::Exit { code: 0 }
-        | EndReason::Reached { .. }
-        | EndReason::Limit
-        | EndReason::EndOfRecording
-        | EndReason::OtherChip { .. } => 0,
-        EndReason::Exit { code } => {
+/// A place that was asked for and never reached.
+pub fn never(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: NEVER, text: text.into() }.into()
+}
+
+/// The exit code for how a run ended.
+pub fn code_for(record: &Record) -> ExitCode {
+    let code = match &record.window.end_reason {
+        EndReason::Exit { code } if *code != 0 => {
             u8::try_from(*code).ok().filter(|c| (1..=63).contains(c)).unwrap_or(63)
-        }
-        EndReason::SleepsForever => {
-            if asked {
-                122
-            } else {
-                0
-            }
         }
         EndReason::HardFault => 120,
         EndReason::Lockup => 121,
         EndReason::Unmodelled => 123,
         EndReason::DefaultLimit => 124,
         EndReason::Interrupted => 130,
+        _ if !record.unreached.is_empty() => NEVER,
+        EndReason::Exit { .. }
+        | EndReason::Reached { .. }
+        | EndReason::Limit
+        | EndReason::SleepsForever
+        | EndReason::EndOfRecording
+        | EndReason::OtherChip { .. } => 0,
     };
     code.into()
 }

@@ -84,7 +84,7 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
     let mut pins = Pins::new(&name, source.max_edges);
     let (path, setup, from) = (&source.file, &source.setup, source.trigger.clone());
     let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins)?;
-    let end = exit::code_for(&done.record.window.end_reason, done.asked);
+    let end = exit::code_for(&done.record);
     opened(source, format!("simulated on {name}"), pins, &done.record, end)
 }
 
@@ -98,7 +98,7 @@ fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
     let settings = simulate::recording(setup, source.trigger.clone())?;
     let records = rig.simulate(setup, &settings, Some(&mut pins))?;
     let format = format!("chip {}, simulated", rig.members[rig.chosen].name);
-    let code = rig::code_for(&records, setup.asked());
+    let code = rig::code_for(&records);
     opened(source, format, pins, &records[rig.chosen], code)
 }
 
@@ -111,7 +111,7 @@ fn opened(
 ) -> anyhow::Result<Opened> {
     let Some(mut capture) = pins.capture else {
         let place = source.trigger.as_deref().unwrap_or("reset");
-        return Err(exit::usage(format!(
+        return Err(exit::never(format!(
             "nothing was recorded: the run ended before {place} was reached; --until may be too early"
         )));
     };

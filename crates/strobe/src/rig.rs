@@ -183,11 +183,13 @@ impl Rig {
     }
 }
 
-/// The exit code for how a rig ended: that of the chip that came to its end first.
-pub fn code_for(records: &[Record], asked: bool) -> ExitCode {
-    let mut ends = records.iter().map(|record| &record.window.end_reason);
-    let first = ends.find(|end| !matches!(end, EndReason::OtherChip { .. }));
-    first.map_or(ExitCode::SUCCESS, |end| exit::code_for(end, asked))
+/// The exit code for how a rig ended: that of the chip that ended first, or that of what was asked for and never reached.
+pub fn code_for(records: &[Record]) -> ExitCode {
+    let mut ended = records.iter();
+    let first = ended.find(|r| !matches!(r.window.end_reason, EndReason::OtherChip { .. }));
+    let code = first.map_or(ExitCode::SUCCESS, exit::code_for);
+    let missed = records.iter().find(|record| !record.unreached.is_empty());
+    if code == ExitCode::SUCCESS { missed.map_or(code, exit::code_for) } else { code }
 }
 
 fn index(file: &File, name: &str) -> Result<usize, String> {

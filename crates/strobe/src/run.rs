@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Format::Text => args.text(&firmware, &record, &args.annotate)?,
     };
     args.result.write(&bytes)?;
-    Ok(exit::code_for(&done.record.window.end_reason, done.asked))
+    Ok(exit::code_for(&done.record))
 }
 
 /// Runs a rig and reports the chip that was asked for, or all.
@@ -149,8 +149,8 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     functions(&rig.members[rig.chosen].firmware, &args.annotate)?;
     let asked = simulate::settings(&args.simulation, args.threads()?)?;
     let mut records = rig.simulate(setup, &asked, None)?;
-    simulate::never_reached(&mut records[rig.chosen], &args.simulation);
-    let code = rig::code_for(&records, setup.asked());
+    simulate::never_reached(&mut records[rig.chosen], setup);
+    let code = rig::code_for(&records);
     // Only the chosen chip has what was asked for.
     let mut shown = Vec::new();
     for (i, (member, record)) in rig.members.iter().zip(&records).enumerate() {

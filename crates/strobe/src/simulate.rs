@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use strobe_model::{Record, Warning, spelling};
+use strobe_model::{EndReason, Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
@@ -176,11 +176,6 @@ impl Setup {
         given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
     }
 
-    /// Whether the user named something to reach.
-    pub fn asked(&self) -> bool {
-        self.until.iter().any(|until| limit(until).is_none())
-    }
-
     /// The terminal with the ends of serial lines and cables that the options name.
     pub fn host<'a>(&self) -> anyhow::Result<host::Terminal<'a>> {
         let ports = self.world.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
@@ -210,8 +205,6 @@ pub struct Finished {
     pub record: Record,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
-    /// The user named something to reach.
-    pub asked: bool,
 }
 
 /// Runs the firmware on the chosen board; what leaves its trace pin is told to `trace`.
@@ -226,7 +219,7 @@ pub fn simulate(
     let settings = settings(options, threads)?;
     let told = Told { recorder: None, trace };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, told)?;
-    never_reached(&mut done.record, options);
+    never_reached(&mut done.record, &options.setup);
     Ok(done)
 }
 
@@ -241,7 +234,9 @@ pub fn record(
 ) -> anyhow::Result<Finished> {
     let settings = recording(setup, from)?;
     let told = Told { recorder: Some(recorder), trace: None };
-    carry_out(path, firmware, choice, setup, &settings, told)
+    let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
+    never_reached(&mut done.record, setup);
+    Ok(done)
 }
 
 /// The settings of a run whose pins are recorded, from a place on, if one is named.
@@ -277,7 +272,7 @@ fn carry_out(
     if let Some(note) = &choice.note {
         record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
-    Ok(Finished { record, flash: outcome.flash, asked: setup.asked() })
+    Ok(Finished { record, flash: outcome.flash })
 }
 
 /// A flag that Ctrl-C sets: the run then ends and is reported.
@@ -306,10 +301,18 @@ pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
     }
 }
 
-/// Says in the record that measuring never began, if it did not.
-pub fn never_reached(record: &mut Record, options: &Options) {
-    if let (Some(from), 0) = (&options.from, record.window.entries) {
-        let text = format!("--from {from} was never reached, so nothing was measured");
+/// Adds to a record that what was asked for was never reached.
+pub fn never_reached(record: &mut Record, setup: &Setup) {
+    let exited = matches!(record.window.end_reason, EndReason::Exit { .. });
+    if !exited && setup.until.iter().any(|until| until == "exit") {
+        record.unreached.push("--until exit".to_owned());
+    }
+    for asked in &record.unreached {
+        let text = match (asked.starts_with("--from"), asked.starts_with("--mark")) {
+            (true, _) => format!("{asked} was never reached, so nothing was measured"),
+            (_, true) => format!("{asked}: it never changed or was never reached"),
+            _ => format!("{asked} was never reached"),
+        };
         record.warnings.push(Warning { text, count: 1 });
     }
 }

@@ -47,6 +47,7 @@ impl Build {
             exceptions: Vec::new(),
             scheduling: None,
             series: Vec::new(),
+            unreached: Vec::new(),
             unmodelled: Vec::new(),
             warnings: Vec::new(),
             fault: None,

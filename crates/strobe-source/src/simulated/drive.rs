@@ -69,6 +69,8 @@ pub(super) struct Run {
     to: Option<Place>,
     until: Option<Place>,
     until_name: String,
+    /// Whether `to` and `until` were reached.
+    reached: (bool, bool),
     limit: Option<Limit>,
     default_limit: u64,
     run_on: bool,
@@ -153,6 +155,7 @@ impl Run {
             from,
             to,
             until,
+            reached: (false, false),
             until_name: settings.until.clone().unwrap_or_default(),
             limit: settings.limit,
             default_limit: settings.default_limit_cycles,
@@ -293,6 +296,8 @@ impl Run {
     /// A place where something begins or ends was reached; returns whether the run ends there.
     fn arrive(&mut self, at: Arrival) -> bool {
         let is = |place: Option<Place>| place.is_some_and(|place| place.is(at));
+        self.reached.0 |= is(self.to) && self.open.is_some();
+        self.reached.1 |= is(self.until);
         // `--from X --to X` measures from each arrival to the next: it closes one window and opens another.
         if is(self.to) && self.open.is_some() {
             self.close_window();
@@ -338,6 +343,24 @@ impl Run {
         self.nanoseconds += clocks.nanoseconds_at(mark.cycle) - clocks.nanoseconds_at(open.cycle);
         self.end = mark;
         self.set_active(false);
+    }
+
+    /// What was asked for and never reached.
+    pub(super) fn unreached(&self, settings: &Settings) -> Vec<String> {
+        let named = |option: &str, spot: &Option<String>, reached: bool| {
+            spot.iter().filter(|_| !reached).map(|spot| format!("{option} {spot}")).next()
+        };
+        let places = [
+            named("--from", &settings.from, self.entries > 0),
+            named("--to", &settings.to, self.reached.0),
+            named("--until", &settings.until, self.reached.1),
+        ];
+        let edges = self.machine.observer().1.1.edges();
+        let still = |(_, pin): &&(String, SignalId)| edges.iter().all(|edge| edge.pin != *pin);
+        let pins = self.pins.iter().filter(still).map(|(name, _)| name);
+        let symbols = self.arrivals.iter().filter(|a| a.count == 0).map(|a| &a.name);
+        let marks = pins.chain(symbols).map(|name| format!("--mark {name}"));
+        places.into_iter().flatten().chain(marks).collect()
     }
 
     /// Where the core is now.

@@ -98,6 +98,7 @@ pub(super) fn make(
         warnings,
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
+        unreached: run.unreached(settings),
         traced: None,
     })
 }

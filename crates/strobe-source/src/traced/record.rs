@@ -356,6 +356,7 @@ fn assemble(
         exceptions: Vec::new(),
         scheduling: None,
         series: Vec::new(),
+        unreached: Vec::new(),
         unmodelled: Vec::new(),
         warnings,
         fault: None,

@@ -5,6 +5,7 @@ mod arguments;
 mod boards;
 mod faults;
 mod files;
+mod grammar;
 mod output;
 mod runs;
 

@@ -91,12 +91,12 @@ fn serial_input_is_never_lost_in_silence() {
 #[test]
 fn a_window_that_never_opens_is_said() {
     let ran = strobe(&["run", &prebuilt("loop-0ws"), "--from", "0x08000f00"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.code, 122, "{}", ran.stderr);
     assert_says(&ran.stdout, &["--from 0x08000f00 was never reached, so nothing was measured"]);
 }
 
 #[test]
-fn a_name_never_reached_is_told_by_the_exit_code() {
+fn a_name_never_reached_ends_in_an_exit_code_of_its_own() {
     let report = strobe(&["run", &prebuilt("loop-0ws"), "--until", "set_mode", "--quiet"]);
     assert_eq!(report.code, 64, "an inlined function has no place of its own: {}", report.stderr);
     let report = strobe(&["run", &prebuilt("loop-0ws"), "--until", "exit"]);
