@@ -1,5 +1,7 @@
 //! What Stroboscope works out from what it measured: values in, values out.
 //!
-//! Nothing here opens a file, looks at a clock or knows an instrument. [`statistics`] says how sure a figure from samples is.
+//! Nothing here opens a file, looks at a clock or knows an instrument. [`statistics`] says how sure a figure from samples is,
+//! [`pairing`] whether two recordings of the same pins agree.
 
+pub mod pairing;
 pub mod statistics;

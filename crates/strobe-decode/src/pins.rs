@@ -1,11 +1,15 @@
 //! Widths, periods and times between edges, out of a capture.
 
+mod measurement;
+
 use strobe_model::{
     Bounds, CaptureSummary, Distribution, Jitter, PinInterval, PinLevel, PinStatistics,
     SimulatedCapture,
 };
 
 use crate::capture::{Capture, Channel, Level};
+
+pub use measurement::measurement;
 
 /// What the reports say of a capture.
 pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary {

@@ -1,0 +1,1 @@
+//! Archives built by hand, whose every figure must be in their measurements.
