@@ -51,3 +51,47 @@ pub(crate) fn distributions<'a>(
     let each = all.into_iter().filter_map(|(name, d)| d?.measured(&name, unit.clone()));
     each.collect()
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::collections::BTreeMap;
+
+    use strobe_analyse::figures::figures;
+    use strobe_model::measurement::{Measurement, Number};
+
+    /// It holds together, comes back from JSON as it was, and its JSON is no longer than so many bytes. Its numbers by name.
+    pub(crate) fn checked(measurement: &Measurement, most: usize) -> BTreeMap<String, Number> {
+        measurement.check().unwrap();
+        let json = serde_json::to_string(measurement).unwrap();
+        assert!(json.len() < most, "{} bytes", json.len());
+        let read: Measurement = serde_json::from_str(&json).unwrap();
+        assert_eq!(&read, measurement);
+        let unbalanced = measurement.findings.iter().find(|f| f.code == "unbalanced");
+        assert_eq!(unbalanced, None);
+        figures(measurement)
+    }
+
+    /// The numbers of these names are these.
+    pub(crate) fn has(figures: &BTreeMap<String, Number>, wanted: &[(&str, f64)]) {
+        for (name, value) in wanted {
+            let found = figures.get(*name).map(|number| number.as_f64());
+            let near = found.is_some_and(|found| (found - value).abs() <= value.abs() * 1e-6);
+            assert!(near, "{name} is {found:?}, not {value}; there are {:#?}", figures.keys());
+        }
+    }
+
+    /// The words in a cell.
+    pub(crate) fn text<'m>(
+        measurement: &'m Measurement,
+        section: &str,
+        column: &str,
+        row: usize,
+    ) -> Option<&'m str> {
+        measurement.table(section)?.column(column)?.cells.get(row)?.text()
+    }
+
+    /// Whether there is a finding of that kind.
+    pub(crate) fn finds(measurement: &Measurement, code: &str) -> bool {
+        measurement.findings.iter().any(|finding| finding.code == code)
+    }
+}
