@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::measurement::{Cell, CellKind, Column, Content, Measurement, Section, Table};
+use strobe_model::measurement::{
+    Cell, CellKind, Column, Content, Finding, Measurement, Section, Severity, Table,
+};
 
 use super::difference::Figure;
 
 /// Adds a table of differences for each table of both whose rows have names.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+    let mut not_compared = Vec::new();
     for section in &a.sections {
         let Some(there) = b.section(&section.id) else { continue };
         let (Content::Table(of_a), Content::Table(of_b)) = (&section.content, &there.content)
@@ -17,7 +20,17 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         if let Some(table) = table(of_a, of_b) {
             let Section { id, title, .. } = section;
             compared.push(id, title.clone(), Content::Table(table)).notes = section.notes.clone();
+        } else {
+            not_compared.push(section.id.as_str());
         }
+    }
+    if !not_compared.is_empty() {
+        let tables = not_compared.join(", ");
+        let text =
+            format!("tables whose rows have no names of their own are not compared: {tables}");
+        let count = not_compared.len() as u64;
+        let finding = Finding::new(Severity::Note, "not-compared", text);
+        compared.findings.push(Finding { count, ..finding });
     }
 }
 

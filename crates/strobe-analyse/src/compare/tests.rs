@@ -11,10 +11,10 @@ use crate::figures::figures;
 
 fn measure(id: &str, kind: Kind) -> Measure {
     let unit = if id == "calls" { Unit::COUNT } else { Unit::CYCLES };
-    let part = (id == "asleep").then(|| Part {
+    let part = ["execute", "asleep"].contains(&id).then(|| Part {
         of: "cycles".to_owned(),
         letter: None,
-        idle: true,
+        idle: id == "asleep",
         meaning: None,
         advice: None,
     });
@@ -39,6 +39,7 @@ fn profile(rows: &[Row], kind: Kind) -> Profile {
     Profile {
         measures: vec![
             measure("cycles", kind),
+            measure("execute", Kind::Exact),
             measure("asleep", Kind::Exact),
             measure("calls", Kind::Exact),
         ],
@@ -59,7 +60,12 @@ fn profile(rows: &[Row], kind: Kind) -> Profile {
         chains: Samples {
             at: range.map(Some).collect(),
             label: Vec::new(),
-            values: vec![cycles, values("asleep", |row| row.3), values("calls", |row| row.4)],
+            values: vec![
+                cycles,
+                values("execute", |row| row.2 - row.3),
+                values("asleep", |row| row.3),
+                values("calls", |row| row.4),
+            ],
         },
         ..Profile::default()
     }
@@ -78,13 +84,13 @@ fn run(rows: &[Row], kind: Kind) -> Measurement {
     let lost = Quantity::unknown(Unit::CYCLES, "nobody counted");
     run.push_total("lost", "lost", lost);
     let profile = profile(rows, kind);
-    // Parts of bounded measures are not checked here, sums are.
     let mut table = Table::new(vec![
         Column::text("interrupt", "interrupt"),
         Column::figure("entered", "entered", Unit::COUNT),
     ]);
-    for (n, row) in (1u64..).zip(rows) {
-        table.row([format!("irq of {}", row.0).into(), n.into()]);
+    let names: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.0).collect();
+    for (n, name) in (1u64..).zip(names) {
+        table.row([format!("irq of {name}").into(), n.into()]);
     }
     table.footer.push(vec!["all".into(), rows.len().into()]);
     let mut times =
@@ -217,8 +223,25 @@ fn what_cannot_be_compared_is_a_finding() {
     ];
     assert_eq!(codes, wanted);
     assert!(cell(&compared, "totals-cycles", "a", "cycles").is_none(), "units differ");
+    assert!(compared.section("interrupts").is_none(), "b has none");
     let clock = &compared.findings[1].text;
     assert_eq!(clock, "the core clock differs: 48000000 Hz (a), 16000000 Hz (b)");
+}
+
+#[test]
+fn tables_whose_rows_share_a_name_are_not_compared() {
+    let a = run(A, Kind::Exact);
+    let mut b = run(B, Kind::Exact);
+    if let Content::Table(table) = &mut b.sections[1].content {
+        table.columns[0].cells[1] = "irq of main".into();
+    }
+    let compared = compare(&a, &b);
+    assert!(compared.section("interrupts").is_none());
+    let finding = compared.findings.iter().find(|f| f.code == "not-compared").unwrap();
+    assert_eq!(
+        finding.text,
+        "tables whose rows have no names of their own are not compared: interrupts"
+    );
 }
 
 #[test]
