@@ -1,8 +1,13 @@
 //! What Stroboscope works out from what it measured: values in, values out.
 //!
 //! Nothing here opens a file, looks at a clock or knows an instrument. [`attribution`] adds up a
-//! profile by function, line, address, file, label and call chain; [`statistics`] says how sure a
-//! figure from samples is.
+//! profile by function, line, address, file, label and call chain; [`compare`] puts two
+//! measurements side by side; [`figures`] finds every number by name; [`statistics`] gives the
+//! interval of a figure from samples; [`pairing`] decides whether two recordings of the same pins
+//! agree.
 
 pub mod attribution;
+pub mod compare;
+pub mod figures;
+pub mod pairing;
 pub mod statistics;

@@ -6,6 +6,7 @@
 pub mod baud;
 mod core;
 pub mod i2c;
+mod measurement;
 pub mod spi;
 pub mod uart;
 
@@ -15,6 +16,8 @@ use strobe_model::{
 };
 
 use crate::capture::Capture;
+
+pub use measurement::measurement;
 
 /// What a decoder found, before it becomes a report.
 #[derive(Debug, Clone, Default, PartialEq)]

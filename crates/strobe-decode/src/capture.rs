@@ -7,6 +7,7 @@ mod build;
 mod csv;
 mod error;
 mod level;
+pub(crate) mod measured;
 mod resolution;
 mod sigrok;
 mod simulated;

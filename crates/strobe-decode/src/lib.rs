@@ -30,6 +30,8 @@ pub mod capture;
 pub mod container;
 pub mod ctf;
 pub mod kit;
+#[cfg(test)]
+mod measured_tests;
 pub mod orbflow;
 pub mod pins;
 pub mod swo;

@@ -1,5 +1,7 @@
 //! Widths, periods and times between edges, out of a capture.
 
+mod measurement;
+
 use strobe_model::{
     Bounds, CaptureSummary, Distribution, Jitter, PinInterval, PinLevel, PinStatistics,
     SimulatedCapture,
@@ -8,6 +10,8 @@ use strobe_model::{
 pub use strobe_model::spelling::Edges;
 
 use crate::capture::{Capture, Channel, Level};
+
+pub use measurement::measurement;
 
 /// What the reports say of a capture.
 pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Bounds;
+use crate::measurement::{self, Spread, Unit};
 
 /// Bins of a histogram.
 const BINS: u64 = 20;
@@ -36,7 +37,25 @@ pub struct Distribution {
     /// Where the values lie, if it was asked for; bins without values are there too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bin>,
+    /// All the values, for a measurement; not in JSON.
+    #[serde(skip)]
+    spreads: Spreads,
 }
+
+/// What the figures are of: the values, and what each may be at least and at most. The figures say whether two distributions are equal.
+#[derive(Debug, Clone, Default)]
+struct Spreads {
+    likely: Option<Box<Spread>>,
+    bounds: Option<Box<(Spread, Spread)>>,
+}
+
+impl PartialEq for Spreads {
+    fn eq(&self, _: &Spreads) -> bool {
+        true
+    }
+}
+
+impl Eq for Spreads {}
 
 /// Figures of modelled values with their bounds; the likely figures are those of the [`Distribution`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +141,19 @@ impl Distribution {
             max: between(|d| d.max),
             deviation,
         }));
+        if let (Some(low), Some(high)) = (low.spreads.likely, high.spreads.likely) {
+            self.spreads.bounds = Some(Box::new((*low, *high)));
+        }
         self
+    }
+
+    /// As a distribution that merges, with the bounds of the values where they have any. `None` if it was read from JSON, which has the
+    /// figures only.
+    pub fn measured(&self, name: &str, unit: Unit) -> Option<measurement::Distribution> {
+        let spread = self.spreads.likely.as_deref()?.clone();
+        let (low, high) = self.spreads.bounds.as_deref().cloned().unzip();
+        let exact = measurement::Distribution::exact(name, unit, spread);
+        Some(measurement::Distribution { low, high, ..exact })
     }
 
     fn of_sorted(sorted: &[u64]) -> Option<Distribution> {
@@ -143,8 +174,15 @@ impl Distribution {
             deviation: deviation(sorted, mean),
             bounds: None,
             histogram: Vec::new(),
+            spreads: Spreads { likely: Some(Box::new(spread(sorted))), bounds: None },
         })
     }
+}
+
+fn spread(sorted: &[u64]) -> Spread {
+    let mut spread = Spread::default();
+    sorted.chunk_by(|a, b| a == b).for_each(|same| spread.add_times(same[0], same.len() as u64));
+    spread
 }
 
 fn deviation(values: &[u64], mean: u64) -> u64 {
@@ -208,6 +246,14 @@ mod tests {
         assert_eq!((b.max.low, b.max.high), (29, 36));
         // 8, 20, 36 deviate by 14.04, 11, 20, 29 by 9.
         assert!(b.deviation.low <= 9 && b.deviation.high >= 14, "{:?}", b.deviation);
+        let measured = Distribution::of(values.clone())
+            .unwrap()
+            .bounded(&values, &bounds)
+            .measured("x", Unit::TICKS);
+        let measured = measured.unwrap();
+        assert_eq!((measured.spread.sum(), measured.spread.quantile(0.5)), (60, Some(20)));
+        assert_eq!(measured.low.map(|low| low.sum()), Some(57));
+        assert_eq!(measured.high.and_then(|high| high.max()), Some(36));
         let exact = [(10, 10), (20, 20), (30, 30)];
         assert_eq!(Distribution::of(values.clone()).unwrap().bounded(&values, &exact).bounds, None);
     }

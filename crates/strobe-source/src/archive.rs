@@ -4,11 +4,13 @@
 //! but in a table, `archive/meanings.toml`; events that it does not name are counted all the same.
 
 pub mod allocations;
+mod calls;
 mod events;
 mod functions;
 mod heap;
 mod interrupts;
 mod meaning;
+pub mod measurement;
 mod published;
 mod spans;
 mod threads;

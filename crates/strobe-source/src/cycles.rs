@@ -4,6 +4,10 @@
 mod arm;
 mod avr;
 mod flow;
+mod measurement;
+mod seen;
+#[cfg(test)]
+mod tests;
 
 use strobe_model::{
     BlockCycles, CYCLES_SCHEMA, Cause, CausedCycles, CycleRange, CyclesReport, FunctionCycles,
@@ -13,6 +17,8 @@ use strobe_sim::board::{Board, BoardError};
 use strobe_symbols::{Firmware, Function, Instruction};
 
 use flow::{Flow, Step};
+
+pub use measurement::measurement;
 
 /// How the flash is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod cycles;
 pub mod defmt;
+mod measuring;
 mod names;
 pub mod network;
 pub mod serial;

@@ -33,6 +33,9 @@ pub struct Distribution {
     /// Why they have bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Each value is known to plus or minus this much only, as those between two edges of a sampled signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<u64>,
     /// Ticks of the unit in a second, where it is one of time whose length is known and constant: the core clock, for cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hertz: Option<u64>,
@@ -134,7 +137,11 @@ impl Spread {
         self.add_times(value, 1);
     }
 
-    fn add_times(&mut self, value: u64, times: u64) {
+    /// Takes a value in that came so many times.
+    pub fn add_times(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count = self.count.saturating_add(times);
@@ -242,6 +249,7 @@ impl Distribution {
             low: None,
             high: None,
             why: None,
+            resolution: None,
             hertz: None,
             values: Vec::new(),
         }

@@ -1,12 +1,13 @@
 //! A figure: a number with its unit and how far it can be trusted.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A number that stays what it is: counts are whole, ratios are not.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+/// A number that stays what it is: counts are whole, ratios are not. Compared by value: 2 is 2.0, and less than 2.5.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Number {
@@ -14,6 +15,21 @@ pub enum Number {
     Integer(i64),
     /// Any other finite number.
     Real(f64),
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Number) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Number) -> Option<Ordering> {
+        match (self, other) {
+            (Number::Integer(a), Number::Integer(b)) => a.partial_cmp(b),
+            (a, b) => a.as_f64().partial_cmp(&b.as_f64()),
+        }
+    }
 }
 
 impl Number {
@@ -301,6 +317,14 @@ mod tests {
         ] {
             assert!(serde_json::from_str::<Quantity>(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_and_others_compare_by_value() {
+        let trust = Trust::Resolution { low: 18.5.into(), high: 22.0.into() };
+        assert!(Quantity::new(Some(20u64.into()), Unit::CYCLES, trust.clone()).is_ok());
+        assert!(Quantity::new(Some(18u64.into()), Unit::CYCLES, trust).is_err());
+        assert_eq!(Number::from(2u64), Number::from(2.0));
     }
 
     #[test]

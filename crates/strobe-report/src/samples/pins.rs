@@ -1,6 +1,7 @@
 //! Pins, captured and simulated, and both side by side.
 
-use strobe_model::against::{self, AGAINST_SCHEMA, Against};
+use strobe_analyse::pairing;
+use strobe_model::against::{AGAINST_SCHEMA, Against};
 use strobe_model::*;
 
 pub(super) fn capture() -> CaptureSummary {
@@ -85,8 +86,8 @@ pub(crate) fn against() -> Against {
     Against {
         schema: AGAINST_SCHEMA,
         pairs: vec![
-            against::pins((&a.capture, &a.pins[0]), (&b.capture, &b.pins[0]), 100),
-            against::intervals((&a.capture, &a.intervals[0]), (&b.capture, &b.intervals[0]), 100),
+            pairing::pins((&a.capture, &a.pins[0]), (&b.capture, &b.pins[0]), 100),
+            pairing::intervals((&a.capture, &a.intervals[0]), (&b.capture, &b.intervals[0]), 100),
         ],
         a: a.capture,
         b: b.capture,

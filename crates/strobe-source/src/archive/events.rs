@@ -9,6 +9,7 @@ use strobe_model::{
 };
 
 use super::Names;
+use super::calls::Calls;
 use super::functions::{Functions, Stacks};
 use super::heap::{Heap, Taken};
 use super::interrupts::Interrupts;
@@ -18,7 +19,7 @@ use super::transfers::{Pauses, Timers, Transfers};
 use super::windows::{Windows, length};
 
 /// Losses and undecodable bytes that are listed one by one; all are counted.
-const LISTED: usize = 1000;
+pub(super) const LISTED: usize = 1000;
 
 /// A stream of a trace.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +63,24 @@ pub(super) fn narrow(nanoseconds: i128) -> i64 {
 
 /// Adds up a trace.
 pub fn events(source: &Source, meanings: &Meanings, names: &dyn Names) -> EventsReport {
+    add(source, meanings, names).0
+}
+
+/// What a trace has beside its report.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Extras {
+    /// Calls by call chain.
+    pub(super) calls: Calls,
+    /// Every packet has a count of the events that the tracer left out.
+    pub(super) counts_losses: bool,
+}
+
+/// Adds up a trace, with what only a measurement has room for.
+pub(super) fn add(
+    source: &Source,
+    meanings: &Meanings,
+    names: &dyn Names,
+) -> (EventsReport, Extras) {
     let mut adding = Adding::new(source, meanings);
     let mut items = source.items();
     for (stream, item) in &mut items {
@@ -100,6 +119,8 @@ struct Adding<'s> {
     undecodable: Vec<UndecodableBytes>,
     unlisted: u64,
     not_understood: u64,
+    /// Packets, and those of them that count what the tracer left out.
+    packets: [u64; 2],
 }
 
 impl<'s> Adding<'s> {
@@ -123,6 +144,7 @@ impl<'s> Adding<'s> {
             undecodable: Vec::new(),
             unlisted: 0,
             not_understood: 0,
+            packets: [0; 2],
         }
     }
 
@@ -130,7 +152,11 @@ impl<'s> Adding<'s> {
         let file = || self.source.streams.get(stream).map_or("", |stream| stream.file).to_owned();
         match item {
             Item::Event(event) => self.event(&event),
-            Item::Packet(_) => {}
+            Item::Packet(packet) => {
+                let count = packet.context.as_ref().and_then(|c| c.get("events_discarded"));
+                self.packets[0] += 1;
+                self.packets[1] += u64::from(count.is_some());
+            }
             Item::Lost(lost) if self.losses.len() < LISTED => self.losses.push(loss(file(), &lost)),
             Item::Undecodable(bad) if self.undecodable.len() < LISTED => {
                 let why = bad.why.to_string();
@@ -216,7 +242,7 @@ impl<'s> Adding<'s> {
         }
     }
 
-    fn report(self, readers: &[Reader], names: &dyn Names) -> EventsReport {
+    fn report(self, readers: &[Reader], names: &dyn Names) -> (EventsReport, Extras) {
         let (first, last) = self.span.unzip();
         let end = last.unwrap_or(0);
         let streams = summaries(self.source, readers);
@@ -232,7 +258,10 @@ impl<'s> Adding<'s> {
             in_all.finish(end, all_ns, &self.whole)
         };
         let (interrupts, nesting) = self.interrupts.finish();
-        EventsReport {
+        let (functions, calls) = self.functions.finish(names);
+        let [packets, counting] = self.packets;
+        let extras = Extras { calls, counts_losses: packets > 0 && packets == counting };
+        let report = EventsReport {
             schema: EVENTS_SCHEMA,
             trace: TraceSummary {
                 file: self.source.file.to_owned(),
@@ -250,14 +279,15 @@ impl<'s> Adding<'s> {
             threads,
             interrupts,
             nesting,
-            functions: self.functions.finish(names),
+            functions,
             stacks: self.stacks.finish(names, |thread| named.name(thread)),
             heap: self.heap.finish(names, lost),
             transfers: self.transfers.finish(),
             timers: self.timers.finish(),
             pauses: self.pauses.finish(),
             notes,
-        }
+        };
+        (report, extras)
     }
 
     /// What the reader should know.

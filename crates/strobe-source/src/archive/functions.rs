@@ -5,17 +5,29 @@ use std::collections::{BTreeMap, HashMap};
 use strobe_model::{FunctionSeen, FunctionsSeen, StackSeen};
 
 use super::Names;
+use super::calls::{Calls, Node};
 use super::windows::length;
 
 /// Calls of one thread inside one another are followed no deeper; embedded stacks are shallower.
 const MAX_DEPTH: usize = 1 << 16;
 
+/// A call that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    function: u32,
+    from: i64,
+    node: Node,
+    /// Time of the calls that it has made, as far as they have ended.
+    below_ns: u64,
+}
+
 /// Calls so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Functions {
-    open: HashMap<i64, Vec<(u32, i64)>>,
+    open: HashMap<i64, Vec<Open>>,
     functions: BTreeMap<u32, FunctionSeen>,
     totals: FunctionsSeen,
+    calls: Calls,
 }
 
 impl Functions {
@@ -31,7 +43,9 @@ impl Functions {
         self.function(function).enters += 1;
         let open = self.open.entry(thread).or_default();
         if open.len() < MAX_DEPTH {
-            open.push((function, at));
+            let caller = open.last().map(|open| open.node);
+            let node = self.calls.called(thread, caller, function);
+            open.push(Open { function, from: at, node, below_ns: 0 });
         } else {
             self.totals.unmatched_enters += 1;
         }
@@ -42,15 +56,21 @@ impl Functions {
         self.totals.exits += 1;
         self.function(function).exits += 1;
         let open = self.open.entry(thread).or_default();
-        let Some(place) = open.iter().rposition(|(other, _)| *other == function) else {
+        let Some(place) = open.iter().rposition(|open| open.function == function) else {
             self.totals.unmatched_exits += 1;
             return None;
         };
-        let from = open[place].1;
+        let Open { from, node, .. } = open[place];
+        // What an unmatched call has made is time below the matched one all the same.
+        let below = open[place..].iter().map(|open| open.below_ns).fold(0, u64::saturating_add);
         self.totals.unmatched_enters += (open.len() - place - 1) as u64;
         open.truncate(place);
-        self.totals.calls += 1;
         let time = length(from, at);
+        if let Some(caller) = open.last_mut() {
+            caller.below_ns = caller.below_ns.saturating_add(time);
+        }
+        self.calls.ended(node, time.saturating_sub(below));
+        self.totals.calls += 1;
         let seen = self.function(function);
         seen.calls += 1;
         seen.total_ns = seen.total_ns.saturating_add(time);
@@ -58,9 +78,10 @@ impl Functions {
         Some(from)
     }
 
-    pub(super) fn finish(self, names: &dyn Names) -> Option<FunctionsSeen> {
+    /// The functions, and their calls by call chain.
+    pub(super) fn finish(self, names: &dyn Names) -> (Option<FunctionsSeen>, Calls) {
         if self.functions.is_empty() {
-            return None;
+            return (None, Calls::default());
         }
         let mut totals = self.totals;
         totals.unmatched_enters += self.open.values().map(|open| open.len() as u64).sum::<u64>();
@@ -68,7 +89,7 @@ impl Functions {
         totals.entered_functions = totals.functions.iter().filter(|f| f.enters > 0).count() as u64;
         totals.functions.sort_by_key(|f| (std::cmp::Reverse(f.enters), f.address));
         totals.functions.iter_mut().for_each(|f| f.name = names.name(f.address));
-        Some(totals)
+        (Some(totals), self.calls)
     }
 }
 

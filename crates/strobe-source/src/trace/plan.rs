@@ -3,6 +3,10 @@
 //! Packet sizes are those of DDI 0403 appendix D4. Rates that only the firmware knows the caller brings; what depends on how packets fall
 //! together has bounds. Whatever is lost is lost in whole packets, each time with a packet that says so, which takes room too.
 
+mod measurement;
+#[cfg(test)]
+mod tests;
+
 use strobe_model::{
     Bounds, Encoding, EventCounters, GlobalTimestamps, Line, PLAN_SCHEMA, PcSampling, PlanLine,
     PlanPart, PlanProposal, PlanReport, PlanSamples, TraceSettings, Verdict, Watch, WatchWhat,
@@ -10,6 +14,8 @@ use strobe_model::{
 
 use super::registers::{self, Error};
 use super::target::Target;
+
+pub use measurement::measurement;
 
 /// What the firmware does, per second: that makes packets beside those that only the clock makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use strobe_analyse::figures::figures;
 use strobe_decode::ctf::{Options, Trace};
+use strobe_model::measurement::Measurement;
 use strobe_model::{Distribution, EventsReport, TraceEvents, TrackKind};
-use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, timeline};
+use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, measurement, timeline};
 use strobe_synth::tracer;
 
 fn of(metadata: &[u8], stream: &[u8]) -> (EventsReport, TraceEvents) {
@@ -15,7 +17,37 @@ fn of(metadata: &[u8], stream: &[u8]) -> (EventsReport, TraceEvents) {
     let (report, line) =
         (events(&source, &meanings, &NoNames), timeline(&source, &meanings, &NoNames));
     check(&report);
+    same_measurement(&report, &measurement::events(&source, &meanings, &NoNames));
     (report, line)
+}
+
+/// The measurement of a trace has what the report has.
+fn same_measurement(report: &EventsReport, measurement: &Measurement) {
+    measurement.check().unwrap();
+    assert!(measurement.findings.iter().all(|finding| finding.code != "unbalanced"));
+    let figures = figures(measurement);
+    let figure = |name: &str| figures.get(name).map(|number| number.as_u64());
+    let events: u64 = report.kinds.iter().map(|kind| kind.count).sum();
+    assert_eq!(figure("totals/events"), Some(events));
+    assert_eq!(figure("kinds/all/events"), Some(events));
+    if let Some(functions) = &report.functions {
+        assert_eq!(figure("profile/calls"), Some(functions.calls));
+        let all: u64 = functions.functions.iter().map(|f| f.total_ns).sum();
+        assert!(
+            figure("profile/time") <= Some(all),
+            "self times are parts of the times with calls"
+        );
+    }
+    for interrupt in &report.interrupts {
+        let name = format!("durations/{}", interrupt.number);
+        let durations = interrupt.durations.as_ref();
+        assert_eq!(figure(&format!("{name}/count")), durations.map(|d| d.count));
+        assert_eq!(figure(&format!("{name}/max")), durations.map(|d| d.max));
+    }
+    if let Some(heap) = &report.heap {
+        assert_eq!(figure("heap-profile/bytes"), Some(heap.total_bytes));
+        assert_eq!(figure("heap-profile/live-bytes"), Some(heap.live_bytes));
+    }
 }
 
 /// What every report must fulfil.

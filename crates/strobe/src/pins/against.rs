@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use strobe_analyse::pairing;
 use strobe_decode::capture::{AWAKE, Capture};
 use strobe_decode::pins;
 use strobe_model::CaptureSummary;
-use strobe_model::against::{self, AGAINST_SCHEMA, Against};
+use strobe_model::against::{AGAINST_SCHEMA, Against, Pair};
 use strobe_report::{json, text};
 
 use super::{Args, trigger};
@@ -31,7 +32,7 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
         compared.extend(pairs.iter().map(|(x, y)| {
             let [x, y] = [(&a.capture, *x), (&b.capture, *y)]
                 .map(|(capture, at)| pins::statistics(capture, at, None));
-            against::pins((&summaries[0], &x), (&summaries[1], &y), args.clock_tolerance)
+            pairing::pins((&summaries[0], &x), (&summaries[1], &y), args.clock_tolerance)
         }));
     }
     compared.extend(intervals(args, sides, &summaries)?);
@@ -97,7 +98,7 @@ fn intervals(
     args: &Args,
     sides: [&Opened; 2],
     summaries: &[CaptureSummary; 2],
-) -> anyhow::Result<Vec<against::Pair>> {
+) -> anyhow::Result<Vec<Pair>> {
     let Some(from) = &args.from else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for to in &args.to {
@@ -106,7 +107,7 @@ fn intervals(
         let capture = &sides[1].capture;
         let there = |text: &str| trigger(capture, &counterpart(args, text)?);
         let b = pins::interval(capture, there(from)?, there(to)?, None);
-        all.push(against::intervals(
+        all.push(pairing::intervals(
             (&summaries[0], &a),
             (&summaries[1], &b),
             args.clock_tolerance,

@@ -1,0 +1,199 @@
+//! Two measurements side by side, whoever made them: totals, functions, tables and distributions, with every difference's bounds.
+//!
+//! Only what has the same name and the same unit is compared. What one side alone has, and what makes the two hard to compare (another
+//! clock, another board, another instrument), is a finding.
+
+mod difference;
+mod distributions;
+mod functions;
+mod tables;
+
+use std::collections::BTreeSet;
+
+use strobe_model::measurement::{
+    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Quantity, Severity,
+    Subject, Table, Unit, Window,
+};
+
+use difference::Figure;
+
+/// Compares `b` with `a`: differences are what `b` has more.
+pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
+    let subject = Subject {
+        kind: "comparison".to_owned(),
+        name: format!("{} and {}", a.subject.name, b.subject.name),
+        ..Subject::default()
+    };
+    let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
+    let instrument = Instrument { kind: "comparison".to_owned(), tool, ..Instrument::default() };
+    let window = Window::untimed("each side has a window of its own", Ended::default());
+    let mut compared = Measurement::new(subject, instrument, window);
+    differing(&mut compared, a, b);
+    totals(&mut compared, a, b);
+    functions::push(&mut compared, a, b);
+    tables::push(&mut compared, a, b);
+    distributions::push(&mut compared, a, b);
+    one_sided(&mut compared, a, b);
+    let part = |name: &str, side: &Measurement| NamedPart {
+        name: name.to_owned(),
+        measurement: side.clone(),
+    };
+    compared.parts = vec![part("a", a), part("b", b)];
+    compared
+}
+
+/// Adds a finding that the two are not alike in something.
+fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2]) {
+    if a == b {
+        return;
+    }
+    let or_none = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
+    let (a, b) = (or_none(&a), or_none(&b));
+    let text = format!("the {what} differs: {a} (a), {b} (b)");
+    compared.findings.push(Finding::new(Severity::Warning, code, text));
+}
+
+/// What makes the figures hard to compare.
+fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+    let both = |of: fn(&Measurement) -> String| [of(a), of(b)];
+    let clock = |m: &Measurement| {
+        let each = m.subject.clock.iter().map(|span| format!("{} Hz", span.hz));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    differ(compared, "other-instrument", "instrument", both(|m| m.instrument.kind.clone()));
+    differ(compared, "other-board", "board", both(|m| m.subject.board.clone().unwrap_or_default()));
+    differ(compared, "other-core", "core", both(|m| m.subject.core.clone().unwrap_or_default()));
+    differ(compared, "other-clock", "core clock", both(clock));
+    let windows = |m: &Measurement| m.window.entries.unwrap_or(1).to_string();
+    differ(compared, "other-windows", "number of windows", both(windows));
+    let (of_a, of_b) = (&a.instrument.settings, &b.instrument.settings);
+    let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
+    let evidence = |settings: &strobe_model::measurement::Settings| {
+        let each = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name));
+        let value = |name: &String| settings.get(name).cloned().unwrap_or_default();
+        each.map(|name| ((*name).clone(), value(name))).collect::<Vec<_>>()
+    };
+    let settings = [("a", evidence(of_a)), ("b", evidence(of_b))];
+    if !settings[0].1.is_empty() {
+        let finding = Finding::new(Severity::Note, "other-settings", "settings differ");
+        let evidence = settings.map(|(side, values)| (side.to_owned(), values)).into();
+        let count = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name)).count();
+        compared.findings.push(Finding { count: count as u64, evidence, ..finding });
+    }
+}
+
+/// Two figures of one name.
+struct Both {
+    id: String,
+    title: String,
+    unit: Unit,
+    a: Figure,
+    b: Figure,
+}
+
+impl Both {
+    /// For programs and for people.
+    fn names(&self) -> (&str, &str) {
+        (&self.id, &self.title)
+    }
+}
+
+/// Headline figures that both have, the time in the windows first.
+fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
+    let both = |id: &str, title: &str, a: &Quantity, b: &Quantity| {
+        (a.unit() == b.unit()).then(|| Both {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            unit: a.unit().clone(),
+            a: a.into(),
+            b: b.into(),
+        })
+    };
+    let time = both("window", "time", &a.window.duration, &b.window.duration);
+    let totals = a
+        .totals
+        .iter()
+        .filter_map(|total| both(&total.id, &total.title, &total.quantity, b.total(&total.id)?));
+    time.into_iter().chain(totals).collect()
+}
+
+/// Tables of headline figures, one for each unit: a column has one.
+fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+    let pairs = pairs(a, b);
+    let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));
+    let mut units: Vec<&Unit> = Vec::new();
+    for pair in &pairs {
+        if !units.contains(&&pair.unit) {
+            units.push(&pair.unit);
+        }
+    }
+    for unit in units {
+        let of_unit = || pairs.iter().filter(|pair| pair.unit == *unit);
+        let mut table = side_by_side(unit);
+        of_unit().for_each(|pair| table.row(row(pair.names(), &pair.a, &pair.b)));
+        let (id, title) = (kebab(unit), format!("totals: {unit}"));
+        compared.push(&format!("totals-{id}"), title, Content::Table(table));
+        // What does not add up over windows has no share of each.
+        let adds_up = ![Unit::RATIO, Unit::PERCENT, Unit::HERTZ].contains(unit);
+        if adds_up && windows.iter().any(|n| *n > 1) {
+            let mut table = side_by_side(unit);
+            for pair in of_unit() {
+                let (a, b) = (pair.a.divided(windows[0]), pair.b.divided(windows[1]));
+                table.row(row(pair.names(), &a, &b));
+            }
+            let title = format!("each window, on average: {unit}");
+            compared.push(&format!("windows-{id}"), title, Content::Table(table));
+        }
+    }
+}
+
+/// The columns of figures in both.
+fn side_by_side(unit: &Unit) -> Table {
+    let figure = |id, title| Column::figure(id, title, unit.clone());
+    Table::new(vec![
+        Column::text("id", "id").worth(0),
+        Column::text("title", "figure"),
+        figure("a", "a"),
+        figure("b", "b"),
+        figure("difference", "difference"),
+        Column::figure("ratio", "b / a", Unit::RATIO),
+    ])
+}
+
+fn row((id, title): (&str, &str), a: &Figure, b: &Figure) -> [Cell; 6] {
+    let difference = a.to(b);
+    [id.into(), title.into(), a.into(), b.into(), (&difference).into(), a.ratio(b)]
+}
+
+/// A unit as a part of a section's name.
+fn kebab(unit: &Unit) -> String {
+    let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    unit.0.chars().map(dashed).collect()
+}
+
+/// What one side alone has, or has in another unit.
+fn one_sided(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+    for (name, side, other) in [("a", a, b), ("b", b, a)] {
+        let totals = side.totals.iter().filter(|total| {
+            other.total(&total.id).is_none_or(|there| there.unit() != total.quantity.unit())
+        });
+        let totals = totals.map(|total| (total.id.clone(), total.quantity.unit().to_string()));
+        let sections = side.sections.iter().filter(|s| other.section(&s.id).is_none());
+        let sections = sections.map(|section| (section.id.clone(), section.title.clone()));
+        let groups = [
+            ("one-sided-totals", "figures", totals.collect::<Vec<_>>()),
+            ("one-sided-sections", "sections", sections.collect()),
+        ];
+        for (code, what, found) in groups.into_iter().filter(|(_, _, found)| !found.is_empty()) {
+            let names: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
+            let text = format!("{what} that only {name} has: {}", names.join(", "));
+            let count = found.len() as u64;
+            let evidence = vec![(name.to_owned(), found)];
+            let finding = Finding::new(Severity::Note, code, text);
+            compared.findings.push(Finding { count, evidence, ..finding });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

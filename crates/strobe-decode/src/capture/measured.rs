@@ -1,0 +1,113 @@
+//! What measurements on a capture have in common: which capture, how long, how fine.
+
+use strobe_model::measurement::{
+    self, Coverage, Ended, Fact, Finding, Instrument, Measurement, Moment, Number, Quantity,
+    Severity, Subject, Trust, Unit, Window,
+};
+use strobe_model::{CaptureSummary, Distribution};
+
+/// Why times of a simulated board have bounds.
+pub(crate) const MODELLED: &str =
+    "waiting for flash and other times that no manual states are modelled";
+
+const INFERRED: &str = "judging by where edges lie";
+
+/// A measurement without figures yet.
+pub(crate) fn head(capture: &CaptureSummary, notes: &[String]) -> Measurement {
+    let mut facts = vec![
+        Fact::text("format", &capture.format),
+        Fact::text("channels", capture.channels.join(", ")),
+        Fact::figure("channel count", Quantity::exact(capture.channels.len(), Unit::COUNT)),
+        Fact::figure("resolution", resolution(capture)),
+    ];
+    if capture.resolution_inferred {
+        facts.push(Fact::text("resolution from", INFERRED));
+    }
+    let subject = Subject {
+        kind: "capture".to_owned(),
+        name: capture.file.clone(),
+        board: capture.simulated.as_ref().map(|simulated| simulated.board.clone()),
+        facts,
+        ..Subject::default()
+    };
+    let kind = if capture.simulated.is_some() { "simulated board" } else { "logic analyser" };
+    let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
+    let instrument = Instrument { kind: kind.to_owned(), tool, ..Instrument::default() };
+    let mut measurement = Measurement::new(subject, instrument, window(capture));
+    measurement.push_total("duration", "recorded", duration(capture));
+    measurement.coverage = Coverage {
+        whole: Some(duration(capture)),
+        seen: Some(duration(capture)),
+        lost: None,
+        overhead: None,
+    };
+    let each = notes.iter().map(|note| Finding::new(Severity::Warning, "capture", note));
+    measurement.findings.extend(each);
+    measurement
+}
+
+/// The period of the clock that took it. The clock that edges lie on may be finer than it seems.
+fn resolution(capture: &CaptureSummary) -> Quantity {
+    let exact = Quantity::exact(capture.resolution_ps, Unit::PICOSECONDS);
+    if !capture.resolution_inferred {
+        return exact;
+    }
+    let value = Some(capture.resolution_ps.into());
+    Quantity::new(value, Unit::PICOSECONDS, Trust::AtMost).unwrap_or(exact)
+}
+
+fn duration(capture: &CaptureSummary) -> Quantity {
+    match &capture.simulated {
+        Some(simulated) => {
+            let why = Some(MODELLED.to_owned());
+            Quantity::modelled(simulated.duration_ps, Unit::PICOSECONDS, why)
+        }
+        None => resolved(capture.duration_ps, capture),
+    }
+}
+
+/// A time between two edges, as exact as the capture is.
+pub(crate) fn resolved(ps: u64, capture: &CaptureSummary) -> Quantity {
+    let exact = Quantity::exact(ps, Unit::PICOSECONDS);
+    if capture.simulated.is_some() || capture.resolution_ps == 0 {
+        return exact;
+    }
+    let (low, high) = (
+        Number::from(ps.saturating_sub(capture.resolution_ps)),
+        Number::from(ps.saturating_add(capture.resolution_ps)),
+    );
+    let trust = Trust::Resolution { low, high };
+    Quantity::new(Some(ps.into()), Unit::PICOSECONDS, trust).unwrap_or(exact)
+}
+
+/// Times of the measurement are those of the capture's own time line, in which it may begin before 0.
+fn window(capture: &CaptureSummary) -> Window {
+    let at = |ps: i64| Moment { nanoseconds: Some(ps.div_euclid(1000)), cycle: None };
+    let end = i64::try_from(capture.duration_ps).unwrap_or(i64::MAX);
+    let ended =
+        Ended { kind: "end-of-file".to_owned(), text: "the recording ends".to_owned(), code: None };
+    Window {
+        begin: at(capture.start_ps),
+        end: at(capture.start_ps.saturating_add(end)),
+        entries: None,
+        duration: duration(capture),
+        ended,
+    }
+}
+
+/// Values that a capture's edges make, with what is not known of each.
+pub(crate) fn distribution(
+    values: Option<&Distribution>,
+    name: &str,
+    unit: Unit,
+    capture: &CaptureSummary,
+) -> Option<measurement::Distribution> {
+    let mut measured = values?.measured(name, unit)?;
+    if measured.low.is_some() {
+        measured.why = Some(MODELLED.to_owned());
+    }
+    if capture.simulated.is_none() && measured.unit == Unit::PICOSECONDS {
+        measured.resolution = Some(capture.resolution_ps);
+    }
+    Some(measured)
+}

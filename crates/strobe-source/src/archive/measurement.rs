@@ -1,0 +1,14 @@
+//! Archives as measurements: traces of events, texts of allocations, samples with a profile that was published of them.
+
+mod activity;
+mod allocations;
+mod calls;
+mod events;
+mod memory;
+mod published;
+#[cfg(test)]
+mod tests;
+
+pub use allocations::allocations;
+pub use events::events;
+pub use published::published;

@@ -1,0 +1,97 @@
+//! What a run saw of an explained function, as a profile by instruction.
+
+use strobe_model::measurement::{
+    Address, Functions, Kind, Measure, Part, Profile, Quantity, Samples, Unit, Values,
+};
+use strobe_model::{Bounds, Cause, CyclesReport, RunCycles};
+
+use super::measurement::WHY;
+
+/// A cause's name for programs.
+pub(super) fn id(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Execute => "execute",
+        Cause::Refill => "refill",
+        Cause::LoadStore => "load-store",
+        Cause::FetchWait => "fetch-wait",
+        Cause::DataWait => "data-wait",
+        Cause::Contention => "contention",
+        Cause::ExceptionEntry => "exception-entry",
+        Cause::ExceptionExit => "exception-exit",
+        Cause::Asleep => "asleep",
+    }
+}
+
+/// Cycles of a run, without those asleep.
+pub(super) fn cycles(run: &RunCycles) -> Quantity {
+    let busy = run.cycles.less(run.by_cause[Cause::Asleep]);
+    Quantity::modelled(busy, Unit::CYCLES, Some(WHY.to_owned()))
+}
+
+fn measures(report: &CyclesReport) -> Vec<Measure> {
+    let modelled = || Kind::Modelled { why: WHY.to_owned() };
+    let measure = |id: &str, title: &str, unit, kind| Measure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        unit,
+        kind,
+        part: None,
+    };
+    let mut measures = vec![measure("cycles", "cycles", Unit::CYCLES, modelled())];
+    let runs = || report.instructions.iter().filter_map(|i| i.run.as_ref());
+    for cause in Cause::ALL.into_iter().filter(|c| runs().any(|run| run.by_cause[*c] > 0)) {
+        let part = Part {
+            of: "cycles".to_owned(),
+            letter: None,
+            idle: cause == Cause::Asleep,
+            meaning: None,
+            advice: None,
+        };
+        let measure = measure(id(cause), cause.name(), Unit::CYCLES, modelled());
+        measures.push(Measure { part: Some(part), ..measure });
+    }
+    measures.push(measure("executions", "executions", Unit::INSTRUCTIONS, Kind::Exact));
+    measures.push(measure("taken", "taken", Unit::COUNT, Kind::Exact));
+    measures
+}
+
+/// Each instruction with what it took in the run; nothing where there was none.
+pub(super) fn profile(report: &CyclesReport) -> Option<Profile> {
+    let seen = || report.instructions.iter().filter_map(|i| Some((i, i.run.as_ref()?)));
+    seen().next()?;
+    let mut profile = Profile {
+        measures: measures(report),
+        functions: Functions {
+            name: vec![report.function.clone()],
+            address: vec![Some(Address(report.address.into()))],
+            file: vec![None],
+        },
+        ..Profile::default()
+    };
+    for (instruction, _) in seen() {
+        profile.locations.address.push(Some(Address(instruction.address.into())));
+        profile.locations.function.push(Some(0));
+        profile.locations.frame.push(None);
+    }
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let column = |id: &str, of: &dyn Fn(&RunCycles) -> u64| Values {
+        measure: id.to_owned(),
+        values: seen().map(|(_, run)| number(of(run))).collect(),
+        ..Values::default()
+    };
+    let bound =
+        |of: &dyn Fn(Bounds) -> u64| seen().map(|(_, run)| number(of(run.cycles))).collect();
+    let mut values = vec![Values {
+        low: bound(&|cycles| cycles.low.min(cycles.likely)),
+        high: bound(&|cycles| cycles.high.max(cycles.likely)),
+        ..column("cycles", &|run| run.cycles.likely)
+    }];
+    for cause in Cause::ALL.into_iter().filter(|c| profile.measure(id(*c)).is_some()) {
+        values.push(column(id(cause), &|run| run.by_cause[cause]));
+    }
+    values.push(column("executions", &|run| run.count));
+    values.push(column("taken", &|run| run.jumped));
+    let at = (0..).zip(seen()).map(|(n, _)| Some(n)).collect();
+    profile.leaves = Samples { at, label: Vec::new(), values };
+    Some(profile)
+}
