@@ -1,5 +1,6 @@
 //! Simulated runs as measurements: real runs of bundled firmware hold together, lose no figure of their records, and partition.
 
+mod attached;
 mod old;
 mod timelines;
 
