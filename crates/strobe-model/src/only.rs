@@ -42,7 +42,9 @@ impl Record {
         record.profile.shares.retain(|share| who.contains(&share.who));
         record.profile.addresses = addresses(&self.profile, &record.profile);
         record.profile.tree = tree(&self.profile.tree, &names);
-        let totals = totals(&record.profile.addresses);
+        let mut totals = totals(&record.profile.addresses);
+        let shares = record.profile.shares.iter();
+        totals.idle_instructions = shares.map(|share| share.idle_instructions).sum();
         let unnamed = |s: &&AddressSample| s.function.is_none();
         let unnamed = record.profile.addresses.iter().filter(unnamed);
         let unnamed = unnamed.fold(0u64, |sum, s| sum.saturating_add(s.cycles.busy()));
@@ -112,8 +114,12 @@ fn tree(all: &[TreeNode], roots: &[Place]) -> Vec<TreeNode> {
 }
 
 fn totals(addresses: &[AddressSample]) -> Totals {
-    let mut totals =
-        Totals { cycles: Bounds::default(), instructions: 0, by_cause: CauseCycles::ZERO };
+    let mut totals = Totals {
+        cycles: Bounds::default(),
+        instructions: 0,
+        idle_instructions: None,
+        by_cause: CauseCycles::ZERO,
+    };
     for sample in addresses {
         totals.cycles += sample.bounds;
         totals.instructions = totals.instructions.saturating_add(sample.count);

@@ -36,6 +36,9 @@ pub struct Share {
     pub addresses: Vec<AddressShare>,
     /// Its cycles of causes that are modelled.
     pub modelled: Vec<(Cause, Bounds)>,
+    /// Of its instructions, those in empty loops that only an interrupt ends; absent where nobody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_instructions: Option<u64>,
 }
 
 /// A part of an address's samples.

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Balance, Bounds, Cause, CauseCycles, Extreme, Profile, Scheduling, Traced};
+use crate::measurement::Spread;
+use crate::{
+    AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, Profile, Scheduling, Traced,
+};
 
 /// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
 /// form would go wrong.
@@ -185,8 +188,25 @@ pub struct Totals {
     pub cycles: Bounds,
     /// Instructions retired.
     pub instructions: u64,
+    /// Of these, in empty loops that only an interrupt ends; absent where nobody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_instructions: Option<u64>,
     /// Cycles by cause, likely figures; their sum is `cycles.likely`.
     pub by_cause: CauseCycles,
+}
+
+impl Record {
+    /// What cycles per instruction are worked out from: cycles and instructions, both without the idle ones. Where nobody counted idle
+    /// instructions, they are those at addresses where nothing but idle time was spent.
+    pub fn busy(&self) -> (Bounds, u64) {
+        let cycles = self.totals.cycles.less(self.totals.by_cause[Cause::Asleep]);
+        let waits = |s: &&AddressSample| s.cycles.busy() == 0 && s.cycles[Cause::Asleep] > 0;
+        let idle = self.totals.idle_instructions.unwrap_or_else(|| {
+            let idle = self.profile.addresses.iter().filter(waits);
+            idle.fold(0, |sum, sample| sum.saturating_add(sample.count))
+        });
+        (cycles, self.totals.instructions.saturating_sub(idle))
+    }
 }
 
 /// How far figures can be trusted.
@@ -269,6 +289,12 @@ pub struct ExceptionStatistics {
     pub idle: u64,
     /// The longest run of the handler, without handlers that interrupted it.
     pub longest_run: Option<Extreme>,
+    /// All latencies, where the instrument keeps them; not in JSON.
+    #[serde(skip)]
+    pub latencies: Spread,
+    /// All runs, likewise.
+    #[serde(skip)]
+    pub durations: Spread,
 }
 
 impl ExceptionStatistics {

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::measurement::Spread;
 use crate::{Balance, ExceptionStatistics, Moment, Record, Unbalanced};
 
 /// Threads and what is known of their operating system.
@@ -73,6 +74,9 @@ pub struct ThreadStatistics {
     pub wake: Latency,
     /// Wake-ups at an unknown moment, which are not among those.
     pub wakes_unknown: u64,
+    /// All its runs, where the instrument keeps them; not in JSON.
+    #[serde(skip)]
+    pub durations: Spread,
 }
 
 impl ThreadStatistics {
@@ -94,6 +98,9 @@ pub struct Latency {
     pub sum: u64,
     /// The longest.
     pub max: Option<Extreme>,
+    /// All of them, where the instrument keeps them; not in JSON.
+    #[serde(skip)]
+    pub spread: Spread,
 }
 
 /// The greatest of many times, with where it was.
@@ -124,8 +131,29 @@ pub struct Timeline {
     /// Who ran, in order of time; a first and a last one may reach over the edges. Gaps are outside of measuring
     /// windows.
     pub segments: Vec<Segment>,
-    /// Segments that there was no room for; they came before the first.
+    /// Segments that there was no room for; they came before `begin`.
     pub dropped: u64,
+    /// The whole run in short, where the instrument keeps it; not in JSON.
+    #[serde(skip)]
+    pub overview: Overview,
+}
+
+/// Who had how much of each stretch of the run: stretches are equally long and begin with the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overview {
+    /// Nanoseconds in a stretch; 0 where there is no overview.
+    pub width: u64,
+    /// Each thread and interrupt that ran.
+    pub lanes: Vec<OverviewLane>,
+}
+
+/// What a thread or an interrupt has of the stretches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverviewLane {
+    /// Who.
+    pub who: Who,
+    /// Of each stretch: nanoseconds busy, nanoseconds asleep, segments that began.
+    pub stretches: Vec<(u64, u64, u64)>,
 }
 
 /// The worst latency of the run: an interrupt's, or a thread's from wake-up to run.
@@ -257,6 +285,7 @@ mod tests {
             longest_run: None,
             wake: Latency::default(),
             wakes_unknown: 0,
+            durations: Spread::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use strobe_model::Bounds;
 
 use crate::board::Board;
 use crate::bus::Bus;
+use crate::clock::Clocks;
 use crate::device::DeviceId;
 use crate::memory::BusFault;
 use crate::observe::Observer;
@@ -132,6 +133,11 @@ impl<O: Observer> Machine<O> {
     /// Whoever watches.
     pub fn observer_mut(&mut self) -> &mut O {
         either!(self, m => &mut m.observer)
+    }
+
+    /// Whoever watches, with the clocks that tell it times.
+    pub fn observer_and_clocks(&mut self) -> (&mut O, &Clocks) {
+        either!(self, m => (&mut m.observer, &m.bus.clocks))
     }
 
     /// The program counter, as a byte address.

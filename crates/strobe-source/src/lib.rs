@@ -4,6 +4,7 @@
 //! There are the simulated board, the trace pin, and archives of what others recorded, which end in reports of their own. Sources know nothing of reports.
 
 pub mod archive;
+mod attach;
 pub mod cycles;
 pub mod defmt;
 mod measuring;
@@ -13,3 +14,5 @@ pub mod serial;
 pub mod simulated;
 pub mod trace;
 pub mod traced;
+
+pub use attach::{Attach, attach};

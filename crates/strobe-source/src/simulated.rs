@@ -4,6 +4,7 @@ mod advice;
 mod debugger;
 mod drive;
 mod fuses;
+mod measurement;
 mod overflow;
 mod record;
 mod recording;
@@ -26,6 +27,7 @@ use strobe_symbols::{Firmware, Machine};
 use crate::cycles::FlashState;
 
 pub use debugger::Debugger;
+pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};

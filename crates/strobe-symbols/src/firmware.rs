@@ -18,7 +18,7 @@ use crate::frames::{
 };
 use crate::functions::{DataSymbol, DwarfFunction, Function, FunctionId, Functions, data_symbols};
 use crate::hex;
-use crate::image::{Machine, Segment};
+use crate::image::{Machine, SectionRange, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 use crate::lookup::{self, SymbolError, SymbolMatch};
 use crate::symtab::{Symbol, SymbolTable};
@@ -30,6 +30,7 @@ pub struct Firmware {
     machine: Machine,
     entry: u32,
     segments: Vec<Segment>,
+    sections: Vec<SectionRange>,
     build_id: Option<Vec<u8>>,
     build_target: Option<BuildTarget>,
     producers: Vec<String>,
@@ -81,6 +82,7 @@ impl Firmware {
             cfi: CallFrameIndex::default(),
             code: CodeMap::all_code(Machine::Arm, &[]),
             segments: Vec::new(),
+            sections: Vec::new(),
             functions: Vec::new(),
             symbols: Vec::new(),
             data_pieces: Vec::new(),
@@ -129,6 +131,7 @@ impl Firmware {
             build_target: attributes::build_target(&elf),
             producers,
             segments,
+            sections: section_ranges(&elf),
             detail,
             obstacle,
             cfi: CallFrameIndex::new(&elf, &code, &mut warnings),
@@ -143,6 +146,18 @@ impl Firmware {
             warnings: warnings.into_vec(),
             bytes: Arc::clone(&bytes),
         })
+    }
+
+    /// The sections that are in memory when the program runs, in address order.
+    pub fn sections(&self) -> &[SectionRange] {
+        &self.sections
+    }
+
+    /// The section at an address.
+    pub fn section_at(&self, address: u32) -> Option<&SectionRange> {
+        let upto = self.sections.partition_point(|section| section.start <= address);
+        let section = self.sections[..upto].last()?;
+        (u64::from(address) < u64::from(section.start) + u64::from(section.size)).then_some(section)
     }
 
     /// The machine the code is for.
@@ -430,4 +445,16 @@ impl std::fmt::Debug for Firmware {
             .field("functions", &self.functions.len())
             .finish_non_exhaustive()
     }
+}
+
+fn section_ranges(elf: &Elf) -> Vec<SectionRange> {
+    let allocated = elf.sections.iter().filter(|section| section.is_allocated());
+    let range = allocated.map(|section| SectionRange {
+        name: section.name.clone(),
+        start: section.address,
+        size: section.size,
+    });
+    let mut ranges: Vec<SectionRange> = range.collect();
+    ranges.sort_by_key(|range| range.start);
+    ranges
 }

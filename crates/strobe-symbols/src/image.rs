@@ -73,6 +73,17 @@ pub struct Segment {
     pub(crate) file_range: Range<usize>,
 }
 
+/// A section that is in memory when the program runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionRange {
+    /// Its name, such as `.text`.
+    pub name: String,
+    /// First address.
+    pub start: u32,
+    /// Size in bytes.
+    pub size: u32,
+}
+
 impl Segment {
     /// The bytes to load.
     pub fn data(&self) -> &[u8] {

@@ -51,7 +51,9 @@ pub use error::{Error, Warning};
 pub use firmware::Firmware;
 pub use frames::{Frame, Frames, FramesBatch, Missing};
 pub use functions::{DataSymbol, Function, FunctionId, FunctionSource};
-pub use image::{LoadAddress, Machine, Permissions, ReturnAddress, Segment, TOTAL_SIZE_LIMIT};
+pub use image::{
+    LoadAddress, Machine, Permissions, ReturnAddress, SectionRange, Segment, TOTAL_SIZE_LIMIT,
+};
 pub use interned::Interned;
 pub use lookup::{SymbolError, SymbolMatch};
 pub use names::{demangle, plain_name};

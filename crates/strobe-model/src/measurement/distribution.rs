@@ -65,6 +65,9 @@ pub struct Spread {
     buckets: BTreeMap<u64, u64>,
 }
 
+/// The sum of squares is never a NaN.
+impl Eq for Spread {}
+
 /// A spread in JSON.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Spread"))]

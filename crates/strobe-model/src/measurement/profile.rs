@@ -307,10 +307,11 @@ impl Profile {
         Ok(())
     }
 
-    /// Parts add up to their whole at every sample, and chains to leaves.
+    /// Parts add up to their whole at every sample (those that are known to no more than it), and chains to leaves.
     fn check_sums(&self) -> Result<(), String> {
         for whole in &self.measures {
             for (name, samples) in [("leaves", &self.leaves), ("chains", &self.chains)] {
+                let all_known = self.parts(&whole.id).all(|(m, _)| samples.of(&m.id).is_some());
                 let mut parts = self.parts(&whole.id).filter_map(|(m, _)| samples.of(&m.id));
                 let (Some(values), Some(first)) = (samples.of(&whole.id), parts.next()) else {
                     continue;
@@ -318,7 +319,8 @@ impl Profile {
                 let parts: Vec<&Values> = std::iter::once(first).chain(parts).collect();
                 for (i, value) in values.values.iter().enumerate() {
                     let sum: i128 = parts.iter().map(|part| i128::from(part.values[i])).sum();
-                    if sum != i128::from(*value) {
+                    let value = i128::from(*value);
+                    if sum > value || all_known && sum != value {
                         let id = &whole.id;
                         return Err(format!(
                             "{name}: the parts of {id} of sample {i} add up to {sum}, not {value}"

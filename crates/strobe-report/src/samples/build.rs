@@ -38,6 +38,7 @@ impl Build {
             totals: Totals {
                 cycles: Bounds::default(),
                 instructions: 0,
+                idle_instructions: None,
                 by_cause: CauseCycles::ZERO,
             },
             balance: Balance::new(Parts::default()).unwrap(),
@@ -115,8 +116,12 @@ impl Build {
     pub(super) fn finish(mut self) -> Record {
         let record = &mut self.0;
         let profile = &record.profile;
-        let mut totals =
-            Totals { cycles: Bounds::default(), instructions: 0, by_cause: CauseCycles::ZERO };
+        let mut totals = Totals {
+            cycles: Bounds::default(),
+            instructions: 0,
+            idle_instructions: None,
+            by_cause: CauseCycles::ZERO,
+        };
         let mut unnamed = 0;
         for sample in &profile.addresses {
             totals.cycles += sample.bounds;

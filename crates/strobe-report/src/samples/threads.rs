@@ -29,6 +29,7 @@ fn thread_row(name: &str, cycles: u64, idle: u64) -> ThreadStatistics {
         longest_run: Some(extreme(cycles, 4000, Some("main"))),
         wake: Latency::default(),
         wakes_unknown: 0,
+        durations: Default::default(),
     }
 }
 
@@ -71,7 +72,8 @@ pub(crate) fn threaded() -> Record {
         longest_run: Some(extreme(41, 2041, None)),
         ..ExceptionStatistics::default()
     });
-    let wake = Latency { count: 3, min: 50, sum: 250, max: Some(extreme(120, 2100, Some("idle"))) };
+    let max = Some(extreme(120, 2100, Some("idle")));
+    let wake = Latency { count: 3, min: 50, sum: 250, max, ..Latency::default() };
     let threads = vec![
         ThreadStatistics {
             structure: Some("0x20000040".into()),
@@ -133,5 +135,12 @@ fn timeline() -> Timeline {
     ];
     let latency = extreme(120, 2100, Some("idle"));
     let worst = Some(WorstLatency { who: worker, latency });
-    Timeline { begin: moment(1400), end: moment(2300), worst, segments, dropped: 1 }
+    Timeline {
+        begin: moment(1400),
+        end: moment(2300),
+        worst,
+        segments,
+        dropped: 1,
+        overview: Default::default(),
+    }
 }

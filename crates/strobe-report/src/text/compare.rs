@@ -97,8 +97,10 @@ fn totals(sides: &[Side; 2], options: &Options, out: &mut dyn Write) -> io::Resu
         of_instructions,
         Paint::Plain,
     );
-    let per_instruction =
-        [0, 1].map(|i| Marks::of(&records[i].trust).ratio(cycles[i], instructions[i]));
+    let per_instruction = records.map(|record| {
+        let (busy, instructions) = record.busy();
+        Marks::of(&record.trust).ratio(busy, instructions)
+    });
     row("cycles/instr.", per_instruction, String::new(), Paint::Plain);
     let bytes = sides.each_ref().map(|side| side.rows.iter().map(AnnotateRow::size).sum());
     row("bytes of code run", bytes.map(grouped), quotient(bytes.map(|n| (n, 1))), Paint::Plain);

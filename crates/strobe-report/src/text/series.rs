@@ -6,7 +6,7 @@ use strobe_model::{Record, Series};
 
 use super::layout::{heading, item};
 use crate::Options;
-use crate::number::{cycles_to_time, grouped};
+use crate::number::{grouped, time};
 use crate::paint::Paint;
 use crate::table::{Cell, Table};
 
@@ -59,7 +59,9 @@ fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {
     let modelled = series.bounds.len() == series.values.len()
         && series.bounds.iter().zip(&series.values).any(|(b, v)| b.0 != *v || b.1 != *v);
     let sign = if modelled { "~" } else { "" };
-    let figures = |s: &Statistics, sign: &str| s.0.map(|n| format!("{sign}{}", grouped(n)));
+    let figures = |s: &Statistics, sign: &str| {
+        s.figures().map(|(sum, n)| format!("{sign}{}", grouped(rounded(sum, n))))
+    };
     let line = |first: &str, figures: [String; 5], unit: &str, name: &str| {
         let mut cells: Vec<Cell> = vec![first.into()];
         cells.extend(figures.map(Cell::from));
@@ -80,38 +82,89 @@ fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {
     if series.unit == "cycles"
         && let Some(hz) = clock.filter(|hz| *hz > 0)
     {
-        let time = |n| format!("{sign}{}", cycles_to_time(n, hz).unwrap_or_default());
-        table.painted(line("", likely.0.map(time), "", "  as time"), Paint::Faint);
+        // A mean of a few cycles would be far off if it were rounded before it becomes a time.
+        let time = |(sum, n): (u128, u64)| {
+            let nanoseconds =
+                rounded(sum.saturating_mul(1_000_000_000), n.saturating_mul(hz.into()));
+            format!("{sign}{}", time(nanoseconds.into()))
+        };
+        table.painted(line("", likely.figures().map(time), "", "  as time"), Paint::Faint);
     }
 }
 
-/// Smallest, mean, median, 99th percentile (nearest rank) and largest.
-struct Statistics([u64; 5]);
+/// Smallest, median, 99th percentile (nearest rank) and largest, and what the mean is worked out from.
+#[derive(Debug, PartialEq, Eq)]
+struct Statistics {
+    min: u64,
+    sum: u128,
+    count: u64,
+    median: u64,
+    p99: u64,
+    max: u64,
+}
 
 impl Statistics {
     fn of(values: &[u64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         let (&min, &max) = (sorted.first()?, sorted.last()?);
-        let n = sorted.len() as u128;
-        let sum: u128 = sorted.iter().map(|v| u128::from(*v)).sum();
-        // The mean lies between min and max, so it fits.
-        let mean = u64::try_from((sum + n / 2) / n).unwrap_or(max);
         let rank = |percent: usize| sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1];
-        Some(Statistics([min, mean, rank(50), rank(99), max]))
+        Some(Statistics {
+            min,
+            sum: sorted.iter().map(|v| u128::from(*v)).sum(),
+            count: sorted.len() as u64,
+            median: rank(50),
+            p99: rank(99),
+            max,
+        })
     }
+
+    /// In the order of the columns, each a sum of so many values.
+    fn figures(&self) -> [(u128, u64); 5] {
+        let one = |n: u64| (u128::from(n), 1);
+        [one(self.min), (self.sum, self.count), one(self.median), one(self.p99), one(self.max)]
+    }
+}
+
+/// A quotient to the nearest whole.
+fn rounded(sum: u128, n: u64) -> u64 {
+    let n = u128::from(n.max(1));
+    u64::try_from(sum.saturating_add(n / 2) / n).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples;
 
     #[test]
     fn percentiles_are_values_that_occurred() {
         let values: Vec<u64> = (1..=200).rev().collect();
-        assert_eq!(Statistics::of(&values).unwrap().0, [1, 101, 100, 198, 200]);
-        assert_eq!(Statistics::of(&[7]).unwrap().0, [7; 5]);
-        assert_eq!(Statistics::of(&[u64::MAX; 3]).unwrap().0, [u64::MAX; 5]);
+        let figures = |values: &[u64]| {
+            Statistics::of(values).unwrap().figures().map(|(sum, n)| rounded(sum, n))
+        };
+        assert_eq!(figures(&values), [1, 101, 100, 198, 200]);
+        assert_eq!(figures(&[7]), [7; 5]);
+        assert_eq!(figures(&[u64::MAX; 3]), [u64::MAX; 5]);
         assert!(Statistics::of(&[]).is_none());
+    }
+
+    /// 51.5 cycles of 16 MHz are 3.219 us; the rounded mean, 52 cycles, would be 3.250 us.
+    #[test]
+    fn a_mean_becomes_a_time_before_it_is_rounded() {
+        let mut record = samples::exact();
+        record.subject.clock = vec![strobe_model::ClockSpan { cycle: 0, hz: 16_000_000 }];
+        record.series = vec![Series {
+            name: "PB8 high".into(),
+            unit: "cycles".into(),
+            values: vec![51, 51, 51, 53],
+            bounds: Vec::new(),
+            count: 4,
+            since_cycle: 0,
+        }];
+        let mut out = Vec::new();
+        table(&record, &Options::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("3.219 us") && !text.contains("3.250 us"), "{text}");
     }
 }

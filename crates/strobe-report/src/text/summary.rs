@@ -51,7 +51,8 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     facts.push(("instructions", marks.count(totals.instructions)));
     facts.push(("cycles", marks.sentence(totals.cycles)));
     let without_idle = if idle > 0 { ", without idle cycles" } else { "" };
-    let ratio = marks.ratio(totals.cycles.less(idle), totals.instructions);
+    let (busy, instructions) = record.busy();
+    let ratio = marks.ratio(busy, instructions);
     facts.push(("cycles/instr.", format!("{ratio}{without_idle}")));
     let mark = marks.general;
     facts.push((

@@ -11,6 +11,7 @@ use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
 use super::{Observer, Transfer, TransferKind};
 use crate::bus::Bus;
+use crate::clock::Clocks;
 
 /// What a node of the tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -159,17 +160,17 @@ impl CallTree {
     }
 
     /// Switches counting on or off: a measuring window that begins or ends now.
-    pub fn set_active(&mut self, active: bool, now: Now) {
+    pub fn set_active(&mut self, active: bool, now: Now, clocks: &Clocks) {
         self.charge(now);
-        self.schedule.set_active(active, now.cycle, now.asleep);
+        self.schedule.set_active(active, now.cycle, now.asleep, clocks);
         self.active = active;
     }
 
     /// Charges what has run up to now, where the core stands at `pc`, and ends what is under way; call it once, before
     /// reading the nodes or the schedule.
-    pub fn finish(&mut self, now: Now, pc: u32) {
+    pub fn finish(&mut self, now: Now, pc: u32, clocks: &Clocks) {
         let active = self.active;
-        self.set_active(active, now);
+        self.set_active(active, now, clocks);
         self.schedule.finish(pc);
     }
 
@@ -412,7 +413,7 @@ impl CallTree {
     }
 
     /// From reset again: no call is open, no handler runs.
-    fn reset(&mut self, t: &Transfer) {
+    fn reset(&mut self, t: &Transfer, bus: &Bus) {
         self.interrupted.clear();
         self.parked.iter_mut().flatten().for_each(|context| {
             context.frames.clear();
@@ -421,7 +422,7 @@ impl CallTree {
         });
         self.threads.reset(t.sp);
         let now = now_of(t);
-        self.schedule.reset(now.cycle, now.asleep, t.from);
+        self.schedule.reset(now.cycle, now.asleep, t.from, &bus.clocks);
         self.running = Context::default();
         let kind = self.kind_at(t.to);
         self.enter(0, kind);
@@ -481,7 +482,7 @@ impl Observer for CallTree {
             }
             TransferKind::Reset => {
                 self.charge(now);
-                self.reset(t);
+                self.reset(t, bus);
             }
         }
     }

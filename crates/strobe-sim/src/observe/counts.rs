@@ -22,6 +22,8 @@ pub struct AddressCount {
     pub jumped: u64,
     /// Times its condition failed, so that it did nothing (IT).
     pub skipped: u64,
+    /// Of `count`, in empty loops that only an interrupt ends.
+    pub idle: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
     /// Cycles that models might have counted too many.
@@ -51,6 +53,7 @@ impl AddAssign for AddressCount {
         self.count += other.count;
         self.jumped += other.jumped;
         self.skipped += other.skipped;
+        self.idle += other.idle;
         // Where a port saves cycles one part may be less than nothing; the sum is right.
         for (cause, cycles) in other.cycles.iter() {
             self.cycles[cause] = self.cycles[cause].wrapping_add(cycles);
@@ -188,8 +191,9 @@ impl Tally {
                 let slack = &mut self.slack[Cause::DataWait as usize];
                 *slack = (slack.0 + slack_low, slack.1 + slack_high);
                 let jumped = jumped + idle_jumps;
+                let idle = if block.idle { count } else { 0 };
                 *self.entry(block.start + 2 * u32::from(meta.offset)) +=
-                    AddressCount { count, jumped, skipped, cycles, slack_low, slack_high };
+                    AddressCount { count, jumped, skipped, idle, cycles, slack_low, slack_high };
             }
         }
     }

@@ -18,16 +18,18 @@
 //! it, that handler's exception counts as what woke it; else the moment is unknown, and counted as such.
 
 mod log;
+mod overview;
 mod sums;
 mod wake;
 
 pub use log::{Keep, Kept, Log, Segment, Start, Whose, Worst};
-use sums::worse;
+pub use overview::{Lane, Overview, Stretch};
 pub use sums::{Extreme, HandlerRuns, ThreadRuns, Times};
 use wake::{State, Watched};
 
 use super::threads::Threads;
 use crate::bus::Bus;
+use crate::clock::Clocks;
 use crate::cortexm::system::number;
 
 /// A thread, by its number in [`Threads::all`], or the handler of an exception.
@@ -123,9 +125,9 @@ impl Schedule {
         }
     }
 
-    pub(super) fn set_active(&mut self, active: bool, now: u64, asleep: u64) {
+    pub(super) fn set_active(&mut self, active: bool, now: u64, asleep: u64, clocks: &Clocks) {
         self.settle(now, asleep);
-        self.change(Start::Window);
+        self.change(Start::Window, clocks);
         self.paused = !active;
         if let Some(log) = &mut self.log {
             log.set_active(active);
@@ -170,27 +172,20 @@ impl Schedule {
     fn handler(&mut self, exception: u16) -> &mut HandlerRuns {
         let known = self.handlers.iter().position(|h| h.exception == exception);
         let at = known.unwrap_or_else(|| {
-            self.handlers.push(HandlerRuns {
-                exception,
-                cycles: 0,
-                asleep: 0,
-                tail_chained: 0,
-                latency: Times::default(),
-                longest: None,
-            });
+            self.handlers.push(HandlerRuns { exception, ..HandlerRuns::default() });
             self.handlers.len() - 1
         });
         &mut self.handlers[at]
     }
 
     /// Somebody else runs from now on.
-    fn change(&mut self, start: Start) {
+    fn change(&mut self, start: Start, clocks: &Clocks) {
         let who = match self.under_way.last() {
             Some(activation) => Who::Handler(activation.exception),
             None => Who::Thread(self.thread as u32),
         };
         if let Some(log) = &mut self.log {
-            log.change(who, self.last, start);
+            log.change(who, self.last, start, clocks);
         }
     }
 
@@ -220,7 +215,7 @@ impl Schedule {
             from: e.from,
         });
         let latency = e.now.saturating_sub(e.pended_at);
-        self.change(Start::Entered { latency, chained: e.after.is_some() });
+        self.change(Start::Entered { latency, chained: e.after.is_some() }, &bus.clocks);
         if self.paused {
             return;
         }
@@ -248,7 +243,7 @@ impl Schedule {
     fn note_run(&mut self, ended: &Activation, at: u64) {
         if ended.run > 0 {
             let time = Extreme { cycles: ended.run, at, pc: ended.from };
-            worse(&mut self.handler(ended.exception).longest, time);
+            self.handler(ended.exception).durations.add(time);
         }
     }
 
@@ -256,7 +251,7 @@ impl Schedule {
     pub(super) fn back_to_handler(&mut self, now: u64, asleep: u64, threads: &Threads, bus: &Bus) {
         self.settle(now, asleep);
         self.end_handler(threads, bus);
-        self.change(Start::Resumed);
+        self.change(Start::Resumed, &bus.clocks);
     }
 
     /// From the last handler to a thread, the one that was interrupted at `pc` or another.
@@ -271,7 +266,7 @@ impl Schedule {
         self.settle(now, asleep);
         self.end_handler(threads, bus);
         if threads.current() == self.thread {
-            self.change(Start::Resumed);
+            self.change(Start::Resumed, &bus.clocks);
             return;
         }
         let asked = self.asked();
@@ -286,7 +281,7 @@ impl Schedule {
     }
 
     /// From reset again.
-    pub(super) fn reset(&mut self, now: u64, asleep: u64, pc: u32) {
+    pub(super) fn reset(&mut self, now: u64, asleep: u64, pc: u32, clocks: &Clocks) {
         self.settle(now, asleep);
         self.end_run(now, pc);
         self.under_way.clear();
@@ -295,7 +290,7 @@ impl Schedule {
         self.states.iter_mut().for_each(|state| *state = State::Ready);
         self.waiting.clear();
         self.watched.clear();
-        self.change(Start::Reset);
+        self.change(Start::Reset, clocks);
     }
 
     /// Who asked for the switch that the handler that ended last has made.
@@ -342,7 +337,7 @@ impl Schedule {
         self.waiting.retain(|&waiting| waiting != threads.current());
         self.watched.retain(|watched| watched.thread != threads.current());
         let waited = since.flatten().map(|since| now.saturating_sub(since));
-        self.change(Start::Switched { by_itself, waited });
+        self.change(Start::Switched { by_itself, waited }, &bus.clocks);
         if !counts {
             return;
         }
@@ -364,8 +359,7 @@ impl Schedule {
     fn end_run(&mut self, at: u64, pc: u32) {
         let cycles = std::mem::take(&mut self.run);
         if cycles > 0 {
-            let thread = self.thread_mut(self.thread);
-            worse(&mut thread.longest, Extreme { cycles, at, pc });
+            self.thread_mut(self.thread).durations.add(Extreme { cycles, at, pc });
         }
     }
 }

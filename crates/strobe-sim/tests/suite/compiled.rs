@@ -127,7 +127,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     let (bounds, instructions) = (machine.cycle_bounds(), machine.instructions());
     let (asleep, pc) = (machine.asleep(), machine.cpu.pc);
     let (counts, (tree, log)) = &mut machine.observer;
-    tree.finish(Now { cycle: bounds.likely, asleep, instructions }, pc);
+    tree.finish(Now { cycle: bounds.likely, asleep, instructions }, pc, &machine.bus.clocks);
     let total = counts.finish();
     Seen {
         by_tree: by_tree(tree),

@@ -108,7 +108,7 @@ impl Run {
         log.keep_trace(host.trace_pin().is_some());
         bus.strict = settings.strict;
         bus.expects_input = goes_on_asleep(settings.limit, host) || !settings.inputs.is_empty();
-        tree.set_active(from.is_none(), Now::default());
+        tree.set_active(from.is_none(), Now::default(), &bus.clocks);
         let (layout, system) =
             super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
         tree.threads.know(variables(firmware), layout);
@@ -374,9 +374,9 @@ impl Run {
 
     fn set_active(&mut self, active: bool) {
         let now = self.now();
-        let (counts, (tree, pins)) = self.machine.observer_mut();
+        let ((counts, (tree, pins)), clocks) = self.machine.observer_and_clocks();
         counts.set_active(active);
-        tree.set_active(active, now);
+        tree.set_active(active, now, clocks);
         pins.set_active(active);
     }
 }

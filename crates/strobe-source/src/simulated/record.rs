@@ -30,7 +30,8 @@ pub(super) fn make(
     end_reason: EndReason,
 ) -> Result<Record, Error> {
     let (end, pc) = (run.now(), run.machine.pc());
-    run.machine.observer_mut().1.0.finish(end, pc);
+    let (watch, clocks) = run.machine.observer_and_clocks();
+    watch.1.0.finish(end, pc, clocks);
     let counts = run.machine.observer_mut().0.finish();
     let mut names = Names::new(firmware);
     names.add_samples(&counts);
@@ -38,6 +39,7 @@ pub(super) fn make(
     names.profile.shares.sort_by_key(|share| share.who);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
+    let idle_instructions = Some(counts.iter().map(|(_, c)| c.idle).sum());
     let unnamed: u64 = names
         .profile
         .addresses
@@ -82,7 +84,12 @@ pub(super) fn make(
             nanoseconds: run.nanoseconds,
             end_reason,
         },
-        totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },
+        totals: Totals {
+            cycles: run.cycles,
+            instructions: run.instructions,
+            idle_instructions,
+            by_cause,
+        },
         balance,
         trust: trust(&run, board, &by_cause),
         coverage: Coverage {
@@ -110,6 +117,7 @@ pub(super) fn moment(bus: &Bus, cycle: u64) -> Moment {
 /// A thread's or handler's part of all counts, which are in address order.
 fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
     let mut by_cause = CauseCycles::ZERO;
+    let idle_instructions = Some(share.counts.iter().map(|(_, part)| part.idle).sum());
     let mut addresses = Vec::with_capacity(share.counts.len());
     for (address, part) in share.counts {
         by_cause += part.cycles;
@@ -125,7 +133,7 @@ fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
         (low + high > 0).then_some((cause, bounds))
     };
     let modelled = Cause::ALL.into_iter().zip(share.slack).filter_map(modelled).collect();
-    Share { who: scheduling::who(share.who), addresses, modelled }
+    Share { who: scheduling::who(share.who), addresses, modelled, idle_instructions }
 }
 
 fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
@@ -282,16 +290,18 @@ fn exceptions(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStat
             number,
             name: exception_label(bus, number),
             handler: handler.map(|f| names.profile.function_name(Some(f))),
-            count: latency.count,
+            count: latency.spread.count(),
             tail_chained: h.tail_chained,
             cycles: h.cycles,
-            latency_min: latency.min,
-            latency_sum: latency.sum,
+            latency_min: latency.spread.min().unwrap_or(0),
+            latency_sum: latency.spread.sum(),
             latency_max: latency.max.map_or(0, |max| max.cycles),
             latency_max_at: moment(bus, latency.max.map_or(0, |max| max.at)),
             latency_worst: latency.max.map(extreme),
             idle: h.asleep,
-            longest_run: h.longest.map(extreme),
+            longest_run: h.durations.max.map(extreme),
+            latencies: latency.spread.clone(),
+            durations: h.durations.spread.clone(),
         });
     }
     out.retain(|e| e.count > 0 || e.cycles > 0);

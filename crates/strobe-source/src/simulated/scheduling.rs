@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use strobe_model::{
-    ExceptionStatistics, Extreme, Latency, Scheduling, Segment, Start, ThreadStatistics, Timeline,
-    Who, WorstLatency,
+    ExceptionStatistics, Extreme, Latency, Overview, OverviewLane, Scheduling, Segment, Start,
+    ThreadStatistics, Timeline, Who, WorstLatency,
 };
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::schedule::{self, Log};
@@ -26,8 +26,8 @@ pub(super) fn make(
     // Handlers have no stack of their own there, and with one thread it is known to the byte.
     let deepest = run.machine.deepest_stack().filter(|_| all.len() == 1);
     let names = names(firmware, &calls.threads);
-    let runs =
-        calls.schedule.threads().iter().copied().chain(std::iter::repeat(Default::default()));
+    let runs = calls.schedule.threads().iter().cloned();
+    let runs = runs.chain(std::iter::repeat_with(Default::default));
     let hex = |address: u32| format!("{address:#010x}");
     let one = |((thread, runs), name): ((&Thread, schedule::ThreadRuns), String)| {
         let extreme = |time| extreme(firmware, run.machine.bus(), time);
@@ -42,14 +42,16 @@ pub(super) fn make(
             runs: runs.runs,
             gave_up: runs.gave_up,
             preempted: runs.preempted,
-            longest_run: runs.longest.map(extreme),
+            longest_run: runs.durations.max.map(extreme),
             wake: Latency {
-                count: runs.wakes.count,
-                min: runs.wakes.min,
-                sum: runs.wakes.sum,
+                count: runs.wakes.spread.count(),
+                min: runs.wakes.spread.min().unwrap_or(0),
+                sum: runs.wakes.spread.sum(),
                 max: runs.wakes.max.map(extreme),
+                spread: runs.wakes.spread,
             },
             wakes_unknown: runs.wakes_unknown,
+            durations: runs.durations.spread,
         }
     };
     let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(one).collect();
@@ -79,7 +81,17 @@ fn timeline(firmware: &Firmware, bus: &Bus, log: &Log) -> Timeline {
         worst,
         segments: kept.segments.iter().map(segment).collect(),
         dropped: kept.dropped,
+        overview: overview(log.overview()),
     }
+}
+
+fn overview(overview: &schedule::Overview) -> Overview {
+    let stretch = |s: &schedule::Stretch| (s.busy_ns, s.asleep_ns, s.begun);
+    let lane = |lane: &schedule::Lane| OverviewLane {
+        who: who(lane.who),
+        stretches: lane.stretches.iter().map(stretch).collect(),
+    };
+    Overview { width: overview.width_ns(), lanes: overview.lanes().iter().map(lane).collect() }
 }
 
 pub(super) fn who(who: schedule::Who) -> Who {

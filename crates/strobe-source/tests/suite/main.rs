@@ -4,5 +4,6 @@
 
 mod archive_events;
 mod links;
+mod measurement;
 mod swo;
 mod trace_plan;

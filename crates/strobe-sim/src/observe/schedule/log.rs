@@ -1,11 +1,13 @@
 //! The order of things, as far as it is kept: who ran from when to when, at the end of the run or around the worst latency.
 //!
-//! Memory is bounded: the oldest goes first, and is counted.
+//! Memory is bounded: the oldest goes first, and is counted. Of the whole run there is a summary ([`Overview`]).
 
 use std::collections::VecDeque;
 
+use super::overview::Overview;
 use super::{Extreme, Who};
 use crate::bus::Bus;
+use crate::clock::Clocks;
 use crate::observe::threads::Thread;
 
 /// Segments kept.
@@ -90,13 +92,13 @@ pub struct Worst {
 pub struct Kept {
     /// In order of time.
     pub segments: Vec<Segment>,
-    /// From this cycle on
+    /// Every segment from this cycle on
     pub begin: u64,
-    /// to this one.
+    /// to this one is there.
     pub end: u64,
     /// The latency that it shows.
     pub worst: Option<Worst>,
-    /// Segments of that time that there was no room for: they came before those kept.
+    /// Segments that were asked for but that there was no room for: they came before `begin`.
     pub dropped: u64,
 }
 
@@ -117,6 +119,9 @@ pub struct Log {
     /// For a run without any wake-up.
     interrupts: bool,
     last: u64,
+    overview: Overview,
+    /// When the open segment began, in nanoseconds.
+    open_since_ns: u64,
 }
 
 impl Log {
@@ -134,6 +139,8 @@ impl Log {
             due: None,
             interrupts: true,
             last: 0,
+            overview: Overview::default(),
+            open_since_ns: 0,
         }
     }
 
@@ -148,6 +155,11 @@ impl Log {
                 self.cut(bus.clocks.cycle_at_nanoseconds(begin).min(end), end, None)
             }
         }
+    }
+
+    /// The whole run in short.
+    pub fn overview(&self) -> &Overview {
+        &self.overview
     }
 
     pub(super) fn set_active(&mut self, active: bool) {
@@ -165,8 +177,10 @@ impl Log {
         }
     }
 
-    pub(super) fn change(&mut self, who: Who, now: u64, start: Start) {
+    pub(super) fn change(&mut self, who: Who, now: u64, start: Start, clocks: &Clocks) {
+        let since_ns = std::mem::replace(&mut self.open_since_ns, clocks.nanoseconds_at(now));
         if let Some(open) = self.open.take().filter(|open| !self.paused && open.end > open.begin) {
+            self.overview.add(&open, since_ns, self.open_since_ns);
             if self.ring.len() == CAPACITY {
                 if self.due.is_some() {
                     self.take_worst();
@@ -224,6 +238,7 @@ impl Log {
         let all = self.ring.iter().chain(&self.open);
         let inside = all.filter(|s| s.end > begin && s.begin < end && s.end > s.begin);
         let dropped = if self.dropped_until > begin { self.dropped } else { 0 };
+        let begin = begin.max(self.dropped_until).min(end);
         Kept { segments: inside.copied().collect(), begin, end, worst, dropped }
     }
 }

@@ -1,4 +1,6 @@
-//! What is added up of a thread and of a handler: cycles, runs, and times in short with the worst of them.
+//! What is added up of a thread and of a handler: cycles, runs, and how their times spread, with the worst of them.
+
+use strobe_model::measurement::Spread;
 
 /// The greatest of many times, and where it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,37 +13,26 @@ pub struct Extreme {
     pub pc: u32,
 }
 
-/// Many times in short.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How many times spread, and where the worst was.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Times {
-    /// How many.
-    pub count: u64,
-    /// Their sum.
-    pub sum: u64,
-    /// The least.
-    pub min: u64,
-    /// The greatest.
+    /// All of them.
+    pub spread: Spread,
+    /// The greatest; of equal ones the first.
     pub max: Option<Extreme>,
 }
 
 impl Times {
     pub(super) fn add(&mut self, time: Extreme) {
-        self.min = if self.count == 0 { time.cycles } else { self.min.min(time.cycles) };
-        self.count += 1;
-        self.sum += time.cycles;
-        worse(&mut self.max, time);
-    }
-}
-
-/// Keeps the greater of two; of equal ones the first.
-pub(super) fn worse(max: &mut Option<Extreme>, time: Extreme) {
-    if max.is_none_or(|max| time.cycles > max.cycles) {
-        *max = Some(time);
+        self.spread.add(time.cycles);
+        if self.max.is_none_or(|max| time.cycles > max.cycles) {
+            self.max = Some(time);
+        }
     }
 }
 
 /// What a thread did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ThreadRuns {
     /// Cycles of its own, sleep included.
     pub cycles: u64,
@@ -53,8 +44,8 @@ pub struct ThreadRuns {
     pub gave_up: u64,
     /// Times it was preempted.
     pub preempted: u64,
-    /// Its longest run: from taking over to the next thread's, without handlers' cycles.
-    pub longest: Option<Extreme>,
+    /// Its runs: from taking over to the next thread's, without handlers' cycles.
+    pub durations: Times,
     /// From wake-up to run.
     pub wakes: Times,
     /// Wake-ups at an unknown moment.
@@ -62,7 +53,7 @@ pub struct ThreadRuns {
 }
 
 /// What a handler did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct HandlerRuns {
     /// Exception number.
     pub exception: u16,
@@ -74,6 +65,6 @@ pub struct HandlerRuns {
     pub tail_chained: u64,
     /// From pending to the first instruction; one for each entry.
     pub latency: Times,
-    /// Its longest run, entry and exit included, without other handlers' cycles.
-    pub longest: Option<Extreme>,
+    /// Its runs, entry and exit included, without other handlers' cycles.
+    pub durations: Times,
 }

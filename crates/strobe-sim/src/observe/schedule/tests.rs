@@ -55,11 +55,16 @@ impl Rig {
     }
 
     fn thread(&self, n: usize) -> ThreadRuns {
-        self.schedule.threads()[n]
+        self.schedule.threads()[n].clone()
     }
 
     fn handler(&self, exception: u16) -> HandlerRuns {
-        *self.schedule.handlers().iter().find(|h| h.exception == exception).expect("it ran")
+        let mut all = self.schedule.handlers().iter();
+        all.find(|h| h.exception == exception).expect("it ran").clone()
+    }
+
+    fn set_active(&mut self, active: bool, now: u64) {
+        self.schedule.set_active(active, now, 0, &self.bus.clocks);
     }
 }
 
@@ -119,21 +124,21 @@ fn a_wake_up_counts_from_the_interrupt_that_led_to_the_switch() {
     let mut rig = Rig::new();
     rig.enter(PENDSV, 100, (100, 116));
     rig.leave_to(1, 150);
-    assert_eq!(rig.thread(1).wakes.count, 0, "the first run is no wake-up");
+    assert_eq!(rig.thread(1).wakes.spread.count(), 0, "the first run is no wake-up");
     rig.enter(IRQ, 290, (300, 316));
     rig.chain(PENDSV, 320, (330, 336));
     rig.leave_to(0, 370);
     let wakes = rig.thread(0).wakes;
-    assert_eq!((wakes.count, wakes.sum, wakes.min), (1, 80, 80));
+    assert_eq!((wakes.spread.count(), wakes.spread.sum(), wakes.spread.min()), (1, 80, Some(80)));
     assert_eq!(wakes.max, Some(Extreme { cycles: 80, at: 370, pc: 0x30 }));
     // Thread 1 was preempted: it goes on, nobody has to wake it.
     rig.enter(PENDSV, 400, (400, 416));
     rig.leave_to(1, 450);
-    assert_eq!((rig.thread(1).wakes.count, rig.thread(1).wakes_unknown), (0, 0));
+    assert_eq!((rig.thread(1).wakes.spread.count(), rig.thread(1).wakes_unknown), (0, 0));
     // Thread 0 waits, and thread 1 gives way to it: since when could it run?
     rig.enter(PENDSV, 500, (500, 516));
     rig.leave_to(0, 550);
-    assert_eq!((rig.thread(0).wakes.count, rig.thread(0).wakes_unknown), (1, 1));
+    assert_eq!((rig.thread(0).wakes.spread.count(), rig.thread(0).wakes_unknown), (1, 1));
 }
 
 #[test]
@@ -147,38 +152,44 @@ fn runs_end_with_the_thread_and_not_with_interrupts() {
     rig.leave_to(0, 300);
     rig.enter(PENDSV, 350, (350, 366));
     rig.leave_to(1, 400);
-    assert_eq!(rig.thread(0).longest, Some(Extreme { cycles: 250, at: 350, pc: 0x30 }));
+    assert_eq!(rig.thread(0).durations.max, Some(Extreme { cycles: 250, at: 350, pc: 0x30 }));
     let irq = rig.handler(IRQ);
     assert_eq!(irq.cycles, 40 + 30, "without the handler that interrupted it");
-    assert_eq!(irq.longest, Some(Extreme { cycles: 40, at: 140, pc: 0x10 }));
-    assert_eq!((irq.latency.count, irq.latency.sum), (2, 26 + 26));
-    rig.schedule.set_active(false, 450, 0);
+    assert_eq!(irq.durations.max, Some(Extreme { cycles: 40, at: 140, pc: 0x10 }));
+    assert_eq!(irq.durations.spread, [40, 30].into_iter().collect());
+    assert_eq!((irq.latency.spread.count(), irq.latency.spread.sum()), (2, 26 + 26));
+    rig.set_active(false, 450);
     rig.schedule.finish(0x44);
-    assert_eq!(rig.thread(1).longest, Some(Extreme { cycles: 50, at: 450, pc: 0x44 }));
+    assert_eq!(rig.thread(1).durations.max, Some(Extreme { cycles: 50, at: 450, pc: 0x44 }));
 }
 
 #[test]
 fn outside_of_windows_nothing_counts() {
     let mut rig = Rig::new();
-    rig.schedule.set_active(false, 50, 0);
+    rig.set_active(false, 50);
     rig.enter(IRQ, 90, (100, 116));
     rig.leave_to(1, 140);
-    rig.schedule.set_active(true, 200, 0);
+    rig.set_active(true, 200);
     rig.enter(PENDSV, 300, (300, 316));
     rig.leave_to(2, 350);
     assert_eq!(
         rig.thread(0),
-        ThreadRuns { cycles: 50, longest: rig.thread(0).longest, ..ThreadRuns::default() }
+        ThreadRuns { cycles: 50, durations: rig.thread(0).durations, ..ThreadRuns::default() }
     );
     assert_eq!((rig.thread(1).cycles, rig.thread(1).runs, rig.thread(1).gave_up), (100, 0, 1));
-    assert!(rig.schedule.handlers().iter().all(|h| h.exception == PENDSV || h.latency.count == 0));
+    assert!(
+        rig.schedule
+            .handlers()
+            .iter()
+            .all(|h| h.exception == PENDSV || h.latency.spread.count() == 0)
+    );
 }
 
 /// The clock is 1 MHz: a cycle is a microsecond.
 fn with_log(keep: Keep, microseconds: u64) -> Rig {
     let mut rig = Rig::new();
     rig.schedule.log = Some(Log::new(keep, microseconds * 1000));
-    rig.schedule.set_active(true, 0, 0);
+    rig.set_active(true, 0);
     rig
 }
 
@@ -193,7 +204,7 @@ fn the_log_keeps_the_end() {
     rig.leave_to(1, 150);
     rig.enter(IRQ, 290, (300, 316));
     rig.leave_to(1, 330);
-    rig.schedule.set_active(true, 400, 0);
+    rig.set_active(true, 400);
     let kept = rig.schedule.log.as_ref().expect("a log").kept(&rig.bus);
     assert_eq!((kept.begin, kept.end, kept.dropped), (250, 400, 0));
     assert_eq!(
@@ -216,7 +227,7 @@ fn the_log_keeps_what_was_around_the_worst_latency() {
         rig.leave_to(0, at + 300 + latency);
         at += 1000;
     }
-    rig.schedule.set_active(false, at, 0);
+    rig.set_active(false, at);
     rig.schedule.finish(0);
     let kept = rig.schedule.log.as_ref().expect("a log").kept(&rig.bus);
     let worst = kept.worst.expect("a worst one");
@@ -236,7 +247,7 @@ fn without_threads_the_worst_interrupt_is_kept_and_a_name_narrows_it() {
             rig.enter(exception, at, (at, at + latency));
             rig.leave_to(0, at + 60);
         }
-        rig.schedule.set_active(false, 1000, 0);
+        rig.set_active(false, 1000);
         rig.schedule.finish(0);
         let worst = rig.schedule.log.as_ref().expect("a log").kept(&rig.bus).worst;
         let worst = worst.map(|worst| (worst.who, worst.time.cycles));
@@ -251,9 +262,28 @@ fn a_full_log_says_what_it_lost() {
         rig.enter(IRQ, n * 10, (n * 10 + 4, n * 10 + 6));
         rig.leave_to(0, n * 10 + 8);
     }
-    rig.schedule.set_active(false, 500_000, 0);
+    rig.set_active(false, 500_000);
     let kept = rig.schedule.log.as_ref().expect("a log").kept(&rig.bus);
     assert_eq!(kept.segments.len() as u64 + kept.dropped, 100_001);
     assert!(kept.dropped > 30_000 && kept.segments.len() > 60_000);
     assert_eq!(kept.segments.last().map(|s| s.end), Some(500_000), "the newest stay");
+    assert_eq!(kept.segments.first().map(|s| s.begin), Some(kept.begin), "nothing before is whole");
+}
+
+#[test]
+fn the_overview_has_the_whole_run_however_little_the_log_keeps() {
+    let mut rig = with_log(Keep::Last, 10);
+    for n in 0..50_000u64 {
+        rig.enter(IRQ, n * 10, (n * 10 + 4, n * 10 + 6));
+        rig.leave_to(0, n * 10 + 8);
+    }
+    rig.set_active(false, 500_000);
+    let overview = rig.schedule.log.as_ref().expect("a log").overview();
+    let of = |who| {
+        let lane = overview.lanes().iter().find(|lane| lane.who == who).expect("it ran");
+        let sum = |part: fn(&Stretch) -> u64| lane.stretches.iter().map(part).sum::<u64>();
+        (sum(|s| s.busy_ns), sum(|s| s.begun))
+    };
+    assert_eq!(of(Who::Handler(IRQ)), (200_000_000, 50_000));
+    assert_eq!(of(Who::Thread(0)), (300_000_000, 50_001));
 }

@@ -80,7 +80,8 @@ pub fn profile(
         };
         *sum += sample.count;
     }
-    let share = |(who, addresses)| Share { who, addresses, modelled: Vec::new() };
+    let share =
+        |(who, addresses)| Share { who, addresses, modelled: Vec::new(), idle_instructions: None };
     names.profile.shares = shares.into_iter().map(share).collect();
     (names.profile, sums)
 }

@@ -1,0 +1,265 @@
+//! What a simulated run has measured, as a measurement: the one place that knows both the run's record and the form that every view
+//! reads.
+
+mod causes;
+mod findings;
+mod profile;
+mod rig;
+mod spreads;
+mod tables;
+mod threads;
+mod timeline;
+
+use strobe_model::measurement::{
+    self, Cell, ClockSpan, Content, Coverage, Ended, Fact, Instrument, Loss, Measurement, Number,
+    Quantity, Section, Subject, Trust, Unit, Window,
+};
+use strobe_model::{Bounds, Cause, EndReason, Record};
+
+pub use rig::{Joined, rig};
+
+/// The measurement of a run of a simulated board, also of one that an earlier version has written (`strobe-record/1`). What such a one
+/// does not hold (distributions, the summary of a time line) is left out.
+pub fn measurement(record: &Record) -> Measurement {
+    let model = Model::of(record);
+    let mut out = Measurement::new(subject(record), instrument(record), window(record, &model));
+    out.coverage = coverage(record, &model);
+    totals(record, &model, &mut out);
+    balances(record, &mut out);
+    out.findings = findings::findings(record);
+    let sections = [
+        causes::section(record, &model),
+        tables::interrupts(record, &model),
+        spreads::pins(record, &model),
+        threads::threads(record, &model),
+        profile::section(record, &model),
+        spreads::latencies(record),
+        spreads::wake_ups(record),
+        threads::wake_up_times(record, &model),
+        spreads::durations(record),
+        threads::worst_cases(record, &model),
+        timeline::section(record),
+        threads::stacks(record),
+        tables::unmodelled(record),
+    ];
+    out.sections.extend(sections.into_iter().flatten());
+    out
+}
+
+/// What models have to do with the figures of a run.
+struct Model {
+    /// Whether they have a part in any.
+    rules: bool,
+    /// Why those figures cannot be exact.
+    why: Option<String>,
+}
+
+impl Model {
+    fn of(record: &Record) -> Self {
+        let strobe_model::Trust::Modelled { causes } = &record.trust else {
+            return Model { rules: record.trust != strobe_model::Trust::Exact, why: None };
+        };
+        let mut reasons: Vec<&str> = causes.iter().map(|modelled| modelled.why.as_str()).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        Model { rules: true, why: Some(reasons.join("; ")) }
+    }
+
+    /// A figure that models may have a part in, and of which nobody knows how much of one.
+    fn about(&self, n: u64, unit: Unit) -> Quantity {
+        let value = Number::from(n);
+        let trust = Trust::Modelled { low: value, high: value, why: None };
+        let modelled = || Quantity::new(Some(value), unit.clone(), trust).ok();
+        let modelled = (self.rules && n > 0).then(modelled).flatten();
+        modelled.unwrap_or_else(|| Quantity::exact(value, unit))
+    }
+
+    fn cell(&self, n: u64) -> Cell {
+        self.about(n, Unit::COUNT).into()
+    }
+
+    /// A quotient of such a figure; nothing of nothing.
+    fn mean(&self, sum: u64, n: u64) -> Cell {
+        if n == 0 {
+            return Cell::Empty;
+        }
+        let value = Number::from((sum as f64 / n as f64 * 1000.0).round() / 1000.0);
+        match self.rules && sum > 0 {
+            true => Cell::Figure {
+                value: Some(value),
+                trust: Trust::Modelled { low: value, high: value, why: None },
+            },
+            false => Cell::Exact(value),
+        }
+    }
+
+    fn bounded(&self, bounds: Bounds, unit: Unit) -> Quantity {
+        Quantity::modelled(bounds, unit, self.why.clone())
+    }
+}
+
+fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
+    Section { id: id.to_owned(), title: title.into(), notes: Vec::new(), content }
+}
+
+fn address(hex: &str) -> Option<measurement::Address> {
+    hex.parse().ok()
+}
+
+fn nanoseconds(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn moment(moment: strobe_model::Moment) -> measurement::Moment {
+    let nanoseconds = Some(nanoseconds(moment.nanoseconds));
+    measurement::Moment { nanoseconds, cycle: Some(moment.cycle) }
+}
+
+/// How long so many cycles are by the clock at a moment, in nanoseconds.
+fn duration_at(record: &Record, cycles: u64, at: strobe_model::Moment) -> Option<u64> {
+    let spans = record.subject.clock.iter();
+    let hz = spans.rev().find(|span| span.cycle <= at.cycle)?.hz;
+    let product = u128::from(cycles) * 1_000_000_000;
+    (hz > 0).then(|| (product + u128::from(hz / 2)) / u128::from(hz)).map(|ns| ns as u64)
+}
+
+fn subject(record: &Record) -> Subject {
+    let subject = &record.subject;
+    let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
+    let mut facts: Vec<Fact> =
+        subject.compilers.iter().map(|compiler| Fact::text("compiler", compiler)).collect();
+    if !subject.detail.is_empty() {
+        facts.push(Fact::text("symbols", &subject.detail));
+    }
+    facts.push(Fact::figure("flash", bytes(subject.sizes.flash)));
+    facts.push(Fact::figure("RAM", bytes(subject.sizes.ram)));
+    facts.extend(threads::facts(record));
+    let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let clock = subject.clock.iter().map(|c| ClockSpan { cycle: c.cycle, hz: c.hz });
+    Subject {
+        kind: "firmware".to_owned(),
+        name: subject.file.clone(),
+        sha256: some(&subject.sha256),
+        build_id: subject.build_id.clone(),
+        board: some(&subject.board),
+        core: some(&subject.core),
+        clock: clock.collect(),
+        facts,
+    }
+}
+
+fn instrument(record: &Record) -> Instrument {
+    let strobe_model::Instrument { kind, tool, settings } = record.instrument.clone();
+    Instrument { kind, tool, settings, environment: measurement::Settings::new() }
+}
+
+fn window(record: &Record, model: &Model) -> Window {
+    let window = &record.window;
+    let cycles = record.totals.cycles;
+    let part = |of: u64| {
+        let scaled = u128::from(window.nanoseconds) * u128::from(of);
+        u64::try_from(scaled / u128::from(cycles.likely.max(1))).unwrap_or(u64::MAX)
+    };
+    let bounds =
+        Bounds { low: part(cycles.low), likely: window.nanoseconds, high: part(cycles.high) };
+    let exact = Bounds::exact(window.nanoseconds);
+    let bounds = if cycles.is_exact() { exact } else { bounds };
+    let asked = |name: &&str| record.instrument.settings.contains_key(*name);
+    let windows = window.entries != 1 || ["from", "to"].iter().any(|name| asked(&name));
+    Window {
+        begin: moment(window.begin),
+        end: moment(window.end),
+        entries: windows.then_some(window.entries),
+        duration: model.bounded(bounds, Unit::NANOSECONDS),
+        ended: ended(&window.end_reason, &record.subject.core),
+    }
+}
+
+fn ended(reason: &EndReason, core: &str) -> Ended {
+    let (kind, text) = match reason {
+        EndReason::Exit { code } => ("exit", format!("the firmware exited with code {code}")),
+        EndReason::Reached { place } => ("reached", format!("{place} was reached")),
+        EndReason::Limit => ("limit", "the limit that was asked for".to_owned()),
+        EndReason::DefaultLimit => {
+            ("default-limit", "the built-in limit: the firmware did not end by itself".to_owned())
+        }
+        EndReason::HardFault => ("hard-fault", "a fault: the core entered HardFault".to_owned()),
+        EndReason::Lockup if core.starts_with("AVR") => {
+            ("lockup", "an opcode that is no instruction of this core".to_owned())
+        }
+        EndReason::Lockup => {
+            ("lockup", "lockup: a fault inside the HardFault or NMI handler".to_owned())
+        }
+        EndReason::SleepsForever => {
+            ("sleeps-forever", "asleep, and nothing is left that could wake it".to_owned())
+        }
+        EndReason::Unmodelled => {
+            ("unmodelled", "an unmodelled register was accessed (strict)".to_owned())
+        }
+        EndReason::Interrupted => ("interrupted", "stopped by the user".to_owned()),
+        EndReason::EndOfRecording => ("end-of-recording", "the recording ends here".to_owned()),
+        EndReason::OtherChip { chip } => ("other-chip", format!("chip {chip} came to its end")),
+    };
+    let code = match reason {
+        EndReason::Exit { code } => Some(*code),
+        _ => None,
+    };
+    Ended { kind: kind.to_owned(), text, code }
+}
+
+fn coverage(record: &Record, model: &Model) -> Coverage {
+    let strobe_model::Coverage { run_cycles, lost_cycles, overhead_cycles, .. } = record.coverage;
+    let exact = |n: u64| Some(Quantity::exact(n, Unit::CYCLES));
+    Coverage {
+        whole: Some(model.about(run_cycles, Unit::CYCLES)),
+        seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
+        lost: exact(lost_cycles),
+        overhead: exact(overhead_cycles),
+    }
+}
+
+fn totals(record: &Record, model: &Model, out: &mut Measurement) {
+    let totals = &record.totals;
+    out.push_total("cycles", "cycles", model.bounded(totals.cycles, Unit::CYCLES));
+    let instructions = Quantity::exact(totals.instructions, Unit::INSTRUCTIONS);
+    out.push_total("instructions", "instructions", instructions);
+    let idle = model.about(totals.by_cause[Cause::Asleep], Unit::CYCLES);
+    out.push_total("cycles-per-instruction", "cycles/instr.", per_instruction(record, model));
+    out.push_total("idle", "idle", idle);
+}
+
+/// Cycles per instruction, idle cycles and idle instructions both left out.
+fn per_instruction(record: &Record, model: &Model) -> Quantity {
+    let (cycles, instructions) = record.busy();
+    if instructions == 0 {
+        return Quantity::unknown(Unit::RATIO, "no instruction ran that was not idle");
+    }
+    let of = |cycles: u64| Number::from(cycles as f64 / instructions as f64);
+    let (low, likely, high) = (of(cycles.low), of(cycles.likely), of(cycles.high));
+    if cycles.is_exact() {
+        return Quantity::exact(likely, Unit::RATIO);
+    }
+    let trust = Trust::Modelled { low, high, why: model.why.clone() };
+    let bounded = Quantity::new(Some(likely), Unit::RATIO, trust);
+    bounded.unwrap_or_else(|_| Quantity::exact(likely, Unit::RATIO))
+}
+
+fn balances(record: &Record, out: &mut Measurement) {
+    let of_threads = record.scheduling.as_ref().map(|scheduling| &scheduling.balance);
+    let whats = [(Some(&record.balance), "cycles"), (of_threads, "cycles by thread")];
+    for (balance, what) in whats {
+        let Some(parts) = balance.map(strobe_model::Balance::parts) else { continue };
+        let balance = measurement::Balance::new(measurement::Parts {
+            what: what.to_owned(),
+            unit: Unit::CYCLES,
+            taken_as: "taken".to_owned(),
+            taken: parts.taken,
+            attributed: parts.attributed,
+            unattributed: parts.unattributed.clone(),
+            idle: parts.idle,
+            lost: Loss::Known(parts.lost),
+        });
+        // The record's balances balance; so do these.
+        out.balances.extend(balance.ok());
+    }
+}

@@ -1,0 +1,167 @@
+//! Causes of cycles: what each is called, means and can be helped with, and the table of them.
+
+use strobe_model::measurement::{Cell, Column, Content, Kind, Measure, Part, Section, Table, Unit};
+use strobe_model::{Bounds, Cause, ModelledCause, Record, Trust};
+
+use super::Model;
+
+/// The measure whose parts the causes are.
+pub(super) const CYCLES: &str = "cycles";
+
+/// A cause as a measure is called, which is also its name in JSON.
+pub(super) fn id(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Execute => "execute",
+        Cause::Refill => "refill",
+        Cause::LoadStore => "load-store",
+        Cause::FetchWait => "fetch-wait",
+        Cause::DataWait => "data-wait",
+        Cause::Contention => "contention",
+        Cause::ExceptionEntry => "exception-entry",
+        Cause::ExceptionExit => "exception-exit",
+        Cause::Asleep => "asleep",
+    }
+}
+
+fn letter(cause: Cause) -> char {
+    match cause {
+        Cause::Execute => 'E',
+        Cause::Refill => 'R',
+        Cause::LoadStore => 'L',
+        Cause::FetchWait => 'F',
+        Cause::DataWait => 'D',
+        Cause::Contention => 'C',
+        Cause::ExceptionEntry => '>',
+        Cause::ExceptionExit => '<',
+        Cause::Asleep => 'z',
+    }
+}
+
+/// What a newcomer should know about a cause, and what to do about it, which differs between cores.
+fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
+    match cause {
+        Cause::LoadStore if is_avr => (
+            "The second cycle of an access to the data space, and the bytes of a return address.",
+            Some("Keep values in registers, inline small functions."),
+        ),
+        Cause::DataWait if is_avr => {
+            ("The core stands still while the EEPROM is read or written.", None)
+        }
+        Cause::ExceptionEntry if is_avr => (
+            "The core pushes the program counter and goes to the vector.",
+            Some(
+                "Fewer interrupts: longer timer periods, polling where a byte takes little longer than a handler.",
+            ),
+        ),
+        Cause::Asleep if is_avr => (
+            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an interrupt can leave. \
+             This is the room that is left.",
+            None,
+        ),
+        Cause::Execute => (
+            "The instruction itself.",
+            Some("Fewer instructions: a better algorithm, a higher optimisation level."),
+        ),
+        Cause::Refill => (
+            "After a taken branch, call or return the core fetches from the new place before it goes on.",
+            Some("Unroll short loops, inline small functions, let the common path fall through."),
+        ),
+        Cause::LoadStore => (
+            "The data phase of memory accesses.",
+            Some("Keep values in registers, move several words with one instruction (ldm, stm)."),
+        ),
+        Cause::FetchWait => (
+            "The core waits for an instruction from flash.",
+            Some(
+                "Run hot code from RAM, align the targets of hot branches to words, or choose a clock that needs \
+                 fewer wait states.",
+            ),
+        ),
+        Cause::DataWait => (
+            "A load or store waits for its memory, such as a constant in flash or a register behind a slow bridge.",
+            Some("Copy hot tables to RAM."),
+        ),
+        Cause::Contention => (
+            "Another bus master (DMA) used the same memory at the same time.",
+            Some("Spread buffers over memories, or let DMA run when the core sleeps."),
+        ),
+        Cause::ExceptionEntry => (
+            "The core saves registers and fetches the handler's address.",
+            Some("Fewer interrupts: DMA, FIFOs, longer timer periods."),
+        ),
+        Cause::ExceptionExit => ("The core restores registers on the way out of a handler.", None),
+        Cause::Asleep => (
+            "Nothing to do: the core sleeps (WFI, WFE) or spins in an empty loop that only an interrupt can leave. \
+             This is the room that is left.",
+            None,
+        ),
+    }
+}
+
+fn modelled(record: &Record, cause: Cause) -> Option<&ModelledCause> {
+    let Trust::Modelled { causes } = &record.trust else { return None };
+    causes.iter().find(|modelled| modelled.cause == cause)
+}
+
+/// Cycles, and their causes as parts of them.
+pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
+    let is_avr = record.subject.core.starts_with("AVR");
+    let kind = |why: Option<String>| match why {
+        Some(why) => Kind::Modelled { why },
+        None => Kind::Exact,
+    };
+    let measure = |id: &str, title: &str, why, part| Measure {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        unit: Unit::CYCLES,
+        kind: kind(why),
+        part,
+    };
+    let mut out = vec![measure(CYCLES, "cycles", model.why.clone(), None)];
+    for cause in Cause::ALL {
+        let (meaning, advice) = words(cause, is_avr);
+        let part = Part {
+            of: CYCLES.to_owned(),
+            letter: Some(letter(cause)),
+            idle: cause == Cause::Asleep,
+            meaning: Some(meaning.to_owned()),
+            advice: advice.map(str::to_owned),
+        };
+        let why = modelled(record, cause).map(|modelled| modelled.why.clone());
+        out.push(measure(id(cause), cause.name(), why, Some(part)));
+    }
+    out
+}
+
+/// Cycles by cause with their bounds; they add up to the footer.
+pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
+    let by_cause = &record.totals.by_cause;
+    let total = by_cause.total();
+    if total == 0 {
+        return None;
+    }
+    let mut table = Table::new(vec![
+        Column::figure("cycles", "cycles", Unit::CYCLES).of(total),
+        Column::text("letter", ""),
+        Column::text("cause", "cause"),
+        Column::text("measure", "measure").worth(0),
+    ]);
+    for (cause, cycles) in by_cause.iter().filter(|(_, cycles)| *cycles > 0) {
+        let modelled = modelled(record, cause).filter(|m| m.cycles.likely == cycles);
+        let cell = match modelled {
+            // How long the core sleeps depends on how long everything else took.
+            None if cause == Cause::Asleep => model.cell(cycles),
+            None => Cell::from(cycles),
+            Some(m) if m.cycles.is_exact() => model.cell(cycles),
+            Some(m) => {
+                super::Quantity::modelled(m.cycles, Unit::CYCLES, Some(m.why.clone())).into()
+            }
+        };
+        table.row([cell, letter(cause).to_string().into(), cause.name().into(), id(cause).into()]);
+    }
+    let all = record.totals.cycles;
+    let all = if all.likely == total { all } else { Bounds::exact(total) };
+    let all = model.bounded(all, Unit::CYCLES).into();
+    table.footer.push(vec![all, Cell::Empty, "all cycles".into(), Cell::Empty]);
+    Some(super::section("causes", "cycles by cause", Content::Table(table)))
+}

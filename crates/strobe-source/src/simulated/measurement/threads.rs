@@ -1,0 +1,232 @@
+//! Tables of threads: whose the cycles were, their stacks, the worst cases.
+
+use strobe_model::measurement::{
+    Cell, Column, Content, Fact, Quantity, Section, Table, Trust, Unit,
+};
+use strobe_model::{Extreme, Record, Scheduling, ThreadStatistics};
+
+use super::{Model, address, duration_at, section};
+
+/// The operating system, and how deep the stack got where all code shares one and it is known to the byte.
+pub(super) fn facts(record: &Record) -> Vec<Fact> {
+    let Some(scheduling) = &record.scheduling else { return Vec::new() };
+    let mut out = Vec::new();
+    if let Some(system) = scheduling.rtos.as_ref().filter(|system| system.understood) {
+        out.push(Fact::text("operating system", &system.name));
+    }
+    if let ([thread], true) = (&scheduling.threads[..], record.subject.core.starts_with("AVR"))
+        && let Some(bytes) = stack_bytes(thread)
+    {
+        out.push(Fact::figure("stack", Quantity::exact(bytes, Unit::BYTES)));
+    }
+    out
+}
+
+fn stack_bytes(thread: &ThreadStatistics) -> Option<u64> {
+    let (low, top) = (address(&thread.stack.0)?, address(&thread.stack.1)?);
+    top.0.checked_sub(low.0)
+}
+
+/// A row of the table of threads and interrupts.
+struct Row<'a> {
+    kind: &'a str,
+    name: &'a str,
+    busy: u64,
+    idle: u64,
+    runs: u64,
+    gave_up: u64,
+    preempted: u64,
+    longest: Option<&'a Extreme>,
+    priority: Option<i64>,
+    wakes_unknown: u64,
+}
+
+fn rows<'a>(record: &'a Record, scheduling: &'a Scheduling) -> Vec<Row<'a>> {
+    let threads = scheduling.threads.iter().map(|t| Row {
+        kind: "thread",
+        name: &t.name,
+        busy: t.busy(),
+        idle: t.idle,
+        runs: t.runs,
+        gave_up: t.gave_up,
+        preempted: t.preempted,
+        longest: t.longest_run.as_ref(),
+        priority: t.priority,
+        wakes_unknown: t.wakes_unknown,
+    });
+    let interrupts = record.exceptions.iter().map(|e| Row {
+        kind: "handler",
+        name: &e.name,
+        busy: e.busy(),
+        idle: e.idle,
+        runs: e.count,
+        gave_up: 0,
+        preempted: 0,
+        longest: e.longest_run.as_ref(),
+        priority: None,
+        wakes_unknown: 0,
+    });
+    let mut rows: Vec<Row> = threads.chain(interrupts).collect();
+    rows.sort_by(|a, b| b.busy.cmp(&a.busy).then_with(|| a.name.cmp(b.name)));
+    rows
+}
+
+/// Whose the cycles were. The footer has what they add up to.
+pub(super) fn threads(record: &Record, model: &Model) -> Option<Section> {
+    let scheduling = record.scheduling.as_ref()?;
+    let parts = scheduling.balance.parts();
+    let count = |id: &str, title: &str| Column::figure(id, title, Unit::COUNT);
+    let mut table = Table::new(vec![
+        Column::figure("busy", "busy", Unit::CYCLES).of(parts.taken),
+        Column::figure("idle", "idle", Unit::CYCLES).worth(0),
+        count("runs", "runs"),
+        count("gave-up", "gave up").worth(2),
+        count("preempted", "preempted").worth(3),
+        Column::figure("longest-run", "longest run", Unit::CYCLES),
+        count("wakes-unknown", "woken, moment unknown").worth(1),
+        count("priority", "prio."),
+        Column::text("kind", ""),
+        Column::text("name", "name"),
+    ]);
+    let some = |n: u64| Cell::from((n > 0).then_some(n));
+    for row in rows(record, scheduling) {
+        table.row([
+            model.cell(row.busy),
+            if row.idle > 0 { model.cell(row.idle) } else { Cell::Empty },
+            some(row.runs),
+            some(row.gave_up),
+            some(row.preempted),
+            row.longest.map(|longest| model.cell(longest.cycles)).into(),
+            some(row.wakes_unknown),
+            row.priority.into(),
+            row.kind.into(),
+            row.name.into(),
+        ]);
+    }
+    let busy = parts.taken.saturating_sub(parts.idle).saturating_sub(parts.lost);
+    for (n, name) in [(busy, "busy"), (parts.idle, "idle"), (parts.taken, "all cycles")] {
+        let mut cells = vec![model.cell(n)];
+        cells.resize(table.columns.len() - 1, Cell::Empty);
+        cells.push(name.into());
+        table.footer.push(cells);
+    }
+    let system = scheduling.rtos.as_ref().filter(|system| system.understood);
+    let system = system.map_or_else(String::new, |system| format!("; {}", system.name));
+    let title =
+        format!("threads and interrupts: busy cycles of their own, shares of all cycles{system}");
+    Some(section("threads", title, Content::Table(table)))
+}
+
+/// Wake-ups in short, of a record that does not have their distributions.
+pub(super) fn wake_up_times(record: &Record, model: &Model) -> Option<Section> {
+    let threads = &record.scheduling.as_ref()?.threads;
+    let short = |thread: &&ThreadStatistics| {
+        thread.wake.count > 0 && thread.wake.spread.count() != thread.wake.count
+    };
+    let cycles = |id: &str| Column::figure(id, id, Unit::CYCLES);
+    let mut table = Table::new(vec![
+        Column::figure("count", "woken up", Unit::COUNT),
+        cycles("min"),
+        cycles("mean"),
+        cycles("max"),
+        Column::text("thread", "thread"),
+    ]);
+    for thread in threads.iter().filter(short) {
+        let wake = &thread.wake;
+        let max = wake.max.as_ref().map(|max| model.cell(max.cycles));
+        table.row([
+            wake.count.into(),
+            model.cell(wake.min),
+            model.mean(wake.sum, wake.count),
+            max.into(),
+            thread.name.as_str().into(),
+        ]);
+    }
+    let title = "wake-up to run: cycles from what woke a thread up to its first instruction";
+    (!table.is_empty()).then(|| section("wake-up-times", title, Content::Table(table)))
+}
+
+/// The part of each thread's stack that was seen in use.
+pub(super) fn stacks(record: &Record) -> Option<Section> {
+    let threads = &record.scheduling.as_ref()?.threads;
+    let mut table = Table::new(vec![
+        Column::text("thread", "thread"),
+        Column::address("low", "lowest"),
+        Column::address("top", "top"),
+        Column::figure("used", "used", Unit::BYTES),
+        Column::address("structure", "structure").worth(1),
+        Column::figure("number", "number", Unit::COUNT).worth(0),
+    ]);
+    let known_to_the_byte = record.subject.core.starts_with("AVR") && threads.len() == 1;
+    for thread in threads {
+        let used = stack_bytes(thread).map(|bytes| match known_to_the_byte {
+            true => Cell::from(bytes),
+            // Looked at where the flow of control changes only.
+            false => Cell::Figure { value: Some(bytes.into()), trust: Trust::AtLeast },
+        });
+        table.row([
+            thread.name.as_str().into(),
+            address(&thread.stack.0).into(),
+            address(&thread.stack.1).into(),
+            used.into(),
+            thread.structure.as_deref().and_then(address).into(),
+            thread.id.into(),
+        ]);
+    }
+    let title = "stacks: the part of each that was seen in use";
+    (!table.is_empty()).then(|| section("stacks", title, Content::Table(table)))
+}
+
+/// A worst case, in words, with where it was.
+struct Worst {
+    time: Extreme,
+    what: String,
+    /// What the place is to it.
+    place: &'static str,
+}
+
+fn worst(record: &Record) -> Vec<Worst> {
+    let worst = |time: &Option<Extreme>, what: String, place: &'static str| {
+        time.clone().map(|time| Worst { time, what, place })
+    };
+    let threads = record.scheduling.as_ref().map(|s| s.threads.as_slice()).unwrap_or_default();
+    let of_threads = threads.iter().flat_map(|thread| {
+        let name = &thread.name;
+        // Where nobody else ran, the longest run is the whole one.
+        let alone = [thread.runs, thread.gave_up, thread.preempted] == [0; 3];
+        let run = worst(&thread.longest_run, format!("longest run of thread {name}"), "stopped in");
+        let late = format!("latest run of thread {name} after wake-up");
+        [run.filter(|_| !alone), worst(&thread.wake.max, late, "took over from")]
+    });
+    let of_interrupts = record.exceptions.iter().flat_map(|e| {
+        let (run, late) =
+            (format!("longest run of {}", e.name), format!("longest latency of {}", e.name));
+        [worst(&e.longest_run, run, "interrupted"), worst(&e.latency_worst, late, "interrupted")]
+    });
+    of_threads.chain(of_interrupts).flatten().collect()
+}
+
+/// When each of them ended, and where.
+pub(super) fn worst_cases(record: &Record, model: &Model) -> Option<Section> {
+    let mut table = Table::new(vec![
+        Column::figure("cycles", "cycles", Unit::CYCLES),
+        Column::figure("time", "as time", Unit::NANOSECONDS),
+        Column::figure("at", "at", Unit::NANOSECONDS),
+        Column::figure("cycle", "cycle", Unit::CYCLES).worth(0),
+        Column::address("address", "address").worth(1),
+        Column::text("what", "what"),
+    ]);
+    for Worst { time, what, place } in worst(record) {
+        let function = time.function.as_deref().unwrap_or(&time.address);
+        table.row([
+            model.cell(time.cycles),
+            duration_at(record, time.cycles, time.at).map(|time| model.cell(time)).into(),
+            model.cell(time.at.nanoseconds),
+            model.cell(time.at.cycle),
+            address(&time.address).into(),
+            format!("{what}, {place} {function}").into(),
+        ]);
+    }
+    let title = "worst cases: when they ended, and where";
+    (!table.is_empty()).then(|| section("worst-cases", title, Content::Table(table)))
+}

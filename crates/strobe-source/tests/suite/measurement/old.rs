@@ -1,0 +1,51 @@
+//! Records that earlier versions wrote (`strobe-record/1`): they are read and become measurements.
+
+use strobe_model::Record;
+use strobe_source::simulated;
+
+use super::exact;
+
+#[test]
+fn records_of_earlier_versions_become_measurements() {
+    let files = ["minimal", "blink", "fault"];
+    for name in files {
+        let path =
+            super::root().join(format!("crates/strobe-source/tests/data/record-1-{name}.json"));
+        let text = std::fs::read_to_string(path).expect("it comes with the tests");
+        let record: Record = serde_json::from_str(&text).expect("an old record");
+        let measurement = simulated::measurement(&record);
+        measurement.check().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(exact(measurement.total("cycles")), record.totals.cycles.likely, "{name}");
+        assert_eq!(exact(measurement.total("instructions")), record.totals.instructions);
+        let parts = measurement.balances[0].parts();
+        assert_eq!(parts.taken, record.balance.parts().taken, "{name}");
+        assert_eq!(parts.idle, record.balance.parts().idle, "{name}");
+        let profile = measurement.profiles().next().expect("a profile");
+        let cycles = profile.leaves.of("cycles").expect("cycles");
+        assert_eq!(cycles.sum() as u64, record.totals.cycles.likely, "{name}");
+        assert_eq!(measurement.table("interrupts").map_or(0, |t| t.len()), record.exceptions.len());
+    }
+}
+
+/// The firmware of these records still runs, and to the same figures.
+#[test]
+fn todays_run_has_the_figures_of_the_old_record() {
+    let text = include_str!("../../data/record-1-blink.json");
+    let old: Record = serde_json::from_str(text).expect("an old record");
+    let timeline = simulated::TimelineSettings { worst: false, nanoseconds: 1_000_000 };
+    let settings =
+        simulated::Settings { apart: true, timeline: Some(timeline), ..super::for_ms(10) };
+    let new = super::run("blink", "stm32f070cb", &settings);
+    let (old, new) = (simulated::measurement(&old), simulated::measurement(&new));
+    for id in ["cycles", "instructions", "idle"] {
+        assert_eq!(old.total(id), new.total(id), "{id}");
+    }
+    for id in ["causes", "interrupts", "threads", "worst-cases", "profile", "stacks"] {
+        assert_eq!(old.section(id), new.section(id), "{id}");
+    }
+    let cpi = |m: &strobe_model::measurement::Measurement| {
+        let cpi = m.total("cycles-per-instruction").and_then(|q| q.value());
+        cpi.map(|cpi| (cpi.as_f64() * 1000.0).round())
+    };
+    assert_eq!(cpi(&old), cpi(&new));
+}
