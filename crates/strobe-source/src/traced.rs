@@ -38,6 +38,8 @@ pub struct Settings {
     pub core_hz: Option<u32>,
     /// Core cycles of a tick of the local timestamp.
     pub tick_cycles: Option<u32>,
+    /// Bits in a second on the line that brought the bytes.
+    pub baud: Option<u32>,
     /// Core cycles from one sample to the next.
     pub period_cycles: Option<u64>,
     /// Watched variables: comparator and name.
