@@ -11,6 +11,7 @@ mod collect;
 mod exceptions;
 mod kinds;
 mod kit;
+mod measurement;
 mod record;
 mod samples;
 mod span;
@@ -26,6 +27,7 @@ use crate::defmt::Table;
 
 pub use collect::Collector;
 pub use kit::{KitSetting, kit_setting};
+pub use measurement::measurement;
 pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
 pub use timeline::Tracks;
