@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::measurement::Spread;
+
 /// What records came over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -19,7 +21,7 @@ pub enum KitWay {
 }
 
 /// Records of the kit: `records` came, `lost` did not.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kit {
     /// What they came over.
@@ -50,7 +52,7 @@ pub struct Kit {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KitMark {
     /// Its id.
@@ -69,10 +71,13 @@ pub struct KitMark {
     pub longest: u64,
     /// Times from one to the next that are known with bounds only.
     pub vague: u64,
+    /// The times that are known to the tick.
+    #[serde(skip)]
+    pub times: Spread,
 }
 
 /// A timed region, from its begin to its end, with all that interrupted it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KitRegion {
     /// Its id.
@@ -97,6 +102,9 @@ pub struct KitRegion {
     pub vague: u64,
     /// The longest that any of either may have been.
     pub at_most: u64,
+    /// The times that are known to the tick.
+    #[serde(skip)]
+    pub times: Spread,
 }
 
 /// A variable.

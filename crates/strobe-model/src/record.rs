@@ -252,8 +252,9 @@ pub struct Coverage {
     pub run_cycles: u64,
     /// Of these, seen (inside the window).
     pub seen_cycles: u64,
-    /// Cycles known to be missing from the record.
-    pub lost_cycles: u64,
+    /// Cycles (or samples) missing from the record; absent where nobody knows how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_cycles: Option<u64>,
     /// Cycles that measuring itself cost the target; 0 for a simulated board.
     pub overhead_cycles: u64,
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::measurement::{Loss, Spread};
 use crate::{Decoded, Kit};
 
 /// What came of a trace stream.
@@ -150,6 +151,9 @@ pub struct Recording {
     pub nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
     pub notes: Vec<(String, u64)>,
+    /// The bytes came as fast as they could be read, from a file: host time is not the target's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
 /// How well things could be timed.
@@ -216,6 +220,9 @@ pub struct Sampling {
     pub expected: Option<Expected>,
     /// Samples in functions that count as idle because somebody said so.
     pub idle_by_name: u64,
+    /// Samples that were lost; absent where none were taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Loss>,
 }
 
 /// How many samples there should have been.
@@ -231,7 +238,7 @@ pub struct Expected {
 }
 
 /// An exception's handler as exception trace shows it. Times are in core cycles if [`TimeBase::tick_cycles`] is known, else in ticks.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedException {
     /// Its number.
@@ -260,6 +267,9 @@ pub struct TracedException {
     pub depth: u32,
     /// Samples taken in it.
     pub samples: u64,
+    /// The times that are known to the tick.
+    #[serde(skip)]
+    pub times: Spread,
 }
 
 /// A thread, as far as writes to the variable that points to the current one tell.

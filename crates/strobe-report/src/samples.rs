@@ -28,7 +28,7 @@ pub(crate) use traced::sampled;
 use faults::faulted_with_status;
 use odd::{largest, long_names, without_symbols};
 use runs::{unmodelled, windowed};
-use traced::traced;
+use traced::{replayed, traced};
 
 /// All of them.
 pub(crate) fn records() -> Vec<(&'static str, Record)> {
@@ -46,5 +46,6 @@ pub(crate) fn records() -> Vec<(&'static str, Record)> {
         ("largest", largest()),
         ("sampled", sampled()),
         ("traced", traced()),
+        ("replayed", replayed()),
     ]
 }

@@ -11,6 +11,7 @@ mod collect;
 mod exceptions;
 mod kinds;
 mod kit;
+mod measurement;
 mod record;
 mod samples;
 mod span;
@@ -26,6 +27,7 @@ use crate::defmt::Table;
 
 pub use collect::Collector;
 pub use kit::{KitSetting, kit_setting};
+pub use measurement::measurement;
 pub use record::NONSENSE_PERCENT;
 pub use samples::{MOST_PLACES, Places};
 pub use timeline::Tracks;
@@ -38,6 +40,8 @@ pub struct Settings {
     pub core_hz: Option<u32>,
     /// Core cycles of a tick of the local timestamp.
     pub tick_cycles: Option<u32>,
+    /// Bits in a second on the line that brought the bytes.
+    pub baud: Option<u32>,
     /// Core cycles from one sample to the next.
     pub period_cycles: Option<u64>,
     /// Watched variables: comparator and name.

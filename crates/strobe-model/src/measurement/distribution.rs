@@ -184,6 +184,19 @@ impl Spread {
         other.buckets.iter().for_each(|(value, times)| self.put(*value, *times));
     }
 
+    /// All values times a factor, as for ticks of so many cycles.
+    #[must_use]
+    pub fn scaled(&self, by: u64) -> Spread {
+        let mut out = Spread { buckets: BTreeMap::new(), ..self.clone() };
+        for (value, times) in &self.buckets {
+            out.put(value.saturating_mul(by), *times);
+        }
+        out.sum = self.sum.saturating_mul(by);
+        out.squares = self.squares * (by as f64).powi(2);
+        (out.min, out.max) = (self.min.saturating_mul(by), self.max.saturating_mul(by));
+        out
+    }
+
     /// How many values.
     pub fn count(&self) -> u64 {
         self.count
@@ -300,6 +313,15 @@ mod tests {
             }
             let json = serde_json::to_string(&merged).unwrap();
             prop_assert_eq!(serde_json::from_str::<Spread>(&json).unwrap(), merged);
+        }
+    }
+
+    #[test]
+    fn scaled_is_what_scaled_values_make() {
+        for n in [10, 5000u64] {
+            let ticks: Spread = (1..=n).collect();
+            let cycles: Spread = (1..=n).map(|tick| tick * 64).collect();
+            assert_eq!(ticks.scaled(64), cycles);
         }
     }
 

@@ -135,6 +135,7 @@ impl Build {
         record.window.end = Moment { cycle: cycles, nanoseconds };
         record.window.nanoseconds = nanoseconds;
         record.coverage.run_cycles = cycles;
+        record.coverage.lost_cycles = Some(0);
         record.coverage.seen_cycles = cycles;
         record.balance = Balance::new(Parts {
             taken: cycles,

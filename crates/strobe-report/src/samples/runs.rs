@@ -125,7 +125,7 @@ pub(crate) fn windowed() -> Record {
     record.window.entries = 2;
     record.window.end_reason = EndReason::Reached { place: "stop_here".into() };
     record.coverage.run_cycles = seen * 3;
-    record.coverage.lost_cycles = 5000;
+    record.coverage.lost_cycles = Some(5000);
     record.coverage.overhead_cycles = 12;
     record
 }

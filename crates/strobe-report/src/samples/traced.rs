@@ -16,7 +16,7 @@ pub(crate) fn sampled() -> Record {
     (parts.taken, parts.lost) = (parts.taken + 7000, 7000);
     record.totals.cycles = Bounds::exact(parts.taken);
     record.balance = Balance::new(parts).unwrap();
-    record.coverage.lost_cycles = 7000;
+    record.coverage.lost_cycles = Some(7000);
     record.coverage.run_cycles += 7000;
     record
 }
@@ -69,6 +69,26 @@ pub(crate) fn traced() -> Record {
     record
 }
 
+/// A stream without timestamps that was read from a file: nobody knows how many samples were lost.
+pub(crate) fn replayed() -> Record {
+    let mut record = traced();
+    let mut parts = record.balance.parts().clone();
+    (parts.taken, parts.lost) = (655, 0);
+    record.balance = Balance::new(parts).unwrap();
+    record.totals.cycles = Bounds::exact(655);
+    record.coverage.lost_cycles = None;
+    if let Some(traced) = &mut record.traced {
+        traced.times =
+            TimeBase { core_hz: Some(168_000_000), untimed: 1_700, ..TimeBase::default() };
+        traced.sampling.expected = None;
+        let why = "there are no local timestamps, and the bytes were replayed";
+        traced.sampling.lost = Some(strobe_model::measurement::Loss::Unknown(why.into()));
+        traced.recording.iter_mut().for_each(|recording| recording.replayed = true);
+        (traced.exceptions, traced.threads) = (Vec::new(), Vec::new());
+    }
+    record
+}
+
 fn what_was_traced() -> Traced {
     let kind = |name: &str, packets, bytes| PacketKind { name: name.into(), packets, bytes };
     Traced {
@@ -95,6 +115,7 @@ fn what_was_traced() -> Traced {
             source: "serial /dev/ttyUSB0".into(),
             nanoseconds: 312_000_000,
             notes: vec![("the source broke off: unplugged".into(), 1), ("bytes lost".into(), 12)],
+            replayed: false,
         }),
         times: TimeBase {
             local: 500,
@@ -120,6 +141,7 @@ fn what_was_traced() -> Traced {
                 at_least: true,
             }),
             idle_by_name: 50,
+            lost: Some(strobe_model::measurement::Loss::AtLeast(2_545)),
         },
         exceptions: vec![TracedException {
             number: 15,
@@ -135,6 +157,7 @@ fn what_was_traced() -> Traced {
             at_most: 640,
             depth: 2,
             samples: 80,
+            ..TracedException::default()
         }],
         threads: vec![TracedThread {
             name: "worker".into(),

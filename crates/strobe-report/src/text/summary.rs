@@ -180,11 +180,15 @@ fn ended(reason: &EndReason, core: &str) -> String {
 fn losses(record: &Record) -> Vec<(&'static str, String)> {
     let coverage = &record.coverage;
     let mut out = Vec::new();
-    if coverage.lost_cycles > 0 {
-        let lost = grouped(coverage.lost_cycles);
-        let part = share(coverage.lost_cycles, coverage.run_cycles);
-        let run = grouped(coverage.run_cycles);
-        out.push(("lost", format!("{lost} of {run} cycles ({part}) are missing from the record")));
+    match coverage.lost_cycles {
+        Some(0) => {}
+        Some(n) => {
+            let (lost, part) = (grouped(n), share(n, coverage.run_cycles));
+            let run = grouped(coverage.run_cycles);
+            let text = format!("{lost} of {run} cycles ({part}) are missing from the record");
+            out.push(("lost", text));
+        }
+        None => out.push(("lost", "unknown".to_owned())),
     }
     if coverage.overhead_cycles > 0 {
         let cost = grouped(coverage.overhead_cycles);

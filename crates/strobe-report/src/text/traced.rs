@@ -13,6 +13,7 @@ mod top;
 use std::io::{self, Write};
 
 use strobe_analyse::statistics::wilson;
+use strobe_model::measurement::Loss;
 use strobe_model::{KitWay, Record, Sampling, TimeBase, Traced, TracedWindow, Trust};
 
 use super::layout::{fields, heading, item};
@@ -145,7 +146,8 @@ fn duration(traced: &Traced) -> String {
     } else if times.local > 0 {
         known.push(format!("{} of {clock}", counted(times.ticks, "tick")));
     }
-    let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0);
+    let live = traced.recording.as_ref().filter(|recording| !recording.replayed);
+    let host = live.map(|recording| recording.nanoseconds).filter(|ns| *ns > 0);
     known.extend(host.map(|ns| format!("{} by the host's clock", time(ns.into()))));
     if known.is_empty() {
         "not known: there are no timestamps".to_owned()
@@ -166,31 +168,26 @@ fn samples(sampling: &Sampling) -> String {
 
 fn lost(record: &Record, traced: &Traced) -> String {
     let parts = record.balance.parts();
-    if traced.stream.bytes == 0 && traced.sampling.expected.is_none() {
-        // Somebody else has taken the packets out of the stream.
-        return "not known: a list of samples tells neither what was lost nor over what time"
-            .to_owned();
-    }
     let overflows = match traced.stream.overflows {
-        0 => "no overflow packet".to_owned(),
-        n => format!("{}, each for at least one lost packet", counted(n, "overflow packet")),
+        // Without a stream there are no packets to look for.
+        0 if traced.stream.bytes == 0 => String::new(),
+        0 => "; no overflow packet".to_owned(),
+        n => format!("; {}, each for at least one lost packet", counted(n, "overflow packet")),
     };
-    match &traced.sampling.expected {
-        Some(expected) => {
-            let at_least = if expected.at_least { "at least " } else { "" };
-            format!(
-                "{at_least}{} of {} samples ({}), counted by {}; {overflows}",
-                grouped(parts.lost),
-                grouped(parts.taken),
-                share(parts.lost, parts.taken),
-                expected.from
-            )
-        }
-        None if traced.stream.overflows > 0 => {
-            format!("not known how many samples, since period or time are not; {overflows}")
-        }
-        None => overflows,
-    }
+    let at_least = match &traced.sampling.lost {
+        None => "",
+        Some(Loss::Unknown(why)) => return format!("unknown: {}{overflows}", clean(why)),
+        Some(Loss::AtLeast(_)) => "at least ",
+        Some(Loss::Known(_)) => "",
+    };
+    let from = traced.sampling.expected.as_ref().map(|expected| &expected.from);
+    let from = from.map_or_else(String::new, |from| format!(", counted by {}", clean(from)));
+    format!(
+        "{at_least}{} of {} samples ({}){from}{overflows}",
+        grouped(parts.lost),
+        grouped(parts.taken),
+        share(parts.lost, parts.taken),
+    )
 }
 
 fn idle(record: &Record, sampling: &Sampling) -> String {

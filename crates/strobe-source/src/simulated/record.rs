@@ -95,7 +95,7 @@ pub(super) fn make(
         coverage: Coverage {
             run_cycles: end.cycle,
             seen_cycles: run.cycles.likely,
-            lost_cycles: 0,
+            lost_cycles: Some(0),
             overhead_cycles: 0,
         },
         exceptions,

@@ -44,6 +44,8 @@ pub struct Collector {
     pub(super) awake: u64,
     pub(super) asleep: u64,
     pub(super) prohibited: u64,
+    /// Samples that were asked for over the debug port.
+    pub(super) polled: u64,
     pub(super) exceptions: Exceptions,
     pub(super) threads: Threads,
     pub(super) channels: Channels,
@@ -133,6 +135,7 @@ impl Collector {
     /// A program counter that was asked for over the debug port; `u32::MAX` is no address, but what DWT_PCSR has while the core is asleep or
     /// halted.
     pub fn polled(&mut self, pc: u32) {
+        self.polled += 1;
         if !self.is_measuring() {
             self.outside();
         } else if pc == u32::MAX {

@@ -85,9 +85,9 @@ impl Exceptions {
         self.open.clear();
         for (number, lengths) in self.lengths {
             let Some(total) = self.totals.get_mut(&number) else { continue };
-            (total.timed, total.own) = (lengths.exact, lengths.sum);
-            (total.shortest, total.longest) = (lengths.shortest, lengths.longest);
+            (total.timed, total.own, total.shortest, total.longest) = lengths.figures();
             (total.vague, total.at_most) = (lengths.vague, lengths.at_most);
+            total.times = lengths.exact;
         }
         self.totals.into_values().collect()
     }

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use strobe_decode::swo::reader::Reader;
+use strobe_model::measurement::Loss;
 use strobe_model::{
-    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, Expected, FrameTotals,
-    Instrument, Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, SCHEMA, Sampling, Sizes,
-    StreamTotals, Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
+    Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason, FrameTotals, Instrument,
+    Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, SCHEMA, Sampling, Sizes, StreamTotals,
+    Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
 };
 use strobe_sim::cortexm::system::exception_name;
 use strobe_symbols::Firmware;
 
 use super::{Collector, Settings, steps, windows};
 
+mod loss;
 mod profile;
 mod scale;
 
@@ -74,8 +76,7 @@ impl Collector {
         warnings.extend(traced.window.iter().flat_map(windows::warnings));
         let (mut profile, sums) = profile(&self, firmware, settings);
         traced.sampling.idle_by_name = sums.idle;
-        let parts = traced.window.as_ref().map_or(1, |window| window.parts);
-        let balance = balance(&self, &traced.sampling, &sums, parts, firmware.is_some())?;
+        let balance = balance(&self, &traced.sampling, &sums, firmware.is_some())?;
         warnings.extend(firmware.and_then(|_| sums.warning(self.awake)));
         // Times count from the first byte, the span from the first timestamp.
         let end = self.span.map_or(0, |(_, last)| last.ticks);
@@ -149,48 +150,22 @@ impl Collector {
 
     fn sampling(&self, traced: &Traced, settings: &Settings) -> Sampling {
         let taken = self.samples();
-        Sampling {
+        let mut sampling = Sampling {
             taken,
             awake: self.awake,
             asleep: self.asleep,
             prohibited: self.prohibited,
             period_cycles: settings.period_cycles,
-            expected: self.expected(traced, settings, taken),
-            idle_by_name: 0,
+            ..Sampling::default()
+        };
+        if taken > 0 {
+            let parts = traced.window.as_ref().map_or(1, |window| window.parts);
+            let expected = loss::expected(self, traced, settings, taken);
+            sampling.lost =
+                Some(loss::lost(&sampling, expected.as_ref().map_err(Clone::clone), parts));
+            sampling.expected = expected.ok();
         }
-    }
-
-    /// How many samples should have come.
-    fn expected(&self, traced: &Traced, settings: &Settings, taken: u64) -> Option<Expected> {
-        let period = settings.period_cycles.filter(|period| *period > 0)?;
-        if taken == 0 {
-            return None;
-        }
-        let times = &traced.times;
-        if let Some(window) = &traced.window {
-            // Only the timestamps tell how long parts are.
-            times.cycles()?;
-            let at_least = times.unsure > 0 || !times.is_thorough();
-            let from = "local timestamps".to_owned();
-            return Some(Expected { samples: window.cycles / period, from, at_least });
-        }
-        let stamped = times.cycles().zip(self.span).map(|(cycles, (first, last))| {
-            // Outside of the timestamps nothing is known of time.
-            let outside = taken - (last.samples - first.samples);
-            let at_least = times.unsure > 0 || !times.is_thorough();
-            let from = "local timestamps".to_owned();
-            Expected { samples: cycles / period + outside, from, at_least }
-        });
-        // A link that is full has no room for timestamps.
-        let host = traced.recording.as_ref().map(|r| r.nanoseconds).filter(|ns| *ns > 0);
-        match (host.zip(settings.core_hz), stamped) {
-            (Some((host, hz)), stamped) if stamped.is_none() || !times.is_thorough() => {
-                let cycles = u128::from(host) * u128::from(hz) / 1_000_000_000;
-                let samples = u64::try_from(cycles / u128::from(period)).ok()?;
-                Some(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
-            }
-            (_, stamped) => stamped,
-        }
+        sampling
     }
 }
 
@@ -225,12 +200,9 @@ fn balance(
     collector: &Collector,
     sampling: &Sampling,
     sums: &Sums,
-    parts: u64,
     has_firmware: bool,
 ) -> Result<Balance, Unbalanced> {
-    let lost = sampling.expected.as_ref().map_or(0, |e| e.samples.saturating_sub(sampling.taken));
-    // Where a part begins and ends between two samples, one more or less is none lost.
-    let lost = if lost <= parts.max(1) { 0 } else { lost };
+    let lost = sampling.lost.as_ref().map_or(0, Loss::known);
     let outside = if has_firmware { "outside the firmware" } else { "without symbols" };
     let unattributed = [
         ("in no function", sums.nameless),
@@ -325,8 +297,8 @@ fn assemble(
     let cycles = traced.times.cycles();
     let cycles = cycles.map(|all| traced.window.as_ref().map_or(all, |window| window.cycles));
     let nanoseconds = cycles.and_then(|cycles| traced.times.nanoseconds(cycles));
-    let nanoseconds =
-        nanoseconds.or(traced.recording.as_ref().map(|r| r.nanoseconds)).unwrap_or_default();
+    let live = traced.recording.as_ref().filter(|recording| !recording.replayed);
+    let nanoseconds = nanoseconds.or(live.map(|r| r.nanoseconds)).unwrap_or_default();
     let end = Moment { cycle: cycles.unwrap_or_default(), nanoseconds };
     Record {
         schema: SCHEMA,
@@ -353,7 +325,10 @@ fn assemble(
         coverage: Coverage {
             run_cycles: parts.taken,
             seen_cycles: sampling.taken,
-            lost_cycles: parts.lost,
+            lost_cycles: match sampling.lost {
+                Some(Loss::Unknown(_)) => None,
+                _ => Some(parts.lost),
+            },
             overhead_cycles: 0,
         },
         balance,

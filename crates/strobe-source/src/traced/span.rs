@@ -1,5 +1,7 @@
 //! Moments that are known with bounds, what lies between two of them, and sums of that.
 
+use strobe_model::measurement::Spread;
+
 /// A moment: not before, not after.
 pub(super) type Span = (u64, u64);
 
@@ -9,13 +11,10 @@ pub(super) fn between(from: Span, to: Span) -> (u64, u64) {
 }
 
 /// Lengths of time: those that are known exactly, and of the others how many there are and how long they may have been.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lengths {
-    /// Known exactly; the next three are theirs.
-    pub exact: u64,
-    pub sum: u64,
-    pub shortest: u64,
-    pub longest: u64,
+    /// Known exactly.
+    pub exact: Spread,
     /// Known with bounds only.
     pub vague: u64,
     /// The longest that any may have been.
@@ -28,12 +27,16 @@ impl Lengths {
         self.at_most = self.at_most.max(most);
         if least < most {
             self.vague += 1;
-            return;
+        } else {
+            self.exact.add(most);
         }
-        self.shortest = if self.exact == 0 { most } else { self.shortest.min(most) };
-        self.longest = self.longest.max(most);
-        self.exact += 1;
-        self.sum += most;
+    }
+
+    /// How many are known exactly, their sum, the shortest, the longest.
+    pub fn figures(&self) -> (u64, u64, u64, u64) {
+        let Lengths { exact, .. } = self;
+        let (min, max) = (exact.min().unwrap_or(0), exact.max().unwrap_or(0));
+        (exact.count(), exact.sum(), min, max)
     }
 }
 
@@ -45,7 +48,7 @@ mod tests {
     fn what_is_vague_has_no_part_in_sums() {
         let mut lengths = Lengths::default();
         [(5, 5), (3, 3), (0, 90), (7, 7)].into_iter().for_each(|length| lengths.add(length));
-        let all = Lengths { exact: 3, sum: 15, shortest: 3, longest: 7, vague: 1, at_most: 90 };
-        assert_eq!(lengths, all);
+        assert_eq!(lengths.figures(), (3, 15, 3, 7));
+        assert_eq!((lengths.vague, lengths.at_most), (1, 90));
     }
 }

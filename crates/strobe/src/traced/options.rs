@@ -106,6 +106,9 @@ const THREAD_POINTERS: [&str; 6] = [
     "sched_active_thread",
 ];
 
+/// Kinds of sources that are read as fast as they can be.
+const REPLAYED: [&str; 2] = ["file", "capture"];
+
 impl Options {
     /// How the bytes are framed, as far as that is known before there are any.
     pub fn framing(&self, header: Option<&Header>) -> Hint {
@@ -137,6 +140,7 @@ impl Options {
         let other = header.and_then(|h| other_firmware(h, firmware?));
         Ok(Settings {
             core_hz: self.clock.or(recorded.map(|settings| settings.core_hz.get())),
+            baud: recorded.map(|settings| settings.line.baud()),
             tick_cycles: self.tick.or(tick.map(|prescaler| prescaler.value())),
             period_cycles: self.period.or(sampling.map(|s| s.period_cycles().into())),
             thread: self.thread(&watches)?,
@@ -149,6 +153,7 @@ impl Options {
                 source: format!("{} {}", header.source.kind, header.source.name).trim().to_owned(),
                 nanoseconds: 0,
                 notes: Vec::new(),
+                replayed: REPLAYED.contains(&header.source.kind.as_str()),
             }),
             target: header.and_then(|header| header.target.clone()).unwrap_or_default(),
             shown: recorded.map(shown).unwrap_or_default(),

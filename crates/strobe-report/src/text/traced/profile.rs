@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use strobe_model::measurement::Loss;
 use strobe_model::{By, Cause, Record, Row, Spot, Traced};
 
 use super::super::layout::{heading, item};
@@ -64,8 +65,11 @@ pub(super) fn profile(
     let mut sum = vec![format!("{} attributed", grouped(parts.attributed))];
     sum.extend(parts.unattributed.iter().map(|(why, n)| format!("{} {why}", grouped(*n))));
     sum.push(format!("{} idle", grouped(parts.idle)));
-    sum.push(format!("{} lost", grouped(parts.lost)));
-    let text = format!("{} samples due = {}", grouped(parts.taken), sum.join(" + "));
+    let (due, lost) = match &traced.sampling.lost {
+        Some(Loss::Unknown(_)) => ("taken", "; lost: unknown".to_owned()),
+        _ => ("due", format!(" + {} lost", grouped(parts.lost))),
+    };
+    let text = format!("{} samples {due} = {}{lost}", grouped(parts.taken), sum.join(" + "));
     item("balance: ", &text, Paint::Faint, options, out)
 }
 

@@ -123,8 +123,9 @@ impl Mark {
     }
 
     fn finish(self, id: u16, name: String) -> KitMark {
-        let Lengths { exact, sum, shortest, longest, vague, .. } = self.times;
-        KitMark { id, name, count: self.count, timed: exact, sum, shortest, longest, vague }
+        let (timed, sum, shortest, longest) = self.times.figures();
+        let Lengths { exact: times, vague, .. } = self.times;
+        KitMark { id, name, count: self.count, timed, sum, shortest, longest, vague, times }
     }
 }
 
@@ -150,19 +151,21 @@ impl Region {
 
     fn finish(self, id: u16, name: String) -> KitRegion {
         let Region { begun, ended, unmatched, times, .. } = self;
-        let Lengths { exact, sum, shortest, longest, vague, at_most } = times;
+        let (timed, sum, shortest, longest) = times.figures();
+        let Lengths { exact: times, vague, at_most } = times;
         KitRegion {
             id,
             name,
             begun,
             ended,
             unmatched,
-            timed: exact,
+            timed,
             sum,
             shortest,
             longest,
             vague,
             at_most,
+            times,
         }
     }
 }

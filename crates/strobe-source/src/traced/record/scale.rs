@@ -1,6 +1,7 @@
 //! Ticks of the local timestamp to core cycles.
 
 use strobe_model::Traced;
+use strobe_model::measurement::Spread;
 
 /// Times of exceptions and threads.
 pub fn scale(traced: &mut Traced) {
@@ -12,6 +13,7 @@ pub fn scale(traced: &mut Traced) {
         for time in [&mut e.own, &mut e.shortest, &mut e.longest, &mut e.at_most] {
             *time = if timed { time.saturating_mul(per_tick) } else { 0 };
         }
+        e.times = if timed { e.times.scaled(per_tick) } else { Spread::default() };
     }
     traced.threads.iter_mut().for_each(|t| t.cycles = t.cycles.saturating_mul(per_tick));
 }
@@ -31,6 +33,11 @@ pub fn kit(traced: &mut Traced) {
     if traced.times.local == 0 {
         kit.marks.iter_mut().for_each(|m| (m.timed, m.vague) = (0, 0));
         kit.regions.iter_mut().for_each(|r| (r.timed, r.vague) = (0, 0));
+    }
+    let timed = traced.times.local > 0;
+    let spreads = kit.marks.iter_mut().map(|m| &mut m.times);
+    for times in spreads.chain(kit.regions.iter_mut().map(|r| &mut r.times)) {
+        *times = if timed { times.scaled(per_tick) } else { Spread::default() };
     }
     let marks = kit.marks.iter_mut().flat_map(|m| [&mut m.sum, &mut m.shortest, &mut m.longest]);
     let regions = kit

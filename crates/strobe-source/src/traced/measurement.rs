@@ -1,0 +1,212 @@
+//! A stream as a measurement: what was sampled, what else the pin, the kit or a channel brought, and what became of every byte.
+//!
+//! Samples count samples and nothing else: cycles are there only where timestamps tell how many ran. Everything is there once.
+
+mod accounts;
+mod coverage;
+mod events;
+mod findings;
+mod kit;
+mod ports;
+mod profile;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use strobe_analyse::statistics::wilson;
+use strobe_model::measurement::{
+    Cell, ClockSpan, Content, Distribution, Distributions, Ended, Fact, Instrument, Measurement,
+    Moment, Number, Quantity, Spread, Subject, Trust, Unit, Window,
+};
+use strobe_model::{Record, TimeBase, Traced};
+
+/// The measurement of a record that was made from a stream.
+pub fn measurement(record: &Record) -> Measurement {
+    let empty = Traced::default();
+    let traced = record.traced.as_deref().unwrap_or(&empty);
+    let instrument = Instrument {
+        kind: record.instrument.kind.clone(),
+        tool: record.instrument.tool.clone(),
+        settings: record.instrument.settings.clone(),
+        environment: environment(traced),
+    };
+    let mut out = Measurement::new(subject(record, traced), instrument, window(traced));
+    totals(record, traced, &mut out);
+    out.coverage = coverage::coverage(traced);
+    accounts::balances(record, traced, &mut out);
+    findings::findings(record, traced, &mut out);
+    if traced.sampling.taken > 0 {
+        profile::section(record, traced, &mut out);
+    }
+    events::sections(traced, &mut out);
+    kit::sections(traced, &mut out);
+    ports::sections(traced, &mut out);
+    stream::sections(traced, &mut out);
+    out
+}
+
+fn environment(traced: &Traced) -> std::collections::BTreeMap<String, String> {
+    let source = traced.recording.as_ref().map(|recording| recording.source.clone());
+    let source = source.filter(|source| !source.is_empty());
+    source.map(|source| ("source".to_owned(), source)).into_iter().collect()
+}
+
+fn subject(record: &Record, traced: &Traced) -> Subject {
+    let from = &record.subject;
+    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let compilers = from.compilers.iter().map(|text| Fact::text("compiler", text.clone()));
+    let mut facts: Vec<Fact> = compilers.collect();
+    facts.extend(some(&from.detail).map(|detail| Fact::text("symbols", detail)));
+    facts.extend(stream::facts(traced));
+    let clock = from.clock.iter().map(|span| ClockSpan { cycle: span.cycle, hz: span.hz });
+    Subject {
+        kind: if from.sha256.is_empty() { "trace" } else { "firmware" }.to_owned(),
+        name: some(&from.file).unwrap_or_else(|| "trace".to_owned()),
+        sha256: some(&from.sha256),
+        build_id: from.build_id.clone(),
+        board: some(&from.board),
+        core: some(&from.core),
+        clock: clock.collect(),
+        facts,
+    }
+}
+
+/// Core cycles that were measured: those of the parts, if not all of the stream was.
+fn cycles(traced: &Traced) -> Option<u64> {
+    let all = traced.times.cycles()?;
+    Some(traced.window.as_ref().map_or(all, |window| window.cycles))
+}
+
+/// A figure that losses may have made too small.
+fn perhaps_more(value: impl Into<Number>, unit: Unit, more: bool) -> Quantity {
+    if more { Quantity::at_least(value, unit) } else { Quantity::exact(value, unit) }
+}
+
+/// The time that the host took for it, where that is the target's time as well.
+fn host_nanoseconds(traced: &Traced) -> Option<u64> {
+    let live = traced.recording.as_ref().filter(|recording| !recording.replayed);
+    live.map(|recording| recording.nanoseconds).filter(|nanoseconds| *nanoseconds > 0)
+}
+
+fn window(traced: &Traced) -> Window {
+    let kind = "end-of-recording".to_owned();
+    let ended = Ended { kind, text: "the recording ends here".to_owned(), code: None };
+    let times = &traced.times;
+    let own = cycles(traced).and_then(|cycles| times.nanoseconds(cycles));
+    let host = host_nanoseconds(traced).filter(|_| traced.window.is_none());
+    let duration = match (own, host) {
+        // Timestamps that run through all of it are the better clock.
+        (Some(own), None) => Some((own, times.unsure > 0 || !times.is_thorough())),
+        (Some(own), Some(_)) if times.is_thorough() => Some((own, times.unsure > 0)),
+        (_, host) => host.map(|host| (host, false)),
+    };
+    let entries = traced.window.as_ref().map(|window| window.parts);
+    let Some((nanoseconds, more)) = duration else {
+        return Window { entries, ..Window::untimed(untimed(traced), ended) };
+    };
+    let end = i64::try_from(nanoseconds).unwrap_or(i64::MAX);
+    // Of parts nobody says when they were, but how long.
+    let whole = traced.window.is_none();
+    let at = |nanoseconds, cycle| Moment { nanoseconds: Some(nanoseconds), cycle };
+    Window {
+        begin: if whole { at(0, times.cycles().map(|_| 0)) } else { Moment::default() },
+        end: if whole { at(end, times.cycles()) } else { Moment::default() },
+        entries,
+        duration: perhaps_more(nanoseconds, Unit::NANOSECONDS, more),
+        ended,
+    }
+}
+
+/// Why the duration is not known.
+fn untimed(traced: &Traced) -> &'static str {
+    match &traced.times {
+        TimeBase { local: 0, .. } if traced.recording.as_ref().is_some_and(|r| r.replayed) => {
+            "there are no local timestamps, and the bytes were replayed from a file"
+        }
+        TimeBase { local: 0, .. } => "there are no local timestamps",
+        TimeBase { tick_cycles: None, .. } => {
+            "the length of a timestamp's tick is not known (--tick)"
+        }
+        TimeBase { core_hz: None, .. } => "the core clock is not known (--clock)",
+        _ => "the timestamps cover no time",
+    }
+}
+
+fn totals(record: &Record, traced: &Traced, out: &mut Measurement) {
+    let sampling = &traced.sampling;
+    if sampling.taken > 0 {
+        out.push_total("samples", "samples", Quantity::exact(sampling.taken, Unit::SAMPLES));
+    }
+    if let Some(cycles) = cycles(traced) {
+        let more = traced.times.unsure > 0 || !traced.times.is_thorough();
+        out.push_total("cycles", "cycles", perhaps_more(cycles, Unit::CYCLES, more));
+    }
+    if sampling.taken > 0 {
+        let idle = share(record.balance.parts().idle, sampling.taken);
+        out.push_total("idle", "idle", idle);
+    }
+    let stream = &traced.stream;
+    out.push_total("bytes", "bytes", Quantity::exact(stream.bytes, Unit::BYTES));
+    if stream.packets > 0 {
+        out.push_total("packets", "packets", Quantity::exact(stream.packets, Unit::COUNT));
+    }
+    if let Some(kit) = &traced.kit {
+        out.push_total("records", "records", Quantity::exact(kit.records, Unit::COUNT));
+    }
+}
+
+/// A share of samples in percent, with its 95 % interval.
+fn share(part: u64, n: u64) -> Quantity {
+    let (low, high) = wilson(n, part);
+    let percent = 100.0 * part as f64 / n.max(1) as f64;
+    // The ends are rounded on their own, and may come out a hair inside.
+    let (low, high) = ((low * 100.0).min(percent), (high * 100.0).max(percent));
+    let trust = Trust::Sampled { n, low: low.into(), high: high.into() };
+    let known = Quantity::new(Some(percent.into()), Unit::PERCENT, trust);
+    known.unwrap_or_else(|invalid| Quantity::unknown(Unit::PERCENT, invalid.to_string()))
+}
+
+/// What times are counted in.
+fn unit(times: &TimeBase) -> Unit {
+    if times.tick_cycles.is_some() { Unit::CYCLES } else { Unit::TICKS }
+}
+
+/// A rate per second, where timestamps tell it.
+fn per_second(n: u64, times: &TimeBase) -> Cell {
+    let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough());
+    let rate =
+        cycles.zip(times.core_hz).map(|(cycles, hz)| n as f64 * f64::from(hz) / cycles as f64);
+    rate.into()
+}
+
+/// The smallest, the mean, the greatest; or why there are none.
+fn extremes(spread: (u64, u64, u64, u64), times: &TimeBase) -> [Cell; 3] {
+    let (count, sum, min, max) = spread;
+    if count == 0 {
+        let why = match times.local {
+            0 => "there are no local timestamps",
+            _ => "none is known to the tick",
+        };
+        let unknown = || Quantity::unknown(unit(times), why).into();
+        return [unknown(), unknown(), unknown()];
+    }
+    [min.into(), (sum as f64 / count as f64).into(), max.into()]
+}
+
+/// Adds distributions, if there are any.
+fn distributions<'a>(
+    id: &str,
+    title: &str,
+    times: &TimeBase,
+    named: impl Iterator<Item = (&'a str, &'a Spread)>,
+    out: &mut Measurement,
+) {
+    let one = |(name, spread): (&str, &Spread)| Distribution {
+        hertz: times.core_hz.filter(|_| times.tick_cycles.is_some()).map(u64::from),
+        ..Distribution::exact(name, unit(times), spread.clone())
+    };
+    let distributions: Vec<_> = named.filter(|(_, s)| s.count() > 0).map(one).collect();
+    if !distributions.is_empty() {
+        out.push(id, title, Content::Distributions(Distributions { distributions }));
+    }
+}

@@ -1,0 +1,48 @@
+//! How much there was, of it seen, and how much was lost; never 0 where nobody knows.
+
+use strobe_model::measurement::{Coverage, Loss, Quantity, Unit};
+use strobe_model::{Kit, StreamTotals, Traced};
+
+/// In samples if there are any, else in the kit's records, else in packets.
+pub(super) fn coverage(traced: &Traced) -> Coverage {
+    let sampling = &traced.sampling;
+    let overhead = traced.kit.as_ref().map(|_| {
+        let why = "what the calls of the kit cost is not in the stream; a simulated run tells it";
+        Quantity::unknown(Unit::CYCLES, why)
+    });
+    let (unit, seen, lost) = match (&sampling.lost, &traced.kit) {
+        (Some(lost), _) => (Unit::SAMPLES, sampling.taken, lost.clone()),
+        (None, Some(kit)) => (Unit::other("records"), kit.records, records(kit)),
+        (None, None) if traced.stream.packets == 0 => {
+            let why = "nothing numbers the bytes, so what is missing leaves no sign";
+            (Unit::BYTES, traced.stream.bytes, Loss::Unknown(why.to_owned()))
+        }
+        (None, None) => (Unit::other("packets"), traced.stream.packets, packets(&traced.stream)),
+    };
+    let figure = |loss: &Loss, more: u64| match loss {
+        Loss::Known(n) => Quantity::exact(more + n, unit.clone()),
+        Loss::AtLeast(n) => Quantity::at_least(more + n, unit.clone()),
+        Loss::Unknown(why) => Quantity::unknown(unit.clone(), why.clone()),
+    };
+    Coverage {
+        whole: Some(figure(&lost, seen)),
+        seen: Some(Quantity::exact(seen, unit.clone())),
+        lost: Some(figure(&lost, 0)),
+        overhead,
+    }
+}
+
+/// Numbers have 16 bits, and a target that began anew does not say what was on its way.
+fn records(kit: &Kit) -> Loss {
+    if kit.restarts > 0 { Loss::AtLeast(kit.lost) } else { Loss::Known(kit.lost) }
+}
+
+/// Whatever the trace blocks have no room for, they say so; each overflow packet stands for one packet or more.
+fn packets(stream: &StreamTotals) -> Loss {
+    let framed = stream.frames.as_ref().map_or(0, |frames| frames.undecodable_bytes);
+    match (stream.overflows, stream.undecodable_bytes + framed) {
+        (0, 0) => Loss::Known(0),
+        (0, _) => Loss::Unknown("bytes that belong to no packet may have been some".to_owned()),
+        (n, _) => Loss::AtLeast(n),
+    }
+}

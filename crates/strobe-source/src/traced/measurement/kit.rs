@@ -1,0 +1,182 @@
+//! The firmware's own records: marks, regions, values and channels by the names that it gives them.
+
+use strobe_model::measurement::{Column, Content, Measurement, Table, Unit};
+use strobe_model::{Kit, KitWay, TimeBase, Traced};
+
+use super::events::{Series, series, some};
+use super::ports::text;
+use super::{distributions, extremes, unit};
+
+/// All of them.
+pub(super) fn sections(traced: &Traced, out: &mut Measurement) {
+    let Some(kit) = &traced.kit else { return };
+    let times = &traced.times;
+    summary(kit, out);
+    regions(kit, times, out);
+    marks(kit, times, out);
+    values(kit, times, out);
+    channels(kit, out);
+}
+
+fn summary(kit: &Kit, out: &mut Measurement) {
+    let count = |id, title| Column::figure(id, title, Unit::COUNT);
+    let mut table = Table::new(vec![
+        Column::text("transport", "transport"),
+        count("records", "records"),
+        count("missing", "missing"),
+        count("places", "places"),
+        count("restarts", "restarts"),
+        count("unusable", "unusable"),
+    ]);
+    let transport = match kit.way {
+        KitWay::Itm => format!("stimulus port {}", kit.port),
+        KitWay::Rtt => "RTT".to_owned(),
+        KitWay::Bytes => "bytes".to_owned(),
+    };
+    table.row([
+        transport.into(),
+        kit.records.into(),
+        kit.lost.into(),
+        kit.losses.into(),
+        kit.restarts.into(),
+        kit.unusable.into(),
+    ]);
+    out.push("kit-records", "the firmware's own records", Content::Table(table));
+}
+
+fn regions(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
+    if kit.regions.is_empty() {
+        return;
+    }
+    let time = |id, title| Column::figure(id, title, unit(times));
+    let count = |id, title| Column::figure(id, title, Unit::COUNT);
+    let mut table = Table::new(vec![
+        Column::text("region", "region"),
+        count("id", "id").worth(1),
+        count("begun", "begun"),
+        count("ended", "ended"),
+        count("unmatched", "unmatched"),
+        count("exact", "exact"),
+        time("min", "min"),
+        time("mean", "mean"),
+        time("max", "max"),
+        count("vague", "vague"),
+        time("at-most", "at most"),
+    ]);
+    for r in &kit.regions {
+        let [min, mean, max] = extremes((r.timed, r.sum, r.shortest, r.longest), times);
+        table.row([
+            r.name.as_str().into(),
+            u64::from(r.id).into(),
+            r.begun.into(),
+            r.ended.into(),
+            r.unmatched.into(),
+            r.timed.into(),
+            min,
+            mean,
+            max,
+            r.vague.into(),
+            some(r.at_most, r.timed + r.vague),
+        ]);
+    }
+    let title = "regions: time from begin to end, with all that interrupted them";
+    out.push("kit-regions", title, Content::Table(table));
+    let named = kit.regions.iter().map(|r| (r.name.as_str(), &r.times));
+    distributions("kit-durations", "times of regions", times, named, out);
+}
+
+fn marks(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
+    if kit.marks.is_empty() {
+        return;
+    }
+    let time = |id, title| Column::figure(id, title, unit(times));
+    let count = |id, title| Column::figure(id, title, Unit::COUNT);
+    let mut table = Table::new(vec![
+        Column::text("mark", "mark"),
+        count("id", "id").worth(1),
+        count("count", "count"),
+        count("exact", "exact"),
+        time("min", "min"),
+        time("mean", "mean"),
+        time("max", "max"),
+        count("vague", "vague"),
+    ]);
+    for m in &kit.marks {
+        let [min, mean, max] = extremes((m.timed, m.sum, m.shortest, m.longest), times);
+        table.row([
+            m.name.as_str().into(),
+            u64::from(m.id).into(),
+            m.count.into(),
+            m.timed.into(),
+            min,
+            mean,
+            max,
+            m.vague.into(),
+        ]);
+    }
+    out.push("kit-marks", "marks: time from one to the next", Content::Table(table));
+    let named = kit.marks.iter().map(|m| (m.name.as_str(), &m.times));
+    distributions("kit-intervals", "times between marks", times, named, out);
+}
+
+fn values(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
+    let count = |id, title| Column::figure(id, title, Unit::COUNT);
+    let mut table = Table::new(vec![
+        Column::text("value", "value"),
+        count("id", "id").worth(1),
+        count("count", "count"),
+        count("first", "first"),
+        count("min", "min"),
+        count("max", "max"),
+        count("last", "last"),
+    ]);
+    for v in &kit.values {
+        table.row([
+            v.name.as_str().into(),
+            u64::from(v.id).into(),
+            v.count.into(),
+            v.values.first().map(|(_, first)| *first).into(),
+            v.min.into(),
+            v.max.into(),
+            v.last.into(),
+        ]);
+    }
+    if !table.is_empty() {
+        out.push("kit-values", "values", Content::Table(table));
+    }
+    let all = kit.values.iter().map(|v| Series {
+        name: &v.name,
+        number: v.id.into(),
+        values: v.values.clone(),
+        more: v.count.saturating_sub(v.values.len() as u64),
+    });
+    series("kit-timeline", "values over time", times, all.collect(), &kit.lost_at, out);
+}
+
+fn channels(kit: &Kit, out: &mut Measurement) {
+    if kit.channels.is_empty() {
+        return;
+    }
+    let mut table = Table::new(vec![
+        Column::text("channel", "channel"),
+        Column::figure("id", "id", Unit::COUNT).worth(1),
+        Column::figure("bytes", "bytes", Unit::BYTES),
+        Column::text("content", "content"),
+        Column::figure("interrupted", "interrupted", Unit::COUNT),
+    ]);
+    for c in &kit.channels {
+        let content = if c.text.is_some() { "text" } else { "binary" };
+        table.row([
+            c.name.as_str().into(),
+            u64::from(c.id).into(),
+            c.bytes.into(),
+            content.into(),
+            c.interrupted.into(),
+        ]);
+    }
+    out.push("kit-channels", "channels", Content::Table(table));
+    for c in &kit.channels {
+        let title = format!("channel {}", c.name);
+        text(&format!("kit-channel-{}", c.id), title, c.text.as_deref(), c.text_skipped, out);
+    }
+}

@@ -1,0 +1,187 @@
+//! Streams built for it, as measurements: they hold together, nothing is there twice, and what is not known says why.
+
+use proptest::prelude::*;
+use strobe_decode::swo::reader::{Framing, Reader};
+use strobe_model::Recording;
+use strobe_model::measurement::{Content, Kind, Loss, Measurement, Profile, Trust, Unit};
+use strobe_synth::kit::{frame, head};
+use strobe_synth::swo::{Stream, mixed};
+
+use super::super::{Collector, Settings};
+use super::measurement;
+
+/// A core of 16 MHz, a sample each 1,024 cycles, a tick of 64.
+fn settings() -> Settings {
+    Settings {
+        core_hz: Some(16_000_000),
+        period_cycles: Some(1024),
+        tick_cycles: Some(64),
+        thread: Some(2),
+        watches: vec![(1, "level".to_owned())],
+        recording: Some(Recording {
+            source: "file raw.swo".to_owned(),
+            nanoseconds: 5000,
+            replayed: true,
+            ..Recording::default()
+        }),
+        ..Settings::default()
+    }
+}
+
+fn measured(bytes: &[u8], settings: &Settings) -> Measurement {
+    let mut collector = Collector::new(settings.thread);
+    let mut reader = Reader::new(Framing::Bare);
+    reader.push(bytes, &mut collector);
+    reader.finish(&mut collector);
+    let record = collector.record(Some(&reader), None, settings).expect("it balances");
+    let out = measurement(&record);
+    out.check().expect("it holds together");
+    out
+}
+
+fn profile(measured: &Measurement) -> &Profile {
+    measured.profiles().next().expect("there are samples")
+}
+
+fn figure(measured: &Measurement, total: &str) -> Option<u64> {
+    Some(measured.total(total)?.value()?.as_u64())
+}
+
+/// `n` samples of which every fourth finds the core asleep, each with a timestamp if there are any.
+fn sampled(n: u32, stamped: bool) -> Stream {
+    let mut stream = Stream::new();
+    stream.sync();
+    for i in 0..n {
+        if i % 4 == 0 {
+            stream.sleep()
+        } else {
+            stream.pc_sample(0x0800_0100 + i % 3 * 2)
+        };
+        if stamped {
+            stream.local_timestamp(16, 0);
+        }
+    }
+    stream
+}
+
+#[test]
+fn samples_are_no_cycles() {
+    let out = measured(&sampled(1000, true).bytes, &settings());
+    assert_eq!(figure(&out, "samples"), Some(1000));
+    assert_eq!(figure(&out, "cycles"), Some(999 * 1024));
+    assert_eq!(out.window.duration.value().map(|n| n.as_u64()), Some(999 * 64_000));
+    let idle = out.total("idle").expect("it is sampled");
+    let Trust::Sampled { n: 1000, low, high } = idle.trust() else { panic!("{idle:?}") };
+    assert_eq!(idle.value().map(|share| share.as_f64()), Some(25.0));
+    assert!((22.0..25.0).contains(&low.as_f64()) && (25.0..28.0).contains(&high.as_f64()));
+    let samples = profile(&out);
+    assert_eq!(samples.leaves.of("samples").map(|v| v.sum()), Some(1000));
+    assert_eq!(samples.leaves.of("asleep").map(|v| v.sum()), Some(250));
+    let kind = Kind::Sampled { period: Some(1024), period_unit: Some(Unit::CYCLES) };
+    assert_eq!(samples.measures[0].kind, kind);
+    assert_eq!(out.balances[0].parts().lost, Loss::Known(0));
+}
+
+#[test]
+fn what_nobody_knows_says_why_and_is_not_0() {
+    let out = measured(&sampled(1000, false).bytes, &settings());
+    assert_eq!((figure(&out, "samples"), out.total("cycles")), (Some(1000), None));
+    for unknown in [&out.window.duration, out.coverage.lost.as_ref().expect("samples can be lost")]
+    {
+        let Trust::Unknown { why } = unknown.trust() else { panic!("{unknown:?}") };
+        assert!(why.contains("replayed"), "{why}");
+    }
+    let balance = out.balances[0].parts();
+    assert!(matches!(balance.lost, Loss::Unknown(_)) && balance.taken_as == "taken", "{balance:?}");
+    assert!(out.findings.iter().any(|finding| finding.code == "loss-unknown"));
+    // Recorded as it was sent, the host's clock counts.
+    let mut live = settings();
+    live.recording = Some(Recording { nanoseconds: 128_000_000, ..Recording::default() });
+    let out = measured(&sampled(1000, false).bytes, &live);
+    assert_eq!(out.balances[0].parts().lost, Loss::Known(1000));
+    assert_eq!(out.window.duration.value().map(|n| n.as_u64()), Some(128_000_000));
+}
+
+#[test]
+fn handlers_are_there_once_with_all_their_times() {
+    let mut stream = Stream::new();
+    stream.sync();
+    for length in [10, 20, 40] {
+        stream.exception(15, 1).local_timestamp(100, 0).pc_sample(0x0800_0200);
+        stream.local_timestamp(1, 0).exception(15, 2).local_timestamp(length, 0);
+        stream.exception(0, 3).local_timestamp(5, 0);
+    }
+    let out = measured(&stream.bytes, &settings());
+    let table = out.table("interrupts").expect("there are exceptions");
+    assert_eq!(table.len(), 1);
+    let cell = |id: &str| table.column(id).and_then(|c| c.cells[0].number()).map(|n| n.as_u64());
+    assert_eq!((cell("entered"), cell("exact"), cell("samples")), (Some(3), Some(3), Some(3)));
+    let durations = out.section("durations").map(|section| &section.content);
+    let Some(Content::Distributions(durations)) = durations else { panic!("{out:?}") };
+    let [one] = &durations.distributions[..] else { panic!("{durations:?}") };
+    let values: Vec<_> = one.spread.buckets().collect();
+    assert_eq!(values, [(11 * 64, 1), (21 * 64, 1), (41 * 64, 1)]);
+    assert_eq!((one.unit.clone(), one.hertz), (Unit::CYCLES, Some(16_000_000)));
+    let labels: Vec<_> = profile(&out).labels.iter().map(|l| l.key.as_str()).collect();
+    assert_eq!(labels, ["handler"]);
+}
+
+#[test]
+fn records_of_the_kit_are_distributions() {
+    let mut collector = Collector::default();
+    let records = [(2, 100), (3, 110), (2, 200), (3, 230)];
+    for (number, (kind, time)) in (0u16..).zip(records) {
+        // One is missing before the last.
+        let number = if number == 3 { 4 } else { number };
+        collector.kit_bytes(&frame(&[head(kind, 7, number), time]));
+    }
+    let settings = Settings { recording: None, ..settings() };
+    let record = collector.record(None, None, &settings).expect("it balances");
+    let out = measurement(&record);
+    out.check().expect("it holds together");
+    let durations = out.section("kit-durations").map(|section| &section.content);
+    let Some(Content::Distributions(durations)) = durations else { panic!("{out:?}") };
+    assert_eq!(durations.distributions[0].spread.sum(), 10 * 64);
+    assert_eq!(
+        out.coverage.lost.as_ref().and_then(|lost| lost.value()).map(|n| n.as_u64()),
+        Some(1)
+    );
+    assert!(out.section("profile").is_none());
+    let gaps = out.timelines().map(|line| line.gaps.events.clone()).next();
+    assert_eq!(gaps, Some(vec![Some(1)]));
+}
+
+proptest! {
+    /// Whatever a stream holds, damaged or not: what is said of it holds together, and nothing gets lost on the way.
+    #[test]
+    fn every_stream_holds_together(
+        seed: u64,
+        packets in 0usize..400,
+        damage in proptest::collection::vec((0usize..4000, any::<u8>()), 0..4),
+        known: bool,
+    ) {
+        let mut bytes = mixed(packets, seed).bytes;
+        for (at, byte) in damage {
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+        }
+        let settings = if known { settings() } else { Settings::default() };
+        let out = measured(&bytes, &settings);
+        let json = serde_json::to_string(&out).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Measurement>(&json).unwrap(), &out);
+        let sum = |table: &str, column: &str| {
+            let cells = out.table(table).and_then(|t| t.column(column)).map(|c| c.cells.clone());
+            cells.unwrap_or_default().iter().filter_map(|cell| Some(cell.number()?.as_u64())).sum::<u64>()
+        };
+        prop_assert_eq!(sum("packets", "packets"), figure(&out, "packets").unwrap_or(0));
+        if let Some(samples) = figure(&out, "samples") {
+            for samples_of in [&profile(&out).leaves, &profile(&out).chains] {
+                let all = samples_of.of("samples").map(|values| values.sum());
+                prop_assert_eq!(all, i64::try_from(samples).ok());
+            }
+        }
+        let bytes_of: u64 = figure(&out, "bytes").unwrap_or(0);
+        prop_assert_eq!(bytes_of, bytes.len() as u64);
+    }
+}

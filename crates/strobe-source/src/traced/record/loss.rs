@@ -1,0 +1,156 @@
+//! How many samples should have come, and so how many were lost; or why nobody knows.
+//!
+//! Samples come at a period, so time tells how many are due. Two clocks may tell the time: the target's own timestamps, and the host's. The
+//! host's is worth nothing where the bytes were read from a file, or came faster than the line can bring them.
+
+use strobe_model::measurement::Loss;
+use strobe_model::{Expected, Sampling, TimeBase, Traced};
+
+use super::super::{Collector, Settings};
+
+/// So much faster than the line's rate (10 bits to the byte) or the target's time bytes may come, in percent: buffers on the way.
+const SLACK_PERCENT: u128 = 20;
+
+/// Fewer bytes than this may have been in a buffer on the way.
+const FEWEST_BYTES: u64 = 1 << 12;
+
+/// How many samples should have come.
+pub(super) fn expected(
+    collector: &Collector,
+    traced: &Traced,
+    settings: &Settings,
+    taken: u64,
+) -> Result<Expected, String> {
+    if collector.polled > 0 {
+        return Err("samples were polled at no fixed period, so none is due at any time".to_owned());
+    }
+    if traced.stream.bytes == 0 && traced.stream.frames.is_none() {
+        let why = "a list of samples tells neither what was lost nor over what time";
+        return Err(why.to_owned());
+    }
+    let period = settings.period_cycles.filter(|period| *period > 0);
+    let period = period.ok_or("the sampling period is not known (--period)")?;
+    let times = &traced.times;
+    let stamped = stamped(collector, traced, period, taken);
+    if traced.window.is_some() {
+        // Only timestamps tell how long parts are.
+        return stamped
+            .ok_or_else(|| format!("how long the parts are is not known: {}", no_stamps(times)));
+    }
+    match stamped {
+        Some(expected) if times.is_thorough() => Ok(expected),
+        // A link that is full has no room for timestamps.
+        stamped => match (by_host(traced, settings, period), stamped) {
+            (Ok(expected), _) | (Err(_), Some(expected)) => Ok(expected),
+            (Err(why), None) => Err(format!("{}, and {why}", no_stamps(times))),
+        },
+    }
+}
+
+/// By the target's own timestamps.
+fn stamped(collector: &Collector, traced: &Traced, period: u64, taken: u64) -> Option<Expected> {
+    let times = &traced.times;
+    let cycles = times.cycles()?;
+    let samples = match (&traced.window, collector.span) {
+        (Some(window), _) => window.cycles / period,
+        // Outside of the timestamps nothing is known of time.
+        (None, Some((first, last))) => cycles / period + taken - (last.samples - first.samples),
+        (None, None) => return None,
+    };
+    let at_least = times.unsure > 0 || !times.is_thorough();
+    Some(Expected { samples, from: "local timestamps".to_owned(), at_least })
+}
+
+fn no_stamps(times: &TimeBase) -> &'static str {
+    match times {
+        TimeBase { local: 0, .. } => "there are no local timestamps",
+        TimeBase { tick_cycles: None, .. } => {
+            "the length of a timestamp's tick is not known (--tick)"
+        }
+        _ => "the timestamps cover no time",
+    }
+}
+
+/// By the host's clock.
+fn by_host(traced: &Traced, settings: &Settings, period: u64) -> Result<Expected, &'static str> {
+    let recording = traced.recording.as_ref().filter(|recording| recording.nanoseconds > 0);
+    let recording = recording.ok_or("no clock of the host was recorded")?;
+    let hz = settings.core_hz.ok_or("the core clock is not known (--clock)")?;
+    let host = u128::from(recording.nanoseconds);
+    if recording.replayed || is_too_fast(traced, settings, host) {
+        return Err(
+            "the bytes were replayed and not recorded as they were sent, so the host's clock tells nothing",
+        );
+    }
+    let samples = host * u128::from(hz) / 1_000_000_000 / u128::from(period);
+    let samples = u64::try_from(samples).map_err(|_| "the host's clock is out of range")?;
+    Ok(Expected { samples, from: "the host's clock".to_owned(), at_least: false })
+}
+
+/// Whether more came in that time than the line can carry, or more of the target's own time.
+fn is_too_fast(traced: &Traced, settings: &Settings, nanoseconds: u128) -> bool {
+    let stream = &traced.stream;
+    let bytes = stream.frames.as_ref().map_or(stream.bytes, |frames| frames.bytes);
+    let most = nanoseconds * (100 + SLACK_PERCENT);
+    if bytes < FEWEST_BYTES {
+        return false;
+    }
+    let own = traced.times.cycles().and_then(|cycles| traced.times.nanoseconds(cycles));
+    let bits = u128::from(bytes) * 10 * 1_000_000_000;
+    own.is_some_and(|own| u128::from(own) * 100 > most)
+        || settings.baud.is_some_and(|baud| bits * 100 > most * u128::from(baud))
+}
+
+/// What is missing of the samples that should have come. Where a part begins and ends between two samples, one more or less is none lost.
+pub(super) fn lost(sampling: &Sampling, expected: Result<&Expected, String>, parts: u64) -> Loss {
+    match expected {
+        Ok(expected) => {
+            let lost = expected.samples.saturating_sub(sampling.taken);
+            let lost = if lost <= parts.max(1) { 0 } else { lost };
+            if expected.at_least { Loss::AtLeast(lost) } else { Loss::Known(lost) }
+        }
+        Err(why) => Loss::Unknown(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strobe_model::{Recording, StreamTotals};
+
+    fn after(bytes: u64, nanoseconds: u64, replayed: bool) -> Result<Expected, String> {
+        let recording = Recording { nanoseconds, replayed, ..Recording::default() };
+        let stream = StreamTotals { bytes, ..StreamTotals::default() };
+        let traced = Traced { stream, recording: Some(recording), ..Traced::default() };
+        let settings = Settings {
+            core_hz: Some(1_000_000),
+            period_cycles: Some(1000),
+            baud: Some(100_000),
+            ..Settings::default()
+        };
+        expected(&Collector::default(), &traced, &settings, 10)
+    }
+
+    #[test]
+    fn the_hosts_clock_counts_where_the_bytes_came_as_they_were_sent() {
+        // 10,000 bytes a second is all that 100,000 baud can bring.
+        let expected = after(10_000, 1_000_000_000, false).unwrap();
+        assert_eq!((expected.samples, expected.at_least), (1000, false));
+        for (bytes, replayed) in [(13_000, false), (10_000, true)] {
+            let why = after(bytes, 1_000_000_000, replayed).unwrap_err();
+            assert!(why.contains("replayed"), "{why}");
+        }
+        // What had piled up before the first look is no replay.
+        assert!(after(4000, 100_000_000, false).is_ok());
+    }
+
+    #[test]
+    fn what_nobody_knows_has_a_reason() {
+        let sampling = Sampling { taken: 5, ..Sampling::default() };
+        let no_clock = after(10_000, 0, false);
+        let Loss::Unknown(why) = lost(&sampling, no_clock.as_ref().map_err(Clone::clone), 1) else {
+            panic!("{no_clock:?}");
+        };
+        assert_eq!(why, "there are no local timestamps, and no clock of the host was recorded");
+    }
+}
