@@ -1,6 +1,228 @@
-//! Time lines in the formats of viewers: [`chrome`] for Perfetto and Chrome, [`ctf`] for Trace Compass and babeltrace2.
+//! Measurements in the formats of other programs: one trait, one file for each format, and the list of them.
 //!
-//! Both begin with a [`TraceEvents`](strobe_model::TraceEvents) and keep all of it, nanoseconds included.
+//! Formats see sections and no instruments. Those of profiles begin with [`chains`], which makes call chains of whatever a profile has;
+//! those of time lines with [`timed`], which gives everything a time in nanoseconds.
 
-pub mod chrome;
-pub mod ctf;
+mod callgrind;
+mod chains;
+mod chrome;
+mod collapsed;
+mod ctf;
+mod error;
+mod firefox;
+mod flame;
+mod pprof;
+mod speedscope;
+#[cfg(test)]
+mod subjects;
+mod timed;
+
+use std::io::{self, Write};
+
+use strobe_model::measurement::{Content, Measurement, Profile, Timeline};
+
+pub use error::ExportError;
+
+/// A format.
+pub trait Export: Sync {
+    /// What it is called and what it is for.
+    fn about(&self) -> About;
+
+    /// Writes a measurement.
+    ///
+    /// # Errors
+    /// When the measurement has not what the format takes, or when `out` cannot be written.
+    fn write(
+        &self,
+        measurement: &Measurement,
+        choice: &Choice,
+        out: &mut dyn Output,
+    ) -> Result<(), ExportError>;
+}
+
+/// What a format is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// Its name for `--to`.
+    pub name: &'static str,
+    /// Other names that it goes by.
+    pub aliases: &'static [&'static str],
+    /// What its files end in, without the dot; none where it is a directory of several files.
+    pub extension: Option<&'static str>,
+    /// What it takes.
+    pub takes: Takes,
+    /// Who reads it, in a line.
+    pub help: &'static str,
+}
+
+/// What a format takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Profiles.
+    Profile,
+    /// Time lines.
+    Timeline,
+    /// A profile or, where there is none, a time line.
+    Either,
+}
+
+impl Takes {
+    fn profile(self) -> bool {
+        self != Takes::Timeline
+    }
+
+    fn timeline(self) -> bool {
+        self != Takes::Profile
+    }
+}
+
+/// What of a measurement is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The section; the first one that the format takes unless given.
+    pub section: Option<String>,
+    /// The measure of a profile, for formats that have one only, and first in those that have several.
+    pub measure: Option<String>,
+    /// Single places with their lines, even where there are call chains.
+    pub by_place: bool,
+}
+
+/// Where files go.
+pub trait Output {
+    /// A file; of formats with one only, its name is empty.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn file(&mut self, name: &str) -> io::Result<&mut dyn Write>;
+}
+
+/// One file in memory.
+impl Output for Vec<u8> {
+    fn file(&mut self, _: &str) -> io::Result<&mut dyn Write> {
+        Ok(self)
+    }
+}
+
+/// Every format, those of profiles first.
+pub static FORMATS: [&dyn Export; 8] = [
+    &pprof::Pprof,
+    &collapsed::Collapsed,
+    &flame::FlameGraph,
+    &speedscope::Speedscope,
+    &firefox::Firefox,
+    &callgrind::Callgrind,
+    &chrome::Chrome,
+    &ctf::Ctf,
+];
+
+/// The format of that name.
+pub fn format(name: &str) -> Option<&'static dyn Export> {
+    let is = |format: &&&dyn Export| {
+        let about = format.about();
+        about.name == name || about.aliases.contains(&name)
+    };
+    FORMATS.iter().find(is).copied()
+}
+
+/// A section that a format takes.
+enum Found<'a> {
+    Profile(&'a Profile),
+    Timeline(&'a Timeline),
+}
+
+/// What of a measurement to export: the section that was chosen, or the first profile, or the first time line.
+fn find<'a>(
+    measurement: &'a Measurement,
+    choice: &Choice,
+    about: About,
+) -> Result<Found<'a>, ExportError> {
+    let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
+    if let Some(id) = choice.section.as_deref().filter(|id| measurement.section(id).is_none()) {
+        return Err(ExportError::no_section(id, measurement));
+    }
+    let sections = || measurement.sections.iter().filter(|section| wanted(&section.id));
+    let profile = sections().find_map(|section| match &section.content {
+        Content::Profile(profile) if about.takes.profile() => Some(Found::Profile(profile)),
+        _ => None,
+    });
+    let timeline = || {
+        sections().find_map(|section| match &section.content {
+            Content::Timeline(line) if about.takes.timeline() => Some(Found::Timeline(line)),
+            _ => None,
+        })
+    };
+    profile
+        .or_else(timeline)
+        .ok_or_else(|| ExportError::nothing_to_take(about, measurement, choice))
+}
+
+/// The profile for a format that takes nothing else.
+fn profile<'a>(
+    measurement: &'a Measurement,
+    choice: &Choice,
+    about: About,
+) -> Result<&'a Profile, ExportError> {
+    match find(measurement, choice, about)? {
+        Found::Profile(profile) => Ok(profile),
+        Found::Timeline(_) => Err(ExportError::nothing_to_take(about, measurement, choice)),
+    }
+}
+
+/// The time line for a format that takes nothing else.
+fn timeline<'a>(
+    measurement: &'a Measurement,
+    choice: &Choice,
+    about: About,
+) -> Result<&'a Timeline, ExportError> {
+    match find(measurement, choice, about)? {
+        Found::Timeline(timeline) => Ok(timeline),
+        Found::Profile(_) => Err(ExportError::nothing_to_take(about, measurement, choice)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_name_of_its_own() {
+        let mut names: Vec<&str> = Vec::new();
+        for each in FORMATS {
+            names.push(each.about().name);
+            names.extend(each.about().aliases);
+        }
+        for name in &names {
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+            assert!(format(name).is_some());
+        }
+        assert!(format("html").is_none());
+    }
+
+    #[test]
+    fn errors_name_what_is_there_and_who_takes_it() {
+        let write = |measurement: &Measurement, name: &str, section: Option<&str>| {
+            let choice = Choice { section: section.map(str::to_owned), ..Choice::default() };
+            let format = format(name).unwrap();
+            format.write(measurement, &choice, &mut Vec::new()).unwrap_err().to_string()
+        };
+        let mut empty = subjects::measurement();
+        assert_eq!(
+            write(&empty, "pprof", None),
+            "pprof takes a profile, and the measurement has no sections"
+        );
+        empty.push("pins", "pins", Content::Table(Default::default()));
+        assert_eq!(
+            write(&empty, "speedscope", None),
+            "speedscope takes a profile or a time line, and the measurement has a table (pins); no format takes that"
+        );
+        let line = subjects::timeline();
+        assert_eq!(
+            write(&line, "callgrind", None),
+            "callgrind takes a profile, and the measurement has a time line (timeline); it can go to speedscope, firefox, chrome, ctf"
+        );
+        assert_eq!(
+            write(&line, "chrome", Some("heap")),
+            "the measurement has no section `heap`; it has a time line (timeline)"
+        );
+    }
+}

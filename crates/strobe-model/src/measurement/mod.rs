@@ -18,6 +18,7 @@ mod quantity;
 mod subject;
 mod table;
 mod timeline;
+mod timeline_builder;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ pub use table::{Cell, CellKind, Column, Table};
 pub use timeline::{
     Counters, Extent, Gaps, Level, Moments, Spans, SummaryTrack, Timeline, Track, TrackKind,
 };
+pub use timeline_builder::TimelineBuilder;
 
 /// Version of the JSON form, written as `strobe-measurement/1`; raised when a reader of the old form would go wrong.
 pub const SCHEMA: u32 = 1;

@@ -5,21 +5,27 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{self, Write};
 
-use strobe_model::{TraceEvents, TrackKind};
+use strobe_model::measurement::{Measurement, TrackKind};
+
+use super::timed::{Gap, Moment, Timed, Value};
+use super::{About, Choice, Export, ExportError, Output, Takes};
+
+/// The format.
+pub(super) struct Chrome;
 
 /// Processes: kinds of tracks with their numbers.
-const KINDS: [(TrackKind, u32, &str); 5] = [
+const KINDS: [(TrackKind, u32, &str); 6] = [
     (TrackKind::Thread, 1, "threads"),
     (TrackKind::Exception, 2, "interrupts"),
     (TrackKind::Functions, 3, "functions"),
     (TrackKind::Marks, 4, "marks"),
     (TrackKind::Counter, 5, "counters"),
+    (TrackKind::Samples, 6, "samples"),
 ];
 
 /// The process of losses.
-const LOST: u32 = 6;
+const LOST: u32 = 7;
 /// The thread of the first track: a process has one of its own number already.
 const FIRST_THREAD: usize = LOST as usize + 1;
 
@@ -35,38 +41,45 @@ fn quoted(text: &str) -> String {
 }
 
 /// Microseconds.
-fn us(nanoseconds: u64) -> String {
-    format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
+fn us(nanoseconds: i64) -> String {
+    let (sign, n) = (if nanoseconds < 0 { "-" } else { "" }, nanoseconds.unsigned_abs());
+    format!("{sign}{}.{:03}", n / 1000, n % 1000)
 }
 
-/// Writes a time line.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write(events: &TraceEvents, out: &mut dyn Write) -> io::Result<()> {
-    write!(
-        out,
-        "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"name\": {}}},",
-        quoted(&events.name)
-    )?;
-    writeln!(out, " \"traceEvents\": [")?;
-    let mut separator = "";
-    let mut put = |line: String, out: &mut dyn Write| {
-        let result = write!(out, "{separator}{{{line}}}");
-        separator = ",\n";
-        result
-    };
-    for line in names(events) {
-        put(line, out)?;
+impl Export for Chrome {
+    fn about(&self) -> About {
+        About {
+            name: "chrome",
+            aliases: &["perfetto"],
+            extension: Some("json"),
+            takes: Takes::Timeline,
+            help: "JSON for ui.perfetto.dev, Perfetto's trace processor and Chrome's about:tracing",
+        }
     }
-    for line in slices(events).into_iter().chain(others(events)) {
-        put(line, out)?;
+
+    fn write(
+        &self,
+        measurement: &Measurement,
+        choice: &Choice,
+        out: &mut dyn Output,
+    ) -> Result<(), ExportError> {
+        let line = Timed::new(measurement, super::timeline(measurement, choice, self.about())?)?;
+        let out = out.file("")?;
+        let name = quoted(&measurement.subject.name);
+        write!(out, "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"name\": {name}}},")?;
+        writeln!(out, " \"traceEvents\": [")?;
+        let mut separator = "";
+        for event in names(&line).into_iter().chain(slices(&line)).chain(others(&line)) {
+            write!(out, "{separator}{{{event}}}")?;
+            separator = ",\n";
+        }
+        writeln!(out, "\n]}}")?;
+        Ok(())
     }
-    writeln!(out, "\n]}}")
 }
 
 /// Names of processes and tracks that are in use.
-fn names(events: &TraceEvents) -> Vec<String> {
+fn names(line: &Timed) -> Vec<String> {
     let mut lines = Vec::new();
     let mut name = |what: &str, process: u32, track: usize, name: &str| {
         lines.push(format!(
@@ -75,14 +88,14 @@ fn names(events: &TraceEvents) -> Vec<String> {
         ));
     };
     for (kind, number, text) in KINDS {
-        if events.tracks.iter().any(|track| track.kind == kind) {
+        if line.tracks().iter().any(|track| track.kind == kind) {
             name("process_name", number, number as usize, text);
         }
     }
-    if !events.gaps.is_empty() {
+    if !line.gaps().is_empty() {
         name("process_name", LOST, LOST as usize, "lost");
     }
-    for (i, track) in events.tracks.iter().enumerate() {
+    for (i, track) in line.tracks().iter().enumerate() {
         if track.kind != TrackKind::Counter {
             name("thread_name", process(track.kind), i + FIRST_THREAD, &track.name);
         }
@@ -90,50 +103,49 @@ fn names(events: &TraceEvents) -> Vec<String> {
     lines
 }
 
-/// Slices, the outer ones first.
-fn slices(events: &TraceEvents) -> Vec<String> {
-    let mut all: Vec<_> = events.slices.iter().collect();
-    all.sort_by_key(|slice| (slice.begin_ns, Reverse(slice.end_ns)));
+/// Spans, the outer ones first.
+fn slices(line: &Timed) -> Vec<String> {
+    let mut all: Vec<_> = line.spans().collect();
+    all.sort_by_key(|span| (span.begin_ns, Reverse(span.end_ns)));
     // When those end that are open, for each track.
-    let mut open: Vec<Vec<u64>> = vec![Vec::new(); events.tracks.len()];
+    let mut open: Vec<Vec<i64>> = vec![Vec::new(); line.tracks().len()];
     let mut lines = Vec::with_capacity(all.len());
-    for (i, slice) in all.into_iter().enumerate() {
-        let Some(track) = events.tracks.get(slice.track) else { continue };
-        let name = if slice.name.is_empty() { &track.name } else { &slice.name };
-        let (thread, open) = (slice.track + FIRST_THREAD, &mut open[slice.track]);
+    for (i, span) in all.into_iter().enumerate() {
+        let Some(track) = line.tracks().get(span.track) else { continue };
+        let (thread, open) = (span.track + FIRST_THREAD, &mut open[span.track]);
         let place = format!("\"pid\": {}, \"tid\": {thread}", process(track.kind));
-        while open.last().is_some_and(|end| *end <= slice.begin_ns) {
+        while open.last().is_some_and(|end| *end <= span.begin_ns) {
             open.pop();
         }
-        if open.last().is_some_and(|end| *end < slice.end_ns) {
-            let span = Span { category: "overlapping", id: i, name, place: &place };
-            lines.extend(span.lines(slice.begin_ns, slice.end_ns, ""));
+        if open.last().is_some_and(|end| *end < span.end_ns) {
+            let pair = Pair { category: "overlapping", id: i, name: span.name, place: &place };
+            lines.extend(pair.lines(span.begin_ns, span.end_ns, ""));
             continue;
         }
-        open.push(slice.end_ns);
+        open.push(span.end_ns);
         lines.push(format!(
             "\"ph\": \"X\", \"name\": {}, \"ts\": {}, \"dur\": {}, {place}",
-            quoted(name),
-            us(slice.begin_ns),
-            us(slice.end_ns.saturating_sub(slice.begin_ns)),
+            quoted(span.name),
+            us(span.begin_ns),
+            us(span.end_ns.saturating_sub(span.begin_ns)),
         ));
     }
     lines
 }
 
 /// Something that may overlap others.
-struct Span<'a> {
+struct Pair<'a> {
     category: &'a str,
     id: usize,
     name: &'a str,
     place: &'a str,
 }
 
-impl Span<'_> {
+impl Pair<'_> {
     /// Its beginning and its end.
-    fn lines(&self, begin_ns: u64, end_ns: u64, more: &str) -> [String; 2] {
-        let Span { category, id, name, place } = self;
-        let line = |phase: &str, at_ns: u64, more: &str| {
+    fn lines(&self, begin_ns: i64, end_ns: i64, more: &str) -> [String; 2] {
+        let Pair { category, id, name, place } = self;
+        let line = |phase: &str, at_ns: i64, more: &str| {
             format!(
                 "\"ph\": \"{phase}\", \"cat\": \"{category}\", \"id\": {id}, \"name\": {}, \"ts\": {}, {place}{more}",
                 quoted(name),
@@ -145,27 +157,27 @@ impl Span<'_> {
 }
 
 /// Moments, counters and losses.
-fn others(events: &TraceEvents) -> Vec<String> {
-    let instant = |instant: &strobe_model::Instant| {
-        let track = events.tracks.get(instant.track)?;
+fn others(line: &Timed) -> Vec<String> {
+    let instant = |moment: Moment| {
+        let track = line.tracks().get(moment.track)?;
         Some(format!(
             "\"ph\": \"i\", \"s\": \"t\", \"name\": {}, \"ts\": {}, \"pid\": {}, \"tid\": {}",
-            quoted(&instant.name),
-            us(instant.at_ns),
+            quoted(moment.name),
+            us(moment.at_ns),
             process(track.kind),
-            instant.track + FIRST_THREAD
+            moment.track + FIRST_THREAD
         ))
     };
     // Values of one name are one counter, unless something else tells them apart.
     let mut first = HashMap::new();
-    for (i, track) in events.tracks.iter().enumerate() {
+    for (i, track) in line.tracks().iter().enumerate() {
         if track.kind == TrackKind::Counter {
             first.entry(track.name.as_str()).or_insert(i);
         }
     }
-    let counter = |value: &strobe_model::CounterValue| {
-        let track = events.tracks.get(value.track)?;
-        let unit = track.unit.as_deref().unwrap_or("value");
+    let counter = |value: Value| {
+        let track = line.tracks().get(value.track)?;
+        let unit = track.unit.as_ref().map_or("value", |unit| &unit.0);
         let id = match first.get(track.name.as_str()) {
             Some(first) if *first != value.track => format!(" \"id\": {},", value.track),
             _ => String::new(),
@@ -180,14 +192,14 @@ fn others(events: &TraceEvents) -> Vec<String> {
         ))
     };
     let place = format!("\"pid\": {LOST}, \"tid\": {LOST}");
-    let gap = |(id, gap): (usize, &strobe_model::Gap)| {
+    let gap = |(id, gap): (usize, Gap)| {
         let events = gap.events.map_or("null".to_owned(), |events| events.to_string());
-        let span = Span { category: "lost", id, name: &gap.why, place: &place };
-        span.lines(gap.from_ns, gap.to_ns, &format!(", \"args\": {{\"events\": {events}}}"))
+        let pair = Pair { category: "lost", id, name: gap.why, place: &place };
+        pair.lines(gap.from_ns, gap.to_ns, &format!(", \"args\": {{\"events\": {events}}}"))
     };
-    let mut lines: Vec<String> = events.instants.iter().filter_map(instant).collect();
-    lines.extend(events.counters.iter().filter_map(counter));
-    lines.extend(events.gaps.iter().enumerate().flat_map(gap));
+    let mut lines: Vec<String> = line.moments().filter_map(instant).collect();
+    lines.extend(line.values().filter_map(counter));
+    lines.extend(line.gaps().into_iter().enumerate().flat_map(gap));
     lines
 }
 
@@ -195,13 +207,17 @@ fn others(events: &TraceEvents) -> Vec<String> {
 mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
-    use strobe_model::{CounterValue, Gap, Slice, Track};
+    use strobe_model::measurement::{Content, Timeline, TimelineBuilder, Unit};
 
+    use super::super::subjects;
     use super::*;
 
-    fn written(events: &TraceEvents) -> Vec<Value> {
+    fn written(line: Timeline) -> Vec<Value> {
+        let mut measurement = subjects::measurement();
+        measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
+        measurement.check().expect("sound");
         let mut out = Vec::new();
-        write(events, &mut out).expect("a vector takes all");
+        Chrome.write(&measurement, &Choice::default(), &mut out).expect("a vector takes all");
         let mut document: Value = serde_json::from_slice(&out).expect("JSON");
         match document["traceEvents"].take() {
             Value::Array(events) => events,
@@ -209,8 +225,8 @@ mod tests {
         }
     }
 
-    fn track(kind: TrackKind, name: &str) -> Track {
-        Track { kind, number: None, name: name.to_owned(), unit: None }
+    fn builder() -> TimelineBuilder {
+        TimelineBuilder::new(Unit::NANOSECONDS)
     }
 
     /// Nanoseconds.
@@ -224,14 +240,15 @@ mod tests {
         fn threads_have_nothing_that_overlaps(
             spans in proptest::collection::vec((0..2usize, 0..50u64, 0..30u64), 0..40),
         ) {
-            let tracks = vec![track(TrackKind::Thread, "a"), track(TrackKind::Exception, "b")];
-            let slice = |&(track, begin_ns, length): &(usize, u64, u64)| {
-                Slice { track, name: String::new(), begin_ns, end_ns: begin_ns + length }
-            };
-            let slices: Vec<Slice> = spans.iter().map(slice).collect();
-            let all = written(&TraceEvents { tracks, slices: slices.clone(), ..Default::default() });
+            let mut line = builder();
+            for (track, begin, length) in &spans {
+                let kind = [TrackKind::Thread, TrackKind::Exception][*track];
+                let track = line.track(kind, None, "of it");
+                line.span(track, None, *begin as i64, (begin + length) as i64);
+            }
+            let all = written(line.finish());
             let of = |phase: &str| all.iter().filter(|e| e["ph"] == phase).collect::<Vec<_>>();
-            prop_assert_eq!(of("X").len() + of("b").len(), slices.len());
+            prop_assert_eq!(of("X").len() + of("b").len(), spans.len());
             let length: u64 = of("X").iter().map(|e| time(e, "dur")).sum();
             let ends: u64 = of("e").iter().map(|e| time(e, "ts")).sum();
             let begins: u64 = of("b").iter().map(|e| time(e, "ts")).sum();
@@ -253,19 +270,35 @@ mod tests {
 
     #[test]
     fn counters_of_one_name_stay_two() {
-        let tracks = vec![track(TrackKind::Counter, "level"), track(TrackKind::Counter, "level")];
-        let counters = [0, 1].map(|track| CounterValue { track, at_ns: 5, value: 7 }).to_vec();
-        let all = written(&TraceEvents { tracks, counters, ..Default::default() });
+        let mut line = builder();
+        for number in [1, 2] {
+            let track = line.track(TrackKind::Counter, Some(number), "level");
+            line.value(track, 5, 7);
+        }
+        let all = written(line.finish());
         let values: Vec<&Value> = all.iter().filter(|e| e["ph"] == "C").collect();
         assert_eq!((&values[0]["id"], &values[1]["id"]), (&Value::Null, &Value::from(1)));
     }
 
     #[test]
     fn losses_may_overlap() {
-        let gap = |from_ns, to_ns| Gap { from_ns, to_ns, events: None, why: "overflow".to_owned() };
-        let gaps = vec![gap(0, 10), gap(5, 15)];
-        let all = written(&TraceEvents { gaps, ..Default::default() });
+        let mut line = builder();
+        line.gap(0, 10, None, "overflow");
+        line.gap(5, 15, None, "overflow");
+        let all = written(line.finish());
         let phases: Vec<&str> = all.iter().filter_map(|event| event["ph"].as_str()).collect();
         assert_eq!(phases, ["M", "b", "e", "b", "e"]);
+    }
+
+    #[test]
+    fn samples_are_moments_on_a_track_of_their_own() {
+        let all = written(match &subjects::timeline().sections[0].content {
+            Content::Timeline(line) => Timeline::clone(line),
+            other => panic!("{other:?}"),
+        });
+        let samples: Vec<&Value> = all.iter().filter(|e| e["pid"] == 6 && e["ph"] == "i").collect();
+        assert_eq!(samples.len(), 3);
+        assert_eq!((&samples[0]["name"], time(samples[0], "ts")), (&Value::from("main"), 100));
+        assert!(all.iter().any(|e| e["ph"] == "M" && e["args"]["name"] == "Samples"));
     }
 }

@@ -4,7 +4,13 @@
 
 use std::cmp::Reverse;
 
-use strobe_model::{TraceEvents, TrackKind};
+use strobe_model::measurement::{Measurement, TrackKind};
+
+use super::timed::Timed;
+use super::{About, Choice, Export, ExportError, Output, Takes};
+
+/// The format.
+pub(super) struct Ctf;
 
 /// The text that describes the stream.
 const METADATA: &str = r#"/* CTF 1.8 */
@@ -52,6 +58,7 @@ event { name = mark_end; id = 7; fields := struct { string track; string name; }
 event { name = mark; id = 8; fields := struct { string track; string name; }; };
 event { name = counter; id = 9; fields := struct { string track; int64_t value; }; };
 event { name = lost; id = 10; fields := struct { uint64_t from; uint64_t to; uint64_t events; string why; }; };
+event { name = sample; id = 11; fields := struct { string track; string function; }; };
 "#;
 
 const MAGIC: u32 = 0xc1fc_1fc1;
@@ -60,35 +67,48 @@ const HEADER: usize = 4 + 4 + 5 * 8;
 /// A packet is ended when it has more than this.
 const PACKET: usize = 1 << 16;
 
-/// Bytes of the two files: `metadata` and the stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
-    /// The file `metadata`.
-    pub metadata: String,
-    /// The stream, whose file may have any name.
-    pub stream: Vec<u8>,
-}
-
 /// Where an event goes among those of the same time: what ends makes room for what begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     /// The inner ones first, which began last.
-    End(Reverse<u64>),
+    End(Reverse<i64>),
     /// The outer ones first, which end last.
-    Begin(Reverse<u64>),
+    Begin(Reverse<i64>),
     Moment,
     /// The end of what took no time.
     EndAtOnce,
 }
 
-/// Writes a time line.
-pub fn write(events: &TraceEvents) -> Files {
-    let mut all: Vec<(u64, Order, Vec<u8>)> = Vec::new();
-    slices(events, &mut all);
-    moments(events, &mut all);
-    all.sort_by_key(|(at, order, _)| (*at, *order));
-    Files { metadata: METADATA.to_owned(), stream: packets(&all) }
+impl Export for Ctf {
+    fn about(&self) -> About {
+        About {
+            name: "ctf",
+            aliases: &[],
+            extension: None,
+            takes: Takes::Timeline,
+            help: "a directory in Common Trace Format 1.8, for babeltrace2 and Trace Compass",
+        }
+    }
+
+    fn write(
+        &self,
+        measurement: &Measurement,
+        choice: &Choice,
+        out: &mut dyn Output,
+    ) -> Result<(), ExportError> {
+        let line = Timed::new(measurement, super::timeline(measurement, choice, self.about())?)?;
+        let mut all = Vec::new();
+        slices(&line, &mut all);
+        moments(&line, &mut all);
+        all.sort_by_key(|(at, order, _)| (*at, *order));
+        out.file("metadata")?.write_all(METADATA.as_bytes())?;
+        out.file("stream")?.write_all(&packets(&all))?;
+        Ok(())
+    }
 }
+
+/// An event: when, where among those of its time, and its bytes behind the timestamp.
+type Event = (i64, Order, Vec<u8>);
 
 /// A text and the zero at its end; a zero within it would be another end.
 fn text(out: &mut Vec<u8>, text: &str) {
@@ -96,10 +116,9 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-fn slices(events: &TraceEvents, all: &mut Vec<(u64, Order, Vec<u8>)>) {
-    for slice in &events.slices {
-        let Some(track) = events.tracks.get(slice.track) else { continue };
-        let name = if slice.name.is_empty() { &track.name } else { &slice.name };
+fn slices(line: &Timed, all: &mut Vec<Event>) {
+    for span in line.spans() {
+        let Some(track) = line.tracks().get(span.track) else { continue };
         let body = |id: u8| {
             let mut body = vec![id];
             match track.kind {
@@ -108,60 +127,66 @@ fn slices(events: &TraceEvents, all: &mut Vec<(u64, Order, Vec<u8>)>) {
                 }
                 _ => text(&mut body, &track.name),
             }
-            text(&mut body, name);
+            text(&mut body, span.name);
             body
         };
         let begin = match track.kind {
             TrackKind::Thread => 0,
             TrackKind::Exception => 2,
             TrackKind::Functions => 4,
-            TrackKind::Marks | TrackKind::Counter => 6,
+            TrackKind::Marks | TrackKind::Counter | TrackKind::Samples => 6,
         };
-        let end_ns = slice.end_ns.max(slice.begin_ns);
-        all.push((slice.begin_ns, Order::Begin(Reverse(end_ns)), body(begin)));
-        let order = match end_ns == slice.begin_ns {
+        let (from, to) = (span.begin_ns, span.end_ns);
+        all.push((from, Order::Begin(Reverse(to)), body(begin)));
+        let order = match to == from {
             true => Order::EndAtOnce,
-            false => Order::End(Reverse(slice.begin_ns)),
+            false => Order::End(Reverse(from)),
         };
-        all.push((end_ns, order, body(begin + 1)));
+        all.push((to, order, body(begin + 1)));
     }
 }
 
-fn moments(events: &TraceEvents, all: &mut Vec<(u64, Order, Vec<u8>)>) {
-    let track = |index: usize| events.tracks.get(index).map_or("", |track| track.name.as_str());
-    for instant in &events.instants {
-        let mut body = vec![8];
-        text(&mut body, track(instant.track));
-        text(&mut body, &instant.name);
-        all.push((instant.at_ns, Order::Moment, body));
+fn moments(line: &Timed, all: &mut Vec<Event>) {
+    let track = |index: usize| line.tracks().get(index);
+    let name = |index: usize| track(index).map_or("", |track| track.name.as_str());
+    for moment in line.moments() {
+        let is_sample = track(moment.track).is_some_and(|t| t.kind == TrackKind::Samples);
+        let mut body = vec![if is_sample { 11 } else { 8 }];
+        text(&mut body, name(moment.track));
+        text(&mut body, moment.name);
+        all.push((moment.at_ns, Order::Moment, body));
     }
-    for value in &events.counters {
+    for value in line.values() {
         let mut body = vec![9];
-        text(&mut body, track(value.track));
+        text(&mut body, name(value.track));
         body.extend_from_slice(&value.value.to_le_bytes());
         all.push((value.at_ns, Order::Moment, body));
     }
-    for gap in &events.gaps {
+    for gap in line.gaps() {
         let mut body = vec![10];
-        for number in [gap.from_ns, gap.to_ns, gap.events.unwrap_or(0)] {
-            body.extend_from_slice(&number.to_le_bytes());
+        for number in [gap.from_ns, gap.to_ns] {
+            body.extend_from_slice(&number.max(0).to_le_bytes());
         }
-        text(&mut body, &gap.why);
+        body.extend_from_slice(&gap.events.unwrap_or(0).to_le_bytes());
+        text(&mut body, gap.why);
         all.push((gap.to_ns, Order::Moment, body));
     }
 }
 
-fn packets(all: &[(u64, Order, Vec<u8>)]) -> Vec<u8> {
+/// Packets of events in their order. Timestamps have no sign: what is before the time line's beginning moves there.
+fn packets(all: &[Event]) -> Vec<u8> {
     let mut stream = Vec::new();
+    let time = |at: i64| at.max(0) as u64;
     let mut rest = all;
     while let Some((begin, ..)) = rest.first() {
         let mut content = Vec::new();
-        let mut end = *begin;
+        let begin = time(*begin);
+        let mut end = begin;
         let mut count = 0;
         for (at, _, body) in rest {
-            content.extend_from_slice(&at.to_le_bytes());
+            content.extend_from_slice(&time(*at).to_le_bytes());
             content.extend_from_slice(body);
-            (end, count) = (*at, count + 1);
+            (end, count) = (time(*at), count + 1);
             if content.len() > PACKET {
                 break;
             }
@@ -170,7 +195,7 @@ fn packets(all: &[(u64, Order, Vec<u8>)]) -> Vec<u8> {
         stream.extend_from_slice(&MAGIC.to_le_bytes());
         stream.extend_from_slice(&0u32.to_le_bytes());
         let bits = (HEADER + content.len()) as u64 * 8;
-        for number in [*begin, end, bits, bits, 0] {
+        for number in [begin, end, bits, bits, 0] {
             stream.extend_from_slice(&number.to_le_bytes());
         }
         stream.append(&mut content);

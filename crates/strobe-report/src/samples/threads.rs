@@ -110,6 +110,7 @@ fn share(record: &Record, at: usize, who: Who, fetch: Bounds) -> Share {
             bounds: sample.bounds,
         }],
         modelled: if modelled { vec![(FetchWait, fetch)] } else { Vec::new() },
+        idle_instructions: None,
     }
 }
 

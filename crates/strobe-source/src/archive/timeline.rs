@@ -1,9 +1,9 @@
-//! A trace of events as a time line, for viewers.
+//! A trace of events as a time line.
 
 use std::collections::HashMap;
 
 use strobe_decode::ctf::{Item, Lost};
-use strobe_model::{CounterValue, Gap, Instant, Slice, TraceEvents, TrackKind};
+use strobe_model::measurement::{Timeline, TimelineBuilder, TrackKind, Unit};
 
 use super::Names;
 use super::events::{Source, nanoseconds, narrow};
@@ -12,13 +12,12 @@ use super::heap::{Heap, Taken};
 use super::interrupts::Interrupts;
 use super::meaning::{Meaning, Meanings};
 use super::transfers::Transfers;
-use super::windows::length;
 
 /// Everything in a trace that has a time and a known meaning.
-pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> TraceEvents {
+pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> Timeline {
     let mut drawing = Drawing {
         names,
-        events: TraceEvents { name: source.file.to_owned(), ..TraceEvents::default() },
+        line: TimelineBuilder::new(Unit::NANOSECONDS),
         origin: None,
         now: 0,
         running: None,
@@ -44,7 +43,7 @@ pub fn timeline(source: &Source, meanings: &Meanings, names: &dyn Names) -> Trac
 
 struct Drawing<'s> {
     names: &'s dyn Names,
-    events: TraceEvents,
+    line: TimelineBuilder,
     /// The first event; times count from here.
     origin: Option<i64>,
     now: i64,
@@ -59,32 +58,32 @@ struct Drawing<'s> {
 }
 
 impl Drawing<'_> {
-    fn time(&self, at: i64) -> u64 {
-        length(self.origin.unwrap_or(at), at)
+    fn time(&self, at: i64) -> i64 {
+        at.saturating_sub(self.origin.unwrap_or(at)).max(0)
     }
 
-    fn slice(&mut self, track: usize, name: String, from: i64, to: i64) {
-        let (begin_ns, end_ns) = (self.time(from), self.time(to));
-        self.events.slices.push(Slice { track, name, begin_ns, end_ns });
+    fn span(&mut self, track: u32, name: Option<&str>, from: i64, to: i64) {
+        let (begin, end) = (self.time(from), self.time(to));
+        self.line.span(track, name, begin, end);
     }
 
-    fn instant(&mut self, track: usize, name: String, at: i64) {
-        let at_ns = self.time(at);
-        self.events.instants.push(Instant { track, name, at_ns });
+    fn moment(&mut self, track: u32, name: &str, at: i64) {
+        let at = self.time(at);
+        self.line.moment(track, Some(name), at);
     }
 
     /// A thread's track, with its name as soon as it is known.
-    fn thread(&mut self, thread: i64, name: Option<&str>) -> usize {
+    fn thread(&mut self, thread: i64, name: Option<&str>) -> u32 {
         let unnamed = format!("thread {thread}");
-        let track = self.events.track(TrackKind::Thread, Some(thread), &unnamed);
+        let track = self.line.track(TrackKind::Thread, Some(thread), &unnamed);
         if let Some(name) = name {
-            self.events.tracks[track].name = name.to_owned();
+            self.line.track_mut(track).name = name.to_owned();
         }
         track
     }
 
-    fn marks(&mut self, name: &str) -> usize {
-        self.events.track(TrackKind::Marks, None, name)
+    fn marks(&mut self, name: &str) -> u32 {
+        self.line.track(TrackKind::Marks, None, name)
     }
 
     fn event(&mut self, at: i64, meaning: Option<Meaning>, class: &str) {
@@ -94,7 +93,7 @@ impl Drawing<'_> {
             Some(meaning) => self.tell(at, meaning, class),
             None => {
                 let track = self.marks("other events");
-                self.instant(track, class.to_owned(), at);
+                self.moment(track, class, at);
             }
         }
     }
@@ -102,7 +101,7 @@ impl Drawing<'_> {
     fn stops(&mut self, at: i64) {
         if let Some((thread, from)) = self.running.take() {
             let track = self.thread(thread, None);
-            self.slice(track, String::new(), from, at);
+            self.span(track, None, from, at);
         }
     }
 
@@ -119,7 +118,7 @@ impl Drawing<'_> {
             }
             Meaning::ThreadEnds { thread } => {
                 let track = self.thread(thread, None);
-                self.instant(track, "ends".to_owned(), at);
+                self.moment(track, "ends", at);
             }
             Meaning::Runs { thread, name } => self.runs(at, thread, name.as_deref()),
             Meaning::Stops { thread } => match self.running {
@@ -128,17 +127,17 @@ impl Drawing<'_> {
                 _ => {
                     self.stops(at);
                     let track = self.thread(thread, None);
-                    self.instant(track, "stops, start not seen".to_owned(), at);
+                    self.moment(track, "stops, start not seen", at);
                 }
             },
             Meaning::Switch { next, name, .. } => self.runs(at, next, name.as_deref()),
             Meaning::Interrupt { number, enters: true } => self.interrupts.enters(at, number),
             Meaning::Interrupt { number, enters: false } => {
                 let name = format!("interrupt {number}");
-                let track = self.events.track(TrackKind::Exception, Some(number), &name);
+                let track = self.line.track(TrackKind::Exception, Some(number), &name);
                 match self.interrupts.exits(at, number) {
-                    Some(from) => self.slice(track, String::new(), from, at),
-                    None => self.instant(track, "exit, entry not seen".to_owned(), at),
+                    Some(from) => self.span(track, None, from, at),
+                    None => self.moment(track, "exit, entry not seen", at),
                 }
             }
             Meaning::Function { thread, function, enters: true } => {
@@ -146,15 +145,11 @@ impl Drawing<'_> {
             }
             Meaning::Function { thread, function, enters: false } => {
                 let name = format!("calls of thread {thread}");
-                let track = self.events.track(TrackKind::Functions, Some(thread), &name);
+                let track = self.line.track(TrackKind::Functions, Some(thread), &name);
                 if let Some(from) = self.functions.exits(at, thread, function) {
                     let name = self.names.name(function);
-                    self.slice(
-                        track,
-                        name.unwrap_or_else(|| format!("{function:#010x}")),
-                        from,
-                        at,
-                    );
+                    let name = name.unwrap_or_else(|| format!("{function:#010x}"));
+                    self.span(track, Some(&name), from, at);
                 }
             }
             Meaning::Stack { thread, bytes, .. } => {
@@ -173,10 +168,10 @@ impl Drawing<'_> {
             }
             Meaning::Transfer { interface, direction, bytes, starts: false } => {
                 let track = self.marks(&format!("{interface} {direction}"));
-                let name = bytes.map_or_else(String::new, |bytes| format!("{bytes} bytes"));
+                let name = bytes.map(|bytes| format!("{bytes} bytes"));
                 match self.transfers.ends(at, interface, direction, bytes) {
-                    Some(from) => self.slice(track, name, from, at),
-                    None => self.instant(track, "end, beginning not seen".to_owned(), at),
+                    Some(from) => self.span(track, name.as_deref(), from, at),
+                    None => self.moment(track, "end, beginning not seen", at),
                 }
             }
             Meaning::Timer { timer, starts } => self.named(at, &format!("timer {timer}"), starts),
@@ -184,7 +179,7 @@ impl Drawing<'_> {
             Meaning::Pause { starts } => self.named(at, "tracer", starts),
             Meaning::Idle => {
                 let track = self.marks(class);
-                self.instant(track, class.to_owned(), at);
+                self.moment(track, class, at);
             }
         }
     }
@@ -195,34 +190,34 @@ impl Drawing<'_> {
         if starts {
             self.open.insert(name.to_owned(), at);
         } else if let Some(from) = self.open.remove(name) {
-            self.slice(track, String::new(), from, at);
+            self.span(track, None, from, at);
         } else {
-            self.instant(track, "end, beginning not seen".to_owned(), at);
+            self.moment(track, "end, beginning not seen", at);
         }
     }
 
     fn counter(&mut self, name: &str, bytes: u64, at: i64) {
-        let track = self.events.track(TrackKind::Counter, None, name);
-        self.events.tracks[track].unit = Some("bytes".to_owned());
-        let (at_ns, value) = (self.time(at), i64::try_from(bytes).unwrap_or(i64::MAX));
-        self.events.counters.push(CounterValue { track, at_ns, value });
+        let track = self.line.track(TrackKind::Counter, None, name);
+        self.line.track_mut(track).unit = Some(Unit::BYTES);
+        let (at, value) = (self.time(at), i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.line.value(track, at, value);
     }
 
     fn lost(&mut self, lost: &Lost) {
         let time = |ticks: Option<u64>| Some(narrow(lost.clock?.nanoseconds(ticks?)));
         let (from, to) = (time(lost.from), time(lost.to));
-        let to_ns = self.time(to.unwrap_or(self.now));
-        let from_ns = from.map_or(0, |from| self.time(from)).min(to_ns);
+        let to = self.time(to.unwrap_or(self.now));
+        let from = from.map_or(0, |from| self.time(from)).min(to);
         let why = match lost.packets {
             0 => "events that the tracer left out".to_owned(),
             packets => format!("{packets} packets are missing"),
         };
         let events = (lost.events > 0).then_some(lost.events);
-        self.events.gaps.push(Gap { from_ns, to_ns, events, why });
+        self.line.gap(from, to, events, &why);
     }
 
-    fn finish(mut self) -> TraceEvents {
+    fn finish(mut self) -> Timeline {
         self.stops(self.now);
-        self.events
+        self.line.finish()
     }
 }

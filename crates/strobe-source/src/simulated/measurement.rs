@@ -213,7 +213,8 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
     Coverage {
         whole: Some(model.about(run_cycles, Unit::CYCLES)),
         seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
-        lost: exact(lost_cycles),
+        // Nothing is lost of a simulation; an old file may not say.
+        lost: exact(lost_cycles.unwrap_or(0)),
         overhead: exact(overhead_cycles),
     }
 }

@@ -1,17 +1,18 @@
-//! A stream as a time line for viewers: handlers and threads as slices, values as counters, writes to stimulus ports as moments, losses as gaps.
+//! A stream as a time line: handlers and threads as spans, values as counters, writes to stimulus ports and samples of the program
+//! counter as moments, losses as gaps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use strobe_decode::swo::packet::{ExceptionAction, Packet};
 use strobe_decode::swo::timeline::{Event, Events, What};
-use strobe_model::{CounterValue, Gap, Instant, Slice, TraceEvents, Track, TrackKind};
+use strobe_model::measurement::{Timeline, TimelineBuilder, TrackKind, Unit};
 use strobe_symbols::Firmware;
 
 use super::Settings;
 use super::kit;
 use super::record::{exception, thread_name};
 
-/// Slices, moments and values that are kept; viewers do not take more either.
+/// Spans, moments and values that are kept; viewers do not take more either.
 const MOST: usize = 4_000_000;
 
 /// Tracks of the kit's ids have numbers from here on, past those of ports and comparators.
@@ -19,25 +20,35 @@ const KIT: i64 = 32;
 /// Regions of the kit that are open at once.
 const MOST_REGIONS: usize = 256;
 
+/// What a sample is called that found the core asleep.
+const ASLEEP: &str = "(asleep)";
+
+/// The function at an address, or the address.
+fn function(pc: u32, firmware: Option<&Firmware>) -> String {
+    let known = firmware.and_then(|f| Some(f.function(f.function_at(pc)?).name.to_string()));
+    known.unwrap_or_else(|| format!("{pc:#010x}"))
+}
+
 /// Makes a time line of events.
 #[derive(Debug)]
 pub struct Tracks {
-    events: TraceEvents,
-    index: BTreeMap<(TrackKind, i64), usize>,
+    line: TimelineBuilder,
+    /// Samples: when, and the program counter unless the core was asleep. Functions have names only at the end.
+    samples: Vec<(i64, Option<u32>)>,
     /// Handlers that have begun: number and when they, or what is left of them, did.
-    open: Vec<(u16, u64)>,
-    thread: Option<(u32, u64)>,
+    open: Vec<(u16, i64)>,
+    thread: Option<(u32, i64)>,
     thread_comparator: Option<u8>,
     kit: Option<kit::Reader>,
     frames: kit::Frames,
     /// Regions of the kit that have begun: id and when.
-    regions: Vec<(u16, u64)>,
+    regions: Vec<(u16, i64)>,
     /// When the kit's last record came.
-    recorded_ns: u64,
+    recorded_ns: i64,
     names: BTreeMap<u8, String>,
     /// Nanoseconds of a tick, as a fraction.
     tick: (u128, u128),
-    last_ns: u64,
+    last_ns: i64,
     left_out: u64,
 }
 
@@ -46,8 +57,8 @@ impl Tracks {
     pub fn new(settings: &Settings) -> Option<Self> {
         let (cycles, hz) = (settings.tick_cycles?, settings.core_hz.filter(|hz| *hz > 0)?);
         Some(Tracks {
-            events: TraceEvents::default(),
-            index: BTreeMap::new(),
+            line: TimelineBuilder::new(Unit::NANOSECONDS),
+            samples: Vec::new(),
             open: Vec::new(),
             thread: None,
             thread_comparator: settings.thread,
@@ -63,11 +74,11 @@ impl Tracks {
     }
 
     /// The time line, with the firmware's names.
-    pub fn finish(mut self, firmware: Option<&Firmware>) -> TraceEvents {
+    pub fn finish(mut self, firmware: Option<&Firmware>) -> Timeline {
         let end = self.last_ns;
         self.switch(None, end);
         self.close_above(0, end);
-        for track in &mut self.events.tracks {
+        for track in self.line.tracks_mut() {
             let number = track.number.unwrap_or_default();
             match track.kind {
                 TrackKind::Exception => track.name = exception(number as u16, firmware),
@@ -78,56 +89,69 @@ impl Tracks {
                 _ => {}
             }
         }
-        // A mark of the kit has nothing to say but its name.
-        for instant in self.events.instants.iter_mut().filter(|i| i.name.is_empty()) {
-            instant.name.clone_from(&self.events.tracks[instant.track].name);
-        }
+        self.name_samples(firmware);
         if self.left_out > 0 {
             let why = format!("{} events were left out: there are too many", self.left_out);
-            self.events.gaps.push(Gap { from_ns: end, to_ns: end, events: None, why });
+            self.line.gap(end, end, Some(self.left_out), &why);
         }
-        self.events
+        self.line.finish()
     }
 
-    fn ns(&self, ticks: u64) -> u64 {
-        u64::try_from(u128::from(ticks) * self.tick.0 / self.tick.1).unwrap_or(u64::MAX)
+    /// Samples become moments with the names of the functions that they fell into.
+    fn name_samples(&mut self, firmware: Option<&Firmware>) {
+        let samples = std::mem::take(&mut self.samples);
+        if samples.is_empty() {
+            return;
+        }
+        let track = self.line.track(TrackKind::Samples, None, "Samples");
+        let mut names: HashMap<u32, String> = HashMap::new();
+        for (at, pc) in samples {
+            let name = match pc {
+                None => ASLEEP,
+                Some(pc) => names.entry(pc).or_insert_with(|| function(pc, firmware)).as_str(),
+            };
+            self.line.moment(track, Some(name), at);
+        }
     }
 
-    fn track(&mut self, kind: TrackKind, number: i64, name: &str) -> usize {
-        if let Some(&track) = self.index.get(&(kind, number)) {
-            return track;
-        }
-        let track = self.events.tracks.len();
-        let (name, unit) = (name.to_owned(), None);
-        self.events.tracks.push(Track { kind, number: Some(number), name, unit });
-        self.index.insert((kind, number), track);
-        track
+    fn ns(&self, ticks: u64) -> i64 {
+        i64::try_from(u128::from(ticks) * self.tick.0 / self.tick.1).unwrap_or(i64::MAX)
+    }
+
+    fn track(&mut self, kind: TrackKind, number: i64, name: &str) -> u32 {
+        self.line.track(kind, Some(number), name)
     }
 
     /// Whether there is room for one more.
     fn has_room(&mut self) -> bool {
-        let TraceEvents { slices, instants, counters, gaps, .. } = &self.events;
-        let kept = slices.len() + instants.len() + counters.len() + gaps.len();
-        let room = kept < MOST;
-        self.left_out += u64::from(!room);
+        let room = self.line.len() + self.samples.len() < MOST;
+        if !room {
+            self.left_out += 1;
+            self.line.cut(self.last_ns);
+        }
         room
     }
 
-    fn slice(&mut self, track: usize, begin_ns: u64, end_ns: u64) {
+    fn span(&mut self, track: u32, begin: i64, end: i64) {
         if self.has_room() {
-            let end_ns = end_ns.max(begin_ns);
-            self.events.slices.push(Slice { track, name: String::new(), begin_ns, end_ns });
+            self.line.span(track, None, begin, end);
         }
     }
 
-    fn close_above(&mut self, keep: usize, now: u64) {
+    fn sample(&mut self, pc: Option<u32>, at: i64) {
+        if self.has_room() {
+            self.samples.push((at, pc));
+        }
+    }
+
+    fn close_above(&mut self, keep: usize, now: i64) {
         for (number, begin) in self.open.split_off(keep.min(self.open.len())).into_iter().rev() {
             let track = self.track(TrackKind::Exception, number.into(), "");
-            self.slice(track, begin, now);
+            self.span(track, begin, now);
         }
     }
 
-    fn exception(&mut self, number: u16, action: ExceptionAction, now: u64) {
+    fn exception(&mut self, number: u16, action: ExceptionAction, now: i64) {
         match action {
             ExceptionAction::Entered => self.open.push((number, now)),
             ExceptionAction::Exited => {
@@ -142,43 +166,40 @@ impl Tracks {
         }
     }
 
-    fn switch(&mut self, next: Option<u32>, now: u64) {
+    fn switch(&mut self, next: Option<u32>, now: i64) {
         if let Some((pointer, since)) = self.thread.take() {
             let track = self.track(TrackKind::Thread, pointer.into(), "");
-            self.slice(track, since, now);
+            self.span(track, since, now);
         }
         self.thread = next.map(|pointer| (pointer, now));
     }
 
     /// Something is missing: nobody knows what has begun or ended.
-    fn gap(&mut self, from_ns: u64, to_ns: u64, why: &str) {
-        self.switch(None, from_ns);
-        self.close_above(0, from_ns);
+    fn gap(&mut self, from: i64, to: i64, why: &str) {
+        self.switch(None, from);
+        self.close_above(0, from);
         if let Some(kit) = &mut self.kit {
             kit.lost();
         }
-        let events = None;
         if self.has_room() {
-            self.events.gaps.push(Gap { from_ns, to_ns, events, why: why.to_owned() });
+            self.line.gap(from, to, None, why);
         }
     }
 
-    fn value(&mut self, comparator: u8, value: u32, at_ns: u64) {
+    fn value(&mut self, comparator: u8, value: u32, at: i64) {
         let named = self.names.get(&comparator).cloned();
         let name = named.unwrap_or_else(|| format!("comparator {comparator}"));
         let track = self.track(TrackKind::Counter, comparator.into(), &name);
         if self.has_room() {
-            self.events.counters.push(CounterValue { track, at_ns, value: value.into() });
+            self.line.value(track, at, value.into());
         }
     }
 
-    fn kit(&mut self, record: kit::Record, now: u64) {
+    fn kit(&mut self, record: kit::Record, now: i64) {
         if (record.lost > 0 || record.restarted) && self.has_room() {
             self.regions.clear();
-            let why = "records of the kit are missing".to_owned();
             let events = Some(record.lost.into());
-            let from_ns = self.recorded_ns;
-            self.events.gaps.push(Gap { from_ns, to_ns: now, events, why });
+            self.line.gap(self.recorded_ns, now, events, "records of the kit are missing");
         }
         self.recorded_ns = now;
         let number = KIT + i64::from(record.id);
@@ -191,19 +212,19 @@ impl Tracks {
                 if let Some(at) = self.regions.iter().rposition(|(id, _)| *id == record.id) {
                     let (_, begin) = self.regions.remove(at);
                     let track = self.track(TrackKind::Marks, number, "");
-                    self.slice(track, begin, now);
+                    self.span(track, begin, now);
                 }
             }
             kit::What::Value(value) => {
                 let track = self.track(TrackKind::Counter, number, "");
                 if self.has_room() {
-                    self.events.counters.push(CounterValue { track, at_ns: now, value });
+                    self.line.value(track, now, value);
                 }
             }
             kit::What::Mark => {
                 let track = self.track(TrackKind::Marks, number, "");
                 if self.has_room() {
-                    self.events.instants.push(Instant { track, name: String::new(), at_ns: now });
+                    self.line.moment(track, None, now);
                 }
             }
             kit::What::Bytes(bytes, length) => {
@@ -230,24 +251,24 @@ impl Tracks {
         self.frames.gap();
     }
 
-    fn write(&mut self, port: u8, bytes: u8, value: u32, at_ns: u64) {
+    fn write(&mut self, port: u8, bytes: u8, value: u32, at: i64) {
         if let Some(kit) = self.kit.as_mut().filter(|kit| kit.is_at(port)) {
             if let Some(record) = kit.take(port, bytes, value) {
-                self.kit(record, at_ns);
+                self.kit(record, at);
             }
             return;
         }
         let track = self.track(TrackKind::Marks, port.into(), &format!("port {port}"));
-        self.say(track, &value.to_le_bytes()[..usize::from(bytes).min(4)], at_ns);
+        self.say(track, &value.to_le_bytes()[..usize::from(bytes).min(4)], at);
     }
 
-    fn say(&mut self, track: usize, data: &[u8], at_ns: u64) {
+    fn say(&mut self, track: u32, data: &[u8], at: i64) {
         let text = std::str::from_utf8(data).ok().filter(|t| !t.chars().any(char::is_control));
         let hex =
             || data.iter().rev().fold("0x".to_owned(), |hex, byte| hex + &format!("{byte:02x}"));
-        let name = text.map_or_else(hex, str::to_owned);
         if self.has_room() {
-            self.events.instants.push(Instant { track, name, at_ns });
+            let name = text.map_or_else(hex, str::to_owned);
+            self.line.moment(track, Some(&name), at);
         }
     }
 }
@@ -273,6 +294,8 @@ impl Events for Tracks {
             What::Packet(Packet::Instrumentation { port, bytes, value }) => {
                 self.write(port, bytes, value, now);
             }
+            What::Packet(Packet::PcSample(pc)) => self.sample(Some(pc), now),
+            What::Packet(Packet::Sleep) => self.sample(None, now),
             What::Packet(_) => {}
         }
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use strobe_analyse::figures::figures;
 use strobe_decode::ctf::{Options, Trace};
-use strobe_model::measurement::Measurement;
-use strobe_model::{Distribution, EventsReport, TraceEvents, TrackKind};
+use strobe_model::measurement::{Measurement, Timeline, Track, TrackKind};
+use strobe_model::{Distribution, EventsReport};
 use strobe_source::archive::{Meanings, NoNames, Source, Stream, events, measurement, timeline};
 use strobe_synth::tracer;
 
-fn of(metadata: &[u8], stream: &[u8]) -> (EventsReport, TraceEvents) {
+fn of(metadata: &[u8], stream: &[u8]) -> (EventsReport, Timeline) {
     let trace = Trace::parse(metadata).unwrap();
     let (options, meanings) = (Options::default(), Meanings::new(None).unwrap());
     let streams = [Stream { file: "stream", bytes: stream }];
@@ -82,7 +82,7 @@ fn check(report: &EventsReport) {
 }
 
 /// The report on a tracer's stream. Events by kind, and bytes that are none, are those that were written.
-fn report<T>(stream: &tracer::Stream<T>) -> (EventsReport, TraceEvents) {
+fn report<T>(stream: &tracer::Stream<T>) -> (EventsReport, Timeline) {
     let (report, line) = of(tracer::metadata().as_bytes(), &stream.bytes);
     let summary = &report.trace.streams[0];
     assert_eq!(summary.events, stream.events.len() as u64);
@@ -129,10 +129,9 @@ fn function_calls() {
     // A thread's calls are slices on its track.
     for (thread, calls) in &truth.by_thread {
         let of_thread = Some(i64::from(*thread));
-        let is_track =
-            |t: &strobe_model::Track| t.kind == TrackKind::Functions && t.number == of_thread;
-        let track = line.tracks.iter().position(is_track);
-        let drawn = line.slices.iter().filter(|slice| Some(slice.track) == track).count();
+        let is_track = |t: &Track| t.kind == TrackKind::Functions && t.number == of_thread;
+        let track = line.tracks.iter().position(is_track).map(|track| track as u32);
+        let drawn = line.spans.track.iter().filter(|of| Some(**of) == track).count();
         assert_eq!(drawn as u64, *calls, "thread {thread}");
     }
 }
@@ -168,9 +167,8 @@ fn interrupts_with_and_without_an_end() {
         );
         assert_eq!((marks.repeated, marks.total_ns), (truth.marks.repeated, truth.marks.total_ns));
         assert!(marks.repeated > 10 && !marks.open);
-        let of_handlers =
-            |slice: &&strobe_model::Slice| line.tracks[slice.track].kind == TrackKind::Exception;
-        assert_eq!(line.slices.iter().filter(of_handlers).count() as u64, timed);
+        let of_handlers = |track: &&u32| line.tracks[**track as usize].kind == TrackKind::Exception;
+        assert_eq!(line.spans.track.iter().filter(of_handlers).count() as u64, timed);
     }
 }
 
@@ -304,7 +302,7 @@ fn other_traces_and_other_tables() {
     let kinds: Vec<_> =
         report.kinds.iter().map(|k| (k.name.as_str(), k.count, k.meaning.as_deref())).collect();
     assert_eq!(kinds, [("begins", 2, None), ("beep", 1, None), ("isr_enter", 1, None)]);
-    assert_eq!((report.threads, report.interrupts.len(), line.instants.len()), (None, 0, 4));
+    assert_eq!((report.threads, report.interrupts.len(), line.moments.at.len()), (None, 0, 4));
     let table = "[[event]]\nname = 'begins'\nmeans = 'thread-runs'\nthread = 'task'\n";
     let meanings = Meanings::new(Some(table)).unwrap();
     let trace = Trace::parse(metadata).unwrap();
