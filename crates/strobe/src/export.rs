@@ -1,38 +1,50 @@
-//! `strobe export`: what somebody recorded, for other programs.
+//! `strobe export`: measurements, and what somebody recorded, for other programs.
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use strobe_model::TraceEvents;
-use strobe_report::export::{chrome, ctf};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use strobe_model::measurement::{
+    Content, Ended, Instrument, Measurement, Quantity, Subject, Timeline, Unit, Window,
+};
+use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output};
 use strobe_source::archive::{Names, NoNames, timeline};
 
 use crate::report::{Kind, detect};
-use crate::{events, exit, input, output, traced};
+use crate::{events, exit, input, measurement, output, traced};
 
 const EXAMPLES: &str = "\
-Formats:
-  chrome   JSON for https://ui.perfetto.dev, Perfetto's trace processor and Chrome's about:tracing (also: perfetto)
-  ctf      a directory in Common Trace Format 1.8, for babeltrace2 and Trace Compass
-
 Examples:
+  strobe export run.measurement --to pprof -o run.pb.gz
+  strobe export run.measurement --to flamegraph -o run.svg
   strobe export trace/ --to chrome -o trace.json
   strobe export run.strobe --elf firmware.elf --to chrome -o run.json
-  strobe export isr.raw.bin --metadata metadata.tsdl --to ctf -o isr/
-  strobe export trace/ --elf firmware.elf --to chrome -o trace.json    functions by name";
+  strobe export isr.raw.bin --metadata metadata.tsdl --to ctf -o isr/";
 
-/// Write what somebody recorded as a time line for viewers: threads, interrupts, functions, marks, counters.
+/// Write a measurement's profile or time line, or what somebody recorded, in the format of another program.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A trace of events: its directory, or one stream beside its metadata. Or a recording of a trace pin, its bytes, or a capture of it.
+    /// A measurement; a trace of events (its directory, or one stream beside its metadata); a recording of a trace pin, its bytes, or a
+    /// capture of it.
     path: PathBuf,
     /// What to write.
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    to: Format,
+    #[arg(long, value_parser = format_parser(), value_name = "FORMAT")]
+    to: &'static dyn Export,
     /// Where: a file, or for CTF a directory that does not exist yet.
-    #[arg(long, short, value_name = "FILE|DIR", required_if_eq("to", "ctf"))]
+    #[arg(long, short, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
+    /// The section of the measurement, if it has several profiles or time lines.
+    #[arg(long, value_name = "ID")]
+    section: Option<String>,
+    /// The measure of a profile, as `cycles`: the only one, or the first one where the format has several.
+    #[arg(long, value_name = "ID")]
+    measure: Option<String>,
+    /// Single places with their lines, even where call chains are known.
+    #[arg(long)]
+    by_place: bool,
     /// The firmware that ran, for names of functions.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
@@ -70,49 +82,135 @@ impl Args {
     }
 }
 
-/// What can be written.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// JSON for Perfetto and Chrome.
-    #[value(alias = "perfetto")]
-    Chrome,
-    /// Common Trace Format 1.8.
-    Ctf,
+/// Names of formats, and what each is for.
+fn format_parser() -> impl TypedValueParser<Value = &'static dyn Export> {
+    let value = |format: &&'static dyn Export| {
+        let about = format.about();
+        PossibleValue::new(about.name).help(about.help).aliases(about.aliases)
+    };
+    PossibleValuesParser::new(FORMATS.iter().map(value))
+        .try_map(|name| export::format(&name).ok_or("no format of that name"))
 }
 
 /// Reads and writes.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
-    let names: &dyn Names = firmware.as_ref().map_or(&NoNames, |firmware| firmware);
-    let events = match args.trace_pin()? {
-        Some(kind) => traced::events(&args.path, kind, firmware.as_ref(), &args.options)?,
-        None => {
-            let (metadata, meanings) = (args.metadata.as_deref(), args.meanings.as_deref());
-            let opened = events::open(&args.path, metadata, meanings)?;
-            opened.with(|source| timeline(source, &opened.meanings, names))
-        }
+    let about = args.to.about();
+    if about.extension.is_none() && args.output.is_none() {
+        let text = format!("{} is several files; name their directory with -o", about.name);
+        return Err(exit::usage(text));
+    }
+    let measurement = match args.kind {
+        None if args.metadata.is_none() => measurement::read(&args.path)?,
+        _ => None,
     };
-    match (args.to, &args.output) {
-        (Format::Ctf, Some(folder)) => directory(&events, folder)?,
-        (_, to) => {
+    let measurement = match measurement {
+        Some(measurement) => measurement,
+        None => args.recorded()?,
+    };
+    let choice = Choice {
+        section: args.section.clone(),
+        measure: args.measure.clone(),
+        by_place: args.by_place,
+    };
+    let write = |out: &mut dyn Output| {
+        args.to.write(&measurement, &choice, out).map_err(|e| failed(e, args))
+    };
+    match (&args.output, about.extension) {
+        (Some(folder), None) => {
+            let mut folder = Folder::new(folder)?;
+            write(&mut folder)?;
+            folder.finish()?;
+        }
+        (to, _) => {
             let mut out = Vec::new();
-            chrome::write(&events, &mut out)?;
+            write(&mut out)?;
             output::write(&out, to.as_deref())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A trace in a directory of its own.
-fn directory(events: &TraceEvents, folder: &Path) -> anyhow::Result<()> {
-    let shown = folder.display();
-    let failed = |e: std::io::Error| exit::output(format!("cannot write {shown}: {e}"));
-    // Whatever else lies in it would be taken for a stream of the trace.
-    if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(exit::output(format!("{shown} is not empty; give a directory of its own")));
+/// What is wrong is the file's, the choice's or the disk's.
+fn failed(error: ExportError, args: &Args) -> anyhow::Error {
+    let shown = args.path.display();
+    match error {
+        ExportError::Io(e) => {
+            let to = args.output.as_deref().unwrap_or(Path::new("standard output"));
+            exit::output(format!("cannot write {}: {e}", to.display()))
+        }
+        ExportError::NoSection { .. } | ExportError::NoMeasure { .. } => {
+            exit::usage(format!("{shown}: {error}"))
+        }
+        _ => exit::data(format!("{shown}: {error}")),
     }
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let files = ctf::write(events);
-    std::fs::write(folder.join("metadata"), files.metadata).map_err(failed)?;
-    std::fs::write(folder.join("stream"), files.stream).map_err(failed)
+}
+
+impl Args {
+    /// What somebody recorded, as a measurement of its time line.
+    fn recorded(&self) -> anyhow::Result<Measurement> {
+        let firmware = self.elf.as_deref().map(input::firmware).transpose()?;
+        let names: &dyn Names = firmware.as_ref().map_or(&NoNames, |firmware| firmware);
+        let (instrument, line) = match self.trace_pin()? {
+            Some(kind) => {
+                let line = traced::events(&self.path, kind, firmware.as_ref(), &self.options)?;
+                ("trace pin", line)
+            }
+            None => {
+                let (metadata, meanings) = (self.metadata.as_deref(), self.meanings.as_deref());
+                let opened = events::open(&self.path, metadata, meanings)?;
+                let line = opened.with(|source| timeline(source, &opened.meanings, names));
+                ("event trace", line)
+            }
+        };
+        Ok(of_timeline(&self.path, instrument, line))
+    }
+}
+
+fn of_timeline(path: &Path, instrument: &str, line: Timeline) -> Measurement {
+    let (kind, name) = ("trace".to_owned(), input::file_name(path));
+    let subject = Subject { kind, name, ..Subject::default() };
+    let tool = concat!("strobe ", env!("CARGO_PKG_VERSION")).to_owned();
+    let instrument = Instrument { kind: instrument.to_owned(), tool, ..Instrument::default() };
+    let ended = Ended {
+        kind: "end-of-file".to_owned(),
+        text: "the file ended".to_owned(),
+        ..Ended::default()
+    };
+    let mut window = Window::untimed("", ended);
+    let length = line.extent.to.saturating_sub(line.extent.from);
+    window.duration = Quantity::exact(length, Unit::NANOSECONDS);
+    let mut measurement = Measurement::new(subject, instrument, window);
+    measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
+    measurement
+}
+
+/// A directory of its own.
+struct Folder {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Folder {
+    fn new(path: &Path) -> anyhow::Result<Folder> {
+        let shown = path.display();
+        // Whatever else lies in it would be taken for a stream of the trace.
+        if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+            let text = format!("{shown} is not empty; give a directory of its own");
+            return Err(exit::output(text));
+        }
+        Ok(Folder { path: path.to_owned(), file: None })
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        let shown = self.path.display();
+        let flushed = self.file.map_or(Ok(()), |mut file| file.flush());
+        flushed.map_err(|e| exit::output(format!("cannot write {shown}: {e}")))
+    }
+}
+
+impl Output for Folder {
+    fn file(&mut self, name: &str) -> io::Result<&mut dyn Write> {
+        std::fs::create_dir_all(&self.path)?;
+        Ok(self.file.insert(File::create(self.path.join(name))?))
+    }
 }

@@ -20,6 +20,7 @@ mod input;
 mod link;
 mod live;
 mod man;
+mod measurement;
 mod output;
 mod pins;
 mod plan;

@@ -12,7 +12,8 @@ use std::path::Path;
 use strobe_decode::bus::baud;
 use strobe_decode::bus::uart::{self, Uart};
 use strobe_decode::container::{self, Content, Ending, Header};
-use strobe_model::{Record, TraceEvents, Warning};
+use strobe_model::measurement::{Timeline, Unit};
+use strobe_model::{Record, Warning};
 use strobe_symbols::Firmware;
 
 use crate::{capture, exit, input};
@@ -49,16 +50,16 @@ pub fn events(
     kind: Kind,
     firmware: Option<&Firmware>,
     options: &Options,
-) -> anyhow::Result<TraceEvents> {
+) -> anyhow::Result<Timeline> {
     let (record, events) = read(path, kind, firmware, options, true)?;
     if record.traced.is_some_and(|traced| traced.times.local == 0) {
         let text = "there are no local timestamps, so nobody knows when anything was";
         return Err(exit::data(format!("{}: {text}", path.display())));
     }
-    Ok(events.unwrap_or_default())
+    Ok(events.unwrap_or_else(|| Timeline::new(Unit::NANOSECONDS)))
 }
 
-type Made = (Record, Option<TraceEvents>);
+type Made = (Record, Option<Timeline>);
 
 fn read(
     path: &Path,

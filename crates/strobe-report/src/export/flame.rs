@@ -123,6 +123,7 @@ impl<'a> Drawing<'a> {
         let unit = &self.chains.measures[0].unit;
         let part = |value: i128| format!("{} {unit} ({})", count(value), percent(value, total));
         match node.own {
+            _ if matches!(node.name, None | Some(Name::Label(_))) => part(node.value),
             own if own == node.value => part(node.value),
             0 => format!("{} with calls", part(node.value)),
             own => format!("{} with calls, {} by itself", part(node.value), part(own)),

@@ -8,7 +8,8 @@ use strobe_decode::kit;
 use strobe_decode::swo::packet::Packet;
 use strobe_decode::swo::reader::{self, Hint, Reader};
 use strobe_decode::swo::timeline::{Event, Events, What};
-use strobe_model::{KitWay, Record, TraceEvents, Warning};
+use strobe_model::measurement::Timeline;
+use strobe_model::{KitWay, Record, Warning};
 use strobe_source::traced::{Collector, Settings, Tracks};
 use strobe_symbols::Firmware;
 
@@ -276,7 +277,7 @@ impl Session {
     pub fn finish(
         mut self,
         firmware: Option<&Firmware>,
-    ) -> anyhow::Result<(Record, Option<TraceEvents>)> {
+    ) -> anyhow::Result<(Record, Option<Timeline>)> {
         self.begin()?;
         let settings = self.settings();
         let Session { stream, mut events, .. } = self;

@@ -23,6 +23,7 @@ mod kit;
 mod machines;
 mod man;
 mod perfetto;
+mod profile_exports;
 mod record;
 mod rig;
 mod samples;

@@ -47,7 +47,7 @@ fn a_run() {
     let text = written(&subjects::run());
     let frames = frames(&text);
     let of = |name: &str| frames.iter().find(|frame| frame.name == name).unwrap();
-    assert_eq!(of("all").figures, "580 cycles (100.0 %) with calls");
+    assert_eq!(of("all").figures, "580 cycles (100.0 %)");
     assert_eq!(of("main").figures, "550 cycles (94.8 %) with calls, 100 cycles (17.2 %) by itself");
     assert_eq!(of("(asleep)").figures, "400 cycles (69.0 %)");
     assert!(of("wait").top > of("main").top && of("main").top > of("thread main").top);
