@@ -29,6 +29,7 @@ pub mod picture;
 mod samples;
 mod table;
 pub mod text;
+mod view;
 mod words;
 
 pub use number::grouped;
