@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use strobe_model::measurement::{Broken, Measurement};
 
-use crate::views::Views;
+use crate::excerpt::Views;
 
 /// The most that a file may have, compressed or not: what is larger is no measurement of ours, and may be a bomb.
 const MAX_BYTES: u64 = 1 << 30;

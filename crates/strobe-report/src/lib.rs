@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod excerpt;
 pub mod export;
 mod figure;
 pub mod file;
@@ -30,9 +31,9 @@ pub mod picture;
 mod samples;
 mod table;
 pub mod text;
-mod views;
+mod view;
 mod words;
 
 pub use number::grouped;
 pub use options::{Options, Style};
-pub use views::Selection;
+pub use excerpt::Excerpt;

@@ -5,6 +5,7 @@ mod build;
 mod buses;
 mod cycles;
 mod faults;
+pub(crate) mod measurements;
 mod odd;
 mod pins;
 mod plan;

@@ -1,10 +1,12 @@
 //! Tables: columns as wide as what is in them, numbers to the right, one text column that gives way.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::Style;
 use crate::paint::Paint;
-use crate::words::{begun, clean, shortened, wrapped};
+use crate::words::{apart, begun, clean, folded, shortened, wrapped};
 
 /// Narrower than this and a name says nothing: optional columns go first.
 const MIN_NAME: usize = 24;
@@ -12,10 +14,19 @@ const MIN_NAME: usize = 24;
 /// Narrower than this and wrapped text is a tower of words: it goes on lines of its own.
 const MIN_WRAP: usize = 40;
 
+/// The least that a name can do with, and what is left to it before columns go that matter.
+const LEAST_NAME: usize = 16;
+
+/// The least that other words can do with.
+const LEAST_WORDS: usize = 12;
+
+/// Optional columns of at least this worth go only where a name would have less than the least.
+pub(crate) const MATTERS: u8 = 128;
+
 /// A column.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Column {
-    head: &'static str,
+    head: Cow<'static, str>,
     right: bool,
     /// Whether the column may go where there is no room; the least goes first.
     optional: Option<u8>,
@@ -54,6 +65,7 @@ pub(crate) struct Table {
     room: usize,
     wraps: bool,
     keeps_start: bool,
+    narrows: bool,
 }
 
 impl Table {
@@ -62,14 +74,14 @@ impl Table {
     }
 
     /// A column of numbers.
-    pub(crate) fn number(mut self, head: &'static str) -> Self {
-        self.columns.push(Column { head, right: true, optional: None });
+    pub(crate) fn number(mut self, head: impl Into<Cow<'static, str>>) -> Self {
+        self.columns.push(Column { head: head.into(), right: true, optional: None });
         self
     }
 
     /// A column of text.
-    pub(crate) fn text(mut self, head: &'static str) -> Self {
-        self.columns.push(Column { head, right: false, optional: None });
+    pub(crate) fn text(mut self, head: impl Into<Cow<'static, str>>) -> Self {
+        self.columns.push(Column { head: head.into(), right: false, optional: None });
         self
     }
 
@@ -92,6 +104,13 @@ impl Table {
     /// The last column is shortened at its end, not in its middle: for prose and source text.
     pub(crate) fn keeping_start(mut self) -> Self {
         self.keeps_start = true;
+        self
+    }
+
+    /// Where even the columns that must stay do not fit, words in other columns are shortened too, and
+    /// at last each row becomes a paragraph: no line is wider than the report.
+    pub(crate) fn narrowing(mut self) -> Self {
+        self.narrows = true;
         self
     }
 
@@ -123,17 +142,29 @@ impl Table {
 
     pub(crate) fn write(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let widths = self.widths(style.width);
+        if self.narrows && self.used(&widths) > style.width {
+            return self.write_paragraphs(style, out);
+        }
         if widths.iter().any(|w| *w > 0) {
-            let heads: Vec<Cell> = self.columns.iter().map(|c| c.head.into()).collect();
+            let heads: Vec<Cell> = self.columns.iter().map(|c| c.head.clone().into()).collect();
             self.write_cells(&heads, Paint::Faint, &widths, style, out)?;
         }
+        let short = self.shortened(&widths);
+        let shorten = |cells: &[Cell]| -> Vec<Cell> {
+            let cells = cells.iter().zip(&short);
+            let text = |(cell, short): (&Cell, &HashMap<&str, String>)| {
+                let text = short.get(cell.text.as_str()).unwrap_or(&cell.text).clone();
+                Cell { text, paint: cell.paint }
+            };
+            cells.map(text).collect()
+        };
         for line in &self.lines {
             match line {
                 Line::Cells(cells, paint) if self.wraps => {
                     self.write_wrapped(cells, *paint, &widths, style, out)?;
                 }
                 Line::Cells(cells, paint) => {
-                    self.write_cells(cells, *paint, &widths, style, out)?;
+                    self.write_cells(&shorten(cells), *paint, &widths, style, out)?;
                 }
                 Line::Across(text, paint) => {
                     let text = begun(text, style.width.saturating_sub(self.indent));
@@ -153,6 +184,40 @@ impl Table {
         Ok(())
     }
 
+    /// Whether a column with something in it is shown at that width.
+    pub(crate) fn shows(&self, column: usize, width: usize) -> bool {
+        let widths = self.widths(width);
+        widths.get(column).is_some_and(|w| *w > 0) || self.narrows && self.used(&widths) > width
+    }
+
+    /// Of each column, the texts that do not fit, as they are shown: no two of them alike.
+    fn shortened(&self, widths: &[usize]) -> Vec<HashMap<&str, String>> {
+        let texts = |column: usize| {
+            let cells = self.lines.iter().filter_map(move |line| match line {
+                Line::Cells(cells, _) => cells.get(column),
+                Line::Across(..) | Line::Rule => None,
+            });
+            cells.map(|cell| cell.text.as_str())
+        };
+        let one = |(column, width): (usize, &usize)| {
+            let last = column + 1 == widths.len();
+            let too_long = texts(column).any(|text| text.chars().count() > *width);
+            if *width == 0 || !too_long || last && self.keeps_start {
+                return HashMap::new();
+            }
+            let texts: Vec<&str> = texts(column).collect();
+            let short = apart(&texts, *width);
+            texts.into_iter().zip(short).collect()
+        };
+        widths.iter().enumerate().map(one).collect()
+    }
+
+    /// Characters of a line, without blanks at its end.
+    fn used(&self, widths: &[usize]) -> usize {
+        let shown: Vec<&usize> = widths.iter().filter(|w| **w > 0).collect();
+        self.indent + shown.iter().map(|w| **w + 2).sum::<usize>().saturating_sub(2)
+    }
+
     /// The width of each column; 0 for those left out.
     fn widths(&self, width: usize) -> Vec<usize> {
         let mut widths = vec![0; self.columns.len()];
@@ -164,23 +229,56 @@ impl Table {
             }
         }
         let Some(last) = widths.len().checked_sub(1) else { return widths };
-        let wanted = widths[last].min(self.room);
+        let longest = widths[last];
+        let wanted = longest.min(self.room);
         for (width, column) in widths.iter_mut().zip(&self.columns).filter(|(w, _)| **w > 0) {
-            *width = (*width).max(column.head.len());
+            *width = (*width).max(column.head.chars().count());
         }
         let used = |widths: &[usize]| {
             let shown = widths[..last].iter().filter(|w| **w > 0);
             self.indent + shown.map(|w| w + 2).sum::<usize>()
         };
         while used(&widths) + wanted > width {
+            let tight = used(&widths) + longest.min(LEAST_NAME) > width;
             let shown = (0..last).filter(|i| widths[*i] > 0);
             let optional = shown.filter_map(|i| Some((self.columns[i].optional?, i)));
-            let Some((_, drop)) = optional.min() else { break };
+            let Some((_, drop)) = optional.filter(|(worth, _)| tight || *worth < MATTERS).min()
+            else {
+                break;
+            };
             widths[drop] = 0;
         }
-        let room = width.saturating_sub(used(&widths)).max(wanted.min(16));
+        while self.narrows && used(&widths) + wanted.min(LEAST_NAME) > width {
+            let words = (0..last).filter(|i| !self.columns[*i].right && widths[*i] > LEAST_WORDS);
+            let Some(widest) = words.max_by_key(|i| widths[*i]) else { break };
+            widths[widest] -= 1;
+        }
+        let room = width.saturating_sub(used(&widths)).max(wanted.min(LEAST_NAME));
         widths[last] = widths[last].min(room);
         widths
+    }
+
+    /// Each row as its name and, beneath, what the columns say.
+    fn write_paragraphs(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let indent = " ".repeat(self.indent);
+        for line in &self.lines {
+            let Line::Cells(cells, paint) = line else { continue };
+            let Some((name, figures)) = cells.split_last() else { continue };
+            for line in folded(&name.text, style.width.saturating_sub(self.indent)) {
+                writeln!(out, "{indent}{}", paint.on(&line, style))?;
+            }
+            let figures =
+                figures.iter().zip(&self.columns).filter(|(cell, _)| !cell.text.is_empty());
+            let figures = figures.map(|(cell, column)| match column.head.as_ref() {
+                "" => cell.text.clone(),
+                head => format!("{head} {}", cell.text),
+            });
+            let text = figures.collect::<Vec<_>>().join(", ");
+            for line in folded(&text, style.width.saturating_sub(self.indent + 4)) {
+                writeln!(out, "{indent}    {line}")?;
+            }
+        }
+        Ok(())
     }
 
     fn write_wrapped(

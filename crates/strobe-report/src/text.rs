@@ -16,7 +16,7 @@ mod events;
 mod exceptions;
 mod fault;
 mod kit_cost;
-mod layout;
+pub(crate) mod layout;
 mod pins;
 mod plan;
 mod profile;
@@ -51,9 +51,10 @@ pub use summary::summary;
 pub use threads::threads;
 pub use timeline::timeline;
 pub use traced::{Top, top};
-pub use tree::{Tree, tree};
+pub use tree::tree;
 
 use crate::Options;
+pub use crate::view::{Selection, Tree, annotate as annotate_measurement, measurement};
 
 /// What rows of the profile stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

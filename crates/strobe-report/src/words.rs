@@ -1,5 +1,7 @@
 //! Text that fits: cleaned, shortened in the middle, wrapped.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// The text without control characters: names come from files, and a terminal must not obey them.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
@@ -18,6 +20,70 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(length - tail).collect();
     format!("{start}...{end}").chars().take(width).collect()
+}
+
+/// Texts as [`shortened`], but those that differ still do: where their ends are alike, what is kept of
+/// the middle begins where they part, and as a last resort they are numbered.
+pub(crate) fn apart(texts: &[&str], width: usize) -> Vec<String> {
+    let mut short: BTreeMap<&str, String> =
+        texts.iter().map(|text| (*text, shortened(text, width))).collect();
+    for group in alike(&short) {
+        let from = parting(&group);
+        for text in group {
+            short.insert(text, around(text, from, width));
+        }
+    }
+    let mut used: BTreeSet<String> = short.values().cloned().collect();
+    for group in alike(&short) {
+        for (number, text) in group.into_iter().enumerate() {
+            let mut number = number + 1;
+            let mut name = numbered(text, number, width);
+            while width > LEAST_NUMBERED && !used.insert(name.clone()) {
+                number += 1;
+                name = numbered(text, number, width);
+            }
+            short.insert(text, name);
+        }
+    }
+    texts.iter().map(|text| short.get(text).cloned().unwrap_or_default()).collect()
+}
+
+/// Narrower than this there is no room for a number.
+const LEAST_NUMBERED: usize = 8;
+
+fn numbered(text: &str, number: usize, width: usize) -> String {
+    let number = format!("#{number}");
+    format!("{}{number}", shortened(text, width.saturating_sub(number.len())))
+}
+
+/// Groups of different texts that look the same when shortened.
+fn alike<'a>(short: &BTreeMap<&'a str, String>) -> Vec<Vec<&'a str>> {
+    let mut groups: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
+    short.iter().for_each(|(text, short)| groups.entry(short).or_default().push(text));
+    groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// The first character in which not all texts are alike.
+fn parting(texts: &[&str]) -> usize {
+    let Some((first, others)) = texts.split_first() else { return 0 };
+    let alike = |text: &&str| first.chars().zip(text.chars()).take_while(|(a, b)| a == b).count();
+    others.iter().map(alike).min().unwrap_or(0)
+}
+
+/// At most `width` characters of a text: its beginning, what follows from a character on, its end.
+fn around(text: &str, from: usize, width: usize) -> String {
+    let length = text.chars().count();
+    let keep = width.saturating_sub(6);
+    let (head, tail) = (keep / 4, keep / 4);
+    let middle = keep - head - tail;
+    if length <= width {
+        return text.to_owned();
+    }
+    // A little of what stands before makes it easier to recognise.
+    let begin = from.saturating_sub(2).clamp(head, length - tail - middle);
+    let part = |from: usize, n: usize| text.chars().skip(from).take(n).collect::<String>();
+    let (head, end) = (part(0, head), part(length - tail, tail));
+    format!("{head}...{}...{end}", part(begin, middle)).chars().take(width).collect()
 }
 
 /// At most `width` characters: the end of a longer text gives way to `...`.
@@ -49,6 +115,17 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// As [`wrapped`], and longer words are broken: nothing is wider than asked.
+pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let lines = wrapped(text, width);
+    let broken = lines.iter().flat_map(|line| {
+        let characters: Vec<char> = line.chars().collect();
+        characters.chunks(width).map(|part| part.iter().collect()).collect::<Vec<String>>()
+    });
+    broken.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn names_that_differ_in_the_middle_stay_different() {
+        let name = |task: &str| {
+            format!("embassy_executor::raw::TaskStorage<{task}::{{closure}}>::poll_fn")
+        };
+        let (a, b) = (name("app::receive_bytes::task"), name("app::transmit_bytes::task"));
+        let short = apart(&[&a, &b, &a], 40);
+        assert_eq!(short[0], "embassy_...p::receive_bytes...::poll_fn");
+        assert_eq!(short[1], "embassy_...p::transmit_byte...::poll_fn");
+        assert_eq!(short[2], short[0]);
+    }
+
+    #[test]
     fn escape_sequences_do_not_pass() {
         assert_eq!(clean("a\x1b[31mb\n"), "a?[31mb?");
     }
@@ -70,6 +159,29 @@ mod tests {
         fn nothing_is_wider_than_asked(text in ".{0,60}", width in 0usize..40) {
             prop_assert!(shortened(&text, width).chars().count() <= width);
             prop_assert!(begun(&text, width).chars().count() <= width);
+        }
+
+        #[test]
+        fn what_differs_still_does(
+            texts in proptest::collection::vec("[ab]{0,3}x{0,30}[ab]{1,3}y{0,30}[ab]{0,2}", 1..20),
+            width in 12usize..40,
+        ) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let short = apart(&texts, width);
+            for (i, a) in short.iter().enumerate() {
+                prop_assert!(a.chars().count() <= width);
+                for (j, b) in short.iter().enumerate() {
+                    prop_assert_eq!(a == b, texts[i] == texts[j], "{} {}", texts[i], texts[j]);
+                }
+            }
+        }
+
+        #[test]
+        fn folding_keeps_every_character(text in "[a-z ]{0,80}", width in 1usize..40) {
+            let lines = folded(&text, width);
+            prop_assert!(lines.iter().all(|line| line.chars().count() <= width));
+            let letters = |text: &str| text.replace(' ', "");
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
         }
 
         #[test]

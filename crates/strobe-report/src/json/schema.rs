@@ -42,6 +42,16 @@ fn output(record: &strobe_model::Record) -> Value {
 }
 
 #[test]
+fn measurements_match_the_committed_schema() {
+    let schema = schemars::schema_for!(crate::file::Document);
+    committed("measurement-1.json", &schema);
+    for (name, measurement) in samples::measurements() {
+        let value = serde_json::from_str(&crate::file::json(&measurement)).unwrap();
+        check(&value, schema.as_value(), schema.as_value(), name);
+    }
+}
+
+#[test]
 fn records_match_the_committed_schema() {
     let schema = schemars::schema_for!(Document);
     committed("record-1.json", &schema);

@@ -8,8 +8,9 @@ use super::layout::{fields, heading, item};
 use super::{causes, exceptions, series};
 use crate::Options;
 use crate::figure::{Mark, Marks};
-use crate::number::{counted, grouped, hertz, share, time};
+use crate::number::{counted, grouped, hertz, share};
 use crate::paint::Paint;
+use crate::view::settings::setting;
 use crate::words::clean;
 
 /// Clock changes listed one by one; further ones are counted.
@@ -93,30 +94,6 @@ fn instrument(record: &Record) -> String {
     let settings: Vec<String> = settings.map(|(name, value)| setting(name, value)).collect();
     let with = if settings.is_empty() { "" } else { "; " };
     format!("{}, {}{with}{}", instrument.kind, instrument.tool, settings.join(", "))
-}
-
-/// A setting as one would say it on the command line; numbers as everywhere in the report.
-fn setting(name: &str, value: &str) -> String {
-    let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
-    match (name, number.parse::<u64>(), unit) {
-        ("default-limit", Ok(n), "cycles") => format!("limit {} (default)", cycles(n)),
-        ("until", Ok(n), "cycles") => format!("until {}", cycles(n)),
-        ("until", Ok(n), "ns") => format!("until {}", time(u128::from(n))),
-        ("until-symbol", ..) => format!("until {value}"),
-        ("strict", ..) if value == "true" => "strict".to_owned(),
-        ("on-fault", ..) if value == "run" => "run-on".to_owned(),
-        _ => format!("{name} {value}"),
-    }
-}
-
-/// `20,000 cycles`, `10 G cycles`.
-fn cycles(n: u64) -> String {
-    const GIGA: u64 = 1_000_000_000;
-    if n > 0 && n.is_multiple_of(GIGA) {
-        format!("{} G cycles", grouped(n / GIGA))
-    } else {
-        counted(n, "cycle")
-    }
 }
 
 fn clock(spans: &[ClockSpan]) -> String {
@@ -211,23 +188,4 @@ pub(super) fn warnings(record: &Record, options: &Options, out: &mut dyn Write) 
         item("! ", &format!("{}{times}", warning.text), Paint::Warn, options, out)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_read_like_the_command_line() {
-        assert_eq!(setting("default-limit", "10000000000 cycles"), "limit 10 G cycles (default)");
-        assert_eq!(setting("until", "1500 cycles"), "until 1,500 cycles");
-        assert_eq!(setting("until", "20000000 ns"), "until 20.00 ms");
-        assert_eq!(setting("until", "exit"), "until exit");
-        assert_eq!(setting("until-symbol", "main"), "until main");
-        assert_eq!(setting("on-fault", "run"), "run-on");
-        assert_eq!(setting("strict", "true"), "strict");
-        assert_eq!(setting("mark", "PB8,main"), "mark PB8,main");
-        // What a later version or another instrument has set is shown as it is.
-        assert_eq!(setting("sampling", "1 in 100"), "sampling 1 in 100");
-    }
 }

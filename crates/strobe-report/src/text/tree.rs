@@ -4,27 +4,13 @@ use std::io::{self, Write};
 
 use strobe_model::{NodeSum, Place, Record};
 
+use super::Tree;
 use super::layout::{heading, item};
 use crate::Options;
 use crate::figure::Marks;
 use crate::number::{counted, share};
 use crate::paint::Paint;
 use crate::table::Table;
-
-/// How much of the tree to show.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tree {
-    /// Levels below the roots; deeper ones are summed up in their callers' inclusive figures.
-    pub depth: usize,
-    /// Chains with less than this percentage of the busy cycles are summed up in one line.
-    pub min_percent: f64,
-}
-
-impl Default for Tree {
-    fn default() -> Self {
-        Tree { depth: 24, min_percent: 0.5 }
-    }
-}
 
 /// Deeper levels are not indented further: the names need the room.
 const MAX_INDENT: usize = 40;

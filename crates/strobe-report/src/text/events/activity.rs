@@ -93,7 +93,7 @@ fn sums(table: &mut Table, threads: &ThreadsSeen, left: usize, rest: u64) {
 fn spreads(in_front: &[&'static str], last: &'static str) -> Table {
     let mut table = Table::new();
     for head in in_front {
-        table = table.number(head);
+        table = table.number(*head);
     }
     table = table.number("n").number("min").number("mean").number("median").number("p90");
     table = table.optional(1).number("p99").number("max").number("dev.").optional(0);

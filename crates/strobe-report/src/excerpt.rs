@@ -48,14 +48,14 @@ impl Views {
 
 /// What of a measurement is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection {
+pub struct Excerpt {
     /// Only these sections; all of them if there are none.
     pub sections: Vec<String>,
     /// So many rows of each table at most, profiles by function instead of samples, and of time lines the coarsest summary.
     pub top: Option<usize>,
 }
 
-impl Selection {
+impl Excerpt {
     /// Whether everything is wanted.
     pub fn is_all(&self) -> bool {
         self.sections.is_empty() && self.top.is_none()

@@ -1,0 +1,158 @@
+//! A measurement as text: what every part of one looks like, whatever instrument it comes from.
+//!
+//! Each part is a [`View`] in a file of its own. None knows an instrument; they know units, trust and
+//! the kinds of sections.
+
+mod annotate;
+mod balance;
+mod causes;
+mod closing;
+mod distributions;
+mod figure;
+mod findings;
+mod header;
+mod parts;
+mod profile;
+pub(crate) mod settings;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod timeline;
+mod tree;
+
+use std::io::{self, Write};
+
+use strobe_analyse::attribution::By;
+use strobe_model::measurement::{Content, Measurement, Profile, Section};
+
+use crate::Options;
+
+pub use annotate::annotate;
+pub use tree::Tree;
+
+/// What a text report of a measurement shows. What explains (meanings, advice, reasons) is left out by
+/// [`Options::quiet`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// What rows of profiles stand for.
+    pub by: By,
+    /// The measure to show of profiles that have it; the first one otherwise.
+    pub measure: Option<String>,
+    /// Rows of profiles and spans of time lines; 0 for all.
+    pub top: usize,
+    /// The call tree, if wanted.
+    pub tree: Option<Tree>,
+    /// Functions to show instruction by instruction, from the measurement's own disassembly.
+    pub annotate: Vec<String>,
+    /// Sections to show, by id; all but [`Selection::without`] if not given.
+    pub sections: Option<Vec<String>>,
+    /// Sections to leave out unless they are asked for.
+    pub without: Vec<String>,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Selection {
+            by: By::Function,
+            measure: None,
+            top: 20,
+            tree: None,
+            annotate: Vec::new(),
+            sections: None,
+            without: ["symbols", "disassembly", "source"].map(str::to_owned).into(),
+        }
+    }
+}
+
+impl Selection {
+    fn wants(&self, section: &Section) -> bool {
+        match &self.sections {
+            Some(wanted) => wanted.contains(&section.id),
+            None => !self.without.contains(&section.id),
+        }
+    }
+
+    /// The measure to show of a profile.
+    fn measure_of<'a>(
+        &self,
+        profile: &'a Profile,
+    ) -> Option<&'a strobe_model::measurement::Measure> {
+        let asked = self.measure.as_deref().and_then(|id| profile.measure(id));
+        asked.or_else(|| profile.measures.first())
+    }
+}
+
+/// What every view needs to know besides its own figures.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    measurement: &'a Measurement,
+    selection: &'a Selection,
+    options: &'a Options,
+}
+
+/// A part of the report.
+trait View {
+    /// Writes it, beginning with an empty line unless it is the first; nothing where there is nothing
+    /// to show.
+    fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A whole report: what was measured, the sums, findings, every section, its parts, and how far to
+/// trust the figures.
+///
+/// # Errors
+/// Those of `out`.
+pub fn measurement(
+    measurement: &Measurement,
+    selection: &Selection,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let page = Page { measurement, selection, options };
+    views(&page).iter().try_for_each(|view| view.write(&page, out))
+}
+
+/// The views of a measurement in their order. Findings come before the first profile, where they
+/// can change how it is read; faults, which are long, come behind everything else.
+fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
+    let wanted = page.measurement.sections.iter().filter(|s| page.selection.wants(s));
+    let wanted: Vec<&'a Section> = wanted.collect();
+    let is_profile = |section: &&Section| matches!(section.content, Content::Profile(_));
+    let first = wanted.iter().position(|s| is_profile(s)).unwrap_or(wanted.len());
+    let mut views: Vec<Box<dyn View + 'a>> = vec![Box::new(header::Header)];
+    for section in wanted.iter().filter(|s| is_profile(s)) {
+        views.extend(causes(section));
+    }
+    let (before, behind) = wanted.split_at(first);
+    // Where the profile is first, tables and distributions, which are short, precede it.
+    let (early, late): (Vec<&Section>, Vec<&Section>) = behind.iter().partition(|section| {
+        first == 0 && matches!(section.content, Content::Table(_) | Content::Distributions(_))
+    });
+    views.extend(before.iter().chain(&early).map(|section| content(section)));
+    views.push(Box::new(findings::Findings));
+    views.extend(late.into_iter().map(content));
+    views.push(Box::new(annotate::Annotated));
+    views.push(Box::new(balance::Balances));
+    views.push(Box::new(findings::Faults));
+    views.push(Box::new(parts::Parts));
+    views.push(Box::new(closing::Closing));
+    views
+}
+
+fn causes<'a>(section: &&'a Section) -> Option<Box<dyn View + 'a>> {
+    match &section.content {
+        Content::Profile(profile) => Some(Box::new(causes::Causes { profile })),
+        _ => None,
+    }
+}
+
+fn content<'a>(section: &'a Section) -> Box<dyn View + 'a> {
+    match &section.content {
+        Content::Profile(profile) => Box::new(profile::Flat { section, profile }),
+        Content::Distributions(all) => Box::new(distributions::Spreads { section, all }),
+        Content::Timeline(timeline) => Box::new(timeline::Line { section, timeline }),
+        Content::Table(table) => Box::new(table::Rows { section, table }),
+        Content::Text(text) => Box::new(text::Lines { section, text }),
+    }
+}

@@ -1,0 +1,101 @@
+//! Findings: warnings, notes and advice in a line or two each; faults with all that shows them.
+
+use std::io::{self, Write};
+
+use strobe_model::measurement::{Finding, Severity};
+
+use super::{Page, View};
+use crate::Options;
+use crate::number::grouped;
+use crate::paint::Paint;
+use crate::text::layout::{heading, item};
+use crate::words::{clean, folded};
+
+/// All but faults.
+pub(super) struct Findings;
+
+impl View for Findings {
+    fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let options = page.options;
+        for severity in [Severity::Warning, Severity::Note, Severity::Advice] {
+            let all = page.measurement.findings.iter().filter(|f| f.severity == severity);
+            let all: Vec<&Finding> = all.collect();
+            if all.is_empty() || options.quiet && severity == Severity::Advice {
+                continue;
+            }
+            let (title, mark, paint) = match severity {
+                Severity::Fault | Severity::Warning => ("warnings", "! ", Paint::Warn),
+                Severity::Note => ("notes", "- ", Paint::Plain),
+                Severity::Advice => ("advice", "> ", Paint::Plain),
+            };
+            heading(title, options, out)?;
+            for finding in all {
+                item(mark, &line(finding), paint, options, out)?;
+                if let Some(advice) = finding.advice.as_ref().filter(|_| !options.quiet) {
+                    item("    ", advice, Paint::Plain, options, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `text, at place (3 times)`.
+fn line(finding: &Finding) -> String {
+    let times = match finding.count {
+        0 | 1 => String::new(),
+        n => format!(" ({} times)", grouped(n)),
+    };
+    let place = finding.place.as_ref().filter(|place| !finding.text.contains(place.as_str()));
+    let place = place.map_or_else(String::new, |place| format!(", at {place}"));
+    format!("{}{place}{times}", finding.text)
+}
+
+/// Faults: what happened, where, and what shows it.
+pub(super) struct Faults;
+
+impl View for Faults {
+    fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let options = page.options;
+        let faults = page.measurement.findings.iter().filter(|f| f.severity == Severity::Fault);
+        for fault in faults {
+            let place = fault.place.as_ref().map(|place| format!(" at {place}"));
+            let title = clean(&format!("{}{}", fault.code, place.unwrap_or_default()));
+            writeln!(out)?;
+            for line in folded(&title, options.style.width.max(20)) {
+                writeln!(out, "{}", Paint::Bad.on(&line, options.style))?;
+            }
+            item("", &fault.text, Paint::Plain, options, out)?;
+            if let Some(advice) = &fault.advice {
+                item("", advice, Paint::Plain, options, out)?;
+            }
+            for (title, values) in &fault.evidence {
+                heading(title, options, out)?;
+                pairs(values, options, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `NAME  value` in as many columns as fit; one in a line where values are sentences.
+fn pairs(pairs: &[(String, String)], options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let pairs: Vec<(String, String)> =
+        pairs.iter().map(|(name, value)| (clean(name), clean(value))).collect();
+    let longest = |pick: fn(&(String, String)) -> &String| {
+        pairs.iter().map(|p| pick(p).chars().count()).max().unwrap_or(0)
+    };
+    let (name, value) = (longest(|p| &p.0), longest(|p| &p.1));
+    let columns = (options.style.width.saturating_sub(2) / (name + value + 4)).min(4);
+    if columns < 2 {
+        return pairs.iter().try_for_each(|(label, value)| {
+            item(&format!("{label:name$}  "), value, Paint::Plain, options, out)
+        });
+    }
+    for line in pairs.chunks(columns) {
+        let cells = line.iter().map(|(n, v)| format!("{n:name$}  {v:value$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        writeln!(out, "  {}", line.trim_end())?;
+    }
+    Ok(())
+}

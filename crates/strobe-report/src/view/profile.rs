@@ -1,0 +1,354 @@
+//! The flat profile: where the measure went, most first, adding up to all of it.
+//!
+//! Shares are of what is not idle: a firmware that mostly sleeps still shows what its work consists of.
+//! Of samples they are of all, with the interval in which each lies.
+
+use std::io::{self, Write};
+
+use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, rows};
+use strobe_model::measurement::{Measure, Profile, Section, Trust, Unit};
+
+use super::causes::{figure, figure_of, strip};
+use super::figure::{amount_spread, interval, plain, share};
+use super::text::notes;
+use super::{Page, View, balance, tree};
+use crate::number::{grouped, ratio};
+use crate::paint::Paint;
+use crate::table::{Cell, MATTERS, Table};
+use crate::text::layout::heading;
+
+/// The section.
+pub(super) struct Flat<'a> {
+    pub(super) section: &'a Section,
+    pub(super) profile: &'a Profile,
+}
+
+impl View for Flat<'_> {
+    fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let profile = self.profile;
+        let Some(measure) = page.selection.measure_of(profile) else { return Ok(()) };
+        // Without symbols all code would be one row.
+        let nameless = profile.functions.name.is_empty();
+        let by = match &page.selection.by {
+            By::Function | By::Line | By::File if nameless => By::Address,
+            by => by.clone(),
+        };
+        let Some(flat) = rows(profile, &measure.id, &by) else { return Ok(()) };
+        let why = if by == page.selection.by { "" } else { " (there are no symbols)" };
+        let view = Shape::new(page, profile, measure, &by, &flat);
+        heading(&view.title(self.section, why), page.options, out)?;
+        view.table().write(page.options.style, out)?;
+        let modelled = !flat.total.all.is_exact();
+        balance::under(page.measurement, &measure.unit, modelled, page.options, out)?;
+        notes(self.section, page, out)?;
+        match page.selection.tree {
+            Some(tree) => tree::write(tree, profile, measure, page, out),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What rows are, one of them and several.
+fn noun(by: &By) -> (String, String) {
+    let both = |one: &str, several: &str| (one.to_owned(), several.to_owned());
+    match by {
+        By::Function => both("function", "functions"),
+        By::Line => both("source line", "source lines"),
+        By::Address => both("address", "addresses"),
+        By::File => both("file", "files"),
+        By::Label(keys) if keys.is_empty() => both("label", "labels"),
+        By::Label(keys) => {
+            let plural: Vec<String> = keys.iter().map(|key| format!("{key}s")).collect();
+            (keys.join(" and "), plural.join(" and "))
+        }
+    }
+}
+
+/// A flat view and how it is laid out.
+struct Shape<'a> {
+    page: &'a Page<'a>,
+    profile: &'a Profile,
+    measure: &'a Measure,
+    by: &'a By,
+    flat: &'a Rows,
+    /// What shares are of.
+    whole: i64,
+    /// Some part of the measure may be idle.
+    has_idle: bool,
+    /// Other measures to show, by their index.
+    others: Vec<usize>,
+    /// Instructions executed, for cycles per instruction.
+    executions: Option<usize>,
+}
+
+impl<'a> Shape<'a> {
+    fn new(
+        page: &'a Page,
+        profile: &'a Profile,
+        measure: &'a Measure,
+        by: &'a By,
+        flat: &'a Rows,
+    ) -> Self {
+        let known = |i: &usize| flat.total.others.get(*i).copied().flatten().is_some();
+        let beside = |i: &usize| {
+            let other = &profile.measures[*i];
+            other.id != measure.id && other.part.is_none()
+        };
+        let others: Vec<usize> = (0..profile.measures.len()).filter(known).filter(beside).collect();
+        let is_per = |i: &&usize| profile.measures[**i].id == "executions";
+        let executions = others.iter().find(is_per).copied();
+        let executions = executions.filter(|_| measure.unit == Unit::CYCLES && *by != By::Function);
+        let whole = if flat.sampled { flat.total.all.value } else { flat.total.busy().value };
+        let has_idle = profile.parts(&measure.id).any(|(_, part)| part.idle);
+        Shape { page, profile, measure, by, flat, whole, has_idle, others, executions }
+    }
+
+    fn title(&self, section: &Section, why: &str) -> String {
+        let name = section.title.split(':').next().unwrap_or_default();
+        let (noun, _) = noun(self.by);
+        let measure = &self.measure.title;
+        if self.flat.sampled {
+            let all = plain(self.whole.into());
+            return format!(
+                "{name} by {noun}{why}: shares are of all {all} {measure}, with 95 % confidence"
+            );
+        }
+        let busy = figure(self.measure, self.flat.total.busy());
+        let kind = if self.has_idle { "busy " } else { "" };
+        format!("{name} by {noun}{why}: shares are of {busy} {kind}{measure}")
+    }
+
+    fn knows_calls(&self) -> bool {
+        *self.by == By::Function && self.flat.rows.iter().any(|row| row.inclusive.is_some())
+    }
+
+    fn columns(&self) -> Table {
+        let first = if self.flat.sampled { self.measure.title.clone() } else { "self".to_owned() };
+        let spread = if self.flat.sampled { "interval" } else { "bounds" };
+        let mut table = Table::new().narrowing().number(first).number("share").number(spread);
+        if self.knows_calls() {
+            // A share goes before its count.
+            table = table.number("inclusive").optional(MATTERS + 3);
+            table = table.number("share").optional(MATTERS + 2);
+        }
+        for (rank, i) in self.others.iter().enumerate() {
+            let measure = &self.profile.measures[*i];
+            let (head, worth) = match (measure.id.as_str(), self.by) {
+                ("calls", _) => ("calls", MATTERS + 1),
+                ("executions", By::Address) => ("count", 40),
+                ("executions", _) => ("instr.", 40),
+                _ => (measure.title.as_str(), 39u8.saturating_sub(rank as u8)),
+            };
+            table = table.number(head.to_owned()).optional(worth);
+        }
+        if self.executions.is_some() {
+            table = table.number("cycles/instr.").optional(0);
+        }
+        let table = table.text("causes").optional(41);
+        match self.by {
+            By::Function | By::Line | By::File | By::Label(_) => table.text(noun(self.by).0),
+            By::Address => table.text("address, function, line"),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = self.columns();
+        let rows = &self.flat.rows;
+        // Rows come with most of what is not idle first: those with none of it are at the end.
+        let busy = if self.flat.sampled {
+            rows.len()
+        } else {
+            rows.partition_point(|row| row.sums.busy().value > 0)
+        };
+        let (busy, idle) = rows.split_at(busy);
+        let top = self.page.selection.top;
+        let (top, rest) = busy.split_at(if top == 0 { busy.len() } else { top.min(busy.len()) });
+        top.iter().for_each(|row| self.row(row, &mut table));
+        if !rest.is_empty() {
+            let (one, several) = noun(self.by);
+            let noun = if rest.len() == 1 { one } else { several };
+            let name = format!("{} other {noun}", grouped(rest.len() as u64));
+            self.sum(&added(rest), &name, Paint::Faint, &mut table);
+        }
+        table.rule();
+        if self.flat.sampled {
+            let name = format!("all {}", self.measure.title);
+            self.sum(&self.flat.total, &name, Paint::Strong, &mut table);
+            return table;
+        }
+        let name = if self.has_idle { "busy".to_owned() } else { self.all() };
+        self.sum(&added(busy), &name, Paint::Strong, &mut table);
+        if self.has_idle {
+            self.remainder(&added(idle), &mut table);
+        }
+        table
+    }
+
+    fn all(&self) -> String {
+        format!("all {}", self.measure.title)
+    }
+
+    fn row(&self, row: &Row, table: &mut Table) {
+        let sums = &row.sums;
+        let mut cells = self.first(sums);
+        if self.knows_calls() {
+            let inclusive = row.inclusive.map(|amount| {
+                let figure = figure_of(self.measure, amount.value, row.inclusive_modelled);
+                [figure, share(amount.value, self.whole)]
+            });
+            cells.extend(inclusive.unwrap_or_default().map(Cell::from));
+        }
+        self.beside(sums, &mut cells);
+        let idle = self.has_idle && sums.idle > 0 && sums.idle == sums.all.value;
+        cells.push(self.name(row, idle).into());
+        let value = if self.flat.sampled { sums.all.value } else { sums.busy().value };
+        let hot = i128::from(value) * 5 >= i128::from(self.whole.max(1));
+        let paint = match (row.spot, idle, hot) {
+            (_, true, _) => Paint::Idle,
+            (Spot::Function(None), ..) => Paint::Warn,
+            (_, _, true) => Paint::Hot,
+            _ => Paint::Plain,
+        };
+        table.painted(cells, paint);
+    }
+
+    /// The figure with its share, and its bounds or the share's interval.
+    fn first(&self, sums: &Sums) -> Vec<Cell> {
+        let amount = if self.flat.sampled { sums.all } else { sums.busy() };
+        let spread = match self.flat.interval(amount.value) {
+            Some(_) if amount.value == self.whole => String::new(),
+            Some(shares) => interval(shares),
+            None => amount_spread(amount),
+        };
+        vec![
+            figure(self.measure, amount).into(),
+            share(amount.value, self.whole).into(),
+            spread.into(),
+        ]
+    }
+
+    /// Other measures, cycles per instruction, causes.
+    fn beside(&self, sums: &Sums, cells: &mut Vec<Cell>) {
+        for i in &self.others {
+            let value = sums.others.get(*i).copied().flatten();
+            let text = value.map(|value| figure_of(&self.profile.measures[*i], value, false));
+            cells.push(text.unwrap_or_default().into());
+        }
+        if let Some(executions) = self.executions {
+            let busy = sums.busy();
+            let count = |n: i64| u64::try_from(n).unwrap_or(0);
+            let executed = sums.others.get(executions).copied().flatten().map_or(0, count);
+            let sign = if busy.is_exact() { "" } else { "~" };
+            cells.push(format!("{sign}{}", ratio(count(busy.value), executed)).into());
+        }
+        cells.push(strip(self.profile, self.measure, sums).into());
+    }
+
+    fn name(&self, row: &Row, idle: bool) -> String {
+        let parts = self.profile.parts(&self.measure.id);
+        let part = parts.zip(&row.sums.parts).find(|(_, amount)| amount.value > 0);
+        match row.spot {
+            Spot::Nowhere => match part {
+                Some(((measure, _), _)) => format!("({})", measure.title),
+                None => row.name.clone(),
+            },
+            Spot::Address(_) => address_name(self.profile, row),
+            _ if idle && self.flat.sampled => format!("{} (counts as idle)", row.name),
+            _ => row.name.clone(),
+        }
+    }
+
+    fn sum(&self, sums: &Sums, name: &str, paint: Paint, table: &mut Table) {
+        let mut cells = self.first(sums);
+        if self.knows_calls() {
+            cells.extend(["", ""].map(Cell::from));
+        }
+        // How often functions were called says nothing when it is added up.
+        let mut sums = sums.clone();
+        for i in self.others.iter().filter(|i| self.profile.measures[**i].id == "calls") {
+            sums.others[*i] = None;
+        }
+        self.beside(&sums, &mut cells);
+        cells.push(name.into());
+        table.painted(cells, paint);
+    }
+
+    /// What is idle, what is lost, what no sample has; then everything together.
+    fn remainder(&self, idle_rows: &Sums, table: &mut Table) {
+        let all = &self.flat.total;
+        let total = self.page.measurement.total(&self.measure.id);
+        let taken = total.and_then(|total| {
+            let value = i64::try_from(total.value()?.as_u64()).ok()?;
+            let bounds = match total.trust() {
+                Trust::Modelled { low, high, .. } => (low.as_u64(), high.as_u64()),
+                _ => (value.unsigned_abs(), value.unsigned_abs()),
+            };
+            let fit = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+            Some(Amount { low: fit(bounds.0), value, high: fit(bounds.1) })
+        });
+        let taken = taken.filter(|taken| taken.value >= all.all.value).unwrap_or(all.all);
+        let balances = self.page.measurement.balances.iter().map(|balance| balance.parts());
+        let balance = balances.into_iter().find(|parts| parts.unit == self.measure.unit);
+        let lost = balance.map_or(0, |parts| i64::try_from(parts.lost.known()).unwrap_or(0));
+        let lost = lost.min(taken.value - all.all.value);
+        let missing = taken.value - all.all.value - lost;
+        let parts = [
+            (all.idle, "idle", Paint::Idle, Some(idle_rows)),
+            (lost, "lost", Paint::Bad, None),
+            (missing, "in no sample", Paint::Warn, None),
+        ];
+        for (n, what, paint, sums) in parts.into_iter().filter(|(n, ..)| *n > 0) {
+            let name = format!("{what}, {} of all", share(n, taken.value));
+            let figure = figure_of(self.measure, n, !taken.is_exact());
+            table.painted(self.plain([figure, String::new()], sums, &name), paint);
+        }
+        let figures = [figure(self.measure, taken), amount_spread(taken)];
+        table.painted(self.plain(figures, Some(all), &self.all()), Paint::Strong);
+    }
+
+    /// A row without shares: a figure and its spread, and what was executed.
+    fn plain(&self, [figure, spread]: [String; 2], sums: Option<&Sums>, name: &str) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = vec![figure.into(), "".into(), spread.into()];
+        if self.knows_calls() {
+            cells.extend(["", ""].map(Cell::from));
+        }
+        for i in &self.others {
+            let measure = &self.profile.measures[*i];
+            let value = sums.and_then(|sums| sums.others.get(*i).copied().flatten());
+            let value = value.filter(|value| *value > 0 && measure.id != "calls");
+            cells.push(
+                value.map(|value| figure_of(measure, value, false)).unwrap_or_default().into(),
+            );
+        }
+        if self.executions.is_some() {
+            cells.push("".into());
+        }
+        cells.extend(["", name].map(Cell::from));
+        cells
+    }
+}
+
+fn added(rows: &[Row]) -> Sums {
+    let mut sums = Sums::default();
+    rows.iter().for_each(|row| sums.add(&row.sums));
+    sums
+}
+
+/// `0x08000123 main, main.c:12`.
+fn address_name(profile: &Profile, row: &Row) -> String {
+    let Spot::Address(address) = row.spot else { return row.name.clone() };
+    let at = profile.locations.address.iter().position(|a| *a == Some(address));
+    let Some(at) = at.and_then(|at| u32::try_from(at).ok()) else { return row.name.clone() };
+    let mut out = row.name.clone();
+    if let Some(function) = profile.function_at(at) {
+        out = format!("{out} {}", profile.function_name(Some(function)));
+    }
+    let frame = profile.frames_at(at).next();
+    let of = |column: &[Option<u32>]| frame.and_then(|frame| column.get(frame).copied().flatten());
+    if let (Some(file), Some(line)) = (of(&profile.frames.file), of(&profile.frames.line))
+        && let Some(file) = profile.files.get(file as usize)
+    {
+        out = format!("{out}, {file}:{line}");
+    }
+    out
+}

@@ -1,0 +1,168 @@
+//! What a person sees of measurements, and what holds of every report.
+
+use std::io;
+
+use strobe_analyse::attribution::By;
+use strobe_model::measurement::{Content, Measurement, Quantity, Unit};
+
+use super::*;
+use crate::samples::measurements;
+use crate::{Options, Style};
+
+fn options(width: usize) -> Options {
+    Options { style: Style { colour: false, width }, quiet: false }
+}
+
+fn text(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn whole(measurement: &Measurement, selection: &Selection, options: Options) -> String {
+    text(|out| super::measurement(measurement, selection, &options, out))
+}
+
+fn with_tree() -> Selection {
+    Selection { tree: Some(Tree::default()), ..Selection::default() }
+}
+
+#[test]
+fn samples_hold_together() {
+    for (name, measurement) in measurements::all() {
+        assert_eq!(measurement.check(), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn whole_measurements() {
+    for (name, measurement) in measurements::all() {
+        insta::assert_snapshot!(name, whole(&measurement, &with_tree(), options(100)));
+    }
+}
+
+#[test]
+fn a_narrow_terminal_and_few_words() {
+    let narrow = Options { quiet: true, ..options(60) };
+    insta::assert_snapshot!(whole(&measurements::simulated(), &with_tree(), narrow));
+}
+
+#[test]
+fn by_line_address_and_label() {
+    let labels = By::Label(vec!["thread".to_owned(), "handler".to_owned()]);
+    for by in [By::Line, By::Address, By::File, labels] {
+        let profile = Some(vec!["profile".to_owned()]);
+        let selection = Selection { by, top: 2, sections: profile, ..Selection::default() };
+        let all = whole(&measurements::simulated(), &selection, options(100));
+        let (_, shown) = all.split_once("\nprofile by").unwrap();
+        let (shown, _) = shown.split_once("\nmodelled figures").unwrap();
+        insta::assert_snapshot!(shown);
+    }
+}
+
+#[test]
+fn annotated_without_the_elf_file() {
+    let run = measurements::simulated();
+    insta::assert_snapshot!(text(|out| annotate(&run, "worker", &options(100), out)));
+    let missing = text(|out| annotate(&run, "SysTick_Handler", &options(100), out));
+    assert!(missing.contains("no disassembly of it"), "{missing}");
+    let nobody = text(|out| annotate(&run, "nobody", &options(100), out));
+    assert!(nobody.contains("no function of that name"), "{nobody}");
+}
+
+#[test]
+fn only_the_sections_asked_for() {
+    let run = measurements::simulated();
+    let pins = Some(vec!["pins".to_owned()]);
+    let shown = whole(&run, &Selection { sections: pins, ..Selection::default() }, options(100));
+    assert!(shown.contains("pins and marks") && !shown.contains("interrupts"), "{shown}");
+    assert!(!shown.contains("profile by"), "{shown}");
+    let listed = Some(vec!["disassembly".to_owned()]);
+    let shown = whole(&run, &Selection { sections: listed, ..Selection::default() }, options(100));
+    assert!(shown.contains("subs r3, #1"), "{shown}");
+}
+
+/// The example: loss that nobody knows is not 0.
+#[test]
+fn what_is_unknown_is_never_zero() {
+    let sampled = whole(&measurements::sampled(), &Selection::default(), options(100));
+    assert!(!sampled.contains("0 lost") && !sampled.contains(" 0 of"), "{sampled}");
+    assert!(sampled.contains("lost         unknown: the recording has no timestamps"), "{sampled}");
+    assert!(sampled.contains("how much was lost is unknown"), "{sampled}");
+    let stacks = whole(&measurements::stacks(), &Selection::default(), options(100));
+    assert!(stacks.contains("? unknown bound: calls through a pointer"), "{stacks}");
+    let mut run = measurements::rig().parts.remove(0).measurement;
+    run.totals.clear();
+    for unit in [Unit::CYCLES, Unit::NANOSECONDS, Unit::RATIO, Unit::PERCENT, Unit::BYTES] {
+        run.push_total(&unit.0, "figure", Quantity::unknown(unit.clone(), "nobody looked"));
+    }
+    run.push_total("idle", "idle", Quantity::unknown(Unit::CYCLES, "nobody looked"));
+    let shown = whole(&run, &Selection::default(), options(100));
+    assert_eq!(shown.matches("unknown: nobody looked").count(), 6, "{shown}");
+}
+
+#[test]
+fn long_names_that_differ_in_the_middle_stay_different() {
+    for width in [60, 80, 100] {
+        let shown = whole(&measurements::heap(), &Selection::default(), options(width));
+        let names = shown.lines().filter(|line| line.contains("com.ex"));
+        let mut names: Vec<&str> = names.filter_map(|line| line.split("com").nth(1)).collect();
+        assert_eq!(names.len(), 2, "{shown}");
+        names.dedup();
+        assert_eq!(names.len(), 2, "{shown}");
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    let labels = By::Label(Vec::new());
+    for by in [By::Function, By::Line, By::Address, By::File, labels] {
+        let selection = Selection {
+            by,
+            annotate: vec!["worker".to_owned()],
+            sections: None,
+            without: Vec::new(),
+            ..with_tree()
+        };
+        for (name, measurement) in measurements::all() {
+            for width in [40, 50, 60, 72, 80, 100, 132, 200] {
+                let shown = whole(&measurement, &selection, options(width));
+                let wide = shown.lines().find(|line| line.chars().count() > width);
+                assert_eq!(wide, None, "{name} at {width}:\n{shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    for (name, measurement) in measurements::all() {
+        let plain = whole(&measurement, &with_tree(), options(100));
+        assert!(!plain.contains('\x1b'), "{name}");
+        let painted = Options { style: Style { colour: true, width: 100 }, quiet: false };
+        let painted = whole(&measurement, &with_tree(), painted);
+        let stripped: String = painted
+            .split('\x1b')
+            .enumerate()
+            .map(
+                |(i, part)| {
+                    if i == 0 { part } else { part.split_once('m').unwrap_or((part, "")).1 }
+                },
+            )
+            .collect();
+        assert_eq!(stripped, plain, "{name}");
+    }
+}
+
+#[test]
+fn an_empty_measurement_is_no_reason_to_stumble() {
+    let mut empty = measurements::rig().parts.remove(0).measurement;
+    empty.push("a", "profile", Content::Profile(Box::default()));
+    empty.push("b", "table", Content::Table(Default::default()));
+    empty.push("c", "spreads", Content::Distributions(Default::default()));
+    let line = strobe_model::measurement::Timeline::new(Unit::TICKS);
+    empty.push("d", "line", Content::Timeline(Box::new(line)));
+    empty.push("e", "text", Content::Text(Default::default()));
+    let shown = whole(&empty, &with_tree(), options(80));
+    assert!(shown.contains("line: 0 ticks") && !shown.contains("table"), "{shown}");
+}

@@ -1,0 +1,189 @@
+//! A time line: a picture with a row for each track, which part of it is exact, counters, gaps, and the
+//! last spans one by one.
+
+mod picture;
+
+use std::io::{self, Write};
+
+use strobe_model::measurement::{Extent, Number, Section, Timeline, Unit};
+
+use super::figure::number;
+use super::table::{beneath, value};
+use super::text::notes;
+use super::{Page, View};
+use crate::number::counted;
+use crate::paint::Paint;
+use crate::table::{Cell, Table};
+use crate::text::layout::{heading, item};
+use picture::Picture;
+
+/// Gaps listed one by one.
+const MOST_GAPS: usize = 5;
+
+/// The section.
+pub(super) struct Line<'a> {
+    pub(super) section: &'a Section,
+    pub(super) timeline: &'a Timeline,
+}
+
+impl View for Line<'_> {
+    fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let (timeline, options) = (self.timeline, page.options);
+        let Extent { from, to } = timeline.extent;
+        let at = |time: i64| time_text(time, &timeline.unit);
+        let title = format!(
+            "{}: {}, from {} to {}",
+            self.section.title,
+            at(to.saturating_sub(from)),
+            at(from),
+            at(to)
+        );
+        heading(&title, options, out)?;
+        if timeline.tracks.is_empty() {
+            return item("", "nothing is on it", Paint::Plain, options, out);
+        }
+        if let Some(text) = self.exactness() {
+            item("", &text, Paint::Plain, options, out)?;
+        }
+        Picture::new(timeline, options).write(options, out)?;
+        self.gaps(page, out)?;
+        self.counters(page, out)?;
+        self.spans(page, out)?;
+        notes(self.section, page, out)
+    }
+}
+
+/// A moment or a length in a time line's unit.
+fn time_text(time: i64, unit: &Unit) -> String {
+    let text = number(Number::from(time), unit);
+    match super::figure::unit_name(unit) {
+        Some(unit) => format!("{text} {unit}"),
+        None => text,
+    }
+}
+
+impl Line<'_> {
+    /// Which part is exact; nothing where all of it is.
+    fn exactness(&self) -> Option<String> {
+        let Timeline { unit, extent, exact, summary, .. } = self.timeline;
+        let covers = |part: &Extent| part.from <= extent.from && part.to >= extent.to;
+        if exact.iter().any(covers) {
+            return None;
+        }
+        let at = |time: i64| time_text(time, unit);
+        let parts = exact.iter().map(|part| format!("from {} to {}", at(part.from), at(part.to)));
+        let parts: Vec<String> = parts.collect();
+        let parts = if parts.is_empty() {
+            "spans are not kept one by one".to_owned()
+        } else {
+            format!("every span is kept {}", parts.join(" and "))
+        };
+        let rest = match summary.first() {
+            Some(level) => {
+                let width = i64::try_from(level.width).unwrap_or(i64::MAX);
+                format!("elsewhere how much each track had of every {}", at(width))
+            }
+            None => "of the rest nothing is known".to_owned(),
+        };
+        Some(format!("{parts}; {rest}"))
+    }
+
+    fn gaps(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let gaps = &self.timeline.gaps;
+        let at = |time: i64| time_text(time, &self.timeline.unit);
+        for i in 0..gaps.from.len().min(MOST_GAPS) {
+            let missing = match gaps.events[i] {
+                Some(n) => format!("{} missing", counted(n, "event")),
+                None => "an unknown number of events missing".to_owned(),
+            };
+            let (from, to) = (at(gaps.from[i]), at(gaps.to[i]));
+            let text = format!("gap from {from} to {to}: {missing}: {}", gaps.why[i]);
+            item("! ", &text, Paint::Warn, page.options, out)?;
+        }
+        match gaps.from.len().saturating_sub(MOST_GAPS) {
+            0 => Ok(()),
+            more => {
+                let text = format!("and {}", counted(more as u64, "further gap"));
+                item("! ", &text, Paint::Warn, page.options, out)
+            }
+        }
+    }
+
+    /// Of each counter, how many values there are, and the first, least, greatest and last.
+    fn counters(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let counters = &self.timeline.counters;
+        if counters.track.is_empty() {
+            return Ok(());
+        }
+        writeln!(out)?;
+        let mut table = Table::new().narrowing().number("values").number("first").number("min");
+        table = table.number("max").number("last").text("unit").text("counter");
+        for (i, track) in (0u32..).zip(&self.timeline.tracks) {
+            let mine = counters.track.iter().zip(counters.at.iter().zip(&counters.value));
+            let mut mine: Vec<(i64, i64)> =
+                mine.filter(|(t, _)| **t == i).map(|(_, (at, value))| (*at, *value)).collect();
+            // Values of one moment stay in their order.
+            mine.sort_by_key(|(at, _)| *at);
+            let (Some(first), Some(last)) = (mine.first(), mine.last()) else { continue };
+            let (least, most) =
+                mine.iter().fold((first.1, first.1), |(least, most), (_, value)| {
+                    (least.min(*value), most.max(*value))
+                });
+            let unit = track.unit.as_ref().unwrap_or(&Unit::COUNT);
+            let figure = |value: i64| Cell::from(number(Number::from(value), unit));
+            let mut cells = vec![crate::grouped(mine.len() as u64).into()];
+            cells.extend([first.1, least, most, last.1].map(figure));
+            cells.push(super::figure::unit_name(unit).unwrap_or_default().into_owned().into());
+            cells.push(track.name.as_str().into());
+            table.row(cells);
+        }
+        table.write(page.options.style, out)
+    }
+
+    /// The last spans, in the order in which they began.
+    fn spans(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        let Timeline { spans, tracks, unit, .. } = self.timeline;
+        let mut order: Vec<usize> = (0..spans.begin.len()).collect();
+        if order.is_empty() {
+            return Ok(());
+        }
+        order.sort_by_key(|i| (spans.begin[*i], std::cmp::Reverse(spans.duration[*i])));
+        let top = page.selection.top;
+        let shown = if top == 0 { order.len() } else { top.min(order.len()) };
+        let earlier = order.len() - shown;
+        writeln!(out)?;
+        let mut table = Table::new().narrowing().number("at").number("for");
+        for (rank, column) in (1u8..=60).zip(&spans.details) {
+            use strobe_model::measurement::CellKind;
+            let title = column.title.clone();
+            table = match column.kind {
+                CellKind::Figure => table.number(title).optional(61 - rank),
+                CellKind::Text | CellKind::Address => table.text(title).optional(61 - rank),
+            };
+        }
+        let details = &spans.details[..spans.details.len().min(60)];
+        let mut table = table.text("track").text("span");
+        if earlier > 0 {
+            let text = format!("... {}", counted(earlier as u64, "earlier span"));
+            table.across(&text, Paint::Faint);
+        }
+        for i in order.into_iter().skip(earlier) {
+            let length = i64::try_from(spans.duration[i]).unwrap_or(i64::MAX);
+            let times = [spans.begin[i], length].map(|time| number(Number::from(time), unit));
+            let mut cells: Vec<Cell> = times.map(Cell::from).into();
+            for column in details {
+                let unit = column.unit.as_ref().unwrap_or(&Unit::COUNT);
+                let text = column.cells.get(i).and_then(|cell| value(cell, unit));
+                cells.push(text.unwrap_or_default().into());
+            }
+            let track = tracks.get(spans.track[i] as usize).map_or("", |track| &track.name);
+            let own = self.timeline.span_name(i);
+            cells.push(track.into());
+            cells.push(if own == track { "" } else { own }.into());
+            table.row(cells);
+        }
+        table.write(page.options.style, out)?;
+        let details = strobe_model::measurement::Table::new(details.to_vec());
+        beneath(&details, page, out)
+    }
+}
