@@ -42,9 +42,7 @@ impl Record {
         record.profile.shares.retain(|share| who.contains(&share.who));
         record.profile.addresses = addresses(&self.profile, &record.profile);
         record.profile.tree = tree(&self.profile.tree, &names);
-        let mut totals = totals(&record.profile.addresses);
-        let shares = record.profile.shares.iter();
-        totals.idle_instructions = shares.map(|share| share.idle_instructions).sum();
+        let totals = totals(&record.profile.addresses);
         let unnamed = |s: &&AddressSample| s.function.is_none();
         let unnamed = record.profile.addresses.iter().filter(unnamed);
         let unnamed = unnamed.fold(0u64, |sum, s| sum.saturating_add(s.cycles.busy()));
@@ -82,12 +80,14 @@ fn addresses(all: &Profile, shares: &Profile) -> Vec<AddressSample> {
         let Some(sample) = all.addresses.get(part.sample as usize) else { continue };
         let sum = sums.entry(part.sample).or_insert_with(|| AddressSample {
             count: 0,
+            idle: 0,
             jumped: 0,
             cycles: CauseCycles::ZERO,
             bounds: Bounds::default(),
             ..sample.clone()
         });
         sum.count = sum.count.saturating_add(part.count);
+        sum.idle = sum.idle.saturating_add(part.idle);
         sum.jumped = sum.jumped.saturating_add(part.jumped);
         sum.cycles += part.cycles;
         sum.bounds += part.bounds;
@@ -114,12 +114,8 @@ fn tree(all: &[TreeNode], roots: &[Place]) -> Vec<TreeNode> {
 }
 
 fn totals(addresses: &[AddressSample]) -> Totals {
-    let mut totals = Totals {
-        cycles: Bounds::default(),
-        instructions: 0,
-        idle_instructions: None,
-        by_cause: CauseCycles::ZERO,
-    };
+    let mut totals =
+        Totals { cycles: Bounds::default(), instructions: 0, by_cause: CauseCycles::ZERO };
     for sample in addresses {
         totals.cycles += sample.bounds;
         totals.instructions = totals.instructions.saturating_add(sample.count);

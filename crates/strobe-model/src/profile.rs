@@ -36,9 +36,6 @@ pub struct Share {
     pub addresses: Vec<AddressShare>,
     /// Its cycles of causes that are modelled.
     pub modelled: Vec<(Cause, Bounds)>,
-    /// Of its instructions, those in empty loops that only an interrupt ends; absent where nobody counted them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle_instructions: Option<u64>,
 }
 
 /// A part of an address's samples.
@@ -49,6 +46,9 @@ pub struct AddressShare {
     pub sample: u32,
     /// Times executed.
     pub count: u64,
+    /// Of these, in empty loops that only an interrupt ends.
+    #[serde(default, skip_serializing_if = "crate::measurement::is_zero")]
+    pub idle: u64,
     /// Times it changed the flow.
     pub jumped: u64,
     /// Cycles by cause, likely figures.
@@ -79,6 +79,9 @@ pub struct AddressSample {
     pub address: u32,
     /// Times executed.
     pub count: u64,
+    /// Of these, in empty loops that only an interrupt ends.
+    #[serde(default, skip_serializing_if = "crate::measurement::is_zero")]
+    pub idle: u64,
     /// Times it changed the flow.
     pub jumped: u64,
     /// Cycles by cause, likely figures.
@@ -134,6 +137,25 @@ pub struct TreeNode {
     pub self_idle: Option<u64>,
     /// Instructions of the function itself.
     pub self_instructions: u64,
+}
+
+/// Where nothing but idle time was spent, every execution is idle: earlier versions did not count them.
+fn idle_count(idle: u64, count: u64, cycles: &CauseCycles) -> u64 {
+    if cycles.busy() == 0 && cycles[Cause::Asleep] > 0 { count } else { idle.min(count) }
+}
+
+impl AddressSample {
+    /// Executions in empty loops that only an interrupt ends.
+    pub fn idle_count(&self) -> u64 {
+        idle_count(self.idle, self.count, &self.cycles)
+    }
+}
+
+impl AddressShare {
+    /// Executions in empty loops that only an interrupt ends.
+    pub fn idle_count(&self) -> u64 {
+        idle_count(self.idle, self.count, &self.cycles)
+    }
 }
 
 impl Profile {

@@ -188,23 +188,16 @@ pub struct Totals {
     pub cycles: Bounds,
     /// Instructions retired.
     pub instructions: u64,
-    /// Of these, in empty loops that only an interrupt ends; absent where nobody counted them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle_instructions: Option<u64>,
     /// Cycles by cause, likely figures; their sum is `cycles.likely`.
     pub by_cause: CauseCycles,
 }
 
 impl Record {
-    /// What cycles per instruction are worked out from: cycles and instructions, both without the idle ones. Where nobody counted idle
-    /// instructions, they are those at addresses where nothing but idle time was spent.
+    /// What cycles per instruction are worked out from: cycles and instructions, both without the idle ones.
     pub fn busy(&self) -> (Bounds, u64) {
         let cycles = self.totals.cycles.less(self.totals.by_cause[Cause::Asleep]);
-        let waits = |s: &&AddressSample| s.cycles.busy() == 0 && s.cycles[Cause::Asleep] > 0;
-        let idle = self.totals.idle_instructions.unwrap_or_else(|| {
-            let idle = self.profile.addresses.iter().filter(waits);
-            idle.fold(0, |sum, sample| sum.saturating_add(sample.count))
-        });
+        let idle = self.profile.addresses.iter().map(AddressSample::idle_count);
+        let idle = idle.fold(0, u64::saturating_add);
         (cycles, self.totals.instructions.saturating_sub(idle))
     }
 }

@@ -45,6 +45,8 @@ pub struct Row {
     pub bounds: Bounds,
     /// Instructions executed there.
     pub instructions: u64,
+    /// Of these, in empty loops that only an interrupt ends.
+    pub idle_instructions: u64,
     /// What was called from there; by function only, where the call tree knows it.
     pub called: Option<Called>,
 }
@@ -80,11 +82,13 @@ impl Profile {
                 cycles: CauseCycles::ZERO,
                 bounds: Bounds::default(),
                 instructions: 0,
+                idle_instructions: 0,
                 called: None,
             });
             row.cycles += sample.cycles;
             row.bounds += sample.bounds;
             row.instructions = row.instructions.saturating_add(sample.count);
+            row.idle_instructions = row.idle_instructions.saturating_add(sample.idle_count());
         }
         if by == By::Function {
             for (function, called) in self.called() {

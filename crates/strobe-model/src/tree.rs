@@ -147,6 +147,7 @@ mod tests {
         AddressSample {
             address: function * 2,
             count: 1,
+            idle: 0,
             jumped: 0,
             cycles,
             bounds: Bounds::exact(busy + idle),

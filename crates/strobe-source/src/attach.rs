@@ -1,4 +1,5 @@
-//! What is needed to read a measurement without its ELF file: symbols, the instructions of what ran, their source.
+//! What is needed to read a measurement without its ELF file: symbols, the instructions of what
+//! ran, their source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,8 @@ pub struct Attach<'a> {
     pub symbols: bool,
     /// The instructions of functions that ran.
     pub disassembly: bool,
-    /// The source lines of functions that ran; a line of a file, as the debug information names it, is read by the caller.
+    /// The source lines of functions that ran; a line of a file, as the debug information names it,
+    /// is read by the caller.
     pub source: Option<&'a mut dyn FnMut(&str, u32) -> Option<String>>,
 }
 
@@ -22,8 +24,8 @@ const MOST_LINES: usize = 100_000;
 /// A function whose lines are this far apart has some of another one among them.
 const LONGEST: u32 = 5_000;
 
-/// Puts them into sections of the measurement's own (`symbols`, `disassembly`, `source`), in place of any that are there. What ran is
-/// taken from its profiles; without one there are symbols only.
+/// Puts them into sections of the measurement's own (`symbols`, `disassembly`, `source`), in place
+/// of any that are there. What ran is taken from its profiles; without one there are symbols only.
 pub fn attach(measurement: &mut Measurement, firmware: &Firmware, what: Attach<'_>) {
     if what.symbols {
         put(measurement, "symbols", "functions and variables", symbols(firmware));
@@ -131,7 +133,8 @@ fn disassembly(firmware: &Firmware, functions: &[&Function]) -> Table {
     table
 }
 
-/// From the first line of each function to its last, those inlined into it included; and how many lines are left out.
+/// From the first line of each function to its last, those inlined into it included; and how many
+/// lines are left out.
 fn source(
     firmware: &Firmware,
     functions: &[&Function],

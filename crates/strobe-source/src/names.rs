@@ -100,6 +100,7 @@ impl<'a> Names<'a> {
             self.profile.addresses.push(AddressSample {
                 address: *address,
                 count: count.count,
+                idle: count.idle,
                 jumped: count.jumped,
                 cycles: count.cycles,
                 bounds: count.bounds(),

@@ -95,6 +95,7 @@ prop_compose! {
         let likely = cycles.total();
         AddressSample {
             address,
+            idle: 0,
             count,
             jumped: count / 2,
             cycles,

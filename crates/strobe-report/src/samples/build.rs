@@ -38,7 +38,6 @@ impl Build {
             totals: Totals {
                 cycles: Bounds::default(),
                 instructions: 0,
-                idle_instructions: None,
                 by_cause: CauseCycles::ZERO,
             },
             balance: Balance::new(Parts::default()).unwrap(),
@@ -85,6 +84,7 @@ impl Build {
         };
         self.0.profile.addresses.push(AddressSample {
             address,
+            idle: 0,
             count,
             jumped: 0,
             cycles: sum,
@@ -116,12 +116,8 @@ impl Build {
     pub(super) fn finish(mut self) -> Record {
         let record = &mut self.0;
         let profile = &record.profile;
-        let mut totals = Totals {
-            cycles: Bounds::default(),
-            instructions: 0,
-            idle_instructions: None,
-            by_cause: CauseCycles::ZERO,
-        };
+        let mut totals =
+            Totals { cycles: Bounds::default(), instructions: 0, by_cause: CauseCycles::ZERO };
         let mut unnamed = 0;
         for sample in &profile.addresses {
             totals.cycles += sample.bounds;

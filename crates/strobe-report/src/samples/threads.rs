@@ -104,6 +104,7 @@ fn share(record: &Record, at: usize, who: Who, fetch: Bounds) -> Share {
         who,
         addresses: vec![AddressShare {
             sample: at as u32,
+            idle: 0,
             count: sample.count,
             jumped: sample.jumped,
             cycles: sample.cycles,

@@ -35,23 +35,14 @@ pub(crate) fn traced() -> Record {
     let share = |sample: u32, count| AddressShare {
         sample,
         count,
+        idle: 0,
         jumped: 0,
         cycles: CauseCycles::of(Execute, count),
         bounds: Bounds::exact(count),
     };
     record.profile.shares = vec![
-        Share {
-            who: Who::Thread(0),
-            addresses: vec![share(0, 300)],
-            modelled: Vec::new(),
-            idle_instructions: None,
-        },
-        Share {
-            who: Who::Interrupt(15),
-            addresses: vec![share(1, 80)],
-            modelled: Vec::new(),
-            idle_instructions: None,
-        },
+        Share { who: Who::Thread(0), addresses: vec![share(0, 300)], modelled: Vec::new() },
+        Share { who: Who::Interrupt(15), addresses: vec![share(1, 80)], modelled: Vec::new() },
     ];
     record.instrument.kind = "trace pin".into();
     record.instrument.settings = [("baud".to_owned(), "115200".to_owned())].into();

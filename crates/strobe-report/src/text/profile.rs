@@ -93,6 +93,7 @@ struct Sum {
     cycles: CauseCycles,
     bounds: Bounds,
     instructions: u64,
+    idle_instructions: u64,
 }
 
 impl Sum {
@@ -106,6 +107,7 @@ impl Sum {
         self.cycles += row.cycles;
         self.bounds += row.bounds;
         self.instructions = self.instructions.saturating_add(row.instructions);
+        self.idle_instructions = self.idle_instructions.saturating_add(row.idle_instructions);
     }
 
     fn busy(&self) -> Bounds {
@@ -139,7 +141,7 @@ impl View<'_> {
             }
             By::Line | By::Address | By::File => {
                 cells.push(self.marks.count(row.instructions).into());
-                cells.push(self.per_instruction(busy, row.instructions));
+                cells.push(self.per_instruction(busy, row.instructions, row.idle_instructions));
             }
         }
         cells.push(strip(&row.cycles).into());
@@ -166,7 +168,8 @@ impl View<'_> {
         ]
     }
 
-    fn per_instruction(&self, busy: Bounds, instructions: u64) -> Cell {
+    fn per_instruction(&self, busy: Bounds, instructions: u64, idle: u64) -> Cell {
+        let instructions = instructions.saturating_sub(idle);
         format!("{}{}", self.marks.bounded(busy).sign(), ratio(busy.likely, instructions)).into()
     }
 
@@ -180,7 +183,7 @@ impl View<'_> {
             }
             By::Line | By::Address | By::File => {
                 cells.push(self.marks.count(sum.instructions).into());
-                cells.push(self.per_instruction(busy, sum.instructions));
+                cells.push(self.per_instruction(busy, sum.instructions, sum.idle_instructions));
             }
         }
         cells.push(strip(&sum.cycles).into());

@@ -59,9 +59,9 @@ fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {
     let modelled = series.bounds.len() == series.values.len()
         && series.bounds.iter().zip(&series.values).any(|(b, v)| b.0 != *v || b.1 != *v);
     let sign = if modelled { "~" } else { "" };
-    let figures = |s: &Statistics, sign: &str| {
-        s.figures().map(|(sum, n)| format!("{sign}{}", grouped(rounded(sum, n))))
-    };
+    // No figure is larger than the largest value.
+    let whole = |(sum, n)| grouped(u64::try_from(rounded(sum, n)).unwrap_or(u64::MAX));
+    let figures = |s: &Statistics, sign: &str| s.figures().map(|f| format!("{sign}{}", whole(f)));
     let line = |first: &str, figures: [String; 5], unit: &str, name: &str| {
         let mut cells: Vec<Cell> = vec![first.into()];
         cells.extend(figures.map(Cell::from));
@@ -83,10 +83,9 @@ fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {
         && let Some(hz) = clock.filter(|hz| *hz > 0)
     {
         // A mean of a few cycles would be far off if it were rounded before it becomes a time.
-        let time = |(sum, n): (u128, u64)| {
-            let nanoseconds =
-                rounded(sum.saturating_mul(1_000_000_000), n.saturating_mul(hz.into()));
-            format!("{sign}{}", time(nanoseconds.into()))
+        let time = |(sum, n): (u128, u128)| {
+            let nanoseconds = rounded(sum.saturating_mul(1_000_000_000), n * u128::from(hz));
+            format!("{sign}{}", time(nanoseconds))
         };
         table.painted(line("", likely.figures().map(time), "", "  as time"), Paint::Faint);
     }
@@ -97,7 +96,7 @@ fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {
 struct Statistics {
     min: u64,
     sum: u128,
-    count: u64,
+    count: u128,
     median: u64,
     p99: u64,
     max: u64,
@@ -112,7 +111,7 @@ impl Statistics {
         Some(Statistics {
             min,
             sum: sorted.iter().map(|v| u128::from(*v)).sum(),
-            count: sorted.len() as u64,
+            count: sorted.len() as u128,
             median: rank(50),
             p99: rank(99),
             max,
@@ -120,16 +119,16 @@ impl Statistics {
     }
 
     /// In the order of the columns, each a sum of so many values.
-    fn figures(&self) -> [(u128, u64); 5] {
+    fn figures(&self) -> [(u128, u128); 5] {
         let one = |n: u64| (u128::from(n), 1);
         [one(self.min), (self.sum, self.count), one(self.median), one(self.p99), one(self.max)]
     }
 }
 
 /// A quotient to the nearest whole.
-fn rounded(sum: u128, n: u64) -> u64 {
-    let n = u128::from(n.max(1));
-    u64::try_from(sum.saturating_add(n / 2) / n).unwrap_or(u64::MAX)
+fn rounded(sum: u128, n: u128) -> u128 {
+    let n = n.max(1);
+    sum.saturating_add(n / 2) / n
 }
 
 #[cfg(test)]
@@ -141,7 +140,7 @@ mod tests {
     fn percentiles_are_values_that_occurred() {
         let values: Vec<u64> = (1..=200).rev().collect();
         let figures = |values: &[u64]| {
-            Statistics::of(values).unwrap().figures().map(|(sum, n)| rounded(sum, n))
+            Statistics::of(values).unwrap().figures().map(|(sum, n)| rounded(sum, n) as u64)
         };
         assert_eq!(figures(&values), [1, 101, 100, 198, 200]);
         assert_eq!(figures(&[7]), [7; 5]);

@@ -1,8 +1,9 @@
-//! What a simulated run has measured, as a measurement: the one place that knows both the run's record and the form that every view
-//! reads.
+//! What a simulated run has measured, as a measurement: the one place that knows both the run's
+//! record and the form that every view reads.
 
 mod causes;
 mod findings;
+mod kit;
 mod profile;
 mod rig;
 mod spreads;
@@ -18,8 +19,9 @@ use strobe_model::{Bounds, Cause, EndReason, Record};
 
 pub use rig::{Joined, rig};
 
-/// The measurement of a run of a simulated board, also of one that an earlier version has written (`strobe-record/1`). What such a one
-/// does not hold (distributions, the summary of a time line) is left out.
+/// The measurement of a run of a simulated board, also of one that an earlier version has written
+/// (`strobe-record/1`). What such a one does not hold (distributions, the summary of a time line)
+/// is left out.
 pub fn measurement(record: &Record) -> Measurement {
     let model = Model::of(record);
     let mut out = Measurement::new(subject(record), instrument(record), window(record, &model));
@@ -40,6 +42,7 @@ pub fn measurement(record: &Record) -> Measurement {
         threads::worst_cases(record, &model),
         timeline::section(record),
         threads::stacks(record),
+        kit::section_of(record, &model),
         tables::unmodelled(record),
     ];
     out.sections.extend(sections.into_iter().flatten());

@@ -39,7 +39,6 @@ pub(super) fn make(
     names.profile.shares.sort_by_key(|share| share.who);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
-    let idle_instructions = Some(counts.iter().map(|(_, c)| c.idle).sum());
     let unnamed: u64 = names
         .profile
         .addresses
@@ -84,12 +83,7 @@ pub(super) fn make(
             nanoseconds: run.nanoseconds,
             end_reason,
         },
-        totals: Totals {
-            cycles: run.cycles,
-            instructions: run.instructions,
-            idle_instructions,
-            by_cause,
-        },
+        totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },
         balance,
         trust: trust(&run, board, &by_cause),
         coverage: Coverage {
@@ -117,14 +111,13 @@ pub(super) fn moment(bus: &Bus, cycle: u64) -> Moment {
 /// A thread's or handler's part of all counts, which are in address order.
 fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
     let mut by_cause = CauseCycles::ZERO;
-    let idle_instructions = Some(share.counts.iter().map(|(_, part)| part.idle).sum());
     let mut addresses = Vec::with_capacity(share.counts.len());
     for (address, part) in share.counts {
         by_cause += part.cycles;
         if let Ok(sample) = all.binary_search_by_key(&address, |(address, _)| *address) {
-            let (count, jumped, cycles) = (part.count, part.jumped, part.cycles);
-            let sample = sample as u32;
-            addresses.push(AddressShare { sample, count, jumped, cycles, bounds: part.bounds() });
+            let AddressCount { count, idle, jumped, cycles, .. } = part;
+            let (sample, bounds) = (sample as u32, part.bounds());
+            addresses.push(AddressShare { sample, count, idle, jumped, cycles, bounds });
         }
     }
     let modelled = |(cause, (low, high)): (Cause, (u64, u64))| {
@@ -133,7 +126,7 @@ fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
         (low + high > 0).then_some((cause, bounds))
     };
     let modelled = Cause::ALL.into_iter().zip(share.slack).filter_map(modelled).collect();
-    Share { who: scheduling::who(share.who), addresses, modelled, idle_instructions }
+    Share { who: scheduling::who(share.who), addresses, modelled }
 }
 
 fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {

@@ -315,12 +315,7 @@ fn assemble(
             nanoseconds,
             end_reason: EndReason::EndOfRecording,
         },
-        totals: Totals {
-            cycles: Bounds::exact(parts.taken),
-            instructions: 0,
-            idle_instructions: None,
-            by_cause,
-        },
+        totals: Totals { cycles: Bounds::exact(parts.taken), instructions: 0, by_cause },
         trust: Trust::Sampled { n: sampling.taken, period_cycles: sampling.period_cycles },
         coverage: Coverage {
             run_cycles: parts.taken,

@@ -1,4 +1,5 @@
-//! Simulated runs as measurements: real runs of bundled firmware hold together, lose no figure of their records, and partition.
+//! Simulated runs as measurements: real runs of bundled firmware hold together, lose no figure of
+//! their records, and partition.
 
 mod attached;
 mod old;
@@ -91,7 +92,8 @@ fn measurements_hold_together_and_have_the_totals_of_the_run() {
     }
 }
 
-/// Every cycle and instruction is at an address and in a call chain, in all of them the same number.
+/// Every cycle and instruction is at an address and in a call chain, in all of them the same
+/// number.
 #[test]
 fn the_profile_has_every_cycle_twice_over() {
     for (name, board, ms) in RUNS {
@@ -217,17 +219,24 @@ fn pins_keep_their_values_bounds_and_clock() {
 
 #[test]
 fn cycles_per_instruction_leave_out_what_is_idle_on_both_sides() {
+    let mut idle_loops = 0;
     for (name, board, ms) in RUNS {
         let record = run(name, board, &full(ms));
-        let idle = record.totals.idle_instructions.expect("they are counted");
+        let idle: u64 = record.profile.addresses.iter().map(|a| a.idle_count()).sum();
         let busy = record.totals.instructions - idle;
+        idle_loops += u64::from(idle > 0);
         let cycles = record.totals.by_cause.busy();
         let measurement = simulated::measurement(&record);
         let ratio = measurement.total("cycles-per-instruction").expect("it is there");
         let ratio = ratio.value().expect("it is known").as_f64();
         assert!((ratio - cycles as f64 / busy as f64).abs() < 1e-9, "{name}");
         assert!(ratio >= 0.9, "{name}: no core is faster than one instruction a cycle: {ratio}");
+        let profile = profile(&measurement);
+        if let Some(values) = profile.leaves.of("executions-idle") {
+            assert_eq!(sum(&values.values), idle, "{name}");
+        }
     }
+    assert!(idle_loops > 0, "one of them spins");
 }
 
 #[test]

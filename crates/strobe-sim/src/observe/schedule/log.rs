@@ -1,6 +1,8 @@
-//! The order of things, as far as it is kept: who ran from when to when, at the end of the run or around the worst latency.
+//! The order of things, as far as it is kept: who ran from when to when, at the end of the run or
+//! around the worst latency.
 //!
-//! Memory is bounded: the oldest goes first, and is counted. Of the whole run there is a summary ([`Overview`]).
+//! Memory is bounded: the oldest goes first, and is counted. Of the whole run there is a summary
+//! ([`Overview`]).
 
 use std::collections::VecDeque;
 

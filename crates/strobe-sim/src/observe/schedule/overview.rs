@@ -1,4 +1,5 @@
-//! The whole run in short: how much of each stretch of time everybody had, in memory that does not grow with the run.
+//! The whole run in short: how much of each stretch of time everybody had, in memory that does not
+//! grow with the run.
 //!
 //! Stretches are equally long. When there are too many, each two become one.
 
@@ -132,7 +133,8 @@ mod tests {
                 let who = Who::Thread(*who);
                 let (begin, end) = (now, now + cycles);
                 let asleep = *asleep.min(cycles);
-                overview.add(&Segment { who, start: Start::Resumed, begin, end, asleep }, begin, end);
+                let segment = Segment { who, start: Start::Resumed, begin, end, asleep };
+                overview.add(&segment, begin, end);
                 now = end;
                 busy += cycles - asleep;
                 slept += asleep;
@@ -145,8 +147,9 @@ mod tests {
             prop_assert!(longest as u64 <= CAPACITY + 1);
             // Nobody has more of a stretch than there is of it, all together neither.
             for at in 0..longest {
-                let of = |lane: &Lane| lane.stretches.get(at).map_or(0, |s| s.busy_ns + s.asleep_ns);
-                prop_assert!(overview.lanes().iter().map(of).sum::<u64>() <= overview.width_ns());
+                let stretches = overview.lanes().iter().filter_map(|lane| lane.stretches.get(at));
+                let taken: u64 = stretches.map(|s| s.busy_ns + s.asleep_ns).sum();
+                prop_assert!(taken <= overview.width_ns());
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What is added up of a thread and of a handler: cycles, runs, and how their times spread, with the worst of them.
+//! What is added up of a thread and of a handler: cycles, runs, and how their times spread, with
+//! the worst of them.
 
 use strobe_model::measurement::Spread;
 
@@ -9,7 +10,8 @@ pub struct Extreme {
     pub cycles: u64,
     /// The cycle at which it ended.
     pub at: u64,
-    /// Address of the instruction that was interrupted (latencies, handlers) or at which the thread stopped.
+    /// Address of the instruction that was interrupted (latencies, handlers) or at which the thread
+    /// stopped.
     pub pc: u32,
 }
 

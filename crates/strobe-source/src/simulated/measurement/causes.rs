@@ -50,12 +50,13 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
         Cause::ExceptionEntry if is_avr => (
             "The core pushes the program counter and goes to the vector.",
             Some(
-                "Fewer interrupts: longer timer periods, polling where a byte takes little longer than a handler.",
+                "Fewer interrupts: longer timer periods, polling where a byte takes little longer \
+                 than a handler.",
             ),
         ),
         Cause::Asleep if is_avr => (
-            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an interrupt can leave. \
-             This is the room that is left.",
+            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an interrupt \
+             can leave. This is the room that is left.",
             None,
         ),
         Cause::Execute => (
@@ -63,7 +64,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             Some("Fewer instructions: a better algorithm, a higher optimisation level."),
         ),
         Cause::Refill => (
-            "After a taken branch, call or return the core fetches from the new place before it goes on.",
+            "After a taken branch, call or return the core fetches from the new place before it goes \
+             on.",
             Some("Unroll short loops, inline small functions, let the common path fall through."),
         ),
         Cause::LoadStore => (
@@ -73,12 +75,13 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
         Cause::FetchWait => (
             "The core waits for an instruction from flash.",
             Some(
-                "Run hot code from RAM, align the targets of hot branches to words, or choose a clock that needs \
-                 fewer wait states.",
+                "Run hot code from RAM, align the targets of hot branches to words, or choose a \
+                 clock that needs fewer wait states.",
             ),
         ),
         Cause::DataWait => (
-            "A load or store waits for its memory, such as a constant in flash or a register behind a slow bridge.",
+            "A load or store waits for its memory, such as a constant in flash or a register behind \
+             a slow bridge.",
             Some("Copy hot tables to RAM."),
         ),
         Cause::Contention => (
@@ -91,8 +94,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
         ),
         Cause::ExceptionExit => ("The core restores registers on the way out of a handler.", None),
         Cause::Asleep => (
-            "Nothing to do: the core sleeps (WFI, WFE) or spins in an empty loop that only an interrupt can leave. \
-             This is the room that is left.",
+            "Nothing to do: the core sleeps (WFI, WFE) or spins in an empty loop that only an \
+             interrupt can leave. This is the room that is left.",
             None,
         ),
     }

@@ -50,8 +50,8 @@ fn unmodelled(record: &Record) -> Option<Finding> {
     let registers = &record.unmodelled;
     let first = registers.first()?;
     let accesses = registers.iter().map(|r| r.reads.saturating_add(r.writes));
-    let text = "Registers without a model were accessed: they keep what is written and do nothing. Code that depends on \
-                more may go another way than on the real board.";
+    let text = "Registers without a model were accessed: they keep what is written and do nothing. \
+                Code that depends on more may go another way than on the real board.";
     Some(Finding {
         count: accesses.fold(0, u64::saturating_add),
         place: Some(first.first_from.clone()),

@@ -1,9 +1,11 @@
-//! The profile of a run: every address that ran, by thread and handler where they were kept apart, and the call tree.
+//! The profile of a run: every address that ran, by thread and handler where they were kept apart,
+//! and the call tree.
 
 use std::collections::HashMap;
 
 use strobe_model::measurement::{
-    Address, Content, Functions, Kind, Label, Measure, Profile, Samples, Section, Unit, Values,
+    Address, Content, Functions, Kind, Label, Measure, Part, Profile, Samples, Section, Unit,
+    Values,
 };
 use strobe_model::{AddressSample, Bounds, Cause, CauseCycles, Place, Record, TreeNode, Who};
 
@@ -23,6 +25,8 @@ pub(super) fn section(record: &Record, model: &Model) -> Option<Section> {
 
 /// What is known of instructions that ran, beside their cycles.
 const EXECUTIONS: &str = "executions";
+const BUSY_EXECUTIONS: &str = "executions-busy";
+const IDLE_EXECUTIONS: &str = "executions-idle";
 const TAKEN: &str = "taken";
 const CALLS: &str = "calls";
 
@@ -41,6 +45,7 @@ struct Leaf {
     location: u32,
     label: Option<u32>,
     count: u64,
+    idle: u64,
     jumped: u64,
     cycles: CauseCycles,
     bounds: Bounds,
@@ -50,16 +55,7 @@ impl Builder {
     fn profile(&mut self, record: &Record, model: &Model) -> (Profile, Vec<String>) {
         let profile = &record.profile;
         self.out.measures = causes::measures(record, model);
-        let counts = [
-            (EXECUTIONS, "executions", Unit::INSTRUCTIONS),
-            (TAKEN, "changes of flow", Unit::COUNT),
-            (CALLS, "calls", Unit::COUNT),
-        ];
-        let exact = |(id, title, unit): (&str, &str, Unit)| {
-            let (id, title) = (id.to_owned(), title.to_owned());
-            Measure { id, title, unit, kind: Kind::Exact, part: None }
-        };
-        self.out.measures.extend(counts.map(exact));
+        self.out.measures.extend(counts(record));
         self.out.files = profile.files.clone();
         self.out.functions = Functions {
             name: profile.functions.iter().map(|f| f.name.clone()).collect(),
@@ -113,7 +109,8 @@ impl Builder {
         })
     }
 
-    /// Every address's counts: by thread and handler if they were kept apart and add up, else as they are.
+    /// Every address's counts: by thread and handler if they were kept apart and add up, else as
+    /// they are.
     fn leaves(&mut self, record: &Record) -> Vec<Leaf> {
         let profile = &record.profile;
         let mut apart = Vec::new();
@@ -129,6 +126,7 @@ impl Builder {
                     location: part.sample,
                     label,
                     count: part.count,
+                    idle: part.idle_count(),
                     jumped: part.jumped,
                     cycles: part.cycles,
                     bounds: part.bounds,
@@ -143,6 +141,7 @@ impl Builder {
             location,
             label: None,
             count: sample.count,
+            idle: sample.idle_count(),
             jumped: sample.jumped,
             cycles: sample.cycles,
             bounds: sample.bounds,
@@ -150,7 +149,8 @@ impl Builder {
         (0..).zip(&profile.addresses).map(one).collect()
     }
 
-    /// The call tree. Measures of which it has another sum than the addresses are left out, with a note.
+    /// The call tree. Measures of which it has another sum than the addresses are left out, with a
+    /// note.
     fn chains(&mut self, tree: &[TreeNode]) -> Vec<String> {
         let mut functions: HashMap<Option<u32>, u32> = HashMap::new();
         // Of each node: its stack, and the label of its root.
@@ -207,6 +207,29 @@ impl Builder {
     }
 }
 
+/// What is counted beside cycles. Executions have parts where some are idle.
+fn counts(record: &Record) -> Vec<Measure> {
+    let exact = |id: &str, title: &str, unit: Unit| {
+        let (id, title) = (id.to_owned(), title.to_owned());
+        Measure { id, title, unit, kind: Kind::Exact, part: None }
+    };
+    let part = |id: &str, title: &str, idle: bool, meaning: &str| {
+        let (letter, advice) = (None, None);
+        let (of, meaning) = (EXECUTIONS.to_owned(), Some(meaning.to_owned()));
+        let part = Some(Part { of, letter, idle, meaning, advice });
+        Measure { part, ..exact(id, title, Unit::INSTRUCTIONS) }
+    };
+    let mut out = vec![exact(EXECUTIONS, "executions", Unit::INSTRUCTIONS)];
+    if record.profile.addresses.iter().any(|sample| sample.idle_count() > 0) {
+        let idle = "Executed in empty loops that only an interrupt can leave.";
+        out.push(part(BUSY_EXECUTIONS, "busy executions", false, "All other executions."));
+        out.push(part(IDLE_EXECUTIONS, "idle executions", true, idle));
+    }
+    out.push(exact(TAKEN, "changes of flow", Unit::COUNT));
+    out.push(exact(CALLS, "calls", Unit::COUNT));
+    out
+}
+
 fn value(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
@@ -228,6 +251,10 @@ fn samples_of(leaves: &[Leaf]) -> Samples {
     let causes = Cause::ALL.into_iter();
     all.extend(causes.map(|cause| values(causes::id(cause), &|leaf| leaf.cycles[cause])));
     all.push(values(EXECUTIONS, &|leaf| leaf.count));
+    if leaves.iter().any(|leaf| leaf.idle > 0) {
+        all.push(values(BUSY_EXECUTIONS, &|leaf| leaf.count - leaf.idle));
+        all.push(values(IDLE_EXECUTIONS, &|leaf| leaf.idle));
+    }
     all.push(values(TAKEN, &|leaf| leaf.jumped));
     let labels = leaves.iter().any(|leaf| leaf.label.is_some());
     let label = if labels { leaves.iter().map(|leaf| leaf.label).collect() } else { Vec::new() };

@@ -1,4 +1,5 @@
-//! Distributions: latencies and runs of interrupts and threads, widths on pins, times between marks.
+//! Distributions: latencies and runs of interrupts and threads, widths on pins, times between
+//! marks.
 
 use strobe_model::measurement::{Content, Distribution, Distributions, Section, Spread, Unit};
 use strobe_model::{Record, Series};
@@ -46,8 +47,8 @@ pub(super) fn wake_ups(record: &Record) -> Option<Section> {
 
 /// Runs of threads and handlers.
 pub(super) fn durations(record: &Record) -> Option<Section> {
-    let title = "runs: cycles of threads from taking over to the next thread's, and of handlers with entry and exit; \
-                 sleep counts, handlers in between do not";
+    let title = "runs: cycles of threads from taking over to the next thread's, and of handlers \
+                 with entry and exit; sleep counts, handlers in between do not";
     let threads = record.scheduling.iter().flat_map(|scheduling| &scheduling.threads);
     let threads = threads.map(|t| (format!("thread {}", t.name), t.durations.clone()));
     let handlers = record.exceptions.iter();

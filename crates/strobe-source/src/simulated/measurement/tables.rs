@@ -45,8 +45,8 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
             u64::from(e.number).into(),
         ]);
     }
-    let title = "interrupts: cycles with entry and exit, without those that interrupted them; latency from pending to first \
-                 instruction";
+    let title = "interrupts: cycles with entry and exit, without those that interrupted them; \
+                 latency from pending to first instruction";
     Some(section("interrupts", title, Content::Table(table)))
 }
 
@@ -79,7 +79,7 @@ pub(super) fn unmodelled(record: &Record) -> Option<Section> {
             register.first_from.as_str().into(),
         ]);
     }
-    let title = "unmodelled registers: they keep what is written and do nothing; code that depends on more may go another way \
-                 than on the real board";
+    let title = "unmodelled registers: they keep what is written and do nothing; code that depends \
+                 on more may go another way than on the real board";
     Some(section("unmodelled", title, Content::Table(table)))
 }

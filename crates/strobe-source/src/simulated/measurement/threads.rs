@@ -7,7 +7,8 @@ use strobe_model::{Extreme, Record, Scheduling, ThreadStatistics};
 
 use super::{Model, address, duration_at, section};
 
-/// The operating system, and how deep the stack got where all code shares one and it is known to the byte.
+/// The operating system, and how deep the stack got where all code shares one and it is known to
+/// the byte.
 pub(super) fn facts(record: &Record) -> Vec<Fact> {
     let Some(scheduling) = &record.scheduling else { return Vec::new() };
     let mut out = Vec::new();

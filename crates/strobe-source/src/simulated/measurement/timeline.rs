@@ -1,7 +1,8 @@
-//! The time line of a run: who ran when, exactly for the part that was asked for, in short for the whole.
+//! The time line of a run: who ran when, exactly for the part that was asked for, in short for the
+//! whole.
 //!
-//! A thread's or handler's span ends where it falls asleep, which comes last in what it has of the core. The rest is a span of the track
-//! for sleep, so that no time is on two tracks.
+//! A thread's or handler's span ends where it falls asleep, which comes last in what it has of the
+//! core. The rest is a span of the track for sleep, so that no time is on two tracks.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,9 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     builder.out.exact.push(Extent { from, to });
     builder.spans(&kept.segments);
     let mut notes = vec![
-        "Spans end where their owner falls asleep; cycles are those of the whole, of which some are asleep.".to_owned(),
+        "Spans end where their owner falls asleep; cycles are those of the whole, of which some \
+         are asleep."
+            .to_owned(),
     ];
     if let Some(worst) = &kept.worst {
         let name = record.who(worst.who);

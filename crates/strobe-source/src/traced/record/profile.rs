@@ -62,7 +62,7 @@ pub fn profile(
         }
         if let Some(who) = who {
             let bounds = Bounds::exact(n);
-            let share = AddressShare { sample, count: n, jumped: 0, cycles, bounds };
+            let share = AddressShare { sample, count: n, idle: 0, jumped: 0, cycles, bounds };
             shares.entry(who).or_default().push(share);
         }
     }
@@ -80,8 +80,7 @@ pub fn profile(
         };
         *sum += sample.count;
     }
-    let share =
-        |(who, addresses)| Share { who, addresses, modelled: Vec::new(), idle_instructions: None };
+    let share = |(who, addresses)| Share { who, addresses, modelled: Vec::new() };
     names.profile.shares = shares.into_iter().map(share).collect();
     (names.profile, sums)
 }

@@ -56,7 +56,8 @@ fn the_exact_part_is_covered_without_gaps() {
     }
 }
 
-/// What the two take for the same 100 ms; today's form is the record, indented as it is printed, or on one line.
+/// What the two take for the same 100 ms; today's form is the record, indented as it is printed, or
+/// on one line.
 #[test]
 fn a_tenth_of_a_second_is_small() {
     let record = run("threads", "stm32f070cb", &full(100));
