@@ -14,6 +14,7 @@ pub mod capture;
 pub mod link;
 pub mod openocd;
 pub mod orbflow;
+mod pieces;
 pub mod plan;
 pub mod probe;
 #[cfg(feature = "probe")]

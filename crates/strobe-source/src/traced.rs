@@ -9,6 +9,7 @@
 mod channels;
 mod collect;
 mod exceptions;
+mod intake;
 mod kinds;
 mod kit;
 mod measurement;
@@ -26,6 +27,7 @@ use strobe_model::{KitWay, Recording};
 use crate::defmt::Table;
 
 pub use collect::Collector;
+pub use intake::{Intake, Listener, Payload};
 pub use kit::{KitSetting, kit_setting};
 pub use measurement::measurement;
 pub use record::NONSENSE_PERCENT;

@@ -33,7 +33,7 @@ Sources:
   tcp:HOST:PORT             bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
   orbflow:HOST:PORT[/TAG]   orbuculum's frames (3402), of which those with the tag are the pin's: 1, unless it was told otherwise
   file:PATH  or  -          raw bytes from a file, a named pipe, standard input
-  sr:PATH:PIN@BAUD          a pin of a logic analyser's capture (.sr, .vcd, .csv)
+  sr:PATH:PIN[@BAUD]        a pin of a logic analyser's capture (.sr, .vcd, .csv)
   openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
   probe  or  probe:VID:PID[:SERIAL]
                             a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
@@ -129,7 +129,10 @@ pub fn open(
         Spec::Input => {
             let input = "standard input";
             let stream = Box::new(Stream::new(input, std::io::stdin()));
-            (Box::new(Orbflow::detect(stream, input)), "pipe", "")
+            // A file that the shell has opened is read as fast as any.
+            let is_file = std::fs::metadata("/dev/stdin").is_ok_and(|input| input.is_file());
+            let kind = if is_file { "file" } else { "pipe" };
+            (Box::new(Orbflow::detect(stream, input)), kind, "")
         }
         Spec::File(path) => {
             let shown = path.to_owned();
@@ -153,9 +156,9 @@ pub fn open(
         Spec::Capture(path, pin, baud) => {
             let (_, capture) = capture::open(Path::new(path), None, capture::MAX_EDGES)?;
             let channel = capture::channel(&capture, pin)?;
-            let link = Captured::new(&capture, channel, baud);
+            let link = Captured::new(&capture, channel, baud.map(f64::from));
             let link = link.map_err(|e| exit::usage(e.to_string()))?;
-            (Box::new(link), "capture", base_name(path))
+            (Box::new(link), ANALYSER, base_name(path))
         }
         Spec::Probe(selector) => {
             return over_probe(selector, options, firmware.map(|(_, firmware)| firmware));
@@ -417,6 +420,14 @@ pub fn no_link(error: Error) -> anyhow::Error {
     exit::no_link(error.to_string())
 }
 
+/// Kind of the source that a logic analyser's capture is. (`capture` were those that knew no time of their own.)
+const ANALYSER: &str = "logic analyser";
+
+/// A capture as a source.
+pub fn analyser(name: &str) -> Source {
+    Source { kind: ANALYSER.to_owned(), name: name.to_owned() }
+}
+
 /// A path without its folders.
 fn base_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
@@ -430,7 +441,7 @@ enum Spec<'a> {
     Tcp(&'a str),
     Orbflow(&'a str, u8),
     Serial(&'a str, u32),
-    Capture(&'a str, &'a str, u32),
+    Capture(&'a str, &'a str, Option<u32>),
     OpenOcd(&'a str),
     Probe(Option<&'a str>),
     Simulated(Option<&'a str>),
@@ -476,8 +487,12 @@ impl<'a> Spec<'a> {
                 Ok(Spec::Serial(device, baud))
             }
             "sr" => {
-                let form = "sr:PATH:PIN@BAUD, or give --baud";
-                let (rest, baud) = at_baud(rest, baud).ok_or_else(|| wrong(form))?;
+                let form = "sr:PATH:PIN or sr:PATH:PIN@BAUD";
+                let (rest, baud) = match at_baud(rest, baud) {
+                    Some((rest, baud)) => (rest, Some(baud)),
+                    None if rest.contains('@') => return Err(wrong(form)),
+                    None => (rest, None),
+                };
                 let (path, pin) = rest.rsplit_once(':').ok_or_else(|| wrong(form))?;
                 Ok(Spec::Capture(path, pin, baud))
             }

@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
     let out = create(&args.output)?;
     let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
-    let live = Live::new(opened.settings.as_ref(), opened.carries);
+    let live = Live::new(&header);
     let mut session = Session {
         args,
         opened,
@@ -269,7 +269,11 @@ impl Session<'_> {
                 self.live.gap();
                 self.say(&format!("{by} lost bytes"));
             }
-            Note::LineErrors { count } if !std::mem::replace(&mut self.warned.line, true) => {
+            Note::LineErrors { count } => {
+                self.live.gap();
+                if std::mem::replace(&mut self.warned.line, true) {
+                    return Ok(());
+                }
                 self.say(&format!(
                     "{count} bytes came damaged or at another bit rate, which follows the core's clock: is that what was said, once the firmware \
                      has set it?"

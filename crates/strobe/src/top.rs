@@ -104,7 +104,7 @@ impl Live<'_> {
             match came {
                 Ok(Came::Ended) => break None,
                 Err(error) => break Some(error),
-                Ok(Came::Note(note)) => self.session.note(&note)?,
+                Ok(Came::Note(note)) => self.session.note(&note),
                 Ok(Came::Samples(samples)) => {
                     (last, anything) = (Instant::now(), true);
                     samples.iter().for_each(|sample| self.session.polled(sample.pc));

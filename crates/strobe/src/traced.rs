@@ -6,17 +6,20 @@ mod options;
 mod session;
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
+use std::time::Duration;
 
-use strobe_decode::bus::baud;
-use strobe_decode::bus::uart::{self, Uart};
-use strobe_decode::container::{self, Content, Ending, Header};
+use strobe_decode::container::{self, Carries, Content, Ending, Header};
 use strobe_model::measurement::{Timeline, Unit};
 use strobe_model::{Record, Warning};
+use strobe_source::trace::capture::Captured;
+use strobe_source::trace::link::{Came, Link};
+use strobe_source::trace::orbflow::Orbflow;
+use strobe_source::trace::stream::Stream;
 use strobe_symbols::Firmware;
 
-use crate::{capture, exit, input};
+use crate::{capture, exit, input, link};
 
 pub use options::Options;
 pub use session::Session;
@@ -82,7 +85,13 @@ fn read(
         Kind::Recording => recording(path, firmware, session),
         Kind::Raw | Kind::Kit => {
             let mut session = session(None)?;
-            copy(path, open(path)?, &mut session)?;
+            let shown = path.display().to_string();
+            let stream = Box::new(Stream::new(shown.clone(), open(path)?));
+            let mut link: Box<dyn Link> = match kind {
+                Kind::Kit => stream,
+                _ => Box::new(Orbflow::detect(stream, shown)),
+            };
+            drain(path, link.as_mut(), &mut session)?;
             session.finish(firmware)
         }
         Kind::Capture => of_capture(path, firmware, options, session),
@@ -90,7 +99,7 @@ fn read(
     if record.subject.file.is_empty() {
         record.subject.file = input::file_name(path);
     }
-    if record.traced.as_ref().is_some_and(|t| t.is_empty() && t.recording.is_none()) {
+    if kind != Kind::Recording && record.traced.as_ref().is_some_and(|traced| traced.is_empty()) {
         return Err(exit::data(format!("{} is empty: nothing was recorded", path.display())));
     }
     Ok((record, events))
@@ -104,17 +113,30 @@ fn unreadable(path: &Path, e: &std::io::Error) -> anyhow::Error {
     exit::no_input(format!("cannot read {}: {e}", path.display()))
 }
 
-fn copy(path: &Path, mut file: File, session: &mut Session) -> anyhow::Result<()> {
-    let mut buffer = vec![0; 1 << 18];
+/// Reads a link to its end, which somebody has recorded before.
+fn drain(path: &Path, link: &mut dyn Link, session: &mut Session) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
     loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(n) => session.push(&buffer[..n])?,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(unreadable(path, &e)),
+        let came = link.read(&mut bytes, WAIT);
+        if let Some(at) = link.elapsed() {
+            session.at(at.as_micros().try_into().unwrap_or(u64::MAX));
+        }
+        session.push(&bytes)?;
+        bytes.clear();
+        match came {
+            Ok(Came::Ended) => return Ok(()),
+            Ok(Came::Note(note)) => session.note(&note),
+            Ok(Came::Samples(samples)) => samples.iter().for_each(|s| session.polled(s.pc)),
+            Ok(Came::Bytes | Came::Nothing) => {}
+            Err(error) => {
+                return Err(exit::no_input(format!("cannot read {}: {error}", path.display())));
+            }
         }
     }
 }
+
+/// How long to wait for bytes of a file at once.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// A recording of `strobe record`.
 fn recording(
@@ -129,13 +151,13 @@ fn recording(
     while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
         session.at(chunk.host_us);
         if chunk.missing_before > 0 {
-            session.gap()?;
+            session.gap();
             session.add("chunks of the recording are missing or damaged");
         }
         match chunk.content {
             Content::Raw(bytes) => session.push(bytes)?,
             Content::Polled(samples) => samples.iter().for_each(|sample| session.polled(sample.pc)),
-            Content::Note(note) => session.note(&note)?,
+            Content::Note(note) => session.note(&note),
             Content::End(_) => {}
         }
     }
@@ -159,7 +181,7 @@ fn recording(
     session.finish(firmware)
 }
 
-/// A logic analyser's capture of the pin, as a serial line.
+/// A logic analyser's capture of the pin, whose time is its own.
 fn of_capture(
     path: &Path,
     firmware: Option<&Firmware>,
@@ -167,37 +189,25 @@ fn of_capture(
     session: impl Fn(Option<&Header>) -> anyhow::Result<Session>,
 ) -> anyhow::Result<Made> {
     let (_, capture) = capture::open(path, None, capture::MAX_EDGES)?;
-    let (pin, speed) = options.pin(&capture)?;
-    let mut session = session(None)?;
-    let (line, bit) = (&capture.channels[pin], baud::bit_ticks(&capture, speed));
-    // Bytes, and where some are missing.
-    let (mut words, mut broken) = (Vec::new(), false);
-    let mut keep = |event| match event {
-        uart::Event::Word(word) => {
-            let sound = !word.framing_error && !word.unknown;
-            words.extend(std::mem::take(&mut broken).then_some(None));
-            words.push(u8::try_from(word.value).ok().filter(|_| sound));
-        }
-        // A zero whose stop bit is wrong looks like a break. Before the first word and behind the last one the pin may just not be in use.
-        uart::Event::Break { .. } => broken = !words.is_empty(),
-        uart::Event::Glitch { .. } | uart::Event::CutShort { .. } => {}
+    let (pin, rate) = options.pin(&capture)?;
+    let wrong = |e: &dyn std::fmt::Display| exit::usage(format!("{e}; --pin NAME@BAUD"));
+    let mut link = Captured::new(&capture, pin, rate).map_err(|e| wrong(&e))?;
+    let header = Header {
+        tool: String::new(),
+        source: link::analyser(&input::file_name(path)),
+        target: None,
+        core: None,
+        settings: None,
+        carries: Carries::Unsaid,
+        programmed: false,
+        elf: None,
     };
-    let mut decoder = Uart::new(uart::Format::default(), bit, line.initial);
-    line.edges.iter().for_each(|edge| decoder.push(edge.at(), edge.level(), &mut keep));
-    decoder.finish(capture.end, &mut keep);
-    let mut bad = 0;
-    for word in words {
-        match word {
-            Some(byte) => session.push(&[byte])?,
-            None => {
-                bad += 1;
-                session.gap()?;
-            }
-        }
-    }
+    let mut session = session(Some(&header))?;
+    drain(path, &mut link, &mut session)?;
+    let (bad, baud) = (link.broken(), link.baud());
     if bad > 0 {
         let text =
-            format!("{bad} words of the line have no valid stop bit; is {speed:.0} baud right?");
+            format!("{bad} words of the line have no valid stop bit; is {baud:.0} baud right?");
         session.warn(Warning { text, count: 1 });
     }
     session.finish(firmware)

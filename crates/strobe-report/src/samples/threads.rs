@@ -111,7 +111,6 @@ fn share(record: &Record, at: usize, who: Who, fetch: Bounds) -> Share {
             bounds: sample.bounds,
         }],
         modelled: if modelled { vec![(FetchWait, fetch)] } else { Vec::new() },
-        idle_instructions: None,
     }
 }
 

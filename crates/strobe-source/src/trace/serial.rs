@@ -1,6 +1,6 @@
 //! A serial adapter that listens to the pin, at any bit rate that the system and the adapter can have.
 //!
-//! The system marks bytes that came damaged (framing, parity) or were breaks, if it knows (PARMRK); they are counted and left out, since a
+//! The system marks bytes that came damaged (framing, parity) or were breaks, if it knows (PARMRK); they are left out and noted in their place, since a
 //! UART with the wrong bit rate makes nothing but such bytes.
 
 use std::fs::{File, OpenOptions};
@@ -8,14 +8,13 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
+use super::link::{Came, Error, Link};
+use super::pieces::Pieces;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::termios::{
     ControlModes, InputModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
-use strobe_decode::container::Note;
-
-use super::link::{Came, Error, Link};
 
 /// A link to a serial port.
 pub struct Serial {
@@ -23,8 +22,7 @@ pub struct Serial {
     port: File,
     marks: Marks,
     block: Vec<u8>,
-    /// Damaged bytes that have not been told.
-    damaged: u64,
+    pieces: Pieces,
     ended: Option<Error>,
 }
 
@@ -44,7 +42,14 @@ impl Serial {
         tcsetattr(&port, OptionalActions::Now, &settings).map_err(|why| Error::open(&what, why))?;
         granted(&port, baud).map_err(|why| Error::open(&what, why))?;
         let block = vec![0; 1 << 16];
-        Ok(Serial { what, port, marks: Marks::default(), block, damaged: 0, ended: None })
+        Ok(Serial {
+            what,
+            port,
+            marks: Marks::default(),
+            block,
+            pieces: Pieces::default(),
+            ended: None,
+        })
     }
 
     fn wait(&self, timeout: Duration) -> Result<bool, Error> {
@@ -82,9 +87,8 @@ fn granted(port: &File, baud: u32) -> Result<(), String> {
 
 impl Link for Serial {
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
-        if self.damaged > 0 {
-            let count = std::mem::take(&mut self.damaged);
-            return Ok(Came::Note(Note::LineErrors { count }));
+        if let Some((came, _)) = self.pieces.next(into) {
+            return Ok(came);
         }
         if let Some(error) = self.ended.take() {
             return Err(error);
@@ -96,8 +100,8 @@ impl Link for Serial {
             // A port that is readable and has nothing has gone away.
             Ok(0) => Err(Error::failed(&self.what, "the port is gone")),
             Ok(bytes) => {
-                self.damaged += self.marks.sort(&self.block[..bytes], into);
-                Ok(Came::Bytes)
+                self.marks.sort(&self.block[..bytes], &mut self.pieces);
+                Ok(self.pieces.next(into).map_or(Came::Nothing, |(came, _)| came))
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(Came::Nothing),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(Came::Nothing),
@@ -108,7 +112,7 @@ impl Link for Serial {
 
 /// Takes the system's marks out of the bytes: 0xff 0x00 and the damaged byte; a sound 0xff comes as two.
 #[derive(Debug, Default)]
-pub struct Marks {
+struct Marks {
     state: Mark,
 }
 
@@ -121,49 +125,56 @@ enum Mark {
 }
 
 impl Marks {
-    /// Puts sound bytes into `into` and counts the others.
-    pub fn sort(&mut self, bytes: &[u8], into: &mut Vec<u8>) -> u64 {
-        let mut damaged = 0;
+    /// Tells sound bytes from damaged ones.
+    fn sort(&mut self, bytes: &[u8], into: &mut Pieces) {
+        // The port does not say when.
+        let at = Duration::ZERO;
         for &byte in bytes {
             self.state = match (self.state, byte) {
                 (Mark::Nothing, 0xff) => Mark::Ff,
                 (Mark::Nothing, _) => {
-                    into.push(byte);
+                    into.byte(byte, at);
                     Mark::Nothing
                 }
                 (Mark::Ff, 0) => Mark::FfZero,
                 (Mark::Ff, 0xff) => {
-                    into.push(0xff);
+                    into.byte(0xff, at);
                     Mark::Nothing
                 }
                 // A system that does not double it.
                 (Mark::Ff, _) => {
-                    into.extend([0xff, byte]);
+                    into.byte(0xff, at);
+                    into.byte(byte, at);
                     Mark::Nothing
                 }
                 (Mark::FfZero, _) => {
-                    damaged += 1;
+                    into.damaged(1, at);
                     Mark::Nothing
                 }
             };
         }
-        damaged
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strobe_decode::container::Note;
 
     #[test]
     fn marks_are_taken_out_however_they_are_cut() {
         let bytes = [1, 0xff, 0xff, 2, 0xff, 0, 0x55, 3, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff];
         for size in 1..bytes.len() {
-            let (mut marks, mut out, mut damaged) = (Marks::default(), Vec::new(), 0);
-            for piece in bytes.chunks(size) {
-                damaged += marks.sort(piece, &mut out);
+            let (mut marks, mut pieces) = (Marks::default(), Pieces::default());
+            bytes.chunks(size).for_each(|piece| marks.sort(piece, &mut pieces));
+            let (mut out, mut places) = (Vec::new(), Vec::new());
+            while let Some((came, _)) = pieces.next(&mut out) {
+                if let Came::Note(Note::LineErrors { count }) = came {
+                    places.push((out.len(), count));
+                }
             }
-            assert_eq!((out, damaged), (vec![1, 0xff, 2, 3, 0xff, 0xff], 2), "by {size}");
+            let found = (vec![1, 0xff, 2, 3, 0xff, 0xff], vec![(3, 1), (4, 1)]);
+            assert_eq!((out, places), found, "by {size}");
         }
     }
 }

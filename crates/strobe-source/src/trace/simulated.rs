@@ -29,8 +29,8 @@ const HALF_BITS: u64 = 19;
 
 /// What the board sends over.
 enum Sent {
-    /// Bytes, those at another rate, and the board's time after them.
-    Block { bytes: Vec<u8>, off_rate: u64, until: Duration },
+    /// How many bytes came at another rate, the bytes behind them, and the board's time after those.
+    Block { off_rate: u64, bytes: Vec<u8>, until: Duration },
     /// The run is over: why it could not begin, or nothing.
     Over(Option<String>),
 }
@@ -41,7 +41,8 @@ pub struct Simulated {
     stop: Arc<AtomicBool>,
     board: Option<JoinHandle<()>>,
     elapsed: Duration,
-    off_rate: u64,
+    /// Bytes behind a note that has been given.
+    behind: Vec<u8>,
 }
 
 /// How the board is to run.
@@ -67,7 +68,7 @@ impl Simulated {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let board = std::thread::spawn(move || run(&setup, sender, &stopped));
-        Simulated { sent, stop, board: Some(board), elapsed: Duration::ZERO, off_rate: 0 }
+        Simulated { sent, stop, board: Some(board), elapsed: Duration::ZERO, behind: Vec::new() }
     }
 }
 
@@ -122,6 +123,10 @@ impl Pin for Line {
         if fits {
             self.bytes.push(byte);
         } else {
+            // What came before them stays before them.
+            if !self.bytes.is_empty() {
+                self.hand_over();
+            }
             self.off_rate += 1;
         }
     }
@@ -190,13 +195,17 @@ impl Host for Listener {
 
 impl Link for Simulated {
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
-        if self.off_rate > 0 {
-            return Ok(Came::Note(Note::LineErrors { count: std::mem::take(&mut self.off_rate) }));
+        if !self.behind.is_empty() {
+            into.append(&mut self.behind);
+            return Ok(Came::Bytes);
         }
         match self.sent.recv_timeout(timeout) {
             Ok(Sent::Block { bytes, off_rate, until }) => {
                 self.elapsed = until.max(self.elapsed);
-                self.off_rate += off_rate;
+                if off_rate > 0 {
+                    self.behind = bytes;
+                    return Ok(Came::Note(Note::LineErrors { count: off_rate }));
+                }
                 into.extend(&bytes);
                 Ok(if bytes.is_empty() { Came::Nothing } else { Came::Bytes })
             }

@@ -4,7 +4,10 @@ use strobe_decode::container::Note;
 
 /// Whether bytes are missing where this stands.
 pub fn breaks_off(note: &Note) -> bool {
-    matches!(note, Note::Gap { .. } | Note::Overrun { .. } | Note::Reconnected)
+    matches!(
+        note,
+        Note::Gap { .. } | Note::Overrun { .. } | Note::Reconnected | Note::LineErrors { .. }
+    )
 }
 
 /// Notes by their text, with how often each came.

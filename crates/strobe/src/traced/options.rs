@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use strobe_decode::bus::baud;
 use strobe_decode::capture::{self, Capture};
 use strobe_decode::container::Header;
 use strobe_decode::swo::reader::Hint;
@@ -110,18 +109,6 @@ const THREAD_POINTERS: [&str; 6] = [
 const REPLAYED: [&str; 2] = ["file", "capture"];
 
 impl Options {
-    /// How the bytes are framed, as far as that is known before there are any.
-    pub fn framing(&self, header: Option<&Header>) -> Hint {
-        match (self.frames, header.and_then(|header| header.settings.as_ref())) {
-            (Some(hint), _) => hint,
-            (None, Some(settings)) if settings.formatter => {
-                Hint::Frames(Some(settings.bus_id.value()))
-            }
-            (None, Some(_)) => Hint::Bare,
-            (None, None) => Hint::Unknown,
-        }
-    }
-
     /// What is known of the stream: what the user says, else what the recording says.
     pub fn settings(
         &self,
@@ -209,8 +196,8 @@ impl Options {
         })
     }
 
-    /// The pin in a capture, and its rate.
-    pub fn pin(&self, capture: &Capture) -> anyhow::Result<(usize, f64)> {
+    /// The pin in a capture, and its rate if the user says it.
+    pub fn pin(&self, capture: &Capture) -> anyhow::Result<(usize, Option<f64>)> {
         let (name, rate) = match self.pin.as_deref().map(|text| text.split_once('@')) {
             Some(Some((name, rate))) => (Some(name), Some(rate)),
             Some(None) => (self.pin.as_deref(), None),
@@ -226,13 +213,13 @@ impl Options {
                 swo.ok_or_else(|| exit::usage(text))?
             }
         };
-        let rate = match rate {
-            Some(text) => capture::parse_frequency(text).filter(|rate| *rate > 0).map(|n| n as f64),
-            None => baud::estimate(capture, channel).map(|baud| baud.used),
-        };
-        let name = &capture.channels[channel].name;
-        let text = format!("the rate of {name} is needed, as --pin {name}@2000000");
-        Ok((channel, rate.ok_or_else(|| exit::usage(text))?))
+        let rate = rate.map(|text| {
+            let rate = capture::parse_frequency(text).filter(|rate| *rate > 0);
+            let name = &capture.channels[channel].name;
+            let text = format!("the rate of {name} is needed, as --pin {name}@2000000");
+            rate.map(|rate| rate as f64).ok_or_else(|| exit::usage(text))
+        });
+        Ok((channel, rate.transpose()?))
     }
 }
 

@@ -1,7 +1,8 @@
 //! `strobe report`, `strobe top` and `strobe export` on what comes out of trace pins, where the truth is known: of simulated boards, and in
 //! captures of a pin.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use crate::common::{self, Ran, array, number, prebuilt, strobe};
 use serde_json::Value;
@@ -162,6 +163,80 @@ fn a_capture_of_a_pin_reads_as_it_was_sent_and_as_sigrok_reads_it() {
         sigrok.lines().filter_map(|line| line.split_once(" 0: \"")?.1.strip_suffix('"')).collect();
     // It keeps the line that it has not seen the end of.
     assert!(pin.text.starts_with(&words) && words.len() + 20 > pin.text.len(), "{words}");
+}
+
+/// What of a record says what was read, and not how it came here.
+fn figures(record: &Value) -> Value {
+    let traced = &record["traced"];
+    let of = ["stream", "exceptions", "threads", "channels", "counters", "watched"];
+    let mut all: Vec<Value> = of.iter().map(|part| traced[part].clone()).collect();
+    all.extend(["taken", "awake", "asleep"].map(|part| traced["sampling"][part].clone()));
+    all.push(record["profile"].clone());
+    Value::Array(all)
+}
+
+/// The last record that `strobe top` shows of what comes through a pipe, in pieces of that size.
+fn top_of(bytes: &[u8], piece: usize) -> Value {
+    let mut child = common::command()
+        .args(["top", "-", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    for piece in bytes.chunks(piece) {
+        pipe.write_all(piece).expect("it listens");
+    }
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    serde_json::from_str(text.lines().last().expect("a record")).expect("JSON")
+}
+
+/// The bytes of a pin as they are, recorded, captured, captured and recorded, and as they come: one reader reads them all.
+#[test]
+fn every_way_in_gives_the_same_figures() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (capture, raw) = (path("pin.sr"), path("pin.swo"));
+    let recorded = |source: &str| {
+        let out = path("out.strobe");
+        let ran = strobe(&["record", source, "-o", &out, "--quiet"]);
+        assert_eq!(ran.code, 0, "{source}: {}", ran.stderr);
+        figures(&report(&[&out]))
+    };
+    for fault in [None, Some(LineFault::StopBit), Some(LineFault::Break)] {
+        let pin = trace_pin(3, 5600, fault);
+        std::fs::write(&capture, &pin.session).expect("a file");
+        let captured = figures(&report(&[&capture]));
+        for rate in ["", "@8M"] {
+            let again = recorded(&format!("sr:{capture}:SWO{rate}"));
+            assert_eq!(again, captured, "{fault:?}, recorded from the capture{rate}");
+        }
+        if fault.is_none() {
+            std::fs::write(&raw, &pin.bytes).expect("a file");
+            assert_eq!(figures(&report(&[&raw])), captured, "a raw file");
+            assert_eq!(recorded(&format!("file:{raw}")), captured, "a recording");
+            assert_eq!(figures(&top_of(&pin.bytes, 999)), captured, "live");
+        }
+    }
+}
+
+/// The frames that orbuculum puts around the bytes are taken off a file as off a server.
+#[test]
+fn frames_of_orbuculum_are_taken_off_a_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let stream = strobe_synth::swo::mixed(3000, 5).bytes;
+    let frames = strobe_synth::orbflow::frames(1, &stream, 100);
+    let (raw, framed) = (path("raw.swo"), path("framed.swo"));
+    std::fs::write(&raw, &stream).expect("a file");
+    std::fs::write(&framed, &frames).expect("a file");
+    let expected = figures(&report(&[&raw, "--as", "swo"]));
+    assert_eq!(figures(&report(&[&framed, "--as", "swo"])), expected);
+    let ran = strobe(&["record", &format!("file:{framed}"), "-o", &path("out"), "--quiet"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(figures(&report(&[&path("out")])), expected);
 }
 
 /// A byte that the line has damaged costs what comes up to the next synchronisation of the frames, and puts nothing in its place.

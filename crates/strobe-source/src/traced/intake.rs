@@ -1,0 +1,285 @@
+//! The one way in for the bytes of a stream, whatever brings them: recognises what they are, then hands them to whoever reads that.
+//!
+//! A report of a file, a recording that grows and a live view see the same bytes in pieces of other sizes; what they make of them must not
+//! depend on that. So the first bytes are held back until there are enough to decide, with the places where some are missing.
+
+use strobe_decode::container::{Carries, Header};
+use strobe_decode::kit;
+use strobe_decode::swo::reader::{self, Hint, Reader};
+use strobe_decode::swo::timeline::Events;
+
+use super::Collector;
+
+/// Bytes that decide what the rest is.
+const BEGINNING: usize = 1 << 16;
+
+/// What the bytes of a stream are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Payload {
+    /// Packets of a trace pin, with frames of the trace port around them or without.
+    Pin,
+    /// Frames of the kit for the target.
+    Kit,
+    /// Bytes of one channel.
+    Channel,
+}
+
+/// Who takes what is in a stream: packets of a pin as [`Events`], the rest as bytes.
+pub trait Listener: Events {
+    /// It is known what the bytes are. They follow.
+    fn begin(&mut self, payload: Payload);
+    /// Frames of the kit.
+    fn kit_bytes(&mut self, bytes: &[u8]);
+    /// Such bytes are missing here.
+    fn kit_gap(&mut self);
+    /// Bytes of a channel.
+    fn channel_bytes(&mut self, bytes: &[u8]);
+    /// Such bytes are missing here.
+    fn channel_gap(&mut self);
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Not known yet.
+    Unknown,
+    Pin(Box<Reader>),
+    Kit,
+    Channel,
+}
+
+/// Takes bytes.
+#[derive(Debug, Clone)]
+pub struct Intake {
+    state: State,
+    hint: Hint,
+    is_channel: bool,
+    /// The listener knows what the bytes are.
+    begun: bool,
+    /// The first bytes, until then, and where among them some are missing.
+    beginning: Vec<u8>,
+    gaps: Vec<usize>,
+}
+
+impl Intake {
+    /// A stream of which this is known: how it is framed, and what it carries.
+    pub fn new(hint: Hint, carries: Carries) -> Self {
+        let state = match carries {
+            Carries::Kit => State::Kit,
+            Carries::Channel | Carries::Unsaid | Carries::Unknown => State::Unknown,
+        };
+        Intake {
+            state,
+            hint,
+            is_channel: carries == Carries::Channel,
+            begun: false,
+            beginning: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// A stream whose recording says so much of it; `framing` is what the user says.
+    pub fn of(header: Option<&Header>, framing: Option<Hint>) -> Self {
+        let settings = header.and_then(|header| header.settings.as_ref());
+        let hint = match (framing, settings) {
+            (Some(hint), _) => hint,
+            (None, Some(settings)) if settings.formatter => {
+                Hint::Frames(Some(settings.bus_id.value()))
+            }
+            (None, Some(_)) => Hint::Bare,
+            (None, None) => Hint::Unknown,
+        };
+        Intake::new(hint, header.map_or(Carries::Unsaid, |header| header.carries))
+    }
+
+    /// The bytes are frames of the kit, as somebody says.
+    pub fn assume_kit(&mut self) {
+        self.state = State::Kit;
+    }
+
+    /// What the bytes are, once that is known.
+    pub fn payload(&self) -> Option<Payload> {
+        match self.state {
+            State::Unknown => None,
+            State::Pin(_) => Some(Payload::Pin),
+            State::Kit => Some(Payload::Kit),
+            State::Channel => Some(Payload::Channel),
+        }
+    }
+
+    /// Whether bytes are held back.
+    pub fn holds_back(&self) -> bool {
+        !self.begun && !self.beginning.is_empty()
+    }
+
+    /// What reads the packets of a pin.
+    pub fn reader(&self) -> Option<&Reader> {
+        match &self.state {
+            State::Pin(reader) => Some(reader),
+            State::Unknown | State::Kit | State::Channel => None,
+        }
+    }
+
+    /// More bytes.
+    pub fn push<L: Listener>(&mut self, bytes: &[u8], to: &mut L) {
+        if self.begun {
+            return self.take(bytes, to);
+        }
+        self.beginning.extend_from_slice(bytes);
+        let is_known = !matches!(self.state, State::Unknown) || self.hint == Hint::Bare;
+        if is_known || self.beginning.len() >= BEGINNING {
+            self.begin(to);
+        }
+    }
+
+    /// Bytes are missing here.
+    pub fn gap<L: Listener>(&mut self, to: &mut L) {
+        let at = self.beginning.len();
+        if self.begun {
+            self.skip(to);
+        } else if at > 0 && self.gaps.last() != Some(&at) {
+            self.gaps.push(at);
+        }
+    }
+
+    /// No more will come.
+    pub fn finish<L: Listener>(&mut self, to: &mut L) {
+        if !self.begun {
+            self.begin(to);
+        }
+        if let State::Pin(reader) = &mut self.state {
+            reader.finish(to);
+        }
+    }
+
+    /// Enough has come to decide, or all there is.
+    fn begin<L: Listener>(&mut self, to: &mut L) {
+        let bytes = std::mem::take(&mut self.beginning);
+        let gaps = std::mem::take(&mut self.gaps);
+        if let State::Unknown = self.state {
+            self.state = self.recognise(&bytes, &gaps);
+        }
+        self.begun = true;
+        to.begin(self.payload().unwrap_or(Payload::Pin));
+        let mut from = 0;
+        for gap in gaps {
+            self.take(&bytes[from..gap], to);
+            self.skip(to);
+            from = gap;
+        }
+        self.take(&bytes[from..], to);
+    }
+
+    /// What bytes are. Where some are missing, what is framed loses its step: a part without such a place says most.
+    fn recognise(&self, bytes: &[u8], gaps: &[usize]) -> State {
+        if self.hint == Hint::Unknown && kit::is_likely(bytes) {
+            State::Kit
+        } else if self.is_channel {
+            State::Channel
+        } else {
+            // Where the first frame begins counts from the first byte.
+            let first = gaps.first().map_or(bytes.len(), |gap| *gap);
+            let part = if first * 2 >= bytes.len() { &bytes[..first] } else { bytes };
+            State::Pin(Box::new(Reader::new(reader::framing(part, self.hint))))
+        }
+    }
+
+    fn take<L: Listener>(&mut self, bytes: &[u8], to: &mut L) {
+        match &mut self.state {
+            State::Pin(reader) => reader.push(bytes, to),
+            State::Channel => to.channel_bytes(bytes),
+            State::Kit | State::Unknown => to.kit_bytes(bytes),
+        }
+    }
+
+    fn skip<L: Listener>(&mut self, to: &mut L) {
+        match &mut self.state {
+            State::Pin(reader) => reader.gap(to),
+            State::Channel => to.channel_gap(),
+            State::Kit | State::Unknown => to.kit_gap(),
+        }
+    }
+}
+
+impl Listener for Collector {
+    fn begin(&mut self, _: Payload) {}
+
+    fn kit_bytes(&mut self, bytes: &[u8]) {
+        Collector::kit_bytes(self, bytes);
+    }
+
+    fn kit_gap(&mut self) {
+        Collector::kit_gap(self);
+    }
+
+    fn channel_bytes(&mut self, bytes: &[u8]) {
+        Collector::channel_bytes(self, bytes);
+    }
+
+    fn channel_gap(&mut self) {
+        Collector::channel_gap(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use strobe_synth::kit::{frame, head};
+    use strobe_synth::swo::{frames, mixed};
+
+    /// What is made of bytes that come in pieces of these sizes, with a gap behind so many of them.
+    fn after(bytes: &[u8], mut sizes: impl Iterator<Item = usize>, gap: Option<usize>) -> String {
+        let mut collector = Collector::default();
+        let mut intake = Intake::of(None, None);
+        let (before, behind) = bytes.split_at(gap.unwrap_or(bytes.len()));
+        for mut part in [before, behind] {
+            while !part.is_empty() {
+                let (piece, rest) = part.split_at(sizes.next().unwrap_or(1).clamp(1, part.len()));
+                intake.push(piece, &mut collector);
+                part = rest;
+            }
+            intake.gap(&mut collector);
+        }
+        intake.finish(&mut collector);
+        let settings = super::super::Settings::default();
+        let record = collector.record(intake.reader(), None, &settings).expect("it balances");
+        format!("{:?} {:?}", intake.payload(), record)
+    }
+
+    proptest! {
+        /// Bare packets, packets in frames, and the kit's frames: whatever the pieces, the result is one.
+        #[test]
+        fn pieces_make_no_difference(
+            seed: u64,
+            packets in 1usize..30_000,
+            kind in 0..3,
+            sizes in proptest::collection::vec(1usize..9000, 1..9),
+            gap in 0usize..3000,
+        ) {
+            let bytes = match kind {
+                0 => mixed(packets, seed).bytes,
+                1 => frames(&[(1, mixed(packets, seed).bytes)], 50),
+                _ => (0..packets as u16).flat_map(|n| frame(&[head(1, 2, n), u32::from(n)])).collect(),
+            };
+            let gap = (gap > 0 && gap < bytes.len()).then_some(gap);
+            let whole = after(&bytes, std::iter::repeat(usize::MAX), gap);
+            prop_assert_eq!(after(&bytes, sizes.into_iter().cycle(), gap), whole);
+        }
+    }
+
+    /// Half a packet before a gap does not take its other half from behind it, also before it is known whether there are frames.
+    #[test]
+    fn a_gap_among_the_first_bytes_is_one() {
+        let mut stream = strobe_synth::swo::Stream::new();
+        stream.pc_sample(0x0800_0100).pc_sample(0x0800_0102);
+        let mut intake = Intake::of(None, None);
+        let mut collector = Collector::default();
+        intake.push(&stream.bytes[..7], &mut collector);
+        intake.gap(&mut collector);
+        assert!(intake.holds_back());
+        intake.push(&stream.bytes, &mut collector);
+        intake.finish(&mut collector);
+        let undecodable = intake.reader().map(|reader| reader.packets().undecodable_bytes);
+        assert_eq!((collector.samples(), undecodable), (3, Some(2)));
+    }
+}
