@@ -242,7 +242,7 @@ mod tests {
     /// Half a packet before a gap does not take its other half from behind it, also before it is known whether there are frames.
     #[test]
     fn a_gap_among_the_first_bytes_is_one() {
-        let mut live = Live::new(None, Carries::Unsaid);
+        let mut live = Live::new(None, Carries::Unspecified);
         let mut stream = strobe_synth::swo::Stream::new();
         stream.pc_sample(0x0800_0100).pc_sample(0x0800_0102);
         live.push(&stream.bytes[..7]);

@@ -1,4 +1,4 @@
-//! Attributes of types and blocks, `name = value;`, and which values they can have.
+//! Attributes of types and blocks, `name = value;`, and their valid values.
 
 use super::parser::Parser;
 use super::token::Kind;
@@ -10,7 +10,7 @@ use crate::ctf::types::{Base, ByteOrder};
 pub(super) enum Setting {
     Number(i128),
     Text(String),
-    /// A word, or several with dots between.
+    /// An identifier, or several joined by dots.
     Word(String),
 }
 
@@ -40,7 +40,7 @@ impl Parser {
         Ok(all)
     }
 
-    /// Words with dots between.
+    /// Identifiers joined by dots.
     pub(super) fn dotted(&mut self, wanted: &'static str) -> Result<String, MetadataError> {
         let mut name = self.word(wanted)?;
         while self.takes(".") {
@@ -124,7 +124,7 @@ impl Parser {
         }
     }
 
-    /// `None` is the trace's own.
+    /// `None` is the trace's native byte order.
     pub(super) fn byte_order(
         &self,
         at: Position,

@@ -10,7 +10,7 @@ use crate::ctf::error::{MetadataError, Position, Problem};
 use crate::ctf::trace::{Clock, EnvValue, EventClass, StreamClass, Trace};
 use crate::ctf::types::{ByteOrder, Type};
 
-/// What a block says: values of its attributes and types that it assigns.
+/// The content of a block: attributes and type assignments.
 #[derive(Default)]
 struct Block {
     settings: Vec<(Position, String, Setting)>,
@@ -27,7 +27,7 @@ impl Block {
         Some(self.types.swap_remove(index).1)
     }
 
-    /// A text, or a word in its place.
+    /// A string, or an identifier in its place.
     fn text(&self, name: &str) -> Option<String> {
         match self.get(name)?.1 {
             Setting::Text(text) | Setting::Word(text) => Some(text.clone()),
@@ -53,19 +53,19 @@ impl Block {
     }
 }
 
-/// What the `trace` block says.
+/// The content of the `trace` block.
 struct TraceBlock {
     order: Option<ByteOrder>,
     uuid: Option<[u8; 16]>,
     packet_header: Option<Arc<Type>>,
 }
 
-/// Everything, block by block.
+/// All blocks.
 #[derive(Default)]
 struct Found {
     trace: Option<TraceBlock>,
     streams: Vec<StreamClass>,
-    /// Events with their places and the stream that they name.
+    /// Events with their places in the text and the streams they name.
     events: Vec<(Position, EventClass, Option<u64>)>,
     clocks: Vec<Clock>,
     environment: Vec<(String, EnvValue)>,
@@ -108,7 +108,7 @@ pub(super) fn trace(mut parser: Parser) -> Result<Trace, MetadataError> {
             }
             "clock" => found.clocks.push(clock(at, &block)?),
             "env" => found.environment.extend(block.settings.into_iter().map(environment)),
-            // Tells where in the sources events are; nobody needs it to read them.
+            // Source locations of events; not needed to read streams.
             "callsite" => {}
             _ => {
                 let wanted = "trace, stream, event, clock, env, callsite or a definition";
@@ -218,9 +218,9 @@ fn environment((_, name, value): (Position, String, Setting)) -> (String, EnvVal
 impl Found {
     fn assemble(self, parser: &Parser) -> Result<Trace, MetadataError> {
         let Some(TraceBlock { order, uuid, packet_header }) = self.trace else {
-            return Err(MetadataError::Whole("there is no `trace` block; is it metadata at all?"));
+            return Err(MetadataError::Whole("there is no `trace` block; is this CTF metadata?"));
         };
-        let lacks = "the `trace` block does not say `byte_order = le;` or `be`";
+        let lacks = "the `trace` block lacks `byte_order = le;` or `be`";
         let order = order.ok_or(MetadataError::Whole(lacks))?;
         let mut streams = self.streams;
         if streams.is_empty() {
@@ -247,7 +247,7 @@ impl Found {
     }
 }
 
-/// Clocks in the order in which types name them, then the others.
+/// Clocks in the order of first reference by a type, then the others.
 fn clocks(mut described: Vec<Clock>, parser: &Parser) -> Result<Vec<Clock>, MetadataError> {
     let mut clocks = Vec::new();
     for (name, at) in &parser.clocks {
