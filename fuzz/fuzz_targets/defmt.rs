@@ -46,7 +46,8 @@ fn made_up(encoding: &str) -> Table {
     symbol(format!("_defmt_encoding_ = {encoding}"), 0, 0xfff1);
     for ((tag, text), number) in TEXTS.iter().zip(1..) {
         let name = format!(
-            r#"{{"package":"p","tag":"{tag}","data":"{text}","disambiguator":"1","crate_name":"p"}}"#
+            r#"{{"package":"p","tag":"{tag}","data":"{text}",{}}}"#,
+            r#""disambiguator":"1","crate_name":"p""#
         );
         symbol(name, number, 1);
     }

@@ -218,7 +218,8 @@ mod tests {
                 {"pkg": "both", "dep_kinds": [{"kind": "dev"}, {"kind": "build"}]},
                 {"pkg": "tests", "dep_kinds": [{"kind": "dev"}]}]},
             {"id": "linked", "deps": [{"pkg": "deeper", "dep_kinds": [{"kind": null}]}]},
-            {"id": "both", "deps": []}, {"id": "deeper", "deps": []}, {"id": "tests", "deps": []}]}}"#;
+            {"id": "both", "deps": []}, {"id": "deeper", "deps": []},
+            {"id": "tests", "deps": []}]}}"#;
         let found = serde_json::from_str(text)?;
         let expected = ["both", "deeper", "linked", "ours"];
         assert_eq!(shipped(&found).into_iter().collect::<Vec<_>>(), expected);

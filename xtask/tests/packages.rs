@@ -123,7 +123,7 @@ fn packages_have_what_their_crates_need() {
 }
 
 #[test]
-fn published_crates_say_what_a_registry_shows() {
+fn published_crates_have_registry_metadata() {
     for (folder, manifest) in published() {
         let package = manifest["package"].as_table().expect("a table");
         let fields = "description version license repository rust-version readme keywords \

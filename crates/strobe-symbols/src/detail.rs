@@ -40,7 +40,7 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
             "Intel HEX has none; give the ELF file that it was made from, compiled with -g"
         }
         Some(Obstacle::Stabs) => {
-            "the debug information is STABS, which is not read; compile with -gdwarf-4"
+            "the debug information is STABS, which is not supported; compile with -gdwarf-4"
         }
         Some(Obstacle::Compressed) => {
             "the debug sections are compressed; link without -gz or run objcopy \

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_as_the_protocol_says() {
+    fn a_packet_matches_the_protocol() {
         let mut frame = CubeFrame { leds: vec![0; LEDS] };
         (frame.leds[0], frame.leds[1], frame.leds[LEDS - 1]) = (1, 2, 3);
         let packet = frame.packet(0x0102);

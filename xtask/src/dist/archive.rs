@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_reads_sorted_entries_that_belong_to_nobody() {
+    fn tar_reads_sorted_entries_with_owner_0() {
         let folder = tempfile::tempdir().expect("a folder");
         let path =
             write(Format::TarGz, folder.path(), "strobe-1", &files(), TIME).expect("written");

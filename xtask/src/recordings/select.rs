@@ -62,7 +62,10 @@ mod tests {
     #[test]
     fn paths_select_add_up_and_count() {
         let report = serde_json::json!({
-            "list": [{"id": 1, "name": "a", "n": 2}, {"id": 2, "name": "b", "n": 5, "parent": null}],
+            "list": [
+                {"id": 1, "name": "a", "n": 2},
+                {"id": 2, "name": "b", "n": 5, "parent": null},
+            ],
             "text": "x",
         });
         let cases = [

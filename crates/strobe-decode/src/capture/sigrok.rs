@@ -80,7 +80,7 @@ fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
             Error::Io(io)
         }
         error if member.is_empty() => {
-            Error::in_file(format!("no whole zip file: {error}"), DAMAGED)
+            Error::in_file(format!("not a complete zip file: {error}"), DAMAGED)
         }
         error => Error::in_member(member, offset, error.to_string(), DAMAGED),
     }
@@ -90,7 +90,7 @@ fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
 fn text<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<String, Error> {
     let member = archive.by_name(name).map_err(|e| match e {
         ZipError::FileNotFound => {
-            Error::in_file(format!("no member `{name}`"), "this zip file is no sigrok session")
+            Error::in_file(format!("no member `{name}`"), "this zip file is not a sigrok session")
         }
         e => zip_error(name, 0, e),
     })?;
@@ -256,7 +256,7 @@ impl Samples {
         }
         if filled > 0 {
             let what = format!(
-                "{} bytes are no whole number of samples of {} bytes (unitsize)",
+                "{} bytes are not a whole number of samples of {} bytes (unitsize)",
                 offset + filled as u64,
                 self.unit_bytes
             );
@@ -329,7 +329,7 @@ pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
     let hz = capture
         .resolution
         .hz()
-        .ok_or_else(|| refuse("the sampling clock is no whole number of hertz"))?;
+        .ok_or_else(|| refuse("the sampling clock is not a whole number of hertz"))?;
     if capture.channels.is_empty() || capture.channels.len() > MAX_CHANNELS {
         return Err(refuse("a session needs 1 to 512 channels"));
     }

@@ -150,7 +150,7 @@ impl Recording {
         let fastest = clock.iter().map(|(_, hz)| *hz).max().unwrap_or(1);
         let clock = clock.iter().map(|(at, hz)| (ticks(at.saturating_sub(start_ps)), *hz));
         let notes = self.full.then(|| {
-            format!("the recording ends at {limit} edges, which is the limit; --max-edges moves it")
+            format!("the recording ends at {limit} edges, the limit; raise it with --max-edges")
         });
         Capture {
             tick,

@@ -27,7 +27,7 @@ const LONGEST: usize = 7;
 
 /// Classes of header bytes.
 const PLAIN: u8 = 0;
-/// A packet ends with the first byte whose continuation bit is clear, or is none.
+/// The packet ends with the first byte whose continuation bit is clear.
 const CONTINUED: u8 = 1;
 /// The packet needs a closer look.
 const SPECIAL: u8 = 2;

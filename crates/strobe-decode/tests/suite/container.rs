@@ -132,7 +132,7 @@ fn bytes_lost_inside_a_payload_cost_their_chunk_alone() {
             let lost = lost.min(payload.len());
             let with = [&bytes[..payload.start], &bytes[payload.start + lost..]].concat();
             let (read, summary) = read(&with).expect("a recording");
-            assert_eq!(summary.chunks, places.len() as u64 - 1, "{lost} bytes behind {}", pair[0]);
+            assert_eq!(summary.chunks, places.len() as u64 - 1, "{lost} bytes after {}", pair[0]);
             assert_eq!(summary.damaged_bytes, (pair[1] - pair[0] - lost) as u64);
             assert_eq!(summary.missing_chunks, 1);
             assert!(matches!(summary.ending, Ending::Marked(_)));
@@ -188,8 +188,8 @@ fn chunks_that_are_gone_are_missed() {
 fn other_files_are_refused_by_what_they_are() {
     let error = |bytes: &[u8]| Reader::new(bytes).expect_err("none").to_string();
     let (bytes, _) = sample();
-    assert!(error(b"").contains("no recording"));
-    assert!(error(b"\x7fELF and so on and so on and on").contains("no recording"));
+    assert!(error(b"").contains("not a strobe recording"));
+    assert!(error(b"\x7fELF and so on and so on and on").contains("not a strobe recording"));
     assert!(error(&bytes[..15]).contains("ends after 15 bytes"));
     let mut newer = bytes.clone();
     newer[8] = 2;
@@ -265,8 +265,8 @@ proptest! {
         ),
     ) {
         let (bytes, _) = sample();
-        let places: Vec<usize> =
-            bytes.windows(4).enumerate().filter(|(_, w)| w == b"\xd7SBk").map(|(at, _)| at).collect();
+        let heads = bytes.windows(4).enumerate().filter(|(_, w)| w == b"\xd7SBk");
+        let places: Vec<usize> = heads.map(|(at, _)| at).collect();
         let mut kept = vec![true; bytes.len()];
         let mut hit = std::collections::BTreeSet::new();
         for (chunk, from, length) in holes {
@@ -275,7 +275,8 @@ proptest! {
             kept[from..payload.end.min(from + length)].fill(false);
             hit.insert(chunk);
         }
-        let with: Vec<u8> = bytes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(b, _)| *b).collect();
+        let left = bytes.iter().zip(&kept).filter(|(_, kept)| **kept);
+        let with: Vec<u8> = left.map(|(byte, _)| *byte).collect();
         let (_, summary) = read(&with).expect("a recording");
         prop_assert_eq!(summary.chunks as usize, places.len() - hit.len());
         prop_assert_eq!(summary.missing_chunks as usize, hit.len());

@@ -246,7 +246,7 @@ fn errors_in_metadata_name_their_place() {
     let cases = [
         ("u8 id;", "u9 id;", "u9", "no type `u9` is defined before this"),
         ("[n]", "[m]", "m]", "`m` does not name an unsigned integer that comes before this"),
-        ("size = 8", "size = 65", "size", "size cannot be 65; 1 to 64 would do"),
+        ("size = 8", "size = 65", "size", "size cannot be 65; expected 1 to 64"),
         ("size = 8;", "", "integer", "integer needs `size`"),
         ("name = a; ", "", "event {", "event needs `name`"),
         ("id = 1;", "id = 0;", "event { name = none", "`event 0 of stream 0` is defined twice"),
@@ -261,7 +261,7 @@ fn errors_in_metadata_name_their_place() {
             "= le;",
             "= up;",
             "byte_order",
-            "byte_order cannot be `up`; le, be, network or native would do",
+            "byte_order cannot be `up`; expected le, be, network or native",
         ),
         (
             "stream {",
@@ -270,12 +270,7 @@ fn errors_in_metadata_name_their_place() {
             "expected trace, stream, event, clock, env, callsite or a definition, found `scream`",
         ),
         ("};\nevent", "}\nevent", "event { name = a", "expected ;, found `event`"),
-        (
-            "freq = 1000000",
-            "freq = 0",
-            "freq",
-            "freq cannot be 0; a number of ticks in a second would do",
-        ),
+        ("freq = 1000000", "freq = 0", "freq", "freq cannot be 0; expected ticks per second"),
     ];
     for (from, to, place, wanted) in cases {
         let metadata = SMALL.replacen(from, to, 1);
@@ -289,7 +284,7 @@ fn errors_in_metadata_name_their_place() {
         assert_eq!(error, format!("metadata, line {line}, column {column}: {wanted}"));
     }
     let lacks = Trace::parse(b"").unwrap_err().to_string();
-    assert_eq!(lacks, "metadata: there is no `trace` block; is it metadata at all?");
+    assert_eq!(lacks, "metadata: there is no `trace` block; is this CTF metadata?");
     let mut packet = packetised(SMALL, 4000, false);
     packet.truncate(100);
     let error = Trace::parse(&packet).unwrap_err().to_string();

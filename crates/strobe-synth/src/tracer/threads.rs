@@ -1,4 +1,4 @@
-//! Threads that run in turn. One is the tracer's own, whose begin is never in the stream.
+//! Threads that run in turn. One is the tracer's own, owner begin is never in the stream.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ pub struct Schedule {
 
 /// The owner of a time span.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum Owner {
     Thread(u32),
     Unannounced(u32),
-    Nobody,
+    Switch,
 }
 
 /// The tracer's own thread.
@@ -37,7 +37,7 @@ struct Model {
     /// When the measurement began, if it did.
     measuring: Option<u64>,
     /// The spans of the time line.
-    line: Vec<(Whose, u64, u64)>,
+    line: Vec<(Owner, u64, u64)>,
     windows: Vec<(u64, u64)>,
 }
 
@@ -91,7 +91,7 @@ impl Model {
         let fields = |thread| [("thread_id", Number(thread))];
         if thread != TRACER {
             self.tracer.event("thread_resume", &fields(thread));
-            self.line.push((Whose::Nobody, stopped, from));
+            self.line.push((Owner::Switch, stopped, from));
         }
         self.pass(match thread {
             0 => 4_000_000,
@@ -101,14 +101,14 @@ impl Model {
         self.tracer.event("thread_suspend", &fields(thread));
         let now = self.tracer.now;
         self.line.push(match thread {
-            TRACER => (Whose::Unannounced(thread), stopped, now),
-            _ => (Whose::Thread(thread), from, now),
+            TRACER => (Owner::Unannounced(thread), stopped, now),
+            _ => (Owner::Thread(thread), from, now),
         });
     }
 
     /// Adds up the spans within measurements.
     fn add_up(&mut self) {
-        for (whose, from, to) in &self.line {
+        for (owner, from, to) in &self.line {
             let parts = self
                 .windows
                 .iter()
@@ -116,12 +116,12 @@ impl Model {
             let time: u64 = parts.sum();
             let inside = self.windows.iter().any(|(begin, end)| (begin..=end).contains(&to));
             let truth = &mut self.truth;
-            match whose {
-                Whose::Thread(id) => *truth.running_ns.entry(*id).or_default() += time,
-                Whose::Unannounced(id) => *truth.unannounced_ns.entry(*id).or_default() += time,
-                Whose::Nobody => truth.switching_ns += time,
+            match owner {
+                Owner::Thread(id) => *truth.running_ns.entry(*id).or_default() += time,
+                Owner::Unannounced(id) => *truth.unannounced_ns.entry(*id).or_default() += time,
+                Owner::Switch => truth.switching_ns += time,
             }
-            if *whose == Whose::Nobody && inside {
+            if *owner == Owner::Switch && inside {
                 truth.gaps.push(to - from);
             }
         }

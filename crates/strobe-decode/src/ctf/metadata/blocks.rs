@@ -156,7 +156,7 @@ fn uuid(block: &Block) -> Result<Option<[u8; 16]>, MetadataError> {
         .and_then(|digits| u128::from_str_radix(&digits, 16).ok());
     let problem = || {
         let (attribute, value) = ("uuid".to_owned(), setting.shown());
-        let wanted = "32 hexadecimal digits in quotation marks would do";
+        let wanted = "expected 32 quoted hexadecimal digits";
         MetadataError::Text { at, problem: Problem::BadValue { attribute, value, wanted } }
     };
     number.map(|number| Some(number.to_be_bytes())).ok_or_else(problem)
@@ -164,7 +164,7 @@ fn uuid(block: &Block) -> Result<Option<[u8; 16]>, MetadataError> {
 
 fn stream(block: &mut Block) -> Result<StreamClass, MetadataError> {
     Ok(StreamClass {
-        id: block.number("id", "a number from 0 on would do")?.unwrap_or(0),
+        id: block.number("id", "expected a number of 0 or more")?.unwrap_or(0),
         packet_context: block.take_type("packet.context"),
         event_header: block.take_type("event.header"),
         event_context: block.take_type("event.context"),
@@ -174,12 +174,12 @@ fn stream(block: &mut Block) -> Result<StreamClass, MetadataError> {
 fn event(at: Position, block: &mut Block) -> Result<(EventClass, Option<u64>), MetadataError> {
     let missing = Problem::Missing { block: "event", attribute: "name" };
     let name = block.text("name").ok_or(MetadataError::Text { at, problem: missing })?;
-    let stream = block.number("stream_id", "a number from 0 on would do")?;
+    let stream = block.number("stream_id", "expected a number of 0 or more")?;
     let event = EventClass {
         name,
-        id: block.number("id", "a number from 0 on would do")?.unwrap_or(0),
+        id: block.number("id", "expected a number of 0 or more")?.unwrap_or(0),
         stream: stream.unwrap_or(0),
-        log_level: block.number("loglevel", "a number from 0 on would do")?,
+        log_level: block.number("loglevel", "expected a number of 0 or more")?,
         context: block.take_type("context"),
         fields: block.take_type("fields"),
     };
@@ -189,14 +189,14 @@ fn event(at: Position, block: &mut Block) -> Result<(EventClass, Option<u64>), M
 fn clock(at: Position, block: &Block) -> Result<Clock, MetadataError> {
     let missing = Problem::Missing { block: "clock", attribute: "name" };
     let name = block.text("name").ok_or(MetadataError::Text { at, problem: missing })?;
-    let hz = block.number::<u64>("freq", "a number of ticks in a second would do")?;
+    let hz = block.number::<u64>("freq", "expected ticks per second")?;
     if let (Some(0), Some((at, _))) = (hz, block.get("freq")) {
         let (attribute, value) = ("freq".to_owned(), "0".to_owned());
-        let wanted = "a number of ticks in a second would do";
+        let wanted = "expected ticks per second";
         let problem = Problem::BadValue { attribute, value, wanted };
         return Err(MetadataError::Text { at, problem });
     }
-    let whole = "a whole number of 64 bits would do";
+    let whole = "expected a 64-bit integer";
     Ok(Clock {
         name,
         hz: hz.unwrap_or(1_000_000_000),

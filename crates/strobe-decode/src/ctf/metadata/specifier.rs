@@ -134,7 +134,7 @@ impl Parser {
                     Problem::BadValue {
                         attribute: "floating_point".to_owned(),
                         value: format!("of exp_dig {exponent} and mant_dig {mantissa}"),
-                        wanted: "8 and 24, or 11 and 53",
+                        wanted: "expected 8 and 24, or 11 and 53",
                     },
                 ));
             }
@@ -307,7 +307,7 @@ impl Parser {
                 Problem::BadValue {
                     attribute: "an enumeration's container".to_owned(),
                     value: "another type".to_owned(),
-                    wanted: "an integer would do",
+                    wanted: "expected an integer",
                 },
             ));
         };
