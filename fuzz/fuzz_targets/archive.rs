@@ -1,4 +1,4 @@
-//! Any bytes as every kind of archive: never a panic, and what is counted adds up.
+//! Any bytes as every kind of archive: no panic, and balanced counts.
 //!
 //! `cargo +nightly fuzz run -s none archive -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]

@@ -1,4 +1,5 @@
-//! Any text as a board file: refused, or a board that stands whatever firmware does to its devices.
+//! Any text as a board file: refused, or a board that survives any accesses of firmware to its
+//! devices.
 //!
 //! `cargo +nightly fuzz run -s none board fuzz/corpus/board crates/strobe-sim/boards --
 //! -rss_limit_mb=2048 -timeout=10`; the shipped boards are a good corpus.

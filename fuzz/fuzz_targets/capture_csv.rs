@@ -1,6 +1,8 @@
-//! Any bytes as an export of Saleae's Logic: refused, or a capture whose edges are in order; no panic, no hang, no memory for what is not there.
+//! Any bytes as an export of Saleae's Logic: refused, or a capture whose edges are in order; no
+//! panic, no hang, no allocation beyond the data.
 //!
-//! `cargo +nightly fuzz run -s none capture_csv -- -rss_limit_mb=512 -timeout=10`; a line `Time [s],a,b` and some rows make a good corpus.
+//! `cargo +nightly fuzz run -s none capture_csv -- -rss_limit_mb=512 -timeout=10`; a line `Time
+//! [s],a,b` and some rows make a good corpus.
 #![no_main]
 
 #[path = "../../crates/strobe-decode/tests/suite/common/exercise.rs"]

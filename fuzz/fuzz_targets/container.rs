@@ -1,4 +1,4 @@
-//! Any bytes as a recording, plain and behind a sound header.
+//! Any bytes as a recording, with and without a valid header.
 //!
 //! `cargo +nightly fuzz run -s none container -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         target: None,
         core: None,
         settings: None,
-        carries: Carries::Unsaid,
+        carries: Carries::Unspecified,
         programmed: false,
         elf: None,
     };

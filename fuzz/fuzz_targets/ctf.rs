@@ -1,5 +1,6 @@
-//! Any metadata with any stream: the input up to its first `\xff\xfe` is metadata, the rest a stream. Every byte is accounted for, and what
-//! a trace of made-up types holds is found whatever else is in its stream.
+//! Any metadata with any stream: the input up to its first `\xff\xfe` is metadata, the rest a
+//! stream. Every byte is accounted for, and the events of a synthetic trace are found whatever else
+//! is in its stream.
 //!
 //! `cargo +nightly fuzz run -s none ctf -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
@@ -30,10 +31,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(trace) = Trace::parse(metadata) {
         read(&trace, stream);
     }
-    // Sound metadata, so that its streams are got at.
+    // Valid metadata, so that the fuzzer reaches the stream.
     let seed = bytes.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
     let made = CtfTrace::generate(seed);
-    let trace = Trace::parse(made.metadata.as_bytes()).expect("made-up metadata is sound");
+    let trace = Trace::parse(made.metadata.as_bytes()).expect("synthetic metadata is valid");
     read(&trace, bytes);
     assert_eq!(read(&trace, &made.stream), made.events.len() as u64);
 });

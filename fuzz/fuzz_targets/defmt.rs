@@ -1,5 +1,6 @@
-//! Any bytes from a channel that a real firmware's `defmt` writes to, and from one of a made-up firmware that nests texts, shows them twice and has
-//! counts without elements: never a panic, every byte accounted for, the same whole and in pieces.
+//! Any bytes from the `defmt` channel of a real firmware, and from that of a synthetic firmware
+//! that nests texts, shows them twice and has counts without elements: no panic, every byte
+//! accounted for, the same result whole and in pieces.
 //!
 //! `cargo +nightly fuzz run -s none defmt -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
@@ -45,7 +46,8 @@ fn made_up(encoding: &str) -> Table {
     symbol(format!("_defmt_encoding_ = {encoding}"), 0, 0xfff1);
     for ((tag, text), number) in TEXTS.iter().zip(1..) {
         let name = format!(
-            r#"{{"package":"p","tag":"{tag}","data":"{text}","disambiguator":"1","crate_name":"p"}}"#
+            r#"{{"package":"p","tag":"{tag}","data":"{text}",{}}}"#,
+            r#""disambiguator":"1","crate_name":"p""#
         );
         symbol(name, number, 1);
     }
@@ -57,7 +59,7 @@ static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| {
     [read(real), made_up("rzcobs"), made_up("raw")]
 });
 
-fn said<'a>(table: &Table, pieces: impl Iterator<Item = &'a [u8]>) -> Decoded {
+fn decoded<'a>(table: &Table, pieces: impl Iterator<Item = &'a [u8]>) -> Decoded {
     let (mut log, mut all) = (Log::new(table.clone()), 0);
     for piece in pieces {
         log.push(piece);
@@ -73,10 +75,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let [how, bytes @ ..] = bytes else { return };
     let size = 1 + usize::from(how / 3);
     let table = &TABLES[usize::from(how % 3)];
-    assert_eq!(said(table, std::iter::once(bytes)), said(table, bytes.chunks(size)));
+    assert_eq!(decoded(table, std::iter::once(bytes)), decoded(table, bytes.chunks(size)));
     if how % 3 == 1 {
-        // Bytes by chance are hardly ever an encoded frame: so they are encoded here.
+        // Random bytes are hardly ever an encoded frame: so they are encoded here.
         let frame = [&rzcobs::encode(bytes)[..], &[0]].concat();
-        assert_eq!(said(table, std::iter::once(&frame[..])), said(table, frame.chunks(size)));
+        assert_eq!(decoded(table, std::iter::once(&frame[..])), decoded(table, frame.chunks(size)));
     }
 });

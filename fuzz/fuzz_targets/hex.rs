@@ -1,5 +1,5 @@
-//! Any bytes as Intel HEX, as they are and as records that are sound by themselves: parsing and every lookup must neither
-//! panic nor hang.
+//! Any bytes as Intel HEX, unchanged and as individually valid records: parsing and every lookup
+//! must neither panic nor hang.
 //!
 //! `cargo +nightly fuzz run -s none hex -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]

@@ -1,4 +1,5 @@
-//! Any bytes as frames of the kit for the target, up to the record and the time line: the same whole and in pieces, and every byte accounted for.
+//! Any bytes as frames of the target kit, up to the record and the time line: the same result whole
+//! and in pieces, and every byte accounted for.
 //!
 //! `cargo +nightly fuzz run -s none kit -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]

@@ -1,5 +1,5 @@
-//! Any bytes from the other end of a link: OpenOCD's messages, a serial port's marks, orbuculum's frames. The same whole and in pieces, and every
-//! byte accounted for.
+//! Any bytes received on a link: OpenOCD's messages, a serial port's marks, orbuculum's frames. The
+//! same result whole and in pieces, and every byte accounted for.
 //!
 //! `cargo +nightly fuzz run -s none links -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
@@ -8,21 +8,21 @@ use strobe_decode::orbflow::{self, Decoder};
 use strobe_source::trace::openocd::messages::{Answer, Messages, answer, event, words};
 use strobe_source::trace::serial::Marks;
 
-/// What messages say, and the bytes of the pin in them.
+/// The events of all messages, and the bytes of the pin in them.
 fn openocd<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Vec<u8>) {
-    let (mut messages, mut said, mut pin) = (Messages::default(), Vec::new(), Vec::new());
+    let (mut messages, mut events, mut pin) = (Messages::default(), Vec::new(), Vec::new());
     for piece in pieces {
         messages.push(piece);
         while let Some(message) = messages.next_whole().expect("they are short") {
-            let came = event(&message, &mut pin);
+            let event = event(&message, &mut pin);
             let answer = match answer(&message) {
                 Answer::Ok(result) => format!("{:?}", words(result)),
                 other => format!("{other:?}"),
             };
-            said.push(format!("{came:?} {answer}"));
+            events.push(format!("{event:?} {answer}"));
         }
     }
-    (said, pin)
+    (events, pin)
 }
 
 fn serial<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, u64) {
@@ -64,7 +64,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(serial(std::iter::once(bytes)), serial(bytes.chunks(size)));
     assert_eq!(frames(std::iter::once(bytes)), frames(bytes.chunks(size)));
     orbflow::looks_like(bytes);
-    // What is encoded comes back.
+    // Encoded data is decoded again.
     let tag = bytes.last().copied().unwrap_or_default();
     let sent: Vec<(u8, Vec<u8>)> =
         bytes.chunks(8 * size).map(|data| (tag, data.to_vec())).collect();

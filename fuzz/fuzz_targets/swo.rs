@@ -1,4 +1,5 @@
-//! Any bytes from a trace pin, as packets, as TPIU frames, as events and as a record: the same whole and in pieces, and every byte accounted for.
+//! Any bytes from a trace pin, as packets, as TPIU frames, as events and as a record: the same
+//! result whole and in pieces, and every byte accounted for.
 //!
 //! `cargo +nightly fuzz run -s none swo -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
@@ -56,7 +57,7 @@ fn frames<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Log, tpiu::Stats) {
     (log, stats)
 }
 
-/// Events, and the record that comes of them, which must balance. A gap is put where the bytes say so.
+/// Events, and the record made of them, which must balance. The input decides where a gap is.
 fn events<'a>(bytes: &[u8], pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Event> {
     let mut reader = Reader::new(framing(bytes, Hint::Unknown));
     let mut collector = Collector::new(Some(1)).with_kit(Some(1));

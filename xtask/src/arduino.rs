@@ -1,8 +1,9 @@
-//! Arduino sketches of ours with Arduino's own core and libraries, as the Arduino IDE builds them, but for link-time
-//! optimisation.
+//! Our Arduino sketches with Arduino's own core and libraries, built as in the Arduino IDE, except
+//! for link-time optimisation.
 //!
-//! The core comes from Debian's package arduino-core-avr and is not kept in the repository, nor is what is built from it. Names of
-//! sketches are those of the directories in `firmware/arduino`; this file must not list them.
+//! The core is in Debian's package arduino-core-avr. Neither it nor the results are kept in the
+//! repository. Names of sketches are those of the directories in `firmware/arduino`; this file must
+//! not list them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +13,17 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::subjects::copy_if_changed;
 
-/// Where the package has everything.
+/// The directory of the package.
 const ARDUINO: &str = "/usr/share/arduino/hardware/arduino/avr";
 
-/// Sketches may use these.
+/// Libraries for the sketches.
 const LIBRARIES: [&str; 2] = ["Wire", "SPI"];
 
-/// Its `String` does not compile with Debian's compiler and C++11; sketches here do without.
+/// The core's `String` does not compile with Debian's compiler and C++11; the sketches do not use
+/// it.
 const LEFT_OUT: [&str; 1] = ["WString.cpp"];
 
-/// A board as `boards.txt` has it.
+/// A board from `boards.txt`.
 struct Board {
     suffix: &'static str,
     mcu: &'static str,
@@ -34,7 +36,7 @@ const BOARDS: [Board; 2] = [
     Board { suffix: "-mega", mcu: "atmega2560", define: "ARDUINO_AVR_MEGA2560", variant: "mega" },
 ];
 
-/// Where Arduino's core is.
+/// The directory of Arduino's core.
 pub(crate) fn installed() -> Result<PathBuf> {
     let folder = PathBuf::from(ARDUINO);
     ensure!(folder.is_dir(), "{ARDUINO} is missing: install the package arduino-core-avr");
@@ -69,7 +71,7 @@ pub(crate) fn build(root: &Path, output: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The core's sources and the libraries'.
+/// The sources of the core and the libraries.
 fn sources(core: &Path) -> Result<Vec<PathBuf>> {
     let mut directories = vec![core.to_owned()];
     for library in library_directories() {

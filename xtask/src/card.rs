@@ -8,10 +8,10 @@ use strobe_synth::{CardLayout, animation_file, card_image};
 /// Write the image of a memory card with an animation for the LED cube (firmware/cube).
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many frames, fifty of which are a second.
+    /// Number of frames, at 50 frames per second
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     frames: u16,
-    /// Where to.
+    /// Output file
     image: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask count`: the cycle count that strobe is compared with, made by QEMU and the manual's table alone.
+//! `cargo xtask count`: the reference cycle count for strobe, by QEMU and the manual's table alone.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: release archives, one for each target that this machine can build.
 //!
-//! A target that cannot be built is named with what to install for it. Archives depend on the commit and the compilers alone:
-//! entries are sorted, belong to nobody in particular and have the time of the commit.
+//! Targets that cannot be built are listed with the packages to install. Archives depend on the
+//! commit and the compilers alone: entries are sorted, have owner 0 and the time of the commit.
 
 mod archive;
 mod build;
@@ -21,7 +21,7 @@ use self::target::{TARGETS, Target};
 /// Build release archives into target/dist.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only this target; may be given several times.
+    /// Build only this target; may be given several times.
     #[arg(long = "target", value_name = "TRIPLE")]
     targets: Vec<String>,
     /// Fail if a target cannot be built here.
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// What became of a target.
+/// The result for a target.
 enum Outcome {
     Built { archive: PathBuf, size_bytes: u64, checked: check::Checked },
     Skipped { missing: Vec<String> },
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         std::fs::remove_dir_all(&folder).context("cannot remove target/dist")?;
     }
     std::fs::create_dir_all(&folder).context("cannot create target/dist")?;
-    // Pages and completions are the same for all targets, and this one certainly runs.
+    // Manual pages and completions are the same for all targets, and this one can run here.
     let own = builder.build(None)?;
     let mut outcomes = Vec::new();
     for target in wanted {
@@ -92,7 +92,7 @@ fn archive_of(
     Ok(Outcome::Built { archive, size_bytes, checked })
 }
 
-/// The hashes of all archives, as `sha256sum --check` reads them.
+/// The hashes of all archives, in the format of `sha256sum --check`.
 fn write_sums(folder: &Path, outcomes: &[(&Target, Outcome)]) -> Result<()> {
     let mut lines = Vec::new();
     for (_, outcome) in outcomes {
@@ -121,6 +121,6 @@ fn report(root: &Path, outcomes: &[(&Target, Outcome)], modified: &[String]) {
     }
     if !modified.is_empty() {
         let files = modified.join(", ");
-        println!("warning: these are no archives of the commit they name; changed: {files}");
+        println!("warning: these archives differ from the commit they name; changed: {files}");
     }
 }

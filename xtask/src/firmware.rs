@@ -1,8 +1,8 @@
-//! `cargo xtask firmware`: rebuilds the demo firmware and compares it with what is checked in.
+//! `cargo xtask firmware`: rebuilds the demo firmware and compares it with the prebuilt files.
 //!
-//! Everyone else reads `firmware/prebuilt`, so nobody needs a cross compiler to profile something; this
-//! task keeps those files honest. With `--changed` it builds only what no longer agrees with the hashes of its
-//! provenance, which is nothing in most checkouts; what builds everything is the scheduled run.
+//! Others only read `firmware/prebuilt`, so profiling needs no cross compiler; this task keeps
+//! those files correct. With `--changed` it builds only programs that disagree with the hashes of
+//! their provenance, usually none; the scheduled run builds all.
 
 mod build;
 mod compare;
@@ -24,16 +24,16 @@ use self::provenance::{Provenance, Record, Toolchain};
 /// Rebuild the demo firmware and compare it with firmware/prebuilt.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Replace the prebuilt ELFs and their provenance by what was built.
+    /// Replace the prebuilt ELFs and their provenance with the new build
     #[arg(long)]
     bless: bool,
-    /// Also run the programs that QEMU's microbit can run, and check what they do.
+    /// Also run the programs that QEMU's microbit can run, and check the results
     #[arg(long)]
     qemu: bool,
-    /// Build only programs whose sources, command or ELF are not those that their provenance names.
+    /// Build only programs whose sources, command or ELF disagree with their provenance
     #[arg(long, conflicts_with = "bless")]
     changed: bool,
-    /// Where to build.
+    /// Build directory
     #[arg(long, value_name = "DIR", default_value = "firmware/build")]
     build_dir: PathBuf,
     /// Only these programs, by their name in firmware/firmware.toml.
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Those of `programs` that are not what their provenance describes. The others are run as they are.
+/// Those of `programs` that disagree with their provenance. The others are run as prebuilt.
 fn changed<'a>(
     manifest: &Manifest,
     places: &Places,
@@ -105,7 +105,7 @@ fn changed<'a>(
     Ok(changed)
 }
 
-/// What a program must satisfy whatever was built before.
+/// Checks of a program that do not depend on earlier builds.
 fn check_program(program: &Program, elf: &Path, root: &Path, with_qemu: bool) -> Result<()> {
     if let Some(placement) = program.test_loop {
         founding_loop::check(&std::fs::read(elf)?, placement)?;
@@ -165,8 +165,8 @@ fn check(
         let recorded = provenance.toolchain.get(language).cloned().unwrap_or_default();
         if recorded != *toolchain {
             eprintln!(
-                "note: the {language} tool chain here is not the recorded one ({}); its programs are \
-                 built and hashes are checked, but the built bytes are not compared",
+                "note: the {language} tool chain here is not the recorded one ({}); its programs \
+                 are built and hashes are checked, but the built bytes are not compared",
                 differences(&recorded, toolchain)
             );
         }
@@ -210,7 +210,7 @@ fn check(
     Ok(())
 }
 
-/// What is wrong with one program's prebuilt ELF, as far as can be said without a compiler.
+/// Faults of one program's prebuilt ELF that can be found without a compiler.
 fn standing(
     manifest: &Manifest,
     root: &Path,
@@ -229,7 +229,7 @@ fn standing(
     Ok(found)
 }
 
-/// The parts that are not as recorded, in words.
+/// Descriptions of the parts that differ from those recorded.
 fn differences(recorded: &Toolchain, installed: &Toolchain) -> String {
     let parts = installed.iter().filter(|(part, now)| recorded.get(*part) != Some(now));
     let describe = |(part, now): (&String, &String)| match recorded.get(part) {
@@ -239,7 +239,7 @@ fn differences(recorded: &Toolchain, installed: &Toolchain) -> String {
     parts.map(describe).collect::<Vec<_>>().join("; ")
 }
 
-/// ELFs in the prebuilt directory that no program in the manifest makes.
+/// ELFs in the prebuilt directory without a program in the manifest.
 fn strangers(manifest: &Manifest, prebuilt: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(prebuilt).context("reading firmware/prebuilt")? {
@@ -257,7 +257,7 @@ fn strangers(manifest: &Manifest, prebuilt: &Path) -> Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// No compiler needed: a source edited without a rebuild shows in every test run.
+    /// Needs no compiler: a source edited without a rebuild fails every test run.
     #[test]
     fn what_is_checked_in_agrees_with_its_provenance() -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no repository")?;

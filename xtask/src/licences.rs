@@ -1,8 +1,9 @@
-//! `cargo xtask licences`: whether every dependency may come in, by the rules of `deny.toml`.
+//! `cargo xtask licences`: checks every dependency against the rules of `deny.toml`.
 //!
-//! The scheduled run asks `cargo deny`, which knows more (advisories, licence texts) and takes longer to build than this
-//! repository's tests to run. What every change must not break is little: each crate's licence expression is satisfied by
-//! what is allowed, each crate comes from crates.io, and no version is a wildcard.
+//! The scheduled run uses `cargo deny`, which checks more (advisories, licence texts) but takes
+//! longer to build than this repository's tests to run. This command checks the rules that every
+//! change must keep: each crate's licence expression is satisfied by the allowed licences, each
+//! crate comes from crates.io, and no version is a wildcard.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,11 +13,12 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 
-/// Check licences and sources of all dependencies, of the tool and of the firmware, against deny.toml.
+/// Check licences and sources of all dependencies, of the tool and of the firmware, against
+/// deny.toml.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// The part of `deny.toml` that is read here.
+/// The relevant part of `deny.toml`.
 #[derive(Deserialize)]
 struct Rules {
     graph: Graph,
@@ -34,7 +36,7 @@ struct Licences {
     exceptions: Vec<Exception>,
 }
 
-/// Licences that one crate may have besides.
+/// Additional licences allowed for one crate.
 #[derive(Deserialize)]
 struct Exception {
     #[serde(rename = "crate")]
@@ -42,7 +44,7 @@ struct Exception {
     allow: Vec<String>,
 }
 
-/// What `cargo metadata` says, as far as it matters.
+/// The relevant part of the output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -61,14 +63,14 @@ struct Node {
     deps: Vec<Edge>,
 }
 
-/// What a package depends on.
+/// A dependency of a package.
 #[derive(Deserialize)]
 struct Edge {
     pkg: String,
     dep_kinds: Vec<Kind>,
 }
 
-/// `dev`, `build`, or none for what is linked.
+/// `dev`, `build`, or `None` for linked ones.
 #[derive(Deserialize)]
 struct Kind {
     kind: Option<String>,
@@ -80,7 +82,7 @@ struct Package {
     name: String,
     version: String,
     license: Option<String>,
-    /// Where it comes from; none for a path.
+    /// The registry; `None` for a path.
     source: Option<String>,
     dependencies: Vec<Dependency>,
 }
@@ -114,11 +116,11 @@ pub(crate) fn run(_: &Args) -> Result<()> {
         let list: Vec<String> = wrong.into_iter().collect();
         bail!("deny.toml does not allow:\n  {}", list.join("\n  "));
     }
-    println!("{} crates: licences and sources are as deny.toml has them", judged.len());
+    println!("{} crates: licences and sources satisfy deny.toml", judged.len());
     Ok(())
 }
 
-/// Every directory of the repository with a lock file of its own: the tool, firmware, fuzz targets.
+/// Every directory of the repository with its own lock file: the tool, firmware, fuzz targets.
 fn workspaces(root: &Path) -> Result<Vec<String>> {
     let output = Command::new("git")
         .args(["ls-files", "--", "Cargo.lock", "*/Cargo.lock"])
@@ -140,10 +142,10 @@ fn metadata(root: &Path, workspace: &str, targets: &[String]) -> Result<Metadata
     let output = command.current_dir(root.join(workspace)).output().context("cannot run cargo")?;
     let messages = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "cargo metadata in {workspace} failed: {messages}");
-    serde_json::from_slice(&output.stdout).context("what cargo metadata prints")
+    serde_json::from_slice(&output.stdout).context("output of cargo metadata")
 }
 
-/// The packages that builds need, as cargo-deny looks at them: what only tests use is nobody else's concern.
+/// The packages needed for builds, as in cargo-deny; dependencies of tests are ignored.
 fn shipped(metadata: &Metadata) -> BTreeSet<&str> {
     let nodes: BTreeMap<&str, &Node> =
         metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
@@ -162,7 +164,7 @@ fn shipped(metadata: &Metadata) -> BTreeSet<&str> {
     found
 }
 
-/// Why a package may not come in.
+/// The reasons why a package is not allowed.
 fn faults(package: &Package, rules: &Licences) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let own = rules.exceptions.iter().filter(|exception| exception.name == package.name);
@@ -187,10 +189,10 @@ fn faults(package: &Package, rules: &Licences) -> Result<Vec<String>> {
         }
         _ => {}
     }
-    // A crate of ours names its path; what others published, crates.io has checked.
+    // Our own crates have a path; crates.io checks published ones.
     let ours = package.source.is_none();
     let wild = package.dependencies.iter().filter(|d| ours && d.req == "*" && d.path.is_none());
-    found.extend(wild.map(|dependency| format!("any version of {} will do", dependency.name)));
+    found.extend(wild.map(|dependency| format!("wildcard version of {}", dependency.name)));
     Ok(found)
 }
 
@@ -216,7 +218,8 @@ mod tests {
                 {"pkg": "both", "dep_kinds": [{"kind": "dev"}, {"kind": "build"}]},
                 {"pkg": "tests", "dep_kinds": [{"kind": "dev"}]}]},
             {"id": "linked", "deps": [{"pkg": "deeper", "dep_kinds": [{"kind": null}]}]},
-            {"id": "both", "deps": []}, {"id": "deeper", "deps": []}, {"id": "tests", "deps": []}]}}"#;
+            {"id": "both", "deps": []}, {"id": "deeper", "deps": []},
+            {"id": "tests", "deps": []}]}}"#;
         let found = serde_json::from_str(text)?;
         let expected = ["both", "deeper", "linked", "ours"];
         assert_eq!(shipped(&found).into_iter().collect::<Vec<_>>(), expected);

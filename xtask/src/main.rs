@@ -1,4 +1,4 @@
-//! `cargo xtask`: fixtures, snapshots and benchmarks, the one entry that CI and people both call.
+//! `cargo xtask`: fixtures, snapshots and benchmarks, the common entry for CI and developers.
 //!
 //! One file per subcommand; this one only dispatches.
 

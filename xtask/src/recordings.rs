@@ -1,7 +1,9 @@
-//! `cargo xtask recordings`: judges strobe by recordings of real boards, which are not in the repository.
+//! `cargo xtask recordings`: tests strobe with recordings of real boards, which are not in the
+//! repository.
 //!
-//! Which files are known, where they lie and what must come out is data: `recordings/known.toml`. A file that is missing is skipped and
-//! listed by its name; one whose contents are others than the known ones is not judged but fails.
+//! The known files, their places and the expected results are data: `recordings/known.toml`. A
+//! missing file is skipped and listed by its name; a file with other contents than the known ones
+//! fails without a test.
 
 mod compare;
 mod known;
@@ -16,22 +18,22 @@ use anyhow::{Context, Result, ensure};
 use self::compare::Judge;
 use self::known::Known;
 
-/// Judge strobe by recordings of real boards, which are not kept in the repository.
+/// Test strobe with recordings of real boards, which are not kept in the repository.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory with the recordings, laid out as xtask/src/recordings/known.toml lists them
     directory: PathBuf,
-    /// The strobe to judge, instead of one built from this repository
+    /// The strobe to test, instead of one built from this repository
     #[arg(long, value_name = "PATH")]
     strobe: Option<PathBuf>,
 }
 
-/// What became of one recording.
+/// The result of one recording.
 enum Outcome {
     Passed,
-    /// What differed, each a line.
+    /// The differences, one line each.
     Failed(Vec<String>),
-    /// Why it was not judged.
+    /// The reason for skipping it.
     Skipped(String),
 }
 
@@ -39,7 +41,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let directory = args.directory.canonicalize().ok().filter(|path| path.is_dir());
     let directory = directory.with_context(|| {
         let given = args.directory.display();
-        format!("no directory {given}: name the one with the recordings (`make recordings DIR=...`); xtask/src/recordings/known.toml lists what belongs there, and where it is from")
+        format!(
+            "no directory {given}: name the one with the recordings (`make recordings \
+             DIR=...`); xtask/src/recordings/known.toml lists what belongs there, and where \
+             to get it"
+        )
     })?;
     let known = Known::read()?;
     let strobe = match &args.strobe {
@@ -49,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let judge = Judge { known: &known, directory: &directory, strobe: &strobe };
     let (mut passed, mut failed, mut skipped) = (0, 0, Vec::new());
     for recording in &known.recordings {
-        // What goes wrong with one recording leaves the others to be judged.
+        // An error with one recording does not stop the others.
         let outcome = judge.outcome(recording);
         match outcome.unwrap_or_else(|error| Outcome::Failed(vec![format!("{error:#}")])) {
             Outcome::Passed => {
@@ -67,12 +73,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     skipped.iter().for_each(|line| println!("skipped  {line}"));
     println!("recordings: {passed} passed, {failed} failed, {} skipped", skipped.len());
     if passed + failed == 0 {
-        eprintln!("nothing was judged: {} has none of the known files", directory.display());
+        eprintln!("nothing was tested: {} has none of the known files", directory.display());
     }
     Ok(if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the command as `cargo test` does, and finds it where Cargo says that it is.
+/// Builds the command as `cargo test` does; cargo's messages have its path.
 fn build() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -97,8 +103,9 @@ fn build() -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A strobe that always prints one JSON value. A child writes it: a file that this process had open for writing could
-    /// not be executed while another test's child, just forked, still has it open.
+    /// A fake strobe that always prints one JSON value. A child process writes it: a file that this
+    /// process had open for writing could not be executed while another test's child, just forked,
+    /// still has it open.
     fn strobe(directory: &Path, json: &str) -> PathBuf {
         use std::io::Write;
         let path = directory.join("strobe");

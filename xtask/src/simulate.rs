@@ -1,4 +1,5 @@
-//! `cargo xtask simulate`: the bare simulated core, nobody watching, as a process of its own for `cargo xtask bench`.
+//! `cargo xtask simulate`: the bare simulated core without observers, as a separate process for
+//! `cargo xtask bench`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use strobe_sim::machine::{Machine, Stop};
 /// Run a program on a simulated core without any profile and print the instructions
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A program for a bare core that ends by semihosting or, on an AVR, asleep for ever
+    /// A program for a bare core that ends by semihosting or, on an AVR, asleep forever
     elf: PathBuf,
     /// The board
     #[arg(long, default_value = "cortex-m0")]
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let code = match machine.run(u64::MAX, &AtomicBool::new(false)) {
         Stop::Exit(code) => code as u8,
         Stop::SleepsForever => 0,
-        stop => bail!("the program stopped otherwise than by its end: {stop:?}"),
+        stop => bail!("the program did not run to its end: {stop:?}"),
     };
     println!("instructions {}", machine.instructions());
     Ok(ExitCode::from(code))

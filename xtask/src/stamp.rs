@@ -1,7 +1,8 @@
-//! Whether what was built is still what its inputs make: hashes of both, in a file beside the results.
+//! Detects whether build results are up to date: hashes of inputs and results, in a file beside the
+//! results.
 //!
-//! Building other people's programs takes minutes, and neither they nor the compilers change between two runs of the
-//! tests. Time stamps would not do: a fresh checkout has new ones.
+//! Building third-party programs takes minutes, and neither they nor the compilers change between
+//! two runs of the tests. Modification times do not work: a fresh checkout has new ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +12,20 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The name of the file in a directory of results.
+/// The name of the stamp file in a directory of results.
 const FILE: &str = "stamp.json";
 
-/// What a directory of results was made from, and what is in it.
+/// The inputs of a directory of results, and its contents.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     inputs: String,
     outputs: BTreeMap<String, String>,
-    /// The results were also run and printed what is expected.
+    /// The results were also run and printed the expected output.
     checked: bool,
 }
 
 impl Stamp {
-    /// The hashes of what is in `directory` now, made from `inputs`.
+    /// The stamp of the current contents of `directory`, made from `inputs`.
     pub(crate) fn of(directory: &Path, inputs: String, checked: bool) -> Result<Self> {
         let mut outputs = BTreeMap::new();
         for path in files(directory)? {
@@ -36,7 +37,7 @@ impl Stamp {
         Ok(Self { inputs, outputs, checked })
     }
 
-    /// The one that was kept in `directory`; none if it is missing or not one.
+    /// The stamp stored in `directory`; `None` if it is missing or invalid.
     pub(crate) fn kept(directory: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(directory.join(FILE)).ok()?).ok()
     }
@@ -47,7 +48,8 @@ impl Stamp {
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether `directory` still has what was made from just these inputs, and has been checked if that is asked for.
+    /// Whether `directory` is unchanged and made from these inputs, and has been checked if
+    /// `check` is set.
     pub(crate) fn holds(&self, directory: &Path, inputs: &str, check: bool) -> Result<bool> {
         if self.inputs != inputs || (check && !self.checked) {
             return Ok(false);
@@ -55,13 +57,13 @@ impl Stamp {
         Ok(Self::of(directory, self.inputs.clone(), self.checked)? == *self)
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub(crate) fn len(&self) -> usize {
         self.outputs.len()
     }
 }
 
-/// One hash for files and directories (without what cargo puts into `target`) and for words such as versions.
+/// One hash of files and directories (without cargo's `target`) and of strings such as versions.
 pub(crate) fn hash_inputs(paths: &[PathBuf], words: &[String]) -> Result<String> {
     let mut hasher = Sha256::new();
     for root in paths {
@@ -132,7 +134,7 @@ mod tests {
         assert!(holds(false)?);
         assert!(!holds(true)?, "it was not checked");
         fs::write(source.join("target/object"), "anything")?;
-        assert!(holds(false)?, "what cargo builds is no input");
+        assert!(holds(false)?, "cargo's output is not an input");
         fs::write(source.join("main.c"), "two")?;
         assert!(!holds(false)?);
         fs::write(source.join("main.c"), "one")?;

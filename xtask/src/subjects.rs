@@ -1,9 +1,9 @@
-//! `cargo xtask subjects`: builds the programs that nobody here wrote, and what they must print.
+//! `cargo xtask subjects`: builds third-party programs and their expected output.
 //!
-//! The images hold other people's code, so they are not kept in the repository: every machine
+//! The images contain third-party code, so they are not kept in the repository: every machine
 //! builds them from the pinned crates into `target/subjects`. The names of the programs are those
-//! of the Cargo targets; this file must not list them. They are built again only when something that goes into them
-//! has changed (`stamp.rs`).
+//! of the Cargo targets; this file must not list them. They are rebuilt only when an input has
+//! changed (`stamp.rs`).
 
 use crate::stamp::{Stamp, hash_inputs};
 use anyhow::{Context, Result, bail, ensure};
@@ -26,14 +26,15 @@ pub(crate) struct Args {
     fresh: bool,
 }
 
-/// Firmware to build, each package with its own lock file because their dependencies exclude each other.
+/// Firmware to build, each package with its own lock file because their dependencies exclude each
+/// other.
 struct Firmware {
     workspace: &'static str,
     package: &'static str,
     target: &'static str,
-    /// Only this program of the package, or all.
+    /// Only this program of the package; `None` for all.
     only: Option<&'static str>,
-    /// Sets the name of the image apart from the same program for another core.
+    /// A suffix that distinguishes the image from the same program for another core.
     suffix: &'static str,
 }
 
@@ -41,7 +42,7 @@ const FIRMWARE: &[Firmware] = &[
     subjects(ARMV6M, ""),
     subjects(ARMV7M, M3),
     subjects(ARMV7EM_HF, M4F),
-    // The floating-point arithmetic of the one before, without a unit for it.
+    // The floating-point arithmetic of the one before, on a core without the unit.
     Firmware { only: Some("fft"), ..subjects(ARMV7EM, M4) },
     ecosystem("firmware/ecosystem/embassy", "ecosystem-embassy", ARMV6M),
     ecosystem("firmware/ecosystem/hal", "ecosystem-hal", ARMV6M),
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Stamp::of(&output, inputs, args.check)?.keep(&output)
 }
 
-/// One hash for all that goes into the programs: their sources, how they are built, compilers, Arduino's core.
+/// One hash of all inputs of the programs: their sources, build options, compilers, Arduino's core.
 fn inputs(root: &Path) -> Result<String> {
     let ours =
         ["firmware/subjects", "firmware/ecosystem", "firmware/arduino", "rust-toolchain.toml"];
@@ -100,7 +101,7 @@ fn inputs(root: &Path) -> Result<String> {
     hash_inputs(&paths, &versions.into_iter().collect::<Result<Vec<_>>>()?)
 }
 
-/// What a program says of its version.
+/// The version line of a program.
 fn version(program: &str) -> Result<String> {
     let output = Command::new(program)
         .arg("--version")
@@ -110,7 +111,7 @@ fn version(program: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Builds all programs into `output`, and removes there what is none.
+/// Builds all programs into `output`, and removes other files there.
 fn make(root: &Path, output: &Path) -> Result<()> {
     let mut names = BTreeSet::new();
     for firmware in FIRMWARE {
@@ -151,7 +152,7 @@ fn make(root: &Path, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What programs must print that the host cannot compute: kept beside them.
+/// Copies expected output that the host cannot compute: it is kept beside the sources.
 fn copy_expected(root: &Path, output: &Path, names: &BTreeSet<OsString>) -> Result<()> {
     for Firmware { workspace, .. } in FIRMWARE {
         let Ok(entries) = fs::read_dir(root.join(workspace).join("expected")) else { continue };
@@ -162,7 +163,7 @@ fn copy_expected(root: &Path, output: &Path, names: &BTreeSet<OsString>) -> Resu
             copy_if_changed(&path, &output.join(name).with_extension("expected"))?;
         }
     }
-    // What a program prints does not depend on the core.
+    // The output of a program does not depend on the core.
     for name in names.iter().filter_map(|name| name.to_str()) {
         let Some(base) = [M3, M4, M4F].iter().find_map(|suffix| name.strip_suffix(suffix)) else {
             continue;
@@ -198,8 +199,8 @@ fn build(root: &Path, workspace: &str, package: &str, options: &[&str]) -> Resul
     Ok(executables)
 }
 
-/// Waits until no other process holds the lock, which lasts as long as the file is open: two builds at once would write into
-/// each other's files.
+/// Waits until no other process holds the lock, which is released when the file is closed: two
+/// concurrent builds would write into each other's files.
 pub(crate) fn alone(lock: &Path) -> Result<fs::File> {
     let file =
         fs::File::create(lock).with_context(|| format!("cannot write {}", lock.display()))?;
@@ -207,8 +208,8 @@ pub(crate) fn alone(lock: &Path) -> Result<fs::File> {
     Ok(file)
 }
 
-/// Leaves an unchanged image alone, so that what depends on its time stamp stays up to date, and replaces another at once,
-/// so that tests which run meanwhile find the one or the other.
+/// Keeps an unchanged image, so that its modification time stays valid, and replaces another one
+/// atomically, so that concurrent tests find the old or the new one.
 pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let image = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     if fs::read(to).is_ok_and(|old| old == image) {
@@ -219,7 +220,7 @@ pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     fs::rename(&part, to).with_context(|| format!("cannot write {}", to.display()))
 }
 
-/// Bytes of code and constants, of initialised data, and of zeroed memory, as `size` counts them.
+/// Bytes of code and constants, of initialised data, and of zeroed memory, as in `size`.
 fn sizes(image: &Path) -> Result<[u64; 3]> {
     let bytes = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
     let file = object::File::parse(&*bytes)
@@ -240,7 +241,7 @@ fn sizes(image: &Path) -> Result<[u64; 3]> {
     Ok(sizes)
 }
 
-/// Compares what each program prints in QEMU with what the host computed.
+/// Compares the output of each program in QEMU with the one computed on the host.
 fn check(output: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     let mut checked = 0;
@@ -259,14 +260,14 @@ fn check(output: &Path) -> Result<()> {
     ensure!(checked > 0, "no expected output in {}", output.display());
     if !wrong.is_empty() {
         wrong.sort();
-        bail!("QEMU's output differs from what is expected: {}", wrong.join(", "));
+        bail!("QEMU's output differs from the expected one: {}", wrong.join(", "));
     }
-    println!("{checked} programs print in QEMU what is expected");
+    println!("{checked} programs print the expected output in QEMU");
     Ok(())
 }
 
-/// QEMU's machine for a program: the one that RTIC's programs are for, the one with the core that the name ends in, or
-/// its only Cortex-M0.
+/// QEMU's machine for a program: the one of RTIC's programs, the one with the core in the name's
+/// suffix, or its only Cortex-M0.
 fn machine(program: &str) -> &'static str {
     match program {
         _ if ["rtic-", "rt-"].iter().any(|prefix| program.starts_with(prefix)) => "lm3s6965evb",
@@ -276,7 +277,7 @@ fn machine(program: &str) -> &'static str {
     }
 }
 
-/// What a program prints over semihosting in QEMU.
+/// The semihosting output of a program in QEMU.
 fn emulate(image: &Path, machine: &str) -> Result<Vec<u8>> {
     let output = Command::new("timeout")
         .args(["1200", "qemu-system-arm", "-machine", machine, "-display", "none"])

@@ -1,5 +1,5 @@
-//! What `cargo package` makes of the published crates is complete: each compiles from its own files alone, and says of
-//! itself what a registry shows.
+//! The packages of the published crates are complete: each compiles from its own files alone, and
+//! has the metadata that a registry shows.
 //!
 //! Nothing is built here: `cargo package --workspace` does that before a release (CONTRIBUTING.md).
 
@@ -17,7 +17,7 @@ fn table(path: &Path) -> toml::Table {
     text.parse().unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The folders and manifests of the crates that go to a registry.
+/// The folders and manifests of the published crates.
 fn published() -> Vec<(PathBuf, toml::Table)> {
     let folders = fs::read_dir(root().join("crates")).expect("crates/");
     let folders = folders.map(|entry| entry.expect("a directory entry").path());
@@ -58,7 +58,7 @@ fn resolved(path: &Path) -> PathBuf {
     resolved
 }
 
-/// What the sources of a crate take in besides modules.
+/// Files that the sources of a crate include besides modules.
 fn included(folder: &Path) -> Vec<PathBuf> {
     let mut included = Vec::new();
     for file in rust_files(&folder.join("src")) {
@@ -114,7 +114,7 @@ fn packages_have_what_their_crates_need() {
             let path = path.strip_prefix(&folder).expect("it is in the crate");
             assert!(
                 packaged.contains(path),
-                "{}: `include` in Cargo.toml leaves out {}",
+                "{}: `include` in Cargo.toml omits {}",
                 folder.display(),
                 path.display()
             );
@@ -123,10 +123,11 @@ fn packages_have_what_their_crates_need() {
 }
 
 #[test]
-fn published_crates_say_what_a_registry_shows() {
+fn published_crates_have_registry_metadata() {
     for (folder, manifest) in published() {
         let package = manifest["package"].as_table().expect("a table");
-        let fields = "description version license repository rust-version readme keywords categories include";
+        let fields = "description version license repository rust-version readme keywords \
+                      categories include";
         for field in fields.split(' ') {
             assert!(package.contains_key(field), "{}: no {field}", folder.display());
         }

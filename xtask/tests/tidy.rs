@@ -1,4 +1,4 @@
-//! The rules of ARCHITECTURE.md that can be read off the sources.
+//! The rules of ARCHITECTURE.md that can be checked from the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,7 +36,7 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Which of our crates each crate depends on, as the manifests have it.
+/// The workspace dependencies of each crate, from the manifests.
 fn dependencies() -> Crates {
     let crates = entries(&root().join("crates")).into_iter().chain([root().join("xtask")]);
     let parse = |directory: PathBuf| -> toml::Table {
@@ -55,7 +55,7 @@ fn dependencies() -> Crates {
     tables.iter().map(|table| (name(table), depends(table))).collect()
 }
 
-/// The same as ARCHITECTURE.md has it, in the first and last columns of its table of crates.
+/// The same from the first and last columns of ARCHITECTURE.md's table of crates.
 fn documented() -> Crates {
     let text = read(&root().join("ARCHITECTURE.md"));
     let (_, table) = text.split_once("| crate | is | depends on |\n").expect("the table of crates");
@@ -86,7 +86,7 @@ fn every_file_says_first_why_it_exists() {
     assert!(files.is_empty(), "no comment `//!` at the top of {files:?}");
 }
 
-/// The lines of a crate's library that have one of the words in their code; tests in it may do as they like.
+/// The lines of a crate's library with one of the words in their code; tests in it are exempt.
 fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
     let files = rust_files(&root().join("crates").join(name).join("src"));
     assert!(!files.is_empty(), "{name} has no sources");
@@ -107,7 +107,7 @@ fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
     found
 }
 
-/// The modules in files of their own that a file declares for tests alone.
+/// Modules in files of their own that are declared for tests only.
 fn test_modules(text: &str) -> Vec<String> {
     let after_cfg = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| rest.lines().next());
     let declared = after_cfg.filter_map(|line| line.trim().strip_suffix(';')?.split_once("mod "));
@@ -131,16 +131,17 @@ fn libraries_neither_print_nor_look_around_nor_know_the_time() {
     for name in ["strobe-model", "strobe-decode", "strobe-symbols", "strobe-sim", "strobe-report"] {
         assert_eq!(lines_with(name, &forbidden), Vec::<String>::new());
     }
-    // Sources are one of the two ends where I/O happens: their host ports, and nothing else in them.
+    // Sources do I/O, but only in their host ports.
     let mut source = lines_with("strobe-source", &forbidden);
     let ends = ["strobe-source/src/serial", "strobe-source/src/trace"];
     source.retain(|found| !ends.iter().any(|end| found.contains(end)));
     assert_eq!(source, Vec::<String>::new());
-    // The command does open files: if that is not seen, nothing is.
+    // A control: the command does open files, so the check must find it.
     assert!(!lines_with("strobe", &["std::fs"]).is_empty());
 }
 
-/// The seed of property tests comes from .cargo/config.toml, and that of everything else from the test itself.
+/// The seed of property tests comes from .cargo/config.toml, and that of everything else from the
+/// test itself.
 #[test]
 fn no_test_draws_other_numbers_each_time() {
     let random =
@@ -151,7 +152,7 @@ fn no_test_draws_other_numbers_each_time() {
     assert!(files.is_empty(), "{random:?} in {files:?}");
 }
 
-/// How many directories up the paths in a text go at most, each with the text in front of it on its line.
+/// The maximum depth of `..` in the paths of a text, each with the text before it on its line.
 fn climbs(text: &str) -> Vec<(&str, usize)> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -165,7 +166,8 @@ fn climbs(text: &str) -> Vec<(&str, usize)> {
     found
 }
 
-/// What is wrong with the paths of a file, which are meant from its own folder or from its package's: both so many directories below the root.
+/// Paths in a file that leave the repository. Paths are relative to the file's folder or its
+/// package's, both so many directories below the root.
 fn outside(text: &str, folder_depth: usize, package_depth: Option<usize>) -> Vec<String> {
     let own = ["include_str!(\"", "include_bytes!(\"", "include!(\"", "#[path = \""];
     let leaves = |(before, steps): &(&str, usize)| {
@@ -176,13 +178,13 @@ fn outside(text: &str, folder_depth: usize, package_depth: Option<usize>) -> Vec
     let climbing = climbs(text).into_iter().filter(leaves);
     let mut found: Vec<String> =
         climbing.map(|(before, steps)| format!("{before}{}", "../".repeat(steps))).collect();
-    // Where recordings lie on somebody's machine.
+    // Recordings are outside the repository.
     let named = concat!("shared", "/data");
     found.extend(text.lines().filter(|line| line.contains(named)).map(str::to_owned));
     found
 }
 
-/// Whoever has a clone has all that its tests and build need.
+/// A clone is complete: tests and build need no files outside it.
 #[test]
 fn nothing_refers_to_a_file_outside_the_repository() {
     let root = root();
@@ -207,7 +209,7 @@ fn nothing_refers_to_a_file_outside_the_repository() {
         let package = folder.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
         let package_depth = package.filter(|_| is_rust).map(depth);
-        // What is no text refers to nothing.
+        // Files that are not text refer to nothing.
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let places = outside(&text, depth(folder), package_depth);
         found.extend(places.into_iter().map(|place| format!("{}: {place}", path.display())));

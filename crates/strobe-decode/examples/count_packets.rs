@@ -1,6 +1,8 @@
-//! Counts the packets of a trace stream, by one decoder or another, to be timed by `cargo xtask bench --swo`.
+//! Counts the packets of a trace stream with one of several decoders; `cargo xtask bench --swo`
+//! times it.
 //!
-//! `packets` finds packets; `timed` joins each to its timestamp; `events` also takes each apart; `itm` is the crate of that name.
+//! `packets` finds packets; `timed` joins each to its timestamp; `events` also decodes each; `itm`
+//! is the crate of that name.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -34,7 +36,7 @@ fn pieces(mut file: File, mut take: impl FnMut(&[u8])) {
     }
 }
 
-/// Keeps a trace of each packet, so that none can be left out.
+/// Folds each packet into a checksum, so that the compiler cannot drop any.
 #[derive(Default)]
 struct Count {
     packets: u64,
@@ -59,7 +61,7 @@ fn packets(file: File) -> u64 {
 }
 
 impl Events for Count {
-    /// None comes alone.
+    /// Not used: events are received in groups.
     fn event(&mut self, _: Event) {}
 
     fn group(&mut self, group: &Group<'_>) {
@@ -94,6 +96,6 @@ fn events(file: File) -> u64 {
 fn other(file: File) -> u64 {
     let options = itm::DecoderOptions { ignore_eof: false };
     let decoder = itm::Decoder::new(BufReader::with_capacity(1 << 18, file), options);
-    // What it calls malformed is counted as well: it came from a packet.
+    // Malformed packets count too: the crate has found a packet there.
     decoder.singles().count() as u64
 }

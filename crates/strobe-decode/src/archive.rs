@@ -1,11 +1,12 @@
-//! Files in which others have kept what trace pins told: lists of samples, texts and trees of allocations, tables of functions.
+//! Archived results of other trace tools: lists of samples, texts and trees of allocations, tables
+//! of functions.
 //!
-//! They come from micro-ROS' benchmarking tools of 2019, and are read as they are: bytes that are no UTF-8 are replaced, lines that fit nothing
-//! are kept and counted. What the values mean is for others to say.
+//! The formats are those of micro-ROS' benchmarking tools of 2019. Invalid UTF-8 is replaced;
+//! unrecognised lines are kept and counted. This module does not interpret the values.
 //!
 //! - [`samples`]: packets as JSON, of which samples of the program counter are taken.
-//! - [`profile`]: a profile that was published, hits by function and address.
-//! - [`allocations`]: what a traced allocator printed, and the call tree that was published of it.
+//! - [`profile`]: a published profile, hits by function and address.
+//! - [`allocations`]: the output of a traced allocator, and the call tree published from it.
 //! - [`symbols`]: functions as comma-separated values.
 
 pub mod allocations;
@@ -13,23 +14,23 @@ pub mod profile;
 pub mod samples;
 pub mod symbols;
 
-/// A file that is not what it should be.
+/// Why an archived file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// JSON with a fault in it.
+    /// Invalid JSON.
     #[error("not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Something is missing that makes it what it should be.
+    /// A part that the format requires is missing.
     #[error("{0}")]
     Lacks(&'static str),
-    /// A line cannot be understood.
+    /// A line does not match the format.
     #[error("line {line}: expected {wanted}, found `{found}`")]
     Line {
         /// From 1.
         line: usize,
-        /// What should be there.
+        /// The expected content.
         wanted: &'static str,
-        /// What is there, or its beginning.
+        /// The content found, or the beginning of it.
         found: String,
     },
 }

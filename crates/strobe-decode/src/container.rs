@@ -1,9 +1,10 @@
-//! Recordings of trace pins: the raw bytes as they came, and what is needed to interpret them later, elsewhere, again.
+//! Recordings of trace pins: the raw bytes as received, and the settings needed to interpret them
+//! later on another machine.
 //!
-//! A file is a header and then chunks, each with two checksums, so that it only ever grows and a file cut anywhere has all chunks that
-//! were whole:
+//! A file is a header and then chunks, each with two checksums. It only grows, so a truncated file
+//! keeps every chunk that was complete:
 //!
-//! | bytes | of the file's beginning |
+//! | bytes | content of the file header |
 //! | --- | --- |
 //! | 8 | `\x93strobe\n` |
 //! | 4 | version, [`VERSION`] |
@@ -11,7 +12,7 @@
 //! | 4 | its CRC-32 |
 //! | | the header, JSON of [`Header`] |
 //!
-//! | bytes | of a chunk |
+//! | bytes | content of a chunk |
 //! | --- | --- |
 //! | 4 | `\xd7SBk` |
 //! | 2 | kind |
@@ -23,10 +24,12 @@
 //! | 4 | CRC-32 of the 28 bytes before |
 //! | | the payload |
 //!
-//! Numbers are little-endian. Readers skip and count kinds that they do not know. A damaged chunk is left out with its place. Where its
-//! beginning is damaged, or bytes of it are gone, reading goes on with the next chunk whose beginning is sound.
+//! Numbers are little-endian. Readers skip and count unknown kinds of chunks. A damaged chunk is
+//! left out and its position is reported. Where its header is damaged, or bytes of it are missing,
+//! reading continues with the next chunk whose header is sound.
 //!
-//! This knows no file and no clock: bytes come from any `Read` and go to any `Write`, and whoever writes says what time it is.
+//! This module knows no file and no clock: bytes come from any `Read` and go to any `Write`, and
+//! the caller supplies the time.
 
 mod read;
 mod write;
@@ -39,19 +42,19 @@ pub use write::Writer;
 
 /// The version of the format that this writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
-/// The first bytes of every such file.
+/// The magic number at the beginning of every file.
 pub const MAGIC: &[u8; 8] = b"\x93strobe\n";
-/// The most bytes that a header may have.
+/// Maximum size of the header.
 pub const MAX_HEADER: usize = 1 << 20;
-/// The most bytes that a chunk's payload may have.
+/// Maximum size of a chunk's payload.
 pub const MAX_PAYLOAD: usize = 1 << 16;
 
 const PREAMBLE: usize = 20;
 const MARK: &[u8; 4] = b"\xd7SBk";
-/// Bytes of a chunk before its payload.
+/// Size of a chunk's header.
 const HEAD: usize = 32;
 
-/// What a chunk holds, as numbers.
+/// Codes of the kinds of chunks.
 mod kind {
     pub const RAW: u16 = 1;
     pub const NOTE: u16 = 2;
@@ -62,9 +65,9 @@ mod kind {
 /// What is needed to interpret a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// What wrote the file, as `strobe 0.1.0`.
+    /// The program that wrote the file, as `strobe 0.1.0`.
     pub tool: String,
-    /// Where the bytes came from.
+    /// Where the bytes were read from.
     pub source: Source,
     /// The chip or board, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,43 +75,45 @@ pub struct Header {
     /// Its core, as `Cortex-M4`, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<String>,
-    /// How the trace hardware was set up, as far as it was told.
+    /// The settings of the trace hardware, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<TraceSettings>,
-    /// What the bytes are.
-    #[serde(default, skip_serializing_if = "Carries::is_unsaid")]
+    /// The kind of bytes recorded.
+    #[serde(default, skip_serializing_if = "Carries::is_unspecified")]
     pub carries: Carries,
-    /// The registers were written for this recording, and read back as written. Otherwise the settings are what somebody said.
+    /// The registers were written for this recording and verified by reading back. Otherwise the
+    /// settings are the user's claim.
     #[serde(default)]
     pub programmed: bool,
-    /// The firmware that was said to run.
+    /// The firmware that ran, according to the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elf: Option<Elf>,
 }
 
-/// What the bytes of a recording are.
+/// The kind of bytes in a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Carries {
-    /// A trace pin's packets, as far as anybody said.
+    /// Packets of a trace pin, unless the bytes show otherwise: the kind was not specified.
     #[default]
-    Unsaid,
+    Unspecified,
     /// Frames of the kit for the target ([`crate::kit`]).
     Kit,
-    /// Bytes of one channel, with nothing around them: text, or whatever the firmware makes of them. They may still turn out to be the kit's.
+    /// Bytes of one channel without framing: text, or any output of the firmware. They may still
+    /// turn out to be the kit's.
     Channel,
-    /// Something that this reader does not know.
+    /// A kind that this reader does not know.
     #[serde(other)]
     Unknown,
 }
 
 impl Carries {
-    fn is_unsaid(&self) -> bool {
-        *self == Carries::Unsaid
+    fn is_unspecified(&self) -> bool {
+        *self == Carries::Unspecified
     }
 }
 
-/// Where bytes came from.
+/// Where bytes were read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The kind, as `serial`, `tcp`, `probe`.
@@ -130,45 +135,46 @@ pub struct Elf {
     pub build_id: Option<String>,
 }
 
-/// Something that happened beside the bytes.
+/// An event beside the bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub enum Note {
-    /// The source broke off here; bytes are missing, nobody knows how many.
+    /// The source disconnected here; an unknown number of bytes is missing.
     Gap {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It is back.
+    /// The source reconnected.
     Reconnected,
-    /// The probe or the system had no room for some bytes: those before and after this do not join.
+    /// The probe or the system had no room for some bytes: there is a gap between the bytes before
+    /// and after this note.
     Overrun {
-        /// How many are missing, where the source says.
+        /// How many are missing, where the source reports it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes: Option<u64>,
-        /// Who says so.
+        /// What reported the loss.
         by: String,
     },
-    /// Bytes of the line that were damaged on their way, since the last such note (framing, parity, break).
+    /// Bytes damaged on the line since the last such note (framing, parity, break).
     LineErrors {
         /// How many.
         count: u64,
     },
-    /// The target's clock, or the line's rate, is another one from here on.
+    /// The target's clock, or the line's rate, changes here.
     ClockChanged {
         /// The core's clock, in hertz.
         core_hz: u32,
         /// The trace clock, in hertz.
         trace_hz: u32,
     },
-    /// What samples that were polled cost the target, as measured.
+    /// The measured overhead of polled samples on the target.
     Intrusion {
-        /// How long was sampled, in microseconds.
+        /// The length of the sampling, in microseconds.
         total_us: u64,
-        /// How long of it the core was halted.
+        /// How much of it the core was halted, in microseconds.
         halted_us: u64,
     },
-    /// Anything else that a reader should know.
+    /// Any other remark for the reader.
     Text {
         /// A sentence.
         text: String,
@@ -178,22 +184,23 @@ pub enum Note {
     Unknown,
 }
 
-/// A program counter that was asked for over the debug port.
+/// A program counter read over the debug port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Polled {
-    /// When the answer came, in microseconds since the recording began.
+    /// When the value was received, in microseconds since the recording began.
     pub host_us: u64,
-    /// The address; `u32::MAX` is what DWT_PCSR has while it knows none, because the core is asleep, halted or may not be
-    /// looked at.
+    /// The address. `u32::MAX` is DWT_PCSR's value while it has none, because the core is asleep,
+    /// halted or not accessible to the debugger.
     pub pc: u32,
     /// How long the core was halted for it, in microseconds; 0 for DWT_PCSR, which needs no halt.
     pub halted_us: u32,
 }
 
-/// Bytes of a [`Polled`] in a chunk: microseconds after the chunk's host time, address, microseconds halted.
+/// Bytes of a [`Polled`] in a chunk: microseconds after the chunk's host time, address,
+/// microseconds halted.
 const POLLED_BYTES: usize = 12;
 
-/// What the chunk at the end of a recording says.
+/// The content of the chunk at the end of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Raw bytes in the whole recording.

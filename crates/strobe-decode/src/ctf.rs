@@ -1,11 +1,14 @@
-//! Common Trace Format 1.8: events of any kind, in binary streams that a text, the metadata, describes.
+//! Common Trace Format 1.8: binary streams of events whose layout is described by a text, the
+//! metadata.
 //!
-//! Gets bytes and gives values by name; what an event means is for others to say. [`Trace::parse`] reads the metadata (TSDL, plain or in
-//! packets), [`Reader`] takes a stream apart into packets, events, losses, and bytes that it did not understand, and [`merge`] puts the events of several
-//! streams into the order of time.
+//! Takes bytes and returns named values; it does not interpret the events. [`Trace::parse`] reads
+//! the metadata (TSDL, plain or in packets), [`Reader`] splits a stream into packets, events,
+//! losses and undecodable bytes, and [`merge`] merges the events of several streams by time.
 //!
-//! Section numbers are those of the "Common Trace Format (CTF) Specification (v1.8.3)". Not supported: compressed and encrypted metadata
-//! packets, integers of more than 64 bits, and floating-point numbers other than binary32 and binary64. No reader of 1.8 is known that does more.
+//! Section numbers are those of the "Common Trace Format (CTF) Specification (v1.8.3)". Not
+//! supported: compressed and encrypted metadata packets, integers of more than 64 bits, and
+//! floating-point numbers other than binary32 and binary64. We know no 1.8 reader that supports
+//! more.
 //!
 //! ```
 //! use strobe_decode::ctf::{Item, Options, Reader, Trace};

@@ -1,84 +1,86 @@
-//! Frames of the kit for the target (`firmware/kit/trace/strobe_trace.c`), where its records come as bytes: over RTT, or through a sink that the
-//! firmware brings, as a serial port.
+//! Frames of the target kit (`firmware/kit/trace/strobe_trace.c`), where its records are sent as
+//! bytes: over RTT, or through a sink of the firmware, such as a serial port.
 //!
-//! A frame is a byte with bit 7 set and then two or three words (head, time, and the value if there is one), each as five bytes of seven
-//! bits, the least significant first. All its bytes together have an exclusive or of 0x80. The head's upper four bits say what
-//! the record is, and so whether there is a value. Zeros between frames are padding.
+//! A frame is a byte with bit 7 set, then two or three words (head, time, and the value if there is
+//! one), each as five bytes of seven bits, the least significant first. The exclusive or of all its
+//! bytes is 0x80. The upper four bits of the head are the kind of record, which implies whether
+//! there is a value. Zeros between frames are padding.
 //!
-//! So a frame begins where bit 7 is set and nowhere else: after any damage the next whole frame is found. [`Decoder`] takes pieces of any
-//! size, tells of frames and of places that are none, and counts every byte. What a record means is not known here.
+//! So a frame begins where bit 7 is set and nowhere else: after any damage the next complete frame
+//! is found. [`Decoder`] accepts pieces of any size, reports frames and undecodable places, and
+//! counts every byte. It does not interpret the records.
 
-/// Bytes of a frame without a value, and with one.
+/// Size of a frame without a value, and with one.
 const SHORT: usize = 11;
 const LONG: usize = 16;
 
-/// Where the head's and the time's uppermost four bits are, and the value's.
+/// Positions of the uppermost four bits of head and time, and of the value.
 const KIND_AT: usize = 5;
 const TIME_ENDS_AT: usize = 10;
 const VALUE_ENDS_AT: usize = 15;
 
-/// A record as it came.
+/// A record as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     /// Kind (4 bits), id (12), number (16).
     pub head: u32,
-    /// The target's clock, in its ticks.
+    /// The target's time, in ticks of its clock.
     pub time: u32,
-    /// The value, where the kind has one.
+    /// The value, for kinds that have one.
     pub value: Option<u32>,
 }
 
-/// What the bytes tell.
+/// Output of the decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A whole frame.
+    /// A complete frame.
     Frame(Frame),
-    /// Something that is no frame: records may be missing here.
+    /// Bytes that are no frame: records may be missing here.
     Broken,
 }
 
-/// What became of the bytes: `bytes = frame_bytes + padding_bytes + undecodable_bytes` once [`Decoder::finish`] was called.
+/// Statistics: `bytes = frame_bytes + padding_bytes + undecodable_bytes` after [`Decoder::finish`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// All of them.
+    /// All bytes.
     pub bytes: u64,
-    /// Whole frames.
+    /// Complete frames.
     pub frames: u64,
-    /// Those with a value.
+    /// Frames with a value.
     pub with_value: u64,
-    /// Bytes of whole frames.
+    /// Bytes of complete frames.
     pub frame_bytes: u64,
     /// Zeros between frames.
     pub padding_bytes: u64,
-    /// Bytes of no frame.
+    /// Undecodable bytes.
     pub undecodable_bytes: u64,
-    /// Times that such bytes began.
+    /// Runs of undecodable bytes.
     pub disruptions: u64,
 }
 
-/// Finds frames.
+/// Finds frames in a stream of bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     frame: [u8; LONG],
-    /// Bytes of it that have come.
+    /// Bytes of the current frame received so far.
     have: usize,
-    /// The last thing that came to an end was no frame.
+    /// The decoder is within a run of undecodable bytes.
     astray: bool,
     stats: Stats,
 }
 
 impl Decoder {
-    /// One that has seen nothing.
+    /// A decoder at the beginning of a stream.
     pub fn new() -> Self {
         Decoder::default()
     }
 
-    /// Counts up to here.
+    /// Statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// More bytes.
+    /// Decodes the next bytes.
     pub fn push(&mut self, bytes: &[u8], events: &mut impl FnMut(Event)) {
         for &byte in bytes {
             self.stats.bytes += 1;
@@ -86,13 +88,13 @@ impl Decoder {
         }
     }
 
-    /// Bytes are missing here.
+    /// A gap: bytes are missing here.
     pub fn gap(&mut self, events: &mut impl FnMut(Event)) {
         self.give_up(events);
         events(Event::Broken);
     }
 
-    /// No more will come.
+    /// The end of the stream.
     pub fn finish(&mut self, events: &mut impl FnMut(Event)) {
         self.give_up(events);
     }
@@ -117,7 +119,7 @@ impl Decoder {
         }
     }
 
-    /// How long the frame is as far as can be told; `None` if what has come begins none.
+    /// The length of the current frame as far as known; `None` if the received bytes begin none.
     fn length(&self) -> Option<usize> {
         let word_ends = [KIND_AT, TIME_ENDS_AT, VALUE_ENDS_AT];
         // A word has 32 bits.
@@ -153,7 +155,7 @@ impl Decoder {
         events(Event::Frame(frame));
     }
 
-    /// What has begun is no frame.
+    /// The received bytes are no frame.
     fn give_up(&mut self, events: &mut impl FnMut(Event)) {
         let begun = std::mem::take(&mut self.have);
         if begun > 0 {
@@ -170,7 +172,7 @@ impl Decoder {
     }
 }
 
-/// Whether bytes are such frames rather than anything else: most of them are in whole ones, which chance does not make.
+/// Whether bytes are such frames: most of them are in complete frames, which is unlikely by chance.
 pub fn is_likely(bytes: &[u8]) -> bool {
     let mut decoder = Decoder::new();
     decoder.push(bytes, &mut |_| {});

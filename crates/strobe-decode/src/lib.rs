@@ -1,17 +1,18 @@
-//! Byte streams to events: what a logic analyser recorded, the widths on its pins, the bytes on its buses.
+//! Byte streams to events: captures of logic analysers, the widths on their pins, the bytes on
+//! their buses, and traces.
 //!
-//! Gets bytes and gives plain values. It must not know where bytes come from: whoever calls opens files and
-//! prints results. What is measured ends in the types of `strobe_model`.
+//! Takes bytes and returns plain values. It must not know where bytes come from: the caller opens
+//! files and prints results. Measurements have the types of `strobe_model`.
 //!
-//! - [`archive`] reads what tools of others have kept of trace pins.
-//! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a [`capture::Capture`], and
-//!   writes the first two.
+//! - [`archive`] reads archived results of other trace tools.
+//! - [`capture`] reads VCD files, sigrok sessions (`.sr`) and Saleae's CSV exports into a
+//!   [`capture::Capture`], and writes the first two.
 //! - [`container`] is a recording of a trace pin, written and read.
-//! - [`orbflow`] takes the frames of orbuculum apart.
-//! - [`pins`] takes widths, periods and times between edges.
+//! - [`orbflow`] splits orbuculum's connections into frames.
+//! - [`pins`] measures widths, periods and times between edges.
 //! - [`bus`] decodes UART, SPI and I2C.
 //! - [`ctf`] reads Common Trace Format: metadata and streams.
-//! - [`kit`] finds the frames of the kit for the target, where its records come as bytes.
+//! - [`kit`] finds the frames of the target kit, where its records are sent as bytes.
 //! - [`swo`] decodes what a trace pin carries: TPIU frames, packets of ITM and DWT.
 //!
 //! ```

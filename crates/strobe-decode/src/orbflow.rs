@@ -1,67 +1,69 @@
-//! Orbuculum's frames ("orbflow"): several streams on one connection, each frame with the number of its stream.
+//! Orbuculum's frames ("orbflow"): several streams on one connection, each frame tagged with its
+//! stream number.
 //!
-//! A frame is a tag, data, and a byte that makes the sum of all 0; consistent overhead byte stuffing takes the zeros out of it, and a zero ends it.
-//! The format is told by its one implementation (`Src/oflow.c`, `Src/cobs.c` of orbuculum); files begin with a signature. A frame with a wrong sum
-//! is left out whole: which of its bytes is wrong, nobody knows.
+//! A frame is a tag, data, and a byte that makes the sum of all 0. Consistent overhead byte
+//! stuffing removes the zeros from it, and a zero ends it. The format is defined by its one
+//! implementation (`Src/oflow.c`, `Src/cobs.c` of orbuculum); files begin with a signature. A frame
+//! with a wrong sum is dropped as a whole, because the wrong byte is unknown.
 //!
-//! Takes bytes in pieces of any size, and the memory of one frame. It must not know what is in the streams.
+//! Accepts pieces of any size and needs the memory of one frame. It does not interpret the streams.
 
-/// The tag of what the ITM sends, unless somebody has chosen another.
+/// The default tag of the ITM's stream.
 pub const ITM: u8 = 1;
-/// What files begin with.
+/// The signature of files.
 pub const SIGNATURE: &[u8; 16] = b"%%ORBFLOW1.0.0%%";
-/// The most bytes that a frame may have as it is sent; orbuculum's have half of it.
+/// Maximum size of an encoded frame; orbuculum's have half of it.
 pub const LONGEST: usize = 1 << 13;
-/// Frames in a row that make sure: by chance one in 65536 pairs is sound.
+/// Consecutive frames needed to recognise the format: by chance one in 65536 pairs is sound.
 const SURE: usize = 2;
 
-/// Takes what the decoder finds.
+/// Receives what the decoder finds.
 pub trait Sink {
     /// The data of a frame.
     fn frame(&mut self, tag: u8, data: &[u8]);
-    /// So many bytes are no frame; here something is missing in any of the streams.
+    /// So many bytes are no frame: data may be missing here in any of the streams.
     fn damaged(&mut self, bytes: u64);
 }
 
-/// What has been decoded. After [`Decoder::finish`] all bytes are in data, overhead or damage.
+/// Statistics. After [`Decoder::finish`] all bytes are in data, overhead or damage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes pushed.
+    /// All bytes.
     pub bytes: u64,
-    /// Frames whose sum is right.
+    /// Frames with a correct sum.
     pub frames: u64,
     /// Bytes of data in them.
     pub data_bytes: u64,
-    /// Tags, sums, stuffing, zeros and a signature.
+    /// Bytes of tags, sums, stuffing, zeros and a signature.
     pub overhead_bytes: u64,
-    /// What ended as a frame does and is none.
+    /// Byte runs that end as a frame does and are none.
     pub damaged_frames: u64,
-    /// Bytes of it.
+    /// Bytes of them.
     pub damaged_bytes: u64,
 }
 
-/// Takes frames apart.
+/// Splits a connection into frames.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
-    /// The frame that has begun, as it was sent, without what is too much.
+    /// The encoded bytes of the current frame, up to the maximum.
     frame: Vec<u8>,
-    /// Bytes of it, those included.
+    /// Their number, those beyond the maximum included.
     length: u64,
     stats: Stats,
 }
 
 impl Decoder {
-    /// One that has seen nothing.
+    /// A decoder at the beginning of a stream.
     pub fn new() -> Self {
         Decoder::default()
     }
 
-    /// What has been decoded so far.
+    /// Statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// More bytes.
+    /// Decodes the next bytes.
     pub fn push(&mut self, bytes: &[u8], sink: &mut impl Sink) {
         self.stats.bytes += bytes.len() as u64;
         for piece in bytes.split_inclusive(|byte| *byte == 0) {
@@ -77,14 +79,14 @@ impl Decoder {
         }
     }
 
-    /// Bytes are missing here: what has begun will not be whole.
+    /// A gap: the current frame is incomplete.
     pub fn gap(&mut self, sink: &mut impl Sink) {
         if self.length > 0 {
             self.damaged(sink);
         }
     }
 
-    /// No more will come.
+    /// The end of the stream.
     pub fn finish(&mut self, sink: &mut impl Sink) {
         self.gap(sink);
     }
@@ -94,7 +96,7 @@ impl Decoder {
             self.frame.drain(..SIGNATURE.len());
         }
         if self.frame.is_empty() {
-            // Zeros one after the other.
+            // Consecutive zeros.
             self.stats.overhead_bytes += std::mem::take(&mut self.length);
             return;
         }
@@ -133,7 +135,8 @@ fn plain(frame: &mut [u8]) -> Option<&[u8]> {
     (length >= 2 && sum == 0).then_some(plain)
 }
 
-/// Whether a stream that begins like this consists of frames; `None` if more must come to tell.
+/// Whether a stream that begins with these bytes consists of frames; `None` if more bytes are
+/// needed to decide.
 pub fn looks_like(bytes: &[u8]) -> Option<bool> {
     if bytes.starts_with(SIGNATURE) {
         return Some(true);
@@ -150,7 +153,7 @@ pub fn looks_like(bytes: &[u8]) -> Option<bool> {
             return Some(true);
         }
     }
-    // Nothing that long is a frame.
+    // Too long for a frame.
     (bytes.len() > SURE * LONGEST).then_some(false)
 }
 

@@ -1,21 +1,23 @@
-//! A cycle count made independently: the manual's instruction timing table summed over an execution trace.
+//! An independent cycle count: the manual's instruction timing table summed over an execution
+//! trace.
 //!
-//! The tables are those of the Cortex-M0 and Cortex-M0+ technical reference manuals (DDI 0432C and DDI 0484C, table 3-1),
-//! for memory without wait states. It decodes instructions by itself, and must share nothing with the simulator's timing.
+//! The tables are those of the Cortex-M0 and Cortex-M0+ technical reference manuals (DDI 0432C and
+//! DDI 0484C, table 3-1), for memory without wait states. It decodes instructions itself, and must
+//! share nothing with the simulator's timing.
 
 use crate::program::Program;
 use crate::state::CpuState;
 
-/// The cycles of each kind of instruction, where the cores differ.
+/// Cycles of each kind of instruction, where the cores differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// MULS, 1 or 32 by the chip designer's choice.
+    /// MULS, 1 or 32 cycles, an implementation option.
     pub multiply: u64,
-    /// A branch taken, BX, BLX, and MOV or ADD to PC.
+    /// A taken branch, BX, BLX, and MOV or ADD to PC.
     pub branch: u64,
     /// BL.
     pub branch_with_link: u64,
-    /// POP with PC, on top of one per register.
+    /// POP with PC, in addition to one per register.
     pub pop_pc: u64,
     /// MRS, MSR and the barriers.
     pub special: u64,
@@ -35,37 +37,37 @@ impl Table {
     }
 }
 
-/// What a run costs by the table. It is about instructions: exception entry and time asleep are not in it.
+/// The cost of a run by the table. Exception entry and time asleep are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Instructions executed.
     pub instructions: u64,
     /// Their cycles.
     pub cycles: u64,
-    /// Instructions for which the table has no figure (SVC, BKPT, UDF); they add no cycles.
+    /// Instructions without a figure in the table (SVC, BKPT, UDF); they add no cycles.
     pub without_figure: u64,
 }
 
 /// Why a trace could not be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum CountError<E: std::error::Error + 'static> {
-    /// The trace broke off.
-    #[error("the trace broke off")]
+    /// The trace ended early.
+    #[error("the trace ended early")]
     Trace(#[source] E),
     /// An executed instruction is not in the file.
     #[error("the instruction executed at {0:#010x} is not in the program's file")]
     NoCode(u32),
-    /// An executed instruction is none of ARMv6-M.
-    #[error("{code:#06x} executed at {address:#010x} is no ARMv6-M instruction")]
+    /// An executed instruction is not in ARMv6-M.
+    #[error("{code:#06x} executed at {address:#010x} is not an ARMv6-M instruction")]
     Unknown {
-        /// Where.
+        /// Its address.
         address: u32,
         /// Its first halfword.
         code: u16,
     },
 }
 
-/// Sums the table over a trace, counting the instructions from each state on, the last one included.
+/// Sums the table over a trace. Counts the instruction of each state, the last one included.
 pub fn sum<E: std::error::Error + 'static>(
     table: &Table,
     program: &Program,
@@ -93,7 +95,7 @@ enum Cost {
     NoInstruction,
 }
 
-/// The cost of the instruction of one or two halfwords, with the flags before it in `xpsr`.
+/// The cost of an instruction of one or two halfwords, with the flags before it in `xpsr`.
 fn cycles(table: &Table, code: u16, second: Option<u16>, xpsr: u32) -> Cost {
     let low_list = || u64::from((code & 0xff).count_ones());
     let bit8 = u64::from(code >> 8 & 1);

@@ -1,7 +1,7 @@
-//! Reads the register dumps that QEMU logs with `-d cpu`.
+//! Parses the register dumps that QEMU logs with `-d cpu`.
 //!
-//! Ten million dumps are three gigabytes of text, so this works on bytes at fixed columns and allocates nothing per dump.
-//! It knows the format of the log, not who wrote it.
+//! Ten million dumps are three gigabytes of text, so the parser works on bytes at fixed columns and
+//! allocates nothing per dump. It knows the format of the log, not its source.
 
 use std::io::{self, Read};
 
@@ -10,21 +10,21 @@ use crate::state::{CpuState, FpState};
 /// Why a log could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    /// The log could not be read at all.
+    /// Reading failed.
     #[error("cannot read the register dumps")]
     Io(#[from] io::Error),
-    /// A dump does not look as QEMU 7.2 writes it.
-    #[error("register dump at byte {offset} is not as QEMU 7.2 writes it: {text:?}")]
+    /// A dump does not have the format of QEMU 7.2.
+    #[error("register dump at byte {offset} does not have the format of QEMU 7.2: {text:?}")]
     Malformed {
-        /// Where in the log.
+        /// Offset in the log.
         offset: u64,
         /// Its first line.
         text: String,
     },
     /// The log ends within a dump.
-    #[error("the register dump at byte {offset} is cut off")]
+    #[error("the register dump at byte {offset} is truncated")]
     Truncated {
-        /// Where in the log.
+        /// Offset in the log.
         offset: u64,
     },
 }
@@ -34,27 +34,29 @@ const LINE: usize = 4 * 13;
 const DUMP: usize = 4 * LINE + 5 + 8;
 const START: &[u8] = b"R00=";
 
-/// With `-d fpu`, behind that: sixteen lines of two singles and the double they are, then FPSCR.
+/// With `-d fpu`, these follow: sixteen lines of two singles and the double of both, then FPSCR.
 const FP_LINE: usize = 13 + 13 + 20 + 1;
 const FP_DUMP: usize = 16 * FP_LINE + 7 + 8;
 const FP_START: &[u8] = b"s00=";
 
-/// QEMU logs a block when it goes there, and this behind it if an interrupt came first and the block did not run.
+/// QEMU logs a block when it enters it, and this line after it if an interrupt was taken first and
+/// the block did not run.
 const NOT_RUN: &[u8] = b"Stopped execution of TB chain";
 
-/// Iterates over the dumps of a log, each being the state before an instruction that was then executed.
+/// Iterates over the dumps of a log. Each is the state before an instruction that was then
+/// executed.
 pub struct DumpReader<R> {
     input: R,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     consumed: u64,
-    /// The last dump, until what follows shows that its instruction was executed.
+    /// The last dump, held until the next line shows that its instruction was executed.
     last: Option<CpuState>,
     withdrawn: u64,
 }
 
-/// What a line of the log means.
+/// The kind of a line in the log.
 enum Line {
     Dump(CpuState),
     Fp(FpState),
@@ -69,12 +71,12 @@ impl<R: Read> DumpReader<R> {
         Self { input, buffer, start: 0, end: 0, consumed: 0, last: None, withdrawn: 0 }
     }
 
-    /// How many dumps were dropped because their instruction was not executed there and then.
+    /// Number of dumps dropped because their instruction was not executed at that point.
     pub fn withdrawn(&self) -> u64 {
         self.withdrawn
     }
 
-    /// Moves what is left to the front and reads more; false at the end of the input.
+    /// Moves the rest of the buffer to the front and reads more; false at the end of the input.
     fn fill(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -89,7 +91,7 @@ impl<R: Read> DumpReader<R> {
         self.consumed += bytes as u64;
     }
 
-    /// The next line, or the lines of a dump; none at the end of the log.
+    /// The next line, or the lines of a dump; `None` at the end of the log.
     fn next_line(&mut self) -> Result<Option<Line>, DumpError> {
         while self.end - self.start < FP_DUMP {
             if !self.fill()? {
@@ -197,7 +199,7 @@ fn hex(digits: &[u8]) -> Option<u32> {
     (bad < 16).then_some(value)
 }
 
-/// The value of a hexadecimal digit, 255 for anything else.
+/// The value of a hexadecimal digit, 255 for other characters.
 const NIBBLE: [u8; 256] = {
     let mut table = [255; 256];
     let mut n = 0;
@@ -220,7 +222,7 @@ R12=00000000 R13=20004000 R14=ffffffff R15=0000004e
 XPSR=61000000 -ZC- T priv-thread
 ";
 
-    /// What `-d fpu` adds for registers holding their own numbers.
+    /// The additional lines of `-d fpu`, for registers that hold their own numbers.
     fn fp() -> String {
         let pair = |d: u32| {
             let (low, high) = (2 * d, 2 * d + 1);
@@ -233,7 +235,7 @@ XPSR=61000000 -ZC- T priv-thread
         DumpReader::new(text.as_bytes()).map(|s| s.expect("a sound log")).collect()
     }
 
-    /// Hands out one byte at a time.
+    /// Returns one byte at a time.
     struct Trickle<'a>(&'a [u8]);
 
     impl Read for Trickle<'_> {

@@ -1,11 +1,14 @@
-//! What others say about the same program, to hold the simulator against. For tests and benchmarks, not for users.
+//! Reference results from other programs, to check the simulator against. For tests and benchmarks,
+//! not for users.
 //!
-//! - [`Trace`] runs one of QEMU's Cortex-M machines and yields the registers before every instruction.
+//! - [`Trace`] runs one of QEMU's Cortex-M machines and yields the registers before every
+//!   instruction.
 //! - [`compare`] runs anything that can stop anywhere ([`Stepper`]) in lockstep with such a trace.
 //! - [`Simavr`](simavr::Simavr) does the same for AVR parts with simavr.
 //! - [`count`] sums the manual's cycle table over a trace, by its own decoding.
 //!
-//! An oracle that shares code with the accused is none: this crate must not depend on the simulator.
+//! An oracle must be independent of the code under test: this crate must not depend on the
+//! simulator.
 //!
 //! ```no_run
 //! use std::{path::Path, time::Duration};

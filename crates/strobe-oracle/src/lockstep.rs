@@ -1,4 +1,4 @@
-//! Lockstep: the core under test follows a trace and is stopped at the first difference.
+//! Lockstep: the core under test follows a trace and stops at the first difference.
 //!
 //! Knows neither QEMU nor any simulator: one is an iterator of states, the other a [`Stepper`].
 
@@ -6,36 +6,38 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::state::CpuState;
 
-/// A core that executes a few instructions at a time, one being few as well.
+/// A core that executes one or a few instructions at a time.
 ///
-/// Single steps find the very instruction that goes wrong. Longer strides prove what a fast core does when nobody makes it
-/// stop after each instruction.
+/// Single steps locate the wrong instruction exactly. Longer strides test a fast core without
+/// stopping it after each instruction.
 pub trait Stepper {
     /// The registers before the next instruction.
     fn state(&self) -> CpuState;
 
-    /// Takes over R0 to R12, LR and the flags, which the architecture leaves UNKNOWN at reset (B1.5.5). PC, SP, the Thumb
-    /// bit and the exception number are already equal.
+    /// Adopts R0 to R12, LR and the flags, which the architecture leaves UNKNOWN at reset (B1.5.5).
+    /// PC, SP, the Thumb bit and the exception number are already equal.
     fn adopt(&mut self, state: &CpuState);
 
-    /// Executes some instructions, and enters the exception that is to be taken behind the last of them, if any.
+    /// Executes some instructions, and enters the exception that is taken after the last of them,
+    /// if any.
     fn step(&mut self) -> Step;
 }
 
-/// What a core did in a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Instructions executed. One that faults counts, as does the semihosting call that ends the program.
+    /// Instructions executed, including one that faults and the semihosting call that ends the
+    /// program.
     pub instructions: u64,
-    /// Why it does not go on, if it does not.
+    /// Why the core stopped, if it did.
     pub stop: Option<Stop>,
-    /// The last instruction was a call of the host that leaves in R0 what no two hosts agree on, such as the time: R0 is
-    /// taken over from the trace instead of compared.
+    /// The last instruction was a semihosting call whose result in R0 depends on the host, such as
+    /// the time: R0 is adopted from the trace instead of compared.
     pub answered: bool,
 }
 
 impl Step {
-    /// A step like any other.
+    /// A normal step.
     pub fn of(instructions: u64) -> Self {
         Self { instructions, stop: None, answered: false }
     }
@@ -46,12 +48,12 @@ impl Step {
     }
 }
 
-/// Why a core does not go on.
+/// Why a core stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The program ended by semihosting.
+    /// The program exited by semihosting.
     Exited,
-    /// Anything else, such as a lockup.
+    /// Any other reason, such as a lockup.
     Stuck(String),
 }
 
@@ -64,12 +66,12 @@ impl Display for Stop {
     }
 }
 
-/// A whole run without a difference.
+/// The result of a run without a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// Instructions executed, the last one being the semihosting call that ends the program.
     pub instructions: u64,
-    /// States compared: as many, if the core was stepped one by one.
+    /// States compared: the same number, if the core was single-stepped.
     pub compared: u64,
 }
 
@@ -79,57 +81,59 @@ pub enum Disagreement<E: std::error::Error + 'static> {
     /// The trace has no states.
     #[error("the trace is empty")]
     Empty,
-    /// The trace broke off.
-    #[error("the trace broke off behind instruction {instructions}")]
+    /// The trace ended early.
+    #[error("the trace ended early, after instruction {instructions}")]
     Trace {
         /// Instructions that agreed.
         instructions: u64,
-        /// Why.
+        /// The reason.
         #[source]
         source: E,
     },
-    /// The registers differ behind an instruction (or at reset, if there is none).
+    /// The registers differ after an instruction (or at reset, if there is none).
     #[error("{}", Difference { instructions, before, expected, actual })]
     State {
-        /// Instructions executed, including the one that went wrong.
+        /// Instructions executed, including the wrong one.
         instructions: u64,
-        /// The last state on which both agreed.
+        /// The last state that agreed.
         before: Option<Box<CpuState>>,
-        /// What the trace says.
+        /// The state in the trace.
         expected: Box<CpuState>,
-        /// What the core under test says.
+        /// The state of the core under test.
         actual: Box<CpuState>,
     },
-    /// The core under test stopped although the trace goes on, or otherwise than by the program's end.
+    /// The core under test stopped although the trace continues, or for another reason than the end
+    /// of the program.
     #[error(
         "instruction {instructions}: the core stopped, {stop}; the last agreed state:\n{before}"
     )]
     Stopped {
-        /// Instructions executed, including the one that stopped.
+        /// Instructions executed, including the last one.
         instructions: u64,
-        /// The last state on which both agreed.
+        /// The last state that agreed.
         before: Box<CpuState>,
-        /// Why it stopped.
+        /// Why the core stopped.
         stop: Stop,
     },
-    /// The trace ended, and the program with it, while the core under test goes on.
+    /// The trace and the program ended, but the core under test continues.
     #[error(
-        "instruction {last} ends the program, but the core goes on; the last agreed state:\n{before}"
+        "instruction {last} ends the program, but the core continues; the last agreed state:\n\
+         {before}"
     )]
     NotEnded {
         /// The instruction that ends the program, counted from 1.
         last: u64,
-        /// The last state on which both agreed.
+        /// The last state that agreed.
         before: Box<CpuState>,
     },
 }
 
-/// A core that makes no progress in so many steps never will.
+/// A core without progress in so many steps is stuck.
 const IDLE_STEPS: u32 = 1000;
 
 /// Follows the trace to its end.
 ///
-/// Registers and flags must be equal wherever the core stands still, and it must end where the trace ends.
+/// Registers and flags must be equal wherever the core stops, and it must end where the trace ends.
 pub fn compare<E: std::error::Error + 'static>(
     core: &mut impl Stepper,
     trace: impl IntoIterator<Item = Result<CpuState, E>>,
@@ -158,7 +162,7 @@ pub fn compare<E: std::error::Error + 'static>(
             }
             None => {}
         }
-        // Behind n instructions the core stands at the state that comes n states after the first.
+        // After n instructions the core is at the n-th state after the first.
         if let Some(state) = trace.read_to(instructions + 1)? {
             agreed = state;
         }
@@ -178,7 +182,7 @@ pub fn compare<E: std::error::Error + 'static>(
     }
 }
 
-/// A trace and how many of its states have been read.
+/// A trace and the number of states read from it.
 struct Follower<I> {
     states: I,
     seen: u64,
@@ -197,7 +201,8 @@ where
         Ok(state)
     }
 
-    /// Reads until `count` states have been seen or there are no more; returns the last one read now.
+    /// Reads until `count` states have been read or the trace ends; returns the last state read by
+    /// this call.
     fn read_to(&mut self, count: u64) -> Result<Option<CpuState>, Disagreement<E>> {
         let mut last = None;
         while self.seen < count {
@@ -213,7 +218,7 @@ fn with_r0(mut r: [u32; 16], value: u32) -> [u32; 16] {
     r
 }
 
-/// What reset defines must be equal already; the rest is adopted.
+/// State that reset defines must be equal already; the rest is adopted.
 fn start<E: std::error::Error + 'static>(
     core: &mut impl Stepper,
     expected: &CpuState,
@@ -229,7 +234,7 @@ fn start<E: std::error::Error + 'static>(
     Ok(())
 }
 
-/// How a difference is told.
+/// The message for a difference.
 struct Difference<'a> {
     instructions: &'a u64,
     before: &'a Option<Box<CpuState>>,
@@ -259,13 +264,13 @@ mod tests {
 
     use super::*;
 
-    /// Plays a script of states in strides, then stops.
+    /// Replays a list of states in strides, then stops.
     struct Script {
         states: Vec<CpuState>,
         at: usize,
         stride: usize,
         stop: Stop,
-        /// The state behind the host's answer.
+        /// The state after the host's answer.
         answers: Option<usize>,
     }
 
@@ -355,7 +360,8 @@ mod tests {
         }
     }
 
-    /// A difference that lasts is found at any stride, and so is one instruction too many or too few.
+    /// A persistent difference is found at any stride, and so is one instruction too many or too
+    /// few.
     #[test]
     fn strides_find_what_lasts() {
         let trace = states(12);

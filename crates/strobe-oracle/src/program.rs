@@ -1,4 +1,5 @@
-//! The memory a program starts with, to load it and to look up the instructions that a trace names by address only.
+//! The initial memory of a program, for loading it and for looking up the instructions of a trace,
+//! which has addresses only.
 
 use object::LittleEndian;
 use object::elf::PT_LOAD;
@@ -7,11 +8,11 @@ use object::read::elf::{ElfFile32, ProgramHeader};
 /// Why a program could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// It is something else.
+    /// Not a program of the expected format.
     #[error("not a 32-bit little-endian ELF program")]
     NotElf(#[from] object::Error),
     /// A segment's bytes are not in the file.
-    #[error("the segment loaded at {0:#010x} lies beyond the end of the file")]
+    #[error("the segment loaded at {0:#010x} is beyond the end of the file")]
     Cut(u32),
 }
 
@@ -45,14 +46,15 @@ impl Program {
         Ok(Self { segments })
     }
 
-    /// What a programmer writes into the chip: address and bytes of each piece.
+    /// The contents to program into the chip: address and bytes of each piece.
     pub fn image(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.segments.iter().map(|s| (s.loaded_at, &s.bytes[..]))
     }
 
-    /// The halfword at an address, where it runs, if the file has it.
+    /// The halfword at a run-time address, if the file has it.
     ///
-    /// Code that the program itself copies to RAM is found, for its segment says where it runs; code made at run time is not.
+    /// Code that the program itself copies to RAM is found, because its segment has the run-time
+    /// address; code generated at run time is not.
     pub fn halfword(&self, address: u32) -> Option<u16> {
         self.segments.iter().find_map(|segment| {
             let at = address.checked_sub(segment.runs_at)? as usize;

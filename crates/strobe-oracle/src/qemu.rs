@@ -1,6 +1,6 @@
 //! Runs a program on one of QEMU's Cortex-M machines ([`Machine`]).
 //!
-//! Knows QEMU's options and how to end it; what a log line means is [`DumpReader`]'s business.
+//! Knows QEMU's options and how to stop it; [`DumpReader`] parses the log.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use std::time::Duration;
 use crate::dump::{DumpError, DumpReader};
 use crate::state::CpuState;
 
-/// QEMU's name on Debian and Fedora.
+/// QEMU's command on Debian and Fedora.
 pub const PROGRAM: &str = "qemu-system-arm";
 
 /// QEMU's machine for each kind of core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
-    /// Its only Cortex-M0: 256 KiB flash at 0, 16 KiB RAM at 0x20000000.
+    /// QEMU's only Cortex-M0: 256 KiB flash at 0, 16 KiB RAM at 0x20000000.
     Microbit,
     /// A Cortex-M3: 4 MiB RAM at 0 and at 0x20000000.
     Mps2An385,
@@ -43,7 +43,8 @@ impl Machine {
     }
 }
 
-/// The command that runs a program headless with semihosting on the Cortex-M0; the exit code is the program's.
+/// The command that runs a program headless with semihosting on the Cortex-M0; the exit code is the
+/// program's.
 pub fn command(elf: &Path) -> Command {
     command_on(Machine::Microbit, elf)
 }
@@ -57,13 +58,13 @@ pub fn command_on(machine: Machine, elf: &Path) -> Command {
     command
 }
 
-/// Why there is no trace, or no more of it.
+/// Why there is no trace, or why it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// QEMU could not be started.
     #[error("cannot start {PROGRAM}; it comes with the package qemu-system-arm")]
     Start(#[source] io::Error),
-    /// The log could not be understood.
+    /// The log could not be parsed.
     #[error(transparent)]
     Dump(#[from] DumpError),
     /// The program was still running at the deadline.
@@ -71,24 +72,25 @@ pub enum TraceError {
     Deadline {
         /// The program.
         elf: PathBuf,
-        /// The time it was given.
+        /// The time limit.
         deadline: Duration,
     },
     /// QEMU executed nothing, or did not end by itself.
     #[error("QEMU failed, {status}: {stderr}")]
     Failed {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
-        /// The beginning of what it wrote to standard error.
+        /// The beginning of its standard error.
         stderr: String,
     },
 }
 
 /// The registers before each instruction that QEMU executes.
 ///
-/// One item is one step: from one instruction boundary to the next, including the entry of an exception taken at that
-/// boundary. So the item behind SVC is the first instruction of its handler, as is the item behind whatever instruction a
-/// pended interrupt follows, and the item behind an exception return is the interrupted code or the next handler chained.
+/// One item is one step: from one instruction boundary to the next, including the entry of an
+/// exception taken at that boundary. So the item after SVC is the first instruction of its handler,
+/// as is the item after any instruction that a pended interrupt follows, and the item after an
+/// exception return is the interrupted code or the next handler chained.
 ///
 /// Programs whose control flow depends on time (SysTick, a polled UART) have no meaningful trace.
 pub struct Trace {
@@ -110,8 +112,8 @@ impl Trace {
     /// Starts QEMU as one of its machines.
     pub fn start_on(machine: Machine, elf: &Path, deadline: Duration) -> Result<Self, TraceError> {
         let mut command = command_on(machine, elf);
-        // One instruction per translation block, a dump before each block, and a note if it was not executed after all.
-        // QEMU buffers the log by line if it is named and not at all if it goes to standard error.
+        // One instruction per translation block, a dump before each block, and a note if it was not
+        // executed after all. QEMU buffers a named log by line, and does not buffer standard error.
         let log = if machine.has_fp() { "cpu,fpu,exec,nochain" } else { "cpu,exec,nochain" };
         command.args(["-singlestep", "-d", log, "-D", "/dev/fd/1"]);
         let (run, log) = Run::start(command, deadline).map_err(TraceError::Start)?;
@@ -120,12 +122,12 @@ impl Trace {
         Ok(Self { dumps, run, elf, deadline, started: false, ended: false, exit_code: None })
     }
 
-    /// The program's exit code, once the trace has come to its end.
+    /// The program's exit code, after the end of the trace.
     pub fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }
 
-    /// The log has ended, so QEMU has or is about to.
+    /// The log has ended, so QEMU has exited or is about to.
     fn end(&mut self) -> Result<(), TraceError> {
         let (status, stderr, killed) = self.run.end();
         if killed {
@@ -164,10 +166,10 @@ impl Iterator for Trace {
     }
 }
 
-/// A running QEMU, its watchdog, and the reader of its complaints.
+/// A running QEMU, its watchdog, and the reader of its standard error.
 struct Run {
     child: Arc<Mutex<Child>>,
-    /// Dropped to tell the watchdog that it is no longer needed.
+    /// Dropped to stop the watchdog.
     alive: Option<Sender<()>>,
     watchdog: Option<JoinHandle<bool>>,
     stderr: Option<JoinHandle<String>>,
@@ -193,7 +195,8 @@ impl Run {
         Ok((Self { child, alive: Some(alive), watchdog, stderr }, log))
     }
 
-    /// Waits for QEMU's end: how, what it said, and whether the watchdog killed it.
+    /// Waits for QEMU to exit; returns its status, its standard error, and whether the watchdog
+    /// killed it.
     fn end(&mut self) -> (io::Result<ExitStatus>, String, bool) {
         let stderr = self.stderr.take().and_then(|t| t.join().ok()).unwrap_or_default();
         let status = lock(&self.child).wait();
@@ -217,11 +220,11 @@ fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
 }
 
 fn kill(child: &Mutex<Child>) {
-    // An error means that it has already ended.
+    // An error means that it has already exited.
     let _ = lock(child).kill();
 }
 
-/// The first few kilobytes; the rest is read and forgotten, so that the writer never blocks.
+/// Keeps the first few kilobytes and discards the rest, so that the writer never blocks.
 fn beginning_of(mut stream: impl Read) -> String {
     let mut text = Vec::new();
     let mut chunk = [0; 1024];

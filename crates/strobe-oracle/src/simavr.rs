@@ -1,8 +1,8 @@
-//! simavr's view of an AVR program: the state after each instruction, or what is to be seen from outside, from a process of its
-//! own.
+//! Runs AVR programs on simavr in a separate process: the state after each instruction, or the
+//! externally visible events.
 //!
-//! The processes are small C programs that lie beside this file. They are compiled with the host's `cc` against simavr's
-//! library (Debian: libsimavr-dev) when they are first wanted.
+//! The processes are small C programs beside this file. They are compiled with the host's `cc`
+//! against simavr's library (Debian: libsimavr-dev) on first use.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -13,25 +13,25 @@ use std::sync::OnceLock;
 
 use tempfile::NamedTempFile;
 
-/// The programs' sources.
+/// Sources of the C programs.
 const TRACE: &str = include_str!("simavr/trace.c");
 const WATCH: &str = include_str!("simavr/watch.c");
-/// What stands for a program counter at the end.
+/// End marker in place of a program counter.
 const END: u32 = u32::MAX;
 
 /// Why there is no trace.
 #[derive(Debug, thiserror::Error)]
 pub enum SimavrError {
-    /// The program beside this file could not be compiled.
+    /// The C program could not be compiled.
     #[error("cannot compile against simavr (apt install libsimavr-dev): {0}")]
     Build(String),
     /// Starting it or reading from it failed.
     #[error("simavr")]
     Io(#[from] std::io::Error),
-    /// It ended before it had said everything.
+    /// It ended before the end marker.
     #[error("simavr ended early, after {steps} steps")]
     Cut {
-        /// Steps that came.
+        /// Steps received.
         steps: u64,
     },
 }
@@ -49,7 +49,7 @@ pub struct AvrState {
     pub sreg: u8,
     /// R0 to R31.
     pub r: [u8; 32],
-    /// The bytes at the data addresses asked for.
+    /// The bytes at the watched data addresses.
     pub watched: Vec<u8>,
 }
 
@@ -64,11 +64,11 @@ pub struct Simavr {
 }
 
 impl Simavr {
-    /// Runs a flash image on a part that simavr knows by name, for so many steps at most; it ends earlier at a jump to
-    /// itself. `watched` are data addresses whose bytes each state shall have.
+    /// Runs a flash image on a part, by its simavr name, for at most so many steps; it ends earlier
+    /// at a jump to itself. Each state has the bytes at the data addresses `watched`.
     ///
     /// # Errors
-    /// When simavr is not there or does not start.
+    /// When simavr is not available or does not start.
     pub fn start(
         mcu: &str,
         image: &[u8],
@@ -90,7 +90,7 @@ impl Simavr {
     /// The state after the next instruction; `None` after the last.
     ///
     /// # Errors
-    /// When the process dies.
+    /// When the process ends early.
     pub fn step(&mut self) -> Result<Option<AvrState>, SimavrError> {
         if self.data.is_some() {
             return Ok(None);
@@ -127,35 +127,35 @@ impl Simavr {
 
 impl Drop for Simavr {
     fn drop(&mut self) {
-        // It may be in the middle of its trace; either way it shall not outlive us.
+        // It may be in the middle of its trace; it must not outlive this process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What a program does that can be seen from outside, as simavr has it.
+/// An externally visible event in simavr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A pin changes.
     Edge {
         /// The port's letter.
         port: char,
-        /// The pin's number in it.
+        /// The pin's number in the port.
         bit: u8,
-        /// Its level from then on.
+        /// Its new level.
         level: bool,
     },
-    /// A byte goes out at USART 0.
+    /// USART 0 sends a byte.
     Uart(u8),
-    /// A byte goes out at SPI.
+    /// SPI sends a byte.
     Spi(u8),
 }
 
-/// Runs a flash image in simavr's own loop for so many cycles, on a part that simavr knows by name. Returns what was seen
-/// and at which cycle, in order of time.
+/// Runs a flash image in simavr's own loop for so many cycles, on a part by its simavr name.
+/// Returns the events with their cycles, in order of time.
 ///
 /// # Errors
-/// When simavr is not there or does not run to the end.
+/// When simavr is not available or does not run to the end.
 pub fn watch(
     mcu: &str,
     image: &[u8],
@@ -177,7 +177,7 @@ pub fn watch(
     Err(SimavrError::Cut { steps: seen.len() as u64 })
 }
 
-/// The command that does so, to be timed; without `hooks` it runs and does nothing else.
+/// The command for such a run, for timing; without `hooks` it runs and records nothing.
 ///
 /// # Errors
 /// When the program cannot be compiled.
@@ -211,18 +211,20 @@ fn parse(line: &str) -> Option<(u64, Seen)> {
     Some((cycle, seen))
 }
 
-/// The compiled programs: open files without a name, so that nothing of them stays behind however this process ends.
+/// The compiled programs: open files without a name, so that no file is left behind however this
+/// process ends.
 struct Programs {
     trace: File,
     watch: File,
 }
 
-/// Where a child of this process finds an open file: the descriptor is its own until it has begun to execute it.
+/// The path of an open file for a child process: the descriptor is valid until the child has
+/// started it.
 fn path(program: &File) -> String {
     format!("/proc/self/fd/{}", program.as_raw_fd())
 }
 
-/// Made once for each process that asks.
+/// Compiled once per process.
 fn programs() -> Result<&'static Programs, SimavrError> {
     static BUILT: OnceLock<Result<Programs, String>> = OnceLock::new();
     match BUILT.get_or_init(build) {

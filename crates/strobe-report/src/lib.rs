@@ -34,6 +34,6 @@ pub mod text;
 mod view;
 mod words;
 
+pub use excerpt::Excerpt;
 pub use number::grouped;
 pub use options::{Options, Style};
-pub use excerpt::Excerpt;

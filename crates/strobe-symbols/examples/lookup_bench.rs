@@ -1,6 +1,7 @@
 //! Measures parsing and batch lookup of one ELF file: `lookup_bench FILE [ADDRESSES]`.
 //!
-//! The addresses are drawn evenly from the code with a fixed generator, so that runs compare.
+//! The addresses are uniformly distributed over the code by a fixed generator, so that runs are
+//! comparable.
 
 use std::error::Error;
 use std::time::Instant;

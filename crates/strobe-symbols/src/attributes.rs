@@ -1,4 +1,5 @@
-//! What the compiler says it built for: the Arm build attributes (ABI for the Arm Architecture, "Addenda", section 3).
+//! The target of the compiler: the Arm build attributes (ABI for the Arm Architecture, "Addenda",
+//! section 3).
 
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader32};
@@ -6,19 +7,20 @@ use object::read::elf::AttributesSection;
 
 use crate::elf::Elf;
 
-/// Tags of the public "aeabi" attributes that are read here.
+/// Tags of the public "aeabi" attributes that are parsed here.
 const TAG_CPU_RAW_NAME: u64 = 4;
 const TAG_CPU_NAME: u64 = 5;
 const TAG_CPU_ARCH: u64 = 6;
 const TAG_CPU_ARCH_PROFILE: u64 = 7;
 const TAG_COMPATIBILITY: u64 = 32;
-/// Most attributes looked at; a file has some thirty.
+/// Maximum number of attributes parsed; a file has some thirty.
 const MOST_ATTRIBUTES: usize = 1000;
 
 /// The processor that the code was built for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BuildTarget {
-    /// The processor or architecture by name as the compiler wrote it, such as `6S-M` or `Cortex-M4`.
+    /// The processor or architecture by name as the compiler wrote it, such as `6S-M` or
+    /// `Cortex-M4`.
     pub cpu_name: Option<String>,
     /// The architecture, such as `ARMv6S-M`.
     pub architecture: Option<&'static str>,
@@ -26,7 +28,7 @@ pub struct BuildTarget {
     pub profile: Option<char>,
 }
 
-/// Reads `.ARM.attributes`; none without the section or if it is damaged.
+/// Reads `.ARM.attributes`; `None` if the section is missing or damaged.
 pub(crate) fn build_target(elf: &Elf<'_>) -> Option<BuildTarget> {
     let section = elf.sections.iter().find(|section| section.kind == elf::SHT_ARM_ATTRIBUTES)?;
     let attributes = AttributesSection::<FileHeader32<LE>>::new(LE, section.data).ok()?;

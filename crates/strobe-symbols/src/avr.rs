@@ -1,19 +1,21 @@
-//! AVR instructions as text, spelled as `avr-objdump` does. Capstone knows no AVR.
+//! AVR disassembly, spelled as `avr-objdump` does. Capstone does not support AVR.
 //!
-//! A table of opcode patterns (Microchip DS40002198) and what to write for each. It must not know cycles.
+//! A table of opcode patterns (Microchip DS40002198), each with the text to write. It must not know
+//! cycles.
 
 /// One instruction.
 pub(crate) struct Decoded {
     pub(crate) size: u8,
     pub(crate) mnemonic: &'static str,
     pub(crate) operands: String,
-    /// Where a branch, jump or call goes, as a byte address.
+    /// The target of a branch, jump or call, as a byte address.
     pub(crate) target: Option<u32>,
 }
 
-/// Pattern, mnemonic, operands. Small letters in a pattern are fields. In the operands `%d` and `%r` are registers, `%D` and
-/// `%R` registers from r16 on, `%P` and `%Q` the low one of a pair of those fields, `%W` a pair from r24 on, `%k` and `%a` hexadecimal,
-/// `%q` and `%b` decimal numbers, `%t` the target.
+/// Pattern, mnemonic, operands. Lower-case letters in a pattern are fields. In the operands `%d`
+/// and `%r` are registers, `%D` and `%R` registers from r16 on, `%P` and `%Q` the lower register of
+/// a pair, `%W` a pair from r24 on, `%k` and `%a` hexadecimal, `%q` and `%b` decimal numbers, `%t`
+/// the target.
 const TABLE: &[(&str, &str, &str)] = &[
     ("0000000000000000", "nop", ""),
     ("00000001ddddrrrr", "movw", "%P, %Q"),
@@ -141,7 +143,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("1111111ddddd0bbb", "sbrs", "%d, %b"),
 ];
 
-/// The instruction with these words at an address; none if it is none, or lacks its second word.
+/// Decodes the instruction with these words at an address; `None` if it is undefined, or lacks its
+/// second word.
 pub(crate) fn decode(address: u32, first: u16, second: Option<u16>) -> Option<Decoded> {
     let both = u32::from(first) << 16 | u32::from(second.unwrap_or(0));
     let fits = |pattern: &str| {
@@ -159,7 +162,7 @@ pub(crate) fn decode(address: u32, first: u16, second: Option<u16>) -> Option<De
     Some(Decoded { size, mnemonic, operands: operands(pattern, template, both, target), target })
 }
 
-/// A field's value and how many bits it has.
+/// A field's value and its width in bits.
 fn field(pattern: &str, letter: char, both: u32) -> (u32, u32) {
     let places = pattern.char_indices().filter(|(_, c)| *c == letter);
     places.fold((0, 0), |(value, bits), (at, _)| (value << 1 | both >> (31 - at) & 1, bits + 1))

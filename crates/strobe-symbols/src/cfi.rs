@@ -1,7 +1,7 @@
-//! Where in `.debug_frame` the call frame information of an address is.
+//! Index of `.debug_frame`: which call frame information applies to an address.
 //!
-//! The index is built once; the rules themselves are read when a stack is walked, which is seldom. This module must not know
-//! registers or memory.
+//! The index is built once; the rules themselves are parsed during a stack walk, which is rare.
+//! This module must not know registers or memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -73,7 +73,7 @@ impl CallFrameIndex {
         Ok(())
     }
 
-    /// Offset of the entry for an address.
+    /// Offset of the entry that covers an address.
     pub(crate) fn find(&self, address: u32) -> Option<usize> {
         let address = u64::from(address);
         let after = self.entries.partition_point(|entry| entry.start <= address);
@@ -88,7 +88,7 @@ impl CallFrameIndex {
 
 fn frames(data: &[u8]) -> DebugFrame<Reader<'_>> {
     let mut frames = DebugFrame::new(data, LittleEndian);
-    // Before version 4 the entries do not say it themselves.
+    // Before version 4 the entries do not have this field.
     frames.set_address_size(4);
     frames
 }

@@ -1,7 +1,8 @@
 //! Which addresses hold instructions and which hold data between them.
 //!
-//! Compilers mark the changes with mapping symbols (`$t`, `$a`, `$d`; AAELF32, section "Mapping symbols"). Without them every
-//! executable section counts as code. This module must not know functions.
+//! Compilers mark the changes with mapping symbols (`$t`, `$a`, `$d`; AAELF32, section "Mapping
+//! symbols"). Without them every executable section counts as code. This module must not know
+//! functions.
 
 use std::ops::Range;
 
@@ -70,7 +71,8 @@ impl CodeMap {
         segments: &[Segment],
         mut mapping: Vec<MappingSymbol>,
     ) -> Self {
-        // Stable: of several symbols at one address the last describes the bytes, the others belong to empty pieces.
+        // Stable: of several symbols at one address the last describes the bytes, the others belong
+        // to empty pieces.
         mapping.sort_by_key(|symbol| symbol.address);
         let executable = executable_ranges(elf, segments, &mapping);
         let code = CodeKind::of(elf.machine);
@@ -100,7 +102,7 @@ impl CodeMap {
         }
     }
 
-    /// For an image that does not tell code from data: all of it may be code.
+    /// For an image without mapping symbols: all of it may be code.
     pub(crate) fn all_code(machine: Machine, segments: &[Segment]) -> Self {
         let value = CodeKind::of(machine);
         let piece =

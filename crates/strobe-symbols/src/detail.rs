@@ -1,6 +1,6 @@
-//! How much a firmware file can tell, and what its owner could do to make it tell more.
+//! How much detail a firmware file has, and what the user can do to get more.
 
-/// The finest answer the file can give for an address.
+/// The finest detail available for an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Detail {
     /// Addresses only: no symbols and no debug information.
@@ -11,12 +11,12 @@ pub enum Detail {
     Lines,
 }
 
-/// What stands in the way of more detail.
+/// The reason for missing detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// The file is Intel HEX.
     Hex,
-    /// Nothing to do with debug information is in the file.
+    /// The file has no trace of debug information.
     NoDebugInfo,
     /// Debug information in the STABS format, which avr-gcc emits for plain `-g`.
     Stabs,
@@ -28,7 +28,7 @@ pub(crate) enum Obstacle {
     Unusable,
 }
 
-/// One sentence on what is missing and how to get it; empty when nothing is.
+/// One sentence on the missing detail and how to get it; empty if nothing is missing.
 pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
     let have = match detail {
         Detail::Lines => return split_note(obstacle),
@@ -40,10 +40,11 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
             "Intel HEX has none; give the ELF file that it was made from, compiled with -g"
         }
         Some(Obstacle::Stabs) => {
-            "the debug information is STABS, which is not read; compile with -gdwarf-4"
+            "the debug information is STABS, which is not supported; compile with -gdwarf-4"
         }
         Some(Obstacle::Compressed) => {
-            "the debug sections are compressed; link without -gz or run objcopy --decompress-debug-sections"
+            "the debug sections are compressed; link without -gz or run objcopy \
+             --decompress-debug-sections"
         }
         Some(Obstacle::Split) => {
             "the debug information is in .dwo files; compile without -gsplit-dwarf"
@@ -52,10 +53,12 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
             "the debug information cannot be used; compile with -g and link again"
         }
         Some(Obstacle::NoDebugInfo) | None if detail == Detail::Addresses => {
-            "the file has been stripped; give the unstripped one, compiled with -g (debug = true in Cargo.toml)"
+            "the file has been stripped; give the unstripped one, compiled with -g (debug = true \
+             in Cargo.toml)"
         }
         Some(Obstacle::NoDebugInfo) | None => {
-            "the file has no DWARF; compile with -g (debug = true in Cargo.toml), which does not change the code"
+            "the file has no DWARF; compile with -g (debug = true in Cargo.toml), which does not \
+             change the code"
         }
     };
     format!("{have}: {remedy}")
@@ -64,7 +67,8 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
 fn split_note(obstacle: Option<Obstacle>) -> String {
     match obstacle {
         Some(Obstacle::Split) => {
-            "source lines without inlined calls: parts of the debug information are in .dwo files; compile without -gsplit-dwarf"
+            "source lines without inlined calls: parts of the debug information are in .dwo \
+             files; compile without -gsplit-dwarf"
                 .to_owned()
         }
         _ => String::new(),

@@ -1,7 +1,8 @@
-//! Instructions as text, with what a reader would look up: branch targets and literals by name.
+//! Disassembly with symbolic operands: branch targets and literals by name.
 //!
-//! `capstone` decodes (Thumb with the M-profile's special registers), or a table of ours (AVR); this module keeps it off data, which mapping symbols
-//! mark, and adds names. It must not know cycles: what an instruction costs is the simulator's business.
+//! `capstone` decodes Thumb with the M-profile's special registers, a table of ours decodes AVR.
+//! This module skips data, which mapping symbols mark, and adds names. It must not know cycles: the
+//! cost of an instruction is the simulator's subject.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,7 +17,7 @@ use crate::code::CodeKind;
 use crate::firmware::Firmware;
 use crate::interval::Piece;
 
-/// Bytes decoded at once: IT blocks need their instructions in one call, memory wants an end.
+/// Bytes per decoding call: IT blocks must be within one call, and memory must stay bounded.
 const CHUNK: u64 = 4096;
 
 /// One line of a listing.
@@ -24,7 +25,7 @@ const CHUNK: u64 = 4096;
 pub enum Item {
     /// An instruction.
     Instruction(Instruction),
-    /// Bytes that are no instruction: a literal pool, a jump table, or an encoding that is not defined.
+    /// Bytes that are not an instruction: a literal pool, a jump table, or an undefined encoding.
     Data(DataItem),
 }
 
@@ -45,13 +46,14 @@ pub struct Instruction {
     pub address: u32,
     /// Size in bytes: 2 or 4.
     pub size: u8,
-    /// The encoding: the first halfword, then, for four bytes, the second. As `objdump` prints them.
+    /// The encoding: the first halfword, then, for four bytes, the second. As `objdump` prints
+    /// them.
     pub halfwords: [u16; 2],
     /// The mnemonic, such as `bl`.
     pub mnemonic: String,
     /// The operands as text, such as `r0, [pc, #8]`.
     pub operands: String,
-    /// Where a branch or call with a fixed destination goes.
+    /// The target of a branch or call with a fixed destination.
     pub target: Option<Reference>,
     /// The word that a PC-relative load loads.
     pub literal: Option<Literal>,
@@ -66,11 +68,11 @@ pub struct DataItem {
     pub size: u8,
     /// The bytes as a little-endian number.
     pub value: u32,
-    /// What the number points to, if it is an address in the image and a whole word.
+    /// What the number points to, if it is a whole word and an address in the image.
     pub symbol: Option<String>,
 }
 
-/// An address with the name of what is there.
+/// An address with the name of the symbol there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// The address, the Thumb bit cleared.
@@ -84,7 +86,7 @@ pub struct Reference {
 pub struct Literal {
     /// Where the constant is.
     pub address: u32,
-    /// Its value; none if the address is not in the file.
+    /// Its value; `None` if the address is not in the file.
     pub value: Option<u32>,
     /// What the value points to, if it is an address in the image.
     pub symbol: Option<String>,
@@ -101,7 +103,7 @@ impl Instruction {
 }
 
 impl fmt::Display for Instruction {
-    /// Mnemonic and operands, then in angle brackets or after `=` what they refer to.
+    /// Mnemonic and operands, then the referenced symbols in angle brackets or after `=`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = format!("{:<7} {}", self.mnemonic, self.operands);
         f.write_str(text.trim_end())?;
@@ -134,14 +136,14 @@ impl fmt::Display for DataItem {
 }
 
 impl Firmware {
-    /// The instructions and the data between them at the addresses `range`, in order. Bytes that are not in the file are left
-    /// out.
+    /// The instructions and the data between them in `range`, in order. Bytes that are not in the
+    /// file are left out.
     pub fn listing(&self, range: Range<u32>) -> Listing<'_> {
         let range = u64::from(range.start & !1)..u64::from(range.end);
         Listing { firmware: self, engine: engine(), rest: range, items: VecDeque::new() }
     }
 
-    /// The instructions alone.
+    /// The instructions only.
     pub fn instructions(&self, range: Range<u32>) -> impl Iterator<Item = Instruction> {
         self.listing(range).filter_map(|item| match item {
             Item::Instruction(instruction) => Some(instruction),
@@ -186,7 +188,7 @@ impl Iterator for Listing<'_> {
 }
 
 impl Listing<'_> {
-    /// Decodes a piece and returns where to go on.
+    /// Decodes a piece and returns the address to continue from.
     fn decode(&mut self, piece: Piece<CodeKind>) -> u64 {
         let size = (piece.end - piece.start) as usize;
         let Some(bytes) = self.firmware.bytes_at(piece.start as u32, size) else {
@@ -195,7 +197,7 @@ impl Listing<'_> {
         match piece.value {
             CodeKind::Thumb => self.decode_thumb(piece.start, bytes),
             CodeKind::Avr => self.decode_avr(piece.start, bytes),
-            // No supported core executes Arm instructions: they are shown as the words they are.
+            // No supported core executes Arm instructions: they are listed as words.
             CodeKind::Arm | CodeKind::Data => self.decode_data(piece.start, bytes),
         }
         self.items.back().map_or(piece.end, |last| match last {
@@ -204,7 +206,7 @@ impl Listing<'_> {
         })
     }
 
-    /// The end of file contents need not be the end of a piece: zeroed memory follows without being listed.
+    /// File contents may end before the piece does: zeroed memory follows and is not listed.
     fn skip_uninitialised(&mut self, piece: Piece<CodeKind>) -> u64 {
         match piece.end - piece.start {
             0..=1 => piece.end,
@@ -220,7 +222,8 @@ impl Listing<'_> {
                 self.items.push_back(Item::Instruction(instruction));
             }
             let rest = &bytes[at..];
-            // The second half of the last instruction may lie in the next chunk; the caller goes on from there.
+            // The second half of the last instruction may be in the next chunk; the caller
+            // continues from there.
             let is_cut = rest.len() == 2 && at > 0 && is_wide(rest);
             if rest.is_empty() || is_cut {
                 return;
@@ -241,7 +244,7 @@ impl Listing<'_> {
                 let size = 2.min(bytes.len() - at);
                 let is_cut = at > 0 && at + 2 == bytes.len();
                 if is_cut {
-                    // Its second word may lie in the next chunk; the caller goes on from there.
+                    // Its second word may be in the next chunk; the caller continues from there.
                     return;
                 }
                 self.decode_data(start + at as u64, &bytes[at..at + size]);
@@ -321,7 +324,8 @@ impl Listing<'_> {
         Some(Reference { address, symbol: self.firmware.describe(address) })
     }
 
-    /// The literal of `ldr rt, [pc, #offset]` (ARMv6-M manual, "LDR (literal)": the base is the PC aligned to a word).
+    /// The literal of `ldr rt, [pc, #offset]` (ARMv6-M manual, "LDR (literal)": the base is the PC
+    /// aligned to a word).
     fn literal(
         &self,
         address: u32,
@@ -344,7 +348,7 @@ impl Listing<'_> {
     }
 }
 
-/// Whether a mnemonic is of a branch or call that can have a fixed destination.
+/// Whether a mnemonic is that of a branch or call that can have a fixed destination.
 fn is_branch(mnemonic: &str) -> bool {
     const CONDITIONS: [&str; 16] = [
         "eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt",

@@ -1,7 +1,9 @@
-//! The ELF container: header, program headers and section headers, each checked against the file before it is believed.
+//! The ELF container: header, program headers and section headers, each checked against the file
+//! before use.
 //!
-//! `object` knows the layout; this module adds what a user needs when the file is wrong: which field, at which byte, and what
-//! to do. It must not know what the sections mean. (ELF specification, chapters 1 and 2; AAELF32 for the Arm parts.)
+//! `object` knows the layout; this module adds what a user needs if the file is wrong: which field,
+//! at which byte, and what to do. It does not interpret the sections. (ELF specification, chapters
+//! 1 and 2; AAELF32 for the Arm parts.)
 
 use std::ops::Range;
 
@@ -14,7 +16,7 @@ use object::{LittleEndian as LE, Pod};
 use crate::error::Error;
 use crate::image::Machine;
 
-/// Sizes that the 32-bit ELF layout fixes.
+/// Sizes defined by the 32-bit ELF layout.
 const PROGRAM_HEADER_SIZE: u64 = 32;
 const SECTION_HEADER_SIZE: u64 = 40;
 
@@ -52,7 +54,7 @@ pub(crate) struct Section<'a> {
     pub(crate) size: u32,
     pub(crate) link: usize,
     pub(crate) file_offset: u64,
-    /// The contents; empty for sections that take no space in the file.
+    /// The contents; empty for sections without bytes in the file.
     pub(crate) data: &'a [u8],
 }
 
@@ -61,7 +63,7 @@ impl Section<'_> {
         u64::from(self.flags) & flag.0 != 0
     }
 
-    /// Whether the section is in memory when the program runs.
+    /// Whether the section is in memory at run time.
     pub(crate) fn is_allocated(&self) -> bool {
         self.has(elf::SHF_ALLOC) && self.size > 0
     }
@@ -104,7 +106,7 @@ fn truncated(data: &[u8], what: impl Into<String>, offset: u64, length: u64) -> 
     Error::Truncated { what: what.into(), offset, length, file_size: data.len() as u64 }
 }
 
-/// The bytes at a range that a header field gives, or the error that names the part cut off.
+/// The bytes at a range from a header field, or an error that names the truncated part.
 pub(crate) fn bytes_at(
     data: &[u8],
     what: impl FnOnce() -> String,
@@ -131,7 +133,8 @@ fn pod_slice<'a, T: Pod>(
     Ok(entries)
 }
 
-/// The zero-terminated string at an offset, cut at a limit so that many references to one long string stay cheap.
+/// The zero-terminated string at an offset, limited in length so that many references to one long
+/// string stay cheap.
 pub(crate) fn string_at(table: &[u8], offset: u32, limit: usize) -> Option<String> {
     let tail = table.get(offset as usize..)?;
     let tail = &tail[..tail.len().min(limit)];
@@ -169,7 +172,7 @@ fn check_identification(data: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What somebody gave instead of an ELF file, in the words of the person who did it.
+/// A description of a file that is not ELF, for the error message.
 fn looks_like(data: &[u8]) -> &'static str {
     match data {
         [] => "the file is empty",
@@ -215,7 +218,7 @@ fn check_kind(header: &FileHeader32<LE>) -> Result<Machine, Error> {
     unsupported(field::TYPE, found, advice)
 }
 
-/// Machines that people who flash microcontrollers meet.
+/// Machines of common microcontrollers and hosts.
 fn machine_name(machine: elf::Machine) -> Option<&'static str> {
     Some(match machine {
         elf::EM_386 => "x86",
@@ -305,7 +308,8 @@ fn sections<'a>(data: &'a [u8], header: &'a FileHeader32<LE>) -> Result<Vec<Sect
             SECTION_HEADER_SIZE,
         )
     };
-    // The first entry holds the count when it does not fit into the header (ELF specification, section 0).
+    // The first entry holds the count when it does not fit into the header (ELF specification,
+    // section 0).
     let first = table(1)?;
     let count = match header.e_shnum.get(LE) {
         0 => u64::from(first[0].sh_size.get(LE)),

@@ -1,49 +1,50 @@
-//! Why a file cannot be read as firmware, said once and precisely.
+//! Why a file cannot be read as firmware.
 //!
-//! Every error names what failed, the byte in the file where it failed and what to try. Damage that costs only names or
-//! source lines is not an error but a [`Warning`]: the firmware can still be run and profiled with less detail. This module
-//! must not know where the bytes came from: the caller adds the file's name.
+//! Every error names what failed, the byte in the file where it failed and what to try. Damage that
+//! only affects names or source lines is not an error but a [`Warning`]: the firmware can still be
+//! run and profiled with less detail. This module must not know the source of the bytes: the caller
+//! adds the file's name.
 
 use std::fmt;
 
 use crate::image::{LoadAddress, TOTAL_SIZE_LIMIT};
 
-/// Why the bytes cannot be used as a firmware image.
+/// Why the bytes are not a usable firmware image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes do not start with the ELF magic number.
     #[error(
-        "neither an ELF file nor Intel HEX (byte 0: {looks_like}); give the linker's .elf output, the file that still has \
-         symbols in it"
+        "neither an ELF file nor Intel HEX (byte 0: {looks_like}); give the linker's .elf output, \
+         the file that still has symbols in it"
     )]
     NotElf {
-        /// What the first bytes look like instead, in words.
+        /// A description of what the first bytes look like.
         looks_like: &'static str,
     },
-    /// A field of the header rules this file out: word size, byte order, kind or machine.
+    /// A header field shows that the file is not supported: word size, byte order, kind or machine.
     #[error("unsupported ELF file (byte {offset:#x}): {found}; {advice}")]
     Unsupported {
         /// Offset of the offending field in the file.
         offset: u64,
-        /// What the field says, in words.
+        /// A description of the field's value.
         found: String,
-        /// What to give instead.
+        /// What to use instead.
         advice: &'static str,
     },
-    /// A table or the contents that it describes lie past the end of the file.
+    /// A table, or contents that it describes, extends past the end of the file.
     #[error(
-        "truncated ELF file (byte {offset:#x}): {what} needs {length} bytes there, but the file ends at {file_size:#x}; \
-         copy or build the file again"
+        "truncated ELF file (byte {offset:#x}): {what} needs {length} bytes there, but the file \
+         ends at {file_size:#x}; copy or build the file again"
     )]
     Truncated {
-        /// The part that is cut off.
+        /// The truncated part.
         what: String,
-        /// Where the part starts in the file.
+        /// Offset of the part in the file.
         offset: u64,
-        /// How many bytes the part should have.
+        /// Size that the part should have, in bytes.
         length: u64,
-        /// How many bytes the file has.
+        /// Size of the file, in bytes.
         file_size: u64,
     },
     /// A field contradicts the ELF specification or another field.
@@ -51,23 +52,24 @@ pub enum Error {
     Malformed {
         /// Offset of the offending field in the file.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault.
         detail: String,
     },
-    /// The file has no bytes to put into memory.
+    /// The file has no bytes to load into memory.
     #[error("nothing to run in this ELF file (byte {offset:#x}): {detail}; {advice}")]
     NothingToLoad {
         /// Offset of the program header table's reference in the ELF header.
         offset: u64,
         /// What is missing.
         detail: &'static str,
-        /// What to give instead.
+        /// What to use instead.
         advice: &'static str,
     },
     /// Two segments would be written to the same memory.
     #[error(
-        "overlapping segments (byte {offset:#x}): segment {second} is loaded to {second_at}, inside segment {first} at \
-         {first_at}; check the load addresses (AT>, LMA) in the linker script"
+        "overlapping segments (byte {offset:#x}): segment {second} is loaded to {second_at}, \
+         inside segment {first} at {first_at}; check the load addresses (AT>, LMA) in the linker \
+         script"
     )]
     SegmentsOverlap {
         /// Offset of the second program header.
@@ -81,22 +83,22 @@ pub enum Error {
         /// Its load address.
         second_at: LoadAddress,
     },
-    /// A line of an Intel HEX file cannot be used.
+    /// A line of an Intel HEX file is invalid.
     #[error("corrupt Intel HEX file (line {line}): {detail}; {advice}")]
     Hex {
         /// The line, counted from 1.
         line: u32,
-        /// Where the line starts in the file.
+        /// Offset of the line in the file.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault.
         detail: String,
         /// What to do.
         advice: &'static str,
     },
-    /// The segments together are larger than any memory of the supported targets.
+    /// The segments together exceed the memory of any supported target.
     #[error(
-        "image too large (byte {offset:#x}): the segments need {total} bytes of memory, the limit is {TOTAL_SIZE_LIMIT}; \
-         check the section addresses and sizes in the linker script"
+        "image too large (byte {offset:#x}): the segments need {total} bytes of memory, the limit \
+         is {TOTAL_SIZE_LIMIT}; check the section addresses and sizes in the linker script"
     )]
     TooLarge {
         /// Offset of the program header at which the limit was passed.
@@ -107,7 +109,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Offset in the file, in bytes, of the field or the part that is wrong.
+    /// Offset in the file, in bytes, of the wrong field or part.
     pub fn offset(&self) -> u64 {
         match self {
             Error::NotElf { .. } => 0,
@@ -122,14 +124,15 @@ impl Error {
     }
 }
 
-/// Damage or oddity in the symbols or the debug information that costs detail, not the image.
+/// A fault in the symbols or the debug information that costs detail, but does not affect the
+/// image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The section concerned, such as `.debug_info`.
     pub section: String,
-    /// Offset in the file, in bytes, as near to the fault as is known.
+    /// Offset in the file, in bytes, as close to the fault as is known.
     pub offset: u64,
-    /// What was found and what is lost by it.
+    /// The fault and its effect.
     pub detail: String,
 }
 

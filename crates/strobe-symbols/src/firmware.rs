@@ -1,4 +1,4 @@
-//! [`Firmware`]: one parsed image and every question that can be asked of it.
+//! [`Firmware`]: one parsed image and all queries on it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::lookup::{self, SymbolError, SymbolMatch};
 use crate::symtab::{Symbol, SymbolTable};
 use crate::{kit, notes, segments};
 
-/// A parsed firmware image. It owns all it needs, is never changed and can be shared between threads.
+/// A parsed firmware image. It owns its data, is immutable and can be shared between threads.
 pub struct Firmware {
     pub(crate) bytes: Arc<[u8]>,
     machine: Machine,
@@ -49,15 +49,15 @@ pub struct Firmware {
 }
 
 impl Firmware {
-    /// Parses an ELF file or Intel HEX. Damage to the image itself is an error; damage to symbols or debug information is a
-    /// warning.
+    /// Parses an ELF file or Intel HEX. Damage to the image itself is an error; damage to symbols
+    /// or debug information is a warning.
     pub fn parse(bytes: impl Into<Arc<[u8]>>) -> Result<Firmware, Error> {
         let bytes: Arc<[u8]> = bytes.into();
         if hex::is_hex(&bytes) { Self::parse_hex(bytes) } else { Self::parse_elf(bytes) }
     }
 
-    /// Names without a firmware: functions by name, first address and size, as `nm --print-size` lists them. Those without a size reach to the
-    /// next one.
+    /// Names without a firmware: functions by name, first address and size, as `nm --print-size`
+    /// lists them. Those without a size extend to the next one.
     pub fn of_functions(list: impl IntoIterator<Item = (String, u32, u32)>) -> Firmware {
         let functions = Functions::of(list);
         Firmware {
@@ -95,7 +95,7 @@ impl Firmware {
         }
     }
 
-    /// Bytes at addresses, and not a name for any of them.
+    /// Bytes at addresses, without names.
     fn parse_hex(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
         let hex::Image { segments, entry, machine } = hex::read(&bytes)?;
         Ok(Firmware {
@@ -170,12 +170,13 @@ impl Firmware {
         self.build_target.as_ref()
     }
 
-    /// The ELF entry point, Thumb bit as in the file. A Cortex-M starts from its vector table instead.
+    /// The ELF entry point, Thumb bit as in the file. A Cortex-M starts from its vector table
+    /// instead.
     pub fn entry(&self) -> u32 {
         self.entry
     }
 
-    /// What to load where, in order of load address.
+    /// The segments to load, in order of load address.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
@@ -185,7 +186,7 @@ impl Firmware {
         self.build_id.as_deref()
     }
 
-    /// Names of what the firmware marks with the kit for the target, by id; id 4095 describes the kit.
+    /// Names that the target kit has in the firmware, by id; the name of id 4095 describes the kit.
     pub fn trace_names(&self) -> &BTreeMap<u16, String> {
         &self.trace_names
     }
@@ -195,17 +196,18 @@ impl Firmware {
         Sha256::digest(&self.bytes).into()
     }
 
-    /// The compilers with their flags as DWARF names them (`DW_AT_producer`), each once, sorted.
+    /// The compilers with their flags (`DW_AT_producer`), without duplicates, sorted.
     pub fn producers(&self) -> &[String] {
         &self.producers
     }
 
-    /// The finest answer this file can give.
+    /// The finest detail that this file provides.
     pub fn detail(&self) -> Detail {
         self.detail
     }
 
-    /// One sentence on what this file cannot tell and which flag would help; empty when it tells everything.
+    /// One sentence on the missing detail and the flag that provides it; empty if nothing is
+    /// missing.
     pub fn detail_note(&self) -> String {
         detail::note(self.detail, self.obstacle)
     }
@@ -233,7 +235,8 @@ impl Firmware {
         self.spot(address)?.value.function
     }
 
-    /// The address that a name means: a linkage name, an alias, a demangled name, or one without arguments or leading path.
+    /// The address of a name: a linkage name, an alias, a demangled name, or one without arguments
+    /// or leading path.
     pub fn symbol(&self, name: &str) -> Result<SymbolMatch, SymbolError> {
         lookup::symbol(name, &self.functions, &self.symbols)
     }
@@ -249,7 +252,7 @@ impl Firmware {
         Some(&self.data_symbols[piece.value as usize])
     }
 
-    /// Name and offset of what is at an address, such as `main+0x4`: a function or a variable.
+    /// Name and offset of the symbol at an address, such as `main+0x4`: a function or a variable.
     pub fn describe(&self, address: u32) -> Option<String> {
         let (name, offset) = match self.function_at(address).map(|id| self.function(id)) {
             Some(function) => (&function.name, (address & !1) - function.start),
@@ -261,8 +264,9 @@ impl Firmware {
         Some(if offset == 0 { name.clone() } else { format!("{name}+{offset:#x}") })
     }
 
-    /// What a constant points to, if it looks like a pointer: a function's address with the Thumb bit, or a variable. Other
-    /// numbers are not explained, however many of them are also addresses of code linked near 0.
+    /// The target of a constant that looks like a pointer: a function's address with the Thumb bit,
+    /// or a variable. Other numbers are not interpreted, however many of them are also addresses of
+    /// code linked near 0.
     pub fn pointee(&self, value: u32) -> Option<String> {
         let starts_function = |id| self.function(id).start == value & !1;
         match value & 1 == 1 && self.function_at(value).is_some_and(starts_function) {
@@ -271,7 +275,7 @@ impl Firmware {
         }
     }
 
-    /// The bytes that the file has for addresses at run time; none if it lacks some of them.
+    /// The file's bytes for addresses at run time; `None` if it lacks some of them.
     pub fn bytes_at(&self, address: u32, size: usize) -> Option<&[u8]> {
         self.segments.iter().find_map(|segment| {
             let start = address.checked_sub(segment.run_address)? as usize;
@@ -279,7 +283,7 @@ impl Firmware {
         })
     }
 
-    /// The word that the file has at an address at run time.
+    /// The file's word for an address at run time.
     pub fn word_at(&self, address: u32) -> Option<u32> {
         let bytes = self.bytes_at(address, 4)?;
         Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
@@ -290,7 +294,7 @@ impl Firmware {
         !matches!(self.code.kind(address), None | Some(CodeKind::Data))
     }
 
-    /// What the bytes at an address are; none outside the image.
+    /// The kind of the bytes at an address; `None` outside the image.
     pub fn code_kind(&self, address: u32) -> Option<CodeKind> {
         self.code.kind(address)
     }
@@ -303,13 +307,15 @@ impl Firmware {
             .map(|piece| piece.start..piece.end)
     }
 
-    /// Whether mapping symbols tell instructions from data; without them data between functions is taken for code.
+    /// Whether mapping symbols separate instructions from data; without them data between functions
+    /// is interpreted as code.
     pub fn has_mapping_symbols(&self) -> bool {
         self.code.has_mapping_symbols
     }
 
-    /// The functions at an address, innermost first. The Thumb bit is ignored. For a return address ask with
-    /// [`ReturnAddress::call_site`](crate::ReturnAddress::call_site), for an interrupted program counter with the address itself.
+    /// The functions at an address, innermost first. The Thumb bit is ignored. For a return address
+    /// look up [`ReturnAddress::call_site`](crate::ReturnAddress::call_site), for an interrupted
+    /// program counter with the address itself.
     pub fn frames(&self, address: u32) -> Frames<'_> {
         match self.spot(address) {
             Some(piece) => Frames { frames: self.chain(piece.value), missing: None },

@@ -1,20 +1,21 @@
-//! What an address means: the chain of functions it is in, inlined ones first, each with its place in the source.
+//! The chain of functions at an address, inlined ones first, each with its place in the source.
 //!
-//! Everything is resolved once, into one sorted table over the whole image, so that a lookup is one binary search and a
-//! million of them take well under a second. This module must not know ELF or DWARF.
+//! Everything is resolved once, into one sorted table over the whole image, so that a lookup is one
+//! binary search and a million of them take well under a second. This module must not know ELF or
+//! DWARF.
 
 use crate::functions::FunctionId;
 use crate::interval::Piece;
 
-/// Number of a string in [`DebugTables`].
+/// Index of a string in [`DebugTables`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct StringId(pub(crate) u32);
 
-/// Number of a [`Scope`].
+/// Index of a [`Scope`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ScopeId(pub(crate) u32);
 
-/// A place in the source. Line and column count from 1; 0 means that the compiler gave none.
+/// A place in the source. Line and column count from 1; 0 if the compiler recorded none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     pub(crate) file: Option<StringId>,
@@ -25,13 +26,13 @@ pub(crate) struct Place {
 /// A function or an inlined call as the debug information describes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
-    /// The scope that this one was inlined into; none for a function.
+    /// The scope that this one was inlined into; `None` for a function.
     pub(crate) caller: Option<(ScopeId, Place)>,
     pub(crate) linkage_name: Option<StringId>,
     pub(crate) display_name: Option<StringId>,
 }
 
-/// What is known of one contiguous run of addresses.
+/// Attributes of one contiguous run of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) function: Option<FunctionId>,
@@ -39,7 +40,7 @@ pub(crate) struct Spot {
     pub(crate) place: Option<Place>,
 }
 
-/// What the debug information contributes to the table.
+/// The debug information's contribution to the table.
 #[derive(Debug, Default)]
 pub(crate) struct DebugTables {
     pub(crate) strings: Vec<Box<str>>,
@@ -57,19 +58,22 @@ impl DebugTables {
 /// One function in the chain at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame<'a> {
-    /// The name to show, demangled; none when neither the symbol table nor the debug information has one.
+    /// The display name, demangled; `None` if neither the symbol table nor the debug information
+    /// has one.
     pub name: Option<&'a str>,
-    /// The name the linker knows, mangled for C++ and Rust.
+    /// The linkage name, mangled for C++ and Rust.
     pub linkage_name: Option<&'a str>,
-    /// The function from [`Firmware::functions`](crate::Firmware::functions) that the code was emitted into; only the
-    /// outermost frame has one.
+    /// The function from [`Firmware::functions`](crate::Firmware::functions) that the code was
+    /// emitted into; only the outermost frame has one.
     pub function: Option<FunctionId>,
-    /// Source file as the compiler recorded it, joined to the compilation directory when relative. In the innermost frame
-    /// the place is that of the instruction, in the others that of the inlined call.
+    /// Source file as the compiler recorded it, joined to the compilation directory when relative.
+    /// In the innermost frame the place is that of the instruction, in the others that of the
+    /// inlined call.
     pub file: Option<&'a str>,
-    /// Line, counted from 1; none when the compiler gave none (code it made up).
+    /// Line, counted from 1; `None` for code without a line, such as generated code.
     pub line: Option<u32>,
-    /// Column, counted from 1; none when not recorded. Some compilers give one for code without a line.
+    /// Column, counted from 1; `None` if not recorded. Some compilers record one for code without a
+    /// line.
     pub column: Option<u32>,
     /// Whether the function was inlined into the next frame.
     pub inlined: bool,
@@ -82,7 +86,8 @@ pub enum Missing {
     NoSymbol,
     /// The address is in the image, but the bytes there are data.
     Data,
-    /// The address is in no section or segment of the image: RAM that code was copied to, ROM, or a wild jump.
+    /// The address is outside all sections and segments of the image: RAM that code was copied to,
+    /// ROM, or a wild jump.
     OutsideImage,
 }
 
@@ -99,9 +104,9 @@ impl std::fmt::Display for Missing {
 /// The frames at an address, innermost first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frames<'a> {
-    /// The chain; empty when [`Frames::missing`] says why.
+    /// The chain; empty if [`Frames::missing`] has a reason.
     pub frames: Vec<Frame<'a>>,
-    /// Set when no name and no line is known.
+    /// The reason if no name and no line is known.
     pub missing: Option<Missing>,
 }
 
@@ -117,28 +122,28 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The answers to many lookups, each distinct one stored once.
+/// The results of many lookups, without duplicates.
 #[derive(Debug, Clone)]
 pub struct FramesBatch<'a> {
-    /// For each address asked for, in the same order, the index of its answer.
+    /// For each address, in the same order, the index of its result.
     pub indices: Vec<u32>,
-    /// The distinct answers.
+    /// The distinct results.
     pub distinct: Vec<Frames<'a>>,
 }
 
 impl<'a> FramesBatch<'a> {
-    /// The answer for the n-th address.
+    /// The result for the n-th address.
     pub fn get(&self, n: usize) -> Option<&Frames<'a>> {
         self.indices.get(n).and_then(|&index| self.distinct.get(index as usize))
     }
 
-    /// The answers in the order of the addresses.
+    /// The results in the order of the addresses.
     pub fn iter(&self) -> impl Iterator<Item = &Frames<'a>> {
         self.indices.iter().map(|&index| &self.distinct[index as usize])
     }
 }
 
-/// Joins what is known of functions, scopes and lines into one table of disjoint pieces.
+/// Combines functions, scopes and lines into one table of disjoint pieces.
 pub(crate) fn join(functions: &[Piece<FunctionId>], debug: &DebugTables) -> Vec<Piece<Spot>> {
     let mut borders: Vec<u64> = Vec::with_capacity(
         2 * (functions.len() + debug.scope_pieces.len() + debug.line_pieces.len()),
@@ -162,7 +167,7 @@ pub(crate) fn join(functions: &[Piece<FunctionId>], debug: &DebugTables) -> Vec<
     table
 }
 
-/// Walks a sorted list of pieces along rising addresses.
+/// A cursor over a sorted list of pieces, for ascending addresses.
 struct Cursor<'a, T> {
     rest: &'a [Piece<T>],
 }

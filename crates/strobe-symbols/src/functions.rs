@@ -1,7 +1,8 @@
-//! Functions and variables as the symbol table bounds them.
+//! Functions and variables with the bounds from the symbol table.
 //!
-//! Aliases become one function with several names; assembly labels without a size reach to the next symbol; labels inside a
-//! function of known size stay labels. This module must not know lines or inlining.
+//! Aliases become one function with several names; assembly labels without a size extend to the
+//! next symbol; labels inside a function of known size stay labels. This module must not know lines
+//! or inlining.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,28 +12,28 @@ use crate::interval::{Claim, Piece, flatten};
 use crate::names::demangle;
 use crate::symtab::{Symbol, SymbolKind, SymbolTable};
 
-/// Number of a function in [`Firmware::functions`](crate::Firmware::functions).
+/// Index of a function in [`Firmware::functions`](crate::Firmware::functions).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionId(pub u32);
 
-/// How a function's bounds are known.
+/// The source of a function's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FunctionSource {
     /// The symbol table gives start and size.
     Symbol,
-    /// The symbol table gives the start only, as for assembly without `.size`; the function is taken to reach to the next
-    /// symbol or the end of the section.
+    /// The symbol table has the start only, as for assembly without `.size`; the function is
+    /// assumed to extend to the next symbol or the end of the section.
     UnsizedSymbol,
-    /// No symbol: the debug information gives the bounds.
+    /// No symbol: the bounds are from the debug information.
     Dwarf,
 }
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// The name to show, demangled.
+    /// The display name, demangled.
     pub name: String,
-    /// The name the linker knows, mangled for C++ and Rust, with the compiler's suffixes (`.constprop.0`).
+    /// The linkage name, mangled for C++ and Rust, with the compiler's suffixes (`.constprop.0`).
     pub linkage_name: String,
     /// Other linkage names for the same address, in order of the symbol table.
     pub aliases: Vec<String>,
@@ -40,10 +41,10 @@ pub struct Function {
     pub start: u32,
     /// Size in bytes, literal pools included.
     pub size: u32,
-    /// How the bounds are known.
+    /// The source of the bounds.
     pub source: FunctionSource,
-    /// The file that the symbol table names for a function which is local to its file, without directory. It is all there is
-    /// on a function without debug information.
+    /// The file of a function that is local to its file, from the symbol table, without directory.
+    /// It is the only source information on a function without debug information.
     pub symbol_file: Option<String>,
 }
 
@@ -53,7 +54,7 @@ impl Function {
         u64::from(self.start) + u64::from(self.size)
     }
 
-    /// All linkage names, the chosen one first.
+    /// All linkage names, the preferred one first.
     pub fn linkage_names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.linkage_name.as_str()).chain(self.aliases.iter().map(String::as_str))
     }
@@ -62,9 +63,9 @@ impl Function {
 /// A variable or constant with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataSymbol {
-    /// The name to show, demangled.
+    /// The display name, demangled.
     pub name: String,
-    /// The name the linker knows.
+    /// The linkage name.
     pub linkage_name: String,
     /// First address.
     pub address: u32,
@@ -72,16 +73,16 @@ pub struct DataSymbol {
     pub size: u32,
 }
 
-/// What the symbol table and the debug information together know of functions.
+/// The functions of symbol table and debug information together.
 #[derive(Debug, Default)]
 pub(crate) struct Functions {
     /// Sorted by start.
     pub(crate) list: Vec<Function>,
-    /// Which function an address belongs to, where functions nest the inner one.
+    /// The function of each address; where functions nest, the inner one.
     pub(crate) pieces: Vec<Piece<FunctionId>>,
 }
 
-/// A function that the debug information knows.
+/// A function in the debug information.
 pub(crate) struct DwarfFunction<'a> {
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -105,7 +106,7 @@ impl Functions {
         Functions { list, pieces }
     }
 
-    /// Functions that somebody lists: name, first address, size or 0.
+    /// Functions from a list: name, first address, size or 0.
     pub(crate) fn of(given: impl IntoIterator<Item = (String, u32, u32)>) -> Self {
         let mut given: Vec<_> = given.into_iter().map(|(n, at, size)| (at & !1, size, n)).collect();
         given.sort();
@@ -128,8 +129,9 @@ impl Functions {
     }
 }
 
-/// The linker makes AVR code shorter (`call` becomes `rcall`) and leaves the sizes of assembly functions as they were:
-/// avr-libc's floating point would seem to nest. No function of an AVR program goes on behind the next one with a size.
+/// The linker shortens AVR code (`call` becomes `rcall`) but does not update the sizes of assembly
+/// functions: avr-libc's floating point would seem to nest. No function of an AVR program extends
+/// past the next one with a size.
 fn cut_stale_sizes(list: &mut [Function]) {
     let mut next = u64::MAX;
     for function in list.iter_mut().rev() {
@@ -197,7 +199,7 @@ fn from_symbols(
     functions
 }
 
-/// Functions have a type or lie in code; compilers' local labels (`.L1`) are nobody's function.
+/// Functions have a type or are in code; compilers' local labels (`.L1`) belong to no function.
 fn may_be_function(symbol: &Symbol, code: &CodeMap) -> bool {
     match symbol.kind {
         SymbolKind::Function => true,
@@ -217,7 +219,7 @@ fn sized_ranges(candidates: &[&Symbol]) -> Vec<Piece<()>> {
         priority: 0,
         value: (),
     };
-    // Neighbouring functions must stay apart: a label at the border starts a function of its own.
+    // Adjacent functions must stay separate: a label at the border starts a function of its own.
     let mut pieces: Vec<Piece<()>> = Vec::new();
     for piece in
         candidates.iter().filter(|s| s.kind == SymbolKind::Function && s.size > 0).map(claim)
@@ -242,8 +244,8 @@ fn function(
     let size = group.iter().map(|symbol| symbol.size).max()?;
     let source = if size > 0 { FunctionSource::Symbol } else { FunctionSource::UnsizedSymbol };
     let end = match size {
-        // A function outside all sections and without a size (a ROM entry point that a linker script names) is two bytes,
-        // so that its first instruction at least has a name.
+        // A function outside all sections and without a size (a ROM entry point that a linker
+        // script names) is two bytes, so that its first instruction at least has a name.
         0 => area_end.unwrap_or(u64::from(start) + 2).min(next.map_or(u64::MAX, u64::from)),
         size => (u64::from(start) + u64::from(size)).min(area_end.unwrap_or(1 << 32)),
     };

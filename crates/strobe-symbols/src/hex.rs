@@ -1,7 +1,9 @@
-//! Intel HEX: what a programmer is given when the ELF file is kept back. There are bytes and addresses in it and nothing else.
+//! Intel HEX: bytes and addresses, without symbols. It is what programmers receive if the ELF file
+//! is not published.
 //!
-//! `ihex` reads a record; this module keeps the addresses (Intel's specification of 1988, revision A: 8, 16 and 32 bits), finds
-//! what two records both want to write, and says in which line. It must not know what memory is at an address.
+//! `ihex` parses records; this module computes the addresses (Intel's specification of 1988,
+//! revision A: 8, 16 and 32 bits), detects overlapping records, and reports errors by line. It must
+//! not know what memory is at an address.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,32 +13,33 @@ use ihex::{ReaderError, Record};
 use crate::error::Error;
 use crate::image::{LoadAddress, Machine, Permissions, Segment, TOTAL_SIZE_LIMIT};
 
-/// More text than the largest image makes, even in short records.
+/// Maximum size of the text: more than the largest image needs, even in short records.
 const MOST_TEXT: usize = 256 << 20;
 
-/// Erased flash, which is what a gap of a few bytes is.
+/// Erased flash, the content of small gaps.
 const ERASED: u8 = 0xff;
 
-/// Linkers leave gaps between sections; those that are no longer than this are filled.
+/// Linkers leave gaps between sections; gaps up to this size are filled.
 const SMALL_GAP: u64 = 64;
 
-/// More pieces than any firmware has, which keeps what is linear in them short.
+/// Maximum number of pieces: more than any firmware has; it bounds the linear searches.
 const MOST_PIECES: usize = 4096;
 
-/// What the records put where.
+/// The bytes of the records by address.
 pub(crate) struct Image {
     pub(crate) segments: Vec<Segment>,
-    /// Where execution starts, if a record says so.
+    /// Where execution starts, if a record has it.
     pub(crate) entry: u32,
     pub(crate) machine: Machine,
 }
 
-/// Whether the bytes look like Intel HEX and not like anything else that holds firmware.
+/// Whether the bytes look like Intel HEX and not like another format of firmware.
 pub(crate) fn is_hex(bytes: &[u8]) -> bool {
-    matches!(bytes.trim_ascii_start(), [b':', rest @ ..] if rest.first().is_none_or(u8::is_ascii_hexdigit))
+    let digits = bytes.trim_ascii_start().strip_prefix(b":");
+    digits.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_hexdigit))
 }
 
-/// Reads a whole file.
+/// Parses a whole file.
 pub(crate) fn read(text: &[u8]) -> Result<Image, Error> {
     if text.len() > MOST_TEXT {
         return Err(too_large(0, 0));
@@ -49,7 +52,7 @@ pub(crate) fn read(text: &[u8]) -> Result<Image, Error> {
     Ok(Image { segments, entry, machine })
 }
 
-/// A data record: where its bytes go, and where they are among all bytes.
+/// A data record: its address, and the position of its bytes.
 struct Placed {
     address: u32,
     start: u32,
@@ -70,7 +73,7 @@ struct Records {
     entry: u32,
 }
 
-/// What the offsets of data records count from.
+/// The base address of data records.
 enum Base {
     /// The upper half of a 32-bit address (record type 04).
     Linear(u32),
@@ -93,8 +96,8 @@ impl Records {
                 continue;
             }
             if ended {
-                let detail = "there is more behind the end record";
-                return Err(here.error(detail, "give one file, not several in one"));
+                let detail = "there is data after the end record";
+                return Err(here.error(detail, "use one file, not several concatenated"));
             }
             match here.record(shown)? {
                 Record::Data { offset, value } => records.data(&here, &base, offset, &value)?,
@@ -112,7 +115,7 @@ impl Records {
         if !ended {
             let here = Here { line, offset: text.len() as u64 };
             let detail = "the file ends without an end record (:00000001FF)";
-            return Err(here.error(detail, "it is cut off: copy or build it again"));
+            return Err(here.error(detail, "it is truncated: copy or build it again"));
         }
         if records.bytes.is_empty() {
             let here = Here { line: 1, offset: 0 };
@@ -128,9 +131,8 @@ impl Records {
             Base::Segment(segment) => (segment + start, u64::from(segment) + 0x1_0000),
         };
         if u64::from(address) + u64::from(length) > limit {
-            let detail = format!(
-                "{length} bytes at {address:#010x} pass the end of what the record can address"
-            );
+            let detail =
+                format!("{length} bytes at {address:#010x} exceed the record's address range");
             return Err(here.error(&detail, "build the file again from the ELF file"));
         }
         let placed = Placed { address, start: self.bytes.len() as u32, length, here: *here };
@@ -148,9 +150,9 @@ impl Records {
 /// A line of the file.
 #[derive(Clone, Copy)]
 struct Here {
-    /// Counted from 1.
+    /// Line number, from 1.
     line: u32,
-    /// Of its first byte in the file.
+    /// Offset of its first byte in the file.
     offset: u64,
 }
 
@@ -169,25 +171,23 @@ impl Here {
         const COPY: &str = "the file is damaged: copy or build it again";
         let detail = match problem {
             ReaderError::ChecksumMismatch(right, found) => {
-                format!(
-                    "the checksum is {found:02X}, but that of the record's bytes is {right:02X}"
-                )
+                format!("the checksum is {found:02X}, but the record's bytes have {right:02X}")
             }
             ReaderError::MissingStartCode => "the line does not begin with a colon".to_owned(),
-            ReaderError::RecordTooShort => "the record is cut off".to_owned(),
+            ReaderError::RecordTooShort => "the record is truncated".to_owned(),
             ReaderError::RecordTooLong => "the record is longer than 255 bytes of data".to_owned(),
             ReaderError::RecordNotEvenLength => "half a byte is missing".to_owned(),
             ReaderError::ContainsInvalidCharacters => {
-                "there is something else than hexadecimal digits".to_owned()
+                "a character is not a hexadecimal digit".to_owned()
             }
             ReaderError::PayloadLengthMismatch => {
-                "the record has not as many bytes as it says".to_owned()
+                "the record's length does not match its length field".to_owned()
             }
             ReaderError::UnsupportedRecordType(kind) => {
-                format!("there are no records of type {kind:02X}, only 00 to 05")
+                format!("unknown record type {kind:02X}: only 00 to 05 exist")
             }
             ReaderError::InvalidLengthForType => {
-                "the record's length does not fit its type".to_owned()
+                "the record's length is wrong for its type".to_owned()
             }
         };
         self.error(&detail, COPY)
@@ -198,7 +198,7 @@ fn too_large(offset: u64, total: u64) -> Error {
     Error::TooLarge { offset, total }
 }
 
-/// No byte may be written twice.
+/// Fails if a byte is written twice.
 fn check_apart(placed: &[Placed]) -> Result<(), Error> {
     for pair in placed.windows(2) {
         let [first, second] = pair else { continue };
@@ -208,7 +208,7 @@ fn check_apart(placed: &[Placed]) -> Result<(), Error> {
             let (address, line) = (second.address, before.line);
             let detail = format!("{address:#010x} is written a second time, after line {line}");
             let advice =
-                "two programs in one file (a bootloader and an application) must lie apart";
+                "two programs in one file (a bootloader and an application) must not overlap";
             return Err(here.error(&detail, advice));
         }
     }
@@ -249,8 +249,8 @@ fn segments(placed: &[Placed], bytes: &[u8]) -> Result<Vec<Segment>, Error> {
     Ok(pieces.into_iter().enumerate().map(segment).collect())
 }
 
-/// The file does not say what its code is for, but its first words do: a Cortex-M's are a stack pointer and an odd address,
-/// an AVR's are jumps.
+/// The file does not name its machine, but its first words show it: a Cortex-M's are a stack
+/// pointer and an odd address, an AVR's are jumps.
 fn machine(segments: &[Segment]) -> Machine {
     let has_vectors = |segment: &Segment| {
         let word = |at: usize| {
@@ -260,7 +260,7 @@ fn machine(segments: &[Segment]) -> Machine {
         let in_image = segments.iter().any(|s| s.run_range().contains(&u64::from(reset & !1)));
         matches!(stack >> 24, 0x10..=0x3f) && stack.is_multiple_of(4) && reset & 1 == 1 && in_image
     };
-    // avr-gcc puts the EEPROM at 0x810000 and fuses above; nothing of an AVR is higher.
+    // avr-gcc maps the EEPROM at 0x810000 and fuses above; no AVR address is higher.
     const AVR_END: u64 = 0x83_0000;
     let low = segments.iter().all(|segment| segment.run_range().end <= AVR_END);
     if low && !segments.iter().any(has_vectors) { Machine::Avr } else { Machine::Arm }

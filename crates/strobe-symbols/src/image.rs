@@ -1,18 +1,19 @@
-//! The parts of an image that go into memory, checked once so that nobody else has to.
+//! The loadable parts of an image, validated once for all users.
 //!
-//! This module knows addresses, sizes and bytes. It must not know symbols, debug information or what the memory behind an
-//! address is.
+//! This module knows addresses, sizes and bytes. It must not know symbols, debug information or
+//! what the memory behind an address is.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most memory that all segments together may ask for: 64 MiB, several times the memory of the largest
-/// microcontroller, so that a corrupt size is found before anything is allocated for it.
+/// Maximum memory of all segments together: 64 MiB, several times the memory of the largest
+/// microcontroller, so that a corrupt size is detected before memory is allocated for it.
 pub const TOTAL_SIZE_LIMIT: u64 = 64 << 20;
 
-/// Where a programmer writes bytes to (`p_paddr`, LMA). It differs from the address at which code runs and data is used (VMA)
-/// for initialised variables, which the start-up code copies from flash to RAM. Addresses at run time are plain `u32`.
+/// Where a programmer writes bytes to (`p_paddr`, LMA). It differs from the address at which code
+/// runs and data is used (VMA) for initialised variables, which the start-up code copies from flash
+/// to RAM. Addresses at run time are plain `u32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoadAddress(pub u32);
 
@@ -27,8 +28,9 @@ impl fmt::Display for LoadAddress {
 pub struct ReturnAddress(pub u32);
 
 impl ReturnAddress {
-    /// An address inside the calling instruction, to look names and lines up with: the instruction after a call may belong
-    /// to another line, or to another function when the callee never returns.
+    /// An address inside the calling instruction, for looking up names and lines: the instruction
+    /// after a call may belong to another line, or to another function when the callee never
+    /// returns.
     pub fn call_site(self) -> u32 {
         (self.0 & !1).wrapping_sub(2)
     }
@@ -45,7 +47,7 @@ pub enum Machine {
     Avr,
 }
 
-/// What may be done with a segment's memory (`p_flags`).
+/// Access permissions of a segment (`p_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Permissions {
     /// The segment may be read.
@@ -59,15 +61,15 @@ pub struct Permissions {
 /// One contiguous piece of the image (`PT_LOAD`).
 #[derive(Clone)]
 pub struct Segment {
-    /// Number of the program header, as `readelf -l` counts.
+    /// Index of the program header, as `readelf -l` counts.
     pub index: usize,
-    /// Where the bytes are programmed to.
+    /// The address to program the bytes to.
     pub load_address: LoadAddress,
-    /// Where the program expects them at run time (`p_vaddr`).
+    /// The address at run time (`p_vaddr`).
     pub run_address: u32,
-    /// Size in memory, in bytes; what exceeds [`Segment::data`] starts as zero.
+    /// Size in memory, in bytes; memory beyond [`Segment::data`] starts as zero.
     pub memory_size: u32,
-    /// What the linker allows to be done with it.
+    /// The access permissions.
     pub permissions: Permissions,
     pub(crate) file: Arc<[u8]>,
     pub(crate) file_range: Range<usize>,

@@ -1,8 +1,10 @@
-//! Strings that the logging library `defmt` leaves in the ELF file, as names of symbols, instead of in the firmware.
+//! Strings of the logging library `defmt`, which are in the ELF file as names of symbols, not in
+//! the firmware.
 //!
-//! Sections named `.defmt` have no address; a symbol in them has the string's number as its value, and as its name a JSON object with the
-//! string. What it means is for whoever decodes the log. This module finds them, and finds out whether a library that was not written for
-//! hostile files can be handed this one.
+//! Sections named `.defmt` have no address; a symbol in them has the string's number as its value,
+//! and as its name a JSON object with the string. The log decoder interprets it. This module finds
+//! the symbols, and checks whether this file is safe for a library that was not written for hostile
+//! input.
 
 use object::LittleEndian as LE;
 use object::elf::{self, Sym32};
@@ -12,17 +14,19 @@ use crate::Firmware;
 use crate::dwarf::open;
 use crate::elf::Elf;
 
-/// Bytes of abbreviations and line programs that may be looked at, if each unit looks at all of them: some seconds.
+/// Maximum bytes of abbreviations and line programs to scan, if each unit scans all of them: some
+/// seconds.
 const MOST_WORK: u64 = 1 << 34;
 
-/// What `defmt` left in an ELF file.
+/// The `defmt` data of an ELF file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interned {
     /// Symbols of its sections: number and name, in the order of the symbol table.
     pub symbols: Vec<(u32, String)>,
-    /// No bytes of names are shared by so many symbols that reading each is more work than the file is long.
+    /// Names do not share bytes to such a degree that reading each costs more than reading the
+    /// file.
     pub is_sound: bool,
-    /// The same of debug information: none of it is damaged or shared by too many.
+    /// The same for debug information: it is neither damaged nor shared excessively.
     pub has_sound_lines: bool,
 }
 
@@ -32,7 +36,7 @@ impl Firmware {
         &self.bytes
     }
 
-    /// What `defmt` left in the file, if it was used.
+    /// The `defmt` data of the file, if it was used.
     pub fn interned(&self) -> Option<Interned> {
         let elf = Elf::parse(&self.bytes).ok()?;
         let is_one = |name: &str| name == ".defmt" || name.starts_with(".defmt.");
@@ -50,14 +54,14 @@ impl Firmware {
     }
 }
 
-/// Symbols of sections; `None` if names share bytes as those of no linker do.
+/// Symbols of sections; `None` if names share bytes in a way that no linker produces.
 fn symbols(elf: &Elf<'_>, ours: impl Fn(usize) -> bool) -> Option<Vec<(u32, String)>> {
     let mut found = Vec::new();
     for table in elf.sections.iter().filter(|section| section.kind == elf::SHT_SYMTAB) {
         let count = table.data.len() / size_of::<Sym32<LE>>();
         let (entries, _) = object::pod::slice_from_bytes::<Sym32<LE>>(table.data, count).ok()?;
         let strings = elf.sections.get(table.link).map_or(&[][..], |strings| strings.data);
-        // Every name is looked at, whatever its section.
+        // Every name is checked, whatever its section.
         let mut left = 4 * strings.len();
         for entry in entries.iter().skip(1) {
             let Some(tail) = strings.get(entry.st_name.get(LE) as usize..) else { continue };
@@ -76,7 +80,8 @@ fn symbols(elf: &Elf<'_>, ours: impl Fn(usize) -> bool) -> Option<Vec<(u32, Stri
     Some(found)
 }
 
-/// Bytes that reading all lines may take: each unit may go through all abbreviations and one line program's header.
+/// Cost of reading all lines, in bytes: each unit may scan all abbreviations and one line program's
+/// header.
 fn work(elf: &Elf<'_>) -> u64 {
     let size = |name| elf.section(name).map_or(0, |section| section.data.len() as u64);
     let Some(dwarf) = open(elf) else { return 0 };

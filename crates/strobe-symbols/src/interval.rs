@@ -1,21 +1,22 @@
 //! Overlapping claims on addresses resolved into disjoint pieces that one binary search can answer.
 //!
-//! Functions nest (an entry point inside another function), inlined scopes nest, and damaged debug information overlaps at
-//! will. Everywhere the rule is the same: the claim with the highest priority wins. This module must not know what is claimed.
+//! Functions nest (an entry point inside another function), inlined scopes nest, and damaged debug
+//! information overlaps at will. The rule is the same everywhere: the claim with the highest
+//! priority wins. This module must not know what is claimed.
 
 use std::collections::BinaryHeap;
 
-/// Somebody says that the addresses `start..end` are theirs.
+/// A claim on the addresses `start..end`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claim<T> {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// The higher one wins where two claims overlap; between equals, the one later in the list.
+    /// Where two claims overlap the higher one wins; between equals, the one later in the list.
     pub(crate) priority: u64,
     pub(crate) value: T,
 }
 
-/// Addresses `start..end` that belong to one claim alone.
+/// Addresses `start..end` that belong to exactly one claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece<T> {
     pub(crate) start: u64,
@@ -23,7 +24,8 @@ pub(crate) struct Piece<T> {
     pub(crate) value: T,
 }
 
-/// Resolves overlaps; the result is sorted and disjoint. Takes n log n steps whatever the overlaps are.
+/// Resolves overlaps; the result is sorted and disjoint. Takes n log n steps whatever the overlaps
+/// are.
 pub(crate) fn flatten<T: Copy + PartialEq>(mut claims: Vec<Claim<T>>) -> Vec<Piece<T>> {
     claims.retain(|claim| claim.start < claim.end);
     claims.sort_by_key(|claim| claim.start);
@@ -93,7 +95,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: for each address the winner among all claims that hold it.
+        /// Checks the definition: for each address the winner among all claims that contain it.
         #[test]
         fn every_address_gets_the_highest_claim(
             raw in prop::collection::vec((0u64..40, 0u64..20, 0u64..4), 0..12)
@@ -101,7 +103,9 @@ mod tests {
             let claims: Vec<Claim<usize>> = raw
                 .iter()
                 .enumerate()
-                .map(|(value, &(start, length, priority))| Claim { start, end: start + length, priority, value })
+                .map(|(value, &(start, length, priority))| {
+                    Claim { start, end: start + length, priority, value }
+                })
                 .collect();
             let mut by_start = claims.clone();
             by_start.sort_by_key(|claim| claim.start);

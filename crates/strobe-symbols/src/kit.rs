@@ -1,17 +1,19 @@
-//! Names that the kit for the target leaves in the ELF file for the ids it sends (`firmware/kit/trace/strobe_trace.h`).
+//! Names that the target kit puts into the ELF file for the ids it sends
+//! (`firmware/kit/trace/strobe_trace.h`).
 //!
-//! The section `.strobe_names` has no address. It is a list: an id of two bytes, least significant first, and a string that ends with a zero.
+//! The section `.strobe_names` has no address. It is a list: an id of two bytes, least significant
+//! first, and a string that ends with a zero.
 
 use std::collections::BTreeMap;
 
 use crate::elf::Elf;
 
-/// Bytes of a name that are kept.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 256;
 /// Ids are 12 bits wide.
 const MOST: usize = 1 << 12;
 
-/// Names by id. The first name of an id counts; what is damaged ends the list.
+/// Names by id. The first name of an id counts; a damaged entry ends the list.
 pub(crate) fn names(elf: &Elf<'_>) -> BTreeMap<u16, String> {
     elf.section(".strobe_names").map(|section| read(section.data)).unwrap_or_default()
 }

@@ -1,17 +1,21 @@
-//! Everything that is known of a firmware image from its ELF file and DWARF debug information, or from Intel HEX.
+//! The content of a firmware image, from its ELF file and DWARF debug information, or from Intel
+//! HEX.
 //!
-//! [`Firmware::parse`] takes the bytes of the file and answers: what to load where, which function and source line an
-//! address belongs to and through which inlined calls, what the instructions are, where a name is, how to walk the stack. It
-//! never opens a file, prints nothing, and knows nothing of events, cycles, simulators or reports.
+//! [`Firmware::parse`] takes the bytes of the file and provides: the segments to load, the
+//! function, source line and inlined calls of an address, the instructions, the address of a name,
+//! and stack unwinding. It never opens a file, prints nothing, and knows nothing of events, cycles,
+//! simulators or reports.
 //!
-//! Bytes from outside never make it panic, hang or allocate more than a multiple of the file's size. Damage to the image is
-//! an [`Error`]; damage that costs only names or lines is a [`Warning`] and the rest is still used.
+//! Untrusted bytes never make it panic, hang or allocate more than a multiple of the file's size.
+//! Damage to the image is an [`Error`]; damage that costs only names or lines is a [`Warning`] and
+//! the rest is still used.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let firmware = strobe_symbols::Firmware::parse(std::fs::read("firmware.elf")?)?;
 //! for frame in firmware.frames(0x0800_01f4).frames {
-//!     println!("{} {}:{}", frame.name.unwrap_or("?"), frame.file.unwrap_or("?"), frame.line.unwrap_or(0));
+//!     let (name, file) = (frame.name.unwrap_or("?"), frame.file.unwrap_or("?"));
+//!     println!("{name} {file}:{}", frame.line.unwrap_or(0));
 //! }
 //! # Ok(())
 //! # }

@@ -1,6 +1,7 @@
-//! From a name that somebody typed to the one address they mean, or to a question they can answer.
+//! Resolves a name that the user typed to one address, or to candidates to choose from.
 //!
-//! This module must not know flags or commands: it takes a name and gives an address, candidates or suggestions.
+//! This module must not know flags or commands: it takes a name and returns an address, candidates
+//! or suggestions.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +9,26 @@ use crate::functions::{Function, FunctionId};
 use crate::names::{demangle, plain_name};
 use crate::symtab::{Symbol, SymbolKind};
 
-/// A name found.
+/// A resolved name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolMatch {
     /// The symbol's address, the Thumb bit cleared for code.
     pub address: u32,
     /// Size in bytes; 0 when unknown.
     pub size: u32,
-    /// The name to show.
+    /// The display name.
     pub name: String,
     /// The function that starts at the address, if it is one.
     pub function: Option<FunctionId>,
 }
 
-/// Why a name does not lead to one address.
+/// Why a name does not resolve to one address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SymbolError {
     /// No symbol has that name.
     #[error("no symbol {name:?} in this file{}", did_you_mean(.suggestions))]
     NotFound {
-        /// The name asked for.
+        /// The name.
         name: String,
         /// Similar names, best first.
         suggestions: Vec<String>,
@@ -35,9 +36,9 @@ pub enum SymbolError {
     /// Several symbols have that name at different addresses.
     #[error("{name:?} is ambiguous: {}; give the full name", list(.candidates))]
     Ambiguous {
-        /// The name asked for.
+        /// The name.
         name: String,
-        /// What it can mean, in order of address.
+        /// The possible meanings, in order of address.
         candidates: Vec<SymbolMatch>,
     },
 }
@@ -58,8 +59,9 @@ fn list(candidates: &[SymbolMatch]) -> String {
     text
 }
 
-/// Finds the address for a linkage name, an alias, a demangled name, or a demangled name without arguments or leading path.
-/// The more exact kind of match wins, so that `main` is never ambiguous because a crate has a `main` of its own.
+/// Finds the address for a linkage name, an alias, a demangled name, or a demangled name without
+/// arguments or leading path. The more exact match wins, so that `main` is never ambiguous because
+/// a crate has a `main` of its own.
 pub(crate) fn symbol(
     name: &str,
     functions: &[Function],
@@ -121,12 +123,13 @@ fn symbol_address(symbol: &Symbol) -> u32 {
     }
 }
 
-/// Whether `path` ends in the whole path components `tail`, as `demo::led::toggle` does in `led::toggle`.
+/// Whether `path` ends in the whole path components `tail`, as `demo::led::toggle` does in
+/// `led::toggle`.
 fn ends_path(path: &str, tail: &str) -> bool {
     !tail.is_empty() && path.strip_suffix(tail).is_some_and(|head| head.ends_with("::"))
 }
 
-/// The three names most like the one asked for, by how alike their plain names or last components are.
+/// The three names most similar to the requested one, by their plain names or last components.
 fn suggestions(name: &str, functions: &[Function], others: &[Symbol]) -> Vec<String> {
     const ALIKE: f64 = 0.8;
     let wanted = name.to_lowercase();
@@ -137,7 +140,7 @@ fn suggestions(name: &str, functions: &[Function], others: &[Symbol]) -> Vec<Str
         let contained = if wanted.len() >= 3 && plain.contains(&wanted) { 0.95 } else { 0.0 };
         whole.max(strsim::jaro_winkler(&wanted, last)).max(contained)
     };
-    // Names longer than any that is typed would only cost time: the measure is quadratic.
+    // Longer names than a user types would only cost time: the measure is quadratic.
     let names =
         functions.iter().map(|f| f.name.as_str()).chain(others.iter().map(|s| s.name.as_str()));
     let mut scored: Vec<(f64, &str)> = names

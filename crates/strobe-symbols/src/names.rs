@@ -1,18 +1,18 @@
 //! Names as the programmer wrote them: C++ and Rust symbols demangled, within limits.
 //!
-//! A mangled name can describe a text exponentially longer than itself, so the output is cut off by refusing it: the mangled
-//! name is then shown instead. This module must not know where a name came from.
+//! A mangled name can describe a text exponentially longer than itself. Beyond a limit demangling
+//! fails and the mangled name is shown instead. This module must not know the source of a name.
 
 use std::fmt::{self, Write};
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Longest demangled name, in bytes; longer ones stay mangled.
+/// Maximum length of a demangled name, in bytes; longer ones stay mangled.
 const LONGEST_DEMANGLED: usize = 4096;
-/// Longest name that is tried at all, in bytes.
+/// Maximum length of a mangled name, in bytes.
 pub(crate) const LONGEST_MANGLED: usize = 4096;
 
-/// The name to show for a linkage name: demangled C++ or Rust without the hash, or the name itself.
+/// The display name for a linkage name: demangled C++ or Rust without the hash, or the name itself.
 ///
 /// ```
 /// use strobe_symbols::demangle;
@@ -32,7 +32,7 @@ pub fn demangle(linkage_name: &str) -> String {
 fn demangle_rust(name: &str) -> Option<String> {
     let demangled = rustc_demangle::try_demangle(name).ok()?;
     let mut out = Bounded::default();
-    // The alternate form leaves the hash out.
+    // The alternate form omits the hash.
     write!(out, "{demangled:#}").ok()?;
     Some(out.text)
 }
@@ -49,7 +49,7 @@ fn demangle_cpp(name: &str) -> Option<String> {
     Some(out.text)
 }
 
-/// A string that refuses to grow past the limit.
+/// A string that fails to grow past the limit.
 #[derive(Default)]
 struct Bounded {
     text: String,
@@ -65,12 +65,14 @@ impl Write for Bounded {
     }
 }
 
-/// The name without template and generic arguments, parameters and clone suffix: what people type to mean a function.
+/// The name without template and generic arguments, parameters and clone suffix: what users type
+/// for a function.
 ///
 /// ```
 /// use strobe_symbols::plain_name;
 /// assert_eq!(plain_name("ns::Queue<int, 4u>::push(int const&)"), "ns::Queue::push");
-/// assert_eq!(plain_name("<demo::Led as core::fmt::Debug>::fmt"), "<demo::Led as core::fmt::Debug>::fmt");
+/// let method = "<demo::Led as core::fmt::Debug>::fmt";
+/// assert_eq!(plain_name(method), method);
 /// ```
 pub fn plain_name(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
@@ -78,7 +80,8 @@ pub fn plain_name(name: &str) -> String {
     let mut chars = name.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
-            // `<T as Trait>::f` starts a path: the angle brackets are part of the name, not arguments.
+            // `<T as Trait>::f` starts a path: the angle brackets are part of the name, not
+            // arguments.
             '<' if plain.is_empty() && depth == 0 => return name.to_owned(),
             '<' if plain.ends_with("operator") || plain.ends_with("operator<") => plain.push(c),
             '<' => {
@@ -106,7 +109,7 @@ pub fn plain_name(name: &str) -> String {
     plain.trim_end().to_owned()
 }
 
-/// What GCC and LLVM append to the names of specialised, split and promoted copies.
+/// Suffixes of GCC and LLVM for specialised, split and promoted copies.
 fn is_clone_suffix(rest: &str) -> bool {
     const SUFFIXES: [&str; 8] =
         ["constprop", "isra", "part", "cold", "lto_priv", "localalias", "ipa", "llvm"];

@@ -1,4 +1,4 @@
-//! The notes a linker leaves: the build id that ties an image to a capture made with it.
+//! Linker notes: the build id that ties an image to a capture made with it.
 
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader32, NoteHeader32};
@@ -6,7 +6,7 @@ use object::read::elf::NoteIterator;
 
 use crate::elf::Elf;
 
-/// Longest build id, in bytes; the usual SHA-1 has 20.
+/// Maximum length of a build id, in bytes; the usual SHA-1 has 20.
 const LONGEST_BUILD_ID: usize = 64;
 
 /// The build id from the note sections or, in a file without sections, from the note segments.
@@ -23,7 +23,8 @@ pub(crate) fn build_id(elf: &Elf<'_>) -> Option<Vec<u8>> {
                 elf.data.get(start..start.checked_add(ph.p_filesz.get(LE) as usize)?)
             },
         );
-    // One note per section is the rule; a limit keeps many headers over the same bytes from costing more than a few looks.
+    // One note per section is the rule; a limit bounds the cost of many headers over the same
+    // bytes.
     from_sections.chain(from_segments).take(64).find_map(build_id_in)
 }
 

@@ -1,16 +1,18 @@
 //! Source paths made short enough to read.
 //!
-//! Compilers record where a file was on the machine that compiled it; a reader wants to know which file it is.
+//! Compilers record the path on the machine that compiled; a reader wants to know which file it is.
 
-/// The part of a recorded source path that tells a reader which file it is.
+/// The part of a recorded source path that identifies the file for a reader.
 ///
-/// Rust's library and crates from a registry lose the directories of the machine they were compiled on; other paths lose `.`
-/// and `..` components only.
+/// Rust's library and crates from a registry lose the directories of the machine they were compiled
+/// on; other paths lose `.` and `..` components only.
 ///
 /// ```
 /// use strobe_symbols::short_path;
-/// assert_eq!(short_path("/rustc/59807616e1fa/library/core/src/fmt/mod.rs"), "core/src/fmt/mod.rs");
-/// assert_eq!(short_path("/home/me/.cargo/registry/src/index.crates.io-1949cf8c/aes-0.9.4/src/lib.rs"), "aes-0.9.4/src/lib.rs");
+/// let core = "/rustc/59807616e1fa/library/core/src/fmt/mod.rs";
+/// assert_eq!(short_path(core), "core/src/fmt/mod.rs");
+/// let aes = "/home/me/.cargo/registry/src/index.crates.io-1949cf8c/aes-0.9.4/src/lib.rs";
+/// assert_eq!(short_path(aes), "aes-0.9.4/src/lib.rs");
 /// assert_eq!(short_path("./src/../inc/a.h"), "inc/a.h");
 /// ```
 pub fn short_path(path: &str) -> String {
@@ -18,7 +20,8 @@ pub fn short_path(path: &str) -> String {
     normalised(tail)
 }
 
-/// `/rustc/HASH/library/` in released toolchains, `.../lib/rustlib/src/rust/library/` where `rust-src` is installed.
+/// `/rustc/HASH/library/` in released toolchains, `.../lib/rustlib/src/rust/library/` where
+/// `rust-src` is installed.
 fn rust_library(path: &str) -> Option<&str> {
     if let Some((_, tail)) = path.split_once("/rustlib/src/rust/library/") {
         return Some(tail);

@@ -1,7 +1,7 @@
-//! From program headers to [`Segment`]s: what to write where, proved to be sensible.
+//! Converts program headers to [`Segment`]s, and validates them.
 //!
-//! The linker's habits that are straightened here: headers mapped as if they were code, load addresses left at zero, and
-//! empty segments. This module must not know symbols.
+//! Normalises the habits of linkers: headers mapped as if they were code, load addresses left at
+//! zero, and empty segments. This module must not know symbols.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,13 +13,15 @@ use crate::elf::{Elf, PHOFF_FIELD, bytes_at, malformed};
 use crate::error::Error;
 use crate::image::{LoadAddress, Permissions, Segment, TOTAL_SIZE_LIMIT};
 
-/// More loadable segments than any linker makes; the limit keeps the checks below linear.
+/// Maximum number of loadable segments: more than any linker makes; the limit keeps the checks
+/// below linear.
 const MOST_SEGMENTS: usize = 1024;
 
 /// The segments in order of load address, none overlapping.
 pub(crate) fn segments(elf: &Elf<'_>, file: &Arc<[u8]>) -> Result<Vec<Segment>, Error> {
     let loadable = || elf.program_headers.iter().enumerate().filter(|(_, ph)| is_loadable(ph));
-    // Some linkers leave every physical address zero; then the image is not relocated (GNU BFD applies the same rule).
+    // Some linkers leave every physical address zero; then the image is not relocated (GNU BFD
+    // applies the same rule).
     let has_load_addresses = loadable().any(|(_, ph)| ph.p_paddr.get(LE) != 0);
     if let Some((index, _)) = loadable().nth(MOST_SEGMENTS) {
         let detail = format!("more than {MOST_SEGMENTS} loadable segments");
@@ -69,7 +71,7 @@ fn segment(
     {
         if u64::from(start) + u64::from(size) > 1 << 32 {
             let detail = format!(
-                "segment {index} passes the end of the address space: {what} address {start:#x}, {size} bytes"
+                "segment {index} exceeds the address space: {what} address {start:#x}, {size} bytes"
             );
             return Err(malformed(at, detail));
         }
@@ -95,8 +97,9 @@ fn segment(
     }))
 }
 
-/// How many bytes at the start of a segment are the ELF file's own headers and padding. GNU ld maps them into the first
-/// segment when it may round addresses down to a page, which would ask a programmer to write below the start of flash.
+/// How many bytes at the start of a segment are the ELF file's own headers and padding. GNU ld maps
+/// them into the first segment if it may round addresses down to a page; a programmer would then
+/// write below the start of flash.
 fn leading_headers(elf: &Elf<'_>, ph: &ProgramHeader32<LE>) -> u32 {
     if ph.p_offset.get(LE) != 0 {
         return 0;

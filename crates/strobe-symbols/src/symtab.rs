@@ -1,7 +1,8 @@
-//! The symbol table read once and sorted into what each symbol is: a function, a label, a variable or a mapping symbol.
+//! Reads the symbol table once and classifies each symbol: a function, a label, a variable or a
+//! mapping symbol.
 //!
-//! Here are the Thumb bit, symbols without a type from assembly files and linker-defined marks dealt with, so that nobody
-//! else has to know of them. This module must not know debug information.
+//! This module handles the Thumb bit, symbols without a type from assembly files and linker-defined
+//! marks, so that no other module has to. It must not know debug information.
 
 use object::LittleEndian as LE;
 use object::elf::{self, Sym32, SymbolBind, SymbolSection, SymbolType};
@@ -11,7 +12,7 @@ use crate::code::MappingSymbol;
 use crate::elf::{Elf, Section, string_at};
 use crate::error::Warnings;
 
-/// Longest symbol name kept, in bytes.
+/// Maximum length of a symbol name, in bytes.
 const LONGEST_NAME: usize = 4 << 10;
 
 /// A defined symbol with a name.
@@ -23,11 +24,11 @@ pub(crate) struct Symbol {
     pub(crate) size: u32,
     pub(crate) kind: SymbolKind,
     pub(crate) binding: Binding,
-    /// Source file that the table names for a local symbol (`STT_FILE`), as an index into [`SymbolTable::files`].
+    /// Source file of a local symbol (`STT_FILE`), as an index into [`SymbolTable::files`].
     pub(crate) file: Option<u32>,
 }
 
-/// How far a symbol can be trusted to be what it looks like.
+/// The kind of symbol, by how reliable it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SymbolKind {
     /// `STT_FUNC` and `STT_GNU_IFUNC`.
@@ -40,7 +41,7 @@ pub(crate) enum SymbolKind {
     Absolute,
 }
 
-/// Ordered from the least to the most telling name for an address.
+/// Ordered from the least to the most specific name for an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Binding {
     Local,
@@ -48,7 +49,7 @@ pub(crate) enum Binding {
     Global,
 }
 
-/// Everything the symbol table says.
+/// The content of the symbol table.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolTable {
     pub(crate) symbols: Vec<Symbol>,
@@ -69,13 +70,13 @@ impl SymbolTable {
             warnings.push(
                 &section.name,
                 section.file_offset,
-                "not aligned to 4 bytes: no symbol is read".to_owned(),
+                "not aligned to 4 bytes: no symbol was read".to_owned(),
             );
             return table;
         };
         let strings = elf.sections.get(section.link).map_or(&[][..], |strings| strings.data);
         let mut unnamed = 0_usize;
-        // Names may share bytes with the ends of others, but in a sound file not many times over.
+        // Names may share bytes with the ends of others, but not many times over in a sound file.
         let mut name_bytes_left = 4 * strings.len() + LONGEST_NAME;
         for entry in entries.iter().skip(1) {
             let limit = LONGEST_NAME.min(name_bytes_left);
@@ -89,7 +90,7 @@ impl SymbolTable {
         }
         if unnamed > 0 {
             let detail = format!(
-                "{unnamed} symbols have no sound name in the string table: they are left out"
+                "{unnamed} symbols have no valid name in the string table: they are skipped"
             );
             warnings.push(&section.name, section.file_offset, detail);
         }
@@ -116,7 +117,8 @@ impl SymbolTable {
         }
         let Some(kind) = symbol_kind(kind, section == elf::SHN_ABS) else { return };
         let binding = binding(entry.st_bind());
-        // Local symbols follow the name of the file that defines them; all global ones come at the end.
+        // Local symbols follow the name of the file that defines them; all global ones come at the
+        // end.
         let file = (binding == Binding::Local && section != elf::SHN_ABS)
             .then(|| self.files.len().checked_sub(1).map(|index| index as u32))
             .flatten();
@@ -132,8 +134,9 @@ impl SymbolTable {
     }
 }
 
-/// Whether a symbol's value is an address. It is not for symbols of other modules, and not in sections that are never loaded:
-/// GNU as puts `$d` into `.debug_frame`, at offsets that look like addresses where code is linked near 0.
+/// Whether a symbol's value is an address. It is not for symbols of other modules, and not in
+/// sections that are not loaded: GNU as puts `$d` into `.debug_frame`, at offsets that look like
+/// addresses where code is linked near 0.
 fn is_in_memory(elf: &Elf<'_>, section: SymbolSection) -> bool {
     match section.index() {
         None => section == elf::SHN_ABS || section == elf::SHN_XINDEX,
@@ -168,7 +171,7 @@ fn warn_of_torn_table(section: &Section<'_>, warnings: &mut Warnings) {
         warnings.push(
             &section.name,
             offset,
-            format!("ends with {rest} bytes that are no whole symbol"),
+            format!("ends with {rest} bytes of an incomplete symbol"),
         );
     }
 }

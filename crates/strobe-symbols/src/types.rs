@@ -1,7 +1,8 @@
-//! Where values lie inside variables: from a path such as `_kernel.cpus[0].current` to the steps that lead there.
+//! The places of values inside variables: resolves a path such as `_kernel.cpus[0].current` to
+//! address steps.
 //!
-//! Offsets come from the debug information and from nothing else, so they are right for the configuration that this
-//! firmware was built with. The module reads no memory and knows no operating system.
+//! Offsets are taken from the debug information only, so they are right for the configuration of
+//! this firmware was built with. The module reads no memory and knows no operating system.
 
 mod index;
 mod path;
@@ -20,44 +21,44 @@ use crate::elf::Elf;
 /// One step from an address towards a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// So many bytes further on.
+    /// Add an offset in bytes.
     Add(u32),
-    /// A pointer is here: go where it points.
+    /// Load the pointer at this address and continue from its target.
     Load,
 }
 
-/// What is at the end of a path.
+/// The kind of value at the end of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// A number: integers, characters, enumerations, truth values.
     Number {
-        /// Bytes.
+        /// Size in bytes.
         bytes: u32,
-        /// Two's complement.
+        /// Signed, in two's complement.
         signed: bool,
     },
     /// A pointer.
     Pointer {
-        /// To characters.
+        /// The target is characters.
         to_text: bool,
     },
     /// An array of characters.
     Text {
-        /// Bytes.
+        /// Size in bytes.
         bytes: u32,
     },
     /// A structure, a union or another array.
     Other,
 }
 
-/// The way to a value, and its type.
+/// The steps to a value, and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// Steps from address 0 for a variable, from its start for a member.
     pub steps: Vec<Step>,
-    /// What is there.
+    /// The kind of value.
     pub value: Value,
-    /// Its type; for a pointer, what it points to.
+    /// Its type; for a pointer, the type of its target.
     pub target: TypeId,
 }
 
@@ -68,33 +69,33 @@ pub struct TypeId {
     offset: usize,
 }
 
-/// Why a path leads nowhere.
+/// Why a path cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypeError {
-    /// Not a path.
-    #[error("`{path}` is no path such as `variable.member[0].member`")]
+    /// Invalid syntax.
+    #[error("`{path}` is not a path such as `variable.member[0].member`")]
     Syntax {
-        /// As given.
+        /// The path.
         path: String,
     },
     /// The debug information has no such variable.
     #[error("the debug information describes no variable {name}")]
     NoVariable {
-        /// Its name.
+        /// The name.
         name: String,
     },
     /// Several variables have that name.
     #[error("there are {count} variables {name}")]
     Ambiguous {
-        /// Their name.
+        /// The name.
         name: String,
-        /// How many.
+        /// The number of variables.
         count: usize,
     },
     /// The debug information has no such type.
     #[error("the debug information describes no type {name}")]
     NoType {
-        /// Its name.
+        /// The name.
         name: String,
     },
     /// A structure has no such member.
@@ -106,13 +107,13 @@ pub enum TypeError {
         member: String,
     },
     /// A member or element of something that has none.
-    #[error("{what} is {kind}, so `{part}` means nothing there")]
+    #[error("{what} is {kind}, so `{part}` does not apply")]
     Misfit {
-        /// What was reached.
+        /// The part of the path before.
         what: String,
-        /// What kind of thing that is.
+        /// The kind of its type.
         kind: &'static str,
-        /// The part of the path.
+        /// The part that does not apply.
         part: String,
     },
     /// An array has fewer elements.
@@ -125,26 +126,26 @@ pub enum TypeError {
         /// The index.
         index: u32,
     },
-    /// A part of a word.
-    #[error("{what} is a bit field, and those are not read")]
+    /// A bit field.
+    #[error("{what} is a bit field, which is not supported")]
     BitField {
         /// The member.
         what: String,
     },
-    /// The record is damaged, or says what no compiler says.
+    /// The record is damaged, or has a form that no compiler emits.
     #[error("the debug information of {what} cannot be read")]
     Damaged {
-        /// What was being looked at.
+        /// The type or variable.
         what: String,
     },
 }
 
-/// The types and variables that the debug information of a firmware describes.
+/// The types and variables in the debug information of a firmware.
 pub struct Types<'a> {
     units: Vec<Unit<Reader<'a>>>,
     dwarf: Dwarf<Reader<'a>>,
     starts: Starts,
-    /// Types that units of their own describe, by signature.
+    /// Types in type units, by signature.
     signatures: HashMap<u64, TypeId>,
     variables: HashMap<String, Vec<Variable>>,
     structures: HashMap<String, TypeId>,
@@ -152,7 +153,7 @@ pub struct Types<'a> {
     enumerators: HashMap<String, i64>,
 }
 
-/// Where units begin in `.debug_info`, sorted, and their numbers.
+/// Offsets of units in `.debug_info`, sorted, with their indices.
 #[derive(Default)]
 struct Starts(Vec<(usize, u32)>);
 
@@ -173,7 +174,7 @@ struct Variable {
 }
 
 impl Firmware {
-    /// Reads the types and variables that the debug information describes. What is damaged is left out.
+    /// Reads the types and variables of the debug information. Damaged records are skipped.
     pub fn types(&self) -> Types<'_> {
         let dwarf = Elf::parse(&self.bytes).ok().and_then(|elf| open(&elf));
         let empty = || gimli::DwarfSections::default().borrow(nothing);
@@ -185,11 +186,11 @@ fn nothing<'a>(_: &()) -> Reader<'a> {
     EndianSlice::new(&[], LittleEndian)
 }
 
-/// Steps that one look-up may take: no real structure needs more.
+/// Maximum steps of a look-up: no real structure needs more.
 const LOOK_UP: u64 = 1 << 20;
 
 impl Types<'_> {
-    /// Whether there are any.
+    /// Whether there are any variables or types.
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty() && self.structures.is_empty()
     }
@@ -207,21 +208,22 @@ impl Types<'_> {
     /// The type of that name: a structure, union, enumeration or typedef.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub fn named(&self, name: &str) -> Result<TypeId, TypeError> {
         let found = self.structures.get(name).or_else(|| self.typedefs.get(name));
         found.copied().ok_or_else(|| TypeError::NoType { name: name.to_owned() })
     }
 
-    /// How many bytes a value of that type takes, where that is known.
+    /// The size of a value of that type in bytes, if known.
     pub fn bytes(&self, of: TypeId) -> Option<u32> {
         self.size(of, &mut Budget::of(LOOK_UP))
     }
 
-    /// From address 0 to what a path means: a variable, then members and elements. Pointers on the way are followed.
+    /// Resolves a path from address 0: a variable, then members and elements. Pointers on the way
+    /// are followed.
     ///
     /// # Errors
-    /// When a part of it is not there.
+    /// When a part of it does not exist.
     pub fn variable(&self, path: &str) -> Result<Route, TypeError> {
         let path = Path::parse(path)?;
         let name = path.name;
@@ -236,10 +238,10 @@ impl Types<'_> {
         self.follow(vec![Step::Add(variable.address)], variable.of, name, &path.parts)
     }
 
-    /// From the start of a value of type `of` to a member.
+    /// Resolves a path from the start of a value of type `of` to a member.
     ///
     /// # Errors
-    /// When a part of the path is not there.
+    /// When a part of the path does not exist.
     pub fn member(&self, of: TypeId, path: &str) -> Result<Route, TypeError> {
         let path = Path::parse(path)?;
         let first = Part::Member(path.name);
@@ -265,7 +267,7 @@ impl Types<'_> {
                 at = to;
                 shape = self.shape(at, &mut budget).ok_or_else(|| damaged(&what))?;
                 if let Part::Element(index) = part {
-                    // A pointer to the first of several.
+                    // A pointer to the first of several elements.
                     let size = self.size(at, &mut budget).ok_or_else(|| damaged(&what))?;
                     steps.push(Step::Add(size.wrapping_mul(*index)));
                     what = format!("{what}{part}");
@@ -308,7 +310,8 @@ impl Types<'_> {
         Ok(Route { steps: joined(steps), value, target })
     }
 
-    /// What a path ends at, with arrays and pointers of characters told from others.
+    /// The kind of value at the end of a path; arrays of characters and pointers to them are
+    /// distinguished.
     fn value(&self, at: TypeId, budget: &mut Budget) -> Option<Value> {
         Some(match self.shape(at, budget)? {
             Shape::Number { bytes, signed } => Value::Number { bytes, signed },
@@ -325,7 +328,7 @@ impl Types<'_> {
     }
 }
 
-/// Neighbouring additions as one.
+/// Merges adjacent additions.
 fn joined(steps: Vec<Step>) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::new();
     for step in steps {

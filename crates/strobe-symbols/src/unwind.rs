@@ -1,8 +1,9 @@
-//! Walks a stack: from the registers at one moment to the calls that led there.
+//! Stack unwinding: from the registers at one moment to the chain of calls.
 //!
-//! Frames made by calls are unwound with call frame information; frames made by exceptions are read where the hardware put
-//! them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8 "Exception return behavior"). Memory comes through a
-//! closure. Every walk ends, says why, and marks what it guessed. This module must not know where registers come from.
+//! Frames made by calls are unwound with call frame information; frames made by exceptions are read
+//! where the hardware put them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8
+//! "Exception return behavior"). Memory is read through a closure. Every walk ends, reports why,
+//! and marks guesses. This module must not know the source of the registers.
 
 use gimli::{BaseAddresses, CfaRule, Register, RegisterRule, UnwindContext, UnwindSection as _};
 
@@ -10,7 +11,7 @@ use crate::code::CodeKind;
 use crate::firmware::Firmware;
 use crate::image::ReturnAddress;
 
-/// Most frames in a backtrace; deeper stacks are cut off.
+/// Maximum frames in a backtrace; deeper stacks are truncated.
 const MOST_FRAMES: usize = 256;
 /// Numbers of the core registers in DWARF and in the architecture.
 const SP: usize = 13;
@@ -28,32 +29,33 @@ pub struct Registers {
     pub process_stack_pointer: Option<u32>,
 }
 
-/// How a frame came to be.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StackFrameKind {
-    /// Where the processor is.
+    /// The current position of the processor.
     Current,
     /// A call that has not returned.
     Caller,
-    /// Where an exception interrupted.
+    /// Interrupted by an exception.
     Interrupted,
 }
 
 /// One level of the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackFrame {
-    /// Where execution is or will go on, the Thumb bit cleared.
+    /// The current or return address, the Thumb bit cleared.
     pub pc: u32,
     /// The stack pointer there.
     pub sp: u32,
-    /// How the frame came to be.
+    /// The kind of frame.
     pub kind: StackFrameKind,
     /// Whether the frame was guessed from LR, for want of call frame information.
     pub guessed: bool,
 }
 
 impl StackFrame {
-    /// The address to ask [`Firmware::frames`] for: within the call instruction for callers, the exact one otherwise.
+    /// The address for [`Firmware::frames`]: within the call instruction for callers, the exact one
+    /// otherwise.
     pub fn lookup_address(&self) -> u32 {
         match self.kind {
             StackFrameKind::Caller => ReturnAddress(self.pc).call_site(),
@@ -65,7 +67,7 @@ impl StackFrame {
 /// Why a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnwindEnd {
-    /// The outermost frame was reached: nobody called it.
+    /// The outermost frame: it has no caller.
     #[error("the bottom of the stack")]
     Bottom,
     /// The function has no call frame information.
@@ -89,13 +91,13 @@ pub enum UnwindEnd {
     /// The interrupted thread uses the process stack, whose pointer was not given.
     #[error("the process stack pointer is not known")]
     NoProcessStackPointer,
-    /// The call frame information uses rules that no compiler emits for this machine, or is damaged.
+    /// The call frame information has rules that no compiler emits for this machine, or is damaged.
     #[error("the unwind information for {pc:#010x} cannot be used")]
     BadUnwindInfo {
         /// An address in the function.
         pc: u32,
     },
-    /// The same frame came up again: the stack is overwritten.
+    /// The same frame occurs again: the stack is overwritten.
     #[error("the stack repeats itself at {sp:#010x}; it may have been overwritten")]
     NoProgress {
         /// The stack pointer.
@@ -165,7 +167,8 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         (self.read_word)(address).ok_or(UnwindEnd::Unreadable { address })
     }
 
-    /// Replaces the registers by the caller's and says what kind of frame that is and whether it is a guess.
+    /// Replaces the registers by those of the caller; returns the kind of frame and whether it is a
+    /// guess.
     fn step(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let address = frame.lookup_address();
         let Some(entry) = self.firmware.cfi.find(address) else { return self.guess(frame) };
@@ -173,8 +176,9 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         self.go_to(return_address, frame).map(|kind| (kind, false))
     }
 
-    /// A function without call frame information may not have touched LR and SP yet, as small assembly functions never do.
-    /// That can hold only where execution stopped exactly, and the next frame is marked as a guess.
+    /// A function without call frame information may not have touched LR and SP yet, as small
+    /// assembly functions never do. That can hold only at the innermost frame, and the next frame
+    /// is marked as a guess.
     fn guess(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let lr = self.registers.core[LR];
         let is_code = |address| self.firmware.code_kind(address) == Some(CodeKind::Thumb);
@@ -209,7 +213,7 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         Ok(StackFrameKind::Caller)
     }
 
-    /// Applies the call frame information's rules and returns the return address.
+    /// Applies the rules of the call frame information and returns the return address.
     fn unwind_call(&mut self, entry: usize, address: u32) -> Result<u32, UnwindEnd> {
         let bad = |_| UnwindEnd::BadUnwindInfo { pc: address };
         let section = self.firmware.cfi.frames(&self.firmware.bytes);
@@ -263,8 +267,9 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
             self.registers.core[number] = self.read(frame.wrapping_add(4 * slot as u32))?;
         }
         let status = self.read(frame.wrapping_add(28))?;
-        // With a floating-point unit 18 more words are reserved (EXC_RETURN bit 4 clear, ARMv7-M only). Bit 9 of the stacked
-        // xPSR says that a word was added to align the frame to eight bytes.
+        // With a floating-point unit 18 more words are reserved (EXC_RETURN bit 4 clear, ARMv7-M
+        // only). Bit 9 of the stacked xPSR is set if a word was added to align the frame to eight
+        // bytes.
         let size = if exception_return & 0x10 == 0 { 0x68 } else { 0x20 };
         let padding = if status & 1 << 9 != 0 { 4 } else { 0 };
         self.registers.core[SP] = frame.wrapping_add(size + padding);
@@ -272,7 +277,8 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     }
 }
 
-/// Whether a value in LR is an EXC_RETURN (ARMv6-M manual, table B1-8; ARMv7-M manual, table B1-9 for those with bit 4 clear).
+/// Whether a value in LR is an EXC_RETURN (ARMv6-M manual, table B1-8; ARMv7-M manual, table B1-9
+/// for those with bit 4 clear).
 fn is_exception_return(value: u32) -> bool {
     matches!(
         value,

@@ -1,7 +1,8 @@
-//! Archives as the benchmarking tools of 2019 left them: lists of samples and texts of allocations, with what was published of them and with the
-//! faults of both tools and of the line.
+//! Archives in the form of the benchmarking tools of 2019: lists of samples and texts of
+//! allocations, with the published results and with the faults of both tools and of the line.
 //!
-//! Written after descriptions of the files and of the tools' faults. What a reader must find is known from what was put in.
+//! Written from descriptions of the files and of the tools' faults. The expected results are known
+//! from the inputs.
 
 mod allocations;
 mod samples;
@@ -19,7 +20,7 @@ struct Function {
     size: u32,
 }
 
-/// So many functions, one behind the other.
+/// So many functions, one after the other.
 fn firmware(rng: &mut Rng, count: u32) -> Vec<Function> {
     let words = ["sched", "up", "stm32", "nxsem", "rcl", "mm", "uart", "eth"];
     let verbs = ["lock", "poll", "read", "alloc", "delay", "init", "send", "wait"];

@@ -1,6 +1,7 @@
 //! Places instructions at addresses: labels, branches to them, and literal pools.
 //!
-//! A one-pass assembler for generated code. It knows addresses and reach, not what the code is for.
+//! A one-pass assembler for generated code. It knows addresses and reach, not the purpose of the
+//! code.
 
 use crate::insn::{Cond, Insn, Reg};
 
@@ -8,16 +9,17 @@ use crate::insn::{Cond, Insn, Reg};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// What a literal pool holds.
+/// An entry of a literal pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A constant.
     Word(u32),
     /// The address of a label.
     Address(Label),
-    /// The address of a label with the Thumb bit set, as BX, BLX and POP {pc} want it.
+    /// The address of a label with the Thumb bit set, for BX, BLX and POP {pc}.
     Thumb(Label),
-    /// A label's address minus the PC an instruction at the second label reads, for `add pc, rN`.
+    /// A label's address minus the PC that an instruction at the second label reads, for
+    /// `add pc, rN`.
     Distance(Label, Label),
 }
 
@@ -32,7 +34,8 @@ enum Branch {
     NotZero(Reg),
 }
 
-/// How far a literal load may come before its pool: 1020 bytes, less room for what a caller emits between two checks.
+/// Maximum distance of a literal load before its pool: 1020 bytes, less room for the code a caller
+/// emits between two checks.
 const POOL_REACH_BYTES: u32 = 600;
 
 /// Assembles one contiguous piece of code.
@@ -79,14 +82,14 @@ impl Assembler {
         Label(self.labels.len() - 1)
     }
 
-    /// Gives the label the current address.
+    /// Binds the label to the current address.
     pub fn bind(&mut self, label: Label) {
         let here = self.here();
         let earlier = self.labels[label.0].replace(here);
         assert!(earlier.is_none(), "a label has one place");
     }
 
-    /// A label here.
+    /// A label bound to the current address.
     pub fn label_here(&mut self) -> Label {
         let label = self.label();
         self.bind(label);
@@ -151,7 +154,7 @@ impl Assembler {
         self.literals.first().is_some_and(|(at, ..)| self.here() - at > POOL_REACH_BYTES)
     }
 
-    /// Places the pending literals here, behind a branch around them.
+    /// Places the pending literals here, after a branch around them.
     pub fn pool_behind_branch(&mut self) {
         if self.literals.is_empty() {
             return;
@@ -189,7 +192,7 @@ impl Assembler {
         self.listing[line.expect("only emitted instructions are patched")].1 = insn;
     }
 
-    /// Resolves everything: the machine code and each instruction with its address.
+    /// Resolves all labels: returns the machine code and each instruction with its address.
     ///
     /// # Panics
     /// If a label was never bound or a branch does not reach.

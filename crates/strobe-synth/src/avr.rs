@@ -1,4 +1,5 @@
-//! AVR instructions by the opcode patterns of Microchip's manual (DS40002198), and generated programs made of them.
+//! AVR instructions by the opcode patterns of Microchip's manual (DS40002198), and generated
+//! programs.
 
 mod generate;
 
@@ -20,13 +21,13 @@ pub enum AvrPart {
 pub struct AvrForm {
     /// The mnemonic, with its addressing mode where there are several.
     pub name: &'static str,
-    /// Bits from the top; letters are fields, a letter's bits are that operand's from its top.
+    /// Bits from the top; letters are fields, and a letter's bits are that operand's from its top.
     pattern: &'static str,
-    /// What a part must have.
+    /// The part's required feature.
     pub needs: Needs,
 }
 
-/// What a part must have for an instruction.
+/// Features of a part that instructions require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing: AVRe.
@@ -78,7 +79,7 @@ const fn only(needs: Needs, name: &'static str, pattern: &'static str) -> AvrFor
     AvrForm { name, pattern, needs }
 }
 
-/// Every encoding of AVRe and AVRe+. Aliases (LSL, TST, BRNE, SEI and so on) are what they stand for.
+/// Every encoding of AVRe and AVRe+. Aliases (LSL, TST, BRNE, SEI and so on) are not listed.
 pub const AVR_FORMS: &[AvrForm] = &[
     form("nop", "0000000000000000"),
     form("movw", "00000001ddddrrrr"),
@@ -181,13 +182,13 @@ impl AvrForm {
         found.unwrap_or_else(|| panic!("AVR has no instruction `{name}`"))
     }
 
-    /// How many bits the pattern has for an operand.
+    /// The width of an operand in the pattern, in bits.
     pub fn bits(&self, field: char) -> u32 {
         self.pattern.chars().filter(|c| *c == field).count() as u32
     }
 
-    /// The words of the instruction with these operands: fields as they stand in the pattern, so that registers which
-    /// begin at 16 count from there.
+    /// The words of the instruction with these operands: field values as in the pattern, so that
+    /// registers which begin at 16 count from there.
     pub fn encode(&self, operands: &[(char, u32)]) -> Vec<u16> {
         let mut left: Vec<(char, u32)> =
             operands.iter().map(|&(field, _)| (field, self.bits(field))).collect();

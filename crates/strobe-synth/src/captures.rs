@@ -1,18 +1,19 @@
-//! Captures of a trace pin and of an SPI bus as a logic analyser makes them, with what went over the lines.
+//! Captures of a trace pin and of an SPI bus as a logic analyser records them, with the transferred
+//! data.
 //!
-//! The trace pin is as fast as the analyser can just follow: 8 Mbaud at 24 MHz. It carries frames of a trace port with the packets of ITM and DWT in
-//! one stream and something else in another.
+//! The trace pin runs at the highest rate that the analyser can follow: 8 Mbaud at 24 MHz. It sends
+//! frames of a trace port with the packets of ITM and DWT in one stream and other data in another.
 
 use crate::sigrok::session;
 use crate::swo::{Stream, frames};
 use crate::{Line, Rng, SpiWave, UartWave};
 
-/// What goes wrong on the line, in the middle of the capture.
+/// A fault on the line, in the middle of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineFault {
     /// The stop bit of a byte is low.
     StopBit,
-    /// The same of a byte that is zero, so that the line is low for a whole word.
+    /// The same for a zero byte, so that the line is low for a whole word.
     Break,
 }
 
@@ -21,23 +22,23 @@ pub enum LineFault {
 pub struct TracePin {
     /// The capture, in which the pin is called `SWO`.
     pub session: Vec<u8>,
-    /// The bytes that went over it.
+    /// The bytes sent.
     pub bytes: Vec<u8>,
-    /// The place in them of the byte whose stop bit is wrong.
+    /// Index of the byte with the wrong stop bit.
     pub fault: Option<usize>,
-    /// Bytes that are of no frame because of that: up to the next synchronisation.
+    /// Bytes in no frame because of the fault: up to the next synchronisation.
     pub undecodable: u64,
     /// Program counters, in order.
     pub pcs: Vec<u32>,
     /// Overflows.
     pub overflows: u64,
-    /// Exceptions entered, left and returned from.
+    /// Exceptions entered, exited and returned from.
     pub exceptions: u64,
-    /// Addresses of instructions that a comparator saw.
+    /// Addresses of instructions that a comparator matched.
     pub data_pcs: u64,
-    /// Values that a comparator saw.
+    /// Values that a comparator matched.
     pub data_values: u64,
-    /// What software wrote to port 0.
+    /// Data that software wrote to port 0.
     pub text: String,
     /// Bytes of the other stream.
     pub other_bytes: u64,
@@ -47,10 +48,11 @@ pub struct TracePin {
 pub const ITM_STREAM: u8 = 1;
 const OTHER_STREAM: u8 = 2;
 
-/// Packets in a burst. A burst begins with a synchronisation of the frames and is sent without a pause; no packet is in two.
+/// Packets in a burst. A burst begins with a synchronisation of the frames and is sent without a
+/// pause; no packet spans two bursts.
 const BURST: u32 = 70;
 
-/// A capture of so many packets, with a fault on the line or without.
+/// A capture of so many packets, with or without a fault on the line.
 pub fn trace_pin(seed: u64, packets: u32, fault: Option<LineFault>) -> TracePin {
     let mut rng = Rng::new(seed);
     let mut pin = TracePin {
@@ -71,14 +73,14 @@ pub fn trace_pin(seed: u64, packets: u32, fault: Option<LineFault>) -> TracePin 
     for n in 0..packets / BURST {
         let burst = pin.burst(&mut rng, n % 5 == 0);
         let wrong = fault.filter(|_| n == packets / BURST / 2).map(|fault| {
-            // Behind the synchronisation and well before the end.
+            // After the synchronisation and well before the end.
             let fits = |at: &usize| (burst[*at] == 0) == (fault == LineFault::Break);
-            (20..burst.len()).find(fits).expect("a burst has bytes of both sorts")
+            (20..burst.len()).find(fits).expect("a burst has bytes of both kinds")
         });
         if let Some(wrong) = wrong {
             pin.fault = Some(pin.bytes.len() + wrong);
             let frame = wrong - (wrong - 4) % 16;
-            // The byte itself does not arrive.
+            // The byte itself is lost.
             pin.undecodable = (burst.len() - frame - 1) as u64;
         }
         for (at, byte) in burst.iter().enumerate() {
@@ -128,7 +130,7 @@ impl TracePin {
                 stream.instrumentation(0, &[byte]);
             }
             55..=64 => {
-                // IRQ 28: into the handler, out of it, back in the thread.
+                // IRQ 28: handler entry, exit, return to the thread.
                 for (number, action) in [(44, 1), (44, 2), (0, 3)] {
                     stream.exception(number, action);
                 }
@@ -164,8 +166,8 @@ pub struct SpiBus {
     pub transfers: u64,
 }
 
-/// A sensor whose registers are read, one transfer for each register, on a bus of this mode (CPOL and CPHA) at 333 kHz with six samples to a clock
-/// period and rests between bytes.
+/// A sensor whose registers are read, one transfer for each register, on a bus of this mode (CPOL
+/// and CPHA) at 333 kHz with six samples to a clock period and rests between bytes.
 pub fn spi_bus(seed: u64, mode: (bool, bool), transfers: u64) -> SpiBus {
     let mut rng = Rng::new(seed);
     let mut wave = SpiWave::new(mode, 3);

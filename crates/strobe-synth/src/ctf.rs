@@ -1,7 +1,9 @@
-//! Traces in Common Trace Format with made-up types and values, and what a reader must find in them.
+//! Traces in Common Trace Format with synthetic types and values, and the expected result of
+//! reading them.
 //!
-//! Written after the specification and not after the reader. Metadata, stream and the expected text of each event come from the same random choices;
-//! the text is in the form in which babeltrace2 prints fields, so that both readers can be judged by it.
+//! Written from the specification, not from the reader. Metadata, stream and the expected text of
+//! each event come from the same random choices; the text has the form in which babeltrace2 prints
+//! fields, so that it checks both readers.
 
 mod bits;
 mod layout;
@@ -12,12 +14,12 @@ use bits::BitWriter;
 use layout::{Header, Layout};
 use types::{Kind, Random};
 
-/// An event that a trace holds.
+/// An event of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CtfEvent {
     /// Its kind.
     pub name: String,
-    /// What the clock showed.
+    /// The clock reading.
     pub ticks: u64,
     /// Its fields, as `{ a = 1, b = "x" }`.
     pub fields: String,
@@ -30,13 +32,14 @@ pub struct CtfTrace {
     pub metadata: String,
     /// The stream.
     pub stream: Vec<u8>,
-    /// What it holds, in order.
+    /// The events, in order.
     pub events: Vec<CtfEvent>,
-    /// How many events its packets say to have left out.
+    /// Number of events that the packets report as discarded.
     pub lost: u64,
-    /// How many packets there are.
+    /// Number of packets.
     pub packets: u64,
-    /// Whether packets say how long they are. If not, the whole stream is one, and the bits that fill up its last byte follow its last event.
+    /// Whether packets have sizes. If not, the whole stream is one packet, and the padding of its
+    /// last byte follows its last event.
     pub in_packets: bool,
 }
 
@@ -67,7 +70,7 @@ impl CtfTrace {
             let lost = if rng.one_in(2) { u64::from(rng.below(100)) } else { 0 };
             let mut packet = Vec::new();
             for _ in 0..rng.below(12) {
-                // Within the turn of the narrowest clock, but often across the end of one.
+                // Less than a wrap of the narrowest clock, but often across one.
                 ticks += u64::from(rng.below(1 << 26));
                 packet.push((ticks, rng.below(kinds.len() as u32) as usize));
             }

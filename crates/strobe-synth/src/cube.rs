@@ -1,7 +1,9 @@
-//! What an LED cube of 11 x 11 x 11 shows: frames made by a formula, as bytes for its serial line and as a file on a memory card.
+//! The content of an LED cube of 11 x 11 x 11: frames made by a formula, as bytes for its serial
+//! line and as a file on a memory card.
 //!
-//! The firmware that reads them is in `firmware/cube`; nothing here is shared with it but the layout that its `protocol.h`
-//! describes. Volumes are made by the `fatfs` crate, so that the firmware's reader is judged by somebody else's idea of FAT.
+//! The firmware that reads them is in `firmware/cube`; nothing here is shared with it but the
+//! layout that its `protocol.h` describes. The `fatfs` crate makes the volumes, so that the
+//! firmware's reader is tested with an independent implementation of FAT.
 
 mod volume;
 
@@ -20,7 +22,8 @@ pub struct CubeFrame {
 }
 
 impl CubeFrame {
-    /// Frame `t` of an animation without end: a bright ball that swings through the cube and ripples around it.
+    /// Frame `t` of an endless animation: a bright ball that swings through the cube with ripples
+    /// around it.
     pub fn animation(t: usize) -> Self {
         let swing = |t: usize, period: usize| (t % period).abs_diff(period / 2) * 20 / period;
         let center = [swing(t, 30), swing(t + 5, 22), swing(t + 9, 38)];
@@ -39,7 +42,7 @@ impl CubeFrame {
         &self.leds
     }
 
-    /// The frame as the cube takes it: marks, number, four bits for each LED, sums.
+    /// The encoded frame: marks, number, four bits for each LED, sums.
     pub fn packet(&self, number: u16) -> Vec<u8> {
         let mut body = number.to_le_bytes().to_vec();
         let half = |led: Option<&u8>| led.map_or(0, |led| led & 15);
@@ -73,13 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_as_the_protocol_says() {
+    fn a_packet_matches_the_protocol() {
         let mut frame = CubeFrame { leds: vec![0; LEDS] };
         (frame.leds[0], frame.leds[1], frame.leds[LEDS - 1]) = (1, 2, 3);
         let packet = frame.packet(0x0102);
         assert_eq!(packet.len(), PACKET_BYTES);
         assert_eq!(packet[..5], [0xa5, 2, 1, 0x21, 0]);
-        // Sums of 2, 3, 0x24 and, at the end, 0x27, and of what they were after each of the 668 bytes.
+        // Sums of 2, 3, 0x24 and, at the end, 0x27, and of their values after each of the 668
+        // bytes.
         let second = 2 + 3 + 0x24 * 665 + 0x27;
         assert_eq!(packet[668..], [3, 0x27, second as u8, 0x5a]);
     }

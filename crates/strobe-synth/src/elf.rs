@@ -1,6 +1,7 @@
-//! An ELF writer for tests: sound by default, and able to lie about every field a reader must not trust.
+//! An ELF writer for tests: valid by default, with any field overridable to test readers.
 //!
-//! Little-endian ELF32 from the System V ABI, written field by field. It checks nothing: what it is told it writes.
+//! Little-endian ELF32 from the System V ABI, written field by field. It checks nothing and writes
+//! the fields as set.
 
 /// A loadable segment.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,7 @@ pub struct Segment {
     pub memory_size: Option<u32>,
     /// `p_filesz`; the length of the data if `None`.
     pub file_size: Option<u32>,
-    /// `p_offset`; where the data really is if `None`.
+    /// `p_offset`; the data's actual offset if `None`.
     pub file_offset: Option<u32>,
     /// `p_flags`: 1 execute, 2 write, 4 read.
     pub flags: u32,
@@ -36,7 +37,7 @@ pub struct Section {
     pub data: Vec<u8>,
     /// `sh_size`; the length of the data if `None`.
     pub size: Option<u32>,
-    /// `sh_offset`; where the data really is if `None`.
+    /// `sh_offset`; the data's actual offset if `None`.
     pub file_offset: Option<u32>,
     /// `sh_addralign`.
     pub align: u32,
@@ -53,7 +54,7 @@ pub struct Symbol {
     pub size: u32,
     /// `st_info`'s type: 0 none (mapping symbols), 1 object, 2 function.
     pub kind: u8,
-    /// Whether other units see it.
+    /// Whether it is global.
     pub global: bool,
     /// The section it is in, counted from 1 in the order added; 0xfff1 is absolute.
     pub section: u16,
@@ -64,7 +65,8 @@ pub struct Symbol {
 pub struct ElfBuilder {
     /// `e_ident[EI_CLASS]`: 1 is ELF32.
     pub class: u8,
-    /// `e_ident[EI_DATA]`: 1 is little-endian. The file is written little-endian whatever this says.
+    /// `e_ident[EI_DATA]`: 1 is little-endian. The file is written little-endian whatever the
+    /// value.
     pub encoding: u8,
     /// `e_type`: 2 is an executable.
     pub file_type: u16,
@@ -72,13 +74,13 @@ pub struct ElfBuilder {
     pub machine: u16,
     /// `e_entry`.
     pub entry: u32,
-    /// `e_phnum`; the real number if `None`.
+    /// `e_phnum`; the actual number if `None`.
     pub segment_count: Option<u16>,
-    /// `e_shnum`; the real number if `None`.
+    /// `e_shnum`; the actual number if `None`.
     pub section_count: Option<u16>,
-    /// `e_phoff`; the real offset if `None`.
+    /// `e_phoff`; the actual offset if `None`.
     pub segment_table_offset: Option<u32>,
-    /// `e_shoff`; the real offset if `None`.
+    /// `e_shoff`; the actual offset if `None`.
     pub section_table_offset: Option<u32>,
     segments: Vec<Segment>,
     sections: Vec<Section>,

@@ -1,10 +1,11 @@
-//! The names of the encodings, so that a test can assert that none was forgotten.
+//! The names of the encodings, so that tests can assert full coverage.
 
 use crate::insn::{
     AddSub, Barrier, DataOp, Extend, Hint, Imm8Op, Insn, LoadStore, Reverse, Shift, Special,
 };
 
-/// Every encoding of ARMv6-M by [`Insn::form`]'s name; MRS and MSR once per special register, B per direction.
+/// Every encoding of ARMv6-M by [`Insn::form`]'s name; MRS and MSR once per special register, B per
+/// direction.
 pub const FORMS: &[&str] = &[
     "LSL imm",
     "LSR imm",
@@ -125,7 +126,7 @@ pub const FORMS: &[&str] = &[
     "ISB",
 ];
 
-/// What ARMv7-M adds outside the table of [`crate::wide_forms`].
+/// Additional encodings of ARMv7-M outside the table of [`crate::wide_forms`].
 pub const FORMS_V7M: &[&str] = &[
     "IT",
     "CBZ",
@@ -215,7 +216,8 @@ impl Insn {
         }
     }
 
-    /// ADD, CMP and MOV of any register: SP and PC follow rules of their own, so they count as forms of their own.
+    /// ADD, CMP and MOV of any register: SP and PC follow rules of their own, so they count as
+    /// forms of their own.
     fn high_form(&self) -> &'static str {
         use crate::insn::Reg;
         match *self {

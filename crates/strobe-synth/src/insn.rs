@@ -1,7 +1,8 @@
-//! The encoder: every instruction of the ARMv6-M Architecture Reference Manual (DDI 0419, chapters A5 and A6) as a value,
-//! and what ARMv7-M (DDI 0403) adds.
+//! The encoder: every instruction of the ARMv6-M Architecture Reference Manual (DDI 0419, chapters
+//! A5 and A6) as a value, and the additions of ARMv7-M (DDI 0403).
 //!
-//! Written from the manual's encoding diagrams alone. It knows encodings, not behaviour, and never reads machine code.
+//! Written from the manual's encoding diagrams only. It knows encodings, not behaviour, and never
+//! decodes machine code.
 
 use crate::wide::Wide;
 
@@ -35,7 +36,9 @@ impl Reg {
 }
 
 macro_rules! operations {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$vdoc:meta])* $variant:ident = $code:literal),+ $(,)?
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$vdoc])* $variant = $code),+ }
@@ -251,8 +254,8 @@ operations! {
 
 /// One ARMv6-M instruction, one variant per encoding family.
 ///
-/// Offsets of branches are in bytes from the address of the instruction plus four, as the manual's `imm32`; other
-/// immediates are in the unit the instruction scales by, as their names say.
+/// Offsets of branches are in bytes from the address of the instruction plus four, as the manual's
+/// `imm32`; other immediates are in the unit the instruction scales by, as their names state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The fields carry the manual's own names.
 pub enum Insn {
@@ -430,7 +433,7 @@ impl Insn {
     /// The machine code, one halfword or two.
     ///
     /// # Panics
-    /// If an operand does not fit its field: the caller wrote an instruction that does not exist.
+    /// If an operand does not fit its field: such an instruction does not exist.
     pub fn encode(&self) -> Vec<u16> {
         match *self {
             Insn::Bl { offset } => bl(offset),

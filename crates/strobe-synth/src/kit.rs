@@ -1,4 +1,4 @@
-//! Frames of the kit for the target, as its documentation describes them, made bit by bit.
+//! Frames of the target kit, as documented, built bit by bit.
 
 /// A frame of so many words: head and time, and a value if there is one.
 pub fn frame(words: &[u32]) -> Vec<u8> {

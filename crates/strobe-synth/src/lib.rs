@@ -1,19 +1,23 @@
-//! Builds test inputs: Thumb and AVR instructions, whole instruction sequences, ELF files and signals, sound or deliberately
-//! broken.
+//! Builds test inputs: Thumb and AVR instructions, whole instruction sequences, ELF files and
+//! signals, valid or deliberately broken.
 //!
-//! A test that builds its input with the code under test proves nothing, so this crate shares no table and no layout with
-//! the simulator's decoder or the ELF reader, and depends on neither. It must not know either side's types.
+//! A test that builds its input with the code under test proves nothing, so this crate shares no
+//! table and no layout with the simulator's decoder or the ELF reader, and depends on neither. It
+//! must not know either side's types.
 //!
-//! - [`Insn`] encodes every ARMv6-M and ARMv7-M instruction, DSP and floating point included; [`Insn::form`] names the
-//!   encoding, so that coverage can be asserted.
+//! - [`Insn`] encodes every ARMv6-M and ARMv7-M instruction, DSP and floating point included;
+//!   [`Insn::form`] names the encoding, so that coverage can be asserted.
 //! - [`Assembler`] places instructions, labels and literal pools.
-//! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of UNPREDICTABLE behaviour.
-//! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of them.
-//! - [`ElfBuilder`] writes ELF files, and lies about any field on request.
+//! - [`Sequence`] generates a seeded, self-contained program which ends by itself, free of
+//!   UNPREDICTABLE behaviour.
+//! - [`AvrForm`] encodes every AVRe and AVRe+ instruction, [`AvrSequence`] generates programs of
+//!   them.
+//! - [`ElfBuilder`] writes ELF files, with any field overridden on request.
 //! - [`ctf::CtfTrace`] is a trace in Common Trace Format with types and values of all kinds.
-//! - [`tracer`] writes streams of events as a small tracer does, [`archive`] files as benchmarking tools of 2019 left them.
+//! - [`tracer`] writes event streams in the form of a small tracer, [`archive`] files in the form
+//!   of benchmarking tools of 2019.
 //! - [`captures`] are sessions of sigrok with a trace pin or an SPI bus.
-//! - [`CubeFrame`] is what an LED cube shows, [`card_image`] a memory card with a file on it.
+//! - [`CubeFrame`] is the content of an LED cube, [`card_image`] a memory card with a file on it.
 //! - [`UartWave`], [`SpiWave`] and [`I2cWave`] send bytes over lines, with faults on request.
 //!
 //! ```

@@ -1,4 +1,5 @@
-//! Orbuculum's frames as its server writes them: tag, data, a byte that makes the sum 0, stuffed so that no zero is left, and a zero.
+//! Orbuculum's frames as its server writes them: tag, data, a byte that makes the sum 0, stuffed so
+//! that no zero is left, and a zero.
 
 /// Appends a frame.
 pub fn frame(out: &mut Vec<u8>, tag: u8, data: &[u8]) {
@@ -13,7 +14,7 @@ pub fn frame(out: &mut Vec<u8>, tag: u8, data: &[u8]) {
             out.push(byte);
             out[code] += 1;
         }
-        // A block is full with 254 bytes. Behind a full one that is the last stands no empty one.
+        // A block is full with 254 bytes. No empty block follows a full one at the end.
         if byte == 0 || out[code] == 255 && left > 0 {
             code = out.len();
             out.push(1);

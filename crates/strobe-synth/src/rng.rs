@@ -1,6 +1,7 @@
-//! A random generator whose stream never changes, so that a seed printed by a failing test is worth something.
+//! A random generator with a stable stream, so that a seed printed by a failing test reproduces it.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): tiny, seedable with anything, good enough to pick test cases.
+/// SplitMix64 (Steele, Lea and Flood, 2014): tiny, accepts any seed, good enough to pick test
+/// cases.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 

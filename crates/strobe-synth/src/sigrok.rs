@@ -1,16 +1,20 @@
-//! Sessions of sigrok: a zip file with a text about the capture and the samples, several members of them.
+//! Sessions of sigrok: a zip file with a text about the capture and the samples, several members of
+//! them.
 //!
-//! Written after sigrok's description of the format and the zip format's, without compression. This shares nothing with the readers.
+//! Written from sigrok's description of the format and the zip format's, without compression. This
+//! shares nothing with the readers.
 
 use crate::Line;
 
-/// A capture of lines, by their names, at so many megahertz, of so many samples. The lines' times are samples.
+/// A capture of named lines with so many samples at so many megahertz. The lines' times are in
+/// samples.
 ///
-/// Each sample takes as many bytes as the lines need, and there are so many samples in a member.
+/// Each sample has as many bytes as the lines need, and each member so many samples.
 pub fn session(lines: &[(&str, &Line)], megahertz: u64, samples: u64, in_member: usize) -> Vec<u8> {
     let unit = lines.len().div_ceil(8);
     let mut metadata = format!(
-        "[global]\nsigrok version=0.5.2\n\n[device 1]\ncapturefile=logic-1\ntotal probes={}\nsamplerate={megahertz} MHz\ntotal analog=0\n",
+        "[global]\nsigrok version=0.5.2\n\n[device 1]\ncapturefile=logic-1\ntotal probes={}\n\
+         samplerate={megahertz} MHz\ntotal analog=0\n",
         lines.len()
     );
     for (n, (name, _)) in lines.iter().enumerate() {
@@ -83,7 +87,7 @@ impl Zip {
     }
 }
 
-/// ISO 3309, as zip files have it.
+/// The CRC of ISO 3309, as in zip files.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };

@@ -1,6 +1,8 @@
-//! Trace streams as hardware sends them: packets of ITM and DWT (ARMv7-M D4), TPIU frames (IHI 0029 D4).
+//! Trace streams as hardware sends them: packets of ITM and DWT (ARMv7-M D4), TPIU frames (IHI 0029
+//! D4).
 //!
-//! This shares nothing with the decoders: a packet here is what somebody wants to say, written down with the bytes for it.
+//! This shares nothing with the decoders: it encodes each packet from its description in the
+//! manual.
 
 use crate::rng::Rng;
 
@@ -22,7 +24,7 @@ impl Stream {
         self.put(&[0, 0, 0, 0, 0, 0x80])
     }
 
-    /// Something was lost.
+    /// An overflow packet.
     pub fn overflow(&mut self) -> &mut Self {
         self.put(&[0b0111_0000])
     }
@@ -37,7 +39,8 @@ impl Stream {
         self.put(&[page << 4 | 0b1000])
     }
 
-    /// A local timestamp; one of 1 to 6 ticks that is synchronous (relation 0) takes the short form.
+    /// A local timestamp; one of 1 to 6 ticks that is synchronous (relation 0) takes the short
+    /// form.
     pub fn local_timestamp(&mut self, ticks: u32, relation: u8) -> &mut Self {
         if relation == 0 && (1..=6).contains(&ticks) {
             return self.put(&[(ticks as u8) << 4]);
@@ -46,7 +49,7 @@ impl Stream {
         self.continued(u64::from(ticks), 4)
     }
 
-    /// The low 26 bits of the global timestamp, whole.
+    /// The low 26 bits of the global timestamp, all of them.
     pub fn global_timestamp1(&mut self, low: u32, wrapped: bool, clock_changed: bool) -> &mut Self {
         let last = (low >> 21) as u8 & 0x1f | u8::from(clock_changed) << 5 | u8::from(wrapped) << 6;
         let seven = |n: u32| (low >> (7 * n)) as u8 & 0x7f | 0x80;
@@ -64,12 +67,12 @@ impl Stream {
         self
     }
 
-    /// The program counter.
+    /// A sample of the program counter.
     pub fn pc_sample(&mut self, pc: u32) -> &mut Self {
         self.hardware(2, &pc.to_le_bytes())
     }
 
-    /// A sample of a core asleep.
+    /// A sample while the core is asleep.
     pub fn sleep(&mut self) -> &mut Self {
         self.hardware(2, &[0])
     }
@@ -85,17 +88,17 @@ impl Stream {
         self.hardware(0, &[bits])
     }
 
-    /// A comparator's value.
+    /// The data value of a comparator match.
     pub fn data_value(&mut self, comparator: u8, write: bool, data: &[u8]) -> &mut Self {
         self.hardware(0b10000 | comparator << 1 | u8::from(write), data)
     }
 
-    /// The address of a comparator's instruction.
+    /// The instruction address of a comparator match.
     pub fn data_pc(&mut self, comparator: u8, pc: u32) -> &mut Self {
         self.hardware(0b01000 | comparator << 1, &pc.to_le_bytes())
     }
 
-    /// The low half of a comparator's data address.
+    /// The low half of the data address of a comparator match.
     pub fn data_address(&mut self, comparator: u8, low: u16) -> &mut Self {
         self.hardware(0b01001 | comparator << 1, &low.to_le_bytes())
     }
@@ -130,7 +133,8 @@ impl Stream {
     }
 }
 
-/// What a profiled firmware sends: so many packets of samples, timestamps, exceptions, text and now and then synchronisation.
+/// The output of a profiled firmware: so many packets of samples, timestamps, exceptions, text and
+/// occasional synchronisation.
 pub fn mixed(packets: usize, seed: u64) -> Stream {
     let mut rng = Rng::new(seed);
     let mut stream = Stream::new();
@@ -157,8 +161,8 @@ pub fn mixed(packets: usize, seed: u64) -> Stream {
     stream
 }
 
-/// The frames of a trace port's formatter: (stream, bytes), with a synchronisation before each `every` frames. The last is filled up with
-/// stream 0.
+/// The frames of a trace port's formatter: (stream, bytes), with a synchronisation before every
+/// `every` frames. The last is padded with stream 0.
 pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
     let all: Vec<(u8, u8)> = parts
         .iter()
@@ -176,7 +180,7 @@ pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
     out
 }
 
-/// The frame with the bytes from `at` on; `now` is the stream whose bytes they are taken for.
+/// The frame with the bytes from `at` on; `now` is the current stream.
 fn frame(all: &[(u8, u8)], at: &mut usize, now: &mut Option<u8>) -> [u8; 16] {
     let get = |at: usize| all.get(at).copied().unwrap_or((0, 0));
     let mut frame = [0; 16];
@@ -195,7 +199,8 @@ fn frame(all: &[(u8, u8)], at: &mut usize, now: &mut Option<u8>) -> [u8; 16] {
         let (after, second) = get(*at + 1);
         *at += 1;
         if pair < 7 && after != stream {
-            // The number of the new stream comes first, with the mark that the old one has one more byte.
+            // The number of the new stream is first, with the flag that the old one has one more
+            // byte.
             frame[even] = after << 1 | 1;
             frame[15] |= 1 << pair;
             frame[odd] = byte;

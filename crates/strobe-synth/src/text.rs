@@ -1,4 +1,5 @@
-//! Instructions as assembler text (unified syntax): for people, and for the test that has GNU as assemble it.
+//! Instructions as assembler text (unified syntax): for debugging, and for the test that assembles
+//! it with GNU as.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -39,7 +40,8 @@ fn scale(op: LoadStore) -> u32 {
     }
 }
 
-/// IT with a letter for each further instruction: its mask bit equals the condition's lowest or not.
+/// IT with a letter for each further instruction: its mask bit equals the condition's lowest or
+/// not.
 fn it_text(f: &mut Formatter<'_>, cond: u8, mask: u8) -> fmt::Result {
     const NAMES: [&str; 15] =
         ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al"];
@@ -126,7 +128,7 @@ impl Display for Insn {
                 write!(f, "b{}.w .{:+}", name(cond), offset + 4)
             }
             Insn::BWide { offset } => write!(f, "b.w .{:+}", offset + 4),
-            // The table's own test is against a disassembler.
+            // The table has a test of its own, against a disassembler.
             Insn::Wide(wide) => write!(f, ".inst.w {:#010x} @ {}", wide.bits, wide.form().name),
         }
     }

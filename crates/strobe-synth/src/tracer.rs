@@ -1,8 +1,10 @@
-//! Streams of events as a small tracer on the target writes them over a serial line, with what a reader must find in them.
+//! Event streams as a small tracer on the target writes them over a serial line, with the expected
+//! results of reading them.
 //!
-//! The format is that of micro-ROS' tracer of 2020: Common Trace Format 1.8 without packets, behind a mark of four bytes, behind whatever the line
-//! carried before. Each scenario runs a little model of the target and writes down what the model did, so its totals are known without reading the
-//! stream. Written after the specification and descriptions of the format, and not after the reader.
+//! The format is that of micro-ROS' tracer of 2020: Common Trace Format 1.8 without packets, after
+//! a start mark of four bytes, after any other output of the line. Each scenario runs a small model
+//! of the target and records its totals, so they are known without parsing the stream. Written from
+//! the specification and descriptions of the format, not from the reader.
 
 mod calls;
 mod heap;
@@ -21,10 +23,10 @@ pub use transfers::{Transfers, transfers};
 use crate::Rng;
 use crate::ctf::CtfEvent;
 
-/// What stands between the noise and the first event.
+/// The start mark between the noise and the first event.
 pub const MARK: [u8; 4] = [0xbe, 0xbe, 0xde, 0xad];
 
-/// Number, name and fields of each kind of event.
+/// Id, name and fields of each event class.
 const KINDS: &[(u8, &str, &str)] = &[
     (0x11, "thread_switched_in", "uint32_t thread_id;"),
     (0x13, "thread_create", "uint32_t thread_id; text_t name[20];"),
@@ -38,8 +40,8 @@ const KINDS: &[(u8, &str, &str)] = &[
     (
         0x60,
         "heap_alloc",
-        "uint32_t pid; address_t fn1; address_t fn2; address_t fn3; address_t fn4; address_t address; \
-         uint32_t real_alloc; uint32_t user_alloc; uint32_t user_req;",
+        "uint32_t pid; address_t fn1; address_t fn2; address_t fn3; address_t fn4; address_t \
+         address; uint32_t real_alloc; uint32_t user_alloc; uint32_t user_req;",
     ),
     (
         0x61,
@@ -54,7 +56,7 @@ const KINDS: &[(u8, &str, &str)] = &[
     (0xf1, "dump_stop", ""),
 ];
 
-/// The metadata that belongs to every stream of this module.
+/// The metadata of every stream of this module.
 pub fn metadata() -> String {
     let mut text = "/* CTF 1.8 */\n".to_owned();
     for bits in [8, 32, 64] {
@@ -62,9 +64,11 @@ pub fn metadata() -> String {
             "typealias integer {{ size = {bits}; align = 8; signed = false; }} := uint{bits}_t;\n"
         );
     }
-    text += "typealias integer { size = 8; align = 8; signed = false; encoding = ASCII; } := text_t;\n\
+    text += "typealias integer { size = 8; align = 8; signed = false; encoding = ASCII; } := \
+             text_t;\n\
              typealias integer { size = 32; align = 8; signed = 0; base = 16; } := address_t;\n\
-             typealias enum : uint8_t { FUNCTION_ENTER = 0, FUNCTION_EXIT = 1, } := function_exec;\n\
+             typealias enum : uint8_t { FUNCTION_ENTER = 0, FUNCTION_EXIT = 1, } := \
+             function_exec;\n\
              typealias enum : uint8_t { COM_TX = 0, COM_RX = 1, } := com_direction;\n\
              trace { major = 1; minor = 8; byte_order = le; };\n\
              clock { name = timer; freq = 1000000000; precision = 100; };\n\
@@ -81,49 +85,49 @@ pub fn metadata() -> String {
     text
 }
 
-/// A stream and what must be found in it.
+/// A stream and its expected results.
 #[derive(Debug, Clone)]
 pub struct Stream<T> {
     /// All bytes.
     pub bytes: Vec<u8>,
-    /// Bytes before the mark.
+    /// Bytes before the start mark.
     pub noise: usize,
-    /// Bytes of the event at the end that was cut.
+    /// Bytes of the truncated event at the end.
     pub tail: usize,
     /// The events, in order; fields as babeltrace2 prints them, empty where there are none.
     pub events: Vec<CtfEvent>,
-    /// What the model did.
+    /// The totals of the model.
     pub truth: T,
 }
 
 impl<T> Stream<T> {
-    /// The events without noise, mark and tail, as readers want them that know no mark.
+    /// The events without noise, mark and tail, for readers that know no mark.
     pub fn whole_events(&self) -> &[u8] {
         &self.bytes[self.noise + MARK.len()..self.bytes.len() - self.tail]
     }
 
-    /// The stream alone.
+    /// The stream only.
     pub fn bare(self) -> Stream<()> {
         let Stream { bytes, noise, tail, events, .. } = self;
         Stream { bytes, noise, tail, events, truth: () }
     }
 
-    /// How many events of a kind there are.
+    /// Number of events of a class.
     pub fn count(&self, name: &str) -> u64 {
         self.events.iter().filter(|event| event.name == name).count() as u64
     }
 }
 
-/// Marks of a measurement that were written.
+/// Measurement marks in the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Those that say it begins.
+    /// Begin marks.
     pub starts: u64,
-    /// Those that say it ends.
+    /// End marks.
     pub stops: u64,
-    /// Those that say what already was so.
+    /// Redundant marks, which repeat the current state.
     pub repeated: u64,
-    /// Time between beginnings and ends, in nanoseconds.
+    /// Time between begin and end marks, in nanoseconds.
     pub total_ns: u64,
 }
 
@@ -148,14 +152,14 @@ struct Tracer {
 }
 
 impl Tracer {
-    /// A line that has carried so much of a boot and its garbage, and then the mark.
+    /// A line with some boot output and noise, and then the start mark.
     fn new(seed: u64, noise: usize) -> Self {
         let mut rng = Rng::new(seed);
         let greeting = b"\r\nNuttShell (NSH)\r\nnsh> publisher\r\n\xff\xfe";
         let mut bytes: Vec<u8> = greeting.iter().copied().take(noise).collect();
         while bytes.len() < noise {
             let byte = rng.below(256) as u8;
-            // Nothing that could be taken for the mark's beginning.
+            // No byte that could begin the mark.
             bytes.push(if byte == MARK[0] { 0 } else { byte });
         }
         bytes.extend_from_slice(&MARK);
@@ -163,7 +167,7 @@ impl Tracer {
         Tracer { rng, now, bytes, noise, events: Vec::new() }
     }
 
-    /// Time passes: 100 ns at least, and less than so many.
+    /// Advances the time by at least 100 ns and less than `below_ns`.
     fn wait(&mut self, below_ns: u32) {
         self.now += 100 * (1 + u64::from(self.rng.below(below_ns / 100)));
     }
@@ -182,7 +186,7 @@ impl Tracer {
         self.events.push(CtfEvent { name: name.to_owned(), ticks: self.now, fields });
     }
 
-    /// Writes a value; gives it as text.
+    /// Writes a value; returns it as text.
     fn put(&mut self, value: &Value) -> String {
         match *value {
             Number(number) => {
@@ -214,7 +218,7 @@ impl Tracer {
         self.event("thread_create", &[("thread_id", Number(id)), ("name", Text(name))]);
     }
 
-    /// The line goes dead in the middle of an event, of which so many bytes have arrived.
+    /// The line fails in the middle of an event, of which so many bytes have arrived.
     fn finish<T>(mut self, tail: usize, truth: T) -> Stream<T> {
         let cut = [&(self.now + 100).to_le_bytes()[..], &[0x51, 1, 0, 0, 0, 0x35]].concat();
         self.bytes.extend_from_slice(&cut[..tail]);

@@ -1,23 +1,23 @@
-//! Signals on lines: bytes as UART, SPI and I2C put them there, with whatever fault a test wants.
+//! Signals on lines: bytes sent by UART, SPI and I2C, with the faults that a test needs.
 //!
-//! Times are ticks of a clock that the caller chooses. This shares nothing with the decoders.
+//! Times are ticks of a clock that the caller defines. This shares nothing with the decoders.
 
 /// A line: its first level, and its changes by time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
     /// Whether it begins high.
     pub initial: bool,
-    /// When it changes, and to which level.
+    /// The times of its changes, and the new levels.
     pub edges: Vec<(u64, bool)>,
 }
 
 impl Line {
-    /// A line at rest.
+    /// An idle line.
     pub fn new(initial: bool) -> Self {
         Line { initial, edges: Vec::new() }
     }
 
-    /// From `at` on, which is not before the last change, the line has this level.
+    /// Sets the level from `at` on, which is not before the last change.
     pub fn set(&mut self, at: u64, level: bool) {
         if self.edges.last().is_some_and(|last| last.0 == at) {
             self.edges.pop();
@@ -32,14 +32,14 @@ impl Line {
         self.edges.last().map_or(self.initial, |last| last.1)
     }
 
-    /// The same, upside down.
+    /// The same line inverted.
     pub fn inverted(&self) -> Line {
         let edges = self.edges.iter().map(|(at, level)| (*at, !level)).collect();
         Line { initial: !self.initial, edges }
     }
 }
 
-/// What follows the data bits of a UART word.
+/// The parity bit of a UART word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParityBit {
     /// Nothing.
@@ -57,7 +57,7 @@ pub enum ParityBit {
 /// A UART transmitter.
 #[derive(Debug, Clone)]
 pub struct UartWave {
-    /// The line so far, at rest high.
+    /// The line so far, idle high.
     pub line: Line,
     /// Ticks to a bit.
     pub bit: f64,
@@ -67,7 +67,7 @@ pub struct UartWave {
     pub parity: ParityBit,
     /// Stop bits, halves included.
     pub stop_bits: f64,
-    /// The time reached.
+    /// The current time.
     pub now: f64,
 }
 
@@ -78,7 +78,7 @@ impl UartWave {
         UartWave { line, bit, data_bits: 8, parity: ParityBit::None, stop_bits: 1.0, now: 0.0 }
     }
 
-    /// Rests for so many bits.
+    /// Idle for so many bits.
     pub fn rest(&mut self, bits: f64) {
         self.put(true, bits);
     }
@@ -94,7 +94,8 @@ impl UartWave {
         self.send_with(word, false, false);
     }
 
-    /// Sends a word, with the wrong parity bit, or a low stop bit and a rest after it. Gives the tick of its beginning.
+    /// Sends a word, with the wrong parity bit, or a low stop bit and an idle time after it.
+    /// Returns the tick of its beginning.
     pub fn send_with(&mut self, word: u32, bad_parity: bool, bad_stop: bool) -> u64 {
         let start = self.now.round() as u64;
         self.put(false, 1.0);
@@ -131,12 +132,12 @@ pub struct SpiWave {
     pub mode: (bool, bool),
     /// Ticks to half a clock period.
     pub half: u64,
-    /// The time reached.
+    /// The current time.
     pub now: u64,
 }
 
 impl SpiWave {
-    /// A bus at rest.
+    /// An idle bus.
     pub fn new(mode: (bool, bool), half: u64) -> Self {
         let lines = [Line::new(mode.0), Line::new(false), Line::new(false), Line::new(true)];
         SpiWave { lines, mode, half, now: 4 * half }
@@ -155,7 +156,7 @@ impl SpiWave {
             lines[1].set(at, out);
             lines[2].set(at, back);
         };
-        // Data changes half a period before the edge at which it is taken.
+        // Data changes half a period before the edge that samples it.
         if !second {
             data(&mut self.lines, self.now);
             self.now += self.half;
@@ -179,7 +180,7 @@ impl SpiWave {
     }
 }
 
-/// An I2C bus with its master and whoever answers.
+/// An I2C bus with its master and the addressed device.
 #[derive(Debug, Clone)]
 pub struct I2cWave {
     /// Clock.
@@ -188,12 +189,12 @@ pub struct I2cWave {
     pub sda: Line,
     /// Ticks to a quarter of a clock period.
     pub quarter: u64,
-    /// The time reached.
+    /// The current time.
     pub now: u64,
 }
 
 impl I2cWave {
-    /// A bus at rest.
+    /// An idle bus.
     pub fn new(quarter: u64) -> Self {
         I2cWave { scl: Line::new(true), sda: Line::new(true), quarter, now: 8 * quarter }
     }
@@ -202,7 +203,7 @@ impl I2cWave {
         self.now += self.quarter;
     }
 
-    /// A start condition, repeated if the bus is not at rest.
+    /// A start condition, repeated if the bus is not idle.
     pub fn start(&mut self) {
         self.sda.set(self.now, true);
         self.step();

@@ -171,7 +171,7 @@ pub fn open(
     let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
     let source = Source { kind: kind.to_owned(), name: name.to_owned() };
     let target = options.trace.target().map(|target: &Target| target.name.to_owned());
-    let carries = if options.kit { Carries::Kit } else { Carries::Unsaid };
+    let carries = if options.kit { Carries::Kit } else { Carries::Unspecified };
     Ok(Opened { link, source, target, core: None, settings, carries, programmed: false })
 }
 
@@ -225,7 +225,7 @@ const SIMULATED_RTT_HZ: u32 = 1000;
 
 /// What is polled and not set up.
 fn polled(link: Box<dyn Link>, source: Source, target: Option<String>) -> Opened {
-    let (core, settings, carries, programmed) = (None, None, Carries::Unsaid, false);
+    let (core, settings, carries, programmed) = (None, None, Carries::Unspecified, false);
     Opened { link, source, target, core, settings, carries, programmed }
 }
 
@@ -280,7 +280,7 @@ fn simulated(
     let link = Simulated::start(Setup { firmware, board, programme, baud, limit, rtt });
     let source = Source { kind: "sim".to_owned(), name: target.clone() };
     let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
-    let carries = Carries::Unsaid;
+    let carries = Carries::Unspecified;
     Ok(Opened { link: Box::new(link), source, target, core, settings, carries, programmed })
 }
 
@@ -345,7 +345,7 @@ fn over_openocd(
         target: Some(options.chip.clone().unwrap_or_else(|| wanted.target.name.to_owned())),
         core: None,
         settings: Some(settings),
-        carries: Carries::Unsaid,
+        carries: Carries::Unspecified,
         programmed: true,
     })
 }
@@ -395,7 +395,7 @@ fn over_probe(
             (Box::new(link), settings(options, firmware)?)
         }
     };
-    let (programmed, carries) = (polls.is_none(), Carries::Unsaid);
+    let (programmed, carries) = (polls.is_none(), Carries::Unspecified);
     Ok(Opened { link, source, target, core: None, settings, carries, programmed })
 }
 

@@ -367,7 +367,7 @@ pub fn silent(limit: Option<Duration>, opened: &Opened) -> String {
         Carries::Channel => {
             "that the core runs; that the firmware writes to this channel of RTT (--rtt=CHANNEL)"
         }
-        Carries::Unsaid | Carries::Unknown => {
+        Carries::Unspecified | Carries::Unknown => {
             "the wire from the SWO pin, and that the pin is not used otherwise; that it is routed (TRACE_IOEN in DBGMCU_CR on STM32; --target does \
              it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, which follows the core's clock and is another one before \
              the firmware starts its PLL; that the core runs"

@@ -198,7 +198,7 @@ fn of_capture(
         target: None,
         core: None,
         settings: None,
-        carries: Carries::Unsaid,
+        carries: Carries::Unspecified,
         programmed: false,
         elf: None,
     };

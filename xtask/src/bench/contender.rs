@@ -1,6 +1,6 @@
-//! Who takes part, and one timed run of one of them.
+//! The contenders, and one timed run of one of them.
 //!
-//! Every contender is a process, so that each pays for its own start, load and end.
+//! Every contender is a process, so that its time includes its own start, load and end.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,11 +32,11 @@ enum How {
     Simavr {
         image: PathBuf,
     },
-    /// The simulated core and nothing else, by `xtask simulate`, which prints its count.
+    /// The simulated core without observers, by `xtask simulate`, which prints its count.
     BareCore {
         xtask: PathBuf,
     },
-    /// `strobe run` with everything it measures, which writes its record to a file.
+    /// `strobe run` with all measurements, which writes its record to a file.
     StrobeRun {
         strobe: PathBuf,
         out: PathBuf,
@@ -52,11 +52,11 @@ pub(super) struct Run {
     pub(super) exit_code: i32,
     /// If the contender counts them.
     pub(super) instructions: Option<u64>,
-    /// If the contender counts them; only on the AVR are they the same for everybody.
+    /// If the contender counts them; only on the AVR are they equal for all.
     pub(super) cycles: Option<u64>,
 }
 
-/// Everyone who takes part with a core.
+/// All contenders of a core.
 pub(super) fn all(core: Core, plugin: &Path, strobe: &Path, scratch: &Path) -> Vec<Contender> {
     let counted = |mode: &'static str| How::Counted {
         plugin: plugin.to_owned(),
@@ -85,7 +85,7 @@ pub(super) fn all(core: Core, plugin: &Path, strobe: &Path, scratch: &Path) -> V
 impl Contender {
     /// Runs a program to its end.
     pub(super) fn run(&self, elf: &Path, core: Core) -> Result<Run> {
-        // A count left over from an earlier run must not be taken for this one's.
+        // A count left over from an earlier run must not be used for this one.
         if let How::Counted { out, .. } | How::StrobeRun { out, .. } = &self.how {
             let _ = std::fs::remove_file(out);
         }
@@ -135,7 +135,7 @@ impl Contender {
     }
 }
 
-/// What flash holds of a program, as simavr wants it.
+/// The flash image of a program, for simavr.
 fn write_image(elf: &Path, image: &Path) -> Result<()> {
     let bytes = std::fs::read(elf).with_context(|| format!("cannot read {}", elf.display()))?;
     let mut flash = Vec::new();
@@ -147,7 +147,7 @@ fn write_image(elf: &Path, image: &Path) -> Result<()> {
     std::fs::write(image, flash).with_context(|| format!("cannot write {}", image.display()))
 }
 
-/// Times a command and returns what it printed. Complaints go where ours go.
+/// Times a command and returns its standard output. Its standard error is inherited.
 pub(super) fn timed(mut command: Command) -> Result<(Run, String)> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let before = children_cpu_us()?;
@@ -170,17 +170,16 @@ fn children_cpu_us() -> Result<u64> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path)
-        .with_context(|| format!("no count was left in {}", path.display()))
+    std::fs::read_to_string(path).with_context(|| format!("no count in {}", path.display()))
 }
 
-/// Of a line `instructions N`, perhaps with more behind it.
+/// From a line `instructions N`, perhaps with more after it.
 fn count_behind(word: &str, text: &str) -> Result<u64> {
     let count = text.strip_prefix(word).and_then(|rest| rest.split_whitespace().next());
     count.and_then(|word| word.parse().ok()).with_context(|| format!("no count in {text:?}"))
 }
 
-/// Of strobe's record.
+/// From strobe's record.
 fn recorded(json: &str, pointer: &str) -> Result<u64> {
     let record: serde_json::Value = serde_json::from_str(json).context("the record is not JSON")?;
     let count = record.pointer(pointer).and_then(serde_json::Value::as_u64);
@@ -197,7 +196,7 @@ pub(super) fn qemu_version() -> Result<String> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// What Linux calls this processor.
+/// The processor's name according to Linux.
 pub(super) fn cpu_model() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

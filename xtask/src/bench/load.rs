@@ -1,4 +1,5 @@
-//! What is run: the bundled programs, a program that does nothing, and the plugin, all built on the spot.
+//! The load: the bundled programs, a program that does nothing, and the plugin, all built on
+//! demand.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,7 @@ use strobe_synth::{Assembler, ElfBuilder, Imm8Op, Insn, Reg, Value};
 
 const PROGRAMS: [&str; 6] = ["integer", "text", "float", "rounds", "interpreter", "threads"];
 
-/// A core: what programs are compiled for, and who runs them.
+/// A core: the target of programs, and the contenders that can run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Core {
     /// Cortex-M0
@@ -25,7 +26,7 @@ pub(crate) enum Core {
 impl Core {
     pub(super) const ALL: [Core; 4] = [Core::M0, Core::M3, Core::M4f, Core::Avr];
 
-    /// strobe's board with nothing but this core and memory.
+    /// strobe's board with this core and memory only.
     pub(crate) fn board(self) -> &'static str {
         match self {
             Core::M0 => "cortex-m0",
@@ -66,7 +67,8 @@ pub(super) fn build_plugin(root: &Path, target: &Path) -> Result<PathBuf> {
     Ok(plugin)
 }
 
-/// Builds strobe as it is released, and beside it this program, whose own build may be unoptimised.
+/// Builds strobe with the release profile, and this program beside it, whose own build may be
+/// unoptimised.
 pub(super) fn build_strobe(root: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -100,7 +102,7 @@ pub(super) fn build_programs(root: &Path, target: &Path, core: Core) -> Result<V
     PROGRAMS.iter().map(|name| build(name)).collect()
 }
 
-/// Compiles the load for the AVR: programs end asleep with interrupts off, where simavr ends too.
+/// Compiles the load for the AVR: programs end asleep with interrupts off, which ends simavr too.
 pub(super) fn build_avr_programs(root: &Path, target: &Path) -> Result<Vec<PathBuf>> {
     let source = root.join("firmware/bench/avr");
     let target = target.join(Core::Avr.board());
@@ -125,7 +127,7 @@ pub(super) fn build_avr_programs(root: &Path, target: &Path) -> Result<Vec<PathB
     ])
 }
 
-/// A program that exits at once: running it takes what starting and ending takes.
+/// A program that exits at once: its time is that of starting and ending.
 pub(super) fn write_nothing(target: &Path) -> Result<PathBuf> {
     const APPLICATION_EXIT: u32 = 0x2_0026;
     let mut asm = Assembler::new(8);

@@ -1,8 +1,11 @@
-//! `cargo xtask bench`: how fast programs are simulated, measured against QEMU and simavr in the same run on the same ELF files.
+//! `cargo xtask bench`: simulation speed, measured against QEMU and simavr in the same run on the
+//! same ELF files.
 //!
-//! strobe runs each program on the bare core and with the full profile; QEMU plain, with a plugin that calls a function before every instruction (what a profiler in QEMU has
-//! to do), and with counters that its generated code increments; simavr in its own loop. Runs of the contenders alternate, so that a noisy machine is
-//! noisy for all of them. Method and results: `docs/benchmarks.md`.
+//! strobe runs each program on the bare core and with the full profile; QEMU plain, with a plugin
+//! that calls a function before every instruction (which a profiler in QEMU must do), and with
+//! counters that its generated code increments; simavr in its own loop. Runs of the contenders
+//! alternate, so that noise on the machine affects all of them. Method and results:
+//! `docs/benchmarks.md`.
 
 mod contender;
 mod load;
@@ -20,7 +23,8 @@ use report::{Measured, Program, Report};
 /// Measure simulation speed against QEMU and simavr
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Programs to run instead of the bundled load; they must end by themselves in QEMU (microbit, mps2-an385 or mps2-an386)
+    /// Programs to run instead of the bundled load; they must end by themselves in QEMU (microbit,
+    /// mps2-an385 or mps2-an386)
     elf: Vec<PathBuf>,
     /// Cores to run on; without programs of one's own all of them, else the Cortex-M0
     #[arg(long, value_delimiter = ',')]
@@ -88,7 +92,7 @@ fn cores(args: &Args) -> Vec<Core> {
     }
 }
 
-/// Runs one program by everyone in turn, several times.
+/// Runs one program with all contenders in turn, several times.
 fn measure(elf: &Path, core: Core, contenders: &[Contender], runs: u32) -> Result<Program> {
     let name = elf.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut all: Vec<Vec<Run>> = vec![Vec::new(); contenders.len()];
@@ -99,10 +103,13 @@ fn measure(elf: &Path, core: Core, contenders: &[Contender], runs: u32) -> Resul
         }
     }
     let everything = || all.iter().flatten();
-    // Whoever counts must count the same, and all must end the same way, or they did not run the same program. QEMU
-    // counts an instruction twice when it leaves a block before it for an exception, some times in a run.
+    // All counts must agree, and all exit codes too; otherwise the contenders did not run the same
+    // program. QEMU counts an instruction twice when it leaves a block before it for an exception,
+    // a few times per run.
     let counts: Vec<u64> = everything().filter_map(|run| run.instructions).collect();
-    let Some(&instructions) = counts.first() else { bail!("{name}: nobody counted instructions") };
+    let Some(&instructions) = counts.first() else {
+        bail!("{name}: no contender counted instructions")
+    };
     if counts.iter().any(|count| count.abs_diff(instructions) > instructions / 1_000_000) {
         bail!("{name}: instruction counts differ: {counts:?}");
     }

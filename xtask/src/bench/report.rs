@@ -1,4 +1,4 @@
-//! The figures of a benchmark and how they are shown.
+//! The figures of a benchmark and their presentation.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::contender::Run;
 
-/// All of one `cargo xtask bench`.
+/// All results of one `cargo xtask bench`.
 #[derive(Serialize)]
 pub(super) struct Report {
-    /// Whom strobe is measured against.
+    /// The programs that strobe is compared with.
     pub(super) peers: String,
     pub(super) cpu: String,
     pub(super) programs: Vec<Program>,
 }
 
-/// One program, run by everyone.
+/// One program, run by all contenders.
 #[derive(Serialize)]
 pub(super) struct Program {
     pub(super) core: &'static str,
@@ -32,7 +32,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// The middle of the runs by one of their figures, in seconds; of an even number the slower one.
+    /// The median of one figure of the runs, in seconds; of an even number the slower one.
     fn median(&self, figure: impl Fn(&Run) -> u64) -> f64 {
         let mut values: Vec<u64> = self.runs.iter().map(figure).collect();
         values.sort_unstable();
@@ -40,7 +40,7 @@ impl Measured {
     }
 }
 
-/// Programs shorter than this say something about starting up, not about speed.
+/// Shorter programs measure start-up, not speed.
 const WORTH_A_RATE: u64 = 10_000_000;
 
 impl Display for Report {
@@ -89,7 +89,7 @@ impl Report {
 }
 
 impl Program {
-    /// Million instructions per second of CPU time by one contender, if the program is long enough to tell.
+    /// Million instructions per second of CPU time by one contender, if the program is long enough.
     fn rate(&self, contender: usize) -> Option<f64> {
         let cpu = self.measured[contender].median(|run| run.cpu_us);
         (self.instructions >= WORTH_A_RATE).then(|| self.instructions as f64 / 1e6 / cpu)

@@ -1,6 +1,8 @@
-//! `cargo xtask bench --swo`: how fast trace streams are decoded, against orbuculum and the `itm` crate, on the same bytes in the same run.
+//! `cargo xtask bench --swo`: decoding speed of trace streams, against orbuculum and the `itm`
+//! crate, on the same bytes in the same run.
 //!
-//! Orbuculum is not in Debian: `--orbcat` says where somebody has built it. It decodes every packet and prints none; the crate counts what it decodes.
+//! Orbuculum is not in Debian: `--orbcat` is the path of a local build. It decodes every packet and
+//! prints none; the crate counts what it decodes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,23 +14,23 @@ use super::contender::{cpu_model, timed};
 /// Packets of the stream; about 80 MB.
 const PACKETS: usize = 24_000_000;
 
-/// Somebody who decodes.
+/// A decoder in the comparison.
 struct Decoder {
     name: &'static str,
     what: &'static str,
     command: Vec<String>,
-    /// It is somebody else's.
+    /// A peer, not part of strobe.
     peer: bool,
 }
 
-/// What was measured of one.
+/// The measurements of one decoder.
 #[derive(Default, Clone)]
 struct Measured {
     cpu_us: Vec<u64>,
     packets: Option<u64>,
 }
 
-/// Measures and prints.
+/// Measures and prints the results.
 pub(super) fn run(root: &Path, orbcat: Option<&Path>, runs: u32) -> Result<()> {
     let file = root.join("target/bench/mixed.swo");
     let stream = strobe_synth::swo::mixed(PACKETS, 1).bytes;
@@ -73,7 +75,7 @@ fn decoders(root: &Path, file: &Path, orbcat: Option<&Path>) -> Result<Vec<Decod
         let command = command.map(str::to_owned).to_vec();
         all.push(Decoder { name: "orbcat", what: "decode, print nothing", command, peer: true });
     } else {
-        eprintln!("{} cannot be started; --orbcat PATH says where it is", orbcat.display());
+        eprintln!("{} cannot be started; specify its path with --orbcat", orbcat.display());
     }
     Ok(all)
 }

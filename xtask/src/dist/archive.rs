@@ -1,4 +1,4 @@
-//! Files into archives that are the same bytes whenever the files are.
+//! Packs files into reproducible archives: the same files give the same bytes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::build::{Time, output};
 use super::contents::Files;
 use super::target::Format;
 
-/// Writes `name` and an ending into the folder, with everything below a folder `name`.
+/// Writes an archive NAME.EXTENSION into the folder, with all files below a folder `name`.
 pub(super) fn write(
     format: Format,
     folder: &Path,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_reads_sorted_entries_that_belong_to_nobody() {
+    fn tar_reads_sorted_entries_with_owner_0() {
         let folder = tempfile::tempdir().expect("a folder");
         let path =
             write(Format::TarGz, folder.path(), "strobe-1", &files(), TIME).expect("written");
@@ -156,7 +156,7 @@ mod tests {
                 std::fs::read(path.expect("written")).expect("the archive")
             };
             let first = write();
-            // Longer than the two seconds that a zip file can tell apart, if a time of day were in it.
+            // More than the two-second resolution of zip times, if a time of day were in it.
             std::thread::sleep(std::time::Duration::from_millis(2100));
             assert!(first == write(), "{format:?}");
         }

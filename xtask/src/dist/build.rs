@@ -1,4 +1,4 @@
-//! Runs cargo for one target after another, and knows what is missing where it cannot.
+//! Runs cargo for the targets one by one, and detects missing tools.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,13 +7,13 @@ use anyhow::{Context, Result, bail};
 
 use super::target::Target;
 
-/// How programs of archives are compiled: the profile in the root Cargo.toml, which strips them.
+/// Arguments for the programs in archives: the profile in the root Cargo.toml, which strips them.
 const PROFILE: &str = "dist";
 
-/// What an archive's program can do: everything. The machine that it runs on has no compiler to add the rest.
+/// The features of an archive's program: all. The user's machine has no compiler to add more.
 pub(super) const FEATURES: &str = "--all-features";
 
-/// Whose program it is.
+/// The build environment of an archive.
 pub(super) const MANIFEST: &str = "crates/strobe/Cargo.toml";
 
 /// The time of the commit.
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What to do before the target can be built here; nothing, if it can.
+    /// The steps needed before the target can be built here; empty if none.
     pub(super) fn missing(&self, target: &Target) -> Vec<String> {
         let mut missing = Vec::new();
         if !self.libraries.join(target.triple).is_dir() {
@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
         missing
     }
 
-    /// Builds for a target, or what generates pages and completions here.
+    /// Builds for a target, or the generator of pages and completions for this host.
     pub(super) fn build(&self, target: Option<&Target>) -> Result<PathBuf> {
         let triple = target.map_or(self.host.as_str(), |target| target.triple);
         let mut command = cargo(self.root);
@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
             let linker = variable("CARGO_TARGET").to_uppercase() + "_LINKER";
             command.env(linker, compiler).env(variable("CC"), compiler);
         }
-        // Messages and assertions name source files: without what this machine calls their folders.
+        // Messages and assertions contain source file names: map this machine's folders away.
         let home = std::env::var("CARGO_HOME").or_else(|_| Ok(std::env::var("HOME")? + "/.cargo"));
         let home =
             home.map_err(|_: std::env::VarError| anyhow::anyhow!("no CARGO_HOME, no HOME"))?;
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
         Ok(self.root.join("target").join(triple).join(PROFILE).join(binary))
     }
 
-    /// Files that are not as in the commit.
+    /// Files that differ from the commit.
     pub(super) fn modified(&self) -> Vec<String> {
         let mut git = Command::new("git");
         git.current_dir(self.root).args(["status", "--porcelain", "--untracked-files=no"]);
@@ -101,14 +101,14 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The cargo that runs this.
+/// The cargo that runs this program.
 pub(super) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
     command
 }
 
-/// What a command prints, without the last line's end.
+/// The standard output of a command, without the final newline.
 pub(super) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     if !output.status.success() {
@@ -117,7 +117,7 @@ pub(super) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout).context("no UTF-8")?.trim_end().to_owned())
 }
 
-/// Whether there is such a program.
+/// Whether a program is installed.
 pub(super) fn runs(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }

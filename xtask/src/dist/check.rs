@@ -1,4 +1,4 @@
-//! Runs what was built, where something here can: it must print the figures that the native build prints.
+//! Runs the built programs if possible here: they must print the same figures as the native build.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,11 +8,11 @@ use anyhow::{Result, bail};
 use super::build::{output, runs};
 use super::target::Target;
 
-/// How far a program was tried.
+/// How far a program was checked.
 pub(super) enum Checked {
-    /// It ran, by itself or under this program.
+    /// It ran, natively or under this program.
     Ran(Option<&'static str>),
-    /// Nothing here runs it; what would.
+    /// Nothing here can run it; this package could.
     NotRun { package: &'static str },
 }
 
@@ -28,14 +28,15 @@ impl std::fmt::Display for Checked {
     }
 }
 
-/// What must print the same everywhere. The stepper's code is hot enough to be compiled.
+/// Commands whose output must be the same everywhere. The stepper's code is hot enough to be
+/// compiled.
 const TRIED: [&[&str]; 3] = [
     &["-V"],
     &["run", "firmware/prebuilt/loop-48mhz.elf", "--until", "finished", "--mark", "PB8", "--terse"],
     &["run", "firmware/prebuilt/stepper.elf", "--until", "finished", "--terse"],
 ];
 
-/// Runs it and `own`, the native build, and compares.
+/// Runs them with it and `own`, the native build, and compares.
 pub(super) fn check(root: &Path, target: &Target, binary: &Path, own: &Path) -> Result<Checked> {
     let native = std::fs::read(binary)? == std::fs::read(own)?;
     let runner = target.runner.as_ref().filter(|_| !native);
@@ -59,10 +60,10 @@ pub(super) fn check(root: &Path, target: &Target, binary: &Path, own: &Path) -> 
     Ok(Checked::Ran(runner.map(|(program, _)| program.name)))
 }
 
-/// Where Wine looks for libraries besides its own.
+/// The directory where Wine looks for additional libraries.
 const LIBRARIES: &str = "target/wine-libraries";
 
-/// Compiles the library that Rust programs want and Debian 12's Wine does not have.
+/// Compiles the library that Rust programs need and Debian 12's Wine lacks.
 fn lend_library(root: &Path, compiler: &str) -> Result<()> {
     std::fs::create_dir_all(root.join(LIBRARIES))?;
     let mut command = Command::new(compiler);
@@ -81,7 +82,7 @@ fn ran(root: &Path, prefix: &[&str], binary: &Path, arguments: &[&str]) -> Resul
             command
         }
     };
-    // Wine says much about the machine otherwise, and keeps files in the user's home.
+    // Otherwise Wine prints many messages on the machine, and keeps files in the user's home.
     command.current_dir(root).args(arguments).env("WINEDEBUG", "-all");
     command.env("WINEPREFIX", root.join("target/wine")).env("WINEPATH", root.join(LIBRARIES));
     Ok(output(&mut command)?.replace("\r\n", "\n"))

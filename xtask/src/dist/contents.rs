@@ -1,4 +1,4 @@
-//! What is in an archive: the program, what a user reads first, licences, pages and completions.
+//! The content of an archive: the program, readme, licences, manual pages and completions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,12 +17,12 @@ pub(super) struct File {
     pub(super) executable: bool,
 }
 
-/// Files by their path below the archive's folder, and so sorted.
+/// Files, sorted by their path below the archive's folder.
 pub(super) type Files = BTreeMap<String, File>;
 
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Shells, and what each calls a completion script for strobe.
+/// Shells, and the file name of strobe's completion script for each.
 const COMPLETIONS: [(&str, &str); 5] = [
     ("bash", "strobe.bash"),
     ("elvish", "strobe.elv"),
@@ -31,7 +31,7 @@ const COMPLETIONS: [(&str, &str); 5] = [
     ("zsh", "_strobe"),
 ];
 
-/// Collects them. `own` is a strobe that runs here.
+/// Collects the files. `own` is a strobe that runs here.
 pub(super) fn collect(
     builder: &Builder,
     target: &Target,

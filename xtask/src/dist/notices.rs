@@ -1,4 +1,4 @@
-//! The notices that the licences of all compiled-in crates ask for, in one text.
+//! The notices that the licences of all compiled-in crates require, in one text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::build::{FEATURES, MANIFEST, cargo, output};
 
-/// Files that hold a licence or a notice, by how their names begin.
+/// Prefixes of the names of files with a licence or a notice.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT"];
 
-/// Every crate in a build for the target, with its licence and the texts that are in its package.
+/// Every crate in a build for the target, with its licence and the texts in its package.
 pub(super) fn collect(root: &Path, triple: &str) -> Result<String> {
     let folders = folders(root)?;
     let mut list = String::new();
@@ -26,10 +26,11 @@ pub(super) fn collect(root: &Path, triple: &str) -> Result<String> {
         }
     }
     if list.is_empty() {
-        bail!("strobe is made of nothing but itself, says cargo tree");
+        bail!("cargo tree lists no dependencies");
     }
     let mut text = format!(
-        "strobe contains these crates, each under its own licence. Their sources are at https://crates.io.\n\n{list}"
+        "strobe contains these crates, each under its own licence. Their sources are at \
+         https://crates.io.\n\n{list}"
     );
     for (notice, packages) in texts {
         let line = "-".repeat(100);
@@ -54,7 +55,7 @@ fn linked(root: &Path, triple: &str) -> Result<BTreeSet<(String, String)>> {
     Ok(text.lines().filter_map(package).collect())
 }
 
-/// Where the sources of the packages from the registry are, by `name version`.
+/// Source directories of the packages from the registry, by `name version`.
 fn folders(root: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let mut command = cargo(root);
     command.args(["metadata", "--format-version", "1", "--locked"]);

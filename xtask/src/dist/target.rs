@@ -1,13 +1,14 @@
-//! What release archives are made for, and what each takes besides cargo, by Debian's package names.
+//! The targets of release archives, and the tools each needs besides cargo, by Debian's package
+//! names.
 
 /// A platform that gets an archive.
 pub(super) struct Target {
-    /// As rustc calls it.
+    /// The target triple.
     pub(super) triple: &'static str,
-    /// The C compiler that compiles capstone and links, and its package.
+    /// The C compiler for capstone and linking, and its package.
     pub(super) compiler: Program,
     pub(super) format: Format,
-    /// What runs its programs on another machine, with its first arguments.
+    /// The program that runs its programs on another machine, with its first arguments.
     pub(super) runner: Option<(Program, &'static [&'static str])>,
 }
 
@@ -17,7 +18,7 @@ pub(super) struct Program {
     pub(super) package: &'static str,
 }
 
-/// How files are packed.
+/// The archive format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Format {
     TarGz,
@@ -25,7 +26,7 @@ pub(super) enum Format {
 }
 
 impl Target {
-    /// The command's file name there.
+    /// The command's file name on the target.
     pub(super) fn binary(&self) -> &'static str {
         if self.triple.contains("windows") { "strobe.exe" } else { "strobe" }
     }
@@ -54,7 +55,7 @@ pub(super) const TARGETS: [Target; 3] = [
         triple: "x86_64-pc-windows-gnu",
         compiler: Program { name: "x86_64-w64-mingw32-gcc", package: "gcc-mingw-w64-x86-64" },
         format: Format::Zip,
-        // Where Debian's wine64 has its loader, which is not on the path without the package wine.
+        // The path of Debian's wine64 loader, which is not in PATH without the package wine.
         runner: Some((Program { name: "/usr/lib/wine/wine64", package: "wine64" }, &[])),
     },
 ];

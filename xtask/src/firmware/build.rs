@@ -1,7 +1,7 @@
-//! From a manifest entry to an ELF, and to the list of files that ELF depends on.
+//! Builds the ELF of a manifest entry, and lists the files that it depends on.
 //!
-//! Commands are kept with `{root}` and `{cargo_home}` unexpanded until they run, so that what the
-//! provenance records is the same on every machine.
+//! Commands are kept with `{root}` and `{cargo_home}` unexpanded until they run, so that the
+//! provenance is the same on every machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use anyhow::{Context, Result, bail};
 
 use super::manifest::{Board, Manifest, Program, Recipe};
 
-/// Where things are on this machine.
+/// Directories on this machine.
 pub(crate) struct Places {
     /// The repository.
     pub(crate) root: PathBuf,
-    /// Where builds go.
+    /// The build directory.
     pub(crate) build: PathBuf,
     cargo_home: PathBuf,
 }
@@ -27,7 +27,7 @@ impl Places {
             None => std::env::home_dir().context("neither CARGO_HOME nor a home")?.join(".cargo"),
         };
         std::fs::create_dir_all(&build).with_context(|| format!("creating {}", build.display()))?;
-        // cargo runs in the package's directory, so a relative path would move.
+        // cargo runs in the package's directory: resolve relative paths first.
         let build = build.canonicalize()?;
         Ok(Self { root, build, cargo_home })
     }
@@ -48,7 +48,7 @@ impl Places {
     }
 }
 
-/// A command as the provenance keeps it.
+/// A command as recorded in the provenance.
 pub(crate) struct Recorded {
     /// Relative to the repository.
     directory: String,
@@ -61,7 +61,7 @@ impl std::fmt::Display for Recorded {
     }
 }
 
-/// The command that builds `program`, but for the place where the result goes.
+/// The command that builds `program`, without the output path.
 pub(crate) fn command(manifest: &Manifest, program: &Program) -> Result<Recorded> {
     Ok(match manifest.recipe(program)? {
         Recipe::C(board) => c_command(manifest, board, program),
@@ -126,8 +126,8 @@ fn run(command: &mut Command, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Every file of the repository that goes into `program`, relative to the repository: for C as the
-/// preprocessor sees it, for a package all that is in its directory.
+/// Every file of the repository that `program` is built from, relative to the repository: for C
+/// according to the preprocessor, for a package all files in its directory.
 pub(crate) fn inputs(
     manifest: &Manifest,
     program: &Program,
@@ -148,7 +148,7 @@ pub(crate) fn inputs(
     }
 }
 
-/// What a make rule, as the preprocessor writes it, depends on.
+/// The dependencies in a make rule of the preprocessor.
 fn prerequisites(rules: &str) -> BTreeSet<String> {
     let words = rules.split_whitespace();
     words.filter(|word| *word != "\\" && !word.ends_with(':')).map(String::from).collect()

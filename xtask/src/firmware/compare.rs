@@ -1,20 +1,20 @@
-//! Two ELFs of one program: the same bytes, or which sections differ?
+//! Compares two ELFs of one program by their bytes and sections.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use object::{Object, ObjectSection, SectionFlags, elf};
 
-/// How a rebuilt ELF relates to the prebuilt one.
+/// The relation of a rebuilt ELF to the prebuilt one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// Byte for byte.
+    /// All bytes are equal.
     Same,
-    /// What runs is the same; names the sections that are not.
+    /// The code and data are equal; lists the sections that differ.
     DebugOnly(Vec<String>),
-    /// What runs differs; names those sections alone.
+    /// The code or data differ; lists only those sections.
     Code(Vec<String>),
-    /// All sections are equal, so it is headers or padding.
+    /// All sections are equal: headers or padding differ.
     Layout,
 }
 
@@ -29,7 +29,8 @@ impl std::fmt::Display for Comparison {
     }
 }
 
-/// What is compared of a section: address, contents, and whether it is in the target's memory.
+/// The compared properties of a section: address, contents, and whether it is in the target's
+/// memory.
 type Section<'a> = (u64, &'a [u8], bool);
 
 pub(crate) fn compare(prebuilt: &[u8], rebuilt: &[u8]) -> Result<Comparison> {
@@ -46,7 +47,7 @@ pub(crate) fn compare(prebuilt: &[u8], rebuilt: &[u8]) -> Result<Comparison> {
             continue;
         }
         let in_memory = [old, new].into_iter().flatten().any(|&(_, _, in_memory)| in_memory);
-        // The build id is a hash of the whole file: it follows whatever else differs.
+        // The build id is a hash of the whole file and differs with any other part.
         let list = if in_memory && name != ".note.gnu.build-id" { &mut code } else { &mut debug };
         list.push(name.clone());
     }

@@ -1,13 +1,13 @@
-//! Is `test_loop` the published one, byte for byte and at the published address?
+//! Checks that `test_loop` is the published one, byte for byte and at the published address.
 //!
-//! The loop was measured on silicon with its branch target in the upper half of a flash word; a build
-//! that moves it by a halfword measures something else.
+//! The loop was measured on silicon with its branch target in the upper half of a flash word; moved
+//! by a halfword it has another duration.
 
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use serde::Deserialize;
 
-/// Where `test_loop` is to be.
+/// The required placement of `test_loop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Placement {
@@ -42,11 +42,11 @@ impl Placement {
     }
 }
 
-/// Fails, saying what differs, unless the ELF has `test_loop` as `placement` says.
+/// Fails, naming the difference, unless the ELF has `test_loop` as `placement` requires.
 pub(crate) fn check(elf: &[u8], placement: Placement) -> Result<()> {
     let file = object::File::parse(elf)?;
     let symbol = file.symbol_by_name("test_loop").context("no symbol `test_loop`")?;
-    // Bit 0 of a function's symbol says Thumb.
+    // Bit 0 of a function's symbol is the Thumb bit.
     let address = symbol.address() & !1;
     ensure!(
         address == placement.address(),

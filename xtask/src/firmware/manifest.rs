@@ -1,6 +1,6 @@
-//! `firmware/firmware.toml`: which programs there are and what they are made of.
+//! `firmware/firmware.toml`: the programs and their sources.
 //!
-//! Plain data; running compilers is [`super::build`]'s business.
+//! Plain data; [`super::build`] runs the compilers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,10 +24,10 @@ pub(crate) struct Manifest {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CToolchain {
     pub(crate) compiler: String,
-    /// What to type where it is missing.
+    /// The command that installs it.
     pub(crate) install: String,
     pub(crate) flags: Vec<String>,
-    /// Linked in, so they belong to the compiler's identity.
+    /// Linked libraries, which are part of the compiler's identity.
     pub(crate) libraries: Vec<String>,
 }
 
@@ -42,10 +42,10 @@ pub(crate) struct RustToolchain {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Board {
-    /// Whose compiler.
+    /// The board's compiler.
     #[serde(default)]
     pub(crate) toolchain: Language,
-    /// The first is given to the linker, the others are included by it.
+    /// Linker scripts: the first is given to the linker, the others are included by it.
     pub(crate) linker_scripts: Vec<String>,
     pub(crate) flags: Vec<String>,
     pub(crate) sources: Vec<String>,
@@ -80,22 +80,22 @@ pub(crate) struct Program {
     board: Option<String>,
     #[serde(default)]
     pub(crate) sources: Vec<String>,
-    /// The compiler's, or cargo's.
+    /// Options for the compiler, or for cargo.
     #[serde(default)]
     pub(crate) flags: Vec<String>,
-    /// What the linker wants behind the sources.
+    /// Linker arguments after the sources.
     #[serde(default)]
     pub(crate) link: Vec<String>,
     cargo: Option<String>,
-    /// What a cargo package is built for, if not for what the others are.
+    /// The target of a cargo package, if it differs from the default.
     target: Option<String>,
-    /// Where `test_loop` must be, for programs that contain it.
+    /// The required address of `test_loop`, for programs that contain it.
     pub(crate) test_loop: Option<founding_loop::Placement>,
-    /// What QEMU must make of it, for programs that need nothing but a Cortex-M0.
+    /// The expected result in QEMU, for programs that need nothing but a Cortex-M0.
     pub(crate) qemu: Option<qemu::Expected>,
 }
 
-/// What kind of program it is, with what only that kind has.
+/// The kind of program, with the fields of that kind.
 pub(crate) enum Recipe<'a> {
     C(&'a Board),
     /// The package's directory below `firmware/`.
@@ -149,11 +149,11 @@ impl Manifest {
         }
         let board = program.board.as_ref().and_then(|board| self.board.get(board));
         Ok(Recipe::C(board.with_context(|| {
-            format!("firmware/firmware.toml: program `{name}` is for a board that is not there")
+            format!("firmware/firmware.toml: program `{name}` is for an undefined board")
         })?))
     }
 
-    /// All programs, or those named.
+    /// All programs, or the named ones.
     pub(crate) fn select(&self, names: &[String]) -> Result<Vec<&Program>> {
         if names.is_empty() {
             return Ok(self.program.iter().collect());

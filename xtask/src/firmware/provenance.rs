@@ -1,7 +1,7 @@
-//! `firmware/prebuilt/PROVENANCE.toml`: which compiler made each prebuilt ELF from which sources.
+//! `firmware/prebuilt/PROVENANCE.toml`: the compiler and the sources of each prebuilt ELF.
 //!
-//! With it, a checkout can be judged without the compiler: an ELF that was replaced or a source that was
-//! edited without a rebuild shows in the hashes.
+//! It allows a checkout to be verified without the compiler: the hashes show an ELF that was
+//! replaced or a source that was edited without a rebuild.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ const HEADER: &str = "\
 
 ";
 
-/// What identifies a tool chain: a version line or a hash per part.
+/// The identity of a tool chain: a version line or a hash per part.
 pub(crate) type Toolchain = BTreeMap<String, String>;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub(crate) struct Provenance {
     pub(crate) program: BTreeMap<String, Record>,
 }
 
-/// How one ELF came about.
+/// The origin of one ELF.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
@@ -69,7 +69,7 @@ impl Record {
         Ok(Self { command, elf: hash(elf), inputs })
     }
 
-    /// What no longer agrees with the checkout; needs no compiler.
+    /// The disagreements with the checkout; needs no compiler.
     pub(crate) fn disagreements(&self, root: &Path, command: &str, elf: &[u8]) -> Vec<String> {
         let mut found = Vec::new();
         if hash(elf) != self.elf {

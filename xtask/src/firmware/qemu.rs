@@ -1,4 +1,4 @@
-//! Runs a program on one of QEMU's machines: a second opinion on what it does.
+//! Runs a program on one of QEMU's machines, as a second reference.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,16 +9,16 @@ use serde::Deserialize;
 
 const QEMU: &str = "qemu-system-arm";
 
-/// What the program must do, standard input being empty.
+/// The expected behaviour, with empty standard input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expected {
-    /// QEMU's machine; its only Cortex-M0 unless it is said.
+    /// QEMU's machine; by default its only Cortex-M0.
     #[serde(default = "cortex_m0")]
     machine: String,
     exit_code: i32,
-    /// A file below `firmware/` with its standard output. Standard error and SYS_WRITE0 go
-    /// elsewhere.
+    /// A file below `firmware/` with the expected standard output. Standard error and SYS_WRITE0
+    /// are not included.
     stdout: Option<String>,
 }
 
@@ -26,7 +26,7 @@ fn cortex_m0() -> String {
     "microbit".to_owned()
 }
 
-/// Far more than any of our programs needs on any machine under any load.
+/// Far more than any program needs on any machine under any load.
 const LIMIT: Duration = Duration::from_secs(1200);
 
 pub(crate) fn check(elf: &Path, expected: &Expected, firmware: &Path) -> Result<()> {
@@ -51,7 +51,7 @@ pub(crate) fn check(elf: &Path, expected: &Expected, firmware: &Path) -> Result<
         let path = firmware.join(file);
         let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
         let found = String::from_utf8_lossy(&output.stdout);
-        ensure!(output.stdout == text, "does not print what {file} says under QEMU, but:\n{found}");
+        ensure!(output.stdout == text, "under QEMU the output differs from {file}:\n{found}");
     }
     Ok(())
 }

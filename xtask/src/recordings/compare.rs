@@ -1,4 +1,4 @@
-//! Runs strobe on a recording and compares what it prints with what is known.
+//! Runs strobe on a recording and compares its output with the expected one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::known::{Known, Recording, Run};
 use super::select::{sum, value};
 use super::{Outcome, second};
 
-/// Who judges, and by what.
+/// The strobe under test and the table of expectations.
 pub(super) struct Judge<'a> {
     pub(super) known: &'a Known,
     pub(super) directory: &'a Path,
@@ -19,10 +19,10 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// What becomes of a recording.
+    /// Tests a recording.
     ///
     /// # Errors
-    /// Where a file cannot be read, or a program does not start: that says nothing of the recording.
+    /// If a file cannot be read, or a program does not start: then the recording was not tested.
     pub(super) fn outcome(&self, recording: &Recording) -> Result<Outcome> {
         if !self.directory.join(&recording.file).is_file() {
             return Ok(Outcome::Skipped("missing".to_owned()));
@@ -46,12 +46,12 @@ impl Judge<'_> {
         Ok(if passed { Outcome::Passed } else { Outcome::Failed(differences) })
     }
 
-    /// The folder that a recording is in.
+    /// The folder of a recording.
     pub(super) fn folder(&self, recording: &Recording) -> PathBuf {
         self.directory.join(recording.folder())
     }
 
-    /// Files that bear the name of a known one and are not the same.
+    /// Files with a known name and different contents.
     fn others(&self, recording: &Recording) -> Result<Vec<String>> {
         let mut others = Vec::new();
         for file in recording.files() {
@@ -70,7 +70,7 @@ impl Judge<'_> {
         Ok(others)
     }
 
-    /// What strobe prints in a folder, or how it ends if it fails.
+    /// The standard output of strobe in a folder, or its error.
     pub(super) fn strobe(&self, folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
         let mut command = Command::new(self.strobe);
         command.current_dir(folder).args(arguments).env_remove("COLUMNS");
@@ -82,7 +82,7 @@ impl Judge<'_> {
         Err(format!("strobe {}: {}: {}", arguments.join(" "), output.status, errors.trim()))
     }
 
-    /// The same as JSON.
+    /// The same, parsed as JSON.
     pub(super) fn json(&self, folder: &Path, arguments: &[&str]) -> Result<Value, String> {
         let printed = self.strobe(folder, &[arguments, &["--format", "json"]].concat())?;
         let unusable = |error| format!("strobe {}: not JSON: {error}", arguments.join(" "));
@@ -120,9 +120,9 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The balances of this kind of report that do not hold.
+    /// The violated balances of this kind of report.
     fn unbalanced(&self, report: &Value) -> Vec<String> {
-        // A report on what was published has the record inside it.
+        // A report on a publication contains the record.
         let report = if report["record"].is_object() { &report["record"] } else { report };
         let of_its_kind = self.known.balances.iter().filter(|b| report["schema"] == *b.schema);
         let sums = of_its_kind.map(|b| (b, sum(report, &b.left), sum(report, &b.right)));
@@ -136,7 +136,7 @@ impl Judge<'_> {
     }
 }
 
-/// The values of a report that are others than the known ones.
+/// The values of a report that differ from the known ones.
 fn values(run: &Run, report: &Value) -> Vec<String> {
     let shown =
         |value: Option<Value>| value.map_or("nothing".to_owned(), |value| value.to_string());
@@ -154,7 +154,7 @@ fn values(run: &Run, report: &Value) -> Vec<String> {
     exact.chain(ranges).collect()
 }
 
-/// Numbers are equal however they are written.
+/// Compares numbers by value, whatever their spelling.
 fn equal(found: &Value, wanted: &Value) -> bool {
     match (found.as_f64(), wanted.as_f64()) {
         (Some(found), Some(wanted)) => found == wanted,
@@ -162,10 +162,10 @@ fn equal(found: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// What another program prints.
+/// The standard output of another program.
 ///
 /// # Errors
-/// If it does not start or ends with an error.
+/// If it does not start or fails.
 pub(super) fn printed(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output();

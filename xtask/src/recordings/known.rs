@@ -1,4 +1,4 @@
-//! The table of known recordings, as `known.toml` has it.
+//! The table of known recordings, `known.toml`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
-    /// The contents of each file, by its path in the directory.
+    /// The SHA-256 of each file, by its path in the directory.
     pub(super) sha256: BTreeMap<String, String>,
     /// Sums that must be equal in every report of a kind.
     #[serde(default, rename = "balance")]
@@ -29,18 +29,18 @@ pub(super) struct Balance {
     pub(super) right: Vec<String>,
 }
 
-/// A file and what must come out of it.
+/// A file and its expected results.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recording {
-    /// Its path in the directory. strobe runs in the folder that it is in.
+    /// Its path in the directory. strobe runs in the folder of the file.
     pub(super) file: String,
-    /// Other files in that folder that are needed.
+    /// Other required files in that folder.
     #[serde(default)]
     pub(super) beside: Vec<String>,
     #[serde(default, rename = "run")]
     pub(super) runs: Vec<Run>,
-    /// Who else judges.
+    /// Other programs that read the same file.
     #[serde(default)]
     pub(super) second: Vec<Second>,
 }
@@ -49,14 +49,14 @@ pub(super) struct Recording {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
-    /// `--format json` is added where values are looked at.
+    /// `--format json` is added if values are checked.
     pub(super) arguments: Vec<String>,
     #[serde(default)]
     pub(super) is: BTreeMap<String, Value>,
-    /// The lowest and the highest that will do.
+    /// Inclusive ranges of values.
     #[serde(default)]
     pub(super) between: BTreeMap<String, [f64; 2]>,
-    /// What the text has in it.
+    /// Strings that the text must contain.
     #[serde(default)]
     pub(super) text: Vec<String>,
 }
@@ -67,11 +67,13 @@ pub(super) struct Run {
 pub(super) enum Second {
     /// Event by event, the file being a stream of this metadata.
     Babeltrace { metadata: String },
-    /// What strobe exports of the trace is read by babeltrace2, and by strobe with the same handlers.
+    /// babeltrace2 reads strobe's CTF export, and so does strobe, with the same handlers.
     ExportedCtf,
-    /// Sample by sample, as strobe writes it again: as a session, and as a dump with so many ticks to a sample if that is a whole number.
+    /// Sample by sample, as exported by strobe: as a session, and as a dump with so many ticks to a
+    /// sample if that is a whole number.
     SigrokSamples { vcd_ticks: Option<usize> },
-    /// Word by word: strobe's decoder, which is spelled as sigrok's, and the annotations of each lane.
+    /// Word by word: strobe's decoder, which is spelled as sigrok's, and the annotations of each
+    /// lane.
     SigrokWords { decoder: String, lanes: Vec<String>, at_least: usize },
     /// Packet by packet: sigrok's decoders of a trace pin.
     SigrokItm { decoder: String },
@@ -88,17 +90,17 @@ impl Known {
 }
 
 impl Recording {
-    /// The folder that it is in, as a beginning of paths.
+    /// The folder of the file, as a prefix of paths.
     pub(super) fn folder(&self) -> &str {
         self.file.rfind('/').map_or("", |slash| &self.file[..=slash])
     }
 
-    /// Its name in that folder.
+    /// The file name in that folder.
     pub(super) fn name(&self) -> &str {
         &self.file[self.folder().len()..]
     }
 
-    /// All files that are needed, by their paths in the directory.
+    /// All required files, by their paths in the directory.
     pub(super) fn files(&self) -> Vec<String> {
         let beside = self.beside.iter().map(|name| format!("{}{name}", self.folder()));
         [self.file.clone()].into_iter().chain(beside).collect()
@@ -106,12 +108,12 @@ impl Recording {
 }
 
 impl Run {
-    /// Whether values of its JSON are looked at.
+    /// Whether values of its JSON are checked.
     pub(super) fn has_values(&self) -> bool {
         !self.is.is_empty() || !self.between.is_empty()
     }
 
-    /// Whether anything of it is looked at.
+    /// Whether any of its output is checked.
     #[cfg(test)]
     pub(super) fn judges(&self) -> bool {
         self.has_values() || !self.text.is_empty()

@@ -1,4 +1,4 @@
-//! What other programs say of the same recording: babeltrace2 and sigrok-cli.
+//! Second opinions on the same recording: babeltrace2 and sigrok-cli.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::compare::{Judge, printed};
 use super::known::{Recording, Second};
 use super::select::value;
 
-/// Has one of them judge.
+/// Compares with one of them.
 pub(super) fn judge(
     judge: &Judge,
     recording: &Recording,
@@ -34,7 +34,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// What small tracers put in front of a stream. babeltrace2 does not know it.
+/// The start mark that small tracers send before a stream. babeltrace2 does not know it.
 const MARK: [u8; 4] = [0xbe, 0xbe, 0xde, 0xad];
 
 fn babeltrace(
@@ -57,8 +57,8 @@ fn babeltrace(
     Ok(first_difference("event", &ours, &theirs, "babeltrace2", shown).into_iter().collect())
 }
 
-/// A line without its quoted texts where one of them is empty: babeltrace2 2.0.4 shows an empty text of fixed length as what that field held
-/// the time before.
+/// A line without its quoted texts where one of them is empty: babeltrace2 2.0.4 shows an empty
+/// text of fixed length as the previous value of that field.
 fn shown(line: &str, other: &str) -> String {
     let blank = line.contains("\"\"") || other.contains("\"\"");
     if blank { line.split('"').step_by(2).collect() } else { line.to_owned() }
@@ -79,7 +79,7 @@ fn events(metadata: &[u8], stream: &[u8]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Where two lists part.
+/// The first difference of two lists.
 fn first_difference(
     what: &str,
     ours: &[String],
@@ -96,7 +96,7 @@ fn first_difference(
     (ours != theirs).then(|| format!("{what}s: {who} reads {theirs}, found {ours}"))
 }
 
-/// What goes out comes in again with the same handlers, and with as many events as babeltrace2 reads.
+/// The export is read again with the same handlers, and has as many events as babeltrace2 reads.
 fn exported_ctf(judge: &Judge, recording: &Recording, scratch: &Path) -> Result<Vec<String>> {
     let (folder, name) = (judge.folder(recording), recording.name());
     let out = scratch.join("out");
@@ -135,7 +135,7 @@ fn exported_ctf(judge: &Judge, recording: &Recording, scratch: &Path) -> Result<
 fn samples(path: &Path, format: &str) -> Result<Vec<String>> {
     let mut command = Command::new("sigrok-cli");
     command.arg("-i").arg(path).args(["-I", format, "-O", "csv:header=false:label=off"]);
-    // The rate of a dump comes first.
+    // The rate of a dump is the first line.
     let lines = printed(&mut command)?;
     Ok(lines.lines().filter(|line| !line.starts_with("META")).map(str::to_owned).collect())
 }
@@ -164,7 +164,7 @@ fn sigrok_samples(
             continue;
         }
         let read: Vec<String> = samples(&path, format)?.into_iter().step_by(ticks).collect();
-        // A dump does not say how long its last level lasts.
+        // A dump does not have the duration of its last level.
         let short = usize::from(format == "vcd");
         let whole = read.len() <= wanted.len() && read.len() + short >= wanted.len();
         if !whole || read[..] != wanted[..read.len()] {
@@ -212,7 +212,7 @@ fn sigrok_words(
     Ok(differences)
 }
 
-/// Packets as sigrok's own decoder counts them, but for the sample at the end, which it drops.
+/// Packets as counted by sigrok's own decoder, except for the sample at the end, which it drops.
 fn sigrok_itm(judge: &Judge, recording: &Recording, decoder: &str) -> Result<Vec<String>> {
     let (folder, name) = (judge.folder(recording), recording.name());
     let report = match judge.json(&folder, &["report", name]) {

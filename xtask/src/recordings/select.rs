@@ -27,12 +27,13 @@ fn elements(value: &Value) -> Vec<&Value> {
     value.as_array().map(|array| array.iter().collect()).unwrap_or_default()
 }
 
-/// As it is written in a condition.
+/// A value as written in a condition.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The value at a path; several are added up. `None` where there is nothing, or several that are no numbers.
+/// The value at a path; several are added up. `None` if there is none, or if one of several is not
+/// a number.
 pub(super) fn value(report: &Value, path: &str) -> Option<Value> {
     if let Some(path) = path.strip_suffix("/#") {
         let arrays = select(report, path);
@@ -48,7 +49,7 @@ pub(super) fn value(report: &Value, path: &str) -> Option<Value> {
     }
 }
 
-/// The sum of the numbers at some paths; nothing counts as 0.
+/// The sum of the numbers at some paths; missing values count as 0.
 pub(super) fn sum(report: &Value, paths: &[String]) -> u64 {
     let numbers = paths.iter().filter_map(|path| value(report, path)?.as_u64());
     numbers.sum()
@@ -61,7 +62,10 @@ mod tests {
     #[test]
     fn paths_select_add_up_and_count() {
         let report = serde_json::json!({
-            "list": [{"id": 1, "name": "a", "n": 2}, {"id": 2, "name": "b", "n": 5, "parent": null}],
+            "list": [
+                {"id": 1, "name": "a", "n": 2},
+                {"id": 2, "name": "b", "n": 5, "parent": null},
+            ],
             "text": "x",
         });
         let cases = [

@@ -1,5 +1,6 @@
-//! What a traced allocator printed, character by character, over a trace pin: a line `alloc SIZE ADDRESS`, then a line `ADDRESS NAME` for each caller,
-//! the outermost first. Characters may be lost or damaged. And the call tree that was published of such a text.
+//! The output of a traced allocator, character by character, over a trace pin: a line
+//! `alloc SIZE ADDRESS`, then a line `ADDRESS NAME` for each caller, the outermost first.
+//! Characters may be lost or damaged. Also the call tree published from such a text.
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ pub struct Allocation {
     pub line: usize,
     /// The size, as printed.
     pub size: u64,
-    /// Where the block is.
+    /// The address of the block.
     pub address: u32,
     /// Callers, the outermost first.
     pub frames: Vec<Frame>,
@@ -21,24 +22,26 @@ pub struct Allocation {
 /// A caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// The address, if there is one to be read.
+    /// The address, if it can be parsed.
     pub address: Option<u32>,
-    /// The name, or the whole line if there is no address; what is not UTF-8 in it is replaced.
+    /// The name, or the whole line if there is no address; invalid UTF-8 is replaced.
     pub name: String,
-    /// The line is damaged: it has no address, no name, or bytes that no name has.
+    /// The line is damaged: it lacks an address or a name, or has bytes that cannot be in a name.
     pub damaged: bool,
 }
 
 /// A text of allocations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text {
-    /// In its order.
+    /// In the order of the text.
     pub allocations: Vec<Allocation>,
     /// Lines before the first allocation.
     pub before: u64,
-    /// Remarks of the unwinder in place of a caller, as `0x00000000 <reached end of unwind table>`.
+    /// Messages of the unwinder in place of a caller, as
+    /// `0x00000000 <reached end of unwind table>`.
     pub remarks: u64,
-    /// Lines that begin as an allocation does and cannot be read. Their callers are not counted to any.
+    /// Damaged heads: lines that begin with `alloc` and cannot be parsed. Their callers are not
+    /// counted.
     pub damaged_heads: Vec<(usize, String)>,
 }
 
@@ -48,7 +51,7 @@ pub fn is_text(bytes: &[u8]) -> bool {
     lines.filter_map(|line| std::str::from_utf8(line).ok()).any(|line| head(line.trim()).is_some())
 }
 
-/// Reads a text. Any bytes are one; there may be no allocation in it.
+/// Reads a text. Accepts any bytes; the result may have no allocations.
 pub fn parse(bytes: &[u8]) -> Text {
     let mut text = Text::default();
     let mut inside = false;
@@ -96,7 +99,7 @@ fn frame(line: &str) -> Frame {
 pub struct Node {
     /// `ADDRESS NAME`.
     pub key: String,
-    /// The function that was published for the address.
+    /// The published name of the function at the address.
     pub function: String,
     /// Allocations below it.
     pub count: u64,
@@ -111,30 +114,28 @@ pub struct Node {
 pub struct Tree {
     /// The outermost callers.
     pub roots: Vec<Node>,
-    /// Bytes of the file that are no UTF-8.
+    /// Bytes that are not UTF-8.
     pub not_utf8: u64,
 }
 
 /// Reads a published call tree.
 ///
 /// # Errors
-/// When it is no JSON, or nothing in it has the form of a node.
+/// When it is not JSON, or no node has the expected form.
 pub fn parse_tree(bytes: &[u8]) -> Result<Tree, Error> {
     let not_utf8 = bytes.utf8_chunks().map(|chunk| chunk.invalid().len() as u64).sum();
     let text = String::from_utf8_lossy(bytes);
     let Value::Object(top) = serde_json::from_str(&text)? else {
-        return Err(Error::Lacks("not a call tree of allocations: it is no JSON object"));
+        return Err(Error::Lacks("not a call tree of allocations: it is not a JSON object"));
     };
     let roots: Vec<Node> = top.iter().filter_map(|(key, value)| node(key, value)).collect();
     if roots.is_empty() {
-        return Err(Error::Lacks(
-            "not a call tree of allocations: nothing in it has `allocated-blks`",
-        ));
+        return Err(Error::Lacks("not a call tree of allocations: no node has `allocated-blks`"));
     }
     Ok(Tree { roots, not_utf8 })
 }
 
-/// The parser of JSON goes no deeper than 128 levels, so this does not either.
+/// The JSON parser limits the depth to 128 levels, so this recursion is bounded too.
 fn node(key: &str, value: &Value) -> Option<Node> {
     let fields = value.as_object()?;
     let blocks = fields.get("allocated-blks")?.as_array()?;
@@ -155,8 +156,10 @@ mod tests {
 
     #[test]
     fn damaged_lines_are_kept_and_marked() {
-        let text = b"boot\nalloc 24 0x20000010\n0x08000100 main\r\n0x08000200 \xf1lloc\n0x0800020\nalloc 4x 0x20000000\n\
-                     0x08000300 lost\nalloc 40 0x00000000\n0x00000000 <reached end of unwind table>\n";
+        let text = b"boot\nalloc 24 0x20000010\n0x08000100 main\r\n0x08000200 \xf1lloc\n\
+                     0x0800020\nalloc 4x 0x20000000\n\
+                     0x08000300 lost\nalloc 40 0x00000000\n\
+                     0x00000000 <reached end of unwind table>\n";
         let read = parse(text);
         assert!(is_text(text) && !is_text(b"hello\n"));
         assert_eq!((read.before, read.allocations.len()), (2, 2));
@@ -176,7 +179,8 @@ mod tests {
 
     #[test]
     fn trees_have_counts_and_blocks() {
-        let json = b"{\"0x1 a\xff\": {\"function\": \"a\", \"count\": 2, \"allocated-blks\": [{\"count\": 2, \"size\": 24}],
+        let json = b"{\"0x1 a\xff\": {\"function\": \"a\", \"count\": 2, \"allocated-blks\": \
+                     [{\"count\": 2, \"size\": 24}],
                      \"0x2 b\": {\"count\": 2, \"allocated-blks\": []}}, \"note\": 1}";
         let tree = parse_tree(json).unwrap();
         assert_eq!((tree.not_utf8, tree.roots.len()), (1, 1));

@@ -1,4 +1,5 @@
-//! A published profile: for each function its file, its hits, and its addresses with theirs, in a form that looks like JSON and is none.
+//! A published profile: for each function its file, its hits, and the hits of its addresses. The
+//! form resembles JSON but is not valid JSON.
 
 use super::{Error, begun};
 
@@ -15,10 +16,10 @@ pub struct Published {
     pub addresses: Vec<(u32, u64)>,
 }
 
-/// Reads a profile: functions in its order.
+/// Reads a profile; functions stay in file order.
 ///
 /// # Errors
-/// When a line fits nothing, or there is no function at all.
+/// When a line does not match the format, or there is no function.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Published>, Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut functions: Vec<Published> = Vec::new();
@@ -44,7 +45,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Published>, Error> {
         }
     }
     if functions.is_empty() {
-        return Err(Error::Lacks("not a published profile: there is no `function: ` in it"));
+        return Err(Error::Lacks("not a published profile: it has no line `function: `"));
     }
     Ok(functions)
 }
@@ -72,7 +73,8 @@ mod tests {
     #[test]
     fn functions_have_hits_and_addresses() {
         let text = "\nfile: /a/b.c\nfunction: f\nhits: 3\ndetails: [\n\
-                    \t{ hits: 2, line: 1, address: 8000724},\n\t{ hits: 1, line: 2, address: 80007a0},\n\n]\n";
+                    \t{ hits: 2, line: 1, address: 8000724},\n\
+                    \t{ hits: 1, line: 2, address: 80007a0},\n\n]\n";
         let functions = parse(text.as_bytes()).unwrap();
         assert_eq!(functions[0].addresses, [(0x0800_0724, 2), (0x0800_07a0, 1)]);
         assert_eq!((functions[0].name.as_str(), functions[0].hits), ("f", 3));

@@ -1,4 +1,5 @@
-//! Packets of a trace pin as JSON: `{"packet": [{"packet": "pc sample", "value": "0x08001120"}, ...]}`, with what the board was around them.
+//! Packets of a trace pin as JSON: `{"packet": [{"packet": "pc sample", "value": "0x08001120"},
+//! ...]}`, with a description of the board.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,20 @@ pub struct Samples {
     pub pcs: Vec<u32>,
     /// Other packets by kind.
     pub others: BTreeMap<String, u64>,
-    /// Entries that are no packet, or samples without an address.
+    /// Entries that are not packets, and samples without an address.
     pub unusable: u64,
-    /// What the file says of board and software, as `board_info.cpu` and its value.
+    /// Board and software as described in the file: `board_info.cpu` and its value.
     pub about: Vec<(String, String)>,
 }
 
 /// Reads a list.
 ///
 /// # Errors
-/// When it is no JSON, or has no list of packets.
+/// When it is not JSON, or has no list of packets.
 pub fn parse(bytes: &[u8]) -> Result<Samples, Error> {
     let text = String::from_utf8_lossy(bytes);
     let Value::Object(top) = serde_json::from_str(&text)? else {
-        return Err(Error::Lacks("not a list of packets: it is no JSON object"));
+        return Err(Error::Lacks("not a list of packets: it is not a JSON object"));
     };
     let Some(Value::Array(packets)) = top.get("packet") else {
         return Err(Error::Lacks("not a list of packets: there is no array `packet`"));
@@ -44,7 +45,7 @@ pub fn parse(bytes: &[u8]) -> Result<Samples, Error> {
     Ok(samples)
 }
 
-/// Texts in the objects beside the list.
+/// String values in the objects beside the list.
 fn about(top: &serde_json::Map<String, Value>) -> Vec<(String, String)> {
     let objects = top.iter().filter_map(|(name, value)| Some((name, value.as_object()?)));
     let texts = objects.flat_map(|(object, fields)| {

@@ -1,11 +1,12 @@
-//! Functions as comma-separated values: `address,size,kind,name` in any order, named by the first line.
+//! Functions as comma-separated values: `address,size,kind,name` in any order, named by the first
+//! line.
 
 use super::{Error, address, begun};
 
 /// Reads a list: name, first address and size of each function, in the list's order.
 ///
 /// # Errors
-/// When the first line names no address and name, or a line does not have them.
+/// When the header line lacks address or name, or a line lacks a value for them.
 pub fn parse(bytes: &[u8]) -> Result<Vec<(String, u32, u32)>, Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines().enumerate();
@@ -20,7 +21,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<(String, u32, u32)>, Error> {
     let mut functions = Vec::new();
     for (n, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |wanted| Error::Line { line: n + 1, wanted, found: begun(line) };
-        // Names of C++ have commas; the name is the last column then.
+        // C++ names contain commas; the name must be the last column then.
         let parts: Vec<&str> = line.splitn(head.split(',').count(), ',').map(str::trim).collect();
         let get = |column: usize| parts.get(column).copied().unwrap_or_default();
         let start = address(get(at)).ok_or_else(|| wrong("an address such as 0x08000123"))?;

@@ -1,4 +1,4 @@
-//! Puts a capture together, change by change, within a limit.
+//! Builds a capture change by change, within a limit.
 
 use super::{Channel, Edge, Error, Level, Place};
 
@@ -23,8 +23,8 @@ impl Builder {
         self.channels.len()
     }
 
-    /// The line has this level from `at` on, which must not be before what was said last. Of several changes at
-    /// one tick the last one counts: no width of zero is ever measured.
+    /// The line has this level from `at` on, which must not be before the last change. Of several
+    /// changes at one tick the last one counts: no width of zero is ever measured.
     pub(super) fn set(
         &mut self,
         channel: usize,
@@ -53,7 +53,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Every edge so many times later: the time base became that much finer. Says whether all of them fit.
+    /// Multiplies the times of all edges, after a change to a finer time base. Returns whether all
+    /// of them fit.
     pub(super) fn rescale(&mut self, factor: u64) -> bool {
         let edges = self.channels.iter_mut().flat_map(|c| &mut c.edges);
         for edge in edges {
@@ -65,7 +66,8 @@ impl Builder {
         true
     }
 
-    /// Every edge at another time, in the same order: the time base became coarser. Edges that meet there stay as they are.
+    /// Maps the times of all edges to a coarser time base, in the same order. Edges that coincide
+    /// are kept.
     pub(super) fn retime(&mut self, time: impl Fn(u64) -> u64) {
         for edge in self.channels.iter_mut().flat_map(|c| &mut c.edges) {
             *edge = Edge::new(time(edge.at()), edge.level());

@@ -1,5 +1,5 @@
-//! Saleae's digital CSV exports: Logic 1 (`Time[s], Channel 0, Channel 1`) and Logic 2 (`Time [s],Channel 0,Channel 1`),
-//! a line for each change, with the level of every channel.
+//! Saleae's digital CSV exports: Logic 1 (`Time[s], Channel 0, Channel 1`) and Logic 2
+//! (`Time [s],Channel 0,Channel 1`), a line for each change, with the level of every channel.
 
 use std::io::{BufRead, Read};
 
@@ -8,16 +8,17 @@ use super::{Capture, Edge, Error, Level, Options, Place, Tick, resolution};
 
 const MAX_LINE_BYTES: u64 = 1 << 16;
 const MAX_CHANNELS: usize = 512;
-/// Femtoseconds; Logic 1 writes that many decimals.
+/// Femtoseconds, the number of decimals that Logic 1 writes.
 const MAX_DECIMALS: u32 = 15;
 
 const EXPORT: &str =
     "export digital data as a CSV file with one line for each change and times in seconds";
 
-/// Reads an export as a stream. Times are taken as they are written, digit by digit.
+/// Reads an export as a stream. Times are parsed digit by digit, without rounding.
 ///
 /// # Errors
-/// Cells that are no time or level, other kinds of export, and more edges than the options allow.
+/// Cells that are not times or levels, other kinds of export, and more edges than the options
+/// allow.
 pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Error> {
     let mut lines = Lines { input, number: 0, text: Vec::new() };
     let mut builder = Builder::new(options.max_edges);

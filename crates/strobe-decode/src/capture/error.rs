@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Where in a file.
+/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A line of text, from 1.
@@ -27,32 +27,32 @@ impl fmt::Display for Place {
 /// Why a capture cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Reading or writing itself failed.
+    /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the file is empty; was the recording saved?")]
     Empty,
-    /// No known format.
+    /// Unknown format.
     #[error(
-        "neither a VCD file, a sigrok session (.sr) nor a Saleae CSV export; sigrok-cli -i FILE -o capture.sr converts \
-         what sigrok knows"
+        "neither a VCD file, a sigrok session (.sr) nor a Saleae CSV export; sigrok-cli -i FILE \
+         -o capture.sr converts what sigrok knows"
     )]
     UnknownFormat,
-    /// Not what the format wants.
+    /// The file violates its format.
     #[error("{place}: {what}; {advice}")]
     Malformed {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What is wrong.
+        /// The problem.
         what: String,
         /// What to try.
         advice: &'static str,
     },
     /// More edges than the caller allows.
     #[error(
-        "{place}: more than {limit} edges; export a part of the recording or fewer channels, or raise the limit with \
-         --max-edges (8 bytes of memory each)"
+        "{place}: more than {limit} edges; export a part of the recording or fewer channels, or \
+         raise the limit with --max-edges (8 bytes of memory each)"
     )]
     TooManyEdges {
         /// Where the limit was reached.
@@ -60,10 +60,10 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
-    /// The file does not say how fast samples were taken.
-    #[error("{0} does not say what time its samples were taken at; give it, as --samplerate 24MHz")]
+    /// The file lacks the sample rate.
+    #[error("{0} has no sample rate; specify it, as --samplerate 24MHz")]
     NoClock(&'static str),
-    /// A capture that the format cannot hold.
+    /// A capture that the format cannot represent.
     #[error("{0}")]
     Unwritable(String),
 }

@@ -7,12 +7,12 @@ pub enum Level {
     Low,
     /// High.
     High,
-    /// Not known: `x` or `z` in a VCD file, or not recorded.
+    /// Unknown: `x` or `z` in a VCD file, or not recorded.
     Unknown,
 }
 
 impl Level {
-    /// High for true.
+    /// High for `true`.
     pub fn of(high: bool) -> Level {
         if high { Level::High } else { Level::Low }
     }
@@ -42,10 +42,10 @@ impl Level {
 pub struct Edge(u64);
 
 impl Edge {
-    /// The last tick that an edge can have.
+    /// The last tick that an edge can represent.
     pub const MAX_TICK: u64 = u64::MAX >> 2;
 
-    /// From this tick on, the line has that level.
+    /// An edge to `level` at a tick.
     ///
     /// # Panics
     /// Beyond [`Edge::MAX_TICK`], which the readers refuse.

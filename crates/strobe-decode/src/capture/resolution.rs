@@ -1,20 +1,22 @@
-//! How fine the clock was that took a capture, where the file only gives times.
+//! Infers the sampling clock of a capture whose file only has times.
 //!
-//! A VCD file in nanoseconds may come from an analyser that looked every 500 ns; a pulse in it is then known to 500 ns
-//! and not to one. The edges tell: they all lie on the sampling clock's ticks.
+//! A VCD file in nanoseconds may come from an analyser that sampled every 500 ns; a pulse in it is
+//! then known to 500 ns and not to one. The edges show it: they all lie on ticks of the sampling
+//! clock.
 
 use super::time::gcd;
 use super::{Channel, Tick};
 
-/// Fewer different times than this show no clock.
+/// With fewer different times no clock can be inferred.
 const MIN_TIMES: usize = 16;
 
-/// Rates of common analysers whose period is no whole number of nanoseconds, in kHz, slow ones first.
+/// Rates of common analysers whose period is not a whole number of nanoseconds, in kHz, slow ones
+/// first.
 const ODD_RATES_KHZ: [u64; 9] =
     [1_500, 3_000, 6_000, 12_000, 24_000, 30_000, 48_000, 60_000, 96_000];
 
-/// The coarsest clock on whose ticks all edges lie, if they are many enough to show one. Coarse is careful: what is
-/// said of a width is never better than it is.
+/// The coarsest clock with all edges on its ticks, if there are enough edges to infer one. The
+/// coarsest is the safe choice: the stated precision of a width is never too good.
 pub(super) fn inferred(tick: Tick, start: i64, channels: &[Channel]) -> Option<Tick> {
     let times = || {
         let edges = channels.iter().flat_map(|c| &c.edges);
@@ -36,7 +38,7 @@ pub(super) fn inferred(tick: Tick, start: i64, channels: &[Channel]) -> Option<T
     })
 }
 
-/// Whether ticks are fine enough for a match to mean something: eight of them to a sample.
+/// Whether ticks are fine enough for a match to be significant: at least eight of them to a sample.
 fn is_coarse(rate: Tick, tick: Tick) -> bool {
     tick.times(8).is_some_and(|eight| rate.is_longer_than(eight))
 }

@@ -1,5 +1,6 @@
-//! sigrok sessions (`.sr`): a zip file of `version`, an INI file `metadata`, and the samples in `logic-1-1`, `logic-1-2`, ...
-//! (<https://sigrok.org/wiki/File_format:Sigrok/v2>). Version 1 has them in one member, `logic-1`.
+//! sigrok sessions (`.sr`): a zip file of `version`, an INI file `metadata`, and the samples in
+//! `logic-1-1`, `logic-1-2`, ... (<https://sigrok.org/wiki/File_format:Sigrok/v2>). Version 1 has
+//! all samples in one member, `logic-1`.
 
 use std::io::{Cursor, Read, Seek, Write};
 
@@ -10,24 +11,25 @@ use zip::write::SimpleFileOptions;
 use super::build::Builder;
 use super::{Capture, Edge, Error, Level, Options, Place, Tick, parse_frequency};
 
-/// The most that `metadata` may have; real ones have a few hundred bytes.
+/// Maximum size of `metadata`; real ones have a few hundred bytes.
 const MAX_METADATA_BYTES: u64 = 1 << 20;
 
-/// The most channels: 64 bytes for each sample.
+/// Maximum number of channels: 64 bytes for each sample.
 const MAX_CHANNELS: usize = 512;
 
-/// What sigrok puts in one member.
+/// Samples per member, as sigrok writes them.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The most samples that are written, in bytes before packing.
+/// Maximum size of written samples, in bytes before packing.
 const MAX_WRITTEN_BYTES: u64 = 4 << 30;
 
 const DAMAGED: &str = "the file is damaged; record or export it again";
 
-/// Reads a session. Samples are unpacked as a stream and not kept.
+/// Reads a session. Samples are unpacked as a stream and not stored.
 ///
 /// # Errors
-/// What is no zip file or no session, samples that do not fit `metadata`, and more than the options allow.
+/// Files that are not a zip file or not a session, samples that do not fit `metadata`, and more
+/// than the options allow.
 pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture, Error> {
     let mut archive = ZipArchive::new(input).map_err(|e| zip_error("", 0, e))?;
     let version = text(&mut archive, "version")?;
@@ -78,7 +80,7 @@ fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
             Error::Io(io)
         }
         error if member.is_empty() => {
-            Error::in_file(format!("no whole zip file: {error}"), DAMAGED)
+            Error::in_file(format!("not a complete zip file: {error}"), DAMAGED)
         }
         error => Error::in_member(member, offset, error.to_string(), DAMAGED),
     }
@@ -88,7 +90,7 @@ fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
 fn text<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<String, Error> {
     let member = archive.by_name(name).map_err(|e| match e {
         ZipError::FileNotFound => {
-            Error::in_file(format!("no member `{name}`"), "this zip file is no sigrok session")
+            Error::in_file(format!("no member `{name}`"), "this zip file is not a sigrok session")
         }
         e => zip_error(name, 0, e),
     })?;
@@ -102,7 +104,7 @@ fn text<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<Strin
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What `metadata` says of the first device.
+/// The first device in `metadata`.
 struct Metadata {
     file: String,
     clock: Option<Tick>,
@@ -170,7 +172,7 @@ impl Metadata {
                 "{total} probes do not fit samples of {unit_bytes} bytes (unitsize)"
             )));
         }
-        // Those without a name were not recorded; where none has one, all were.
+        // Channels without a name were not recorded; if none has one, all were.
         probes.sort();
         probes.dedup_by_key(|(n, _)| *n);
         let named = probes.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| (name, n - 1));
@@ -201,14 +203,14 @@ impl Metadata {
     }
 }
 
-/// Samples on their way to edges.
+/// Converts samples to edges.
 struct Samples {
     builder: Builder,
     unit_bytes: usize,
     /// Of each channel.
     bits: Vec<usize>,
     last: Vec<u8>,
-    /// The number of the next sample.
+    /// Index of the next sample.
     at: u64,
     bytes: u64,
     max_bytes: u64,
@@ -254,7 +256,7 @@ impl Samples {
         }
         if filled > 0 {
             let what = format!(
-                "{} bytes are no whole number of samples of {} bytes (unitsize)",
+                "{} bytes are not a whole number of samples of {} bytes (unitsize)",
                 offset + filled as u64,
                 self.unit_bytes
             );
@@ -272,7 +274,7 @@ impl Samples {
         let unit = self.unit_bytes;
         let mut rest = bytes;
         while !rest.is_empty() {
-            // Most samples are as the one before.
+            // Most samples equal the one before.
             let same = if self.at > 0 { repeated(rest, &self.last) } else { 0 };
             self.at += same as u64;
             rest = &rest[same * unit..];
@@ -297,8 +299,8 @@ impl Samples {
     }
 }
 
-/// How many samples at the beginning are as `last`. Whole blocks are compared with themselves one sample later, which
-/// is as fast as memory.
+/// The number of samples at the beginning that equal `last`. Compares whole blocks with themselves
+/// shifted by one sample, which runs at memory speed.
 fn repeated(bytes: &[u8], last: &[u8]) -> usize {
     let unit = last.len();
     if !bytes.starts_with(last) {
@@ -315,18 +317,19 @@ fn repeated(bytes: &[u8], last: &[u8]) -> usize {
     done / unit + rest.count()
 }
 
-/// Writes a session, with a sample for each tick of the capture's resolution, and gives it as bytes, because a zip
-/// file is not written from front to back. What is not known is written as low; the notes say so.
+/// Writes a session, with a sample for each tick of the capture's resolution, and returns it as
+/// bytes, because a zip file is not written from front to back. Unknown levels are written as low,
+/// with a note.
 ///
 /// # Errors
-/// Time bases that are no whole number of hertz, and captures too long for samples.
+/// Time bases that are not a whole number of hertz, and captures too long for samples.
 pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
     let advice = "write a VCD file instead";
     let refuse = |why: &str| Error::Unwritable(format!("{why}; {advice}"));
     let hz = capture
         .resolution
         .hz()
-        .ok_or_else(|| refuse("the sampling clock is no whole number of hertz"))?;
+        .ok_or_else(|| refuse("the sampling clock is not a whole number of hertz"))?;
     if capture.channels.is_empty() || capture.channels.len() > MAX_CHANNELS {
         return Err(refuse("a session needs 1 to 512 channels"));
     }
@@ -339,7 +342,7 @@ pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
 
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let mut put = |name: &str, bytes: &[u8]| -> Result<(), Error> {
-        // Without a date: the same capture gives the same bytes.
+        // No date: the same capture gives the same bytes.
         let options = SimpleFileOptions::default();
         zip.start_file(name, options).map_err(|e| zip_error(name, 0, e))?;
         Ok(zip.write_all(bytes)?)

@@ -1,24 +1,26 @@
-//! A capture that a simulated board makes: put together edge by edge while the board runs, with what a simulation knows
-//! beside levels.
+//! A capture of a simulated board: built edge by edge during the run, with facts that only a
+//! simulation has beside levels.
 
 use super::build::Builder;
 use super::time::gcd;
 use super::{Capture, Edge, Level, Place, Tick};
 
-/// The channel that is high while the core runs: asleep, and in an empty loop that only an interrupt ends, it is low.
+/// The channel that is high while the core runs. It is low while the core is asleep, or in an empty
+/// loop that only an interrupt ends.
 pub const AWAKE: &str = "awake";
 
-/// What is known of a capture because it was simulated.
+/// Additional facts of a simulated capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
     /// The board.
     pub board: String,
-    /// Other names of channels, as the circuit board has them: name, channel's name.
+    /// Other names of channels, those of the circuit board: name, channel's name.
     pub names: Vec<(String, String)>,
-    /// The core's clock: from each tick on, so many hertz.
+    /// Frequency of the core's clock in hertz, from each tick on.
     clock: Vec<(u64, u32)>,
     tick: Tick,
-    /// How much sooner and later than said everything from a tick on may have been, counted from the beginning.
+    /// Cumulated timing slack from each tick on: how much earlier and later than recorded events
+    /// may have been.
     slack: Vec<Slack>,
 }
 
@@ -30,14 +32,14 @@ struct Slack {
 }
 
 impl Simulated {
-    /// The soonest and the latest that something at a tick may have been.
+    /// The earliest and the latest time of something recorded at a tick.
     pub fn bounds(&self, tick: u64) -> (u64, u64) {
         let at = self.slack.partition_point(|slack| slack.from <= tick);
         let slack = at.checked_sub(1).map_or(Slack::default(), |at| self.slack[at]);
         (tick.saturating_sub(slack.sooner), tick.saturating_add(slack.later))
     }
 
-    /// Cycles of the core's clock in some spans of ticks.
+    /// Cycles of the core's clock within spans of ticks.
     pub fn cycles(&self, spans: impl IntoIterator<Item = (u64, u64)>) -> u64 {
         let (numerator, denominator) = self.tick.fraction();
         let second = u128::from(denominator);
@@ -46,7 +48,7 @@ impl Simulated {
         u64::try_from(cycles.saturating_add(second / 2) / second).unwrap_or(u64::MAX)
     }
 
-    /// The ticks of a span, each times the hertz of its time.
+    /// The ticks of a span, each multiplied by the frequency at its time.
     fn times_hz(&self, (from, to): (u64, u64)) -> u128 {
         let ends = self.clock.iter().skip(1).map(|(at, _)| *at).chain([u64::MAX]);
         let parts = self.clock.iter().zip(ends).map(|((begin, hz), end)| {
@@ -57,7 +59,7 @@ impl Simulated {
     }
 }
 
-/// The longest tick, among those longer than some picoseconds, of which each of these clocks' cycles has a whole number.
+/// The longest tick above some picoseconds that divides the period of each of these clocks.
 fn common_tick(clock: &[(u64, u32)]) -> Option<Tick> {
     let multiple = clock.iter().try_fold(1u64, |all, (_, hz)| {
         let hz = u64::from((*hz).max(1));
@@ -66,18 +68,19 @@ fn common_tick(clock: &[(u64, u32)]) -> Option<Tick> {
     multiple.filter(|hz| *hz <= MOST_HZ).and_then(Tick::from_hz)
 }
 
-/// Times come rounded to picoseconds: ticks of ten are found again.
+/// Times arrive rounded to picoseconds: ticks of ten can be recovered.
 const MOST_HZ: u64 = 100_000_000_000;
 
-/// A capture in the making. Until it is finished its ticks are picoseconds since the beginning.
+/// A capture under construction. Until it is finished its ticks are picoseconds since the
+/// beginning.
 pub struct Recording {
     builder: Builder,
     board: String,
     names: Vec<(String, String)>,
     slack: Vec<Slack>,
-    /// The slack that there was at the beginning.
+    /// The slack at the beginning.
     base: Option<(u64, u64)>,
-    /// When slack was noted last.
+    /// When slack was last noted.
     noted: u64,
     start_ps: u64,
     awake: usize,
@@ -87,13 +90,14 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins, so long after reset, with pins at their levels. `limit` is the most edges.
+    /// Begins a capture at a time after reset, with pins at their levels. `limit` is the maximum
+    /// number of edges.
     pub fn new(board: &str, start_ps: u64, pins: &[(String, bool)], limit: usize) -> Self {
         let mut builder = Builder::new(limit);
         let awake = [(AWAKE.to_owned(), true)];
         for (at, (name, level)) in pins.iter().chain(&awake).enumerate() {
             builder.channel(name.clone());
-            // At the beginning nothing can be too much.
+            // The initial levels cannot exceed the limit.
             let _ = builder.set(at, 0, Level::of(*level), || Place::File);
         }
         Recording {
@@ -111,8 +115,8 @@ impl Recording {
         }
     }
 
-    /// A pin by its index has another level, so long after reset, with the models' slack (sooner, later) since then.
-    /// Returns whether there is room for more.
+    /// A pin, by index, changes its level at a time after reset, with the models' slack (earlier,
+    /// later) since then. Returns whether there is room for more.
     pub fn edge(&mut self, pin: usize, level: bool, at_ps: u64, slack: (u64, u64)) -> bool {
         let at = self.since_start(at_ps);
         self.note_slack(at, slack);
@@ -126,18 +130,19 @@ impl Recording {
         self.set(self.awake, from, false) && self.set(self.awake, to, true)
     }
 
-    /// The capture, which ends so long after reset. The core's clock had the frequencies from those moments on.
+    /// Finishes the capture at a time after reset. The core's clock had the given frequencies from
+    /// those times on.
     pub fn finish(self, end_ps: u64, clock: &[(u64, u32)]) -> Capture {
         let end = self.since_start(end_ps).max(self.last);
         let picosecond = Tick::decimal(12);
         let tick = common_tick(clock).unwrap_or(picosecond);
-        // A tick is no shorter than a picosecond, so that everything still fits.
+        // A tick is at least a picosecond, so that everything still fits.
         let ticks = |ps: u64| picosecond.convert(ps, tick).unwrap_or(ps);
         let Recording { mut builder, names, mut slack, board, start_ps, limit, .. } = self;
         builder.retime(ticks);
         for step in &mut slack {
             let Slack { from, sooner, later } = *step;
-            // The difference is rounded, not the slack, so that it never falls.
+            // Round the difference, not the slack, so that it never decreases.
             let soonest = ticks(from.saturating_sub(sooner));
             let from = ticks(from);
             *step = Slack { from, sooner: from.saturating_sub(soonest), later: ticks(later) };
@@ -145,7 +150,7 @@ impl Recording {
         let fastest = clock.iter().map(|(_, hz)| *hz).max().unwrap_or(1);
         let clock = clock.iter().map(|(at, hz)| (ticks(at.saturating_sub(start_ps)), *hz));
         let notes = self.full.then(|| {
-            format!("the recording ends at {limit} edges, which is the limit; --max-edges moves it")
+            format!("the recording ends at {limit} edges, the limit; raise it with --max-edges")
         });
         Capture {
             tick,
@@ -172,7 +177,8 @@ impl Recording {
         let base = *self.base.get_or_insert((sooner, later));
         let (mut sooner, later) = (sooner.saturating_sub(base.0), later.saturating_sub(base.1));
         let steps = &mut self.slack;
-        // Slack may come all at once after a while. Whatever it is, nothing was before what came before it.
+        // Slack may grow suddenly after a while. The earliest times must stay in order
+        // nevertheless.
         let before = self.noted;
         self.noted = before.max(from);
         let last = steps.last().copied().unwrap_or_default();
@@ -232,7 +238,7 @@ mod tests {
     fn every_cycle_is_a_whole_number_of_ticks() {
         let clock = [(0, 16_000_000), (1_000_000_000, 168_000_000)];
         let mut recording = Recording::new("board", 0, &[("PA0".to_owned(), false)], 4);
-        // The hundredth and the hundred and first cycle at 168 MHz, rounded down to picoseconds.
+        // The edges of cycles 100 and 101 at 168 MHz, rounded down to picoseconds.
         assert!(recording.edge(0, true, 1_000_595_238, (0, 0)));
         assert!(recording.edge(0, false, 1_000_601_190, (0, 0)));
         let capture = recording.finish(2_000_000_000, &clock);

@@ -1,4 +1,4 @@
-//! Several lines side by side: what a bus decoder walks along.
+//! Several lines in parallel: the input of a bus decoder.
 
 use super::{Channel, Edge, Level};
 

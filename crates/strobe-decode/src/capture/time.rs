@@ -1,4 +1,4 @@
-//! Time bases as exact fractions: 1/24,000,000 s is no whole number of picoseconds.
+//! Time bases as exact fractions: 1/24,000,000 s is not a whole number of picoseconds.
 
 /// A length of time as an exact fraction of a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ impl Tick {
         (self.numerator == 1).then_some(self.denominator)
     }
 
-    /// How many picoseconds so many ticks are, to the nearest.
+    /// So many ticks in picoseconds, rounded to nearest.
     pub fn ps(self, ticks: u128) -> u128 {
         let ticks = ticks.saturating_mul(u128::from(self.numerator));
         let (whole, rest) =
@@ -48,7 +48,7 @@ impl Tick {
         whole.saturating_mul(second).saturating_add(rest)
     }
 
-    /// How many of `other` so many ticks are, to the nearest; `None` if that is more than fits.
+    /// So many ticks in ticks of `other`, rounded to nearest; `None` if the result does not fit.
     pub(super) fn convert(self, ticks: u64, other: Tick) -> Option<u64> {
         let up = u128::from(self.numerator).checked_mul(u128::from(other.denominator))?;
         let down = u128::from(self.denominator).checked_mul(u128::from(other.numerator))?;
@@ -56,14 +56,14 @@ impl Tick {
         u64::try_from(product.checked_add(down / 2)? / down).ok()
     }
 
-    /// So many ticks as one; `None` if that is more than fits.
+    /// So many ticks as one; `None` if the result does not fit.
     pub(super) fn times(self, n: u64) -> Option<Tick> {
         let divisor = gcd(n, self.denominator);
         let numerator = self.numerator.checked_mul(n / divisor.max(1))?;
         Tick::new(numerator, self.denominator / divisor.max(1))
     }
 
-    /// Whether it is longer than another one.
+    /// Whether this time is longer than `other`.
     pub fn is_longer_than(self, other: Tick) -> bool {
         u128::from(self.numerator) * u128::from(other.denominator)
             > u128::from(other.numerator) * u128::from(self.denominator)

@@ -1,7 +1,8 @@
-//! VCD, the value change dump of IEEE 1364-2005 section 18, as simulators and logic analysers write it.
+//! VCD, the value change dump of IEEE 1364-2005 section 18, as simulators and logic analysers write
+//! it.
 //!
-//! Commands come from the `vcd` crate one by one; its header parser is not used, because scopes nested without end
-//! would nest calls without end.
+//! Commands are parsed by the `vcd` crate one by one. Its header parser is not used, because scopes
+//! nested without end would recurse without end.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
@@ -11,24 +12,25 @@ use vcd::{Command, IdCode, ParseError, ReferenceIndex, TimescaleUnit, Value, Var
 use super::build::Builder;
 use super::{Capture, Channel, Edge, Error, Level, Options, Place, Tick, resolution};
 
-/// The most that one command may have: a comment without end would be kept whole.
+/// Maximum size of a command: an endless comment would be buffered whole.
 const MAX_COMMAND_BYTES: usize = 1 << 20;
 
-/// The most lines of one variable, and of all.
+/// Maximum number of lines of one variable, and of all.
 const MAX_BITS: u32 = 128;
 const MAX_CHANNELS: usize = 4096;
 
-/// Scopes within scopes; names grow with them.
+/// Maximum nesting of scopes; names grow with it.
 const MAX_DEPTH: usize = 64;
 
 const ADVICE: &str = "is the file damaged? gtkwave or sigrok-cli may still read it";
 
-/// Reads a VCD file from the beginning, as a stream. Variables of several bits become one channel for each bit, reals and
-/// strings are left out with a note, `x` and `z` are [`Level::Unknown`]. What lies behind a time that goes backwards or a
-/// command cut short is not read, with a note.
+/// Reads a VCD file from the beginning, as a stream. Variables of several bits become one channel
+/// per bit, reals and strings are skipped with a note, `x` and `z` are [`Level::Unknown`]. Reading
+/// ends with a note where time goes backwards or a command is truncated.
 ///
 /// # Errors
-/// What is no VCD, has no timescale (unless the options give the clock) or too many edges.
+/// Files that are not VCD, lack a timescale (unless the options supply the clock) or have too many
+/// edges.
 pub fn read<R: BufRead>(input: &mut R, options: &Options) -> Result<Capture, Error> {
     Reader::new(options).run(input)
 }
@@ -39,11 +41,11 @@ struct Reader {
     variables: HashMap<IdCode, Vec<Vec<usize>>>,
     scopes: Vec<String>,
     timescale: Option<Tick>,
-    /// What the caller knows: the tick where there is no timescale, else the resolution.
+    /// The caller's clock: the tick if there is no timescale, otherwise the resolution.
     clock: Option<Tick>,
     /// The sampling clock, from a comment of the program that wrote the file.
     sampled_at: Option<Tick>,
-    /// The file's first time.
+    /// The first time in the file.
     start: Option<u64>,
     now: u64,
     left_out: u64,
@@ -69,7 +71,7 @@ impl Reader {
     }
 
     fn run<R: BufRead>(mut self, input: &mut R) -> Result<Capture, Error> {
-        // A last command without an end of line is whole all the same.
+        // A last command is valid without an end of line.
         let input = Guard { inner: input.chain(&b"\n"[..]), left: MAX_COMMAND_BYTES };
         let mut parser = vcd::Parser::new(input);
         loop {
@@ -89,7 +91,7 @@ impl Reader {
         self.finish()
     }
 
-    /// A file that ends in the middle of something is read as far as it goes.
+    /// A truncated file is read as far as possible.
     fn refused(&mut self, error: io::Error, line: u64) -> Result<(), Error> {
         if error.kind() == io::ErrorKind::UnexpectedEof {
             let what = format!("line {line}: the file ends in the middle of a command");
@@ -109,7 +111,7 @@ impl Reader {
         Err(Error::at_line(parse.line(), parse.kind().to_string(), ADVICE))
     }
 
-    /// Takes a command; says whether to go on.
+    /// Handles a command; returns whether to continue.
     fn command(&mut self, command: Command, line: u64) -> Result<bool, Error> {
         match command {
             Command::Timescale(quantity, unit) => {
@@ -137,7 +139,8 @@ impl Reader {
                 self.change(id, &[value], line)?;
             }
             Command::ChangeVector(id, value) => {
-                // Shorter values are extended on the left (18.2.1): with x and z, otherwise with 0.
+                // Shorter values are extended on the left (18.2.1): x and z with themselves, others
+                // with 0.
                 let fill = match value.get(0) {
                     Some(value @ (Value::X | Value::Z)) => value,
                     _ => Value::V0,
@@ -167,7 +170,7 @@ impl Reader {
             let what = format!("more than {MAX_CHANNELS} lines");
             return Err(Error::at_line(line, what, "export fewer of them"));
         }
-        // The outermost scope is the test bench or the program that wrote the file, and says nothing.
+        // The outermost scope is the test bench or the program that wrote the file: no information.
         let inner = self.scopes.get(1..).unwrap_or_default();
         let parts = inner.iter().map(String::as_str).chain([var.name.as_str()]);
         let full = parts.collect::<Vec<_>>().join(".");
@@ -247,12 +250,12 @@ impl Reader {
         let channels = self.builder.finish();
         let start = self.start.unwrap_or(0) as i64;
         let from_edges = || resolution::inferred(tick, start, &channels);
-        let said = self.clock.or(self.sampled_at).filter(|r| r.is_longer_than(tick));
-        let sampled = said.or_else(from_edges);
+        let stated = self.clock.or(self.sampled_at).filter(|r| r.is_longer_than(tick));
+        let sampled = stated.or_else(from_edges);
         Ok(Capture {
             tick,
             resolution: sampled.unwrap_or(tick),
-            resolution_inferred: said.is_none() && sampled.is_some(),
+            resolution_inferred: stated.is_none() && sampled.is_some(),
             start,
             end: self.now,
             channels,
@@ -262,7 +265,7 @@ impl Reader {
     }
 }
 
-/// What `$var` declares.
+/// The content of `$var`.
 struct Var<'a> {
     kind: VarType,
     bits: u32,
@@ -277,7 +280,7 @@ fn rate_in(comment: &str) -> Option<Tick> {
     Tick::from_hz(super::parse_frequency(rate)?)
 }
 
-/// A reader that gives out a limited number of bytes until it is told to go on.
+/// A reader that stops after a limited number of bytes until the limit is renewed.
 struct Guard<R> {
     inner: R,
     left: usize,
@@ -295,7 +298,7 @@ impl<R: BufRead> Read for Guard<R> {
             None => return Err(io::Error::other(TooLong)),
         };
         if let [byte] = out {
-            // The parser asks for bytes one by one.
+            // The parser reads byte by byte.
             let Some(first) = self.inner.fill_buf()?.first() else { return Ok(0) };
             *byte = *first;
             self.inner.consume(1);
@@ -315,11 +318,11 @@ impl<R: BufRead> BufRead for Guard<R> {
     }
 }
 
-/// Writes a VCD file. Its timescale is a power of ten that holds every edge exactly, or, where none does, the coarsest one
-/// that keeps each edge within a twentieth of the resolution.
+/// Writes a VCD file. Its timescale is a power of ten that represents every edge exactly, or, if
+/// none does, the coarsest one that keeps each edge within a twentieth of the resolution.
 ///
 /// # Errors
-/// Those of `out`, and for time bases that no timescale can hold.
+/// Those of `out`, and time bases that no timescale can represent.
 pub fn write(capture: &Capture, out: &mut dyn Write) -> Result<(), Error> {
     let (quantity, unit, scale) = timescale(capture)?;
     let mut writer = vcd::Writer::new(out);
@@ -385,7 +388,7 @@ pub(super) fn changes(channels: &[Channel]) -> impl Iterator<Item = (u64, usize,
     })
 }
 
-/// The coarsest timescale that will do, as the file has it and as a tick.
+/// The coarsest sufficient timescale, as in the file and as a tick.
 fn timescale(capture: &Capture) -> Result<(u32, TimescaleUnit, Tick), Error> {
     use TimescaleUnit::{FS, MS, NS, PS, S, US};
     let units = [S, MS, US, NS, PS, FS].into_iter();

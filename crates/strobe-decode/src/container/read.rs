@@ -1,6 +1,6 @@
-//! Reading recordings: every chunk that is whole, and what is missing.
+//! Reading recordings: every complete chunk, and what is missing.
 //!
-//! Takes one pass and the memory of one chunk, whatever the file says.
+//! Needs one pass and the memory of one chunk, whatever lengths the file claims.
 
 use std::io::{self, Read};
 
@@ -9,56 +9,57 @@ use super::{
     VERSION, kind, word,
 };
 
-/// Why a file cannot be read as a recording at all.
+/// Why a file cannot be opened as a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The source failed.
+    /// Reading failed.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It begins otherwise.
-    #[error("no recording of strobe: the first eight bytes are others")]
+    /// The file does not begin with the magic number.
+    #[error("not a strobe recording: its first eight bytes are not the format's magic number")]
     NoRecording,
-    /// It ends before the first chunk could begin.
+    /// The file ends before its first chunk.
     #[error("the recording ends after {bytes} bytes, before its header does: nothing was recorded")]
     NoHeader {
-        /// Where it ends.
+        /// The length of the file.
         bytes: u64,
     },
-    /// Another version of strobe wrote it, or its version is damaged.
+    /// A newer version of strobe wrote the file, or its version field is damaged.
     #[error("the recording has format {found}; this strobe reads 1 to {VERSION}")]
     Version {
-        /// Its version.
+        /// The version in the file.
         found: u32,
     },
 }
 
-/// What a chunk holds.
+/// The content of a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content<'a> {
     /// Bytes of the pin.
     Raw(&'a [u8]),
-    /// Something that happened.
+    /// An event.
     Note(Note),
-    /// Program counters that were asked for.
+    /// Polled program counters.
     Polled(Vec<Polled>),
     /// The end mark.
     End(End),
 }
 
-/// A chunk that is whole.
+/// A complete chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk<'a> {
     /// Where it begins in the file, in bytes.
     pub at: u64,
-    /// Host time in microseconds since the recording began: of raw bytes when the last of them had come.
+    /// Host time in microseconds since the recording began; for raw bytes, when the last of them
+    /// was received.
     pub host_us: u64,
-    /// Chunks right before it that are missing from the file or damaged: what is in it does not join what was before.
+    /// Chunks right before this one that are missing or damaged: there is a gap before its content.
     pub missing_before: u32,
-    /// What it holds.
+    /// The content.
     pub content: Content<'a>,
 }
 
-/// Bytes that are no chunk.
+/// Bytes that belong to no chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
     /// Where they begin in the file.
@@ -70,42 +71,43 @@ pub struct Damage {
 /// How a recording ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// Nobody has read so far.
+    /// Not read to the end yet.
     #[default]
     Unread,
-    /// With its end mark.
+    /// With the end mark.
     Marked(End),
-    /// Without: whoever wrote it was stopped. So many bytes of a chunk that is not whole are at the end.
+    /// Without an end mark: the writer was stopped. The file ends with so many bytes of an
+    /// incomplete chunk.
     CutShort {
-        /// They.
+        /// Their number.
         bytes: u64,
     },
 }
 
-/// What has been read.
+/// Statistics of what has been read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Whole chunks of known kinds.
+    /// Complete chunks of known kinds.
     pub chunks: u64,
     /// Raw bytes in them.
     pub raw_bytes: u64,
     /// Polled samples in them.
     pub polled: u64,
-    /// Whole chunks of unknown kinds, or of known ones with an unknown content.
+    /// Complete chunks of unknown kinds, and known ones whose content is not understood.
     pub unknown_chunks: u64,
-    /// Chunks that the numbering of the others says there were.
+    /// Chunks missing from the sequence of numbers.
     pub missing_chunks: u64,
-    /// The first few places where bytes are no chunk.
+    /// The first few places with bytes that belong to no chunk.
     pub damages: Vec<Damage>,
-    /// All such bytes.
+    /// The number of all such bytes.
     pub damaged_bytes: u64,
-    /// The header cannot be read.
+    /// The header is damaged.
     pub header_damaged: bool,
-    /// How it ends.
+    /// How the recording ends.
     pub ending: Ending,
 }
 
-/// Places of damage that are remembered one by one.
+/// Places of damage that are kept individually.
 const MAX_DAMAGES: usize = 100;
 
 /// Reads a recording.
@@ -114,7 +116,7 @@ pub struct Reader<R: Read> {
     input: R,
     header: Option<Header>,
     buffer: Vec<u8>,
-    /// Where what is left of the buffer begins, in it and in the file.
+    /// Where the unread part of the buffer begins, in the buffer and in the file.
     start: usize,
     offset: u64,
     ended: bool,
@@ -122,7 +124,7 @@ pub struct Reader<R: Read> {
     summary: Summary,
 }
 
-/// A chunk's beginning.
+/// The header of a chunk.
 struct Head {
     kind: u16,
     length: usize,
@@ -146,7 +148,7 @@ impl Head {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the header. Where that is damaged the chunks are read all the same.
+    /// Reads the header. If it is damaged, the chunks are read all the same.
     pub fn new(input: R) -> Result<Self, Error> {
         let mut reader = Reader {
             input,
@@ -167,7 +169,7 @@ impl<R: Read> Reader<R> {
         self.header.as_ref()
     }
 
-    /// What has been read so far.
+    /// Statistics of what has been read so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
@@ -197,7 +199,7 @@ impl<R: Read> Reader<R> {
                 return Ok(());
             }
         }
-        // Cut off in its header, or damaged: then there are chunks behind it.
+        // Truncated within the header, or damaged: in the latter case chunks follow.
         self.summary.header_damaged = true;
         let (at, bytes) = (self.offset, self.search(0)?);
         if self.rest().is_empty() {
@@ -207,12 +209,12 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// The next whole chunk of a known kind, or `None` at the end.
+    /// The next complete chunk of a known kind, or `None` at the end.
     #[expect(clippy::should_implement_trait, reason = "chunks borrow the reader's buffer")]
     pub fn next(&mut self) -> io::Result<Option<Chunk<'_>>> {
         while let Some((at, head)) = self.next_whole()? {
             let missing_before = head.sequence.wrapping_sub(self.next_sequence);
-            // A number that is lower than it should be is of a file that somebody has put together.
+            // A sequence number that goes back means that files were concatenated.
             let missing_before = if missing_before >> 31 == 0 { missing_before } else { 0 };
             self.summary.missing_chunks += u64::from(missing_before);
             self.next_sequence = head.sequence.wrapping_add(1);
@@ -243,7 +245,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Goes to the next chunk that is whole; says where it is in the file.
+    /// Moves to the next complete chunk and returns its offset in the file.
     fn next_whole(&mut self) -> io::Result<Option<(u64, Head)>> {
         loop {
             let at = self.offset;
@@ -274,11 +276,12 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Where the next chunk begins before a damaged one should be over, because bytes of that one are gone.
+    /// Where the next chunk begins within the claimed length of a damaged one, because bytes of
+    /// that one are missing.
     ///
-    /// What was recorded may itself look like a chunk. So there is nothing to look for where the next chunk is in its place, and one that is
-    /// found must have a later number and time. Whatever a file says, no byte of it is looked at more often than the longest chunk has room
-    /// for beginnings.
+    /// Recorded bytes may look like a chunk. So there is no search if the next chunk is where it
+    /// should be, and one that is found must have a later number and time. No byte is examined more
+    /// often than the longest chunk has room for headers, whatever the file contains.
     fn next_inside(&mut self, damaged: &Head) -> io::Result<Option<usize>> {
         let whole = HEAD + damaged.length;
         let more = self.fill(whole + HEAD)?;
@@ -295,7 +298,8 @@ impl<R: Read> Reader<R> {
         Ok((1..end).find(|&at| Head::parse(&rest[at..]).is_some_and(|head| later(&head))))
     }
 
-    /// Goes on, `from` bytes from here at least, to the next sound beginning of a chunk or to the end; says how far that was.
+    /// Moves at least `from` bytes on, to the next sound chunk header or to the end; returns the
+    /// distance.
     fn search(&mut self, from: usize) -> io::Result<u64> {
         let begun = self.offset;
         self.skip(from.min(self.rest().len()));
@@ -307,7 +311,7 @@ impl<R: Read> Reader<R> {
                 return Ok(self.offset - begun);
             }
         }
-        // Less than a beginning is left, which may be that of a chunk that was cut off.
+        // Less than a header is left; it may belong to a truncated chunk.
         let rest = self.rest();
         let cut = (0..rest.len()).find(|&at| {
             let tail = &rest[at..];
@@ -317,7 +321,7 @@ impl<R: Read> Reader<R> {
         Ok(self.offset - begun)
     }
 
-    /// What is left is not whole.
+    /// The rest of the file is an incomplete chunk.
     fn cut_short(&mut self) {
         let (at, bytes) = (self.offset, self.rest().len());
         self.skip(bytes);
@@ -351,14 +355,14 @@ impl<R: Read> Reader<R> {
         self.offset += bytes as u64;
     }
 
-    /// Has so many bytes in the buffer; `false` if the input ends before.
+    /// Fills the buffer with at least so many bytes; `false` if the input ends before.
     fn fill(&mut self, bytes: usize) -> io::Result<bool> {
         if self.rest().len() >= bytes {
             return Ok(true);
         }
         self.buffer.drain(..std::mem::take(&mut self.start));
         while self.buffer.len() < bytes && !self.ended {
-            // No more at once than a chunk, whatever a length says.
+            // Read at most a chunk at a time, whatever a length field claims.
             let have = self.buffer.len();
             self.buffer.resize(have + MAX_PAYLOAD, 0);
             let read = loop {
@@ -374,7 +378,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// What a whole chunk turns out to be, before its bytes are borrowed.
+/// A complete chunk, decoded before its bytes are borrowed.
 enum Known {
     Raw,
     Other(Content<'static>),

@@ -1,4 +1,5 @@
-//! Writing recordings: whole chunks, soon enough that a kill loses little.
+//! Writing recordings: complete chunks, written soon enough that little is lost if the process is
+//! killed.
 
 use std::io::{self, Write};
 
@@ -7,29 +8,30 @@ use super::{
     kind,
 };
 
-/// How long bytes may wait for others to share their chunk, in microseconds.
+/// How long bytes may wait to share a chunk with later ones, in microseconds.
 const WAIT_US: u64 = 100_000;
 
-/// Writes a recording. What is written is flushed at once; bytes wait a tenth of a second at most for others, if the writer is told the
-/// time ([`Writer::tick`]).
+/// Writes a recording. Chunks are flushed at once; bytes are held for a tenth of a second at most,
+/// if the caller reports the time with [`Writer::tick`].
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
     sequence: u32,
     raw: Vec<u8>,
     polled: Vec<Polled>,
-    /// When the oldest of what waits came, and the newest.
+    /// When the oldest and the newest of the held bytes were received.
     since_us: u64,
     newest_us: u64,
     end: End,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a recording with its header.
+    /// Begins a recording by writing its header.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
         let json = serde_json::to_vec(header)?;
         if json.len() > MAX_HEADER {
-            let text = format!("a header of {} bytes; {MAX_HEADER} can be", json.len());
+            let text =
+                format!("a header of {} bytes exceeds the maximum of {MAX_HEADER}", json.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let mut bytes = MAGIC.to_vec();
@@ -44,7 +46,8 @@ impl<W: Write> Writer<W> {
         Ok(Writer { out, sequence: 0, raw, polled, since_us: 0, newest_us: 0, end })
     }
 
-    /// Bytes of the pin, of which the last came at `host_us` (microseconds since the recording began).
+    /// Bytes of the pin; the last of them was received at `host_us` (microseconds since the
+    /// recording began).
     pub fn raw(&mut self, host_us: u64, mut bytes: &[u8]) -> io::Result<()> {
         self.write_polled()?;
         while !bytes.is_empty() {
@@ -62,7 +65,7 @@ impl<W: Write> Writer<W> {
         self.tick(host_us)
     }
 
-    /// A program counter that was asked for.
+    /// A polled program counter.
     pub fn polled(&mut self, sample: Polled) -> io::Result<()> {
         self.write_raw()?;
         if self.polled.is_empty() {
@@ -75,14 +78,15 @@ impl<W: Write> Writer<W> {
         self.tick(sample.host_us)
     }
 
-    /// Something that happened beside the bytes.
+    /// An event beside the bytes.
     pub fn note(&mut self, host_us: u64, note: &Note) -> io::Result<()> {
         self.write_waiting()?;
         let json = serde_json::to_vec(note)?;
         self.chunk(kind::NOTE, host_us, &json)
     }
 
-    /// Writes what waits if it has waited long enough. To be called ten times a second or oftener while nothing comes.
+    /// Writes the held bytes if they have waited long enough. Call it at least ten times a second
+    /// while no bytes are received.
     pub fn tick(&mut self, host_us: u64) -> io::Result<()> {
         let waits = !self.raw.is_empty() || !self.polled.is_empty();
         if waits && host_us.saturating_sub(self.since_us) >= WAIT_US {
@@ -91,7 +95,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the recording with a mark, and gives back what it was written to.
+    /// Ends the recording with the end mark, and returns the output.
     pub fn finish(mut self, host_us: u64, why: &str) -> io::Result<W> {
         self.write_waiting()?;
         let json = serde_json::to_vec(&End { why: why.to_owned(), ..self.end.clone() })?;
@@ -131,7 +135,7 @@ impl<W: Write> Writer<W> {
         self.chunk(kind::POLLED, first.host_us, &payload)
     }
 
-    /// In one write, so that nothing stands between its parts.
+    /// One write for the whole chunk, so that nothing comes between its parts.
     fn chunk(&mut self, kind: u16, host_us: u64, payload: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(HEAD + payload.len());
         bytes.extend(MARK);

@@ -1,23 +1,23 @@
-//! Bits of a packet: numbers of any width in either byte order (section 4.1.2).
+//! Bit reader for a packet: numbers of any width in either byte order (section 4.1.2).
 
 use super::types::ByteOrder;
 
-/// A place in a packet. Positions are bits from the packet's beginning.
+/// A position in a packet, in bits from the packet's beginning.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bits<'d> {
     bytes: &'d [u8],
     at: u64,
     end: u64,
-    /// The byte order of the last number, which those that begin in the middle of a byte must share.
+    /// The byte order of the last number. A number that begins within a byte must share it.
     order: Option<ByteOrder>,
 }
 
-/// Why there is no number.
+/// Why a number cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoBits {
-    /// So many bits are left.
+    /// Only so many bits are left.
     PastEnd(u64),
-    /// The byte has been begun in the other order.
+    /// An earlier number in this byte has the other byte order.
     SharedByte,
 }
 
@@ -34,12 +34,12 @@ impl<'d> Bits<'d> {
         self.end - self.at
     }
 
-    /// Nothing counts beyond this bit, which must be within the packet.
+    /// Limits reading to `end`, which must be within the packet.
     pub(super) fn end_at(&mut self, end: u64) {
         self.end = end.min(self.bytes.len() as u64 * 8).max(self.at);
     }
 
-    /// Goes on to a multiple of `align`, a power of two.
+    /// Advances to a multiple of `align`, a power of two.
     pub(super) fn align(&mut self, align: u64) -> Result<(), NoBits> {
         match self.at.checked_next_multiple_of(align.max(1)) {
             Some(at) if at <= self.end => {
@@ -78,7 +78,7 @@ impl<'d> Bits<'d> {
         Ok(value as u64 & mask)
     }
 
-    /// So many whole bytes, from the next byte on.
+    /// `count` whole bytes, from the next byte boundary on.
     pub(super) fn bytes(&mut self, count: u64) -> Result<&'d [u8], NoBits> {
         self.align(8)?;
         if count > self.left() / 8 {
@@ -89,7 +89,7 @@ impl<'d> Bits<'d> {
         Ok(&self.bytes[first..first + count as usize])
     }
 
-    /// Bytes up to a zero, which is taken but not given.
+    /// Bytes up to a zero; the zero is consumed but not returned.
     pub(super) fn until_zero(&mut self) -> Result<&'d [u8], NoBits> {
         self.align(8)?;
         let (first, last) = ((self.at / 8) as usize, (self.end / 8) as usize);

@@ -1,4 +1,4 @@
-//! From bits to values, by type.
+//! Decodes values from bits, by type.
 
 use super::bits::{Bits, NoBits};
 use super::error::DecodeError;
@@ -17,7 +17,7 @@ pub(super) const SCOPES: [&str; 6] = [
     "event.fields",
 ];
 
-/// What a clock showed, or its low bits.
+/// A clock reading, or its low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
     pub(super) value: u64,
@@ -27,7 +27,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The whole time, given one that is not later and less than a turn of these bits before.
+    /// The full time, given an earlier time that is less than one wrap of these bits before.
     pub(super) fn after(self, time: u64) -> u64 {
         let mask = u64::MAX >> (64 - self.bits);
         let same_turn = time & !mask | self.value;
@@ -39,17 +39,17 @@ impl Reading {
     }
 }
 
-/// What the values of a scope say to the reader of a stream, whatever their place in it.
+/// Values of a scope that control the stream reader, wherever they are in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Control {
     /// The last integer called `id`.
     pub(super) id: Option<u64>,
     /// The last reading of a clock.
     pub(super) clock: Option<Reading>,
-    /// When the packet begins and ends.
+    /// Begin and end of the packet.
     pub(super) begin: Option<Reading>,
     pub(super) end: Option<Reading>,
-    /// The width of `events_discarded`.
+    /// Width of the field `events_discarded`, in bits.
     pub(super) discarded_bits: u8,
 }
 
@@ -58,20 +58,20 @@ pub(super) struct Told {
 pub(super) struct Decoder<'t, 'd> {
     trace: &'t Trace,
     pub(super) bits: Bits<'d>,
-    /// What has been read, by scope.
+    /// Values read so far, by scope.
     pub(super) done: [Option<Value<'t>>; 6],
-    /// Fields read so far of each structure that is being read, the innermost last.
+    /// Fields read so far of each open structure, the innermost last.
     open: Vec<Vec<(&'t str, Value<'t>)>>,
     scope: usize,
     /// The innermost named field.
     field: &'t str,
-    told: Told,
-    /// Values without any bits that there still may be.
+    control: Control,
+    /// Remaining budget for values without bits.
     pub(super) empty: u64,
 }
 
 impl<'t, 'd> Decoder<'t, 'd> {
-    /// Of a packet, or of the rest of the stream as long as nobody knows how long the packet is.
+    /// For a packet, or for the rest of the stream while the packet's size is unknown.
     pub(super) fn new(trace: &'t Trace, packet: &'d [u8], empty: u64) -> Self {
         Decoder {
             trace,
@@ -80,26 +80,26 @@ impl<'t, 'd> Decoder<'t, 'd> {
             open: Vec::new(),
             scope: 0,
             field: "",
-            told: Told::default(),
+            control: Control::default(),
             empty,
         }
     }
 
-    /// Reads a scope, which is one of [`SCOPES`], and what it says.
+    /// Reads a scope, one of [`SCOPES`], and returns its control values.
     pub(super) fn scope(
         &mut self,
         scope: usize,
         ty: Option<&'t Type>,
-    ) -> Result<Told, DecodeError> {
+    ) -> Result<Control, DecodeError> {
         self.scope = scope;
         self.field = SCOPES[scope];
-        self.told = Told::default();
+        self.control = Control::default();
         self.open.clear();
         self.done[scope] = None;
         if let Some(ty) = ty {
             self.done[scope] = Some(self.value(ty)?);
         }
-        Ok(self.told)
+        Ok(self.control)
     }
 
     fn fail(&self, needed: u64, why: NoBits) -> DecodeError {
@@ -117,7 +117,7 @@ impl<'t, 'd> Decoder<'t, 'd> {
             Type::Integer(integer) => Value::Integer(self.integer(integer)?, integer.base),
             Type::Float(float) => Value::Float(self.float(float)?),
             Type::String => {
-                // A byte more than there are: the zero at its end.
+                // One byte more than remain, for the terminating zero.
                 let needed = self.bits.left() + 8;
                 let text = self.bits.until_zero().map_err(|why| self.fail(needed, why))?;
                 Value::Text(String::from_utf8_lossy(text).into_owned())
@@ -154,19 +154,21 @@ impl<'t, 'd> Decoder<'t, 'd> {
         Ok(Number::Unsigned(raw))
     }
 
-    /// Remembers what a number says to the reader of the stream.
+    /// Keeps a number that controls the stream reader.
     fn note(&mut self, ty: &Integer, value: u64) {
-        // Fields of these names tell the time of the trace's only clock, where they do not say which.
+        // Fields of these names read the trace's only clock, unless they name one.
         let only = (self.trace.clocks.len() == 1).then_some(0);
         let reading = |clock: Option<usize>| Some(Reading { value, bits: ty.bits, clock: clock? });
         match (self.scope, self.field) {
-            (1, "timestamp_begin") => self.told.begin = reading(ty.clock.or(only)),
-            // Not in the order of time: it is written when the packet is complete.
-            (1, "timestamp_end") => self.told.end = reading(ty.clock.or(only)),
-            (1, "events_discarded") => self.told.discarded_bits = ty.bits,
-            (2, "id") => self.told.id = Some(value),
-            (2, "timestamp") => self.told.clock = reading(ty.clock.or(only)).or(self.told.clock),
-            _ => self.told.clock = reading(ty.clock).or(self.told.clock),
+            (1, "timestamp_begin") => self.control.begin = reading(ty.clock.or(only)),
+            // Not monotonic with the events: it is written when the packet is complete.
+            (1, "timestamp_end") => self.control.end = reading(ty.clock.or(only)),
+            (1, "events_discarded") => self.control.discarded_bits = ty.bits,
+            (2, "id") => self.control.id = Some(value),
+            (2, "timestamp") => {
+                self.control.clock = reading(ty.clock.or(only)).or(self.control.clock)
+            }
+            _ => self.control.clock = reading(ty.clock).or(self.control.clock),
         }
     }
 
@@ -214,7 +216,7 @@ impl<'t, 'd> Decoder<'t, 'd> {
             let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
             return Ok(Value::Text(String::from_utf8_lossy(&text[..end]).into_owned()));
         }
-        // Not reserved: the length is the packet's word alone.
+        // No reservation: the length is an unchecked value from the packet.
         let mut values = Vec::new();
         let field = self.field;
         for _ in 0..length {
@@ -224,7 +226,7 @@ impl<'t, 'd> Decoder<'t, 'd> {
         Ok(Value::Array(values))
     }
 
-    /// What a path refers to, among what has been read.
+    /// Resolves a path among the values read so far.
     fn find(&self, path: &Path) -> Option<&Value<'t>> {
         let names: Vec<&str> = path.names.iter().map(String::as_str).collect();
         if let Some(rest) = below(&names, SCOPES[self.scope]) {

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace: in its metadata by line and column, in its streams by byte.
+//! Errors in a trace: metadata by line and column, streams by byte.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Position {
     /// Line, from 1.
     pub line: u32,
-    /// Character in the line, from 1.
+    /// Column in characters, from 1.
     pub column: u32,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for Position {
 /// Metadata that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// The text is wrong at some place.
+    /// An error at a place in the text.
     #[error("metadata, {at}: {problem}")]
     Text {
         /// Where.
@@ -28,47 +28,47 @@ pub enum MetadataError {
         /// What.
         problem: Problem,
     },
-    /// The packets that the text comes in are wrong.
+    /// The packets that contain the text are invalid.
     #[error("metadata packet at byte {at}: {problem}")]
     Packet {
         /// Where the packet begins.
         at: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
-    /// It is the whole that is wrong, and no place in it.
+    /// An error of the metadata as a whole, without a place.
     #[error("metadata: {0}")]
     Whole(&'static str),
 }
 
-/// What is wrong with the text.
+/// A problem in the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Something else should stand here.
+    /// Unexpected token.
     #[error("expected {wanted}, found {found}")]
     Expected {
-        /// What should.
+        /// What was expected.
         wanted: &'static str,
-        /// What does.
+        /// What was found.
         found: String,
     },
     /// No type of that name is visible here.
     #[error("no type `{0}` is defined before this")]
     UnknownType(String),
-    /// The scope has one of that name.
+    /// The name is already defined in this scope.
     #[error("`{0}` is defined twice")]
     Twice(String),
-    /// An attribute has a value that it cannot have.
+    /// An attribute has an invalid value.
     #[error("{attribute} cannot be {value}; {wanted}")]
     BadValue {
         /// The attribute's name.
         attribute: String,
         /// Its value.
         value: String,
-        /// What would do.
+        /// The valid values.
         wanted: &'static str,
     },
-    /// A block lacks an attribute without which it means nothing.
+    /// A block lacks a required attribute.
     #[error("{block} needs `{attribute}`")]
     Missing {
         /// The block or type.
@@ -76,18 +76,18 @@ pub enum Problem {
         /// The attribute.
         attribute: &'static str,
     },
-    /// A length or tag refers to what is no integer that has been read by then.
+    /// A length or tag does not refer to an integer that is read before it.
     #[error("`{path}` does not name {wanted} that comes before this")]
     Reference {
-        /// As it is written.
+        /// As written in the metadata.
         path: String,
-        /// What it should name.
+        /// What it should refer to.
         wanted: &'static str,
     },
-    /// Types contain one another deeper, or are bigger, than any tracer's.
+    /// Types are nested deeper, or are bigger, than those of any tracer.
     #[error("types are nested more than {0} deep here")]
     TooDeep(u32),
-    /// A type has more parts than any tracer's.
+    /// A type has more parts than those of any tracer.
     #[error("this type has more than {0} parts")]
     TooBig(u64),
     /// A stream that no `stream` block describes.
@@ -95,7 +95,7 @@ pub enum Problem {
     UnknownStream(u64),
 }
 
-/// Bytes that are not what the metadata says.
+/// Bytes that do not match the metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The packet ends before the field does.
@@ -103,23 +103,23 @@ pub enum DecodeError {
     PastEnd {
         /// The innermost named field.
         field: String,
-        /// Bits of it, at least.
+        /// Bits needed, at least.
         needed: u64,
-        /// Bits to the end.
+        /// Bits left.
         left: u64,
     },
-    /// The header names an event that is not described.
+    /// The event's id is not described.
     #[error("event {id} is not described for stream {stream}")]
     UnknownEvent {
-        /// As the header has it.
+        /// The id in the header.
         id: u64,
-        /// Of this stream.
+        /// The id of the stream.
         stream: u64,
     },
-    /// The packet belongs to a stream that is not described.
+    /// The packet's stream is not described.
     #[error("packet belongs to stream {0}, which is not described")]
     UnknownStream(u64),
-    /// A variant's tag has no option.
+    /// A variant has no option for its tag.
     #[error("variant `{field}` has no option for its tag's value {value}")]
     NoOption {
         /// The innermost named field.
@@ -130,13 +130,13 @@ pub enum DecodeError {
     /// Two fields of different byte orders share a byte.
     #[error("`{0}` begins within a byte of the other byte order")]
     SharedByte(String),
-    /// A length or a tag is not there, or is no integer.
-    #[error("`{0}` refers to what is not there")]
+    /// The target of a length or tag is missing, or is not an integer.
+    #[error("`{0}` refers to a missing field")]
     Reference(String),
-    /// More elements without any bits than the packet has bits.
+    /// Elements without bits exceed the bits of the packet.
     #[error("`{0}` has more elements than the packet has room for")]
     Elements(String),
-    /// An event that takes no bits would be there without end.
+    /// An event of zero bits would repeat without end.
     #[error("event {0} takes no bits")]
     NoBits(u64),
     /// A packet does not begin with the magic number (section 5.1.1).
@@ -145,17 +145,17 @@ pub enum DecodeError {
     /// A packet of another trace.
     #[error("packet of another trace: its UUID is {found}, the metadata's {wanted}")]
     Uuid {
-        /// In the packet.
+        /// In the packet header.
         found: String,
         /// In the metadata.
         wanted: String,
     },
-    /// Sizes of packet or content that cannot be.
+    /// Impossible sizes of packet or content.
     #[error("packet of {packet} bits with a content of {content} bits")]
     Sizes {
-        /// As the context has it.
+        /// From the packet context.
         packet: u64,
-        /// As the context has it.
+        /// From the packet context.
         content: u64,
     },
     /// The stream ends before the packet does.
@@ -164,7 +164,7 @@ pub enum DecodeError {
         /// How many.
         missing: u64,
     },
-    /// What stands before the mark at which the tracer begins.
+    /// Bytes before the tracer's start mark.
     #[error("noise before the tracer's first byte")]
     Preamble,
 }

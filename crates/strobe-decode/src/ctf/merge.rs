@@ -1,31 +1,31 @@
-//! Events of several streams in the order of time.
+//! Merges the events of several streams by time.
 
 use super::stream::{Item, Lost, Reader};
 
-/// Streams that are read together.
+/// Streams read in parallel.
 #[derive(Debug)]
 pub struct Merged<'t, 'd> {
     readers: Vec<Reader<'t, 'd>>,
-    /// What each reader has given that has not been passed on.
+    /// The next item of each reader, not yet returned.
     next: Vec<Option<Item<'t>>>,
 }
 
-/// Reads streams together: events and losses by time, the earliest first, of the stream named first where times are the same. Packets and
-/// undecodable bytes come as soon as they are met.
+/// Merges streams: events and losses by time, the earliest first; at equal times the stream listed
+/// first wins. Packets and undecodable bytes are returned as soon as they are read.
 pub fn merge<'t, 'd>(mut readers: Vec<Reader<'t, 'd>>) -> Merged<'t, 'd> {
     let next = readers.iter_mut().map(Reader::next).collect();
     Merged { readers, next }
 }
 
 impl<'t, 'd> Merged<'t, 'd> {
-    /// The readers, for what they have counted.
+    /// The readers, for their statistics.
     pub fn readers(&self) -> &[Reader<'t, 'd>] {
         &self.readers
     }
 }
 
 impl<'t> Iterator for Merged<'t, '_> {
-    /// What comes next, and the stream that it is from, by its place in the list.
+    /// The next item and the index of its stream.
     type Item = (usize, Item<'t>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -39,7 +39,7 @@ impl<'t> Iterator for Merged<'t, '_> {
     }
 }
 
-/// When an item is to be passed on; at once where it has no time.
+/// The time an item is sorted by; without a time it is returned at once.
 fn time(item: &Item) -> i128 {
     match item {
         Item::Event(event) => event.nanoseconds().unwrap_or(i128::MIN),

@@ -1,6 +1,8 @@
-//! From the metadata's bytes to a [`Trace`]: packets, tokens, types, blocks, and whether everything that is referred to is there.
+//! Parses the bytes of the metadata to a [`Trace`]: packets, tokens, types, blocks, and a check of
+//! all references.
 //!
-//! Written by hand, because what a name means depends on what was defined before it, and because errors are to say line and column of what is wrong.
+//! Hand-written, because the meaning of a name depends on earlier definitions, and because errors
+//! must have line and column.
 
 mod attributes;
 mod blocks;

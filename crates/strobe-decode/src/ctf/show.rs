@@ -1,4 +1,4 @@
-//! Values as text, in the form that babeltrace2 uses, so that the two can be compared line by line.
+//! Formats values as babeltrace2 does, so that the two outputs can be compared line by line.
 
 use std::fmt;
 

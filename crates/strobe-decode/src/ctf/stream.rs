@@ -1,4 +1,4 @@
-//! A stream: packets one after another, events in them, and what is wrong or missing (section 5).
+//! A stream: a sequence of packets, the events in them, and errors and losses (section 5).
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,23 @@ use super::types::{ByteOrder, Type};
 use super::value::Value;
 
 const MAGIC: u32 = 0xc1fc_1fc1;
-/// A tracer's mark is looked for so far into the stream.
+/// The tracer's mark is searched for up to this offset.
 const MARK_WINDOW: usize = 1 << 16;
-/// Header and context of a packet are no longer. In a damaged stream any number of places may look like a packet's beginning; each is looked at no
-/// further than this.
+/// Maximum size of a packet's header and context. In a damaged stream many places may look like the
+/// beginning of a packet; each is parsed no further than this.
 const MAX_HEADER_BITS: u64 = 8 << 12;
 
 /// How to read a stream.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What tracers without packets send before their first event, on lines that carry other things before: the stream begins behind it,
-    /// if it has it in its first 64 KiB. Not looked for where packets have magic numbers.
+    /// The mark that tracers without packets send before their first event, on lines that carry
+    /// other output before: the stream begins after it, if it is found in the first 64 KiB. Ignored
+    /// where packets have magic numbers.
     pub marks: Vec<Vec<u8>>,
 }
 
 impl Default for Options {
-    /// With the mark of NuttX's CTF tracer, as micro-ROS used it.
+    /// With the mark of NuttX's CTF tracer, as used by micro-ROS.
     fn default() -> Self {
         Options { marks: vec![vec![0xbe, 0xbe, 0xde, 0xad]] }
     }
@@ -33,80 +34,80 @@ impl Default for Options {
 /// A packet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packet<'t> {
-    /// Where it begins.
+    /// Offset of its first byte.
     pub at: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
-    /// How much of it is in use.
+    /// Length in use, without padding.
     pub content_bits: u64,
-    /// Its stream.
+    /// The stream it belongs to.
     pub stream: &'t StreamClass,
     /// Its clock.
     pub clock: Option<&'t Clock>,
-    /// What the clock showed when it was begun.
+    /// Clock reading when the packet was begun.
     pub begin: Option<u64>,
-    /// What the clock showed when it was complete.
+    /// Clock reading when the packet was complete.
     pub end: Option<u64>,
-    /// What every packet begins with.
+    /// The packet header.
     pub header: Option<Value<'t>>,
-    /// What follows that.
+    /// The packet context.
     pub context: Option<Value<'t>>,
 }
 
 /// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event<'t> {
-    /// Its kind.
+    /// Its class.
     pub class: &'t EventClass,
-    /// Its stream.
+    /// The stream it belongs to.
     pub stream: &'t StreamClass,
-    /// The byte that it begins in.
+    /// Offset of the byte that it begins in.
     pub at: u64,
-    /// What the clock showed.
+    /// The clock reading.
     pub time: Option<u64>,
-    /// The clock.
+    /// The clock that was read.
     pub clock: Option<&'t Clock>,
-    /// What every event begins with.
+    /// The event header.
     pub header: Option<Value<'t>>,
-    /// What follows that in every event of the stream.
+    /// The stream's event context.
     pub stream_context: Option<Value<'t>>,
-    /// What follows that in events of its kind.
+    /// The event's own context.
     pub context: Option<Value<'t>>,
-    /// What it tells.
+    /// The event's payload.
     pub fields: Option<Value<'t>>,
 }
 
 impl<'t> Event<'t> {
-    /// When it was, since the clock's epoch.
+    /// The time since the clock's epoch.
     pub fn nanoseconds(&self) -> Option<i128> {
         Some(self.clock?.nanoseconds(self.time?))
     }
 
-    /// A field of what it tells.
+    /// A field of the payload.
     pub fn get(&self, name: &str) -> Option<&Value<'t>> {
         self.fields.as_ref()?.get(name)
     }
 }
 
-/// Events or packets that the tracer had to leave out.
+/// Events or packets that the tracer discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost<'t> {
-    /// Events, as the tracer has counted them.
+    /// Number of events, as counted by the tracer.
     pub events: u64,
-    /// Packets, by their sequence numbers.
+    /// Number of packets, from gaps in their sequence numbers.
     pub packets: u64,
-    /// The time that the loss lies in, on this clock.
+    /// When they were lost, on this clock.
     pub clock: Option<&'t Clock>,
     /// The end of the packet before; `None` at the beginning.
     pub from: Option<u64>,
-    /// The end of the packet that tells it.
+    /// The end of the packet that reports the loss.
     pub to: Option<u64>,
 }
 
-/// Bytes that are not what the metadata says.
+/// Bytes that do not match the metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecodable {
-    /// The first of them.
+    /// Offset of the first of them.
     pub at: u64,
     /// How many.
     pub bytes: u64,
@@ -114,43 +115,44 @@ pub struct Undecodable {
     pub why: DecodeError,
 }
 
-/// What a stream holds.
+/// An item of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item<'t> {
     /// A packet begins.
     Packet(Packet<'t>),
     /// An event.
     Event(Event<'t>),
-    /// Events or packets are missing; this comes before the packet that tells it.
+    /// Events or packets are missing; this precedes the packet that reports the loss.
     Lost(Lost<'t>),
-    /// Bytes were not understood.
+    /// Undecodable bytes.
     Undecodable(Undecodable),
 }
 
-/// What a reader has seen. `bytes` is the sum of `packet_bytes`, `mark_bytes` and `undecodable_bytes` when it is done.
+/// Statistics of a reader. At the end of the stream `bytes` is the sum of `packet_bytes`,
+/// `mark_bytes` and `undecodable_bytes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Bytes of the stream.
     pub bytes: u64,
-    /// Bytes of packets, as far as they were understood, with the padding at their ends.
+    /// Bytes of packets, as far as decoded, with their padding.
     pub packet_bytes: u64,
     /// Bytes of the tracer's mark.
     pub mark_bytes: u64,
-    /// Bytes that were not understood.
+    /// Undecodable bytes.
     pub undecodable_bytes: u64,
     /// Packets.
     pub packets: u64,
     /// Events.
     pub events: u64,
-    /// Events that the tracer has left out.
+    /// Events that the tracer discarded.
     pub lost_events: u64,
-    /// Packets that are missing.
+    /// Missing packets.
     pub lost_packets: u64,
-    /// Events whose time is before that of the event before.
+    /// Events with an earlier time than the event before.
     pub backwards: u64,
 }
 
-/// A packet that is being read.
+/// The packet being read.
 #[derive(Debug)]
 struct Open<'t, 'd> {
     decoder: Decoder<'t, 'd>,
@@ -159,11 +161,11 @@ struct Open<'t, 'd> {
     end: usize,
     content_bits: u64,
     stream: &'t StreamClass,
-    /// Bytes that the packet should have beyond the end of the stream.
+    /// Bytes of the packet beyond the end of the stream.
     missing: u64,
 }
 
-/// Takes a stream apart.
+/// Splits a stream into packets and events.
 #[derive(Debug)]
 pub struct Reader<'t, 'd> {
     trace: &'t Trace,
@@ -175,11 +177,11 @@ pub struct Reader<'t, 'd> {
     clock: Option<&'t Clock>,
     time: u64,
     last_event: Option<u64>,
-    /// Counts of the packet before: events left out and sequence number.
+    /// Counters of the packet before: events discarded and sequence number.
     discarded: Option<u64>,
     sequence: Option<u64>,
     last_end: Option<u64>,
-    /// Values without any bits that the stream may still have.
+    /// Remaining budget for values without bits.
     empty: u64,
     stats: Stats,
 }
@@ -208,12 +210,12 @@ impl<'t, 'd> Reader<'t, 'd> {
         reader
     }
 
-    /// What has been seen so far.
+    /// Statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// The next thing in the stream.
+    /// The next item of the stream.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator could not be asked for statistics"
@@ -244,7 +246,7 @@ impl<'t, 'd> Reader<'t, 'd> {
     }
 
     fn undecodable(&mut self, at: usize, bytes: usize, why: DecodeError) {
-        // A packet that is only cut short by its padding has no byte that is not understood, but is worth telling.
+        // A packet that is truncated in its padding has no undecodable byte, but is reported.
         if bytes > 0 || matches!(why, DecodeError::CutShort { .. }) {
             let (at, bytes) = (at as u64, bytes as u64);
             self.stats.undecodable_bytes += bytes;
@@ -252,7 +254,7 @@ impl<'t, 'd> Reader<'t, 'd> {
         }
     }
 
-    /// The byte order of the magic number that packets begin with, if they do.
+    /// The byte order of the magic number, if packets begin with one.
     fn magic_order(&self) -> Option<ByteOrder> {
         let Some(Type::Struct(header)) = self.trace.packet_header.as_deref() else { return None };
         let first = header.fields.first().filter(|field| field.name == "magic")?;
@@ -264,7 +266,7 @@ impl<'t, 'd> Reader<'t, 'd> {
         }
     }
 
-    /// The next place from `from` on where a packet may begin, after one that cannot be read.
+    /// The next place from `from` on where a packet may begin, after an unreadable one.
     fn resynchronised(&self, from: usize) -> usize {
         let end = self.bytes.len();
         let Some(order) = self.magic_order() else { return end };
@@ -292,7 +294,7 @@ impl<'t, 'd> Reader<'t, 'd> {
         }
     }
 
-    /// Header and context of the packet that begins here.
+    /// Header and context of the packet at the current offset.
     fn packet(&mut self, at: usize) -> Result<Open<'t, 'd>, DecodeError> {
         let rest = &self.bytes[at..];
         if let Some(order) = self.magic_order() {
@@ -317,9 +319,9 @@ impl<'t, 'd> Reader<'t, 'd> {
             None if self.trace.streams.len() == 1 => &self.trace.streams[0],
             None => self.trace.stream(0).ok_or(DecodeError::UnknownStream(0))?,
         };
-        let told = decoder.scope(1, stream.packet_context.as_deref());
+        let control = decoder.scope(1, stream.packet_context.as_deref());
         self.empty = decoder.empty;
-        let told = told?;
+        let control = control?;
         let get = |name| decoder.done[1].as_ref()?.get(name).and_then(Value::unsigned);
         let available = rest.len() as u64 * 8;
         let (packet, content) = (get("packet_size"), get("content_size"));
@@ -332,10 +334,10 @@ impl<'t, 'd> Reader<'t, 'd> {
         let bytes = packet_bits.div_ceil(8);
         let missing = bytes.saturating_sub(rest.len() as u64);
         let end = at + rest.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
-        let begin = told.begin.map(|reading| self.read_clock(reading));
-        let end_time = told.end.map(|reading| reading.after(begin.unwrap_or(0)));
+        let begin = control.begin.map(|reading| self.read_clock(reading));
+        let end_time = control.end.map(|reading| reading.after(begin.unwrap_or(0)));
         let (discarded, sequence) = (get("events_discarded"), get("packet_seq_num"));
-        self.lose(discarded, told.discarded_bits, sequence, end_time.or(begin));
+        self.lose(discarded, control.discarded_bits, sequence, end_time.or(begin));
         self.last_end = end_time;
         self.items.push_back(Item::Packet(Packet {
             at: at as u64,
@@ -367,17 +369,17 @@ impl<'t, 'd> Reader<'t, 'd> {
         }
     }
 
-    /// The whole time of a reading, which is now.
+    /// The full time of a reading; advances the clock to it.
     fn read_clock(&mut self, reading: Reading) -> u64 {
         self.clock = self.trace.clocks.get(reading.clock);
         self.time = reading.after(self.time);
         self.time
     }
 
-    /// Tells what the packet's counts say to be missing since the packet before.
+    /// Reports what is missing since the packet before, according to the packet's counters.
     fn lose(&mut self, discarded: Option<u64>, bits: u8, sequence: Option<u64>, to: Option<u64>) {
         let mask = u64::MAX >> (64 - bits.clamp(1, 64));
-        // The count of the first packet is of events that nobody has a packet of.
+        // The first packet's counter has no predecessor: its events may predate the recording.
         let before = self.discarded.unwrap_or(0);
         let events = discarded.map_or(0, |now| now.wrapping_sub(before) & mask);
         let packets = match (self.sequence, sequence) {
@@ -397,11 +399,11 @@ impl<'t, 'd> Reader<'t, 'd> {
     fn read_event(&mut self, mut open: Open<'t, 'd>) {
         let start = open.decoder.bits.at();
         let align = open.stream.event_header.as_ref().map_or(1, |header| header.align());
-        // Bits before the place where the next event could begin only fill up the last byte.
+        // Bits before the next possible event are padding of the last byte.
         if start.next_multiple_of(align) >= open.content_bits {
             return;
         }
-        // What is left of a stream that is cut in the padding is nothing to read.
+        // The rest of a stream that is truncated in the padding has nothing to read.
         let failed = if open.decoder.bits.left() == 0 {
             Err(DecodeError::CutShort { missing: open.missing })
         } else {
@@ -426,8 +428,8 @@ impl<'t, 'd> Reader<'t, 'd> {
     fn event(&mut self, open: &mut Open<'t, 'd>) -> Result<(), DecodeError> {
         let (decoder, stream) = (&mut open.decoder, open.stream);
         let start = decoder.bits.at();
-        let told = decoder.scope(2, stream.event_header.as_deref())?;
-        let id = told.id.unwrap_or(0);
+        let control = decoder.scope(2, stream.event_header.as_deref())?;
+        let id = control.id.unwrap_or(0);
         let class = self.trace.event(stream.id, id);
         let class = class.ok_or(DecodeError::UnknownEvent { id, stream: stream.id })?;
         let mut later = None;
@@ -437,8 +439,8 @@ impl<'t, 'd> Reader<'t, 'd> {
         if decoder.bits.at() == start {
             return Err(DecodeError::NoBits(id));
         }
-        let time = told.clock.map(|reading| self.read_clock(reading));
-        // Events without a time of their own come when the clock was last read.
+        let time = control.clock.map(|reading| self.read_clock(reading));
+        // Events without a time of their own have the last reading of the clock.
         let time = time.or(self.clock.map(|_| self.time));
         if time < self.last_event {
             self.stats.backwards += 1;

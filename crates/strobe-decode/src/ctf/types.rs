@@ -1,24 +1,24 @@
-//! Types of fields: how bits become numbers, texts and compounds of them (section 4).
+//! Field types: how bits become numbers, strings and compounds (section 4).
 
 use std::sync::Arc;
 
 use super::error::Position;
 
-/// Types inside one another; recursion over them goes no deeper.
+/// Maximum nesting of types; bounds the recursion over them.
 pub(super) const MAX_DEPTH: u32 = 64;
-/// Parts of a type with all those of its parts.
+/// Maximum number of parts of a type, nested ones included.
 pub(super) const MAX_PARTS: u64 = 1 << 20;
 
-/// Which end of a number comes first.
+/// Byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// The low end.
+    /// Least significant byte first.
     Little,
-    /// The high end.
+    /// Most significant byte first.
     Big,
 }
 
-/// How a number likes to be shown.
+/// Preferred base for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Base {
     /// Base 2.
@@ -35,39 +35,39 @@ pub enum Base {
 /// An integer (section 4.1.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Integer {
-    /// 1 to 64.
+    /// Width, 1 to 64 bits.
     pub bits: u8,
-    /// Where it may begin, in bits from the packet's beginning: a power of two.
+    /// Alignment in bits from the packet's beginning: a power of two.
     pub align: u64,
-    /// Two's complement.
+    /// Signed, in two's complement.
     pub signed: bool,
-    /// Its own, or `None` for the trace's.
+    /// Byte order, or `None` for the trace's.
     pub order: Option<ByteOrder>,
-    /// How to show it.
+    /// Base for display.
     pub base: Base,
-    /// It is a character.
+    /// The integer is a character.
     pub is_text: bool,
-    /// The clock that it tells the time of, by index.
+    /// Index of the clock that it reads.
     pub clock: Option<usize>,
 }
 
 /// A floating-point number (section 4.1.3): binary32 or binary64.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Float {
-    /// 32 or 64.
+    /// Width, 32 or 64 bits.
     pub bits: u8,
-    /// Where it may begin, in bits.
+    /// Alignment in bits.
     pub align: u64,
-    /// Its own, or `None` for the trace's.
+    /// Byte order, or `None` for the trace's.
     pub order: Option<ByteOrder>,
 }
 
 /// An enumeration (section 4.1.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enumeration {
-    /// What holds its value.
+    /// The integer that holds the value.
     pub container: Integer,
-    /// Labels with the values from and to which they apply.
+    /// Labels, each with its range of values, inclusive.
     pub labels: Vec<(String, i128, i128)>,
 }
 
@@ -79,7 +79,8 @@ impl Enumeration {
     }
 }
 
-/// A name and what it stands for. One leading underscore of the metadata is left out: it is there to keep names from being words of the language.
+/// A field of a structure, or an option of a variant. One leading underscore is dropped: metadata
+/// adds it to avoid keywords.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     /// The name.
@@ -91,19 +92,19 @@ pub struct Field {
 /// A structure (section 4.2.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Struct {
-    /// In order.
+    /// The fields in order.
     pub fields: Arc<[Field]>,
-    /// Where it may begin, in bits: the greatest of its own and its fields'.
+    /// Alignment in bits: the maximum of its own and its fields'.
     pub align: u64,
     pub(super) extent: Extent,
 }
 
-/// A variant (section 4.2.2): one of its options, as a tag elsewhere says.
+/// A variant (section 4.2.2): one of several options, chosen by a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// The enumeration that chooses; a variant without it cannot be read, only named.
+    /// Path of the enumeration that chooses; a variant without a tag can be defined but not read.
     pub tag: Option<Path>,
-    /// What there is to choose.
+    /// The options.
     pub options: Arc<[Field]>,
     pub(super) extent: Extent,
 }
@@ -111,40 +112,40 @@ pub struct Variant {
 /// An array of fixed length (section 4.2.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Array {
-    /// Elements.
+    /// Number of elements.
     pub length: u64,
-    /// What they are.
+    /// Type of an element.
     pub element: Arc<Type>,
     pub(super) extent: Extent,
 }
 
-/// An array whose length is told elsewhere (section 4.2.4).
+/// A sequence (section 4.2.4): an array whose length is another field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequence {
-    /// Where.
+    /// Path of the length.
     pub length: Path,
-    /// What its elements are.
+    /// Type of an element.
     pub element: Arc<Type>,
     pub(super) extent: Extent,
 }
 
-/// A reference to a field: names from a scope, or from an enclosing structure, downwards.
+/// A path to a field: names from a scope, or from an enclosing structure, downwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     /// The names.
     pub names: Vec<String>,
-    /// Where it is written.
+    /// Where it is in the metadata.
     pub at: Position,
 }
 
 impl Path {
-    /// As it is written.
+    /// The path as in the metadata.
     pub fn text(&self) -> String {
         self.names.join(".")
     }
 }
 
-/// What a field is.
+/// The type of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
     /// An integer.
@@ -153,19 +154,20 @@ pub enum Type {
     Float(Float),
     /// Bytes up to a zero (section 4.2.5).
     String,
-    /// An integer with names for values.
+    /// An integer with labels for values.
     Enumeration(Enumeration),
-    /// Fields one after another.
+    /// A sequence of fields.
     Struct(Struct),
-    /// One field of several.
+    /// One of several fields.
     Variant(Variant),
-    /// So many of the same.
+    /// A fixed number of elements.
     Array(Array),
-    /// As many of the same as is told elsewhere.
+    /// A number of elements that another field has.
     Sequence(Sequence),
 }
 
-/// How deep types go and how many they are in all: neither may be what some metadata can make of a few lines.
+/// Depth of types and number of their parts. Both are limited, because a few lines of metadata can
+/// describe any size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) depth: u32,
@@ -173,7 +175,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Of something made of these.
+    /// The size of a compound of these.
     pub(super) fn around<'a>(parts: impl Iterator<Item = &'a Type>) -> Extent {
         let mut all = Extent { depth: 1, parts: 1 };
         for part in parts.map(Type::extent) {
@@ -185,7 +187,7 @@ impl Extent {
 }
 
 impl Type {
-    /// Where a field of it may begin, in bits.
+    /// Alignment in bits.
     pub fn align(&self) -> u64 {
         match self {
             Type::Integer(integer) => integer.align,
@@ -193,7 +195,7 @@ impl Type {
             Type::String => 8,
             Type::Enumeration(enumeration) => enumeration.container.align,
             Type::Struct(structure) => structure.align,
-            // Its option aligns itself.
+            // The option is aligned by itself.
             Type::Variant(_) => 1,
             Type::Array(Array { element, .. }) | Type::Sequence(Sequence { element, .. }) => {
                 element.align()
@@ -201,7 +203,7 @@ impl Type {
         }
     }
 
-    /// Whether an array of it is a text: characters of a byte.
+    /// Whether an array of this type is text: characters of one byte.
     pub(super) fn is_character(&self) -> bool {
         matches!(self, Type::Integer(i) if i.is_text && i.bits == 8 && i.align.is_multiple_of(8))
     }

@@ -1,4 +1,4 @@
-//! Values of fields, with the names that the metadata gives them.
+//! Values of fields, with their names from the metadata.
 
 use super::types::{Base, Enumeration};
 
@@ -12,7 +12,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Whatever its sign.
+    /// The value as a signed 128-bit integer.
     pub fn wide(self) -> i128 {
         match self {
             Number::Unsigned(n) => n.into(),
@@ -21,27 +21,27 @@ impl Number {
     }
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'t> {
     /// An integer.
     Integer(Number, Base),
     /// A floating-point number.
     Float(f64),
-    /// A text; what is not UTF-8 in it is replaced.
+    /// A string; invalid UTF-8 is replaced.
     Text(String),
     /// A value of an enumeration.
     Enumeration(Number, &'t Enumeration),
     /// Fields by name.
     Struct(Vec<(&'t str, Value<'t>)>),
-    /// The option that was chosen.
+    /// The chosen option.
     Variant(&'t str, Box<Value<'t>>),
     /// Elements.
     Array(Vec<Value<'t>>),
 }
 
 impl<'t> Value<'t> {
-    /// A field of a structure; of a variant, that of the option that was chosen.
+    /// A field of a structure; for a variant, of the chosen option.
     pub fn get(&self, name: &str) -> Option<&Value<'t>> {
         match self {
             Value::Struct(fields) => {
@@ -52,7 +52,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The whole number that it is.
+    /// The value as an integer.
     pub fn number(&self) -> Option<Number> {
         match self {
             Value::Integer(number, _) | Value::Enumeration(number, _) => Some(*number),
@@ -61,12 +61,12 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The number, if it is one that is not negative.
+    /// The value as an unsigned number, if it is not negative.
     pub fn unsigned(&self) -> Option<u64> {
         u64::try_from(self.number()?.wide()).ok()
     }
 
-    /// The text that it is.
+    /// The value as text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),

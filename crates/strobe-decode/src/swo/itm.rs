@@ -1,33 +1,35 @@
 //! Finds packets in the bytes of ITM and DWT.
 //!
-//! Packets have no marks at their ends, so one wrong byte can make the next few look like other packets. The decoder goes on with the
-//! byte behind one that begins no packet, which finds back after a few; synchronisation packets, whose pattern is nothing else's, are
-//! found even where a wrong packet has swallowed a part of them. Everything between a byte that could not be decoded and the
-//! next synchronisation is counted as in doubt.
+//! Packets have no end marks, so one wrong byte can make the next few look like other packets.
+//! After a byte that begins no packet the decoder continues with the next one, and is back in step
+//! after a few. Synchronisation packets have a unique pattern and are found even where a wrong
+//! packet has consumed a part of them. Everything between an undecodable byte and the next
+//! synchronisation is counted as in doubt.
 
 use super::length::{AHEAD, BLOCK, lengths};
 use super::packet::{EXCEPTION, GTS1, GTS2, OVERFLOW, PC_SLEEP, Packet, Raw, SYNC};
 
-/// Where packets go.
+/// Receives packets.
 pub trait Sink {
     /// A packet.
     fn packet(&mut self, raw: Raw);
-    /// Bytes that belong to no packet, as many as there are in a row.
+    /// A run of bytes that belong to no packet.
     fn undecodable(&mut self, at: u64, bytes: u64);
 }
 
-/// Zero bytes that a synchronisation packet begins with: 47 zero bits, of which seven are in its last byte.
+/// Zero bytes at the beginning of a synchronisation packet: 47 zero bits, of which seven are in its
+/// last byte.
 const SYNC_ZEROS: u64 = 5;
 const SYNC_END: u8 = 0x80;
 
-/// The longest packet.
+/// Length of the longest packet.
 const LONGEST: usize = 7;
 
-/// What a byte can be as a header.
+/// Classes of header bytes.
 const PLAIN: u8 = 0;
-/// Its packet ends with a byte whose continuation bit is clear, or is none.
+/// The packet ends with the first byte whose continuation bit is clear.
 const CONTINUED: u8 = 1;
-/// Something else has to be looked at.
+/// The packet needs a closer look.
 const SPECIAL: u8 = 2;
 
 static CLASS: [u8; 256] = classes();
@@ -52,7 +54,7 @@ const fn class(header: u8) -> u8 {
             (0, 1) | (1, 2) | (2, 1 | 3) | (3, 1) | (16..=23, _) => PLAIN,
             (8..=15, 3) => PLAIN,
             (8..=15, _) if id & 1 == 1 => PLAIN,
-            // What follows decides whether there is such a packet.
+            // The payload decides whether the packet exists.
             _ => SPECIAL,
         };
     }
@@ -64,54 +66,55 @@ const fn class(header: u8) -> u8 {
     }
 }
 
-/// Bits of the bytes that follow a header, by the packet's length.
+/// Mask of the bytes after a header, by the packet's length.
 const MASKS: [u64; 8] =
     [0, 0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff];
 
-/// What the decoder has seen.
+/// Statistics of the decoder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes given.
+    /// All bytes.
     pub bytes: u64,
     /// Packets, synchronisation included.
     pub packets: u64,
-    /// Bytes of them.
+    /// Bytes of packets.
     pub packet_bytes: u64,
-    /// Zero bytes before those that a synchronisation packet needs.
+    /// Extra zero bytes before those of a synchronisation packet.
     pub padding_bytes: u64,
-    /// Bytes of no packet.
+    /// Undecodable bytes.
     pub undecodable_bytes: u64,
-    /// Times that such bytes began after a packet.
+    /// Runs of undecodable bytes.
     pub disruptions: u64,
-    /// Packets between such bytes and the next synchronisation: they may be wrong.
+    /// Packets between undecodable bytes and the next synchronisation: they may be wrong.
     pub packets_in_doubt: u64,
 }
 
-/// A decoder, which bytes are pushed into.
+/// A push decoder.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
-    /// The beginning of a packet whose end has not come.
+    /// The received part of an incomplete packet.
     held: [u8; LONGEST],
     held_count: usize,
-    /// Zero bytes that may begin a synchronisation packet, and how many were before them at the end of other packets.
+    /// Zero bytes that may begin a synchronisation packet, and the number of zeros before them at
+    /// the end of other packets.
     zeros: u64,
     zeros_before: u64,
-    /// Zero bytes at the end of what has been decided on, no more than matter.
+    /// Zero bytes at the end of the decided bytes, up to the number that matters.
     last_zeros: u64,
-    /// Undecodable bytes that nobody has been told of.
+    /// Undecodable bytes not yet reported.
     bad: u64,
-    /// Where they end.
+    /// Their end.
     bad_end: u64,
     page: u8,
     in_doubt: bool,
     stats: Stats,
 }
 
-/// What begins at a byte.
+/// The classification of the bytes at a position.
 enum Found {
     Packet,
     Nothing,
-    /// More bytes must come to tell.
+    /// More bytes are needed to decide.
     Unfinished,
 }
 
@@ -121,7 +124,7 @@ impl Decoder {
         Decoder::default()
     }
 
-    /// What has been seen so far; bytes of a packet whose end has not come are in `bytes` alone.
+    /// Statistics so far. Bytes of an incomplete packet are in `bytes` only.
     pub fn stats(&self) -> Stats {
         self.stats
     }
@@ -135,28 +138,28 @@ impl Decoder {
         }
     }
 
-    /// The stream is over: what is held is no packet.
+    /// The end of the stream: held bytes are no packet.
     pub fn finish<S: Sink>(&mut self, sink: &mut S) {
         let left = self.held_count as u64 + std::mem::take(&mut self.zeros);
         self.held_count = 0;
         self.disrupt(left, self.stats.bytes);
-        self.tell(sink);
+        self.report(sink);
     }
 
-    /// Bytes are missing here: what is held is no packet, and what follows may not begin with one.
+    /// A gap: held bytes are no packet, and the next byte may be within one.
     pub fn gap<S: Sink>(&mut self, sink: &mut S) {
         self.finish(sink);
         self.last_zeros = 0;
         self.in_doubt = true;
     }
 
-    /// Whether the fast path may go on: nothing is held and nothing waits to be told.
+    /// Whether the fast path may continue: no bytes are held and none wait to be reported.
     fn is_clear(&self) -> bool {
         self.held_count == 0 && self.zeros == 0 && self.bad == 0
     }
 
-    /// Decodes byte by byte until the fast path may go on and has more than `ahead` bytes before it, or until there are no more; returns how
-    /// many bytes that took.
+    /// Decodes byte by byte until the fast path may continue and has more than `ahead` bytes before
+    /// it, or until the end; returns the number of bytes consumed.
     fn slowly<S: Sink>(&mut self, bytes: &[u8], ahead: usize, sink: &mut S) -> usize {
         for (i, &byte) in bytes.iter().enumerate() {
             if self.is_clear() && bytes.len() - i > ahead {
@@ -167,7 +170,7 @@ impl Decoder {
         bytes.len()
     }
 
-    /// Decodes blocks as far as they go; returns how many bytes that took.
+    /// Decodes whole blocks; returns the number of bytes consumed.
     fn fast<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
         let mut table = [0; BLOCK];
         let mut done = 0;
@@ -179,13 +182,13 @@ impl Decoder {
         done
     }
 
-    /// Decodes what begins in a block; returns how far it got.
+    /// Decodes the packets that begin in a block; returns the position reached.
     fn block<S: Sink>(&mut self, bytes: &[u8], lengths: &[u8], sink: &mut S) -> usize {
         let mut at = 0;
         while at < lengths.len() {
             at += self.plain(&bytes[at..], &lengths[at..], sink);
             if at < lengths.len() {
-                // Something is special: that and what comes of it.
+                // A special header: decode it and what depends on it.
                 at += self.one_at_least(&bytes[at..], sink);
                 if !self.is_clear() {
                     break;
@@ -200,7 +203,7 @@ impl Decoder {
         1 + self.slowly(&bytes[1..], 0, sink)
     }
 
-    /// Decodes packets that need no second look; returns how far it got.
+    /// Decodes packets that need no closer look; returns the position reached.
     fn plain<S: Sink>(&mut self, bytes: &[u8], lengths: &[u8], sink: &mut S) -> usize {
         let (base, page) = (self.stats.bytes, self.page);
         let (mut at, mut packets) = (0, 0);
@@ -237,7 +240,7 @@ impl Decoder {
             Found::Unfinished => {}
             Found::Packet => self.whole(sink),
             Found::Nothing => {
-                // The first byte was no header; the others may be.
+                // The first byte is no header; the others may be.
                 let (held, count) = (self.held, std::mem::take(&mut self.held_count));
                 self.stats.bytes -= count as u64 - 1;
                 self.disrupt(1, self.stats.bytes);
@@ -247,9 +250,9 @@ impl Decoder {
         }
     }
 
-    /// A packet is held.
+    /// Holds an incomplete packet.
     fn whole<S: Sink>(&mut self, sink: &mut S) {
-        self.tell(sink);
+        self.report(sink);
         let (held, count) = (self.held, std::mem::take(&mut self.held_count));
         let mut payload = [0; 8];
         payload[..count - 1].copy_from_slice(&held[1..count]);
@@ -274,7 +277,7 @@ impl Decoder {
         self.stats.packets_in_doubt += u64::from(self.in_doubt);
     }
 
-    /// One more zero byte of those that may be synchronisation, or the byte behind them.
+    /// Handles a zero byte that may be part of a synchronisation, or the byte after the zeros.
     fn zero_or_end<S: Sink>(&mut self, byte: u8, sink: &mut S) {
         if byte == 0 {
             if self.zeros == 0 {
@@ -293,11 +296,11 @@ impl Decoder {
         self.one(byte, sink);
     }
 
-    /// A synchronisation packet ends here, with so many zeros of its own.
+    /// A synchronisation packet ends here, with `zeros` bytes of its own.
     fn synchronised<S: Sink>(&mut self, zeros: u64, sink: &mut S) {
-        // Where a packet before has swallowed a part of it, that was none.
+        // A packet that has consumed a part of it was none.
         self.in_doubt |= zeros < SYNC_ZEROS;
-        self.tell(sink);
+        self.report(sink);
         let own = zeros.min(SYNC_ZEROS) + 1;
         self.stats.padding_bytes += zeros + 1 - own;
         let at = self.stats.bytes - own;
@@ -308,7 +311,7 @@ impl Decoder {
         self.last_zeros = 0;
     }
 
-    /// So many bytes up to `end` are of no packet.
+    /// `bytes` bytes up to `end` belong to no packet.
     fn disrupt(&mut self, bytes: u64, end: u64) {
         if bytes > 0 {
             self.stats.disruptions += u64::from(self.bad == 0);
@@ -319,15 +322,15 @@ impl Decoder {
         }
     }
 
-    /// Tells of undecodable bytes.
-    fn tell<S: Sink>(&mut self, sink: &mut S) {
+    /// Reports undecodable bytes.
+    fn report<S: Sink>(&mut self, sink: &mut S) {
         let bad = std::mem::take(&mut self.bad);
         if bad > 0 {
             sink.undecodable(self.bad_end - bad, bad);
         }
     }
 
-    /// Keeps how many zero bytes these end with, behind those before.
+    /// Updates the count of trailing zero bytes.
     fn note_zeros(&mut self, bytes: &[u8]) {
         let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count().min(5);
         let before = if zeros == bytes.len() { self.last_zeros } else { 0 };
@@ -335,7 +338,7 @@ impl Decoder {
     }
 }
 
-/// Whether the packet that seems to begin with `header` needs a second look; `word` is what follows.
+/// Whether the packet that begins with `header` needs a closer look; `word` is what follows it.
 #[inline(always)]
 fn is_special(header: u8, word: u64, length: u8) -> bool {
     let end = word >> ((8 * u32::from(length)).wrapping_sub(9) & 63) & 1;
@@ -344,7 +347,7 @@ fn is_special(header: u8, word: u64, length: u8) -> bool {
     CLASS[usize::from(header)] + end as u8 >= SPECIAL || exception | sleep
 }
 
-/// What begins with these bytes, of which all but the last have been looked at.
+/// Classifies these bytes, of which all but the last have been examined.
 fn begins(bytes: &[u8]) -> Found {
     let (header, last) = (bytes[0], bytes[bytes.len() - 1]);
     let follow = bytes.len() - 1;
@@ -367,7 +370,7 @@ fn begins(bytes: &[u8]) -> Found {
         _ => return whole_or_nothing(bytes),
     };
     let ends = most == 0 || follow > 0 && last & 0x80 == 0;
-    // Only the fourth byte of an extension has eight bits of its own.
+    // Only the fourth byte of an extension has eight payload bits.
     let full = header & 8 != 0 && follow == 4;
     match () {
         () if ends || full => whole_or_nothing(bytes),
@@ -384,7 +387,7 @@ fn whole_or_nothing(bytes: &[u8]) -> Found {
     if raw.packet().is_some() { Found::Packet } else { Found::Nothing }
 }
 
-/// Whether hardware has packets with that header, whatever follows.
+/// Whether hardware sends packets with that header, whatever the payload.
 fn is_hardware(header: u8) -> bool {
     matches!((header >> 3, header & 3), (0, 1) | (1, 2) | (2, 1 | 3) | (3, 1) | (8..=23, _))
 }

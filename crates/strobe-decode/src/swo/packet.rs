@@ -1,26 +1,26 @@
 //! The packets of ITM and DWT, as plain values.
 
-/// How a local timestamp and the packet before it relate (ARMv7-M D4.2.4).
+/// The relation of a local timestamp to the packet before it (ARMv7-M D4.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Relation {
-    /// The timestamp is that of the packet.
+    /// The timestamp is synchronous to the packet.
     Synchronous,
-    /// The timestamp was late: the packet is older than it says.
+    /// The timestamp was delayed: the packet is older than the timestamp.
     TimestampDelayed,
-    /// The packet was late: what it tells happened before.
+    /// The packet was delayed: its event is older than the packet.
     EventDelayed,
-    /// Both were.
+    /// Both were delayed.
     BothDelayed,
 }
 
-/// What an exception trace packet tells (ARMv7-M D4.3.2).
+/// The function of an exception trace packet (ARMv7-M D4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExceptionAction {
-    /// The handler begins.
+    /// Entry to the handler.
     Entered,
-    /// The handler ends.
+    /// Exit from the handler.
     Exited,
-    /// What was interrupted goes on.
+    /// Return to the interrupted code.
     Returned,
 }
 
@@ -39,7 +39,7 @@ impl Counters {
     pub const LSU: u8 = 1 << 3;
     /// FOLDCNT: 256 instructions that took no cycle.
     pub const FOLD: u8 = 1 << 4;
-    /// POSTCNT: the cycle counter's tap has been counted down.
+    /// POSTCNT: the cycle counter's tap has counted down to zero.
     pub const CYCLES: u8 = 1 << 5;
 }
 
@@ -48,22 +48,23 @@ impl Counters {
 pub enum Packet {
     /// Synchronisation: at least 47 zero bits and a one.
     Sync,
-    /// Packets were lost, because a FIFO was full, or the local timestamp counter has wrapped.
+    /// Overflow: packets were lost because a FIFO was full, or the local timestamp counter has
+    /// wrapped.
     Overflow,
-    /// Software wrote to a stimulus port.
+    /// Instrumentation: software wrote to a stimulus port.
     Instrumentation {
         /// The port, 0 to 255.
         port: u8,
         /// Bytes written: 1, 2 or 4.
         bytes: u8,
-        /// What was written.
+        /// The value written.
         value: u32,
     },
-    /// The stimulus ports of the packets to come are those from `32 * page` on.
+    /// The next packets' stimulus ports are those from `32 * page` on.
     Page(u8),
     /// An extension that no manual defines.
     Extension {
-        /// It is the DWT's and not the ITM's.
+        /// It belongs to the DWT, not to the ITM.
         of_dwt: bool,
         /// Its value, up to 32 bits.
         value: u32,
@@ -72,18 +73,19 @@ pub enum Packet {
     LocalTimestamp {
         /// Ticks of the timestamp clock, which a prescaler may divide.
         ticks: u32,
-        /// What they mean for the packet before.
+        /// Their relation to the packet before.
         relation: Relation,
     },
-    /// The low 26 bits of the global timestamp; bits that have not changed since the packet before are left out.
+    /// The low 26 bits of the global timestamp; bits unchanged since the packet before are left
+    /// out.
     GlobalTimestamp1 {
         /// The bits.
         low: u32,
-        /// How many of them the packet has, from bit 0 on: 7, 14, 21 or 26.
+        /// Number of bits in the packet, from bit 0 on: 7, 14, 21 or 26.
         bits: u8,
-        /// The high bits have changed since they were last told.
+        /// The high bits have changed since they were last sent.
         wrapped: bool,
-        /// The clock has changed, so what is counted now is not what was before.
+        /// The clock has changed: this and later counts are not comparable with earlier ones.
         clock_changed: bool,
     },
     /// The bits of the global timestamp from 26 on: 22 of a counter of 48 bits, 38 of one of 64.
@@ -99,14 +101,14 @@ pub enum Packet {
     Exception {
         /// Its number, as in IPSR: 0 is the thread.
         number: u16,
-        /// What it did.
+        /// What happened.
         action: ExceptionAction,
     },
-    /// The program counter, taken every so many cycles.
+    /// Periodic sample of the program counter.
     PcSample(u32),
-    /// A sample was due and the core asleep.
+    /// A sample was due while the core was asleep.
     Sleep,
-    /// A sample was due where tracing is prohibited.
+    /// A sample was due while tracing was prohibited.
     Prohibited,
     /// A comparator matched; this is the instruction's address.
     DataTracePc {
@@ -124,16 +126,16 @@ pub enum Packet {
     DataTraceAddress {
         /// Which comparator.
         comparator: u8,
-        /// How many bytes of the address are told: 1, 2 or 4.
+        /// Bytes of the address that were sent: 1, 2 or 4.
         bytes: u8,
-        /// They.
+        /// The bytes as a number.
         address: u32,
     },
-    /// A comparator matched; this was read or written.
+    /// A comparator matched; this is the data read or written.
     DataTraceValue {
         /// Which comparator.
         comparator: u8,
-        /// It was a write.
+        /// The access was a write.
         write: bool,
         /// Bytes: 1, 2 or 4.
         bytes: u8,
@@ -144,24 +146,24 @@ pub enum Packet {
     PmuOverflow(u8),
 }
 
-/// A packet as it came: its header, and what follows it.
+/// A packet as received: its header and payload.
 ///
-/// Counting and summing can do without more; [`Raw::packet`] says what it means.
+/// Enough for counting and summing; [`Raw::packet`] decodes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raw {
-    /// Where its header is, in bytes from the stream's beginning.
+    /// Offset of its header in the stream.
     pub at: u64,
     /// The header; 0 for synchronisation.
     pub header: u8,
-    /// Bytes of the packet, header included; of synchronisation those from its sixth but last on.
+    /// Length, header included; for synchronisation, from the sixth byte from the end on.
     pub length: u8,
-    /// The page of stimulus ports that was in force.
+    /// The page of stimulus ports in force.
     pub page: u8,
-    /// What follows the header, the first byte lowest.
+    /// The payload, the first byte lowest.
     pub payload: u64,
 }
 
-/// Relations as format 1 has them in bits 4 and 5 of its header.
+/// Relations by bits 4 and 5 of the header of format 1.
 static RELATIONS: [Relation; 4] = [
     Relation::Synchronous,
     Relation::TimestampDelayed,
@@ -169,7 +171,7 @@ static RELATIONS: [Relation; 4] = [
     Relation::BothDelayed,
 ];
 
-/// The header that packets of synchronisation are given.
+/// The header that stands for synchronisation packets.
 pub const SYNC: u8 = 0;
 pub(super) const OVERFLOW: u8 = 0x70;
 pub(super) const EXCEPTION: u8 = 0x0e;
@@ -178,7 +180,7 @@ pub(super) const GTS1: u8 = 0x94;
 pub(super) const GTS2: u8 = 0xb4;
 
 impl Raw {
-    /// What the packet means, or `None` if no manual says.
+    /// Decodes the packet; `None` if no manual defines it.
     pub fn packet(&self) -> Option<Packet> {
         match self.header {
             SYNC => Some(Packet::Sync),
@@ -197,7 +199,7 @@ impl Raw {
         }
     }
 
-    /// Bytes of a source packet's payload.
+    /// Payload size of a source packet.
     fn bytes(&self) -> u8 {
         self.length - 1
     }
@@ -212,12 +214,13 @@ impl Raw {
         Some(Packet::LocalTimestamp { ticks, relation })
     }
 
-    /// The ticks of a local timestamp, and how it relates to the packet before, if its header is one's (ARMv7-M D4.2.4). Formats alternate
-    /// as they please, so nothing here is a branch that would have to be guessed.
+    /// The ticks of a local timestamp and its relation to the packet before, if the header is one
+    /// (ARMv7-M D4.2.4). Formats alternate unpredictably, so this is free of branches.
     #[inline(always)]
     pub(super) fn local_timestamp(&self) -> Option<(u32, Relation)> {
         let bits = self.header >> 4;
-        // Four bytes at most, of seven bits each; format 2 has none, but 1 to 6 ticks in its header.
+        // At most four bytes of seven bits each; format 2 has no payload, but 1 to 6 ticks in its
+        // header.
         let four = self.payload as u32 & 0x7f7f_7f7f;
         let two = four & 0x7f_007f | (four & 0x7f00_7f00) >> 1;
         let ticks = two & 0x3fff | (two & 0x3fff_0000) >> 2;
@@ -253,7 +256,7 @@ impl Raw {
         if self.length == 1 && !of_dwt {
             return Packet::Page(first as u8);
         }
-        // The fourth byte that follows has eight bits of its own.
+        // The fourth payload byte has eight bits.
         let rest = if self.length == 5 {
             self.sevens() & 0x1f_ffff | (self.payload >> 24 & 0xff) << 21
         } else {

@@ -1,4 +1,4 @@
-//! The whole way from a trace pin's bytes to events: frames, if there are any, packets, times.
+//! All stages from a trace pin's bytes to events: frames, if there are any, packets, times.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use super::packet::Raw;
 use super::timeline::{self, Events, Timeline};
 use super::tpiu;
 
-/// What the bytes of a trace pin are.
+/// The framing of a trace pin's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Packets of ITM and DWT, one after the other.
+    /// Unframed packets of ITM and DWT.
     Bare,
     /// Frames of the TPIU's formatter.
     Frames {
-        /// Packets are those of this stream.
+        /// The stream that has the packets.
         stream: u8,
-        /// The first frame begins behind so many bytes; `None` if only a synchronisation tells.
+        /// The first frame begins after so many bytes; `None` to wait for a synchronisation.
         skip: Option<u8>,
     },
 }
@@ -27,16 +27,16 @@ pub enum Hint {
     /// Nothing.
     #[default]
     Unknown,
-    /// There are no frames.
+    /// No frames.
     Bare,
-    /// There are frames, and packets are those of this stream if it is known.
+    /// Frames; packets are in this stream if it is known.
     Frames(Option<u8>),
 }
 
-/// Streams that a formatter can tell apart.
+/// Number of streams that a formatter can multiplex.
 const STREAMS: usize = 128;
 
-/// Reads a trace pin.
+/// Decodes a trace pin.
 #[derive(Debug, Clone)]
 pub struct Reader {
     frames: Option<tpiu::Decoder>,
@@ -63,7 +63,7 @@ impl Reader {
         }
     }
 
-    /// Reads the next bytes.
+    /// Decodes the next bytes.
     pub fn push<E: Events>(&mut self, bytes: &[u8], events: &mut E) {
         let Reader { frames, stream, streams, packets, timeline } = self;
         match frames {
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// Bytes are missing here.
+    /// A gap: bytes are missing here.
     pub fn gap<E: Events>(&mut self, events: &mut E) {
         let Reader { frames, stream, streams, packets, timeline } = self;
         if let Some(frames) = frames {
@@ -85,7 +85,7 @@ impl Reader {
         self.timeline.gap(self.packets.stats().bytes, events);
     }
 
-    /// The recording is over.
+    /// The end of the recording.
     pub fn finish<E: Events>(&mut self, events: &mut E) {
         let Reader { frames, stream, streams, packets, timeline } = self;
         if let Some(frames) = frames {
@@ -95,12 +95,12 @@ impl Reader {
         self.timeline.finish(events);
     }
 
-    /// What the frames were, if there are any.
+    /// Statistics of the frames, if there are any.
     pub fn frames(&self) -> Option<tpiu::Stats> {
         self.frames.as_ref().map(tpiu::Decoder::stats)
     }
 
-    /// Bytes of each stream that had any, by its number.
+    /// Bytes of each stream that has any, by its number.
     pub fn streams(&self) -> Vec<(u8, u64)> {
         let all = (0u8..).zip(self.streams.iter().copied());
         all.filter(|(_, bytes)| *bytes > 0).collect()
@@ -111,12 +111,12 @@ impl Reader {
         self.frames.as_ref().map(|_| self.stream)
     }
 
-    /// What the packets were.
+    /// Statistics of the packets.
     pub fn packets(&self) -> itm::Stats {
         self.packets.stats()
     }
 
-    /// How well they could be timed.
+    /// Statistics of the timestamps.
     pub fn times(&self) -> timeline::Stats {
         self.timeline.stats()
     }
@@ -127,7 +127,7 @@ impl Reader {
     }
 }
 
-/// Where the bytes of frames go.
+/// Receives the bytes of frames.
 struct Unpack<'a, E> {
     stream: u8,
     streams: &'a mut [u64; STREAMS],
@@ -150,15 +150,15 @@ impl<E: Events> tpiu::Sink for Unpack<'_, E> {
 
 /// Bytes of a frame.
 const FRAME: u8 = 16;
-/// The stream that ITM and DWT mostly have, where nothing can be told yet.
+/// The usual stream of ITM and DWT, for when detection is not possible.
 const USUAL: u8 = 1;
 
 fn deframer(skip: Option<u8>) -> tpiu::Decoder {
     skip.map_or_else(tpiu::Decoder::new, tpiu::Decoder::aligned)
 }
 
-/// How bytes from the beginning of a recording make most sense. All ways are tried: frames read as bare packets, packets as frames, and frames
-/// from the wrong byte on, are mostly nonsense.
+/// The most plausible framing of the beginning of a recording. All are tried: frames read as bare
+/// packets, packets read as frames, and frames at the wrong offset decode to nonsense mostly.
 pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
     let mut best = match hint {
         Hint::Bare => return Framing::Bare,
@@ -168,7 +168,7 @@ pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
         }
     };
     let wanted = if let Hint::Frames(stream) = hint { stream } else { None };
-    // Frames that a synchronisation marks come first: those that are only found must make more sense.
+    // Frames marked by a synchronisation come first: frames found by trial must score higher.
     for skip in std::iter::once(None).chain((0..FRAME).map(Some)) {
         let mut streams = Streams::default();
         let mut frames = deframer(skip);
@@ -186,7 +186,7 @@ pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
     best.1
 }
 
-/// How much sense packets make: their bytes less those of none.
+/// Score of the packets: decodable bytes minus undecodable ones.
 fn sense(bytes: &[u8]) -> i64 {
     let mut packets = itm::Decoder::new();
     packets.push(bytes, &mut Ignored);
@@ -195,13 +195,13 @@ fn sense(bytes: &[u8]) -> i64 {
     good as i64 - stats.undecodable_bytes as i64
 }
 
-/// About how many bytes packets in doubt have.
+/// Estimated size of packets in doubt.
 fn in_doubt(stats: &itm::Stats) -> u64 {
     let (bytes, packets) = (u128::from(stats.packet_bytes), u128::from(stats.packets.max(1)));
     (bytes * u128::from(stats.packets_in_doubt) / packets) as u64
 }
 
-/// Nobody looks at these packets.
+/// A sink that discards packets.
 struct Ignored;
 
 impl itm::Sink for Ignored {
@@ -222,7 +222,8 @@ impl tpiu::Sink for Streams {
 }
 
 impl Streams {
-    /// The stream whose bytes make most sense as packets, and how much. Stream 0 is padding, those from 0x70 on are reserved.
+    /// The stream that scores highest as packets, and its score. Stream 0 is padding, those from
+    /// 0x70 on are reserved.
     fn best(&self, wanted: Option<u8>) -> Option<(i64, u8)> {
         let may_be = |stream: u8| wanted.map_or((1..0x70).contains(&stream), |w| w == stream);
         let candidates = self.0.iter().filter(|(stream, _)| may_be(**stream));

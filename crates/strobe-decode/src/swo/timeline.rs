@@ -1,8 +1,10 @@
-//! When it was: joins timestamps to the packets that they are about.
+//! Timestamps: joins them to the packets that they apply to.
 //!
-//! A local timestamp comes behind the packets that it is about and tells ticks since the one before (ARMv7-M D4.2.4). So packets wait for
-//! theirs, a bounded number of them, and leave with the span of time in which they must have happened. Where packets have been lost, ticks may have been
-//! lost with them: from there on times are too small by an unknown amount, until a global timestamp tells how much it was.
+//! A local timestamp follows the packets that it applies to and has the ticks since the timestamp
+//! before (ARMv7-M D4.2.4). So packets wait for theirs, a bounded number of them, and are emitted
+//! with the interval in which they must have happened. Where packets were lost, ticks may have been
+//! lost with them: later times are too small by an unknown amount, until a global timestamp
+//! resolves it.
 
 use super::itm::Sink;
 use super::packet::{GTS1, GTS2, OVERFLOW, Packet, Raw, Relation};
@@ -11,24 +13,25 @@ mod global;
 
 use global::Global;
 
-/// Packets that wait for a timestamp; without any they go on when there are more.
+/// Maximum number of packets that wait for a timestamp; beyond it they are emitted without one.
 const HELD: usize = 64;
 
-/// When something happened, in ticks of the local timestamp since the stream's beginning.
+/// The time of an event, in ticks of the local timestamp since the stream's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time {
-    /// Not before this. Of an event whose packet was delayed this is likely only: others may have overtaken it.
+    /// Not before this. For a delayed packet this is only likely: other packets may have overtaken
+    /// it.
     pub earliest: u64,
-    /// Not after this; `None` where no timestamp tells.
+    /// Not after this; `None` without a timestamp.
     pub latest: Option<u64>,
-    /// How the timestamp and the packet relate; `None` for packets of which it tells no more than that they came before it.
+    /// Relation of timestamp and packet; `None` for packets known only to precede the timestamp.
     pub relation: Option<Relation>,
-    /// Nothing has been lost that ticks could have been lost with, or a global timestamp has told how many.
+    /// No ticks can have been lost so far, or a global timestamp has resolved how many.
     pub sure: bool,
 }
 
 impl Time {
-    /// The moment to show, where there can be but one.
+    /// The time to show, where only one can be shown.
     pub fn likely(&self) -> u64 {
         self.latest.unwrap_or(self.earliest)
     }
@@ -39,31 +42,31 @@ impl Time {
     }
 }
 
-/// What a stream tells.
+/// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// A packet, timestamps included.
     Packet(Packet),
-    /// Bytes that belong to no packet.
+    /// Undecodable bytes.
     Undecodable,
-    /// Bytes are missing here, nobody knows how many.
+    /// A gap: an unknown number of bytes is missing.
     Gap,
 }
 
-/// Something with its place and time.
+/// A packet or a fault, with its place and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// Where it begins, in bytes from the stream's beginning.
+    /// Offset of its first byte in the stream.
     pub at: u64,
     /// How many bytes it has.
     pub bytes: u64,
-    /// It.
+    /// The content.
     pub what: What,
     /// When it happened.
     pub time: Time,
 }
 
-/// A packet, or bytes that are none, or their absence, as it came.
+/// A packet, undecodable bytes or a gap, in stream order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece(Raw);
 
@@ -86,26 +89,26 @@ impl Piece {
         let (bytes, what) = match (length, payload) {
             (0, 0) => (0, What::Gap),
             (0, bytes) => (bytes, What::Undecodable),
-            // What the decoder tells is a packet.
+            // The decoder only emits defined packets.
             (length, _) => (u64::from(length), What::Packet(self.0.packet()?)),
         };
         Some(Event { at, bytes, what, time })
     }
 }
 
-/// What one timestamp is about, and that timestamp; or what goes on without one.
+/// The packets of one timestamp, and that timestamp; or packets that are emitted without one.
 #[derive(Debug, Clone, Copy)]
 pub struct Group<'a> {
     waiting: &'a [Piece],
-    /// When all but the last of it was.
+    /// Time of all packets but the last.
     span: Time,
-    /// When the last was.
+    /// Time of the last packet.
     last: Time,
     stamp: Option<(Piece, Time)>,
 }
 
 impl<'a> Group<'a> {
-    /// All of it in the stream's order with its times, the timestamp last.
+    /// All items in stream order with their times, the timestamp last.
     #[inline]
     pub fn pieces(&self) -> impl Iterator<Item = (Piece, Time)> + use<'a> {
         let (last, others) = match self.waiting.split_last() {
@@ -116,18 +119,19 @@ impl<'a> Group<'a> {
         others.iter().map(move |piece| (*piece, span)).chain(last).chain(self.stamp)
     }
 
-    /// The same, each packet taken apart.
+    /// The same with each packet decoded.
     pub fn events(&self) -> impl Iterator<Item = Event> + use<'a> {
         self.pieces().filter_map(|(piece, time)| piece.event(time))
     }
 }
 
-/// Where events go.
+/// Receives events.
 pub trait Events {
-    /// An event; they come in the stream's order.
+    /// An event, in stream order.
     fn event(&mut self, event: Event);
 
-    /// What belongs to one timestamp, for those who are faster when they get it at once or who need no more than packets as they came.
+    /// The packets of one timestamp, for sinks that are faster with a whole group or need raw
+    /// packets only.
     #[inline]
     fn group(&mut self, group: &Group<'_>) {
         group.events().for_each(|event| self.event(event));
@@ -140,35 +144,35 @@ impl<F: FnMut(Event)> Events for F {
     }
 }
 
-/// How well things could be timed.
+/// Statistics of the timing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Local timestamps.
     pub local: u64,
     /// Global timestamps of either kind.
     pub global: u64,
-    /// Events known to the tick.
+    /// Events with an exact time.
     pub exact: u64,
-    /// Events between two ticks.
+    /// Events with an interval.
     pub between: u64,
-    /// Events behind a loss: their times are at least these.
+    /// Events after a loss: their times are lower bounds.
     pub unsure: u64,
     /// Events that no timestamp follows.
     pub untimed: u64,
-    /// Losses behind which a global timestamp has told the time again.
+    /// Losses after which a global timestamp has restored the time.
     pub bridged: u64,
-    /// Ticks that it had to add.
+    /// Ticks added by it.
     pub bridged_ticks: u64,
 }
 
-/// What a header means for times.
+/// The role of a header for times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Nothing.
     Other,
-    /// It is a local timestamp's.
+    /// Local timestamp.
     Local,
-    /// It is a global timestamp's or an overflow's.
+    /// Global timestamp or overflow.
     Special,
 }
 
@@ -193,7 +197,7 @@ const fn roles() -> [Role; 256] {
 /// Joins timestamps to packets.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    /// What waits, its time being unknown.
+    /// Packets that wait for a timestamp.
     held: [Piece; HELD],
     held_count: usize,
     now: u64,
@@ -221,7 +225,7 @@ impl Timeline {
         Timeline::default()
     }
 
-    /// What has been seen so far.
+    /// Statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
@@ -231,23 +235,23 @@ impl Timeline {
         self.now
     }
 
-    /// The global timestamp, where it is known.
+    /// The global timestamp, if known.
     pub fn global(&self) -> Option<u64> {
         self.global.value()
     }
 
-    /// Takes packets and tells `events` of them.
+    /// Takes packets and emits events to `events`.
     pub fn sink<'a, E: Events>(&'a mut self, events: &'a mut E) -> Joined<'a, E> {
         Joined { timeline: self, events }
     }
 
-    /// Bytes are missing at a place.
+    /// A gap: bytes are missing at `at`.
     pub fn gap<E: Events>(&mut self, at: u64, events: &mut E) {
         self.lose();
         self.hold(Piece::no_packet(at, 0), events);
     }
 
-    /// The stream is over: what waits goes as it is.
+    /// The end of the stream: waiting packets are emitted without a timestamp.
     pub fn finish<E: Events>(&mut self, events: &mut E) {
         self.release(events);
     }
@@ -271,7 +275,7 @@ impl Timeline {
         self.held_count += 1;
     }
 
-    /// What a global timestamp or an overflow means for times.
+    /// Handles a global timestamp or an overflow.
     #[cold]
     fn special(&mut self, raw: Raw) {
         match raw.packet() {
@@ -292,7 +296,8 @@ impl Timeline {
         self.global.lost();
     }
 
-    /// A local timestamp: what waits happened after the one before and not after now, and the last of it as the timestamp says.
+    /// Handles a local timestamp: waiting packets happened between the timestamp before and this
+    /// one, and the last of them as the relation defines.
     #[inline(always)]
     fn stamp<E: Events>(&mut self, raw: Raw, events: &mut E) {
         let Some((ticks, relation)) = raw.local_timestamp() else { return };
@@ -312,7 +317,7 @@ impl Timeline {
         events.group(&Group { waiting, span, last, stamp: Some((Piece(raw), at)) });
     }
 
-    /// Counts how well what waits can be timed.
+    /// Counts the waiting packets by the quality of their times.
     #[inline(always)]
     fn count(&mut self, span: &Time, last: &Time) {
         let n = self.held_count as u64;
@@ -324,7 +329,7 @@ impl Timeline {
         self.stats.between += sure - of_last - of_others;
     }
 
-    /// Lets go what waits without a timestamp.
+    /// Emits waiting packets without a timestamp.
     #[cold]
     fn release<E: Events>(&mut self, events: &mut E) {
         let waiting = &self.held[..std::mem::take(&mut self.held_count)];
@@ -333,7 +338,8 @@ impl Timeline {
         events.group(&Group { waiting, span: time, last: time, stamp: None });
     }
 
-    /// Behind a local timestamp: what a global one that came since the one before tells of lost ticks.
+    /// After a local timestamp: restores lost ticks from a global timestamp received since the one
+    /// before.
     #[inline]
     fn bridge(&mut self, before: u64) {
         let Some(value) = self.global.fresh() else { return };
@@ -350,7 +356,7 @@ impl Timeline {
     }
 }
 
-/// A [`Timeline`] with somewhere for its events to go.
+/// A [`Timeline`] with its sink.
 pub struct Joined<'a, E> {
     timeline: &'a mut Timeline,
     events: &'a mut E,

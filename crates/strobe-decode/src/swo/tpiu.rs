@@ -1,51 +1,53 @@
-//! Takes apart the frames of the trace port's formatter, which mix up to 111 streams (CoreSight architecture IHI 0029, D4).
+//! Unpacks the frames of the trace port's formatter, which multiplex up to 111 streams (CoreSight
+//! architecture IHI 0029, D4).
 //!
-//! A frame is sixteen bytes: in the even ones a stream number or data, in the odd ones data, in the last the lowest bits of the
-//! even ones. Between frames stand synchronisations, and halves of them that fill time. Frames can only be told after the
-//! first whole synchronisation; bytes before that, and of frames that another cuts short, are counted.
+//! A frame is sixteen bytes: the even ones have a stream number or data, the odd ones data, the
+//! last one the lowest bits of the even ones. Synchronisations separate frames, and half
+//! synchronisations fill idle time. Frames can only be located after the first full
+//! synchronisation; bytes before it, and those of frames cut short by another one, are counted.
 
-/// Where the bytes of streams go.
+/// Receives the bytes of streams.
 pub trait Sink {
-    /// Bytes of a stream; `at` is where the frame that they are from begins.
+    /// Bytes of a stream; `at` is the offset of their frame.
     fn bytes(&mut self, stream: u8, at: u64, bytes: &[u8]);
     /// Bytes that belong to no frame.
     fn undecodable(&mut self, at: u64, bytes: u64);
 }
 
-/// Bytes of a frame.
+/// Size of a frame.
 const FRAME: usize = 16;
 
-/// The last byte of a synchronisation, whole (after three times 0xff) or half (after one).
+/// The last byte of a synchronisation, full (after three times 0xff) or half (after one).
 const SYNC_END: u8 = 0x7f;
 
-/// What the decoder has seen.
+/// Statistics of the decoder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes given.
+    /// All bytes.
     pub bytes: u64,
-    /// Whole frames.
+    /// Complete frames.
     pub frames: u64,
-    /// Bytes of synchronisations, whole and half.
+    /// Bytes of synchronisations, full and half.
     pub sync_bytes: u64,
     /// Bytes of streams.
     pub data_bytes: u64,
-    /// Of them those of stream 0, which pads and carries nothing.
+    /// Bytes of stream 0, which is padding.
     pub null_bytes: u64,
     /// Bytes of no frame.
     pub undecodable_bytes: u64,
-    /// Frames with a reserved stream number, as wrong frames have.
+    /// Frames with a reserved stream number, a sign of wrong framing.
     pub reserved_streams: u64,
 }
 
-/// A decoder, which bytes are pushed into.
+/// A push decoder.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     frame: [u8; FRAME],
     count: usize,
-    /// 0xff bytes right before, as far as they may belong to a synchronisation.
+    /// Number of 0xff bytes right before, as far as they may belong to a synchronisation.
     ones: u8,
     synchronised: bool,
-    /// Bytes to pass over before the first frame.
+    /// Bytes to skip before the first frame.
     skip: u8,
     stream: u8,
     stats: Stats,
@@ -57,12 +59,13 @@ impl Decoder {
         Decoder::default()
     }
 
-    /// A decoder that takes for frames what comes behind so many bytes, for streams in which synchronisations are rare.
+    /// A decoder whose first frame begins after `skip` bytes, for streams with few
+    /// synchronisations.
     pub fn aligned(skip: u8) -> Self {
         Decoder { skip, synchronised: skip == 0, ..Decoder::default() }
     }
 
-    /// What has been seen so far; bytes of a frame whose end has not come are in `bytes` alone.
+    /// Statistics so far. Bytes of an incomplete frame are in `bytes` only.
     pub fn stats(&self) -> Stats {
         self.stats
     }
@@ -72,14 +75,14 @@ impl Decoder {
         bytes.iter().for_each(|&byte| self.one(byte, sink));
     }
 
-    /// The trace is over: what is held is no frame.
+    /// The end of the trace: held bytes are no frame.
     pub fn finish<S: Sink>(&mut self, sink: &mut S) {
         let left =
             std::mem::take(&mut self.count) as u64 + u64::from(std::mem::take(&mut self.ones));
         self.lose(left, sink);
     }
 
-    /// Bytes are missing here: what is held is no frame, and where the next begins only a synchronisation tells.
+    /// A gap: held bytes are no frame, and the next frame is found by a synchronisation.
     pub fn gap<S: Sink>(&mut self, sink: &mut S) {
         self.finish(sink);
         self.synchronised = false;
@@ -92,7 +95,8 @@ impl Decoder {
             self.synchronised = self.skip == 0;
             return self.lose(1, sink);
         }
-        // A half synchronisation may only stand at an even place, where no frame has 0xff: that would be stream 127.
+        // A half synchronisation may only be at an even offset, where no frame has 0xff: that would
+        // be stream 127.
         if byte == 0xff && (self.ones > 0 || !self.synchronised || self.count.is_multiple_of(2)) {
             self.ones += 1;
             if self.ones > 3 {
@@ -112,7 +116,7 @@ impl Decoder {
         }
     }
 
-    /// A whole synchronisation: a frame begins.
+    /// A full synchronisation: a frame begins.
     fn synchronise<S: Sink>(&mut self, sink: &mut S) {
         self.stats.sync_bytes += 4;
         let cut_short = std::mem::take(&mut self.count) as u64;
@@ -123,7 +127,7 @@ impl Decoder {
         self.synchronised = true;
     }
 
-    /// What was taken for frames is none: on to the next synchronisation.
+    /// The framing was wrong: search for the next synchronisation.
     fn out_of_step<S: Sink>(&mut self, ones: u64, sink: &mut S) {
         self.stats.bytes -= 1;
         let left = ones + std::mem::take(&mut self.count) as u64;
@@ -132,7 +136,7 @@ impl Decoder {
         self.synchronised = false;
     }
 
-    /// So many bytes, up to the last, are of no frame.
+    /// `bytes` bytes, up to the last, belong to no frame.
     fn lose<S: Sink>(&mut self, bytes: u64, sink: &mut S) {
         if bytes > 0 {
             self.stats.undecodable_bytes += bytes;
@@ -152,7 +156,7 @@ impl Decoder {
         }
     }
 
-    /// A whole frame: hands on the bytes of its streams.
+    /// A complete frame: emits the bytes of its streams.
     fn frame<S: Sink>(&mut self, sink: &mut S) {
         self.stats.frames += 1;
         let at = self.stats.bytes - FRAME as u64;
@@ -171,7 +175,8 @@ impl Decoder {
                 }
                 continue;
             }
-            // A new stream. With the low bit set the byte beside it still is the old one's.
+            // A stream change. If the low bit is set, the byte beside it still belongs to the old
+            // stream.
             if let (Some(odd), 1) = (odd, low) {
                 data[count] = odd;
                 count += 1;

@@ -1,4 +1,4 @@
-//! Buses from signals that share no code with the decoders, and beside what sigrok's decoders say.
+//! Bus decoders, tested with signals that share no code with them, and against sigrok's decoders.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn faults(decoded: &Decoded) -> Vec<(FaultKind, i64)> {
     decoded.faults.iter().map(|fault| (fault.kind, fault.start_ps)).collect()
 }
 
-/// What sigrok-cli says with one decoder: sample range and text of each annotation.
+/// The output of sigrok-cli for one decoder: sample range and text of each annotation.
 fn sigrok(path: &Path, decoder: &str, annotations: &str) -> Vec<(u64, u64, String)> {
     let output = Command::new("sigrok-cli")
         .arg("-i")
@@ -52,7 +52,7 @@ fn hex(annotations: &[(u64, u64, String)]) -> Vec<u32> {
     annotations.iter().map(|(_, _, text)| number(text)).collect()
 }
 
-/// A session of sigrok as a file, and as we read it.
+/// A sigrok session as a file, and as strobe reads it.
 fn session(bytes: &[u8]) -> (tempfile::TempDir, PathBuf, Capture) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.sr");
@@ -61,7 +61,8 @@ fn session(bytes: &[u8]) -> (tempfile::TempDir, PathBuf, Capture) {
     (directory, path, capture)
 }
 
-/// Read in its own mode the bus has the words that were sent; read in any mode, those that sigrok reads in that.
+/// In its own mode the bus decodes to the words that were sent; in any other mode, to those that
+/// sigrok decodes.
 #[test]
 fn an_spi_bus_in_every_mode_decodes_to_what_sigrok_decodes() {
     let lines = |cs| spi::Lines { clk: 0, mosi: Some(1), miso: Some(2), cs, dc: None };
@@ -200,7 +201,8 @@ fn every_fault_of_a_uart_line_is_counted_and_placed() {
     assert_eq!(faults(&ours), wanted.map(|(kind, at)| (kind, capture.at_ps(at))));
 
     let decoder = "uart:rx=rx:baudrate=115200:parity=odd";
-    // sigrok says the break's zero byte, which is none, and warns of its stop and parity bits.
+    // sigrok reports the break's zero byte, which is not one, and warns of its stop and parity
+    // bits.
     let theirs = hex(&sigrok_on(&capture, decoder, "uart=rx-data"));
     assert_eq!(theirs, [0x41, 0x42, 0x43, 0x44, 0x00, 0x41]);
     let errors = sigrok_on(&capture, decoder, "uart=rx-parity-err");
@@ -239,8 +241,8 @@ fn an_i2c_bus_decodes_to_what_sigrok_decodes() {
     let ours = i2c::decode(&capture, 0, 1);
     assert_eq!(faults(&ours), []);
     let decoder = "i2c:scl=scl:sda=sda";
-    let said = |annotations: &str| sigrok_on(&capture, decoder, annotations);
-    let theirs = said("i2c=address-write:address-read:data-write:data-read");
+    let annotated = |annotations: &str| sigrok_on(&capture, decoder, annotations);
+    let theirs = annotated("i2c=address-write:address-read:data-write:data-read");
     let theirs = theirs.into_iter().map(|(_, _, text)| text);
     // The direction has an annotation of its own.
     let theirs: Vec<String> = theirs.filter(|text| text.contains(':')).collect();
@@ -254,14 +256,17 @@ fn an_i2c_bus_decodes_to_what_sigrok_decodes() {
     }
     assert_eq!(mine, theirs);
     let acks = ours.lanes[0].words.iter().filter(|word| word.acknowledged == Some(true)).count();
-    assert_eq!((acks, 7 - acks), (said("i2c=ack").len(), said("i2c=nack").len()));
-    assert_eq!(said("i2c=start").len() + said("i2c=repeat-start").len(), ours.transfers.len());
+    assert_eq!((acks, 7 - acks), (annotated("i2c=ack").len(), annotated("i2c=nack").len()));
+    assert_eq!(
+        annotated("i2c=start").len() + annotated("i2c=repeat-start").len(),
+        ours.transfers.len()
+    );
     let stretched = ours.stretched.unwrap();
     assert_eq!((stretched.count, stretched.longest_ps), (1, capture.ps(500)));
 }
 
 #[test]
-fn broken_i2c_is_told_with_its_place() {
+fn broken_i2c_is_reported_with_its_place() {
     let mut wave = I2cWave::new(10);
     wave.start();
     wave.byte(0xa0, true, 0);
@@ -372,7 +377,8 @@ proptest! {
         ]),
         bit in 4.0f64..300.0, off in -0.02f64..0.02, inverted: bool
     ) {
-        let mut wave = UartWave { data_bits: bits, parity: sent, stop_bits: stop, ..UartWave::new(bit) };
+        let mut wave =
+            UartWave { data_bits: bits, parity: sent, stop_bits: stop, ..UartWave::new(bit) };
         wave.rest(3.0);
         for (word, rest) in &words {
             wave.send(word & ((1 << bits) - 1));
@@ -381,7 +387,8 @@ proptest! {
         wave.rest(3.0);
         let line = if inverted { wave.line.inverted() } else { wave.line };
         let capture = capture(1, &[("rx", &line)], wave.now as u64);
-        let format = uart::Format { data_bits: bits as u8, parity, stop_bits, msb_first: false, inverted };
+        let data_bits = bits as u8;
+        let format = uart::Format { data_bits, parity, stop_bits, msb_first: false, inverted };
         let ours = uart::decode(&capture, 0, "rx", format, bit * (1.0 + off));
         let wanted: Vec<u32> = words.iter().map(|(word, _)| word & ((1 << bits) - 1)).collect();
         prop_assert_eq!(values(&ours, 0), wanted);
@@ -406,7 +413,13 @@ proptest! {
         let lines = [("clk", clk), ("mosi", mosi), ("miso", miso), ("cs", cs)];
         let capture = capture(1, &lines, wave.now + 10);
         let lines = spi::Lines { clk: 0, mosi: Some(1), miso: Some(2), cs: Some(3), dc: None };
-        let format = spi::Format { rests_high, second_edge, lsb_first, bits: bits as u8, ..Default::default() };
+        let format = spi::Format {
+            rests_high,
+            second_edge,
+            lsb_first,
+            bits: bits as u8,
+            ..Default::default()
+        };
         let ours = spi::decode(&capture, lines, format);
         let wanted = |pick: fn(&(u32, u32)) -> u32| -> Vec<u32> {
             let sent = words.iter().map(|w| mask(pick(w)));
@@ -420,7 +433,10 @@ proptest! {
 
     #[test]
     fn i2c_bytes_arrive_as_sent(
-        transfers in prop::collection::vec((prop::collection::vec((any::<u8>(), any::<bool>(), 0u64..50), 1..8), any::<bool>()), 0..6),
+        transfers in prop::collection::vec(
+            (prop::collection::vec((any::<u8>(), any::<bool>(), 0u64..50), 1..8), any::<bool>()),
+            0..6,
+        ),
         quarter in 1u64..20
     ) {
         let mut wave = I2cWave::new(quarter);
@@ -445,19 +461,23 @@ proptest! {
 
     #[test]
     fn any_signal_is_decoded_without_harm(
-        edges in prop::collection::vec((0usize..4, 1u64..40, 0u8..3), 0..200), bit in 0.01f64..1000.0
+        edges in prop::collection::vec((0usize..4, 1u64..40, 0u8..3), 0..200),
+        bit in 0.01f64..1000.0
     ) {
-        let mut text = "$timescale 1us $end $var wire 1 ! a $end $var wire 1 \" b $end $var wire 1 # c $end \
-                        $var wire 1 $ d $end $enddefinitions $end\n".to_owned();
+        let mut text = "$timescale 1us $end $var wire 1 ! a $end $var wire 1 \" b $end $var wire \
+                        1 # c $end $var wire 1 $ d $end $enddefinitions $end\n".to_owned();
         let mut at = 0;
         for (line, step, level) in &edges {
             at += step - 1;
             let (id, level) = (["!", "\"", "#", "$"][*line], ["0", "1", "x"][usize::from(*level)]);
             text += &format!("#{at}\n{level}{id}\n");
         }
-        let (_, capture) = captures::read(&mut Cursor::new(text.as_bytes()), &Default::default()).unwrap();
-        prop_assert!(capture.channels.iter().all(|c| c.initial != Level::High || !edges.is_empty()));
-        let format = uart::Format { parity: Parity::Even, stop_bits: StopBits::Two, ..Default::default() };
+        let mut bytes = Cursor::new(text.as_bytes());
+        let (_, capture) = captures::read(&mut bytes, &Default::default()).unwrap();
+        let mut channels = capture.channels.iter();
+        prop_assert!(channels.all(|c| c.initial != Level::High || !edges.is_empty()));
+        let (parity, stop_bits) = (Parity::Even, StopBits::Two);
+        let format = uart::Format { parity, stop_bits, ..Default::default() };
         let spi_lines = spi::Lines { clk: 0, mosi: Some(1), miso: None, cs: Some(2), dc: Some(3) };
         for decoded in [
             uart::decode(&capture, 0, "rx", format, bit),

@@ -1,4 +1,4 @@
-//! Captures from outside and back: every format read, written, and read by sigrok-cli.
+//! Captures of external formats: each format read, written, and read by sigrok-cli.
 
 use crate::common::exercise;
 use std::io::Cursor;
@@ -34,15 +34,17 @@ use Level::{High, Low, Unknown};
 #[test]
 fn a_value_change_dump() {
     let capture = parsed(
-        "$timescale 10 ns $end\n$scope module top $end\n$scope module uart $end\n$var wire 1 ! tx $end\n$upscope $end\n\
-         $var wire 3 # bus [6:4] $end\n$var real 64 % volts $end\n$upscope $end\n$enddefinitions $end\n\
+        "$timescale 10 ns $end\n$scope module top $end\n$scope module uart $end\n\
+         $var wire 1 ! tx $end\n$upscope $end\n\
+         $var wire 3 # bus [6:4] $end\n$var real 64 % volts $end\n$upscope $end\n\
+         $enddefinitions $end\n\
          #100\n$dumpvars\n1!\nb10 #\nr0.5 %\n$end\n#150\n0!\n#160\n1!\n0!\n#200\nbx1 #\nz!\n#250\n",
     );
     let names: Vec<&str> = capture.channels.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["uart.tx", "bus[6]", "bus[5]", "bus[4]"]);
     assert_eq!(capture.tick, Tick::from_hz(100_000_000).unwrap());
     assert_eq!((capture.start, capture.end), (100, 150));
-    // What comes and goes in one instant is no pulse.
+    // Two changes at one instant are no pulse.
     assert_eq!(edges(&capture.channels[0]), [(50, Low), (100, Unknown)]);
     let levels = capture.channels[1..].iter().map(|c| (c.initial, edges(c)));
     let wanted =
@@ -88,8 +90,10 @@ fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
 
 #[test]
 fn exports_of_both_generations_of_saleae() {
-    let first = "Time[s], Channel 0, Channel 1\n-0.000000500000000, 1, 0\n0.000000125000000, 0, 0\n0.25, 0, 1\n";
-    let second = "Time [s],Channel 0,Channel 1\r\n-0.000000500,1,0\r\n0.000000125,0,0\r\n0.250000000,0,1\r\n";
+    let first = "Time[s], Channel 0, Channel 1\n-0.000000500000000, 1, 0\n\
+                 0.000000125000000, 0, 0\n0.25, 0, 1\n";
+    let second = "Time [s],Channel 0,Channel 1\r\n-0.000000500,1,0\r\n0.000000125,0,0\r\n\
+                  0.250000000,0,1\r\n";
     for text in [first, second] {
         let capture = parsed(text);
         assert_eq!(capture.tick, Tick::from_hz(1_000_000_000).unwrap());
@@ -149,7 +153,8 @@ fn session(metadata: &str, samples: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-const METADATA: &str = "[device 1]\ncapturefile=logic-1\ntotal probes=9\nsamplerate=1 MHz\nprobe1=RX\nprobe9=IRQ\nunitsize=2\n";
+const METADATA: &str = "[device 1]\ncapturefile=logic-1\ntotal probes=9\nsamplerate=1 MHz\n\
+                        probe1=RX\nprobe9=IRQ\nunitsize=2\n";
 
 #[test]
 fn sessions_in_several_chunks_of_several_bytes() {
@@ -211,7 +216,7 @@ fn a_size_that_lies_takes_no_memory() {
     let mut claims = session(METADATA, &[("logic-1-1", &[1, 0, 1, 0])]);
     let at = claims.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
     claims[at + 24..at + 28].copy_from_slice(&0xffff_fff0u32.to_le_bytes());
-    // What is there counts, whether or not the reader takes offence at the claim.
+    // The actual size counts, whether or not the reader rejects the claimed one.
     if let Ok((_, capture)) = read(&claims) {
         assert_eq!(capture.end, 1);
     }
@@ -233,7 +238,8 @@ fn long_rests_are_counted_sample_by_sample() {
     }
 }
 
-/// A capture that every format can hold: known levels, a whole number of nanoseconds to the tick.
+/// A capture that every format can represent: known levels, a whole number of nanoseconds to the
+/// tick.
 fn captures() -> impl Strategy<Value = Capture> {
     let line = (any::<bool>(), prop::collection::btree_set(1u64..3000, 0..40));
     (
@@ -275,7 +281,8 @@ proptest! {
         write_vcd(&capture, &mut vcd).unwrap();
         let (_, again) = read(&vcd).unwrap();
         exercise::check(&again);
-        // 24 MHz is rounded there, but the comment tells the clock, and the nearest samples are the same.
+        // 24 MHz is rounded there, but the comment has the clock, and the nearest samples are the
+        // same.
         prop_assert_eq!(again.resolution, capture.resolution);
         let (bytes, _) = write_sigrok(&again).unwrap();
         let (_, again) = read(&bytes).unwrap();
@@ -296,7 +303,8 @@ proptest! {
         words in prop::collection::vec(prop::sample::select(VCD_WORDS.to_vec()), 0..60)
     ) {
         exercise::vcd(words.join(" ").as_bytes());
-        exercise::vcd(("$var wire 3 ! a $end $enddefinitions $end ".to_owned() + &words.join("\n")).as_bytes());
+        let head = "$var wire 3 ! a $end $enddefinitions $end ".to_owned();
+        exercise::vcd((head + &words.join("\n")).as_bytes());
     }
 
     #[test]
@@ -314,7 +322,8 @@ proptest! {
         unit in 0u32..70, probes in 0u32..70, rate in "[0-9]{0,9} ?[kMG]?(Hz)?",
         samples in prop::collection::vec(any::<u8>(), 0..200), at in 0usize..400, flip in 1u8..
     ) {
-        let metadata = format!("[device 1]\ntotal probes={probes}\nsamplerate={rate}\nunitsize={unit}\n");
+        let metadata = format!("[device 1]\ntotal probes={probes}\nsamplerate={rate}\n\
+                                unitsize={unit}\n");
         exercise::sigrok_members(metadata.as_bytes(), &samples);
         let mut zip = session(&metadata, &[("logic-1-1", &samples)]);
         if let Some(byte) = zip.get_mut(at) {
@@ -361,14 +370,14 @@ fn sigrok_samples(path: &Path, format: &str) -> Vec<Vec<u8>> {
         .expect("sigrok-cli, which scripts/setup installs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    // A dump's rate is said first.
+    // The rate of a dump is the first line.
     text.lines()
         .filter(|line| !line.starts_with("META"))
         .map(|line| line.split(',').map(|cell| cell.as_bytes()[0] - b'0').collect())
         .collect()
 }
 
-/// The same from a capture, sample by sample at its tick.
+/// The same levels from a capture, sampled at each tick.
 fn samples(capture: &Capture, step: u64) -> Vec<Vec<u8>> {
     let level = |channel: &Channel, at: u64| {
         let n = channel.edges.partition_point(|edge| edge.at() <= at);

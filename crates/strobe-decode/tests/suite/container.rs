@@ -22,7 +22,8 @@ fn header() -> Header {
     }
 }
 
-/// Three chunks of raw bytes with a note between, one of samples, and the end; gives the raw bytes too.
+/// Three chunks of raw bytes with a note between, one of samples, and the end; also returns the raw
+/// bytes.
 fn sample() -> (Vec<u8>, Vec<u8>) {
     let mut writer = Writer::new(Vec::new(), &header()).expect("memory takes it");
     let raw: Vec<u8> = (0..600u32).map(|i| (i * 7) as u8).collect();
@@ -109,16 +110,17 @@ fn a_flipped_bit_costs_its_chunk_alone() {
         }
         assert!(reader.header().is_some());
         assert_eq!(summary.chunks, whole.chunks - 1, "bit {at}");
-        // Damage at the end may look like a cut.
-        let told = summary.damaged_bytes > 0 || matches!(summary.ending, Ending::CutShort { .. });
-        assert!(told, "bit {at}: {summary:?}");
+        // Damage at the end may look like truncation.
+        let detected =
+            summary.damaged_bytes > 0 || matches!(summary.ending, Ending::CutShort { .. });
+        assert!(detected, "bit {at}: {summary:?}");
         while let Some(chunk) = reader.next().expect("memory does not fail") {
             assert!(chunk.missing_before <= 1);
         }
     }
 }
 
-/// A file system that lost a few sectors: what they were of is gone, and the next chunk is there.
+/// A file system lost a few sectors: chunks in them are lost, the next chunk is found.
 #[test]
 fn bytes_lost_inside_a_payload_cost_their_chunk_alone() {
     let (bytes, raw) = sample();
@@ -130,7 +132,7 @@ fn bytes_lost_inside_a_payload_cost_their_chunk_alone() {
             let lost = lost.min(payload.len());
             let with = [&bytes[..payload.start], &bytes[payload.start + lost..]].concat();
             let (read, summary) = read(&with).expect("a recording");
-            assert_eq!(summary.chunks, places.len() as u64 - 1, "{lost} bytes behind {}", pair[0]);
+            assert_eq!(summary.chunks, places.len() as u64 - 1, "{lost} bytes after {}", pair[0]);
             assert_eq!(summary.damaged_bytes, (pair[1] - pair[0] - lost) as u64);
             assert_eq!(summary.missing_chunks, 1);
             assert!(matches!(summary.ending, Ending::Marked(_)));
@@ -139,7 +141,7 @@ fn bytes_lost_inside_a_payload_cost_their_chunk_alone() {
     }
 }
 
-/// A recording that was recorded, and then damaged, does not come out of the chunk that it was in.
+/// A recording within the payload of a damaged chunk is not extracted.
 #[test]
 fn a_chunk_inside_a_damaged_one_is_none() {
     let (inner, _) = sample();
@@ -186,13 +188,13 @@ fn chunks_that_are_gone_are_missed() {
 fn other_files_are_refused_by_what_they_are() {
     let error = |bytes: &[u8]| Reader::new(bytes).expect_err("none").to_string();
     let (bytes, _) = sample();
-    assert!(error(b"").contains("no recording"));
-    assert!(error(b"\x7fELF and so on and so on and on").contains("no recording"));
+    assert!(error(b"").contains("not a strobe recording"));
+    assert!(error(b"\x7fELF and so on and so on and on").contains("not a strobe recording"));
     assert!(error(&bytes[..15]).contains("ends after 15 bytes"));
     let mut newer = bytes.clone();
     newer[8] = 2;
     assert!(error(&newer).contains("format 2"));
-    // A length that nothing stands behind.
+    // A length beyond the end of the file.
     let mut long = bytes[..20].to_vec();
     long[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
     assert!(error(&long).contains("ends after"));
@@ -209,7 +211,7 @@ fn much_at_once_is_cut_into_chunks() {
     assert_eq!(summary.chunks, 300_000u64.div_ceil(1 << 16) + 1);
 }
 
-/// A reader that gives a few bytes at a time, and none after an interruption.
+/// A reader that returns a few bytes at a time, with interruptions between.
 struct Slow<'a>(&'a [u8], bool);
 
 impl std::io::Read for Slow<'_> {
@@ -235,8 +237,11 @@ fn pieces_and_interruptions_change_nothing() {
 
 proptest! {
     #[test]
-    fn any_damage_is_survived_and_told(
-        places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..12),
+    fn any_damage_is_survived_and_reported(
+        places in proptest::collection::vec(
+            (any::<prop::sample::Index>(), any::<u8>(), any::<bool>()),
+            1..12,
+        ),
     ) {
         let (mut bytes, _) = sample();
         for (at, byte, remove) in places {
@@ -250,14 +255,18 @@ proptest! {
         read(&bytes);
     }
 
-    /// Whatever is lost in whichever chunks: the others are there, and each byte is in a chunk or told of.
+    /// Any bytes may be lost in any chunks: the other chunks are read, and each byte is in a chunk
+    /// or reported as damage.
     #[test]
     fn holes_cost_the_chunks_that_they_are_in(
-        holes in proptest::collection::vec((0..6usize, any::<prop::sample::Index>(), 1..200usize), 1..4),
+        holes in proptest::collection::vec(
+            (0..6usize, any::<prop::sample::Index>(), 1..200usize),
+            1..4,
+        ),
     ) {
         let (bytes, _) = sample();
-        let places: Vec<usize> =
-            bytes.windows(4).enumerate().filter(|(_, w)| w == b"\xd7SBk").map(|(at, _)| at).collect();
+        let heads = bytes.windows(4).enumerate().filter(|(_, w)| w == b"\xd7SBk");
+        let places: Vec<usize> = heads.map(|(at, _)| at).collect();
         let mut kept = vec![true; bytes.len()];
         let mut hit = std::collections::BTreeSet::new();
         for (chunk, from, length) in holes {
@@ -266,7 +275,8 @@ proptest! {
             kept[from..payload.end.min(from + length)].fill(false);
             hit.insert(chunk);
         }
-        let with: Vec<u8> = bytes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(b, _)| *b).collect();
+        let left = bytes.iter().zip(&kept).filter(|(_, kept)| **kept);
+        let with: Vec<u8> = left.map(|(byte, _)| *byte).collect();
         let (_, summary) = read(&with).expect("a recording");
         prop_assert_eq!(summary.chunks as usize, places.len() - hit.len());
         prop_assert_eq!(summary.missing_chunks as usize, hit.len());
@@ -275,7 +285,8 @@ proptest! {
         prop_assert_eq!(summary.damaged_bytes as usize, with.len() - places[0] - whole);
     }
 
-    /// Four bytes and a check sum of 32 bits would have to be right by chance for a chunk: one in 2^64 places.
+    /// A false chunk needs four magic bytes and a 32-bit checksum to match by chance: one in 2^64
+    /// places.
     #[test]
     fn any_bytes_behind_a_header(rest in proptest::collection::vec(any::<u8>(), 0..300)) {
         let (bytes, _) = sample();

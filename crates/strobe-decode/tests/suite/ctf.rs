@@ -1,4 +1,5 @@
-//! Common Trace Format that an independent encoder wrote: whole, cut and damaged; and metadata that is wrong in every way.
+//! Common Trace Format written by an independent encoder: whole, cut and damaged; and every error
+//! in metadata.
 
 use crate::common::traces::streams;
 use proptest::prelude::*;
@@ -7,7 +8,7 @@ use strobe_synth::Rng;
 use strobe_synth::ctf::{CtfEvent, CtfTrace, packetised};
 use strobe_synth::tracer;
 
-/// Everything in a stream; and the reader's books must balance.
+/// All items of a stream; the reader's statistics must balance.
 fn read<'t>(trace: &'t Trace, stream: &[u8]) -> (Vec<Item<'t>>, Stats) {
     let mut reader = Reader::new(trace, stream, &Options::default());
     let mut items = Vec::new();
@@ -44,7 +45,7 @@ proptest! {
         let made = CtfTrace::generate(seed);
         let plain = Trace::parse(made.metadata.as_bytes()).unwrap();
         let trace = Trace::parse(&packetised(&made.metadata, characters, seed % 2 == 0)).unwrap();
-        // Lines and columns are the same, so everything is.
+        // Equal lines and columns imply equal parsing.
         prop_assert!(plain == trace);
         let (items, stats) = read(&trace, &made.stream);
         prop_assert_eq!(events(&items), &made.events[..]);
@@ -86,7 +87,7 @@ proptest! {
             let at = rng.below(text.len() as u32) as usize;
             match rng.below(3) {
                 0 => text[at] ^= 1 << rng.below(8),
-                // One byte at least stays, which the next can be in.
+                // At least one byte is left undecoded, which the next flip can be in.
                 1 if text.len() > 1 => drop(text.remove(at)),
                 _ => text.truncate(at.max(1)),
             }
@@ -98,7 +99,7 @@ proptest! {
 }
 
 #[test]
-fn noise_between_packets_is_told_and_the_next_packet_found() {
+fn noise_between_packets_is_reported_and_the_next_packet_found() {
     let made = (0..).map(CtfTrace::generate).find(|t| t.in_packets && t.packets >= 2).unwrap();
     let trace = Trace::parse(made.metadata.as_bytes()).unwrap();
     let mut stream = b"boot: hello\r\n".to_vec();
@@ -147,7 +148,8 @@ fn a_length_that_the_stream_does_not_have_is_an_error_and_no_allocation() {
     assert_eq!(why, "`text` needs 8 bits and the packet has 0 more");
 }
 
-/// Arrays of nothing would go on for ever, and take any memory, without a bit in the stream.
+/// Arrays of empty elements would run without end and allocate without limit, without a bit in the
+/// stream.
 #[test]
 fn elements_without_bits_are_bounded() {
     let empty = "struct { struct { } a[4000000000]; } b[4000000000]";
@@ -213,7 +215,7 @@ fn a_tracers_streams_to_the_last_byte() {
             let Item::Undecodable(last) = last else { panic!("{name}: {last:?}") };
             assert_eq!((last.at + last.bytes, last.bytes), (stats.bytes, stream.tail as u64));
         }
-        // Cut in the last whole event, all of it is reported.
+        // Truncated in the last event: all complete events are reported.
         let whole = stream.whole_events();
         let (items, cut) = read(&trace, &whole[..whole.len() - 1]);
         assert!(events(&items) == stream.events[..stream.events.len() - 1], "{name}");
@@ -238,13 +240,13 @@ fn every_cut_of_a_stream_and_of_its_metadata() {
     }
 }
 
-/// Each fault, the text that the error is to point to, and the error.
+/// Each fault, the text that the error must point to, and the error.
 #[test]
 fn errors_in_metadata_name_their_place() {
     let cases = [
         ("u8 id;", "u9 id;", "u9", "no type `u9` is defined before this"),
         ("[n]", "[m]", "m]", "`m` does not name an unsigned integer that comes before this"),
-        ("size = 8", "size = 65", "size", "size cannot be 65; 1 to 64 would do"),
+        ("size = 8", "size = 65", "size", "size cannot be 65; expected 1 to 64"),
         ("size = 8;", "", "integer", "integer needs `size`"),
         ("name = a; ", "", "event {", "event needs `name`"),
         ("id = 1;", "id = 0;", "event { name = none", "`event 0 of stream 0` is defined twice"),
@@ -259,7 +261,7 @@ fn errors_in_metadata_name_their_place() {
             "= le;",
             "= up;",
             "byte_order",
-            "byte_order cannot be `up`; le, be, network or native would do",
+            "byte_order cannot be `up`; expected le, be, network or native",
         ),
         (
             "stream {",
@@ -268,12 +270,7 @@ fn errors_in_metadata_name_their_place() {
             "expected trace, stream, event, clock, env, callsite or a definition, found `scream`",
         ),
         ("};\nevent", "}\nevent", "event { name = a", "expected ;, found `event`"),
-        (
-            "freq = 1000000",
-            "freq = 0",
-            "freq",
-            "freq cannot be 0; a number of ticks in a second would do",
-        ),
+        ("freq = 1000000", "freq = 0", "freq", "freq cannot be 0; expected ticks per second"),
     ];
     for (from, to, place, wanted) in cases {
         let metadata = SMALL.replacen(from, to, 1);
@@ -287,14 +284,14 @@ fn errors_in_metadata_name_their_place() {
         assert_eq!(error, format!("metadata, line {line}, column {column}: {wanted}"));
     }
     let lacks = Trace::parse(b"").unwrap_err().to_string();
-    assert_eq!(lacks, "metadata: there is no `trace` block; is it metadata at all?");
+    assert_eq!(lacks, "metadata: there is no `trace` block; is this CTF metadata?");
     let mut packet = packetised(SMALL, 4000, false);
     packet.truncate(100);
     let error = Trace::parse(&packet).unwrap_err().to_string();
     assert_eq!(error, "metadata packet at byte 0: its sizes do not fit it or the file");
 }
 
-/// A few lines can describe types of any depth and size.
+/// A few lines of metadata can describe types of any depth and size.
 #[test]
 fn types_are_bounded() {
     let deep = format!("{} u8 x; {}", "struct { ".repeat(100), "} x; ".repeat(100));

@@ -1,4 +1,5 @@
-//! Common Trace Format next to babeltrace2, event by event: streams of a tracer, made-up types, and what babeltrace2 writes itself.
+//! Common Trace Format compared with babeltrace2, event by event: streams of a tracer, synthetic
+//! types, and the output of babeltrace2 itself.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,7 @@ use strobe_decode::ctf::{Event, Item, Options, Reader, Trace, merge};
 use strobe_synth::ctf::{CtfTrace, packetised};
 use strobe_synth::tracer;
 
-/// What strobe reads, in babeltrace2's form.
+/// The events as strobe reads them, in babeltrace2's form.
 fn ours(metadata: &[u8], stream: &[u8]) -> Vec<String> {
     let trace = Trace::parse(metadata).unwrap_or_else(|error| panic!("{error}"));
     let mut reader = Reader::new(&trace, stream, &Options::default());
@@ -35,7 +36,7 @@ fn babeltrace2(arguments: &[&str], trace: &Path) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What babeltrace2 reads.
+/// The events as babeltrace2 reads them.
 fn theirs(trace: &Path) -> Vec<String> {
     let text = babeltrace2(&["--clock-cycles", "--no-delta"], trace);
     // The packet's processor is in each of its lines.
@@ -49,7 +50,7 @@ fn directory(metadata: &[u8], stream: &[u8]) -> tempfile::TempDir {
     directory
 }
 
-/// Without what stands in quotation marks.
+/// The line without its strings.
 fn blank(line: &str) -> String {
     line.split('"').step_by(2).collect()
 }
@@ -58,7 +59,8 @@ fn agree(what: &str, metadata: &[u8], stream: &[u8]) -> usize {
     let directory = directory(metadata, stream);
     let (ours, theirs) = (ours(metadata, stream), theirs(directory.path()));
     for (i, (a, b)) in ours.iter().zip(&theirs).enumerate() {
-        // babeltrace2 2.0.4 shows an empty text of fixed length as what that field held the time before.
+        // babeltrace2 2.0.4 shows an empty text of fixed length as the previous value of that
+        // field.
         let (a, b) = if a.contains("\"\"") { (blank(a), blank(b)) } else { (a.clone(), b.clone()) };
         assert_eq!(a, b, "{what}, event {i}: strobe (left), babeltrace2 (right)");
     }
@@ -70,7 +72,7 @@ fn agree(what: &str, metadata: &[u8], stream: &[u8]) -> usize {
 fn a_tracers_streams_event_by_event() {
     let metadata = tracer::metadata();
     for (name, stream) in streams() {
-        // babeltrace2 knows no mark, and ends at an event that is cut.
+        // babeltrace2 knows no start mark, and stops at a truncated event.
         let events = agree(name, metadata.as_bytes(), stream.whole_events());
         assert_eq!(events, stream.events.len(), "{name}");
     }
@@ -86,7 +88,7 @@ fn streams_side_by_side_are_merged_as_babeltrace2_merges_them() {
         std::fs::write(directory.path().join(name), stream.whole_events()).unwrap();
     }
     let trace = Trace::parse(metadata.as_bytes()).unwrap();
-    // Behind their marks, and cut as they are.
+    // After their marks, truncated as they are.
     let options = Options::default();
     let readers = all.iter().map(|(_, s)| Reader::new(&trace, &s.bytes, &options)).collect();
     let mut ours: Vec<String> = merge(readers)
@@ -98,7 +100,7 @@ fn streams_side_by_side_are_merged_as_babeltrace2_merges_them() {
         |lines: &[String]| lines.iter().map(|line| line[..22].to_owned()).collect::<Vec<_>>();
     let mut theirs = theirs(directory.path());
     assert!(times(&ours) == times(&theirs), "events in another order of time");
-    // Which of several events of one moment is the first is nobody's business.
+    // The order of simultaneous events is unspecified.
     ours.sort();
     theirs.sort();
     assert!(ours == theirs, "other events");
@@ -117,8 +119,9 @@ fn made_up_traces_event_by_event() {
     assert!(events > 300, "{events}");
 }
 
-/// babeltrace2 as an independent writer: packets with UUID, sizes and times, metadata as it writes it. Its writer refuses variants, and 2.0.4 breaks down
-/// over some other types; what it writes must be read.
+/// babeltrace2 as an independent writer: packets with UUID, sizes and times, and its own metadata.
+/// Its writer rejects variants, and 2.0.4 crashes on some other types; whatever it writes must be
+/// readable.
 #[test]
 fn traces_that_babeltrace2_writes() {
     let mut written = 0;

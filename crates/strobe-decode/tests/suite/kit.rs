@@ -1,10 +1,10 @@
-//! Frames of the kit that an independent encoder wrote, whole, in pieces and damaged.
+//! Frames of the kit written by an independent encoder, whole, in pieces and damaged.
 
 use proptest::prelude::*;
 use strobe_decode::kit::{Decoder, Event, Frame, Stats, is_likely};
 use strobe_synth::kit::{frame, head};
 
-/// Everything that the pieces hold; and the books must balance.
+/// All events in the pieces; the statistics must balance.
 fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Stats) {
     let (mut decoder, mut events) = (Decoder::new(), Vec::new());
     let mut take = |event| events.push(event);
@@ -34,7 +34,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     )
 }
 
-/// Which frame has the byte at `at`.
+/// The index of the frame with the byte at `at`.
 fn frame_at(frames: &[Frame], at: usize) -> usize {
     (0..frames.len()).find(|n| at < bytes_of(&frames[..n + 1])).expect("a byte of a frame")
 }
@@ -43,7 +43,7 @@ fn bytes_of(frames: &[Frame]) -> usize {
     bytes(frames).len()
 }
 
-/// The frames between those that are whole, all of which must be there in their order.
+/// The frames between the intact ones, all of which must be present and in order.
 fn between(
     events: &[Event],
     before: &[Frame],
@@ -59,8 +59,9 @@ fn between(
     Ok(found[before.len()..found.len() - after.len()].to_vec())
 }
 
-/// Whether what is between is nothing, or a single frame that stands in the bytes as the encoder would write it: the seven check
-/// bits of what is left of a frame are right in one of 128 cases, and no decoder can see that.
+/// Whether the frames between are none, or a single frame that is also in the bytes as the encoder
+/// would write it: the seven check bits of a fragment match in one of 128 cases, and no decoder can
+/// detect that.
 fn is_in(wrong: &[Frame], left: &[u8]) -> bool {
     match wrong {
         [] => true,
@@ -89,7 +90,7 @@ fn only_what_a_kit_may_send_is_a_frame() {
         assert_eq!(is_one(&short), (1..4).contains(&kind), "{kind}");
         assert_eq!(is_one(&long), [4, 5, 8, 9, 10, 11].contains(&kind), "{kind}");
     }
-    // More than 32 bits in a word, with the exclusive or made right.
+    // More than 32 bits in a word, with a matching exclusive or.
     let mut wide = frame(&[head(1, 1, 1), 7]);
     wide[10] ^= 0x10;
     wide[0] ^= 0x10;
@@ -127,7 +128,9 @@ proptest! {
 
     #[test]
     fn a_changed_bit_costs_one_frame(
-        frames in prop::collection::vec(any_frame(), 3..20), at in any::<prop::sample::Index>(), bit in 0..8u32,
+        frames in prop::collection::vec(any_frame(), 3..20),
+        at in any::<prop::sample::Index>(),
+        bit in 0..8u32,
     ) {
         let mut bytes = bytes(&frames);
         let at = at.index(bytes.len());
@@ -158,7 +161,10 @@ proptest! {
     }
 
     #[test]
-    fn anything_is_accounted_for(bytes in prop::collection::vec(any::<u8>(), 0..400), size in 1..20usize) {
+    fn anything_is_accounted_for(
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+        size in 1..20usize,
+    ) {
         prop_assert_eq!(decode([&bytes[..]]), decode(bytes.chunks(size)));
     }
 }

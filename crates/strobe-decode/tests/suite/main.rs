@@ -1,6 +1,7 @@
-//! The decoders from outside: made-up streams, captures and traces, damage, and what other programs read in the same bytes.
+//! The decoders from outside: synthetic streams, captures and traces, damage, and comparisons with
+//! other programs.
 //!
-//! One binary: every further one would link the crates anew.
+//! One binary: every further one would link the crates again.
 
 mod buses;
 mod captures;

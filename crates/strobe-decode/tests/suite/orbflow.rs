@@ -1,4 +1,4 @@
-//! Orbuculum's frames, written by an encoder that shares nothing with the decoder: whole, in pieces, damaged.
+//! Orbuculum's frames, written by an independent encoder: whole, in pieces, damaged.
 
 use proptest::prelude::*;
 use strobe_decode::orbflow::{Decoder, LONGEST, SIGNATURE, Sink, Stats, looks_like};
@@ -36,7 +36,7 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Log, Stats) {
     (log, stats)
 }
 
-/// Around the length of a full block, with the zeros in all places that matter.
+/// Lengths around that of a full block, with zeros in all places that matter.
 #[test]
 fn blocks_of_all_lengths() {
     for length in (0..8usize).chain(248..262).chain(500..516).chain([4094]) {
@@ -96,13 +96,18 @@ proptest! {
         let (log, _) = decode(bytes.chunks(size));
         prop_assert_eq!(&log.frames, &all);
         prop_assert!(log.damaged.is_empty());
-        let told = looks_like(&bytes);
-        prop_assert!(told == Some(true) || all.len() == 1 && told.is_none());
+        let recognised = looks_like(&bytes);
+        prop_assert!(recognised == Some(true) || all.len() == 1 && recognised.is_none());
     }
 
-    /// A byte that is another one, or gone: at most the frame that it was in and the next are lost, and nothing is made up.
+    /// A byte is changed or lost: at most its frame and the next are lost, and no data is invented.
     #[test]
-    fn damage_costs_its_frame(all in some_frames(), at in any::<prop::sample::Index>(), byte in any::<u8>(), gone in any::<bool>()) {
+    fn damage_costs_its_frame(
+        all in some_frames(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        gone in any::<bool>(),
+    ) {
         let mut bytes = Vec::new();
         all.iter().for_each(|(tag, data)| frame(&mut bytes, *tag, data));
         let at = at.index(bytes.len());
@@ -114,7 +119,7 @@ proptest! {
         let (log, _) = decode(bytes.chunks(97));
         let same = log.frames.iter().filter(|frame| all.contains(frame)).count();
         prop_assert!(same + 2 >= all.len(), "{} of {}", same, all.len());
-        // Two of 256 halves of a frame, or what two become together, have a right sum by chance.
+        // Two of 256 fragments of a frame, or of two joined frames, have a correct sum by chance.
         prop_assert!(log.frames.len() <= same + 2);
     }
 

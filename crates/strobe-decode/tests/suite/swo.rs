@@ -1,4 +1,4 @@
-//! Trace streams that an independent encoder wrote, whole, cut and damaged.
+//! Trace streams written by an independent encoder, whole, cut and damaged.
 
 use proptest::prelude::*;
 use strobe_decode::swo::itm::{Decoder, Sink};
@@ -15,7 +15,7 @@ struct Log {
 
 impl Sink for Log {
     fn packet(&mut self, raw: Raw) {
-        self.packets.push((raw.at, raw.packet().expect("what is told is a packet")));
+        self.packets.push((raw.at, raw.packet().expect("the decoder emits only defined packets")));
     }
 
     fn undecodable(&mut self, at: u64, bytes: u64) {
@@ -23,7 +23,7 @@ impl Sink for Log {
     }
 }
 
-/// Everything that the pieces hold; and the decoder's books must balance.
+/// All packets in the pieces; the decoder's statistics must balance.
 fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Log, strobe_decode::swo::itm::Stats) {
     let (mut decoder, mut log) = (Decoder::new(), Log::default());
     pieces.into_iter().for_each(|piece| decoder.push(piece, &mut log));
@@ -102,7 +102,7 @@ fn every_kind_of_packet() {
     );
 }
 
-/// Extensions have no encoder, for no hardware sends them: by hand, from table D4-5.
+/// No encoder has extensions, because no hardware sends them: by hand, from table D4-5.
 #[test]
 fn extensions_and_short_global_timestamps() {
     let of = |bytes: &[u8]| packets(bytes);
@@ -123,12 +123,12 @@ fn what_is_no_packet_is_counted() {
     for header in [0x04, 0x24, 0x80, 0x90, 0xa4, 0xf4, 0x25, 0x0d, 0xc7, 0x06] {
         assert_eq!(bad(&[header, 0x70])[0], (0, 1), "{header:02x}");
     }
-    // A timestamp that does not end; an exception that does nothing; a sleep that is none.
+    // A timestamp without an end; an exception without a function; an invalid sleep packet.
     for bytes in [&[0xc0, 0x80, 0x80, 0x80, 0x80, 0x70][..], &[0x0e, 3, 0, 0x70], &[0x15, 7, 0x70]]
     {
         assert_eq!(bad(bytes)[0].0, 0, "{bytes:02x?}");
     }
-    // Zeros that no one follows, and the end in the middle of a packet.
+    // Zeros without the final one bit, and the end of the stream within a packet.
     assert_eq!(bad(&[0, 0, 0, 0, 0x80, 0x70])[0], (0, 5));
     assert_eq!(bad(&[0x70, 0, 0, 0, 0, 0, 0]), [(1, 6)]);
     assert_eq!(bad(&[0x70, 0x17, 1, 2]), [(1, 3)]);
@@ -136,13 +136,13 @@ fn what_is_no_packet_is_counted() {
 
 #[test]
 fn synchronisation_is_found_inside_a_wrong_packet() {
-    // The header of four bytes swallows zeros of the pattern behind it.
+    // The four-byte header consumes zeros of the pattern after it.
     let mut bytes = vec![0x03, 0x55];
     bytes.extend([0, 0, 0, 0, 0, 0x80, 0x70]);
     let (log, stats) = decode([&bytes[..]]);
     let packets: Vec<Packet> = log.packets.iter().map(|(_, packet)| *packet).collect();
     assert_eq!(packets[1..], [Packet::Sync, Packet::Overflow]);
-    assert_eq!(stats.undecodable_bytes, 0, "nobody can tell that it was wrong");
+    assert_eq!(stats.undecodable_bytes, 0, "the fault cannot be detected");
 }
 
 #[test]
@@ -211,10 +211,13 @@ proptest! {
         prop_assert_eq!(stats, cut_stats);
     }
 
-    /// Mostly zeros and ones of the patterns that matter.
+    /// Mostly bytes of the patterns that matter.
     #[test]
     fn synchronisation_in_any_pieces(
-        bytes in proptest::collection::vec(prop::sample::select(vec![0u8, 0, 0, 0x80, 0x03, 0x70, 0x17, 0xc0]), 0..60),
+        bytes in proptest::collection::vec(
+            prop::sample::select(vec![0u8, 0, 0, 0x80, 0x03, 0x70, 0x17, 0xc0]),
+            0..60,
+        ),
         at in 0usize..60,
     ) {
         let (whole, stats) = decode([&bytes[..]]);
@@ -226,7 +229,10 @@ proptest! {
 
     #[test]
     fn frames_give_back_their_streams(
-        parts in proptest::collection::vec((1u8..4, proptest::collection::vec(any::<u8>(), 1..40)), 1..20),
+        parts in proptest::collection::vec(
+            (1u8..4, proptest::collection::vec(any::<u8>(), 1..40)),
+            1..20,
+        ),
         every in 1usize..5,
         size in 1usize..50,
     ) {

@@ -1,4 +1,4 @@
-//! Times of events, from streams that an independent encoder wrote.
+//! Times of events, from streams written by an independent encoder.
 
 use proptest::prelude::*;
 use strobe_decode::swo::packet::{Packet, Relation};
@@ -25,7 +25,7 @@ fn read_pieces<'a>(
     (all, reader)
 }
 
-/// Times of the PC samples, whose addresses tell them apart.
+/// Times of the PC samples, keyed by address.
 fn samples(stream: &Stream) -> Vec<(u32, Time)> {
     let (events, _) = read(&stream.bytes, Framing::Bare);
     let sample = |event: &Event| match event.what {
@@ -71,7 +71,7 @@ fn behind_a_loss_times_are_not_sure() {
 }
 
 #[test]
-fn a_global_timestamp_tells_what_a_loss_cost() {
+fn a_global_timestamp_restores_lost_ticks() {
     // The global clock runs at four times the local one's rate.
     let mut stream = Stream::new();
     let mut global = 1000u64;
@@ -82,7 +82,7 @@ fn a_global_timestamp_tells_what_a_loss_cost() {
         stream.global_timestamp1(global as u32 & 0x3ff_ffff, false, false).local_timestamp(1, 0);
         global += 4;
     }
-    // Five thousand ticks go missing.
+    // Five thousand ticks are lost.
     stream.overflow().pc_sample(500).local_timestamp(1000, 0);
     global += 4 * 6000;
     stream.global_timestamp1(global as u32 & 0x3ff_ffff, false, false).local_timestamp(1, 0);
@@ -121,13 +121,13 @@ fn without_timestamps_nothing_is_held_for_long() {
 }
 
 #[test]
-fn frames_are_told_from_packets() {
+fn frames_are_distinguished_from_packets() {
     let stream = mixed(20_000, 7).bytes;
     assert_eq!(framing(&stream, Hint::Unknown), Framing::Bare);
     let framed = frames(&[(1, stream.clone())], 64);
     let marked = Framing::Frames { stream: 1, skip: None };
     assert_eq!(framing(&framed, Hint::Unknown), marked);
-    // Cut off the first synchronisation, and all others are too far away.
+    // Remove the first synchronisation; all others are too far away.
     let parts = stream.chunks(61).flat_map(|part| [(1, part.to_vec()), (2, vec![7])]);
     let unmarked = frames(&parts.collect::<Vec<_>>(), usize::MAX);
     for cut in [4, 5, 19] {
@@ -145,7 +145,7 @@ fn frames_are_told_from_packets() {
 }
 
 proptest! {
-    /// The same events however the bytes are cut, and times that never run backwards.
+    /// The same events however the bytes are split, and times that never go backwards.
     #[test]
     fn chunks_do_not_matter(seed: u64, cut in 1usize..40, noise in 0usize..30) {
         let mut rng = Rng::new(seed);

@@ -1,4 +1,5 @@
-//! The independent count, by hand for single instructions and through QEMU for a whole program.
+//! The independent count, checked by hand for single instructions and with QEMU for a whole
+//! program.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use strobe_synth::{
     Special,
 };
 
-/// What the table says for one instruction executed with the given flags.
+/// The table's cycles for one instruction executed with the given flags.
 fn once(table: &Table, insn: Insn, flags: u32) -> Count {
     let code: Vec<u8> = insn.encode().iter().flat_map(|h| h.to_le_bytes()).collect();
     let program = Program::from_elf(&ElfBuilder::new().code(0x40, &code).build()).expect("an ELF");
@@ -80,7 +81,7 @@ fn every_row_of_the_manuals() {
     }
 }
 
-/// Conditions against their definition in words, over all flags.
+/// Conditions against their definition, over all flags.
 #[test]
 fn conditions_decide_by_the_flags() {
     for flags in 0..16 {
@@ -121,7 +122,7 @@ fn what_is_no_code_is_an_error() {
     assert!(matches!(run(8), Err(CountError::NoCode(8))));
 }
 
-/// A delay loop whose count can be done in the head: 3 + 1 per turn on M0.
+/// A delay loop that is counted by hand: 3 + 1 per turn on M0.
 #[test]
 fn a_loop_executed_by_qemu() {
     let mut asm = Assembler::new(8);

@@ -1,4 +1,5 @@
-//! QEMU's traces of generated programs: complete, free of duplicates, and covering every encoding as executed.
+//! QEMU's traces of generated programs: complete, free of duplicates, and covering every encoding
+//! as executed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +9,7 @@ use strobe_oracle::qemu::Machine;
 use strobe_oracle::{CpuState, Trace, TraceError};
 use strobe_synth::{AddSub, Cond, Core, ElfBuilder, FORMS, Insn, LoadStore, Options, Sequence};
 
-/// Far beyond what a trace takes on the slowest machine under the heaviest load.
+/// Far beyond the duration of a trace on the slowest machine under the heaviest load.
 const DEADLINE: Duration = Duration::from_secs(1800);
 
 fn write(elf: &[u8]) -> tempfile::TempPath {
@@ -21,7 +22,7 @@ fn trace(elf: &Path) -> Trace {
     Trace::start(elf, DEADLINE).expect("QEMU is installed")
 }
 
-/// Where execution may go on behind an instruction, if that can be told without running it.
+/// The possible successors of an instruction, where they are known without running it.
 fn successors(address: u32, insn: &Insn) -> Option<Vec<u32>> {
     let next = address + insn.size();
     let target = |offset: i32| next.wrapping_add_signed(offset + 4 - insn.size() as i32);
@@ -35,7 +36,8 @@ fn successors(address: u32, insn: &Insn) -> Option<Vec<u32>> {
     }
 }
 
-/// Every step leads where its instruction can lead, or to another exception: nothing is missing and nothing twice.
+/// Every step leads to a possible successor of its instruction, or to another exception: nothing is
+/// missing and nothing twice.
 #[test]
 fn traces_are_without_gaps_and_run_every_form() {
     let options = Options { snippets: 1500, ..Options::default() };
@@ -50,7 +52,7 @@ fn traces_are_without_gaps_and_run_every_form() {
             let insn = sequence.at(state.pc()).expect("only generated code runs");
             missing.remove(insn.form());
             if let Some(before) = before {
-                let last = sequence.at(before.pc()).expect("checked in the turn before");
+                let last = sequence.at(before.pc()).expect("checked in the previous turn");
                 let same_mode = before.exception() == state.exception();
                 if let Some(successors) = successors(before.pc(), &last).filter(|_| same_mode) {
                     let (from, to) = (before.pc(), state.pc());
@@ -69,7 +71,7 @@ fn traces_are_without_gaps_and_run_every_form() {
     assert!(missing.is_empty(), "never executed: {missing:?}");
 }
 
-/// On each core every form that it has is executed, by programs few enough for every day.
+/// On each core every form that it has is executed, by few enough programs for a daily run.
 #[test]
 fn programs_for_armv7m_run_every_form() {
     for (core, machine) in [(Core::V7m, Machine::Mps2An385), (Core::V7emFp, Machine::Mps2An386)] {
@@ -90,7 +92,7 @@ fn programs_for_armv7m_run_every_form() {
     }
 }
 
-/// What they contain is proved where they are made; here, that it also runs.
+/// The generator's tests check the content; this one checks that it also runs.
 #[test]
 fn exhaustive_programs_execute_every_encoding_they_contain() {
     let (mut contained, mut executed) = (BTreeSet::new(), BTreeSet::new());
@@ -102,7 +104,8 @@ fn exhaustive_programs_execute_every_encoding_they_contain() {
             executed.insert(insn.expect("only generated code runs").encode());
         }
         assert_eq!(trace.exit_code(), Some(0));
-        // The endless loop behind the exit never runs, nor the returns of subroutines that nothing calls.
+        // The endless loop after the exit never runs, nor the returns of subroutines that nothing
+        // calls.
         let narrow = sequence.listing().iter().map(|(_, insn)| *insn).filter(|i| i.size() == 2);
         contained.extend(
             narrow.filter(|i| !matches!(i, Insn::B { .. } | Insn::Bx { .. })).map(|i| i.encode()),
@@ -120,7 +123,8 @@ fn traces_repeat_exactly() {
     assert_eq!(states(), states());
 }
 
-/// A program of a few instructions behind a vector table whose HardFault vector leads back to the start.
+/// A program of a few instructions after a vector table whose HardFault vector leads back to the
+/// start.
 fn small(insns: &[Insn]) -> Vec<u8> {
     let code = insns.iter().flat_map(Insn::encode).flat_map(u16::to_le_bytes);
     let vectors = [0x2000_4000u32, 0x11, 0x11, 0x11].into_iter().flat_map(u32::to_le_bytes);

@@ -65,7 +65,7 @@ impl Intake {
     pub fn new(hint: Hint, carries: Carries) -> Self {
         let state = match carries {
             Carries::Kit => State::Kit,
-            Carries::Channel | Carries::Unsaid | Carries::Unknown => State::Unknown,
+            Carries::Channel | Carries::Unspecified | Carries::Unknown => State::Unknown,
         };
         Intake {
             state,
@@ -88,7 +88,7 @@ impl Intake {
             (None, Some(_)) => Hint::Bare,
             (None, None) => Hint::Unknown,
         };
-        Intake::new(hint, header.map_or(Carries::Unsaid, |header| header.carries))
+        Intake::new(hint, header.map_or(Carries::Unspecified, |header| header.carries))
     }
 
     /// The bytes are frames of the kit, as somebody says.

@@ -1,4 +1,5 @@
-//! Names of functions, which entries have directly or by reference to another entry, often in another unit.
+//! Names of functions, which entries have directly or by reference to another entry, often in
+//! another unit.
 
 use std::collections::HashMap;
 
@@ -9,29 +10,30 @@ use crate::names::demangle;
 /// Longest chain of references from an inlined copy to the entry that has the name.
 const LONGEST_REFERENCE_CHAIN: usize = 16;
 
-/// What an entry says of its name.
+/// The name attributes of an entry.
 #[derive(Clone, Copy, Default)]
 pub(super) struct EntryNames<'a> {
     pub(super) linkage: Option<&'a [u8]>,
     pub(super) name: Option<&'a [u8]>,
-    /// Offsets in `.debug_info` of entries that say more.
+    /// Offsets in `.debug_info` of the referenced entries.
     pub(super) origin: Option<usize>,
     pub(super) specification: Option<usize>,
     pub(super) namespace: Option<NamespaceId>,
 }
 
-/// Number of a namespace or type that functions are in.
+/// Index of a namespace or type that contains functions.
 #[derive(Clone, Copy)]
 pub(super) struct NamespaceId(u32);
 
-/// Number of an entry that may have a name.
+/// Index of an entry that may have a name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct EntryId(u32);
 
-/// A linkage name and the name to show.
+/// A linkage name and the display name.
 pub(super) type NamePair = (Option<StringId>, Option<StringId>);
 
-/// All entries that may have or need a name. Resolved at the end, since references lead across units (LTO).
+/// All entries that may have or need a name. Resolved at the end, since references lead across
+/// units (LTO).
 #[derive(Default)]
 pub(super) struct NameTable<'a> {
     namespaces: Vec<(Option<NamespaceId>, &'a [u8])>,
@@ -51,7 +53,7 @@ impl<'a> NameTable<'a> {
         NamespaceId(self.namespaces.len() as u32 - 1)
     }
 
-    /// Adds an entry; others can refer to it if its offset is given.
+    /// Adds an entry. Other entries can refer to it if its offset is known.
     pub(super) fn add(&mut self, offset: Option<usize>, names: EntryNames<'a>) -> EntryId {
         let id = EntryId(self.entries.len() as u32);
         self.entries.push(names);
@@ -70,7 +72,8 @@ impl<'a> NameTable<'a> {
         pair
     }
 
-    /// As in the symbolisers, a linkage name anywhere along the chain of references comes before a plain name.
+    /// As in other symbolisers, a linkage name anywhere in the chain of references takes precedence
+    /// over a plain name.
     fn follow(&self, id: EntryId, strings: &mut Interner) -> NamePair {
         let mut plain: Option<(&[u8], Option<NamespaceId>)> = None;
         let mut at = Some(id);

@@ -1,4 +1,4 @@
-//! Line number programs run into places for address ranges, and the file paths they name.
+//! Line number programs: the source places of address ranges, and the file paths they name.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,7 +13,8 @@ use super::{Budget, Live, Reader, Stop};
 use crate::frames::{Place, StringId};
 use crate::interval::Claim;
 
-/// Largest line program header that is read, in bytes. Real ones have kilobytes; `gimli` reserves memory in proportion.
+/// Maximum size of a line program header, in bytes. Real ones have kilobytes; `gimli` reserves
+/// memory in proportion.
 const LARGEST_HEADER: usize = 4 << 20;
 
 type Header<'a> = LineProgramHeader<Reader<'a>>;
@@ -25,7 +26,7 @@ pub(super) struct Lines {
     programs: HashMap<usize, Rc<Files>>,
 }
 
-/// The file table of one line program, as names that can be shown.
+/// The file table of one line program, as display names.
 #[derive(Default)]
 pub(super) struct Files {
     /// First index of the table: 0 in DWARF 5, 1 before.
@@ -41,7 +42,7 @@ impl Files {
 }
 
 impl Lines {
-    /// Runs a unit's line program, unless another unit has had it run, and returns its files.
+    /// Runs a unit's line program, unless it was run for another unit, and returns its files.
     pub(super) fn run<'a>(
         &mut self,
         dwarf: &Dwarf<Reader<'a>>,
@@ -67,7 +68,7 @@ impl Lines {
         Ok(files)
     }
 
-    /// The files of a program that has been run, even if it was found damaged.
+    /// The files of a program that was run, even if it is damaged.
     pub(super) fn files(&self, offset: Option<DebugLineOffset>) -> Rc<Files> {
         offset.and_then(|offset| self.programs.get(&offset.0)).cloned().unwrap_or_default()
     }
@@ -102,7 +103,7 @@ impl Lines {
     }
 }
 
-/// What running a program needs from outside.
+/// Context for running a program.
 pub(super) struct Context<'c> {
     pub(super) live: &'c Live<'c>,
     pub(super) budget: &'c mut Budget,
@@ -116,7 +117,8 @@ struct Sequence {
 }
 
 impl Sequence {
-    /// Turns the rows into claims: each reaches to the next. Of several at one address the last counts.
+    /// Converts rows to claims: each extends to the next. Of several at one address the last
+    /// counts.
     fn finish(
         &mut self,
         end: u64,
@@ -178,13 +180,15 @@ fn files<'a>(
     Ok(Files { base, names })
 }
 
-/// The directory of a file. Before DWARF 5 index 0 meant the compilation directory, which is joined anyway.
+/// The directory of a file. Before DWARF 5 index 0 meant the compilation directory, which is joined
+/// anyway.
 fn directory<'a>(header: &Header<'a>, index: u64) -> Option<AttributeValue<Reader<'a>>> {
     let index = if header.version() >= 5 { index } else { index.checked_sub(1)? };
     header.include_directories().get(usize::try_from(index).ok()?).copied()
 }
 
-/// The path as the compiler meant it: relative ones are joined to their directory and that to the compilation directory.
+/// The path as the compiler meant it: relative ones are joined to their directory and that to the
+/// compilation directory.
 fn path(unit: &Unit<Reader<'_>>, directory: &[u8], name: &[u8]) -> Vec<u8> {
     let mut path = Vec::new();
     if !is_absolute(name) {

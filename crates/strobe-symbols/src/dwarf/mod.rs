@@ -1,11 +1,12 @@
 //! DWARF debug information (versions 2 to 5) read once, front to back, into flat tables.
 //!
-//! `gimli` decodes; this module decides what the records mean together. It does not use `addr2line`, for three reasons that
-//! matter here: functions that the linker discarded are left in the debug information at address 0, where many
-//! microcontrollers keep real code, and lookups must not find them; one damaged unit must not hide the others; and the work
-//! must stay proportional to the file whatever the file says, which needs a [`Budget`] in every loop.
+//! `gimli` decodes; this module decides what the records mean together. It does not use
+//! `addr2line`, for three reasons that matter here: functions that the linker discarded are left in
+//! the debug information at address 0, where many microcontrollers keep real code, and lookups must
+//! not find them; one damaged unit must not hide the others; and the work must stay proportional to
+//! the file size whatever it contains, which needs a [`Budget`] in every loop.
 //!
-//! It must not know the symbol table: who is right where the two disagree is decided where both are known.
+//! It must not know the symbol table: conflicts between the two are resolved where both are known.
 
 mod entry_names;
 mod lines;
@@ -29,7 +30,7 @@ pub(crate) use unit::all_units;
 
 pub(crate) type Reader<'a> = EndianSlice<'a, LittleEndian>;
 
-/// What the debug information says, and what it could not say.
+/// The content of the debug information, with warnings for unreadable parts.
 #[derive(Default)]
 pub(crate) struct Debug {
     pub(crate) tables: DebugTables,
@@ -60,11 +61,11 @@ impl From<gimli::Error> for Stop {
     }
 }
 
-/// How many steps reading may still take.
+/// The remaining steps of reading.
 ///
-/// Compressed encodings let a small file ask for enormous work: attributes without bytes, a million units that share one
-/// list. Real files need about one step per byte (0.2 to 1.5 measured), so the limit is a multiple of the size that none of
-/// them reaches.
+/// Compressed encodings let a small file demand enormous work: attributes without bytes, a million
+/// units that share one list. Real files need about one step per byte (0.2 to 1.5 measured), so the
+/// limit is a multiple of the size that none of them reaches.
 pub(crate) struct Budget {
     left: u64,
 }
@@ -74,12 +75,12 @@ impl Budget {
         Budget { left: (1 << 16) + 8 * bytes as u64 }
     }
 
-    /// For so many steps.
+    /// A budget of so many steps.
     pub(crate) fn of(steps: u64) -> Self {
         Budget { left: steps }
     }
 
-    /// Pays for a piece of the tables that are kept. It costs memory and has to be sorted.
+    /// Charges for an entry of the tables that are kept: it costs memory and has to be sorted.
     pub(crate) fn spend_claim(&mut self) -> Result<(), Stop> {
         self.spend(64)
     }
@@ -89,13 +90,14 @@ impl Budget {
         Ok(())
     }
 
-    /// Pays for having looked at that many bytes of a string or table, which is far cheaper than a step each.
+    /// Charges for scanning so many bytes of a string or table, which is far cheaper than a step
+    /// each.
     pub(crate) fn spend_bytes(&mut self, bytes: usize) -> Result<(), Stop> {
         self.spend(1 + bytes / 16)
     }
 }
 
-/// Where code really is, to tell live records from those of discarded functions.
+/// The actual ranges of code, to distinguish live records from those of discarded functions.
 pub(crate) struct Live<'a> {
     code: &'a CodeMap,
 }
@@ -105,12 +107,14 @@ impl<'a> Live<'a> {
         Live { code }
     }
 
-    /// The range cut to the code it starts in, or none if no code is there.
+    /// The range clipped to the code it starts in, or `None` if there is no code.
     ///
-    /// Linkers give the records of discarded functions the address 0 or -1. Where code is linked at 0, the vector table's
-    /// data is there, as mapping symbols show; without mapping symbols nothing at 0 is believed.
+    /// Linkers give the records of discarded functions the address 0 or -1. Where code is linked at
+    /// 0, the vector table's data is there, as mapping symbols show; without mapping symbols no
+    /// record at 0 is trusted.
     ///
-    /// The GNU assembler leaves the Thumb bit in the bounds of functions (seen in libgcc with GNU as 2.39); it is cleared.
+    /// The GNU assembler leaves the Thumb bit in the bounds of functions (seen in libgcc with GNU
+    /// as 2.39); it is cleared.
     pub(crate) fn clip(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let (start, end) = (start & !1, end.saturating_sub(start & 1));
         let address = u32::try_from(start).ok()?;
@@ -173,7 +177,7 @@ fn section<'a>(elf: &Elf<'a>, id: SectionId) -> Reader<'a> {
     EndianSlice::new(section.map_or(&[], |section| section.data), LittleEndian)
 }
 
-/// The reason why there may be no debug information, judged from the sections alone.
+/// The reason for missing debug information, judged from the sections alone.
 fn obstacle(elf: &Elf<'_>) -> Option<Obstacle> {
     let any = |test: &dyn Fn(&crate::elf::Section<'_>) -> bool| elf.sections.iter().any(test);
     if any(&|s| {

@@ -1,4 +1,5 @@
-//! Functions and inlined calls: the tree of debugging information entries flattened into scopes and address ranges.
+//! Functions and inlined calls: the tree of debugging information entries flattened into scopes and
+//! address ranges.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +13,15 @@ use super::{Budget, Live, Reader, Stop};
 use crate::frames::{Place, Scope, ScopeId};
 use crate::interval::Claim;
 
-/// Deepest chain of inlined calls that is kept; deeper ones are shown as part of the call at this depth.
+/// Maximum depth of inlined calls; deeper ones are shown as part of the call at this depth.
 const DEEPEST_INLINING: usize = 128;
-/// Deepest nesting of namespaces and types that is spelled out.
+/// Maximum depth of namespaces and types in a name.
 const DEEPEST_NAMESPACE: usize = 32;
 
 type Entries<'e, 'a> = EntriesRaw<'e, Reader<'a>>;
 type Value<'a> = AttributeValue<Reader<'a>>;
 
-/// Everything read, ready to be flattened.
+/// All entries read, ready to be flattened.
 pub(super) struct Read {
     pub(super) strings: Vec<Box<str>>,
     pub(super) scopes: Vec<Scope>,
@@ -52,7 +53,7 @@ struct Current<'a, 'u> {
     priority: u64,
 }
 
-/// An open entry on the way from the root to the current one.
+/// An open entry on the path from the root to the current one.
 #[derive(Clone, Copy, Default)]
 struct Level {
     depth: isize,
@@ -62,7 +63,7 @@ struct Level {
     namespace_depth: usize,
 }
 
-/// The attributes that matter of a function or an inlined call.
+/// The relevant attributes of a function or an inlined call.
 #[derive(Default)]
 struct Attributes<'a> {
     names: EntryNames<'a>,
@@ -91,7 +92,7 @@ impl<'a, 'c> Builder<'a, 'c> {
         }
     }
 
-    /// Reads one unit: its lines first, so that damage among the entries does not cost them.
+    /// Reads one unit: its lines first, so that they survive damage among the entries.
     pub(super) fn unit(&mut self, unit: &Unit<Reader<'a>>, root: &Root) -> Result<(), Stop> {
         // Where units overlap, the first one counts.
         let priority = u64::from(u32::MAX - self.units) << 32;
@@ -249,7 +250,7 @@ impl<'a, 'c> Builder<'a, 'c> {
         let entry = self.names.add(offset, attributes.names);
         let ranges = self.live_ranges(current.unit, attributes)?;
         level.inlining = 0;
-        // A function without code here only lends its name to copies elsewhere.
+        // A function without code here only provides its name to copies elsewhere.
         level.scope = match ranges.is_empty() {
             true => None,
             false => Some(self.scope(current, None, entry, &ranges)),
@@ -288,7 +289,8 @@ impl<'a, 'c> Builder<'a, 'c> {
         let id = ScopeId(self.scopes.len() as u32);
         self.scopes.push((caller, entry));
         for &(start, end) in ranges {
-            // Later entries lie within earlier ones, or overlap them by mistake; either way the later one counts.
+            // Later entries lie within earlier ones, or overlap them by mistake; either way the
+            // later one counts.
             let priority = current.priority | (self.ranges.len() as u64 & u64::from(u32::MAX));
             self.ranges.push(Claim { start, end, priority, value: id });
         }
@@ -333,7 +335,7 @@ impl<'a, 'c> Builder<'a, 'c> {
         string(self.dwarf, unit, value, &mut self.budget)
     }
 
-    /// Gives the scopes their names, which may lie in other units.
+    /// Resolves the names of the scopes, which may be in other units.
     pub(super) fn finish(mut self) -> Read {
         let mut scopes = Vec::with_capacity(self.scopes.len());
         for (caller, entry) in self.scopes {

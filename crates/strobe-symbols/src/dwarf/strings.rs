@@ -1,4 +1,4 @@
-//! Names and paths stored once, and the rules by which paths are joined.
+//! Interned names and paths, and the rules for joining paths.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use gimli::{AttributeValue, Dwarf, Section as _, Unit};
 use super::{Budget, Reader, Stop};
 use crate::frames::StringId;
 
-/// Longest name or path kept, in bytes.
+/// Maximum length of a name or path, in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// Gives equal strings equal numbers.
+/// Assigns equal strings equal numbers.
 #[derive(Default)]
 pub(super) struct Interner {
     ids: HashMap<Box<str>, StringId>,
@@ -37,7 +37,7 @@ impl Interner {
     }
 }
 
-/// The string of an attribute, paid for by its length; none if it is damaged.
+/// The string of an attribute, charged by its length; `None` if it is damaged.
 pub(super) fn string<'a>(
     dwarf: &Dwarf<Reader<'a>>,
     unit: &Unit<Reader<'a>>,
@@ -50,7 +50,7 @@ pub(super) fn string<'a>(
             Ok(Some(text.slice()))
         }
         Err(_) => {
-            // One without end has been searched through to the end of its section.
+            // A string without end was scanned to the end of its section.
             budget.spend_bytes(
                 dwarf.debug_str.reader().len() + dwarf.debug_line_str.reader().len(),
             )?;
@@ -59,12 +59,12 @@ pub(super) fn string<'a>(
     }
 }
 
-/// Text from the file, cut to a sensible length.
+/// Text from the file, truncated to a sensible length.
 pub(super) fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)])
 }
 
-/// Whether a path stands for itself, on either kind of host: the firmware may have been built on another.
+/// Whether a path is absolute on any kind of host: the firmware may have been built on another.
 pub(super) fn is_absolute(path: &[u8]) -> bool {
     matches!(path, [b'/' | b'\\', ..] | [b'a'..=b'z' | b'A'..=b'Z', b':', b'/' | b'\\', ..])
 }

@@ -1,4 +1,4 @@
-//! Units found and set up, each by itself, so that damage in one is the end of that one only.
+//! Finds and sets up units, each independently, so that damage in one affects only that one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,17 +23,16 @@ impl StoppedUnit {
     pub(super) fn describe(&self, dwarf: &Dwarf<Reader<'_>>) -> String {
         match self.stop {
             Stop::Damaged(error) => {
-                format!("{}: the rest of this unit is left out", dwarf.format_error(error))
+                format!("{}: the rest of this unit is skipped", dwarf.format_error(error))
             }
             Stop::Exhausted => {
-                "far more records than a file of this size can mean: the rest is left out"
-                    .to_owned()
+                "far more records than a file of this size can have: the rest is skipped".to_owned()
             }
         }
     }
 }
 
-/// What the root of a unit says besides what `gimli` keeps in [`Unit`].
+/// Attributes of a unit's root entry that `gimli` does not keep in [`Unit`].
 pub(super) struct Root {
     pub(super) line_program: Option<DebugLineOffset>,
 }
@@ -72,7 +71,7 @@ pub(super) fn read_units<'a>(
     stopped
 }
 
-/// Every unit that can be set up, type units among them, in order.
+/// Every unit that can be set up, type units included, in order.
 pub(crate) fn all_units<'a>(dwarf: &Dwarf<Reader<'a>>) -> Vec<Unit<Reader<'a>>> {
     let mut headers = Vec::new();
     let (mut units, mut type_units) = (dwarf.units(), dwarf.type_units());
@@ -109,7 +108,7 @@ fn read_unit<'a>(
     builder.unit(&unit, &root)
 }
 
-/// What [`Unit::new`] does, but without parsing the line program, of which many units may share one.
+/// Equivalent to [`Unit::new`], but does not parse the line program, which many units may share.
 fn set_up<'a>(
     dwarf: &Dwarf<Reader<'a>>,
     header: UnitHeader<Reader<'a>>,
@@ -170,8 +169,8 @@ fn set_up<'a>(
 
 /// Abbreviation tables, each parsed once.
 ///
-/// In a sound file they follow each other, so each is parsed within the bytes up to the next: tables that overlap, which
-/// would make the work quadratic, are cut short and found damaged.
+/// In a sound file they follow each other, so each is parsed within the bytes up to the next.
+/// Overlapping tables, which would make the work quadratic, are truncated and then found damaged.
 struct AbbreviationTables<'a> {
     section: Reader<'a>,
     starts: BTreeSet<usize>,

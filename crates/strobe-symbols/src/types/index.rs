@@ -1,4 +1,4 @@
-//! Variables, types and constants by name, from one pass over the debug information.
+//! Index of variables, types and constants by name, built in one pass over the debug information.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::dwarf::{Budget, Reader, all_units};
 
 type Entry<'a> = DebuggingInformationEntry<Reader<'a>>;
 
-/// Deepest nesting of namespaces that is spelled out.
+/// Maximum depth of namespaces in a name.
 const DEEPEST_NAMESPACE: usize = 32;
 
-/// Records that a variable's name and type may be spread over.
+/// Maximum number of records that a variable's name and type may be spread over.
 const LONGEST_ORIGIN: usize = 4;
 
 pub(super) fn read<'a>(dwarf: Dwarf<Reader<'a>>) -> Types<'a> {
@@ -36,14 +36,14 @@ pub(super) fn read<'a>(dwarf: Dwarf<Reader<'a>>) -> Types<'a> {
         let (dwarf, starts, units) = (&dwarf, &starts, units.as_slice());
         let mut scan =
             Scan { dwarf, starts, units, unit, number, found: &mut found, budget: &mut budget };
-        // The rest of a damaged unit is left out; the firmware's own warnings have said so.
+        // The rest of a damaged unit is skipped; the firmware's own warnings report it.
         let _ = scan.unit();
     }
     let Found { signatures, variables, structures, typedefs, enumerators } = found;
     Types { units, dwarf, starts, signatures, variables, structures, typedefs, enumerators }
 }
 
-/// What has been found so far.
+/// The index under construction.
 #[derive(Default)]
 struct Found {
     signatures: HashMap<u64, TypeId>,
@@ -68,7 +68,7 @@ impl<'a> Scan<'_, 'a> {
     fn unit(&mut self) -> Option<()> {
         let mut entries = self.unit.entries_raw(None).ok()?;
         let mut entry = Entry::null();
-        // Open namespaces and enumerations by depth; whatever else is open hides what is in it.
+        // Open namespaces and enumerations by depth; any other open entry hides its content.
         let mut namespaces: Vec<(isize, String)> = Vec::new();
         let mut enumeration: Option<isize> = None;
         while !entries.is_empty() {
@@ -123,11 +123,12 @@ impl<'a> Scan<'_, 'a> {
         Some(String::from_utf8_lossy(text.slice()).into_owned())
     }
 
-    /// Keeps a variable that has an address. What the linker has removed is left at address 0.
+    /// Adds a variable that has an address. Variables that the linker has removed are left at
+    /// address 0.
     fn variable(&mut self, entry: &Entry<'a>, here: TypeId, prefix: &str) {
         let Some(address) = self.address(entry).filter(|address| *address != 0) else { return };
-        // The definition of what was declared before leaves name and type to the declaration, and what link-time
-        // optimisation has placed leaves them to the unit that it comes from.
+        // A definition leaves name and type to an earlier declaration; a variable placed by
+        // link-time optimisation leaves them to its original unit.
         let (mut at, mut entry) = (here, entry.clone());
         let (mut of, mut name) = (None, None);
         for _ in 0..LONGEST_ORIGIN {

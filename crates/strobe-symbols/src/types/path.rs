@@ -1,10 +1,10 @@
-//! Paths as people write them: `_kernel.cpus[0].current`, `namespace::VARIABLE.member`, `list->head`.
+//! Syntax of paths: `_kernel.cpus[0].current`, `namespace::VARIABLE.member`, `list->head`.
 
 use std::fmt;
 
 use super::TypeError;
 
-/// A name and what comes after it.
+/// A name and its remaining parts.
 #[derive(Debug)]
 pub(super) struct Path<'p> {
     pub(super) name: &'p str,
@@ -48,7 +48,7 @@ impl<'p> Path<'p> {
     }
 }
 
-/// The name that the text begins with, and what follows.
+/// The name at the beginning of the text, and the rest.
 fn name(text: &str) -> Option<(&str, &str)> {
     let end = text.find(['.', '[', ']', '-', ' ']).unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))

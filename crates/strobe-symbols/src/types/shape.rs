@@ -1,14 +1,14 @@
-//! What a type is: its record with typedefs and qualifiers taken off.
+//! The shape of a type: its record without typedefs and qualifiers.
 
 use gimli::{AttributeValue, DebuggingInformationEntry, DwTag, Unit};
 
 use super::{TypeId, Types};
 use crate::dwarf::{Budget, Reader};
 
-/// Typedefs, qualifiers, arrays of arrays or anonymous structures within each other: no more than this many.
+/// Maximum nesting of typedefs, qualifiers, arrays of arrays and anonymous structures.
 const DEEPEST: usize = 64;
 
-/// What a type is.
+/// The shape of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Number { bytes: u32, signed: bool },
@@ -22,10 +22,10 @@ impl Shape {
     pub(super) fn kind(self) -> &'static str {
         match self {
             Shape::Number { .. } => "a number",
-            Shape::Pointer(_) => "a pointer to nothing that is described",
+            Shape::Pointer(_) => "a pointer to an unknown type",
             Shape::Array { .. } => "an array",
             Shape::Structure => "a structure",
-            Shape::Other => "nothing with parts",
+            Shape::Other => "a value without members",
         }
     }
 }
@@ -61,7 +61,7 @@ impl<'a> Types<'a> {
         self.reference(from, entry.attr_value(gimli::DW_AT_type)?)
     }
 
-    /// The type behind typedefs and qualifiers; where only the name of a structure is declared, the structure.
+    /// The type behind typedefs and qualifiers; for a declaration of a structure, its definition.
     fn bare(&self, mut at: TypeId, budget: &mut Budget) -> Option<(TypeId, DwTag)> {
         for _ in 0..DEEPEST {
             let (_, entry) = self.entry(at, budget)?;
@@ -122,7 +122,8 @@ impl<'a> Types<'a> {
         })
     }
 
-    /// Elements of an array with one dimension; of one with several, all of them: nobody asks for those by index.
+    /// Elements of an array with one dimension; for several dimensions all elements, because only
+    /// the first is indexed.
     fn count(&self, at: TypeId, budget: &mut Budget) -> Option<u64> {
         let mut count = 1u64;
         self.children(at, budget, |entry| {
@@ -159,7 +160,7 @@ impl<'a> Types<'a> {
         None
     }
 
-    /// Visits the records directly below one, until `visit` has had enough.
+    /// Visits the direct children of a record, until `visit` stops.
     fn children(
         &self,
         of: TypeId,
@@ -188,7 +189,8 @@ impl<'a> Types<'a> {
         Some(())
     }
 
-    /// Offset and type of a member, also one inside anonymous structures, unions and base classes.
+    /// Offset and type of a member, including those of anonymous structures, unions and base
+    /// classes.
     pub(super) fn find_member(
         &self,
         of: TypeId,
@@ -235,7 +237,7 @@ impl<'a> Types<'a> {
         Err(Lost::Missing)
     }
 
-    /// The name of a type; a word for one that has none.
+    /// The name of a type, or a description if it has none.
     pub(super) fn name(&self, at: TypeId) -> String {
         let name = || {
             let unit = self.units.get(at.unit as usize)?;
@@ -248,13 +250,13 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Where a member lies in its structure; none for bit fields, which do not begin at a byte.
+/// Offset of a member in its structure; `None` for bit fields, which do not begin at a byte.
 fn location(entry: &Entry<'_>, unit: &Unit<Reader<'_>>) -> Option<u32> {
     if entry.attr_value(gimli::DW_AT_bit_size).is_some() {
         return None;
     }
     match entry.attr_value(gimli::DW_AT_data_member_location) {
-        // A union's members have none.
+        // Members of a union have no offset attribute.
         None => Some(0),
         Some(AttributeValue::Exprloc(expression)) => {
             let mut operations = expression.operations(unit.encoding());

@@ -1,19 +1,16 @@
-//! Agreement with `llvm-symbolizer --inlines` on every instruction address, for everything that compilers emit.
+//! Agreement with `llvm-symbolizer --inlines` on every instruction address, for everything that
+//! compilers emit.
 
 use std::path::Path;
 
 use crate::common::build::Workshop;
 use crate::common::judge::compare;
 
-/// Builds every combination and compares; prints what was compared, for whoever runs with `--nocapture`.
+/// Builds every combination and compares; prints the comparisons, for use with `--nocapture`.
 fn agree(elf: &Path) {
     let verdict = compare(elf);
     eprintln!("{}: {verdict:?}", elf.file_name().unwrap_or_default().to_string_lossy());
-    assert!(
-        verdict.with_lines > 100,
-        "{}: hardly any lines to agree on: {verdict:?}",
-        elf.display()
-    );
+    assert!(verdict.with_lines > 100, "{}: hardly any lines compared: {verdict:?}", elf.display());
 }
 
 #[test]
@@ -90,7 +87,7 @@ fn rustc_all_profiles() {
     agree(&workshop.rustc("rustc-lines.elf", &["-Cdebuginfo=line-tables-only", "-Copt-level=3"]));
 }
 
-/// A C library, with assembly routines, files built elsewhere and functions that only the symbol table knows.
+/// A C library, with assembly routines, prebuilt objects and functions without debug information.
 #[test]
 fn newlib_and_libgcc() {
     let workshop = Workshop::new();
@@ -98,7 +95,7 @@ fn newlib_and_libgcc() {
     agree(&elf);
 }
 
-/// Every bundled firmware. What the repository ships must be explained as well as what the tests build.
+/// Every bundled firmware: the shipped programs must resolve like those built by the tests.
 #[test]
 fn bundled_firmware() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/prebuilt");
@@ -106,7 +103,8 @@ fn bundled_firmware() {
     let mut compared = 0;
     for entry in entries {
         let path = entry.expect("a directory entry").path();
-        // On AVR, llvm-symbolizer names constants between functions, which are program memory too; see tests/avr.rs.
+        // On AVR, llvm-symbolizer names constants between functions, which are program memory too;
+        // see tests/avr.rs.
         if path.extension().is_some_and(|extension| extension == "elf") && !is_avr(&path) {
             eprintln!("{}: {:?}", path.display(), compare(&path));
             compared += 1;

@@ -1,4 +1,4 @@
-//! AVR programs: functions, lines and instructions, judged by avr-objdump.
+//! AVR programs: functions, lines and instructions, compared with avr-objdump.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ fn firmware(name: &str) -> Firmware {
     Firmware::parse(std::fs::read(path(name)).expect("a prebuilt program")).expect("parses")
 }
 
-/// Mnemonic and operands of each address, as objdump has them.
+/// Mnemonic and operands of each address, from objdump.
 fn judged(name: &str) -> Vec<(u32, String)> {
     let output = Command::new("avr-objdump").args(["-d", "-z"]).arg(path(name)).output();
     let text = String::from_utf8(output.expect("avr-objdump runs").stdout).expect("ASCII");
@@ -32,7 +32,7 @@ fn judged(name: &str) -> Vec<(u32, String)> {
         if text == "jmp 0" {
             text = "jmp 0x0".to_owned();
         }
-        // Instructions of other AVR families, as which constants may be read.
+        // Instructions of other AVR families, as constants may be decoded.
         if ["xch", "las", "lac", "lat", "des"].iter().any(|other| text.starts_with(other)) {
             return None;
         }
@@ -42,10 +42,10 @@ fn judged(name: &str) -> Vec<(u32, String)> {
 }
 
 #[test]
-fn instructions_are_what_objdump_says() {
+fn instructions_match_objdump() {
     for name in ["work-avr.elf", "work-avr-2560.elf", "loop-avr.elf"] {
         let judged = judged(name);
-        assert!(judged.len() > 40, "{name}: avr-objdump says little");
+        assert!(judged.len() > 40, "{name}: avr-objdump printed little");
         let firmware = firmware(name);
         let end = judged.last().map_or(0, |(address, _)| address + 4);
         let ours: Vec<(u32, String)> = firmware
@@ -80,7 +80,7 @@ fn functions_have_names_lines_and_sizes_that_do_not_overlap() {
     assert_eq!(frame.name, Some("sorts"));
     assert!(frame.file.is_some_and(|file| file.ends_with("firmware/work-avr/main.c")));
     assert!(frame.line.is_some());
-    // Labels without a size may lie inside a function.
+    // Labels without a size may be inside a function.
     let sized = |f: &&Function| f.source == FunctionSource::Symbol;
     let functions: Vec<&Function> = firmware.functions().iter().filter(sized).collect();
     assert!(functions.windows(2).all(|pair| pair[0].end() <= u64::from(pair[1].start)));

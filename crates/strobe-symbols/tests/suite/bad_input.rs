@@ -1,4 +1,5 @@
-//! Wrong, truncated and corrupt files: one clear error with the byte and advice, never a panic or a hang.
+//! Wrong, truncated and corrupt files: one clear error with the byte and advice, never a panic or a
+//! hang.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use crate::common::exercise::exercise;
 use proptest::prelude::*;
 use strobe_symbols::{Error, Firmware};
 
-/// Between the milliseconds that a small file takes, on any machine under any load, and a hang.
+/// More than the milliseconds that a small file takes under any load, and less than a hang.
 const LONGEST: Duration = Duration::from_secs(600);
 
 fn small_elf() -> Vec<u8> {
@@ -112,7 +113,7 @@ fn every_truncation_is_an_error_that_says_so() {
     let elf = small_elf();
     let started = Instant::now();
     for length in 0..elf.len() {
-        // Everything the section table describes must be there, and it comes last.
+        // Everything that the section table describes must be there, and the table is last.
         let error = error(&elf[..length]);
         let text = error.to_string();
         assert!(length < 4 || text.contains("truncated"), "{length} bytes: {text}");
@@ -143,17 +144,23 @@ fn damage_to_debug_information_costs_only_detail() {
             |firmware: &Firmware| firmware.functions().iter().map(|f| f.start).collect::<Vec<_>>();
         assert_eq!(names(&damaged), names(&sound), "{name}");
         if name != ".debug_str" {
-            assert!(!damaged.warnings().is_empty(), "{name} is damaged and nothing is said");
+            assert!(!damaged.warnings().is_empty(), "{name} is damaged without a warning");
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
-    /// Any bytes anywhere changed: no panic, no hang, and answers that agree with each other.
+    /// Arbitrary bytes changed: no panic, no hang, and consistent answers.
     #[test]
-    fn corruption_never_panics_or_hangs(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24)) {
+    fn corruption_never_panics_or_hangs(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
+    ) {
         static ELF: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
         let mut bytes = ELF.get_or_init(small_elf).clone();
         for (at, value) in changes {
@@ -166,7 +173,7 @@ proptest! {
     }
 }
 
-/// Inputs that fuzzing found to break something once.
+/// Regression inputs found by fuzzing.
 #[test]
 fn fuzzed_cases_stay_fixed() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");

@@ -1,4 +1,4 @@
-//! Less information gives less detail, says so, and says what would help; the image stays the same.
+//! Less information gives less detail with advice on how to get more; the image stays the same.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn parse(path: &Path) -> Firmware {
     Firmware::parse(std::fs::read(path).expect("the ELF file")).expect("a firmware image")
 }
 
-/// What is loaded where must not depend on symbols.
+/// The loaded bytes must not depend on symbols.
 fn loads(firmware: &Firmware) -> Vec<(u32, u32, Vec<u8>)> {
     firmware
         .segments()
@@ -63,7 +63,8 @@ fn without_dwarf_functions_remain() {
 fn compiled_without_debug_information_local_functions_have_a_file() {
     let workshop = Workshop::new();
     let plain = workshop.gcc("plain.elf", &["-O2"]);
-    // The judge agrees on what the symbol table alone gives, the file names of local functions included.
+    // llvm-symbolizer agrees on results of the symbol table alone, the file names of local
+    // functions included.
     compare(&plain);
     let firmware = parse(&plain);
     let fold = firmware.symbol("fold").expect("a local function");
@@ -105,7 +106,8 @@ fn without_sections_segments_remain() {
 #[test]
 fn dwarf_alone_names_functions_too() {
     let workshop = Workshop::new();
-    // Clang, since GNU as leaves the Thumb bit in the bounds of assembly functions, which the judge does not clear.
+    // Clang, since GNU as leaves the Thumb bit in the bounds of assembly functions, which
+    // llvm-symbolizer does not clear.
     let full = workshop.clang("full.elf", &["-g", "-O2"]);
     let nameless = patched(&full, "nameless.elf", &workshop, |bytes| {
         let file = object::File::parse(&bytes[..]).expect("an ELF file");

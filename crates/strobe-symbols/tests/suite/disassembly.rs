@@ -1,4 +1,5 @@
-//! Listings against GNU objdump: the same instructions, the same encodings, the same branch targets and literals.
+//! Listings compared with GNU objdump: the same instructions, encodings, branch targets and
+//! literals.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,13 +8,13 @@ use std::process::Command;
 use crate::common::build::{Workshop, run};
 use strobe_symbols::{Firmware, Instruction, Item};
 
-/// What objdump says of one instruction.
+/// One instruction in objdump's output.
 struct Expected {
     encoding: String,
     mnemonic: String,
-    /// The address in `<...>` notation's front, for branches.
+    /// The target address of branches, before the `<...>` notation.
     target: Option<u32>,
-    /// Where a PC-relative load loads from.
+    /// The address that a PC-relative load reads.
     literal: Option<u32>,
 }
 
@@ -118,10 +119,11 @@ fn references_are_named() {
     assert_eq!(delay.last().expect("a literal"), ".word   0xcafef00d");
 }
 
-/// As the manuals, the fault report and this program's own texts call them.
+/// Register names as in the manuals, the fault report and this program's own texts.
 #[test]
 fn registers_have_their_numbers_as_names() {
-    // mov r9, r8; mov r10, r9; mov r11, r10; mov r12, r11; mov sp, r12; mov lr, sp; push {r4, lr}; pop {r4, pc}
+    // mov r9, r8; mov r10, r9; mov r11, r10; mov r12, r11; mov sp, r12; mov lr, sp; push {r4, lr};
+    // pop {r4, pc}
     let halfwords = [0x46c1u16, 0x46ca, 0x46d3, 0x46dc, 0x46e5, 0x46ee, 0xb510, 0xbd10];
     let code: Vec<u8> = halfwords.iter().flat_map(|half| half.to_le_bytes()).collect();
     let mut elf = strobe_synth::ElfBuilder::new();

@@ -1,4 +1,5 @@
-//! Intel HEX: the same bytes as the ELF file that it was made from, and every bad line named.
+//! Intel HEX: the same bytes as the ELF file it was made from, and an error with its line for every
+//! bad line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +12,7 @@ use strobe_symbols::{Detail, Error, Firmware, Machine};
 
 const END: &str = ":00000001FF\n";
 
-/// What is at each address.
+/// The byte at each address.
 fn contents(firmware: &Firmware) -> BTreeMap<u32, u8> {
     let segments = firmware.segments().iter();
     segments.flat_map(|s| (s.load_address.0..).zip(s.data().iter().copied())).collect()
@@ -39,7 +40,7 @@ fn what_objcopy_writes_has_the_bytes_of_the_elf_file() {
         let (elf, hex) = (contents(&elf), contents(&hex));
         let all = elf.keys().chain(hex.keys());
         let differ: Vec<_> = all.filter(|at| elf.get(at) != hex.get(at)).collect();
-        // What the linker leaves between sections is zero in the ELF file and erased flash here.
+        // Gaps between sections are zero in the ELF file and erased flash here.
         let is_padding =
             |at: &u32| matches!((elf.get(at), hex.get(at)), (None | Some(0), None | Some(0xff)));
         assert!(
@@ -58,24 +59,27 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn faults_are_reported_with_their_line() {
     let good = record(0, 0x10, &[1, 2, 3, 4]);
     for (text, expected) in [
         (
             format!("{good}:0400200001020304D3\n{END}"),
-            "line 2): the checksum is D3, but that of the record's bytes is D2",
+            "line 2): the checksum is D3, but the record's bytes have D2",
         ),
         (format!("{good}:04002000010203\n{END}"), "line 2): the checksum"),
-        (format!("{good}:0400\n{END}"), "line 2): the record is cut off"),
+        (format!("{good}:0400\n{END}"), "line 2): the record is truncated"),
         (format!("{good}:0400200001020304D\n{END}"), "line 2): half a byte"),
-        (format!("{good}:04002000010203xxD2\n{END}"), "line 2): there is something else"),
-        (format!("{good}:0500200001020304D1\n{END}"), "line 2): the record has not as many bytes"),
-        (format!("{good}{}{END}", record(6, 0, &[])), "line 2): there are no records of type 06"),
-        (format!("{good}{}{END}", record(4, 0, &[1])), "line 2): the record's length does not fit"),
+        (format!("{good}:04002000010203xxD2\n{END}"), "line 2): a character is not"),
+        (
+            format!("{good}:0500200001020304D1\n{END}"),
+            "line 2): the record's length does not match",
+        ),
+        (format!("{good}{}{END}", record(6, 0, &[])), "line 2): unknown record type 06"),
+        (format!("{good}{}{END}", record(4, 0, &[1])), "line 2): the record's length is wrong"),
         (format!("{good}S1130000\n{END}"), "line 2): the line does not begin with a colon"),
         (format!("{good}:{}\n{END}", "00".repeat(300)), "line 2): the record is longer"),
         (good.clone(), "the file ends without an end record"),
-        (format!("{good}{END}{good}"), "line 3): there is more behind the end record"),
+        (format!("{good}{END}{good}"), "line 3): there is data after the end record"),
         (END.to_owned(), "there is no data"),
         (
             format!("{good}\r\n{}{END}", record(0, 0x13, &[9])),
@@ -83,21 +87,18 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             format!("{}{}{END}", record(2, 0, &[0x10, 0]), record(0, 0xffff, &[1, 2])),
-            "pass the end of what the record can address",
+            "exceed the record's address range",
         ),
-        (
-            format!("{}{}{END}", record(4, 0, &[0xff, 0xff]), record(0, 0xffff, &[1, 2])),
-            "pass the end",
-        ),
+        (format!("{}{}{END}", record(4, 0, &[0xff, 0xff]), record(0, 0xffff, &[1, 2])), "exceed"),
     ] {
-        let told = refused(&text);
-        assert!(told.contains(expected), "{told}\nfor\n{text}");
+        let message = refused(&text);
+        assert!(message.contains(expected), "{message}\nfor\n{text}");
     }
 }
 
-/// Each cut of a file is refused: it then lacks its end record.
+/// Each truncation of a file is rejected: it lacks its end record.
 #[test]
-fn every_truncation_is_told() {
+fn every_truncation_is_reported() {
     let text = format!("{}{}{END}", record(4, 0, &[8, 0]), record(0, 0x100, &[7; 32]));
     for length in 1..text.trim_end().len() {
         refused(&text[..length]);
@@ -116,21 +117,30 @@ fn pieces_without_end_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
-    /// Bytes anywhere, in any order and lengths of records: they come out where they belong.
+    /// Bytes anywhere, in any order and length of records, end up at their addresses.
     #[test]
     fn bytes_come_out_where_they_belong(
-        runs in prop::collection::btree_map(0_u32..0x4000, prop::collection::vec(any::<u8>(), 1..=255), 1..20),
+        runs in prop::collection::btree_map(
+            0_u32..0x4000,
+            prop::collection::vec(any::<u8>(), 1..=255),
+            1..20,
+        ),
         backwards in any::<bool>(),
     ) {
         let mut wanted = BTreeMap::new();
         let mut lines = Vec::new();
         for (slot, data) in &runs {
-            // Apart from each other, some of them across a border of 64 KiB.
+            // Apart from each other, some of them across a 64 KiB boundary.
             let address = slot * 0x3f1;
             let [high, upper, offset, low] = address.to_be_bytes();
-            lines.push(record(4, 0, &[high, upper]) + &record(0, u16::from_be_bytes([offset, low]), data));
+            let offset = u16::from_be_bytes([offset, low]);
+            lines.push(record(4, 0, &[high, upper]) + &record(0, offset, data));
             wanted.extend((address..).zip(data.iter().copied()));
         }
         if backwards {
@@ -141,13 +151,14 @@ proptest! {
     }
 
     #[test]
-    fn sound_records_that_say_anything_never_panic(noise in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_valid_records_never_panic(noise in prop::collection::vec(any::<u8>(), 0..600)) {
         exercise(&from_noise(&noise));
     }
 
     #[test]
     fn damage_never_panics(at in any::<prop::sample::Index>(), value in any::<u8>()) {
-        let mut text = format!("{}{}{END}", record(4, 0, &[8, 0]), record(0, 0x100, &[7; 32])).into_bytes();
+        let (base, data) = (record(4, 0, &[8, 0]), record(0, 0x100, &[7; 32]));
+        let mut text = format!("{base}{data}{END}").into_bytes();
         let at = at.index(text.len());
         text[at] = value;
         exercise(&text);

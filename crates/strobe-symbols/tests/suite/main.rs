@@ -1,6 +1,7 @@
-//! Symbols from outside: against LLVM and hand-made ELF files, damage, unwinding, disassembly.
+//! The crate's API tested against LLVM and with hand-made ELF files: damage, unwinding,
+//! disassembly.
 //!
-//! One binary: every further one would link the crates anew.
+//! One binary: every further one would link the crates again.
 
 mod agreement;
 mod avr;

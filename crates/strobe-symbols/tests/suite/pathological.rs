@@ -1,7 +1,8 @@
-//! Debug information that asks for far more work than its size: the answer comes in time, with a warning.
+//! Debug information that demands far more work than its size: parsing ends in time, with a
+//! warning.
 //!
-//! Each case is a small file in which records share or repeat others, so that reading them one by one would take hours or
-//! all memory.
+//! In each case records of a small file share or repeat others, so that reading them one by one
+//! would take hours or all memory.
 
 use std::time::{Duration, Instant};
 
@@ -23,10 +24,11 @@ const SEC_OFFSET: u32 = 0x17;
 const FLAG_PRESENT: u32 = 0x19;
 const CODE: u32 = 0x0800_0000;
 
-/// Between the second or so that these files take, on any machine under any load, and the hours without a limit.
+/// More than the second or so that these files take under any load, and less than the hours without
+/// a limit.
 const LONGEST: Duration = Duration::from_secs(1200);
 
-/// Parses in time and asks for one address.
+/// Parses in time and looks up one address.
 fn read(what: &str, sections: &[(&str, Vec<u8>)]) -> Firmware {
     let bytes = elf(sections);
     let started = Instant::now();

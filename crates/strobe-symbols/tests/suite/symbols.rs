@@ -1,4 +1,4 @@
-//! Functions, names, variables and what is loaded, on firmware built by the real compilers.
+//! Functions, names, variables and segments of firmware built by real compilers.
 
 use std::path::Path;
 
@@ -39,7 +39,8 @@ fn assembly_without_sizes_reaches_to_the_next_symbol() {
     };
     let reset = function("Reset_Handler");
     assert_eq!(reset.source, FunctionSource::UnsizedSymbol);
-    // `clear_loop` lies in a function without a size: the symbol table cannot tell it from a function.
+    // `clear_loop` is in a function without a size: the symbol table cannot distinguish it from a
+    // function.
     assert_eq!(reset.end(), u64::from(start_of(&firmware, "clear_loop")));
     assert_eq!(function("clear_loop").end(), u64::from(start_of(&firmware, "Default_Handler")));
     let delay = function("delay");
@@ -142,8 +143,8 @@ fn segments_say_what_is_loaded_where() {
     assert_eq!(firmware.build_id().map(<[u8]>::len), Some(20));
 }
 
-/// GNU ld maps the file's own headers below the first section when it may round down to a page, and some linkers leave the
-/// load addresses zero. Nobody wants either programmed.
+/// GNU ld maps the file's own headers below the first section if it may round down to a page, and
+/// some linkers leave the load addresses zero. Neither must be programmed.
 #[test]
 fn linkers_habits_are_straightened() {
     let mut bytes = elf(&[]);
@@ -151,7 +152,8 @@ fn linkers_habits_are_straightened() {
         bytes[at..at + 4 * words.len()]
             .copy_from_slice(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>());
     };
-    // p_offset, p_vaddr, p_paddr, p_filesz, p_memsz: from the start of the file, 0x100 bytes before the code.
+    // p_offset, p_vaddr, p_paddr, p_filesz, p_memsz: from the start of the file, 0x100 bytes before
+    // the code.
     words(&mut bytes, 56, &[0, FLASH - 0x100, 0, 0x140, 0x140]);
     let firmware = Firmware::parse(bytes).expect("a firmware image");
     let segment = &firmware.segments()[0];
@@ -188,7 +190,7 @@ fn the_target_processor_is_known() {
     }
 }
 
-/// GNU's demangler writes the names that people know from `nm -C` and gdb.
+/// GNU's demangler writes the names known from `nm -C` and gdb.
 #[test]
 fn cpp_names_agree_with_cxxfilt() {
     let workshop = Workshop::new();
@@ -202,7 +204,7 @@ fn cpp_names_agree_with_cxxfilt() {
     assert!(mangled.len() > 5, "{mangled:?}");
     let expected = run(std::process::Command::new("arm-none-eabi-c++filt").args(&mangled));
     for (name, expected) in mangled.iter().zip(expected.lines()) {
-        // We leave the types of numbers in template arguments out.
+        // We omit the types of numbers in template arguments.
         assert_eq!(
             strobe_symbols::demangle(name),
             expected.replace("8u>", "8>").replace("4u>", "4>")
@@ -221,8 +223,9 @@ fn mapping_symbols_separate_code_from_data() {
     assert_eq!(firmware.code_kind(0xe000_ed00), None);
 }
 
-/// Linkers leave the debug information of discarded functions at address 0. Linked there, the live code must not be taken
-/// for them: every answer must be that of the same code linked elsewhere.
+/// Linkers leave the debug information of discarded functions at address 0. Live code that is
+/// linked there must not be confused with them: every answer must be that of the same code linked
+/// elsewhere.
 #[test]
 fn discarded_code_at_zero_does_not_hide_live_code() {
     let workshop = Workshop::new();
@@ -242,7 +245,7 @@ fn discarded_code_at_zero_does_not_hide_live_code() {
             }
         }
         assert!(compared > 300, "only {compared} addresses compared");
-        // The trap is set: `llvm-symbolizer` steps into it.
+        // A control: `llvm-symbolizer` does confuse them.
         let file = |address| {
             here.frames(address).frames.first().and_then(|frame| frame.file).unwrap_or("??")
         };
@@ -250,7 +253,7 @@ fn discarded_code_at_zero_does_not_hide_live_code() {
         misled +=
             addresses.iter().zip(&judged).filter(|(a, theirs)| theirs[0].file != file(**a)).count();
     }
-    assert!(misled > 10, "there is no discarded code in the way");
+    assert!(misled > 10, "the control found no discarded code");
 }
 
 /// A hundred thousand addresses of a program with the C library, many times over.
@@ -263,7 +266,7 @@ fn a_million_lookups_are_answered_in_one_batch() {
     let addresses: Vec<u32> = (0..1_000_000_usize).map(|n| code[n * 7919 % code.len()]).collect();
     let started = std::time::Instant::now();
     let batch = firmware.frames_batch(&addresses);
-    // About a second; said and not asserted, because it depends on the machine and on what else that does.
+    // About a second; printed and not asserted, because it depends on the machine and its load.
     eprintln!("1000000 lookups in {:?}", started.elapsed());
     assert_eq!(batch.indices.len(), addresses.len());
     assert!(batch.distinct.len() > 1000, "{} distinct answers", batch.distinct.len());

@@ -1,4 +1,4 @@
-//! Offsets of members, held against what the compiler itself says they are.
+//! Offsets of members, compared with those of the compiler.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn every_build() -> Vec<(String, Firmware)> {
     gcc.into_iter().chain(clang).collect()
 }
 
-/// What the compiler has put into `expected`.
+/// The values that the compiler has put into `expected`.
 fn expected(firmware: &Firmware, index: u32) -> u32 {
     let at = firmware.symbol("expected").expect("the table").address;
     firmware.word_at(at + 4 * index).expect("a constant")
@@ -106,7 +106,7 @@ fn variables_lead_through_pointers_to_types() {
         let pointer = at("kernel") + expected(&firmware, 5);
         assert_eq!(through.steps, [Step::Add(pointer), Step::Load, Step::Add(lists)], "{name}");
         assert_eq!(offset(types.variable("ready[3]")), at("ready") + 3 * expected(&firmware, 6));
-        // Only the other unit knows what is in it.
+        // Only the other unit has its definition.
         let hidden = types.variable("hidden.b").expect("a path");
         assert_eq!(hidden.steps, [Step::Add(at("hidden")), Step::Load, Step::Add(4)], "{name}");
     }
@@ -118,7 +118,7 @@ fn what_is_not_there_is_named() {
     let types = firmware.types();
     let wrong = |path| types.variable(path).expect_err(path).to_string();
     let first = types.named("block").expect("a structure");
-    let said = [
+    let messages = [
         wrong("nothing.there"),
         wrong("twice"),
         wrong("first.nam"),
@@ -130,17 +130,17 @@ fn what_is_not_there_is_named() {
         types.member(first, "base[0]").expect_err("no array").to_string(),
     ];
     assert_eq!(
-        said,
+        messages,
         [
             "the debug information describes no variable nothing",
             "there are 2 variables twice",
             "block_t has no member nam",
-            "first.name is an array, so `.length` means nothing there",
+            "first.name is an array, so `.length` does not apply",
             "first.lists has 3 elements, none with index 3",
-            "first.base.flag is a bit field, and those are not read",
-            "`first..name` is no path such as `variable.member[0].member`",
+            "first.base.flag is a bit field, which is not supported",
+            "`first..name` is not a path such as `variable.member[0].member`",
             "the debug information describes no type gone",
-            "block.base is a structure, so `[0]` means nothing there",
+            "block.base is a structure, so `[0]` does not apply",
         ]
     );
 }
@@ -152,7 +152,7 @@ fn without_debug_information_there_are_no_types() {
     assert!(matches!(firmware.types().variable("kernel"), Err(TypeError::NoVariable { .. })));
 }
 
-/// Every path through damaged debug information ends, and none panics.
+/// Every lookup in damaged debug information ends, and none panics.
 #[test]
 fn damage_is_no_more_than_an_error() {
     let directory = tempfile::tempdir().expect("a directory");

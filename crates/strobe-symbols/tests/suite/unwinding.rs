@@ -1,4 +1,4 @@
-//! Stacks walked over memory laid out by hand, word by word, as the fixture's instructions and the hardware would.
+//! Stacks laid out by hand, word by word, as the fixture's instructions and the hardware would do.
 
 use std::collections::HashMap;
 
@@ -39,8 +39,8 @@ impl Scene {
         }
     }
 
-    /// The stack of `leaf` called by `middle`, `outer` and `Reset_Handler`, which started with SP at `top`. Returns SP and R7
-    /// inside `leaf`.
+    /// The stack of `leaf` called by `middle`, `outer` and `Reset_Handler`, which started with SP
+    /// at `top`. Returns SP and R7 inside `leaf`.
     fn calls(&mut self, top: u32) -> (u32, u32) {
         let (in_reset, in_outer) = (self.return_to("in_reset"), self.return_to("in_outer"));
         self.store(top - 8, &[0x4444, in_reset]); // outer: push {r4, lr}

@@ -1,20 +1,21 @@
-//! The text of a traced allocator with what the line made of it, and the call tree that a tool made of that.
+//! The text of a traced allocator with faults of the line, and the call tree that a tool derived
+//! from it.
 
 use std::collections::BTreeMap;
 
 use super::{Function, csv, firmware};
 use crate::Rng;
 
-/// A text of allocations with what belongs to it.
+/// A text of allocations and its expected results.
 #[derive(Debug, Clone, Default)]
 pub struct AllocationArchive {
-    /// The text, which is not all UTF-8.
+    /// The text, with some invalid UTF-8.
     pub text: Vec<u8>,
     /// The firmware's functions.
     pub functions: String,
-    /// The call tree that was published: JSON, but not all UTF-8.
+    /// The published call tree: JSON with some invalid UTF-8.
     pub tree: Vec<u8>,
-    /// Allocations that can be read.
+    /// Allocations that can be parsed.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -28,23 +29,24 @@ pub struct AllocationArchive {
     pub frames: u64,
     /// Callers whose line is damaged.
     pub damaged_frames: u64,
-    /// Callers that are whole and lie outside the firmware.
+    /// Undamaged callers outside the firmware.
     pub astray_frames: u64,
     /// Allocations that have a caller of either kind.
     pub doubtful: u64,
-    /// First lines of allocations that cannot be read.
+    /// Heads of allocations that cannot be parsed.
     pub damaged_heads: u64,
-    /// Lines that belong to no allocation.
+    /// Lines outside any allocation.
     pub before: u64,
-    /// Remarks of the unwinder.
+    /// Messages of the unwinder.
     pub remarks: u64,
-    /// Bytes of the text that are no UTF-8.
+    /// Bytes of the text that are not UTF-8.
     pub not_utf8: u64,
-    /// Bytes of the tree that are no UTF-8.
+    /// Bytes of the tree that are not UTF-8.
     pub tree_not_utf8: u64,
-    /// Allocations by chain of callers, `ADDRESS NAME` each, the outermost first: count and bytes of what ends there or goes on.
+    /// Allocations by chain of callers, `ADDRESS NAME` each, the outermost first: count and bytes
+    /// of those that end there or continue.
     pub chains: BTreeMap<Vec<Vec<u8>>, (u64, u64)>,
-    /// Callers in the tree that the tool made up where the unwinder remarked something.
+    /// Callers in the tree that the tool invented where the unwinder printed a message.
     pub made_up: u64,
 }
 
@@ -55,7 +57,7 @@ struct Model {
     rng: Rng,
     functions: Vec<Function>,
     archive: AllocationArchive,
-    /// Sizes by chain, as the tool has them.
+    /// Sizes by chain, as in the tool's tree.
     published: BTreeMap<Chain, BTreeMap<u64, u64>>,
 }
 
@@ -71,7 +73,7 @@ impl Model {
         format!("0x{:08X} {}", function.address + offset, function.name).into_bytes()
     }
 
-    /// One of the chains that the firmware has.
+    /// One of the chains of the firmware.
     fn chain(&mut self) -> Chain {
         let last = self.functions.len() - 1;
         let first = self.rng.below(4) as usize;
@@ -84,10 +86,10 @@ impl Model {
         chain
     }
 
-    /// Lets something happen to a line; gives whether it is damaged, and whether it points outside.
+    /// May damage a line; returns whether it is damaged, and whether it points outside.
     fn spoil(&mut self, line: &mut Vec<u8>) -> (bool, bool) {
         match self.rng.below(150) {
-            // A character of the name has lost its way.
+            // A character of the name is lost.
             0 => {
                 let at = 11 + self.rng.below(line.len() as u32 - 11) as usize;
                 line[at] = 0xf1;
@@ -99,12 +101,12 @@ impl Model {
                 line.drain(4..6);
                 (true, false)
             }
-            // The line ends where the address does.
+            // The line ends after the address.
             2 => {
                 line.truncate(10);
                 (true, false)
             }
-            // The unwinder has taken something else for a return address.
+            // The unwinder has interpreted another word as a return address.
             3 => {
                 *line = format!("0x{:08X} unknown", 0x206c_0000 | self.rng.below(0x1_0000))
                     .into_bytes();
@@ -128,7 +130,7 @@ impl Model {
             astray += u64::from(is_astray);
             self.line(line);
             if line.len() == 10 {
-                // Of an address without a name the tool makes one with an empty name.
+                // For an address without a name the tool invents an empty name.
                 line.push(b' ');
             }
         }
@@ -152,7 +154,7 @@ impl Model {
             (*count, *bytes) = (*count + 1, *bytes + size);
         }
         if remark {
-            // The tool takes the remark for a caller, with the name that it read before.
+            // The tool interprets the message as a caller, with the name that it read before.
             let name = chain.last().and_then(|line| line.get(11..)).unwrap_or_default();
             chain.push([b"0x00000000 ", name].concat());
         }
@@ -162,7 +164,7 @@ impl Model {
         }
     }
 
-    /// An allocation whose first line arrives so that nobody can read it, and its callers, who then belong to none.
+    /// An allocation whose head arrives damaged, and its callers, which then belong to none.
     fn beheaded(&mut self) {
         let head = self.rng.pick(&["alloc 4x 0x20009470", "alloc 40 0x200094", "alloc"]);
         self.line(head.as_bytes());
@@ -198,7 +200,7 @@ pub fn allocations(seed: u64, allocations: u32) -> AllocationArchive {
     archive
 }
 
-/// Nodes inside one another: each chain is inside the one that it goes on from, and follows it in order.
+/// Nested nodes: each chain is inside the one that it continues, and follows it in order.
 fn tree(published: &BTreeMap<Chain, BTreeMap<u64, u64>>) -> Vec<u8> {
     let mut out = b"{".to_vec();
     let mut open = 0;

@@ -1,28 +1,28 @@
-//! Samples of the program counter as JSON, and the profile that a faulty tool made of them.
+//! Samples of the program counter as JSON, and the profile that a faulty tool derived from them.
 
 use std::collections::BTreeMap;
 
 use super::{Function, csv, firmware};
 use crate::Rng;
 
-/// A list of samples with what belongs to it.
+/// A list of samples and its expected results.
 #[derive(Debug, Clone)]
 pub struct SampleArchive {
     /// The list.
     pub packets: String,
     /// The firmware's functions.
     pub functions: String,
-    /// The profile that was published.
+    /// The published profile.
     pub profile: String,
     /// Samples by function, those that the profile has lost included.
     pub samples: BTreeMap<String, u64>,
-    /// Samples of addresses that are no code.
+    /// Samples of addresses outside the code.
     pub corrupt: u64,
-    /// Hits of the functions that the profile lists, in its order.
+    /// Hits of the functions in the profile, in its order.
     pub published: Vec<(String, u64)>,
-    /// Packets of another kind that are in the list.
+    /// Packets of other kinds in the list.
     pub overflows: u64,
-    /// Entries of the list of which nothing can be made.
+    /// Unusable entries of the list.
     pub unusable: u64,
 }
 
@@ -37,7 +37,8 @@ impl SampleArchive {
 pub fn samples(seed: u64, entries: u32) -> SampleArchive {
     let mut rng = Rng::new(seed);
     let functions = firmware(&mut rng, 120);
-    // What runs at boot and never again has few samples; what runs most begins to run later and lies lower.
+    // Code that runs only at boot has few samples; the hottest code starts later and is at lower
+    // addresses.
     let hot = [70, 22, 90, 41].map(|n| &functions[n]);
     let mut archive = SampleArchive {
         packets: String::new(),
@@ -86,14 +87,16 @@ pub fn samples(seed: u64, entries: u32) -> SampleArchive {
     }
     publish(&mut archive, &list);
     archive.packets = format!(
-        "{{\n\t\"session\":\t{{\n\t}},\n\t\"board_info\":\t{{\n\t\t\"name\":\t\"olimex-e407\",\n\t\t\"cpu\":\t\"stm32f407vgt6z\"\n\t}},\n\
+        "{{\n\t\"session\":\t{{\n\t}},\n\t\"board_info\":\t{{\n\t\t\"name\":\t\"olimex-e407\",\n\
+         \t\t\"cpu\":\t\"stm32f407vgt6z\"\n\t}},\n\
          \t\"packet\":\t[{{\n\t\t\t{}\n\t\t}}]\n}}\n",
         packets.join("\n\t\t}, {\n\t\t\t")
     );
     archive
 }
 
-/// The tool keeps functions by their addresses. Of a function that is not listed yet it drops each sample, unless it would come last.
+/// The tool keeps functions sorted by address. It drops each sample of a function that is not
+/// listed yet, unless it would be the last.
 fn publish(archive: &mut SampleArchive, list: &[(&Function, u32)]) {
     let mut hits: BTreeMap<u32, (&Function, BTreeMap<u32, u64>)> = BTreeMap::new();
     for (function, pc) in list {

@@ -1,8 +1,8 @@
 //! Generated AVR programs: seeded, ending by themselves in a jump to itself with interrupts off.
 //!
-//! They run in two machines at once, so what hardware leaves open is avoided: pointers are set before each access to
-//! where RAM, registers or harmless I/O registers are, the stack pointer is put back into RAM again and again, branches go
-//! forward or count, and no pointer is loaded through itself.
+//! They run on two machines in parallel, so undefined behaviour is avoided: pointers are set before
+//! each access to RAM, registers or harmless I/O registers, the stack pointer is reset to RAM
+//! repeatedly, branches go forward or count, and no pointer is loaded through itself.
 
 use super::{AVR_FORMS, AvrForm, AvrPart};
 use crate::rng::Rng;
@@ -10,17 +10,17 @@ use crate::rng::Rng;
 /// A generated program.
 #[derive(Clone, Debug)]
 pub struct Sequence {
-    /// What flash holds from 0 on, little-endian.
+    /// The flash contents from 0 on, little-endian.
     pub image: Vec<u8>,
     /// How often each of [`AVR_FORMS`] was emitted.
     pub forms: Vec<u32>,
 }
 
-/// Data addresses that a program may write without anything coming of it but a changed byte or pin.
+/// Data addresses that a program may write without other effects than a changed byte or pin.
 struct Harmless {
     /// With any value.
     io: [u16; 3],
-    /// Bit by bit, as far as `width`.
+    /// Single bits, up to `width`.
     bits: [u16; 3],
     width: u32,
 }
@@ -38,7 +38,7 @@ fn harmless(part: AvrPart) -> Harmless {
     }
 }
 
-/// Subroutines lie here on the part whose program counter is wider than 16 bits.
+/// Address of the subroutines on the part whose program counter is wider than 16 bits.
 const FAR_WORDS: u32 = 0x1_0100;
 
 struct Gen {
@@ -46,7 +46,7 @@ struct Gen {
     part: AvrPart,
     words: Vec<u16>,
     forms: Vec<u32>,
-    /// A register that the running loop counts in.
+    /// The counter register of the running loop.
     counter: Option<u32>,
 }
 
@@ -97,7 +97,7 @@ impl Gen {
         self.emit("ldi", &[('d', register - 16), ('k', value & 0xff)]);
     }
 
-    /// Points X (26), Y (28) or Z (30) somewhere.
+    /// Points X (26), Y (28) or Z (30) to an address.
     fn point(&mut self, low: u32, to: u32) {
         self.ldi(low, to);
         self.ldi(low + 1, to >> 8);
@@ -109,7 +109,7 @@ impl Gen {
         u32::from(start) + 8 + self.rng.below(u32::from(bytes) / 2 - 80)
     }
 
-    /// An address for a load or store: mostly RAM, now and then a register or a harmless I/O register.
+    /// An address for a load or store: mostly RAM, sometimes a register or a harmless I/O register.
     fn address(&mut self) -> u32 {
         match self.rng.below(8) {
             0 => self.rng.below(26),
@@ -120,7 +120,7 @@ impl Gen {
         }
     }
 
-    /// Puts the stack pointer into the upper half of RAM.
+    /// Moves the stack pointer to the upper half of RAM.
     fn new_stack(&mut self) {
         let (start, bytes) = self.part.ram();
         let (half, quarter) = (u32::from(bytes) / 2, u32::from(bytes) / 4);
@@ -151,7 +151,7 @@ impl Gen {
         self.plain_but(&[]);
     }
 
-    /// Arithmetic and the like: whatever operands there are.
+    /// Arithmetic and the like, with any operands.
     fn plain_but(&mut self, avoid: &[&str]) {
         const PLAIN: [&str; 44] = [
             "nop", "movw", "muls", "mulsu", "fmul", "fmuls", "fmulsu", "cpc", "sbc", "add", "cp",
@@ -209,7 +209,7 @@ impl Gen {
         let displacement = if form.bits('q') > 0 { self.rng.below(64) } else { 0 };
         let target = self.address();
         let minus = u32::from(name.contains('-'));
-        // The pointer may not be changed twice, nor by what it points to.
+        // The pointer must not be changed twice, nor by the data it points to.
         let register = loop {
             let register = self.rng.below(32);
             if register & !1 != pointer && Some(register) != self.counter {
@@ -266,7 +266,8 @@ impl Gen {
         self.words[at] = AvrForm::named(name).encode(&[('k', distance), ('s', s)])[0];
     }
 
-    /// A skip of an instruction of one word or two. Not of ADIW and SBIW, some of which simavr takes for two words.
+    /// A skip of an instruction of one word or two. Not of ADIW and SBIW, because simavr treats
+    /// some of them as two words.
     fn skip(&mut self) {
         let (d, r, b) = (self.rng.below(32), self.rng.below(32), self.rng.below(8));
         let r = if self.rng.one_in(2) { d } else { r };
@@ -291,7 +292,7 @@ impl Gen {
         self.emit(name, &[('d', register), ('a', address)]);
     }
 
-    /// A call of the code behind a jump that goes round it.
+    /// A call of a subroutine that a jump skips.
     fn call(&mut self) {
         let mut body = vec!["inc"; self.rng.below(3) as usize];
         body.push(if self.rng.one_in(3) { "reti" } else { "ret" });
@@ -303,7 +304,7 @@ impl Gen {
             AvrPart::Atmega2560 => 5,
         };
         let here = self.words.len() as u32;
-        // In front of the body: the call itself and the jump round the body.
+        // Before the body: the call itself and the jump over the body.
         match self.rng.below(kinds) {
             0 => self.emit("rcall", &[('k', 1)]),
             1 => {
@@ -325,7 +326,7 @@ impl Gen {
         }
     }
 
-    /// A jump forward over words that are no instructions.
+    /// A jump forward over words that are not instructions.
     fn jump(&mut self) {
         let kinds = match self.part {
             AvrPart::Attiny85 => 2,
@@ -383,7 +384,7 @@ impl Gen {
         let address = self.rng.below(bytes.min(0xfff0));
         self.point(30, address);
         if self.part == AvrPart::Atmega2560 && self.rng.one_in(2) {
-            // Across the border of 64 KiB too.
+            // Also across the 64 KiB boundary.
             let address = if self.rng.one_in(2) { 0x1_ffff } else { self.rng.below(0x2_0000) };
             self.ldi(16, address >> 16);
             self.emit("out", &[('a', 0x3b), ('d', 16)]);

@@ -8,7 +8,7 @@ pub(super) struct BitWriter {
 }
 
 impl BitWriter {
-    /// In a trace whose numbers begin with their high ends, or not.
+    /// Whether the trace is big-endian.
     pub(super) fn new(big: bool) -> Self {
         BitWriter { bits: Vec::new(), big }
     }
@@ -36,8 +36,8 @@ impl BitWriter {
             let bit = if big { bits - 1 - i } else { i };
             self.bits.push(value >> bit & 1 == 1);
         }
-        // Which bit of a byte is the first depends on the byte order; told at the end, for the trace's. Whole bytes of the other
-        // order are turned round here.
+        // The first bit of a byte depends on the byte order; resolved at the end, for the trace's.
+        // Whole bytes of the other order are swapped here.
         if big != self.big {
             let from = self.bits.len() - bits as usize;
             for byte in self.bits[from..].chunks_mut(8) {
@@ -53,7 +53,7 @@ impl BitWriter {
         }
     }
 
-    /// Two 64-bit numbers over those that were put at a byte.
+    /// Overwrites two 64-bit numbers at a byte offset.
     pub(super) fn patch(&mut self, at: u64, first: u64, second: u64) {
         let mut numbers = BitWriter::new(self.big);
         numbers.put(first, 64);
@@ -62,7 +62,7 @@ impl BitWriter {
         self.bits[at..at + 128].copy_from_slice(&numbers.bits);
     }
 
-    /// The bytes; the last one is filled up with zeros.
+    /// The bytes; the last one is padded with zeros.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.align(8);
         let byte = |bits: &[bool]| {

@@ -1,18 +1,18 @@
-//! What stands around events: packets, and headers as various tracers write them.
+//! The layout around events: packets, and the headers of various tracers.
 
 use crate::Rng;
 
 use super::bits::BitWriter;
 use super::types::Kind;
 
-/// How an event begins.
+/// The form of an event header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Header {
-    /// A time of 64 bits and a number of 8, as small tracers do.
+    /// A 64-bit time and an 8-bit id, as in small tracers.
     Plain,
-    /// 5 bits of number and 27 of time, or both in full: LTTng's compact header.
+    /// A 5-bit id and a 27-bit time, or both in full: LTTng's compact header.
     Compact,
-    /// 16 bits of number and 32 of time, or both in full: LTTng's large header.
+    /// A 16-bit id and a 32-bit time, or both in full: LTTng's large header.
     Large,
 }
 
@@ -29,7 +29,7 @@ const UUID: &str = "2a6422d0-6cee-11e0-8c08-cb07d7b3a564";
 impl Layout {
     pub(super) fn random(rng: &mut Rng) -> Self {
         let header = rng.pick(&[Header::Plain, Header::Compact, Header::Large]);
-        // Short times need a packet that says when it begins.
+        // Short times need a packet with a begin timestamp.
         let in_packets = header != Header::Plain || rng.one_in(2);
         Layout { big: rng.one_in(2), in_packets, header }
     }
@@ -40,21 +40,23 @@ impl Layout {
         for bits in [5, 8, 16, 27, 32, 64] {
             let align = if bits % 8 == 0 { 8 } else { 1 };
             text += &format!(
-                "typealias integer {{ size = {bits}; align = {align}; signed = false; }} := uint{bits}_t;\n"
+                "typealias integer {{ size = {bits}; align = {align}; signed = false; }} := \
+                 uint{bits}_t;\n"
             );
         }
         text += &format!("trace {{\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = {order};\n");
         if self.in_packets {
             text += &format!("\tuuid = \"{UUID}\";\n");
-            text += "\tpacket.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; };\n";
+            text += "\tpacket.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t \
+                     stream_id; };\n";
         }
         text += "};\n\nenv { tracer_name = \"made up\"; tracer_major = 2; };\n\n";
         text += "clock {\n\tname = \"monotonic\";\n\tfreq = 1000000000;\n\toffset = 0;\n};\n\n";
         for bits in [27, 32, 64] {
             let align = if bits % 8 == 0 { 8 } else { 1 };
             text += &format!(
-                "typealias integer {{ size = {bits}; align = {align}; signed = false; map = clock.monotonic.value; }} \
-                 := uint{bits}_clock_t;\n"
+                "typealias integer {{ size = {bits}; align = {align}; signed = false; map = \
+                 clock.monotonic.value; }} := uint{bits}_clock_t;\n"
             );
         }
         text += &self.stream();
@@ -67,9 +69,11 @@ impl Layout {
     fn stream(&self) -> String {
         let short = |name: &str, id: &str, last: u32, time: u32| {
             format!(
-                "struct {name} {{\n\tenum : {id} {{ compact = 0 ... {}, extended = {last} }} id;\n\tvariant <id> {{\n\
+                "struct {name} {{\n\tenum : {id} {{ compact = 0 ... {}, extended = {last} }} \
+                 id;\n\tvariant <id> {{\n\
                  \t\tstruct {{ uint{time}_clock_t timestamp; }} compact;\n\
-                 \t\tstruct {{ uint32_t id; uint64_clock_t timestamp; }} extended;\n\t}} v;\n}} align(8);\n\n",
+                 \t\tstruct {{ uint32_t id; uint64_clock_t timestamp; }} extended;\n\t}} v;\n\
+                 }} align(8);\n\n",
                 last - 1
             )
         };
@@ -81,14 +85,15 @@ impl Layout {
             Header::Large => (short("large", "uint16_t", 65535, 32), "struct large".to_owned()),
         };
         let context = "\tpacket.context := struct {\n\t\tuint64_clock_t timestamp_begin;\n\
-                       \t\tuint64_clock_t timestamp_end;\n\t\tuint64_t content_size;\n\t\tuint64_t packet_size;\n\
+                       \t\tuint64_clock_t timestamp_end;\n\t\tuint64_t content_size;\n\
+                       \t\tuint64_t packet_size;\n\
                        \t\tuint64_t events_discarded;\n\t\tuint32_t cpu_id;\n\t};\n";
         let context = if self.in_packets { context } else { "" };
         let id = if self.in_packets { "\tid = 0;\n" } else { "" };
         format!("{definition}stream {{\n{id}\tevent.header := {header};\n{context}}};\n\n")
     }
 
-    /// Header and context; where the sizes are to be put.
+    /// Header and context; returns where the sizes are to be written.
     pub(super) fn begin_packet(
         &self,
         bits: &mut BitWriter,

@@ -1,4 +1,4 @@
-//! Made-up types of fields, as text for the metadata, and values of them, as bits and as text.
+//! Synthetic field types, as text for the metadata, and values of them, as bits and as text.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::Rng;
 
 use super::bits::BitWriter;
 
-/// Types inside one another go no deeper.
+/// Maximum nesting of types.
 const DEPTH: u32 = 3;
 
 /// A field's type.
@@ -27,13 +27,13 @@ enum Ty {
         bits: u32,
     },
     String,
-    /// Characters of a byte, so many.
+    /// So many characters of one byte.
     Text(u64),
     Struct(Vec<(String, Ty)>, u64),
     Array(u64, Box<Ty>),
-    /// With its length in a field of this name in front of it.
+    /// A sequence; a field of this name before it has the length.
     Sequence(String, Box<Ty>),
-    /// With its tag in a field of this name in front of it: `A` or `B`.
+    /// A variant; a field of this name before it has the tag: `A` or `B`.
     Variant(String, Box<[Ty; 2]>),
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Random<'r> {
 
 impl Random<'_> {
     pub(super) fn event(&mut self, index: u32, id: u32) -> Kind {
-        // An event of nothing but its header is rare, but there are some.
+        // An event without fields is rare, but exists.
         let fields = self.structure(0);
         Kind { name: format!("kind_{index}"), id, fields }
     }
@@ -128,7 +128,7 @@ impl Kind {
         )
     }
 
-    /// Makes up an event's fields and writes them; they are given as text.
+    /// Generates and writes an event's fields; returns them as text.
     pub(super) fn write(&self, bits: &mut BitWriter, rng: &mut Rng) -> String {
         let mut shown = String::new();
         self.fields.write(bits, rng, None, &mut shown);
@@ -156,7 +156,7 @@ impl Ty {
         }
     }
 
-    /// `TYPE NAME[LENGTH]`; lengths of arrays inside arrays stand behind the name as in C.
+    /// `TYPE NAME[LENGTH]`; lengths of nested arrays follow the name as in C.
     fn declare(&self, name: &str, out: &mut String) {
         let (mut lengths, mut ty) = (String::new(), self);
         loop {
@@ -181,14 +181,16 @@ impl Ty {
                 let order = big.map_or("native", |big| if big { "be" } else { "le" });
                 write!(
                     out,
-                    "integer {{ size = {bits}; align = {align}; signed = {signed}; base = {base}; byte_order = {order}; }}"
+                    "integer {{ size = {bits}; align = {align}; signed = {signed}; base = {base}; \
+                     byte_order = {order}; }}"
                 )
             }
             Ty::Enumeration { bits } => {
                 let align = self.align();
                 write!(
                     out,
-                    "enum : integer {{ size = {bits}; align = {align}; }} {{ A, B = 1 ... 3, \"C\" = 20 }}"
+                    "enum : integer {{ size = {bits}; align = {align}; }} {{ A, B = 1 ... 3, \
+                     \"C\" = 20 }}"
                 )
             }
             Ty::Float { bits } => {
@@ -220,18 +222,19 @@ impl Ty {
         };
     }
 
-    /// Writes a value; `told` is the length or the tag that was written in front of it. Gives the number that it is, if it is one.
+    /// Writes a value; `control` is the length or the tag written before it. Returns the value if
+    /// it is a number.
     fn write(
         &self,
         bits: &mut BitWriter,
         rng: &mut Rng,
-        told: Option<u64>,
+        control: Option<u64>,
         out: &mut String,
     ) -> u64 {
         bits.align(self.align());
         match self {
             Ty::Integer { bits: size, signed, base, big, .. } => {
-                // Short sequences, and all sorts of other numbers.
+                // Short sequences, and various other numbers.
                 let value = rng.next_u64() >> rng.below(64) & u64::MAX >> (64 - size);
                 integer(bits, value, *size, *signed, *base, *big, out);
                 value
@@ -268,10 +271,10 @@ impl Ty {
             }
             Ty::Struct(fields, _) => structure(fields, bits, rng, out),
             Ty::Array(length, element) => elements(*length, element, bits, rng, out),
-            Ty::Sequence(_, element) => elements(told.unwrap_or(0), element, bits, rng, out),
+            Ty::Sequence(_, element) => elements(control.unwrap_or(0), element, bits, rng, out),
             Ty::Variant(_, options) => {
                 *out += "{ ";
-                options[usize::from(told != Some(0))].write(bits, rng, None, out);
+                options[usize::from(control != Some(0))].write(bits, rng, None, out);
                 *out += " }";
                 0
             }
@@ -311,19 +314,19 @@ fn enumeration(value: u64, out: &mut String) {
     let _ = write!(out, "( {label} : container = {value} )");
 }
 
-/// Fields one after another; those that tell a length or a tag get a value that will do.
+/// Writes fields in order; those that are a length or a tag get a suitable value.
 fn structure(
     fields: &[(String, Ty)],
     bits: &mut BitWriter,
     rng: &mut Rng,
     out: &mut String,
 ) -> u64 {
-    let mut told = None;
+    let mut control = None;
     for (i, (name, ty)) in fields.iter().enumerate() {
         *out += if i == 0 { "{ " } else { ", " };
         *out += &format!("{name} = ");
         let next = fields.get(i + 1).map(|(_, ty)| ty);
-        told = match (next, ty) {
+        control = match (next, ty) {
             (Some(Ty::Sequence(length, _)), Ty::Integer { bits: size, base, .. })
                 if length == name =>
             {
@@ -340,7 +343,7 @@ fn structure(
                 Some(value)
             }
             _ => {
-                ty.write(bits, rng, told, out);
+                ty.write(bits, rng, control, out);
                 None
             }
         };

@@ -5,34 +5,35 @@ use std::io::{Cursor, Write};
 use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
 
 const BLOCK: usize = 512;
-/// Where cards begin their first partition.
+/// The first block of the first partition on usual cards.
 const PARTITION: usize = 2048;
 
-/// How the card is laid out.
+/// The layout of a card.
 #[derive(Debug, Clone, Copy)]
 pub struct CardLayout {
-    /// FAT32, else FAT16.
+    /// FAT32, otherwise FAT16.
     pub fat32: bool,
-    /// Bytes of a cluster.
+    /// Size of a cluster in bytes.
     pub cluster_bytes: u32,
-    /// With a partition table, else the volume begins in the first block.
+    /// With a partition table; otherwise the volume begins in the first block.
     pub partitioned: bool,
-    /// With other files before it, and the file in pieces.
+    /// With other files before it, and the file fragmented.
     pub fragmented: bool,
 }
 
 impl CardLayout {
-    /// As a small card comes: FAT16 in a partition, clusters of 2 KiB, the file in one piece.
+    /// A new small card: FAT16 in a partition, clusters of 2 KiB, the file in one piece.
     pub const PLAIN: Self =
         Self { fat32: false, cluster_bytes: 2048, partitioned: true, fragmented: false };
 }
 
-/// The image of a card, no larger than the type of volume needs, with `contents` in a file of that name.
+/// The image of a card, no larger than the type of volume needs, with `contents` in a file of that
+/// name.
 ///
 /// # Errors
-/// When `fatfs` refuses: the volume is too small for the file, or the name is none.
+/// When `fatfs` fails: the volume is too small for the file, or the name is invalid.
 pub fn card_image(layout: CardLayout, name: &str, contents: &[u8]) -> std::io::Result<Vec<u8>> {
-    // The least number of clusters that makes a volume FAT16 or FAT32, and some for what is not data.
+    // The minimum number of clusters for FAT16 or FAT32, and some for metadata.
     let clusters = if layout.fat32 { 67_000 } else { 4_300 };
     let mut volume = vec![0; clusters * layout.cluster_bytes as usize];
     let (kind, table_type) =
@@ -50,7 +51,7 @@ pub fn card_image(layout: CardLayout, name: &str, contents: &[u8]) -> std::io::R
             root.create_file("read me first.txt")?.write_all(b"nothing to see here")?;
             let mut other = root.create_file("OTHER.BIN")?;
             let mut file = root.create_file(name)?;
-            // A cluster of one, then a cluster of the other.
+            // Clusters of the two files alternate.
             for piece in contents.chunks(layout.cluster_bytes as usize) {
                 file.write_all(piece)?;
                 file.flush()?;

@@ -1,10 +1,10 @@
-//! Data processing: every operation on random registers, with operands nudged towards edge cases.
+//! Data processing: every operation on random registers, with operands biased towards edge cases.
 
 use super::Gen;
 use crate::insn::{AddSub, DataOp, Extend, Imm8Op, Insn, Reg, Reverse, Shift};
 
 impl Gen {
-    /// One data-processing instruction, perhaps behind one that sets up an operand.
+    /// One data-processing instruction, sometimes after one that sets up an operand.
     pub(super) fn arith(&mut self) {
         match self.rng.below(12) {
             0 => {
@@ -54,7 +54,8 @@ impl Gen {
         let mut rm = self.low();
         if matches!(op, DataOp::Lsl | DataOp::Lsr | DataOp::Asr | DataOp::Ror) {
             rm = self.dest();
-            // Shifts take the bottom byte: around 32, far above it, and with bits set above the byte.
+            // Shifts take the bottom byte: around 32, far above it, and with bits set above the
+            // byte.
             let amount = self.rng.pick(&[0, 1, 4, 31, 32, 33, 63, 64, 128, 224, 255]);
             if self.rng.one_in(4) {
                 let high = self.rng.next_u32() & !0xff;
@@ -66,7 +67,8 @@ impl Gen {
         self.emit(Insn::Data { op, rdn, rm });
     }
 
-    /// The forms that reach all registers. SP and PC are only read here: `control` and `memory` write them.
+    /// The forms that reach all registers. SP and PC are only read here: `control` and `memory`
+    /// write them.
     fn high(&mut self) {
         let rm = Reg::new(self.rng.below(16) as u8);
         match self.rng.below(3) {

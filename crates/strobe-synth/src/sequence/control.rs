@@ -5,7 +5,7 @@ use crate::asm::{Assembler, Label, Value};
 use crate::insn::{AddSub, Cond, DataOp, Imm8Op, Insn, Reg};
 use crate::rng::Rng;
 
-/// Subroutines far behind the code: their addresses, bytes and listing.
+/// Subroutines at a large distance from the code: their addresses, bytes and listing.
 pub(super) fn far_subroutines(rng: &mut Rng) -> (Vec<u32>, Vec<u8>, Vec<(u32, Insn)>) {
     let mut asm = Assembler::new(layout::FAR_CODE);
     let mut entries = Vec::new();
@@ -35,7 +35,7 @@ impl Gen {
         }
     }
 
-    /// A branch that always or on some condition goes to a label; on ARMv7-M it may be a wide one.
+    /// A branch to a label, unconditional or on some condition; on ARMv7-M it may be a wide one.
     fn branch(&mut self, to: Label) {
         let wide = self.is_v7m() && self.rng.one_in(2);
         let cond = if self.rng.one_in(4) { None } else { Some(self.cond()) };
@@ -59,7 +59,8 @@ impl Gen {
         self.asm.bind(over);
     }
 
-    /// Forward, then perhaps backward, then forward: each branch runs at most once, so any condition will do.
+    /// Forward, then sometimes backward, then forward: each branch runs at most once, so any
+    /// condition is valid.
     fn dance(&mut self) {
         let [back, test, out] = [(); 3].map(|()| self.asm.label());
         self.asm.b(test);
@@ -98,7 +99,7 @@ impl Gen {
         }
     }
 
-    /// A subroutine, before or behind its call by BL or BLX.
+    /// A subroutine, before or after its call by BL or BLX.
     fn call(&mut self) {
         let [routine, over] = [(); 2].map(|()| self.asm.label());
         let behind = self.rng.one_in(2);
@@ -143,7 +144,8 @@ impl Gen {
         self.asm.bl_to(far);
     }
 
-    /// A computed jump over some code; MOV and ADD ignore the lowest bit of the target, BX requires it.
+    /// A computed jump over some code; MOV and ADD ignore the lowest bit of the target, BX requires
+    /// it.
     fn jump(&mut self) {
         let target = self.asm.label();
         let rm = if self.rng.one_in(4) { Reg::LR } else { self.dest() };
@@ -188,7 +190,7 @@ impl Gen {
         let target = self.asm.label();
         let highest = Reg::new(7 - self.free.leading_zeros() as u8);
         self.asm.load(highest, Value::Thumb(target));
-        // The highest register is pushed to the highest address, which is where PC is popped from.
+        // The highest register is pushed to the highest address, from which PC is popped.
         let below = self.free & (bit(highest) - 1);
         let others = self.rng.below(below.count_ones() + 1);
         let list = self.take(below, others);

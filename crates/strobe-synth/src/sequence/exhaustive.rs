@@ -1,7 +1,8 @@
-//! Every 16-bit encoding that is not a branch, once: each operation with each register and each immediate.
+//! Every 16-bit encoding that is not a branch, once: each operation with each register and each
+//! immediate.
 //!
-//! Random programs reach every form but not every bit pattern, and a decoder goes wrong in single patterns. Only what is
-//! UNPREDICTABLE is left out, and writing PC, which `control` does.
+//! Random programs reach every form but not every bit pattern, and decoder bugs may affect single
+//! patterns. Only UNPREDICTABLE encodings are left out, and writes of PC, which `control` does.
 
 use super::memory::size;
 use super::{Gen, Options, Sequence, bit, layout};
@@ -10,7 +11,8 @@ use crate::insn::{AddSub, DataOp, Extend, Imm8Op, Insn, LoadStore, Reg, Reverse,
 use crate::rng::Rng;
 
 impl Sequence {
-    /// Programs which together execute every 16-bit encoding but branches, with operands from the seed.
+    /// Programs which together execute every 16-bit encoding except branches, with operands from
+    /// the seed.
     pub fn exhaustive(seed: u64) -> Vec<Sequence> {
         let parts: [fn(&mut Gen); 4] = [
             Gen::every_data,
@@ -32,7 +34,8 @@ fn lows() -> impl Iterator<Item = Reg> + Clone {
 }
 
 impl Gen {
-    /// Between two instructions of an exhaustive list: fresh operands now and then, and the literals.
+    /// Emitted between two instructions of an exhaustive list: sometimes fresh operands, and the
+    /// literals.
     fn refresh(&mut self) {
         if self.rng.one_in(6) {
             let (rt, word) = (self.low(), self.edge_value());
@@ -93,7 +96,8 @@ impl Gen {
         self.refresh();
     }
 
-    /// What uses SP, which points into the scratch window meanwhile: its content is known.
+    /// Instructions that use SP, which points into the scratch window meanwhile: its content is
+    /// known.
     fn every_stack(&mut self) {
         for (load, rt, words) in triples([false, true].into_iter(), lows(), 0..=255) {
             self.point_sp(0, 1024);
@@ -155,7 +159,7 @@ fn triples<A: Copy, B: Copy, C>(
     })
 }
 
-/// All data processing. SP may take any value meanwhile: nothing uses it as a stack.
+/// All data processing. SP may have any value meanwhile: nothing uses it as a stack.
 fn data() -> Vec<Insn> {
     let mut all = Vec::new();
     for (amount, rm, rd) in triples(0..32, lows(), lows()) {
@@ -172,7 +176,7 @@ fn data() -> Vec<Insn> {
     }
     for (imm8, rd) in (0..=255).flat_map(|imm8| lows().map(move |rd| (imm8, rd))) {
         all.extend(Imm8Op::ALL.iter().map(|&op| Insn::Imm8 { op, rdn: rd, imm8 }));
-        // Literal loads read whatever code lies there.
+        // Literal loads read the code at their address.
         all.push(Insn::LdrLiteral { rt: rd, words: imm8 });
         all.extend([Insn::Adr { rd, words: imm8 }, Insn::AddRdSp { rd, words: imm8 }]);
     }

@@ -14,12 +14,12 @@ const MMFAR: u32 = 0xe000_ed34;
 const BFAR: u32 = 0xe000_ed38;
 
 impl Gen {
-    /// No write buffer: QEMU has none, and knows no imprecise faults.
+    /// Disables the write buffer: QEMU has none, and knows no imprecise faults.
     pub(super) fn disable_write_buffer(&mut self) {
         self.store_word(ACTLR, 2);
     }
 
-    /// In a handler: reads what is known of the fault, and forgets it. R0 to R3 are free.
+    /// In a handler: reads and clears the fault status. R0 to R3 are free.
     pub(super) fn fault_registers(&mut self) {
         let [rn, rt] = [0, 1].map(Reg::new);
         for register in [MMFAR, BFAR, HFSR, CFSR] {
@@ -64,7 +64,8 @@ impl Gen {
         let (rn, rt) = self.two_dests();
         self.load(rn, layout::SCRATCH + stray);
         if self.rng.one_in(3) {
-            // The base is not the lowest in the list of a store, or is in that of a load: only the fault may show.
+            // In the list of a store the base is not the lowest register, or it is in that of a
+            // load: only the fault may be visible.
             let list = bit(rt);
             let insn =
                 if self.rng.one_in(2) { Insn::Ldm { rn, list } } else { Insn::Stm { rn, list } };
@@ -74,7 +75,7 @@ impl Gen {
         }
     }
 
-    /// Behind any RAM this can have.
+    /// After the end of any RAM in use.
     fn no_memory(&mut self) {
         const NOWHERE: u32 = 0x3010_0000;
         let (rn, rt) = self.two_dests();
@@ -91,7 +92,7 @@ impl Gen {
         let insn = if self.rng.one_in(2) { Insn::Bx { rm } } else { Insn::Blx { rm } };
         self.emit(insn);
         self.body();
-        // QEMU 7.2 tells of an unaligned access where the target is not one of an Arm instruction.
+        // QEMU 7.2 reports an unaligned access where the target is not that of an Arm instruction.
         if self.is_v7m() && !self.asm.here().is_multiple_of(4) {
             self.emit(Insn::Hint { op: Hint::Nop });
         }

@@ -1,4 +1,4 @@
-//! Control flow that ARMv7-M adds: IT blocks, compare and branch, table branches, loads of the PC.
+//! Control flow of ARMv7-M: IT blocks, compare and branch, table branches, loads of the PC.
 
 use super::{Gen, bit};
 use crate::asm::Value;
@@ -27,7 +27,7 @@ impl Gen {
         let letters = if cond == 14 { 0 } else { self.rng.below(8) as u8 };
         let stop = 8 >> (length - 1);
         let mask = letters << 1 & !(stop | (stop - 1)) & 15 | stop;
-        // Exceptions from inside: the frame keeps what is left of the block.
+        // Exceptions from inside: the frame holds the remaining IT state.
         let may_pend = self.options.exceptions && self.may_call && self.rng.one_in(3);
         let pend = may_pend.then(|| self.keeping_for(bit(base), Self::ready_to_pend));
         let kept = pend.map_or(0, |(rn, rt)| bit(rn) | bit(rt)) | bit(base);
@@ -79,7 +79,7 @@ impl Gen {
         }
     }
 
-    /// A 16-bit data-processing instruction with whatever is in its registers.
+    /// A 16-bit data-processing instruction with any register contents.
     fn narrow(&mut self) -> Insn {
         let (rd, rn, rm) = (self.dest(), self.low(), self.low());
         let imm8 = self.rng.next_u32() as u8;
@@ -94,13 +94,13 @@ impl Gen {
         }
     }
 
-    /// The last of an IT block may jump: over some code.
+    /// The last instruction of an IT block may jump: over some code.
     fn conditional_jump(&mut self) {
         let over = self.asm.label();
         match self.rng.below(3) {
             0 => self.asm.b(over),
             1 => self.asm.b_wide(over),
-            // Comes back to the next instruction, or was never called.
+            // Returns to the next instruction, or was never called.
             _ => {
                 if self.lr_free {
                     self.asm.bl(over);
@@ -127,14 +127,15 @@ impl Gen {
         self.asm.bind(over);
     }
 
-    /// One of four cases, by a table behind the instruction or in memory.
+    /// One of four cases, by a table after the instruction or in memory.
     fn table_branch(&mut self) {
         const CASES: u32 = 4;
         let half = self.rng.one_in(2);
         let form = Form::named(if half { "TBH" } else { "TBB" });
         let (index, result) = self.two_dests();
         let behind = self.rng.one_in(2);
-        // In halfwords behind the instruction: each case is two of them, behind the table if that is here.
+        // In halfwords after the instruction: each case is two of them, after the table if that is
+        // here.
         let table_halfwords = if half { CASES } else { CASES / 2 };
         let first = if behind { table_halfwords } else { 0 };
         let entries: Vec<u16> = (0..CASES).map(|i| (first + 2 * i) as u16).collect();
@@ -168,7 +169,7 @@ impl Gen {
         self.asm.bind(out);
     }
 
-    /// LDR of the PC from the scratch window or from behind the instruction.
+    /// LDR of the PC from the scratch window or from after the instruction.
     fn load_pc(&mut self) {
         let name = self.rng.pick(&[
             "LDR pc imm12",
@@ -215,7 +216,7 @@ impl Gen {
         self.asm.bind(target);
     }
 
-    /// The word lies at the next multiple of four behind the instruction, the target behind that.
+    /// The word is at the next multiple of four after the instruction, the target after that.
     fn load_pc_literal(&mut self, form: &'static Form) {
         let here = self.asm.here();
         let pad = !here.is_multiple_of(4);

@@ -1,18 +1,19 @@
-//! Floating point: operands worth computing with, every mode, and loads and stores of several registers.
+//! Floating point: interesting operands, every mode, and loads and stores of several registers.
 
 use super::{Gen, bit};
 use crate::insn::{Insn, LoadStore, Reg};
 use crate::wide::Form;
 
-/// Coprocessor access control and floating-point context control registers (B3.2.20, B3.2.21 of DDI 0403).
+/// Coprocessor access control and floating-point context control registers (B3.2.20, B3.2.21 of DDI
+/// 0403).
 const CPACR: u32 = 0xe000_ed88;
 const FPCCR: u32 = 0xe000_ef34;
 const FPCAR: u32 = 0xe000_ef38;
 const FULL_ACCESS: u32 = 0xf0_0000;
 
 impl Gen {
-    /// Switches the unit on. In some programs exceptions leave its registers alone; in the others they save them when a
-    /// handler uses the unit, as is set at reset.
+    /// Enables the unit. In some programs exceptions leave its registers alone; in the others they
+    /// save them when a handler uses the unit, which is the setting at reset.
     pub(super) fn enable_fp(&mut self) {
         if self.rng.one_in(3) {
             self.store_word(FPCCR, 0);
@@ -20,7 +21,8 @@ impl Gen {
         self.store_word(CPACR, FULL_ACCESS);
     }
 
-    /// Where a handler's frame keeps room for the registers. Not FPCCR: QEMU 7.2 sets bits there that ARMv8-M has.
+    /// The address where a handler's frame has room for the registers. Not FPCCR: QEMU 7.2 sets
+    /// bits there that ARMv8-M has.
     pub(super) fn fp_context(&mut self) {
         let (rn, rt) = (self.dest(), self.dest());
         self.load(rn, FPCAR);
@@ -95,7 +97,7 @@ impl Gen {
     fn fp_modes(&mut self) {
         let rt = self.dest();
         let modes = self.rng.next_u32() & 0x07c0_0000;
-        // As often as not the modes that everybody uses.
+        // In half of the cases the common modes.
         let modes = if self.rng.one_in(2) { 0 } else { modes };
         let flags = if self.rng.one_in(2) { 0 } else { self.rng.next_u32() & 0xf000_009f };
         // Reserved bits are ignored.
@@ -105,7 +107,7 @@ impl Gen {
         self.emit(Insn::Wide(Form::named("VMSR").with(&fields, 0)));
     }
 
-    /// VLDM and VSTM, VPUSH and VPOP among them.
+    /// VLDM and VSTM, including VPUSH and VPOP.
     fn fp_multiple(&mut self) {
         let name = self.rng.pick(&[
             "VLDMIA",

@@ -1,4 +1,4 @@
-//! The vector table and the handlers behind it. Handlers restore what they use: the interrupted code may be in a loop.
+//! The vector table and the handlers. Handlers restore what they use: the interrupted code may be
 
 use super::{Gen, IRQS, layout};
 use crate::insn::{AddSub, Cond, DataOp, Imm8Op, Insn, LoadStore, Reg, Shift, Special};
@@ -31,7 +31,7 @@ impl Gen {
         words.iter().flat_map(|w| w.to_le_bytes()).collect()
     }
 
-    /// Ends the program as failed.
+    /// Ends the program with a failure.
     fn unexpected(&mut self) -> u32 {
         const RUN_TIME_ERROR: u32 = 0x2_0023;
         let entry = self.asm.here();
@@ -40,7 +40,8 @@ impl Gen {
         entry
     }
 
-    /// A handler with random content (that of SVC gives privilege back as well), returning by POP or by BX, perhaps pending the next interrupt.
+    /// A handler with random content (that of SVC also restores privilege), which returns by POP or
+    /// by BX, and sometimes pends the next interrupt.
     fn handler(&mut self, irq: Option<u32>, supervisor: bool) -> u32 {
         let entry = self.asm.here();
         self.may_call = false;
@@ -76,7 +77,7 @@ impl Gen {
         entry
     }
 
-    /// A handler of faults that skips the faulting instruction and makes sure that Thumb state is on.
+    /// A handler of faults that skips the faulting instruction and sets Thumb state.
     fn step_over(&mut self) -> u32 {
         let entry = self.asm.here();
         let [frame, pc, tmp, one] = [0, 1, 2, 3].map(Reg::new);
@@ -84,7 +85,7 @@ impl Gen {
             self.fault_registers();
         }
         let (on_psp, go) = (self.asm.label(), self.asm.label());
-        // EXC_RETURN bit 2 tells which stack holds the frame.
+        // EXC_RETURN bit 2 selects the stack with the frame.
         self.emit(Insn::MovHigh { rd: tmp, rm: Reg::LR });
         self.emit(Insn::ShiftImm { op: Shift::Lsr, rd: tmp, rm: tmp, amount: 3 });
         self.asm.b_cond(Cond::Cs, on_psp);

@@ -1,4 +1,5 @@
-//! Loads and stores into the scratch window, and pushes, pops and frames on the stack, always balanced.
+//! Loads and stores into the scratch window, and pushes, pops and frames on the stack, always
+//! balanced.
 
 use super::{Gen, bit, layout};
 use crate::insn::{AddSub, Insn, LoadStore, Reg};
@@ -114,7 +115,8 @@ impl Gen {
         taken
     }
 
-    /// Makes room on the stack, stores and loads relative to SP, and gives it back, by immediate or by register.
+    /// Reserves room on the stack, stores and loads relative to SP, and frees it, by immediate or
+    /// by register.
     fn frame(&mut self) {
         let words = 1 + self.rng.below(127) as u8;
         let twice = self.rng.one_in(3);

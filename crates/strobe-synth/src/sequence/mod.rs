@@ -1,8 +1,10 @@
-//! Generated programs: seeded, self-contained, ending by themselves, and free of UNPREDICTABLE behaviour.
+//! Generated programs: seeded, self-contained, ending by themselves, and free of UNPREDICTABLE
+//! behaviour.
 //!
-//! They exist to run in two machines at once, so everything the architecture leaves open is pinned down by construction:
-//! addresses are aligned and inside a scratch window, stacks are balanced, loops are counted, handlers restore what they
-//! use, and memory is written before it is read. The generator must not know what any instruction computes.
+//! They run on two machines in parallel, so all behaviour that the architecture leaves open is
+//! fixed by construction: addresses are aligned and inside a scratch window, stacks are balanced,
+//! loops are counted, handlers restore what they use, and memory is written before it is read. The
+//! generator must not know the results of instructions.
 
 mod arith;
 mod control;
@@ -22,7 +24,7 @@ use crate::insn::{Cond, DataOp, Imm8Op, Insn, LoadStore, Reg};
 use crate::rng::Rng;
 use crate::wide::Extension;
 
-/// Where things lie: 256 KiB of flash at 0 and 16 KiB of RAM at 0x20000000, the smallest part that is worth naming.
+/// Memory layout: 256 KiB of flash at 0 and 16 KiB of RAM at 0x20000000, the smallest part in use.
 mod layout {
     /// 16 system vectors and 32 interrupts.
     pub(super) const CODE: u32 = 48 * 4;
@@ -31,16 +33,16 @@ mod layout {
     /// Loads and stores go here; checksummed at the end.
     pub(super) const SCRATCH: u32 = 0x2000_0400;
     pub(super) const SCRATCH_BYTES: u32 = 0x800;
-    /// Any address around here is a good stack pointer for a while.
+    /// Any address around here is a valid temporary stack pointer.
     pub(super) const PROCESS_STACK: u32 = 0x2000_1c00;
     pub(super) const SPARE_STACK: u32 = 0x2000_2800;
     pub(super) const INITIAL_SP: u32 = 0x2000_4000;
 }
 
-/// How many IRQ handlers there are; they are numbered from 0.
+/// Number of IRQ handlers; they are numbered from 0.
 const IRQS: u32 = 8;
 
-/// What the program is to run on.
+/// The core to generate for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
     /// ARMv6-M: Cortex-M0.
@@ -56,7 +58,7 @@ impl Core {
         self != Core::V6m
     }
 
-    /// The extensions whose 32-bit instructions it has, ARMv7-M's own first.
+    /// The instruction set extensions of the core, ARMv7-M's own first.
     fn extensions(self) -> &'static [Extension] {
         match self {
             Core::V6m => &[],
@@ -77,7 +79,7 @@ impl Core {
     }
 }
 
-/// What to generate.
+/// Options of the generator.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The core whose instructions to use.
@@ -86,8 +88,8 @@ pub struct Options {
     pub snippets: u32,
     /// Include SVC, PendSV, SysTick, NMI and interrupts, pended by software with random priorities.
     pub exceptions: bool,
-    /// Include instructions that fault (undefined, unaligned, no memory, no Thumb state); the HardFault handler steps over
-    /// them. Without, a HardFault ends the program with an error.
+    /// Include instructions that fault (undefined, unaligned, no memory, no Thumb state); the
+    /// HardFault handler steps over them. Without, a HardFault ends the program with an error.
     pub faults: bool,
 }
 
@@ -117,7 +119,8 @@ impl Sequence {
         })
     }
 
-    /// A program around a body: set-up before, checksum and exit behind, then the handlers and the vector table.
+    /// A program around a body: set-up before it, checksum and exit after it, then the handlers and
+    /// the vector table.
     fn of(mut rng: Rng, options: &Options, body: impl Fn(&mut Gen)) -> Self {
         let (far, far_code, mut listing) = control::far_subroutines(&mut rng);
         let mut generator = Gen::new(rng, options.clone(), far);
@@ -127,7 +130,8 @@ impl Sequence {
         generator.checksum_and_exit();
         generator.asm.pool();
         let vectors = generator.handlers(reset);
-        // PC-relative loads reach a little ahead; what is behind the program differs from machine to machine.
+        // PC-relative loads reach a little ahead; memory after the program differs between
+        // machines.
         generator.asm.data(&[0; 16]);
         let (code, near) = generator.asm.finish();
         assert!(layout::CODE + (code.len() as u32) < layout::FAR_CODE, "the program is too long");
@@ -200,7 +204,7 @@ impl Gen {
         self.dest_besides(0)
     }
 
-    /// A low register to write which is not in the mask.
+    /// A low register to write that is not in the mask.
     fn dest_besides(&mut self, mask: u8) -> Reg {
         let free: Vec<u8> = (0..8).filter(|n| (self.free & !mask) >> n & 1 == 1).collect();
         Reg::new(self.rng.pick(&free))
@@ -212,7 +216,7 @@ impl Gen {
         (first, self.dest_besides(bit(first)))
     }
 
-    /// Runs `body` with these registers kept from being written.
+    /// Runs `body` with these registers protected from being written.
     fn keeping(&mut self, mask: u8, body: impl FnOnce(&mut Self)) {
         self.keeping_for(mask, body);
     }
@@ -351,7 +355,8 @@ impl Gen {
         }
     }
 
-    /// Sums the scratch window, so that a wrong store is seen even if nothing loaded it, and ends by semihosting.
+    /// Sums the scratch window, so that a wrong store is detected even if nothing loaded it, and
+    /// exits by semihosting.
     fn checksum_and_exit(&mut self) {
         let [pointer, end, sum, word] = [0, 1, 2, 3].map(Reg::new);
         self.load(pointer, layout::SCRATCH);

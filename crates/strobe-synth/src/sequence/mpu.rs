@@ -1,4 +1,4 @@
-//! Memory protection: random regions over the scratch window, and accesses that they allow or not.
+//! Memory protection: random regions over the scratch window, and permitted and forbidden accesses.
 
 use super::{Gen, layout};
 use crate::insn::{Insn, LoadStore};
@@ -8,10 +8,10 @@ use crate::wide::Form;
 const CTRL: u32 = 0xe000_ed94;
 const RBAR: u32 = 0xe000_ed9c;
 const RASR: u32 = 0xe000_eda0;
-/// RBAR.VALID: the region's number comes with its address.
+/// RBAR.VALID: the region's number is written with its address.
 const VALID: u32 = 0x10;
 
-/// RASR of a region of 2^size bytes that is all there.
+/// RASR of a region of 2^size bytes without disabled subregions.
 const fn region(size: u32, access: u32) -> u32 {
     access << 24 | (size - 1) << 1 | 1
 }
@@ -20,9 +20,9 @@ const FULL_ACCESS: u32 = 3;
 const READ_ONLY: u32 = 6;
 
 impl Gen {
-    /// Some accesses under protection; faults step over what is not allowed.
+    /// Some accesses under protection; the fault handler steps over forbidden ones.
     pub(super) fn protected(&mut self) {
-        // Code and stacks stay within reach of everybody.
+        // Code and stacks stay accessible at every privilege.
         self.region(0, 0, region(22, READ_ONLY));
         self.region(1, 0x2000_0000, region(16, FULL_ACCESS));
         let regions = self.rng.below(7);
@@ -40,7 +40,8 @@ impl Gen {
         self.store_word(CTRL, control);
         self.barriers();
         for _ in 0..2 + self.rng.below(8) {
-            // QEMU 7.2 remembers for 1 KiB what is so but for a disabled subregion, until a register is written.
+            // QEMU 7.2 caches permissions for 1 KiB that a disabled subregion would change, until a
+            // register is written.
             self.store_word(CTRL, control);
             self.access();
         }
@@ -53,7 +54,7 @@ impl Gen {
         self.store_word(RASR, attributes);
     }
 
-    /// One access, as often as not as if unprivileged.
+    /// One access, in half of the cases as if unprivileged.
     fn access(&mut self) {
         use LoadStore::{Ldr, Ldrb, Ldrh, Str, Strb, Strh};
         let outside = self.rng.one_in(16);

@@ -28,7 +28,7 @@ mod scs {
 }
 
 impl Gen {
-    /// MRS of anything, MSR of what changes only flags or nothing.
+    /// MRS of any register, MSR where it changes only flags or nothing.
     pub(super) fn special_register(&mut self) {
         use Special::{Apsr, Eapsr, Epsr, Iapsr, Iepsr, Ipsr, Xpsr};
         if self.rng.one_in(2) {
@@ -41,7 +41,8 @@ impl Gen {
             self.emit(Insn::Mrs { rd, from });
         } else {
             let to = self.rng.pick(&[Apsr, Iapsr, Eapsr, Xpsr, Ipsr, Epsr, Iepsr]);
-            // ARMv6-M has no Q flag (B1.4.2 reserves bit 27), but QEMU 7.2 keeps one and gives it back to MRS.
+            // ARMv6-M has no Q flag (B1.4.2 reserves bit 27), but QEMU 7.2 keeps one and returns it
+            // to MRS.
             const Q: u32 = 1 << 27;
             let missing = if self.is_v7m() { 0 } else { Q };
             let (low, word) = (self.dest(), self.edge_value() & !missing);
@@ -54,7 +55,7 @@ impl Gen {
         }
     }
 
-    /// Hints do nothing visible; WFE comes behind SEV so that nothing sleeps.
+    /// Hints have no visible effect; WFE follows SEV so that it does not sleep.
     pub(super) fn hint_or_barrier(&mut self) {
         if self.is_v7m() && self.rng.one_in(3) {
             return self.wide_hint();
@@ -102,7 +103,7 @@ impl Gen {
         }
     }
 
-    /// Some code with BASEPRI or FAULTMASK set, perhaps with exceptions pended meanwhile.
+    /// Some code with BASEPRI or FAULTMASK set, sometimes with exceptions pended meanwhile.
     fn masked_v7m(&mut self) {
         let name = self.rng.pick(&["MSR BASEPRI", "MSR BASEPRI_MAX", "MSR FAULTMASK", "CPS"]);
         let (rn, word) = (self.dest(), self.rng.next_u32());
@@ -145,7 +146,8 @@ impl Gen {
         self.emit(msr("MSR BASEPRI", rn));
     }
 
-    /// Some code with interrupts masked, by CPS or by MSR, perhaps with exceptions pended meanwhile.
+    /// Some code with interrupts masked, by CPS or by MSR, sometimes with exceptions pended
+    /// meanwhile.
     pub(super) fn masked(&mut self) {
         if self.is_v7m() && self.rng.one_in(2) {
             return self.masked_v7m();
@@ -176,7 +178,8 @@ impl Gen {
         }
     }
 
-    /// Some code on another stack: the process stack, or the main stack pointer moved by MSR or MOV.
+    /// Some code on another stack: the process stack, or the main stack pointer moved by MSR or
+    /// MOV.
     pub(super) fn other_stack(&mut self) {
         match self.rng.below(3) {
             0 => self.spare_stack(),
@@ -194,7 +197,8 @@ impl Gen {
 
     fn process_stack(&mut self) {
         let rn = self.dest();
-        // Both doubleword-aligned and not: the frame then needs padding, which the return must undo.
+        // Doubleword-aligned or not: in the latter case the frame needs padding, which the return
+        // must undo.
         let misaligned = self.rng.below(2) * 4;
         self.load(rn, layout::PROCESS_STACK + misaligned);
         self.emit(Insn::Msr { to: Special::Psp, rn });
@@ -215,8 +219,8 @@ impl Gen {
         self.emit(Insn::Barrier { op: Barrier::Isb });
     }
 
-    /// Some code without privilege, which cannot mask anything nor read most special registers. The handler of SVC gives
-    /// privilege back.
+    /// Some code without privilege, which cannot mask anything nor read most special registers. The
+    /// handler of SVC restores privilege.
     pub(super) fn unprivileged(&mut self) {
         self.select_stack(1);
         let may_call = std::mem::replace(&mut self.may_call, false);
@@ -250,7 +254,7 @@ impl Gen {
         self.emit(Insn::Mrs { rd, from: Special::Control });
     }
 
-    /// In a handler: threads are privileged from now on.
+    /// In a handler: makes threads privileged.
     pub(super) fn give_privilege(&mut self) {
         self.select_stack(0);
     }
@@ -278,7 +282,7 @@ impl Gen {
         }
     }
 
-    /// What a handler can read of what is active and pending.
+    /// The state of active and pending exceptions that a handler can read.
     pub(super) fn handler_registers(&mut self) {
         for register in [scs::SHCSR, scs::IABR, scs::ISPR] {
             self.read(register);
@@ -306,7 +310,8 @@ impl Gen {
         self.write(scs::ISER, (1 << IRQS) - 1);
     }
 
-    /// Reads and writes of interrupt controller registers, from thread mode, where nothing is active.
+    /// Reads and writes of interrupt controller registers, from thread mode, where nothing is
+    /// active.
     pub(super) fn nvic_registers(&mut self) {
         let word = self.rng.next_u32();
         match self.rng.below(5) {

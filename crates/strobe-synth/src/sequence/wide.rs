@@ -1,4 +1,5 @@
-//! 32-bit instructions from the table of encodings: registers only, and loads and stores of the scratch window.
+//! 32-bit instructions from the table of encodings: registers only, and loads and stores of the
+//! scratch window.
 
 use super::{Gen, bit, layout};
 use crate::insn::{DataOp, Insn, Reg};
@@ -14,7 +15,7 @@ impl Gen {
         self.options.core.extensions().contains(&extension)
     }
 
-    /// One instruction from the table, perhaps behind some that prepare its operands.
+    /// One instruction from the table, sometimes after some that prepare its operands.
     pub(super) fn wide(&mut self) {
         let form = self.some_form(|class| !matches!(class, Class::Special));
         match form.class {
@@ -31,7 +32,7 @@ impl Gen {
         }
     }
 
-    /// A form of this core, each extension as likely as the next.
+    /// A form of this core; each extension has the same probability.
     fn some_form(&mut self, wanted: impl Fn(Class) -> bool) -> &'static Form {
         let extension = self.rng.pick(self.options.core.extensions());
         let fitting: Vec<&'static Form> =
@@ -69,7 +70,7 @@ impl Gen {
         form.with(&fields, filler)
     }
 
-    /// Sometimes an operand that matters: a shift around 32, a divisor that is small or zero.
+    /// Sometimes a critical operand: a shift around 32, a divisor that is small or zero.
     fn operand_for(&mut self, form: &'static Form) {
         let shifts = form.name.ends_with("reg W");
         if (shifts || matches!(form.name, "SDIV" | "UDIV")) && self.rng.one_in(2) {
@@ -93,7 +94,7 @@ impl Gen {
         }
     }
 
-    /// The same, but none of these.
+    /// The same, except these.
     pub(super) fn any_dest_besides(&mut self, others: &[Reg]) -> Reg {
         loop {
             let r = self.any_dest();
@@ -109,7 +110,7 @@ impl Gen {
         if n == 13 { Reg::LR } else { Reg::new(n) }
     }
 
-    /// Puts a value into a register, through a low one that is none of `others` if need be.
+    /// Puts a value into a register, if necessary through a low one that is none of `others`.
     pub(super) fn put(&mut self, r: Reg, value: u32, others: &[Reg]) {
         if r.is_low() {
             return self.load(r, value);
@@ -164,7 +165,7 @@ impl Gen {
         self.emit(Insn::Wide(form.with(&fields, filler)));
     }
 
-    /// A load relative to the PC: of the program itself, behind and a little ahead.
+    /// A load relative to the PC: of the program itself, before the PC and a little ahead.
     fn wide_literal(&mut self, form: &'static Form, bytes: u32, unit: u32) {
         let mut fields = Vec::new();
         for letter in ['t', 'u'].into_iter().filter(|&l| form.has(l)) {
@@ -203,7 +204,7 @@ impl Gen {
         self.emit(Insn::Wide(form.with(&fields, 0)));
     }
 
-    /// At least two of R0 to R12 and LR; to load, those that may be overwritten.
+    /// At least two of R0 to R12 and LR; for loads, those that may be overwritten.
     pub(super) fn wide_list(&mut self, load: bool, without: Option<Reg>) -> u32 {
         let mut allowed = 0x1f00 | if load { u32::from(self.free) } else { 0xff };
         if !load || self.lr_free {
@@ -248,7 +249,7 @@ impl Gen {
         self.emit(Insn::Wide(Form::named("ADD imm").with(&fields, 0)));
     }
 
-    /// A load and a store that belong together, perhaps with something in between that parts them.
+    /// An exclusive load and store, sometimes with code in between that clears the monitor.
     pub(super) fn exclusive(&mut self) {
         let (suffix, bytes) = self.rng.pick(&[("", 4), ("B", 1), ("H", 2)]);
         let [load, store] = ["LDREX", "STREX"].map(|op| Form::named(&format!("{op}{suffix}")));

@@ -1,10 +1,10 @@
-//! Functions that report their calls: entered and left, of several threads, some of it lost.
+//! Functions that report entry and exit, in several threads, with losses.
 
 use std::collections::BTreeMap;
 
 use super::{Address, Label, Number, Stream, Tracer};
 
-/// What was called.
+/// The calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
     /// Functions by address.
@@ -15,16 +15,16 @@ pub struct Calls {
     pub pauses: (u64, u64, u64),
 }
 
-/// A function's calls, as far as the stream has them.
+/// A function's calls, as in the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FunctionCalls {
     /// Entries in the stream.
     pub enters: u64,
     /// Exits in the stream.
     pub exits: u64,
-    /// Calls of which both are there.
+    /// Calls with both events.
     pub calls: u64,
-    /// Their time, what they called included, in nanoseconds.
+    /// Their inclusive time, in nanoseconds.
     pub total_ns: u64,
     /// The longest.
     pub max_ns: u64,
@@ -48,7 +48,7 @@ fn function(n: u32) -> u32 {
 struct Model {
     tracer: Tracer,
     truth: Calls,
-    /// Calls under way, by thread.
+    /// Open calls, by thread.
     open: [Vec<(u32, u64)>; 3],
     /// The tracer has begun to send and not ended.
     pausing: bool,
@@ -84,18 +84,19 @@ impl Model {
         *self.truth.by_thread.entry(THREADS[thread]).or_default() += 1;
     }
 
-    /// A call of which one of the two events is lost. These functions are called in no other way, so there is one truth only.
+    /// A call with one of its two events lost. These functions are called in no other way, so the
+    /// result is unambiguous.
     fn torn(&mut self, thread: usize) {
         let n = self.tracer.rng.below(14);
         let enters = self.tracer.rng.one_in(2);
         self.emit(thread, function(if enters { 200 + n } else { 300 + n }), enters);
     }
 
-    /// The tracer sends what it has; at times a mark of that is missing.
+    /// The tracer sends its buffer; sometimes one of the marks is missing.
     fn pause(&mut self) {
         let (start, stop) = match self.tracer.rng.below(20) {
             0 => (true, false),
-            // Behind a beginning whose end is missing, it would be taken for that.
+            // After a begin mark without an end mark, it would be paired with that.
             1 if !self.pausing => (false, true),
             _ => (true, true),
         };

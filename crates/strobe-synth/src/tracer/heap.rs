@@ -1,39 +1,40 @@
-//! A heap whose allocator reports what it does: blocks of all sizes from several places, and events that are lost.
+//! A heap whose allocator reports its operations: blocks of all sizes from several places, and lost
+//! events.
 
 use std::collections::BTreeMap;
 
 use super::{Address, Marks, Number, Stream, Tracer};
 
-/// What happened to the heap, as far as the stream has it. Bytes are those of the allocator's chunks.
+/// The operations on the heap, as in the stream. Sizes are those of the allocator's chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Blocks that were allocated.
+    /// Allocated blocks.
     pub allocations: u64,
-    /// Allocations that failed.
+    /// Failed allocations.
     pub failed: u64,
-    /// Blocks that were freed.
+    /// Freed blocks.
     pub frees: u64,
     /// Of these, blocks from before the trace.
     pub unknown_frees: u64,
-    /// Blocks whose address is allocated again, the event of their being freed being lost.
+    /// Blocks whose address is allocated again, because the event of their release was lost.
     pub replaced: u64,
-    /// Blocks that are in use at the end.
+    /// Blocks in use at the end.
     pub live: BTreeMap<u32, u64>,
-    /// The most bytes that were in use.
+    /// Peak of bytes in use.
     pub peak_bytes: u64,
-    /// All bytes that were allocated.
+    /// Bytes allocated in total.
     pub total_bytes: u64,
-    /// All bytes that were asked for.
+    /// Bytes requested in total.
     pub requested_bytes: u64,
-    /// How long freed blocks were in use, in nanoseconds, in order of their being freed.
+    /// Lifetimes of freed blocks, in nanoseconds, in order of their release.
     pub ages: Vec<u64>,
-    /// Who allocates, by thread and callers.
+    /// Allocation sites, by thread and callers.
     pub sites: BTreeMap<(u32, [u32; 4]), Site>,
-    /// The measurement's marks.
+    /// The measurement marks.
     pub marks: Marks,
 }
 
-/// A place that allocates.
+/// An allocation site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Site {
     /// Blocks.
@@ -53,9 +54,9 @@ impl Heap {
     }
 }
 
-/// Chunks are of this size or a multiple of it, and lie at such addresses.
+/// Granularity of chunks' sizes and addresses.
 const CHUNK: u32 = 16;
-/// What the allocator puts in front of a block.
+/// The header that the allocator puts before a block.
 const HEAD: u32 = 8;
 const BEGIN: u32 = 0x2000_4010;
 
@@ -74,7 +75,7 @@ struct Model {
 }
 
 impl Model {
-    /// The first place that is free.
+    /// The first free address.
     fn place(&self, chunk: u32) -> u32 {
         let mut at = BEGIN;
         for (begin, block) in &self.blocks {
@@ -89,7 +90,7 @@ impl Model {
     fn emit(&mut self, site: (u32, [u32; 4]), at: u32, chunk: u32, requested: u32) {
         let (pid, callers) = site;
         let [fn1, fn2, fn3, fn4] = callers.map(Address);
-        // The size with what is in front of the block, and with that once more.
+        // The size with the header, and with a second header.
         let sizes = [Number(chunk + HEAD), Number(chunk), Number(requested)];
         let [real, user, asked] = sizes;
         self.tracer.event(
@@ -139,7 +140,8 @@ impl Model {
         let Some(at) = self.blocks.keys().nth(n).copied() else { return };
         let Some(block) = self.blocks.remove(&at) else { return };
         if lost {
-            // A block of that very size takes its place at once: to the reader it is replaced.
+            // A block of the same size takes its address at once: the reader must see it as
+            // replaced.
             self.blocks.insert(at, Block { since: self.tracer.now, ..block });
             self.emit(block.site, at, block.chunk, block.chunk - HEAD);
             let truth = &mut self.truth;
@@ -173,7 +175,7 @@ impl Model {
     }
 }
 
-/// A stream of so many operations at least. It is stopped twice.
+/// A stream of at least so many operations. The measurement is stopped twice.
 pub fn heap(seed: u64, operations: u32) -> Stream<Heap> {
     let mut tracer = Tracer::new(seed, 1);
     tracer.thread(5, "publisher");
@@ -186,7 +188,7 @@ pub fn heap(seed: u64, operations: u32) -> Stream<Heap> {
         model.tracer.wait(500_000);
         let few = model.blocks.len() < 10;
         match model.tracer.rng.below(100) {
-            // From before the trace, where the model has nothing.
+            // Blocks from before the trace, which the model does not know.
             0 => {
                 model.emit_free(4, BEGIN - CHUNK * (n + 2), CHUNK);
                 model.truth.unknown_frees += 1;

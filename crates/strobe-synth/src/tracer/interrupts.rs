@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use super::{Marks, Number, Stream, Tracer};
 
-/// What was handled.
+/// The interrupts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Interrupts {
     /// By number.
     pub handlers: BTreeMap<u32, Handlers>,
-    /// The most handlers that were inside one another.
+    /// Maximum nesting of handlers.
     pub nesting: u32,
-    /// The measurement's marks.
+    /// The measurement marks.
     pub marks: Marks,
 }
 
 /// An interrupt's handlers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Handlers {
-    /// How long each took whose entry and exit are in the stream, in nanoseconds, those that interrupted it included.
+    /// Inclusive durations of the handlers with both events in the stream, in nanoseconds.
     pub durations: Vec<u64>,
     /// Entries without an exit.
     pub unmatched_enters: u64,
@@ -28,8 +28,9 @@ pub struct Handlers {
 
 /// Handlers with their priorities, the highest last: each may interrupt those before it.
 ///
-/// What is lost is chosen so that it is beyond doubt what belongs together: exits of the lowest, which interrupts nothing, and of the last but one
-/// where the handler that it interrupted goes on to its own exit; entries of the highest.
+/// Lost events are chosen so that the pairing stays unambiguous: exits of the lowest, which
+/// interrupts nothing, and of the last but one where the handler that it interrupted continues to
+/// its own exit; entries of the highest.
 const LINES: [u32; 5] = [87, 15, 3, 83, 77];
 
 struct Model {
@@ -39,7 +40,8 @@ struct Model {
 }
 
 impl Model {
-    /// A handler runs, and is interrupted by higher ones. `exits` says whether what it interrupts is seen to end. Gives whether its own exit is lost.
+    /// Runs a handler, interrupted by higher ones. `exits` is whether the exit of the handler it
+    /// interrupts is in the stream. Returns whether its own exit is lost.
     fn handle(&mut self, line: usize, depth: u32, exits: bool) -> bool {
         let (number, highest) = (LINES[line], LINES.len() - 1);
         self.truth.nesting = self.truth.nesting.max(depth);
@@ -72,7 +74,7 @@ impl Model {
         exit_lost
     }
 
-    /// A mark, so often.
+    /// Writes a mark `times` times.
     fn mark(&mut self, name: &str, times: u32) {
         for _ in 0..times {
             self.tracer.wait(1000);
@@ -84,14 +86,14 @@ impl Model {
     }
 }
 
-/// A stream of so many handlers at least; with losses or without.
+/// A stream of at least so many handlers, with or without losses.
 pub fn interrupts(seed: u64, handlers: u32, losses: bool) -> Stream<Interrupts> {
     let tracer = Tracer::new(seed, if losses { 103 } else { 1 });
     let mut model = Model { tracer, truth: Interrupts::default(), losses };
     for _ in 0..3 {
         model.mark("measurement_start", 1);
         let from = model.tracer.now;
-        // Announced again and again while it has long begun.
+        // Begin marks repeated during the measurement.
         let repeated = model.tracer.rng.below(40);
         model.mark("measurement_start", repeated);
         for _ in 0..handlers / 3 {

@@ -9,13 +9,13 @@ pub struct Stack {
     pub id: u32,
     /// Its name.
     pub name: &'static str,
-    /// How often its depth was reported.
+    /// Number of reports.
     pub samples: u64,
-    /// The most bytes.
+    /// The high-water mark in bytes.
     pub peak_bytes: u64,
-    /// When they were first reached.
+    /// When it was first reached.
     pub peak_ns: u64,
-    /// The function that reported it then.
+    /// The function that reported it first.
     pub peak_function: u32,
 }
 

@@ -1,48 +1,48 @@
-//! Threads that run in turn, one of which is the tracer's own and is never seen to begin.
+//! Threads that run in turn. One is the tracer's own, owner begin is never in the stream.
 
 use std::collections::BTreeMap;
 
 use super::{Marks, Number, Stream, Tracer};
 
-/// Who ran while the measurement did. All times are nanoseconds.
+/// Run times of threads during the measurement. All times are nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Threads that were seen to begin and to end.
+    /// Threads with begin and end in the stream.
     pub running_ns: BTreeMap<u32, u64>,
-    /// Threads that were seen to end only: from the end before.
+    /// Threads with their end in the stream only: from the end before.
     pub unannounced_ns: BTreeMap<u32, u64>,
-    /// Between threads.
+    /// Time between threads.
     pub switching_ns: u64,
-    /// From the end of a thread to the beginning of the next, each.
+    /// Each time from the end of a thread to the beginning of the next.
     pub gaps: Vec<u64>,
-    /// The marks.
+    /// The measurement marks.
     pub marks: Marks,
 }
 
-/// Whose time it was.
+/// The owner of a time span.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum Owner {
     Thread(u32),
     Unannounced(u32),
-    Nobody,
+    Switch,
 }
 
-/// What the tracer's own thread is.
+/// The tracer's own thread.
 const TRACER: u32 = 1;
 const NAMES: [(u32, &str); 4] = [(0, "idle"), (TRACER, "hpwork"), (5, "init"), (6, "publisher")];
 
 struct Model {
     tracer: Tracer,
     truth: Schedule,
-    /// When the measurement began, if it has.
+    /// When the measurement began, if it did.
     measuring: Option<u64>,
-    /// The stretches of the time line.
-    line: Vec<(Whose, u64, u64)>,
+    /// The spans of the time line.
+    line: Vec<(Owner, u64, u64)>,
     windows: Vec<(u64, u64)>,
 }
 
 impl Model {
-    /// Time passes while somebody runs, in which a measurement may begin or end.
+    /// Advances the time of the running owner, in which a measurement may begin or end.
     fn pass(&mut self, below_ns: u32) {
         self.tracer.wait(below_ns / 2);
         if self.tracer.rng.one_in(60) {
@@ -69,7 +69,7 @@ impl Model {
         }
     }
 
-    /// The mark that was written last, once more.
+    /// Repeats the last mark.
     fn mark_again(&mut self) {
         self.tracer.wait(300);
         let marks = &mut self.truth.marks;
@@ -91,7 +91,7 @@ impl Model {
         let fields = |thread| [("thread_id", Number(thread))];
         if thread != TRACER {
             self.tracer.event("thread_resume", &fields(thread));
-            self.line.push((Whose::Nobody, stopped, from));
+            self.line.push((Owner::Switch, stopped, from));
         }
         self.pass(match thread {
             0 => 4_000_000,
@@ -101,14 +101,14 @@ impl Model {
         self.tracer.event("thread_suspend", &fields(thread));
         let now = self.tracer.now;
         self.line.push(match thread {
-            TRACER => (Whose::Unannounced(thread), stopped, now),
-            _ => (Whose::Thread(thread), from, now),
+            TRACER => (Owner::Unannounced(thread), stopped, now),
+            _ => (Owner::Thread(thread), from, now),
         });
     }
 
-    /// Adds up what lies in measurements.
+    /// Adds up the spans within measurements.
     fn add_up(&mut self) {
-        for (whose, from, to) in &self.line {
+        for (owner, from, to) in &self.line {
             let parts = self
                 .windows
                 .iter()
@@ -116,12 +116,12 @@ impl Model {
             let time: u64 = parts.sum();
             let inside = self.windows.iter().any(|(begin, end)| (begin..=end).contains(&to));
             let truth = &mut self.truth;
-            match whose {
-                Whose::Thread(id) => *truth.running_ns.entry(*id).or_default() += time,
-                Whose::Unannounced(id) => *truth.unannounced_ns.entry(*id).or_default() += time,
-                Whose::Nobody => truth.switching_ns += time,
+            match owner {
+                Owner::Thread(id) => *truth.running_ns.entry(*id).or_default() += time,
+                Owner::Unannounced(id) => *truth.unannounced_ns.entry(*id).or_default() += time,
+                Owner::Switch => truth.switching_ns += time,
             }
-            if *whose == Whose::Nobody && inside {
+            if *owner == Owner::Switch && inside {
                 truth.gaps.push(to - from);
             }
         }
@@ -133,7 +133,7 @@ impl Model {
 pub fn threads(seed: u64, turns: u32) -> Stream<Schedule> {
     let mut tracer = Tracer::new(seed, 1);
     NAMES.iter().for_each(|(id, name)| tracer.thread(*id, name));
-    // Of what came before nobody knows anything.
+    // The time before is of an unknown owner.
     tracer.wait(1000);
     tracer.event("thread_suspend", &[("thread_id", Number(5))]);
     let mut model = Model {

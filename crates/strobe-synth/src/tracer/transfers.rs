@@ -1,23 +1,23 @@
-//! Packets in and out over interfaces, some of which are never seen to begin or to end.
+//! Packets in and out over interfaces, some without a begin or an end in the stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Label, Number, Stream, Text, Tracer};
 
-/// What went over an interface in one direction.
+/// Transfers over an interface in one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// How long whole ones took, in nanoseconds.
+    /// Durations of complete ones, in nanoseconds.
     pub durations: Vec<u64>,
-    /// Beginnings without an end.
+    /// Begins without an end.
     pub unmatched_starts: u64,
-    /// Ends without a beginning.
+    /// Ends without a begin.
     pub unmatched_ends: u64,
     /// Bytes of all that ended.
     pub bytes: u64,
 }
 
-/// A stream of so many transfers, and what there was by interface and direction.
+/// A stream of so many transfers, and its totals by interface and direction.
 pub fn transfers(
     seed: u64,
     transfers: u32,
@@ -32,7 +32,7 @@ pub fn transfers(
         let seen = truth.entry((interface, label)).or_default();
         let mut torn = tracer.rng.below(25);
         if open.contains(&(interface, label)) && torn == 0 {
-            // Nobody could say that this end does not belong to the beginning whose end was lost.
+            // Otherwise this end could belong to the begin whose end was lost.
             torn = 2;
         }
         open.remove(&(interface, label));

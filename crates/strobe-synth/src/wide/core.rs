@@ -183,7 +183,7 @@ const LITERALS: &[Row] = &[
     ("PLI lit", "11111001U00111111111iiiiiiiiiiii", literal(1, 1), Any),
 ];
 
-/// What needs something prepared, or changes more than registers.
+/// Instructions that need preparation, or change more than registers.
 const SPECIAL: &[Row] = &[
     ("LDMIA W", "1110100010W1nnnn0M0rrrrrrrrrrrrr", Special, Any),
     ("LDMDB", "1110100100W1nnnn0M0rrrrrrrrrrrrr", Special, Any),

@@ -1,4 +1,5 @@
-//! FPv4-SP (DDI 0403, A6.4 to A6.7). `v`, `w` and `x` are Vd, Vn and Vm, `D`, `N` and `M` their fifth bits.
+//! FPv4-SP (DDI 0403, A6.4 to A6.7). `v`, `w` and `x` are Vd, Vn and Vm, `D`, `N` and `M` their
+//! fifth bits.
 
 use super::{Class, Extension, Form, Index, Mem, Rule};
 

@@ -1,14 +1,16 @@
-//! The 32-bit encodings of ARMv7-M (DDI 0403, A5.3 and A6) as a table of the manual's encoding diagrams.
+//! The 32-bit encodings of ARMv7-M (DDI 0403, A5.3 and A6) as a table of the manual's encoding
+//! diagrams.
 //!
-//! A diagram is 32 characters, `0` and `1` fixed and letters for fields: `d`, `n`, `m`, `a` registers (`l` and `h` the
-//! halves of a long result, `t` and `u` what is transferred), `i` and `j` immediates, `S` sets flags, `U` up, `s` a
-//! shift; `v`, `w`, `x` with `D`, `N`, `M` floating-point registers. What a form needs to be predictable is its rule.
+//! A diagram is 32 characters, `0` and `1` fixed and letters for fields: `d`, `n`, `m`, `a`
+//! registers (`l` and `h` the halves of a long result, `t` and `u` what is transferred), `i` and
+//! `j` immediates, `S` sets flags, `U` up, `s` a shift; `v`, `w`, `x` with `D`, `N`, `M`
+//! floating-point registers. What a form needs to be predictable is its rule.
 
 mod core;
 mod dsp;
 mod fp;
 
-/// Which extension an encoding belongs to.
+/// The extension that an encoding belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extension {
     /// All of ARMv7-M has it.
@@ -19,7 +21,7 @@ pub enum Extension {
     Fp,
 }
 
-/// What it takes to use an encoding.
+/// The requirements for using an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Reads and writes registers only; any will do.
@@ -30,7 +32,7 @@ pub enum Class {
     Mem(Mem),
     /// A load relative to the PC; bytes loaded, and the immediate's unit.
     Literal { bytes: u32, unit: u32 },
-    /// Whoever uses it knows how.
+    /// The user must know the form.
     Special,
 }
 
@@ -91,10 +93,10 @@ pub struct Form {
     /// Its name, mnemonic first.
     pub name: &'static str,
     pattern: &'static str,
-    /// What it takes to use it.
+    /// The requirements for using it.
     pub class: Class,
     rule: Rule,
-    /// Where it belongs.
+    /// The extension it belongs to.
     pub extension: Extension,
 }
 
@@ -190,7 +192,7 @@ impl Wide {
         bits.fold(0, |value, (at, _)| value << 1 | self.bits >> (31 - at) & 1)
     }
 
-    /// Whether the fields are predictable together. Registers by themselves are the generator's business.
+    /// Whether the fields are predictable together. The generator checks individual registers.
     pub fn is_predictable(&self) -> bool {
         let field = |letter| self.field(letter);
         match self.form().rule {

@@ -1,4 +1,4 @@
-//! The ELF writer against the `object` crate's reader, and its lies.
+//! The ELF writer against the `object` crate's reader, and its overridden fields.
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 use strobe_synth::{ElfBuilder, Section, Segment, Symbol};
@@ -50,7 +50,7 @@ fn object_reads_back_what_was_built() {
 }
 
 #[test]
-fn told_to_lie_it_lies() {
+fn every_field_can_be_overridden() {
     let mut elf = sample();
     elf.machine = 83;
     elf.section_count = Some(0xfff0);

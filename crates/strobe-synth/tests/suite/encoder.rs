@@ -22,7 +22,7 @@ fn samples() -> Vec<Insn> {
             all.push(Insn::ShiftImm { op: Shift::Asr, rd, rm, amount: 32 });
             for op in AddSub::ALL.iter().copied() {
                 all.push(Insn::AddSubReg { op, rd, rn: rm, rm: Reg::new(5) });
-                // With the same register twice GNU as prefers the eight-bit form.
+                // For the same register twice GNU as prefers the eight-bit form.
                 if rd != rm {
                     all.extend([0, 7].map(|imm3| Insn::AddSubImm3 { op, rd, rn: rm, imm3 }));
                 }
@@ -89,11 +89,13 @@ fn samples() -> Vec<Insn> {
     all
 }
 
-/// Assembles one line per instruction; each is aligned to eight bytes so that a difference cannot move the next one.
+/// Assembles one line per instruction; each is aligned to eight bytes so that a difference cannot
+/// move the next one.
 fn assemble(insns: &[Insn]) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let [source, object, binary] = ["t.s", "t.o", "t.bin"].map(|f| directory.path().join(f));
-    // `udf.w` and execution state names are accepted for any core only with a newer architecture named.
+    // `udf.w` and execution state names are accepted for any core only with a newer architecture
+    // named.
     let mut text = String::from(".syntax unified\n.arch armv7-m\n.thumb\n");
     for insn in insns {
         text += &format!(".balign 8, 0\n{insn}\n");

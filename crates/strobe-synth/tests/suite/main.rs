@@ -1,6 +1,6 @@
-//! What the builders of test inputs make, read by others.
+//! Tests of the builders of test inputs with independent readers.
 //!
-//! One binary: every further one would link the crates anew.
+//! One binary: every further one would link the crates again.
 
 mod elf;
 mod encoder;

@@ -48,7 +48,8 @@ fn the_listing_is_the_memory() {
     }
 }
 
-/// Counted from the encoding space itself: which halfwords are predictable 16-bit instructions that do not branch.
+/// Derived from the encoding space: the halfwords that are predictable 16-bit instructions and do
+/// not branch.
 #[test]
 fn the_exhaustive_programs_contain_every_halfword_that_does_not_branch() {
     let mut missing: BTreeSet<u16> = (0..0xe800).filter(|&h| is_straight_line(h)).collect();
@@ -61,7 +62,8 @@ fn the_exhaustive_programs_contain_every_halfword_that_does_not_branch() {
     assert!(missing.is_empty(), "{} are missing, first {some:?}", missing.len());
 }
 
-/// A5.2 of DDI 0419 read backwards: defined, predictable, and neither a branch nor a change of system state.
+/// A5.2 of DDI 0419 read backwards: defined, predictable, and neither a branch nor a change of
+/// system state.
 fn is_straight_line(code: u16) -> bool {
     let list = code & 0xff;
     let base = 1 << (code >> 8 & 7);

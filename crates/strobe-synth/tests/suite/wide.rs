@@ -1,4 +1,5 @@
-//! The table of 32-bit encodings against GNU objdump: each form must be the instruction that its name says.
+//! The table of 32-bit encodings against GNU objdump: each form must be the instruction of its
+//! name.
 
 use std::process::Command;
 
@@ -32,7 +33,7 @@ fn samples() -> Vec<Wide> {
     all
 }
 
-/// The mnemonic of each instruction, as GNU objdump gives it.
+/// The mnemonic of each instruction, from GNU objdump.
 fn disassemble(insns: &[Wide]) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let [source, object] = ["t.s", "t.o"].map(|f| directory.path().join(f));
@@ -58,7 +59,8 @@ fn disassemble(insns: &[Wide]) -> Vec<String> {
         .collect()
 }
 
-/// What GNU calls a form, if not by its name's first word: other mnemonics for special operands.
+/// GNU's mnemonics of a form, if not the first word of its name: other mnemonics for special
+/// operands.
 fn names(form: &str) -> Vec<String> {
     let first = form.split(' ').next().unwrap_or_default().to_lowercase();
     let aliases: &[&str] = match form {
@@ -68,7 +70,7 @@ fn names(form: &str) -> Vec<String> {
         "ADDW" | "ADR up" => &["add", "addw", "adr"],
         "SUBW" | "ADR down" => &["sub", "subw", "adr"],
         "MOVW" => &["mov"],
-        // With some offsets GNU mistakes them for unprivileged ones, which have no such form.
+        // With some offsets GNU decodes them as unprivileged ones, which have no such form.
         "LDRB lit" => &["ldrbt"],
         "LDRSB lit" => &["ldrsbt"],
         "LDRH lit" => &["ldrht"],
@@ -80,7 +82,7 @@ fn names(form: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_form_is_what_its_name_says() {
+fn every_form_matches_its_name() {
     let samples = samples();
     let lines = disassemble(&samples);
     assert_eq!(lines.len(), samples.len());

@@ -151,7 +151,7 @@ fn wrong_arguments_and_files_say_what_to_do() {
         (&["pins", "nowhere.sr"], 66, "cannot read nowhere.sr"),
         (&["pins", "docs"], 66, "is a directory"),
         (&["pins", &empty], 65, "empty"),
-        (&["pins", &zip], 65, "no whole zip file"),
+        (&["pins", &zip], 65, "not a complete zip file"),
         (&["pins", &elf], 65, "fw.elf"),
         (&["pins", DEMO, "CLK"], 64, "there are: RX, LED"),
         (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, "rise, fall and any"),

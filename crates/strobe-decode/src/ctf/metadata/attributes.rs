@@ -1,4 +1,4 @@
-//! Attributes of types and blocks, `name = value;`, and which values they can have.
+//! Attributes of types and blocks, `name = value;`, and their valid values.
 
 use super::parser::Parser;
 use super::token::Kind;
@@ -10,7 +10,7 @@ use crate::ctf::types::{Base, ByteOrder};
 pub(super) enum Setting {
     Number(i128),
     Text(String),
-    /// A word, or several with dots between.
+    /// An identifier, or several joined by dots.
     Word(String),
 }
 
@@ -40,7 +40,7 @@ impl Parser {
         Ok(all)
     }
 
-    /// Words with dots between.
+    /// Identifiers joined by dots.
     pub(super) fn dotted(&mut self, wanted: &'static str) -> Result<String, MetadataError> {
         let mut name = self.word(wanted)?;
         while self.takes(".") {
@@ -96,7 +96,7 @@ impl Parser {
     ) -> Result<u8, MetadataError> {
         match value {
             Setting::Number(bits @ 1..=64) => Ok(*bits as u8),
-            _ => self.bad(at, name, value, "1 to 64 would do"),
+            _ => self.bad(at, name, value, "expected 1 to 64"),
         }
     }
 
@@ -105,7 +105,7 @@ impl Parser {
             Setting::Number(bits) if (1..=1 << 32).contains(bits) && bits.count_ones() == 1 => {
                 Ok(*bits as u64)
             }
-            _ => self.bad(at, "align", value, "a power of two would do"),
+            _ => self.bad(at, "align", value, "expected a power of two"),
         }
     }
 
@@ -120,11 +120,11 @@ impl Parser {
             Setting::Number(1) => Ok(true),
             Setting::Word(word) if ["false", "FALSE"].contains(&word.as_str()) => Ok(false),
             Setting::Word(word) if ["true", "TRUE"].contains(&word.as_str()) => Ok(true),
-            _ => self.bad(at, name, value, "true or false would do"),
+            _ => self.bad(at, name, value, "expected true or false"),
         }
     }
 
-    /// `None` is the trace's own.
+    /// `None` is the trace's native byte order.
     pub(super) fn byte_order(
         &self,
         at: Position,
@@ -139,7 +139,7 @@ impl Parser {
             },
             Setting::Number(_) | Setting::Text(_) => {}
         }
-        self.bad(at, "byte_order", value, "le, be, network or native would do")
+        self.bad(at, "byte_order", value, "expected le, be, network or native")
     }
 
     pub(super) fn base(&self, at: Position, value: &Setting) -> Result<Base, MetadataError> {
@@ -153,9 +153,9 @@ impl Parser {
                 "octal" | "oct" | "o" => Base::Octal,
                 "decimal" | "dec" | "d" | "i" | "u" => Base::Decimal,
                 "hexadecimal" | "hex" | "x" | "X" | "p" => Base::Hexadecimal,
-                _ => return self.bad(at, "base", value, "2, 8, 10 or 16 would do"),
+                _ => return self.bad(at, "base", value, "expected 2, 8, 10 or 16"),
             },
-            _ => return self.bad(at, "base", value, "2, 8, 10 or 16 would do"),
+            _ => return self.bad(at, "base", value, "expected 2, 8, 10 or 16"),
         };
         Ok(base)
     }
@@ -166,7 +166,7 @@ impl Parser {
             Setting::Word(word) if ["UTF8", "ASCII", "utf8", "ascii"].contains(&word.as_str()) => {
                 Ok(true)
             }
-            _ => self.bad(at, "encoding", value, "none, UTF8 or ASCII would do"),
+            _ => self.bad(at, "encoding", value, "expected none, UTF8 or ASCII"),
         }
     }
 
@@ -182,6 +182,6 @@ impl Parser {
                 return Ok(Some(self.clock(at, name)));
             }
         }
-        self.bad(at, "map", value, "clock.NAME.value would do")
+        self.bad(at, "map", value, "expected clock.NAME.value")
     }
 }

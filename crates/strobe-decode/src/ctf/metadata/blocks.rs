@@ -10,7 +10,7 @@ use crate::ctf::error::{MetadataError, Position, Problem};
 use crate::ctf::trace::{Clock, EnvValue, EventClass, StreamClass, Trace};
 use crate::ctf::types::{ByteOrder, Type};
 
-/// What a block says: values of its attributes and types that it assigns.
+/// The content of a block: attributes and type assignments.
 #[derive(Default)]
 struct Block {
     settings: Vec<(Position, String, Setting)>,
@@ -27,7 +27,7 @@ impl Block {
         Some(self.types.swap_remove(index).1)
     }
 
-    /// A text, or a word in its place.
+    /// A string, or an identifier in its place.
     fn text(&self, name: &str) -> Option<String> {
         match self.get(name)?.1 {
             Setting::Text(text) | Setting::Word(text) => Some(text.clone()),
@@ -53,19 +53,19 @@ impl Block {
     }
 }
 
-/// What the `trace` block says.
+/// The content of the `trace` block.
 struct TraceBlock {
     order: Option<ByteOrder>,
     uuid: Option<[u8; 16]>,
     packet_header: Option<Arc<Type>>,
 }
 
-/// Everything, block by block.
+/// All blocks.
 #[derive(Default)]
 struct Found {
     trace: Option<TraceBlock>,
     streams: Vec<StreamClass>,
-    /// Events with their places and the stream that they name.
+    /// Events with their places in the text and the streams they name.
     events: Vec<(Position, EventClass, Option<u64>)>,
     clocks: Vec<Clock>,
     environment: Vec<(String, EnvValue)>,
@@ -108,7 +108,7 @@ pub(super) fn trace(mut parser: Parser) -> Result<Trace, MetadataError> {
             }
             "clock" => found.clocks.push(clock(at, &block)?),
             "env" => found.environment.extend(block.settings.into_iter().map(environment)),
-            // Tells where in the sources events are; nobody needs it to read them.
+            // Source locations of events; not needed to read streams.
             "callsite" => {}
             _ => {
                 let wanted = "trace, stream, event, clock, env, callsite or a definition";
@@ -156,7 +156,7 @@ fn uuid(block: &Block) -> Result<Option<[u8; 16]>, MetadataError> {
         .and_then(|digits| u128::from_str_radix(&digits, 16).ok());
     let problem = || {
         let (attribute, value) = ("uuid".to_owned(), setting.shown());
-        let wanted = "32 hexadecimal digits in quotation marks would do";
+        let wanted = "expected 32 quoted hexadecimal digits";
         MetadataError::Text { at, problem: Problem::BadValue { attribute, value, wanted } }
     };
     number.map(|number| Some(number.to_be_bytes())).ok_or_else(problem)
@@ -164,7 +164,7 @@ fn uuid(block: &Block) -> Result<Option<[u8; 16]>, MetadataError> {
 
 fn stream(block: &mut Block) -> Result<StreamClass, MetadataError> {
     Ok(StreamClass {
-        id: block.number("id", "a number from 0 on would do")?.unwrap_or(0),
+        id: block.number("id", "expected a number of 0 or more")?.unwrap_or(0),
         packet_context: block.take_type("packet.context"),
         event_header: block.take_type("event.header"),
         event_context: block.take_type("event.context"),
@@ -174,12 +174,12 @@ fn stream(block: &mut Block) -> Result<StreamClass, MetadataError> {
 fn event(at: Position, block: &mut Block) -> Result<(EventClass, Option<u64>), MetadataError> {
     let missing = Problem::Missing { block: "event", attribute: "name" };
     let name = block.text("name").ok_or(MetadataError::Text { at, problem: missing })?;
-    let stream = block.number("stream_id", "a number from 0 on would do")?;
+    let stream = block.number("stream_id", "expected a number of 0 or more")?;
     let event = EventClass {
         name,
-        id: block.number("id", "a number from 0 on would do")?.unwrap_or(0),
+        id: block.number("id", "expected a number of 0 or more")?.unwrap_or(0),
         stream: stream.unwrap_or(0),
-        log_level: block.number("loglevel", "a number from 0 on would do")?,
+        log_level: block.number("loglevel", "expected a number of 0 or more")?,
         context: block.take_type("context"),
         fields: block.take_type("fields"),
     };
@@ -189,14 +189,14 @@ fn event(at: Position, block: &mut Block) -> Result<(EventClass, Option<u64>), M
 fn clock(at: Position, block: &Block) -> Result<Clock, MetadataError> {
     let missing = Problem::Missing { block: "clock", attribute: "name" };
     let name = block.text("name").ok_or(MetadataError::Text { at, problem: missing })?;
-    let hz = block.number::<u64>("freq", "a number of ticks in a second would do")?;
+    let hz = block.number::<u64>("freq", "expected ticks per second")?;
     if let (Some(0), Some((at, _))) = (hz, block.get("freq")) {
         let (attribute, value) = ("freq".to_owned(), "0".to_owned());
-        let wanted = "a number of ticks in a second would do";
+        let wanted = "expected ticks per second";
         let problem = Problem::BadValue { attribute, value, wanted };
         return Err(MetadataError::Text { at, problem });
     }
-    let whole = "a whole number of 64 bits would do";
+    let whole = "expected a 64-bit integer";
     Ok(Clock {
         name,
         hz: hz.unwrap_or(1_000_000_000),
@@ -218,9 +218,9 @@ fn environment((_, name, value): (Position, String, Setting)) -> (String, EnvVal
 impl Found {
     fn assemble(self, parser: &Parser) -> Result<Trace, MetadataError> {
         let Some(TraceBlock { order, uuid, packet_header }) = self.trace else {
-            return Err(MetadataError::Whole("there is no `trace` block; is it metadata at all?"));
+            return Err(MetadataError::Whole("there is no `trace` block; is this CTF metadata?"));
         };
-        let lacks = "the `trace` block does not say `byte_order = le;` or `be`";
+        let lacks = "the `trace` block lacks `byte_order = le;` or `be`";
         let order = order.ok_or(MetadataError::Whole(lacks))?;
         let mut streams = self.streams;
         if streams.is_empty() {
@@ -247,7 +247,7 @@ impl Found {
     }
 }
 
-/// Clocks in the order in which types name them, then the others.
+/// Clocks in the order of first reference by a type, then the others.
 fn clocks(mut described: Vec<Clock>, parser: &Parser) -> Result<Vec<Clock>, MetadataError> {
     let mut clocks = Vec::new();
     for (name, at) in &parser.clocks {

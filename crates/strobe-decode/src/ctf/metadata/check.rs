@@ -1,16 +1,16 @@
-//! Whether lengths and tags refer to integers that are read before them (section 7.3.2).
+//! Checks that lengths and tags refer to integers that are read before them (section 7.3.2).
 
 use super::super::error::{MetadataError, Problem};
 use super::super::trace::Trace;
 use super::super::types::{Path, Type};
 
-/// A scope that references may begin with, and its root. Those of other scopes may have been read before.
+/// A scope that references may begin with, and its root. Roots before the last are complete.
 type Root<'t> = (&'static str, Option<&'t Type>);
 
-/// Parts of all events' types together, with those of the types that they share.
+/// Limit for the parts of all events' types together, shared types included.
 const MAX_ALL: u64 = 1 << 24;
 
-/// Checks every type that streams are made of.
+/// Checks all types of all streams.
 pub(super) fn references(trace: &Trace) -> Result<(), MetadataError> {
     let header: Root = ("trace.packet.header", trace.packet_header.as_deref());
     let types = trace.events.iter().flat_map(|event| [&event.context, &event.fields]).flatten();
@@ -39,7 +39,7 @@ pub(super) fn references(trace: &Trace) -> Result<(), MetadataError> {
     Ok(())
 }
 
-/// Checks the last root; the others have been read before it.
+/// Checks the last root; those before it are already read.
 fn check(roots: &[Root]) -> Result<(), MetadataError> {
     let Some(((_, Some(ty)), before)) = roots.split_last() else { return Ok(()) };
     let mut walk = Walk { roots: before, own: roots[before.len()].0, open: Vec::new() };
@@ -49,7 +49,7 @@ fn check(roots: &[Root]) -> Result<(), MetadataError> {
 struct Walk<'t> {
     roots: &'t [Root<'t>],
     own: &'static str,
-    /// Fields read so far of each structure that is being read, the innermost last.
+    /// Fields read so far of each open structure, the innermost last.
     open: Vec<Vec<(&'t str, &'t Type)>>,
 }
 
@@ -116,7 +116,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// What is left of a path that begins with a scope.
+/// The remainder of a path after its scope.
 pub(in super::super) fn below<'p, 'n>(names: &'p [&'n str], scope: &str) -> Option<&'p [&'n str]> {
     let count = scope.split('.').count();
     let (first, rest) = names.split_at_checked(count)?;

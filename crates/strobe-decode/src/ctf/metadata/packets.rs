@@ -1,14 +1,15 @@
-//! Metadata that comes in packets, as tracers write it (section 7.1).
+//! Metadata in packets, as tracers write it (section 7.1).
 
 use std::borrow::Cow;
 
 use crate::ctf::error::MetadataError;
 
 const MAGIC: u32 = 0x75d1_1d57;
-/// Magic, UUID, checksum, content and packet size in bits; compression, encryption, checksum scheme; major, minor.
+/// Magic, UUID, checksum, content and packet size in bits; compression, encryption, checksum
+/// scheme; major, minor.
 const HEADER: usize = 37;
 
-/// The text, whatever it comes in.
+/// The text of the metadata, plain or in packets.
 pub(super) fn text(bytes: &[u8]) -> Result<Cow<'_, [u8]>, MetadataError> {
     let magic = bytes.first_chunk::<4>();
     let little = match magic {
@@ -34,7 +35,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<Cow<'_, [u8]>, MetadataError> {
             return error("it is compressed, encrypted or has a checksum, which is not supported");
         }
         if header[35] != 1 {
-            return error("it is not of CTF 1");
+            return error("it is not CTF 1");
         }
         let (content, packet) = (number(24) as usize / 8, number(28) as usize / 8);
         if !(HEADER..=packet).contains(&content) || packet > bytes.len() - at {

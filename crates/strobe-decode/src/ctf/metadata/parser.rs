@@ -1,4 +1,4 @@
-//! Going through tokens, and which names of types are visible where.
+//! Parser state: the position in the tokens, and the names of types by scope.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,14 +7,16 @@ use super::token::{Kind, Token};
 use crate::ctf::error::{MetadataError, Position, Problem};
 use crate::ctf::types::{MAX_DEPTH, Type};
 
-/// Where in the tokens one is, and what has been defined.
+/// Position in the tokens, and definitions so far.
 #[derive(Debug)]
 pub(super) struct Parser {
     tokens: Vec<Token>,
     next: usize,
-    /// Names of types by scope, the innermost last. Names of structures, variants and enumerations have the keyword in front.
+    /// Names of types by scope, the innermost last. Names of structures, variants and enumerations
+    /// include the keyword.
     scopes: Vec<HashMap<String, Arc<Type>>>,
-    /// Names of clocks in the order in which they were first named: types may refer to clocks that are described only later.
+    /// Names of clocks in the order of first reference: types may refer to clocks that are
+    /// described later.
     pub(super) clocks: Vec<(String, Position)>,
     depth: u32,
 }
@@ -25,7 +27,7 @@ impl Parser {
         Parser { tokens, next: 0, scopes, clocks: Vec::new(), depth: 0 }
     }
 
-    /// The token that comes next; the end comes again and again.
+    /// The next token; at the end `Kind::End`, repeatedly.
     pub(super) fn peek(&self) -> &Kind {
         self.ahead(0)
     }
@@ -43,7 +45,7 @@ impl Parser {
         self.next = (self.next + 1).min(self.tokens.len());
     }
 
-    /// Takes the sign if it is there.
+    /// Consumes the sign if it is next.
     pub(super) fn takes(&mut self, sign: &'static str) -> bool {
         let there = *self.peek() == Kind::Sign(sign);
         if there {
@@ -52,7 +54,7 @@ impl Parser {
         there
     }
 
-    /// Takes the word if it is there.
+    /// Consumes the word if it is next.
     pub(super) fn takes_word(&mut self, word: &str) -> bool {
         let there = matches!(self.peek(), Kind::Word(found) if found == word);
         if there {
@@ -72,7 +74,7 @@ impl Parser {
         Ok(word)
     }
 
-    /// That something else should be here.
+    /// The error for an unexpected token.
     pub(super) fn unexpected(&self, wanted: &'static str) -> MetadataError {
         self.error(self.at(), Problem::Expected { wanted, found: self.peek().shown() })
     }
@@ -81,7 +83,7 @@ impl Parser {
         MetadataError::Text { at, problem }
     }
 
-    /// Does something with a scope of its own, one level deeper.
+    /// Runs `inner` with a scope of its own, one level deeper.
     pub(super) fn scoped<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Result<T, MetadataError>,
@@ -97,18 +99,18 @@ impl Parser {
         result
     }
 
-    /// Whether a name is that of a type.
+    /// Whether the name of a type is visible.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.scopes.iter().any(|scope| scope.contains_key(name))
     }
 
-    /// The type of that name, in the innermost scope that has it.
+    /// The type of that name in the innermost scope that defines it.
     pub(super) fn find(&self, at: Position, name: &str) -> Result<Arc<Type>, MetadataError> {
         let found = self.scopes.iter().rev().find_map(|scope| scope.get(name));
         found.cloned().ok_or_else(|| self.error(at, Problem::UnknownType(name.to_owned())))
     }
 
-    /// Gives a type a name in the innermost scope.
+    /// Defines a name for a type in the innermost scope.
     pub(super) fn define(
         &mut self,
         at: Position,
@@ -120,7 +122,7 @@ impl Parser {
         if twice { Err(self.error(at, Problem::Twice(name))) } else { Ok(()) }
     }
 
-    /// The number of a clock's name.
+    /// The index of a clock name.
     pub(super) fn clock(&mut self, at: Position, name: &str) -> usize {
         let known = self.clocks.iter().position(|(clock, _)| clock == name);
         known.unwrap_or_else(|| {

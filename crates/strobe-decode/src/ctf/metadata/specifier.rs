@@ -1,4 +1,5 @@
-//! Types as they are written: `integer { ... }`, `struct name { ... }`, names, and declarators with lengths (section 4, annex C).
+//! Type specifiers: `integer { ... }`, `struct name { ... }`, names, and declarators with lengths
+//! (section 4, annex C).
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ impl Parser {
             "floating_point" => self.block_type(Self::float),
             "string" => {
                 self.skip();
-                // Its encoding makes no difference: everything is shown as UTF-8.
+                // The encoding makes no difference: all text is shown as UTF-8.
                 if *self.peek() == Kind::Sign("{") {
                     self.attributes()?;
                 }
@@ -49,7 +50,8 @@ impl Parser {
     /// A type's name, which may be several words, as `unsigned long`.
     fn type_name(&mut self) -> Result<String, MetadataError> {
         let mut name = self.word("a type")?;
-        // What follows belongs to the name as long as there is such a type, or the words are those of C's types.
+        // The next word belongs to the name while that gives a known type, or while the words are
+        // those of C's types.
         while let Kind::Word(word) = self.peek() {
             let longer = format!("{name} {word}");
             let is_of_c = |word: &str| {
@@ -98,7 +100,7 @@ impl Parser {
                 "base" => integer.base = self.base(at, &value)?,
                 "encoding" => integer.is_text = self.encoding(at, &value)?,
                 "map" => integer.clock = self.clock_of(at, &value)?,
-                // Others may be added by later versions, and mean nothing to readers of this one.
+                // Later versions may add attributes that this one can ignore.
                 _ => {}
             }
         }
@@ -132,7 +134,7 @@ impl Parser {
                     Problem::BadValue {
                         attribute: "floating_point".to_owned(),
                         value: format!("of exp_dig {exponent} and mant_dig {mantissa}"),
-                        wanted: "8 and 24, or 11 and 53",
+                        wanted: "expected 8 and 24, or 11 and 53",
                     },
                 ));
             }
@@ -140,7 +142,7 @@ impl Parser {
         Ok(Type::Float(Float { bits, align: if align == 0 { 8 } else { align }, order }))
     }
 
-    /// The name behind `struct`, `variant` or `enum`, as it is remembered.
+    /// The name after `struct`, `variant` or `enum`, as the scopes store it.
     fn tag_name(&mut self, keyword: &str) -> Option<(Position, String)> {
         let at = self.at();
         let Kind::Word(word) = self.peek() else { return None };
@@ -199,7 +201,7 @@ impl Parser {
                 let at = self.at();
                 let (name, ty) = self.declarator(&base)?;
                 let name = unescaped(&name).to_owned();
-                // Linear, but only structures that somebody has written have many fields.
+                // Linear, but only hand-written structures get this far, and they are small.
                 if fields.iter().any(|field| field.name == name) {
                     return Err(self.error(at, Problem::Twice(name)));
                 }
@@ -213,13 +215,13 @@ impl Parser {
         Ok(fields)
     }
 
-    /// A name with lengths behind it.
+    /// A name and its array lengths.
     fn declarator(&mut self, base: &Arc<Type>) -> Result<(String, Arc<Type>), MetadataError> {
         let name = self.word("a field's name")?;
         Ok((name, self.lengths(base)?))
     }
 
-    /// `[length]` any number of times, the innermost last.
+    /// `[length]` repeated, the innermost last.
     fn lengths(&mut self, base: &Arc<Type>) -> Result<Arc<Type>, MetadataError> {
         let mut lengths = Vec::new();
         while self.takes("[") {
@@ -244,7 +246,7 @@ impl Parser {
         Ok(ty)
     }
 
-    /// Names with dots between, of a field.
+    /// A field path: names joined by dots.
     fn path(&mut self) -> Result<Path, MetadataError> {
         let at = self.at();
         let text = self.dotted("a length or a field's name")?;
@@ -288,7 +290,7 @@ impl Parser {
         let begin = self.at();
         self.skip();
         let name = self.tag_name("enum");
-        // Without a container it is an `int`, which must then be known.
+        // The default container is `int`, which must be defined.
         let container = if self.takes(":") {
             self.specifier()?
         } else if *self.peek() == Kind::Sign("{") {
@@ -305,7 +307,7 @@ impl Parser {
                 Problem::BadValue {
                     attribute: "an enumeration's container".to_owned(),
                     value: "another type".to_owned(),
-                    wanted: "an integer would do",
+                    wanted: "expected an integer",
                 },
             ));
         };
@@ -344,7 +346,7 @@ impl Parser {
         Ok((label, from, to))
     }
 
-    /// `typedef`, `typealias`, or a type defined without a field; whether there is one.
+    /// `typedef`, `typealias`, or a type definition without a field; returns whether there was one.
     pub(super) fn definition(&mut self) -> Result<bool, MetadataError> {
         let Kind::Word(word) = self.peek() else { return Ok(false) };
         match word.as_str() {
@@ -359,7 +361,7 @@ impl Parser {
         Ok(true)
     }
 
-    /// Whether the braces of what comes next are followed by `;` and not by a field's name.
+    /// Whether the closing brace is followed by `;` and not by a field's name.
     fn defines_only(&self) -> bool {
         let (mut ahead, mut open) = (0, 0);
         loop {
@@ -367,7 +369,8 @@ impl Parser {
                 Kind::Sign("{") => open += 1,
                 Kind::Sign("}") if open > 0 => open -= 1,
                 Kind::Sign(";") if open == 0 => {
-                    // The end of `struct a b;` has a field in front, that of `struct a { } align(8);` has not.
+                    // The end of `struct a b;` follows a field, that of `struct a { } align(8);`
+                    // does not.
                     return matches!(self.ahead(ahead - 1), Kind::Sign("}" | ")"));
                 }
                 Kind::End => return false,
@@ -407,7 +410,7 @@ impl Parser {
     }
 }
 
-/// A name without the underscore that keeps it from being a keyword.
+/// A name without the leading underscore that protects it from being a keyword.
 pub(super) fn unescaped(name: &str) -> &str {
     name.strip_prefix('_').filter(|rest| !rest.is_empty()).unwrap_or(name)
 }

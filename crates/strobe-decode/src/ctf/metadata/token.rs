@@ -1,8 +1,8 @@
-//! Words, numbers, texts and signs of TSDL (annex C.1.1), each with its place.
+//! Tokens of TSDL: words, numbers, strings and signs (annex C.1.1), each with its place.
 
 use crate::ctf::error::{MetadataError, Position, Problem};
 
-/// The most that a metadata may have: a tracer's, with every event of a kernel, has a tenth.
+/// Maximum size of a metadata text. That of a kernel tracer with every event has a tenth.
 const MAX_TOKENS: usize = 8 << 20;
 
 /// A token.
@@ -12,16 +12,16 @@ pub(super) enum Kind {
     Word(String),
     /// A number, without its sign.
     Number(u64),
-    /// A text, without its quotation marks.
+    /// A string, without its quotation marks.
     Text(String),
-    /// One of the signs, those of two and three characters included.
+    /// A sign of one to three characters.
     Sign(&'static str),
     /// The end.
     End,
 }
 
 impl Kind {
-    /// For an error.
+    /// The token for an error message.
     pub(super) fn shown(&self) -> String {
         match self {
             Kind::Word(word) => format!("`{word}`"),
@@ -40,7 +40,7 @@ pub(super) struct Token {
     pub(super) at: Position,
 }
 
-/// Longer ones first.
+/// Longer signs first.
 const SIGNS: [&str; 17] =
     ["...", ":=", "->", "{", "}", "[", "]", "(", ")", "<", ">", ";", ":", ",", ".", "=", "*"];
 const PLUS_MINUS: [&str; 2] = ["-", "+"];
@@ -74,7 +74,7 @@ fn wrong(at: Position, wanted: &'static str, found: String) -> MetadataError {
 }
 
 impl<'s> Lexer<'s> {
-    /// Goes on by so many bytes, which end at a character's end.
+    /// Advances by so many bytes, up to a character boundary.
     fn take(&mut self, bytes: usize) -> &'s str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -94,7 +94,7 @@ impl<'s> Lexer<'s> {
 
     fn skip_blanks(&mut self) -> Result<(), MetadataError> {
         loop {
-            // Some tracers end their texts with zero bytes.
+            // Some tracers pad their text with zero bytes.
             self.take_while(|c| c.is_whitespace() || c == '\0');
             if self.rest.starts_with("//") || self.rest.starts_with('#') {
                 self.take_while(|c| c != '\n');
@@ -176,7 +176,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// The character of an escape sequence, after the backslash.
     fn escaped(&mut self, at: Position) -> Result<char, MetadataError> {
         let unknown = |found: &str| wrong(at, "an escape sequence of C", format!("`\\{found}`"));
         let Some(character) = self.rest.chars().next() else { return Err(unknown("")) };

@@ -1,26 +1,26 @@
-//! The global timestamp, and what it tells of ticks that were lost.
+//! The global timestamp, and the lost ticks that it restores.
 
-/// The global timestamp, and how it and the local one go together.
+/// The global timestamp, and its relation to the local one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Global {
     low: u32,
     high: u64,
-    /// The low bits are whole.
+    /// The low bits are complete.
     low_known: bool,
-    /// The high bits have changed and have not been told.
+    /// The high bits have changed and are not yet received.
     high_stale: bool,
-    /// Nobody has asked yet.
+    /// The value was not read yet.
     fresh: bool,
-    /// Local and global time at one moment, nothing lost since.
+    /// Local and global time at one moment, without a loss since.
     anchor: Option<(u64, u64)>,
-    /// Local and global ticks in times without loss, to tell one from the other.
+    /// Local and global ticks in intervals without loss, for the ratio of the clocks.
     local_ticks: u64,
     global_ticks: u64,
-    /// What `local_ticks` may be off by.
+    /// Uncertainty of `local_ticks`.
     slack: u64,
 }
 
-/// The ratio of the clocks must be known this well to bridge a loss: one part in so many.
+/// Precision of the clock ratio that bridging a loss needs: one part in so many.
 const PRECISION: u64 = 1000;
 
 impl Global {
@@ -44,18 +44,18 @@ impl Global {
         self.high_stale = false;
     }
 
-    /// Packets have been lost, perhaps a change of bits that are not always told.
+    /// Packets have been lost, perhaps with a change of the high bits.
     pub(super) fn lost(&mut self) {
         self.low_known = false;
     }
 
-    /// The value, if it has come since this was last asked.
+    /// The value, if received since the last call.
     pub(super) fn fresh(&mut self) -> Option<u64> {
         let value = self.value()?;
         std::mem::take(&mut self.fresh).then_some(value)
     }
 
-    /// Nothing was lost: so many ticks of one are so many of the other.
+    /// No loss: adds an interval to the ratio of the clocks.
     pub(super) fn learn(&mut self, before: u64, now: u64, value: u64) {
         if let Some((local, global)) = self.anchor
             && let Some(global_ticks) = value.checked_sub(global)
@@ -67,7 +67,7 @@ impl Global {
         self.anchor = Some((now, value));
     }
 
-    /// The local time that belongs to a global one, behind a loss.
+    /// The local time of a global one, after a loss.
     pub(super) fn expected(&self, value: u64) -> Option<u64> {
         let (local, global) = self.anchor?;
         let passed = value.checked_sub(global)?;

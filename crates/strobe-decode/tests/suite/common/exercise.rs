@@ -1,4 +1,4 @@
-//! What must hold for any bytes that are read as a capture; properties and fuzz targets share it.
+//! Invariants of reading any bytes as a capture, for properties and fuzz targets.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ pub fn options() -> Options {
     Options { max_edges: 10_000, max_sample_bytes: 1 << 22, ..Options::default() }
 }
 
-/// Reads bytes as VCD. Neither this nor what follows may panic, hang or take memory for what is not there.
+/// Reads bytes as VCD. This must not panic, hang, or allocate for data that is not there.
 #[allow(dead_code)]
 pub fn vcd(bytes: &[u8]) {
     let options = Options { clock: capture::Tick::from_hz(1_000_000), ..options() };
@@ -49,7 +49,7 @@ fn judge(result: Result<Capture, Error>) {
     }
 }
 
-/// A capture is in order: edges by time, each a change, none before the beginning or after the end.
+/// Checks a capture: edges by time, each a change, none before the beginning or after the end.
 pub fn check(capture: &Capture) {
     assert!(!capture.tick.is_longer_than(capture.resolution));
     for channel in &capture.channels {

@@ -1,4 +1,4 @@
-//! What the tests share; `exercise` and `recording` serve the fuzz targets as well.
+//! Shared parts of the tests; the fuzz targets use `exercise` and `recording` too.
 
 pub mod exercise;
 pub mod lines;

@@ -1,8 +1,9 @@
-//! What must hold for any bytes that are read as a recording; properties and the fuzz target share it.
+//! Invariants of reading any bytes as a recording, for properties and the fuzz target.
 
 use strobe_decode::container::{Content, Ending, Error, Reader, Summary};
 
-/// Reads bytes as a recording and has the books balance; gives the raw bytes and what was read, or nothing where it is none.
+/// Reads bytes as a recording and checks the totals; returns the raw bytes and the summary, or
+/// `None` if it is no recording.
 #[allow(dead_code)]
 pub fn read(bytes: &[u8]) -> Option<(Vec<u8>, Summary)> {
     let mut reader = match Reader::new(bytes) {

@@ -1,8 +1,8 @@
-//! Streams of a small tracer, made up: of real size, behind noise, cut at their ends and with losses.
+//! Synthetic streams of a small tracer: of realistic size, after noise, truncated and with losses.
 
 use strobe_synth::tracer::{self, Stream};
 
-/// The streams by what they are about.
+/// The streams by subject.
 pub fn streams() -> Vec<(&'static str, Stream<()>)> {
     vec![
         ("calls", tracer::calls(1, 18_000).bare()),

@@ -1,4 +1,5 @@
-//! Builds test firmware. A compiler that is missing fails the test: an agreement that is not checked is none.
+//! Builds test firmware. A missing compiler fails the test, so that no comparison is skipped
+//! silently.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -59,7 +60,7 @@ impl Workshop {
         elf
     }
 
-    /// A program with the C library that GCC's packages bring, at the linker's default address near 0.
+    /// A program with the C library of GCC's packages, at the linker's default address near 0.
     pub(crate) fn newlib(&self, name: &str, flags: &[&str]) -> PathBuf {
         let elf = self.path(name);
         let mut command = Command::new("arm-none-eabi-gcc");
@@ -108,7 +109,7 @@ impl Workshop {
 
     fn build(&self, name: &str, tools: &Tools<'_>, flags: &[&str], origin: u32) -> PathBuf {
         let script = self.linker_script(origin);
-        // The directory has another name each time, and the bytes shall be the same.
+        // The directory's name differs each time, but the bytes must be the same.
         let place = format!("-fdebug-prefix-map={}=/workshop", self.directory.path().display());
         let mut objects = Vec::new();
         let mut sources = ["util.c", "main.cpp", "startup.S"].map(fixture).to_vec();
@@ -184,7 +185,10 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 /// Runs a tool to success and returns what it printed.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| {
-        panic!("{command:?} cannot be started: {error}; `make test` installs the compilers the tests need")
+        panic!(
+            "{command:?} cannot be started: {error}; `make test` installs the compilers the \
+             tests need"
+        )
     });
     assert!(
         output.status.success(),

@@ -1,9 +1,10 @@
-//! Takes the records of discarded functions out of the judge's sight.
+//! Hides the records of discarded functions from the reference symboliser.
 //!
-//! The linker drops unused functions but leaves their debug information at address 0. Where code is linked near 0, as on
-//! QEMU's boards, the judge then takes a discarded function's lines for the live code's. In the copy made here those
-//! addresses are -1, the value that DWARF 5 reserves for "no code" and that LLVM skips. Nothing else changes, so the judge's
-//! answers on the copy are what it would say of the same code linked elsewhere.
+//! The linker drops unused functions but leaves their debug information at address 0. Where code is
+//! linked near 0, as on QEMU's boards, the reference attributes a discarded function's lines to the
+//! live code. In the copy made here those addresses are -1, the value that DWARF 5 reserves for "no
+//! code" and that LLVM skips. Nothing else changes, so the reference's answers for the copy are
+//! those for the same code linked elsewhere.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,9 @@ use super::build::Workshop;
 
 const NO_CODE: [u8; 4] = [0xff; 4];
 
-/// A copy of an ELF file without code at address 0, in which no debug information is at address 0 either.
+/// A copy of an ELF file without code at address 0 and without debug information at address 0.
 pub(crate) fn hide(elf: &Path, workshop: &Workshop) -> PathBuf {
-    // The index of addresses only repeats the units' ranges; without it the judge uses those.
+    // The index of addresses only repeats the units' ranges; without it the reference uses those.
     let copy = workshop.objcopy(elf, "judged.elf", &["-R", ".debug_aranges"]);
     let mut bytes = std::fs::read(&copy).expect("the copy");
     let patches = patches(&bytes);
@@ -28,7 +29,7 @@ pub(crate) fn hide(elf: &Path, workshop: &Workshop) -> PathBuf {
     copy
 }
 
-/// Where in the file a discarded address is written.
+/// Offsets in the file of discarded addresses.
 fn patches(bytes: &[u8]) -> Vec<usize> {
     let mut patches = lines(bytes);
     patches.extend(addresses(bytes));
@@ -73,7 +74,7 @@ fn addresses(bytes: &[u8]) -> Vec<usize> {
     found
 }
 
-/// Entries of DWARF 5 range lists that hold an address themselves.
+/// Entries of DWARF 5 range lists that contain an address.
 fn range_lists(bytes: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let range = section(bytes, ".debug_rnglists");
@@ -113,7 +114,8 @@ fn range_lists(bytes: &[u8]) -> Vec<usize> {
     found
 }
 
-/// `DW_AT_low_pc 0` of functions, inlined calls and units with one range, and zero starts in the range lists of units before DWARF 5.
+/// `DW_AT_low_pc 0` of functions, inlined calls and units with one range, and zero starts in the
+/// range lists of units before DWARF 5.
 fn entries(bytes: &[u8]) -> Vec<usize> {
     let mut found = Vec::new();
     let load = |id: gimli::SectionId| {

@@ -1,8 +1,9 @@
-//! Asks a parsed image everything there is to ask. Shared with the fuzz target, which includes this file.
+//! Runs every query on a parsed image. Shared with the fuzz target, which includes this file.
 
 use strobe_symbols::{Firmware, Registers};
 
-/// Parses the bytes and, if they are an image, exercises every lookup. Must never panic, hang or allocate without bound.
+/// Parses the bytes and, if they are an image, exercises every lookup. Must never panic, hang or
+/// allocate without bound.
 pub(crate) fn exercise(bytes: &[u8]) {
     let Ok(firmware) = Firmware::parse(bytes) else { return };
     let addresses = interesting_addresses(&firmware);
@@ -41,7 +42,7 @@ pub(crate) fn exercise(bytes: &[u8]) {
     assert!(firmware.code_ranges().all(|range| range.start < range.end), "an empty code range");
 }
 
-/// The borders of everything, and the addresses beside them.
+/// The boundaries of all ranges, and the addresses beside them.
 fn interesting_addresses(firmware: &Firmware) -> Vec<u32> {
     let mut borders = vec![0, firmware.entry(), u32::MAX];
     borders.extend(firmware.functions().iter().take(500).flat_map(|f| [f.start, f.end() as u32]));

@@ -1,4 +1,4 @@
-//! ELF files made byte by byte, for debug information that no compiler emits.
+//! ELF files built byte by byte, for debug information that no compiler emits.
 
 /// A firmware image with 64 bytes of code at 0x0800_0000 and the given sections.
 pub(crate) fn elf(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {

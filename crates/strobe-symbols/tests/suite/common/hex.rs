@@ -1,4 +1,5 @@
-//! Intel HEX for tests: written from the format's definition, sharing nothing with the reader. Shared with the fuzz target.
+//! Intel HEX for tests: written from the format's definition, independent of the reader. Shared
+//! with the fuzz target.
 
 /// A record with its checksum: all bytes together add up to zero.
 pub(crate) fn record(kind: u8, offset: u16, data: &[u8]) -> String {
@@ -10,8 +11,8 @@ pub(crate) fn record(kind: u8, offset: u16, data: &[u8]) -> String {
     format!(":{digits}\n")
 }
 
-/// Arbitrary bytes as records that are all sound by themselves, so that what they say together is what is tried: the first
-/// of each four bytes is a kind and a length, the next two the offset.
+/// Arbitrary bytes as individually valid records, to test their combinations: the first of each
+/// four bytes is a kind and a length, the next two the offset.
 pub(crate) fn from_noise(noise: &[u8]) -> Vec<u8> {
     let mut text = String::new();
     let mut rest = noise;

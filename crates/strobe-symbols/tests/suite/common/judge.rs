@@ -1,7 +1,7 @@
-//! `llvm-symbolizer --inlines` as the judge of what an address means.
+//! Reference results from `llvm-symbolizer --inlines`.
 //!
-//! Both are asked about every address that can start an instruction. Differences are errors except for the named ones in
-//! [`Exception`], each with its reason and its narrow condition.
+//! Both symbolisers look up every address that can start an instruction. Differences are errors
+//! except for the named ones in [`Exception`], each with its reason and its narrow condition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use strobe_symbols::{CodeKind, Firmware, Frame};
 use super::build::{Workshop, run};
 use super::discarded;
 
-/// A frame in the judge's terms: `??` and 0 stand for what is not known.
+/// A frame in the notation of llvm-symbolizer: `??` and 0 for unknown values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JudgedFrame {
     pub(crate) name: String,
@@ -34,20 +34,21 @@ impl From<&Frame<'_>> for JudgedFrame {
     }
 }
 
-/// Differences that are right as they are.
+/// Accepted differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exception {
-    /// Several symbols share the address: the judge takes the last in the symbol table, we the one that the debug
-    /// information names or the most telling one.
+    /// Several symbols share the address: llvm-symbolizer takes the last in the symbol table, we
+    /// the one that the debug information names or the most specific one.
     Alias,
-    /// An assembly label inside a function of known size: the judge takes the label for a function.
+    /// An assembly label inside a function of known size: llvm-symbolizer interprets the label as a
+    /// function.
     LabelInFunction,
-    /// Padding after an assembly function: GNU as writes the function's bounds with the Thumb bit, so that they end one byte
-    /// late, and the judge takes them as they are.
+    /// Padding after an assembly function: GNU as writes the function's bounds with the Thumb bit,
+    /// so that they end one byte late, and llvm-symbolizer does not correct them.
     PaddingAfterFunction,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) inlined: usize,
@@ -55,14 +56,16 @@ pub(crate) struct Verdict {
     pub(crate) exceptions: BTreeMap<Exception, usize>,
 }
 
-/// Compares on every even address of the code and every instruction that `llvm-objdump` finds; panics on a difference.
+/// Compares on every even address of the code and every instruction that `llvm-objdump` finds;
+/// panics on a difference.
 pub(crate) fn compare(path: &Path) -> Verdict {
     let firmware =
         Firmware::parse(std::fs::read(path).expect("the ELF file")).expect("a firmware image");
     let addresses = instruction_addresses(&firmware, path);
     assert!(!addresses.is_empty(), "{}: no code to compare on", path.display());
     let workshop = Workshop::new();
-    // Code at 0 cannot be told from discarded functions by the judge; the entry at 0 is a vector table otherwise.
+    // At address 0 llvm-symbolizer cannot distinguish code from discarded functions; otherwise a
+    // vector table is there.
     let judged = match firmware.code_kind(0) {
         Some(CodeKind::Data) => ask(&discarded::hide(path, &workshop), &addresses),
         _ => ask(path, &addresses),
@@ -115,7 +118,8 @@ fn exception(
     ours: &[JudgedFrame],
     theirs: &[JudgedFrame],
 ) -> Option<Exception> {
-    // Only the outermost frame may differ, and only in its name; a local label may have a file from the symbol table.
+    // Only the outermost frame may differ, and only in its name; a local label may have a file from
+    // the symbol table.
     let (our_outer, our_rest) = ours.split_last()?;
     let (their_outer, their_rest) = theirs.split_last()?;
     let place = |frame: &JudgedFrame| (frame.file.clone(), frame.line, frame.column);
@@ -162,7 +166,7 @@ fn tool(name: &str) -> String {
     format!("{name}-14")
 }
 
-/// Asks the judge about all addresses at once.
+/// Queries llvm-symbolizer for all addresses at once.
 pub(crate) fn ask(path: &Path, addresses: &[u32]) -> Vec<Vec<JudgedFrame>> {
     let mut child = Command::new(tool("llvm-symbolizer"))
         .args(["--inlines", "--functions=linkage", "--no-demangle", "--output-style=LLVM"])
@@ -174,10 +178,10 @@ pub(crate) fn ask(path: &Path, addresses: &[u32]) -> Vec<Vec<JudgedFrame>> {
     let mut input = child.stdin.take().expect("a pipe");
     let questions: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
     let writer = std::thread::spawn(move || {
-        input.write_all(questions.as_bytes()).expect("the judge listens")
+        input.write_all(questions.as_bytes()).expect("llvm-symbolizer reads")
     });
-    let output = child.wait_with_output().expect("the judge answers");
-    writer.join().expect("the questions were asked");
+    let output = child.wait_with_output().expect("llvm-symbolizer ends");
+    writer.join().expect("all addresses were written");
     assert!(output.status.success(), "llvm-symbolizer failed");
     let text = String::from_utf8_lossy(&output.stdout);
     let answers: Vec<_> = text.split_terminator("\n\n").map(parse_answer).collect();

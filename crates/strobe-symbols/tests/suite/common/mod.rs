@@ -1,4 +1,5 @@
-//! What the tests share: programs built at test time, hand-made files, judges; `exercise` and `hex` serve the fuzz targets as well.
+//! Shared parts of the tests: programs built at test time, hand-made files, reference tools; the
+//! fuzz targets use `exercise` and `hex` too.
 
 pub(crate) mod build;
 pub(crate) mod discarded;
