@@ -1,7 +1,7 @@
 //! A measurement as text: what every part of one looks like, whatever instrument it comes from.
 //!
-//! Each part is a [`View`] in a file of its own. None knows an instrument; they know units, trust and
-//! the kinds of sections.
+//! Each part is a [`View`] in a file of its own. None knows an instrument; they know units, trust
+//! and the kinds of sections.
 
 mod annotate;
 mod balance;
@@ -31,8 +31,8 @@ use crate::Options;
 pub use annotate::annotate;
 pub use tree::Tree;
 
-/// What a text report of a measurement shows. What explains (meanings, advice, reasons) is left out by
-/// [`Options::quiet`].
+/// What a text report of a measurement shows. What explains (meanings, advice, reasons) is left out
+/// by [`Options::quiet`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     /// What rows of profiles stand for.
@@ -93,8 +93,8 @@ struct Page<'a> {
 
 /// A part of the report.
 trait View {
-    /// Writes it, beginning with an empty line unless it is the first; nothing where there is nothing
-    /// to show.
+    /// Writes it, beginning with an empty line unless it is the first; nothing where there is
+    /// nothing to show.
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()>;
 }
 

@@ -134,6 +134,8 @@ fn profile() -> Profile {
             label: vec![Some(0), Some(0), Some(0), Some(1), Some(1), Some(2), Some(2)],
             values: vec![
                 values("cycles", [0, 400, 200, 0, 3040, 0, 360]),
+                values("execute", [0, 400, 200, 0, 40, 0, 160]),
+                values("fetch-wait", [0, 0, 0, 0, 0, 0, 200]),
                 values("asleep", [0, 0, 0, 0, 3000, 0, 0]),
                 values("calls", [1, 1, 3, 1, 1, 9, 9]),
             ],

@@ -1,5 +1,5 @@
-//! A function instruction by instruction, from what goes with the measurement: its disassembly, and the
-//! profile's values at each address. No ELF file is needed.
+//! A function instruction by instruction, from what goes with the measurement: its disassembly, and
+//! the profile's values at each address. No ELF file is needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -25,8 +25,8 @@ impl View for Annotated {
     }
 }
 
-/// A function of a measurement, instruction by instruction: by source line, then in address order under
-/// the lines. Where the measurement has no disassembly of it, that is what is written.
+/// A function of a measurement, instruction by instruction: by source line, then in address order
+/// under the lines. Where the measurement has no disassembly of it, that is what is written.
 ///
 /// # Errors
 /// Those of `out`.

@@ -52,8 +52,12 @@ pub(super) fn under(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let label = if modelled { "balance of the likely figures: " } else { "balance: " };
+    // Behind a long label there is no room for the text.
+    let (label, begin) = if options.style.width < 80 { ("", label) } else { (label, "") };
     let all = measurement.balances.iter().filter(|balance| balance.parts().unit == *unit);
-    all.into_iter().try_for_each(|balance| item(label, &text(balance), Paint::Faint, options, out))
+    all.into_iter().try_for_each(|balance| {
+        item(label, &format!("{begin}{}", text(balance)), Paint::Faint, options, out)
+    })
 }
 
 /// `23,734 cycles taken = 23,734 attributed + 0 idle + 0 lost`.

@@ -1,5 +1,5 @@
-//! A measure by its parts, as cycles by cause: a table with bars that adds up, the letters that stand for
-//! parts in a profile, and what the parts mean.
+//! A measure by its parts, as cycles by cause: a table with bars that adds up, the letters that
+//! stand for parts in a profile, and what the parts mean.
 
 use std::io::{self, Write};
 
@@ -16,8 +16,11 @@ use crate::text::layout::{heading, item};
 /// Letters in a row's strip; each stands for a tenth of what is not idle.
 const STRIP: usize = 10;
 
-/// Characters in a bar of the table.
-const BAR: i128 = 25;
+/// Characters in a bar of the table, where there is room.
+const BAR: usize = 25;
+
+/// Characters of the table that are not the bar's.
+const REST: usize = 52;
 
 /// The table of a profile's parts.
 pub(super) struct Causes<'a> {
@@ -48,6 +51,8 @@ impl View for Causes<'_> {
         let mut table = Table::new().narrowing().number(measure.title.clone()).number("share");
         table = table.number("bounds").text("").text("").text("");
         let whole = flat.total.all;
+        let room = page.options.style.width.saturating_sub(REST);
+        let room = if room < BAR - 5 { 0 } else { room.min(BAR) };
         for (cause, part, amount) in parts {
             let paint = if part.idle { Paint::Idle } else { Paint::Plain };
             let sign = sign_of_part(cause, part, amount, whole);
@@ -58,7 +63,7 @@ impl View for Causes<'_> {
                     amount_spread(amount).into(),
                     part.letter.map(String::from).unwrap_or_default().into(),
                     cause.title.as_str().into(),
-                    bar(amount.value, whole.value).into(),
+                    bar(amount.value, whole.value, room).into(),
                 ],
                 paint,
             );
@@ -77,8 +82,8 @@ impl View for Causes<'_> {
     }
 }
 
-/// How long the core is idle depends on how long everything else took; what is modelled without bounds is
-/// no count.
+/// How long the core is idle depends on how long everything else took; what is modelled without
+/// bounds is no count.
 fn sign_of_part(cause: &Measure, part: &Part, amount: Amount, whole: Amount) -> &'static str {
     let unbounded = matches!(cause.kind, Kind::Modelled { .. }) && !whole.is_exact();
     match &cause.kind {
@@ -103,13 +108,14 @@ pub(super) fn figure_of(measure: &Measure, value: i64, modelled: bool) -> String
     format!("{sign}{}", super::figure::number(value.into(), &measure.unit))
 }
 
-fn bar(part: i64, whole: i64) -> String {
-    let length = i128::from(part) * BAR / i128::from(whole.max(1));
-    let length = length.max(i128::from(part > 0)).clamp(0, BAR);
+fn bar(part: i64, whole: i64, room: usize) -> String {
+    let length = i128::from(part) * room as i128 / i128::from(whole.max(1));
+    let length = length.max(i128::from(part > 0)).clamp(0, room as i128);
     "#".repeat(usize::try_from(length).unwrap_or(0))
 }
 
-/// Ten letters in proportion to the parts, idle ones left out: `EEEEERRLLF`. Nothing without letters.
+/// Ten letters in proportion to the parts, idle ones left out: `EEEEERRLLF`. Nothing without
+/// letters.
 pub(super) fn strip(profile: &Profile, measure: &Measure, sums: &Sums) -> String {
     let parts = profile.parts(&measure.id).zip(&sums.parts).filter(|((_, part), _)| !part.idle);
     let parts: Vec<(char, i128)> = parts

@@ -1,5 +1,5 @@
-//! The end of a report: why some figures are modelled and how sure sampled ones are, and what the causes
-//! mean.
+//! The end of a report: why some figures are modelled and how sure sampled ones are, and what the
+//! causes mean.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
