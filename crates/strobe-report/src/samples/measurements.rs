@@ -183,6 +183,13 @@ pub(crate) fn simulated() -> Measurement {
     run.push("interrupts", "interrupts: cycles with all calls", Content::Table(interrupts()));
     run.push("pins", "pins and marks", Content::Distributions(pins()));
     run.push("disassembly", "disassembly", Content::Table(disassembly()));
+    let mut source = Table::new(vec![
+        Column::text("file", "file"),
+        Column::figure("line", "line", Unit::COUNT),
+        Column::text("text", "text"),
+    ]);
+    source.row(["src/main.c".into(), 13u64.into(), "\tfor (;;)  count--;".into()]);
+    run.push("source", "source", Content::Table(source));
     run
 }
 
@@ -319,9 +326,10 @@ pub(crate) fn sampled() -> Measurement {
             function: vec![Some(0), Some(1), None],
             frame: vec![None; 3],
         },
+        labels: vec![Label { key: "state".into(), value: "asleep".into() }],
         leaves: Samples {
             at: vec![Some(0), Some(1), Some(2), None],
-            label: Vec::new(),
+            label: vec![None, None, None, Some(0)],
             values: vec![
                 values("samples", [400, 50, 5, 200]),
                 values("awake", [400, 0, 5, 0]),

@@ -105,6 +105,8 @@ pub(super) fn sentence(quantity: &Quantity) -> String {
     match (quantity.trust(), bounds) {
         (Trust::AtLeast, _) => format!("at least {figure}"),
         (Trust::AtMost, _) => format!("at most {figure}"),
+        // A model has a part in it, and nobody knows how much of one.
+        (Trust::Modelled { low, high, .. }, _) if low == high => format!("~{figure}"),
         (Trust::Modelled { low, high, .. }, Some(bounds)) => {
             let relative = match spread(value, *low, *high) {
                 Some(spread) if *unit != Unit::RATIO => format!(", {spread}"),
@@ -228,6 +230,10 @@ mod tests {
         let bounds = Bounds { low: 2045, likely: 2172, high: 2554 };
         let modelled = Quantity::modelled(bounds, Unit::CYCLES, None);
         assert_eq!(with_unit(&modelled), "~2,172 (2,045-2,554, -5.9/+18 %) cycles");
+        let (low, high) = (7u64.into(), 7u64.into());
+        let about = Trust::Modelled { low, high, why: None };
+        let about = Quantity::new(Some(7u64.into()), Unit::CYCLES, about).unwrap();
+        assert_eq!(sentence(&about), "~7");
         let trust = Trust::Sampled { n: 90, low: 31.0.into(), high: 42.5.into() };
         let sampled = Quantity::new(Some(36.2.into()), Unit::PERCENT, trust).unwrap();
         assert_eq!(sentence(&sampled), "~36.2 % (31.0-42.5 %, from 90 samples)");

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, rows};
-use strobe_model::measurement::{Address, Measure, Profile, Section, Trust, Unit};
+use strobe_analyse::attribution::{By, Flat as Rows, Row, Spot, Sums, rows};
+use strobe_model::measurement::{Address, Measure, Profile, Section, Unit};
 
-use super::causes::{figure, figure_of, strip};
+use super::causes::{figure, figure_of, strip, whole_of};
 use super::figure::{amount_spread, interval, plain, share};
 use super::text::notes;
 use super::{Page, View, balance, tree};
@@ -127,7 +127,8 @@ impl<'a> Shape<'a> {
     }
 
     fn title(&self, section: &Section, why: &str) -> String {
-        let name = section.title.split(':').next().unwrap_or_default();
+        let own = section.title.split(':').next().unwrap_or_default();
+        let name = if section.id == "profile" { "profile" } else { own };
         let [noun, ..] = noun(self.by);
         let measure = &self.measure.title;
         if self.flat.sampled {
@@ -199,7 +200,7 @@ impl<'a> Shape<'a> {
     fn samples(&self, table: &mut Table) {
         let rows = self.flat.rows.iter();
         let (nowhere, mut placed): (Vec<&Row>, Vec<&Row>) =
-            rows.partition(|row| row.spot == Spot::Nowhere);
+            rows.partition(|row| matches!(row.spot, Spot::Nowhere(_)));
         placed.sort_by_key(|row| std::cmp::Reverse(row.sums.all.value));
         self.rows(&placed, table);
         nowhere.iter().for_each(|row| self.row(row, table));
@@ -273,7 +274,10 @@ impl<'a> Shape<'a> {
         if let Some(executions) = self.executions {
             let busy = sums.busy();
             let count = |n: i64| u64::try_from(n).unwrap_or(0);
-            let executed = sums.others.get(executions).copied().flatten().map_or(0, count);
+            // What was executed in idle loops is no more counted than their cycles.
+            let busy_ones = self.profile.measures.iter().position(|m| m.id == "executions-busy");
+            let known = |i: usize| sums.others.get(i).copied().flatten();
+            let executed = busy_ones.and_then(known).or(known(executions)).map_or(0, count);
             let sign = if busy.is_exact() { "" } else { "~" };
             cells.push(format!("{sign}{}", ratio(count(busy.value), executed)).into());
         }
@@ -284,7 +288,7 @@ impl<'a> Shape<'a> {
         let parts = self.profile.parts(&self.measure.id);
         let part = parts.zip(&row.sums.parts).find(|(_, amount)| amount.value > 0);
         match row.spot {
-            Spot::Nowhere => match part {
+            Spot::Nowhere(None) => match part {
                 Some(((measure, _), _)) => format!("({})", measure.title),
                 None => row.name.clone(),
             },
@@ -315,17 +319,7 @@ impl<'a> Shape<'a> {
     /// What is idle, what is lost, what no sample has; then everything together.
     fn remainder(&self, idle_rows: &Sums, table: &mut Table) {
         let all = &self.flat.total;
-        let total = self.page.measurement.total(&self.measure.id);
-        let taken = total.and_then(|total| {
-            let value = i64::try_from(total.value()?.as_u64()).ok()?;
-            let bounds = match total.trust() {
-                Trust::Modelled { low, high, .. } => (low.as_u64(), high.as_u64()),
-                _ => (value.unsigned_abs(), value.unsigned_abs()),
-            };
-            let fit = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-            Some(Amount { low: fit(bounds.0), value, high: fit(bounds.1) })
-        });
-        let taken = taken.filter(|taken| taken.value >= all.all.value).unwrap_or(all.all);
+        let taken = whole_of(self.page, self.measure, all.all);
         let balances = self.page.measurement.balances.iter().map(|balance| balance.parts());
         let balance = balances.into_iter().find(|parts| parts.unit == self.measure.unit);
         let lost = balance.map_or(0, |parts| i64::try_from(parts.lost.known()).unwrap_or(0));
