@@ -296,6 +296,8 @@ impl<'a> Shape<'a> {
                 Some(location) => address_name(self.profile, &row.name, *location),
                 None => row.name.clone(),
             },
+            // Its name says so.
+            Spot::Nowhere(Some(_)) => row.name.clone(),
             _ if idle && self.flat.sampled => format!("{} (counts as idle)", row.name),
             _ => row.name.clone(),
         }
