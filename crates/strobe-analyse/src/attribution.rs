@@ -7,6 +7,7 @@
 
 mod names;
 mod only;
+mod restrict;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::ops::AddAssign;
 use strobe_model::measurement::{Profile, Samples, Values};
 
 pub use only::{named, only};
+pub use restrict::restricted;
 pub use rows::{By, Flat, Row, Spot, rows};
 pub use tree::{Node, NodeSum, Place, Tree, tree};
 

@@ -1,4 +1,5 @@
-//! Tables: columns as wide as what is in them, numbers to the right, one text column that gives way.
+//! Tables: columns as wide as what is in them, numbers to the right, one text column that gives
+//! way.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,8 +15,11 @@ const MIN_NAME: usize = 24;
 /// Narrower than this and wrapped text is a tower of words: it goes on lines of its own.
 const MIN_WRAP: usize = 40;
 
-/// The least that a name can do with, and what is left to it before columns go that matter.
+/// The least that a name can do with.
 const LEAST_NAME: usize = 16;
+
+/// What is left to a name before columns go that matter.
+const SHORT_NAME: usize = 20;
 
 /// The least that other words can do with.
 const LEAST_WORDS: usize = 12;
@@ -54,8 +58,8 @@ enum Line {
     Rule,
 }
 
-/// A table under construction. Its last column takes what width is left and is shortened to fit; columns
-/// with nothing in them are left out.
+/// A table under construction. Its last column takes what width is left and is shortened to fit;
+/// columns with nothing in them are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     columns: Vec<Column>,
@@ -85,8 +89,8 @@ impl Table {
         self
     }
 
-    /// The column just added may be left out where there is no room; the one with the least `worth` goes
-    /// first.
+    /// The column just added may be left out where there is no room; the one with the least `worth`
+    /// goes first.
     pub(crate) fn optional(mut self, worth: u8) -> Self {
         if let Some(column) = self.columns.last_mut() {
             column.optional = Some(worth);
@@ -107,8 +111,8 @@ impl Table {
         self
     }
 
-    /// Where even the columns that must stay do not fit, words in other columns are shortened too, and
-    /// at last each row becomes a paragraph: no line is wider than the report.
+    /// Where even the columns that must stay do not fit, words in other columns are shortened too,
+    /// and at last each row becomes a paragraph: no line is wider than the report.
     pub(crate) fn narrowing(mut self) -> Self {
         self.narrows = true;
         self
@@ -239,7 +243,7 @@ impl Table {
             self.indent + shown.map(|w| w + 2).sum::<usize>()
         };
         while used(&widths) + wanted > width {
-            let tight = used(&widths) + longest.min(LEAST_NAME) > width;
+            let tight = used(&widths) + longest.min(SHORT_NAME) > width;
             let shown = (0..last).filter(|i| widths[*i] > 0);
             let optional = shown.filter_map(|i| Some((self.columns[i].optional?, i)));
             let Some((_, drop)) = optional.filter(|(worth, _)| tight || *worth < MATTERS).min()
@@ -264,8 +268,10 @@ impl Table {
         for line in &self.lines {
             let Line::Cells(cells, paint) = line else { continue };
             let Some((name, figures)) = cells.split_last() else { continue };
-            for line in folded(&name.text, style.width.saturating_sub(self.indent)) {
-                writeln!(out, "{indent}{}", paint.on(&line, style))?;
+            let inside: String = name.text.chars().take_while(|c| *c == ' ').collect();
+            let room = style.width.saturating_sub(self.indent + inside.len());
+            for line in folded(&name.text, room) {
+                writeln!(out, "{indent}{inside}{}", paint.on(&line, style))?;
             }
             let figures =
                 figures.iter().zip(&self.columns).filter(|(cell, _)| !cell.text.is_empty());

@@ -1,7 +1,7 @@
 //! A measurement as text: what every part of one looks like, whatever instrument it comes from.
 //!
-//! Each part is a [`View`] in a file of its own. None knows an instrument; they know units, trust and
-//! the kinds of sections.
+//! Each part is a [`View`] in a file of its own. None knows an instrument; they know units, trust
+//! and the kinds of sections.
 
 mod annotate;
 mod balance;
@@ -31,8 +31,8 @@ use crate::Options;
 pub use annotate::annotate;
 pub use tree::Tree;
 
-/// What a text report of a measurement shows. What explains (meanings, advice, reasons) is left out by
-/// [`Options::quiet`].
+/// What a text report of a measurement shows. What explains (meanings, advice, reasons) is left out
+/// by [`Options::quiet`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     /// What rows of profiles stand for.
@@ -65,11 +65,18 @@ impl Default for Selection {
     }
 }
 
+/// Sections about single threads and handlers: shown where rows are labels, unless asked for.
+const OF_LABELS: [&str; 5] = ["latencies", "durations", "wake-ups", "wake-up-times", "worst-cases"];
+
 impl Selection {
     fn wants(&self, section: &Section) -> bool {
         match &self.sections {
             Some(wanted) => wanted.contains(&section.id),
-            None => !self.without.contains(&section.id),
+            None => {
+                let by_label = matches!(self.by, By::Label(_));
+                !self.without.contains(&section.id)
+                    && (by_label || !OF_LABELS.contains(&section.id.as_str()))
+            }
         }
     }
 
@@ -93,8 +100,8 @@ struct Page<'a> {
 
 /// A part of the report.
 trait View {
-    /// Writes it, beginning with an empty line unless it is the first; nothing where there is nothing
-    /// to show.
+    /// Writes it, beginning with an empty line unless it is the first; nothing where there is
+    /// nothing to show.
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()>;
 }
 
@@ -116,9 +123,12 @@ pub fn measurement(
 /// The views of a measurement in their order. Findings come before the first profile, where they
 /// can change how it is read; faults, which are long, come behind everything else.
 fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
-    let wanted = page.measurement.sections.iter().filter(|s| page.selection.wants(s));
-    let wanted: Vec<&'a Section> = wanted.collect();
     let is_profile = |section: &&Section| matches!(section.content, Content::Profile(_));
+    let wanted = page.measurement.sections.iter().filter(|s| page.selection.wants(s));
+    let mut wanted: Vec<&'a Section> = wanted.collect();
+    if wanted.iter().any(|s| is_profile(s)) {
+        wanted.retain(|section| section.id != causes::CAUSES);
+    }
     let first = wanted.iter().position(|s| is_profile(s)).unwrap_or(wanted.len());
     let mut views: Vec<Box<dyn View + 'a>> = vec![Box::new(header::Header)];
     for section in wanted.iter().filter(|s| is_profile(s)) {

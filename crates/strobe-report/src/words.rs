@@ -7,8 +7,8 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// At most `width` characters: the middle of a longer text gives way to `...`. Most of what is kept is
-/// the end, where names differ (`core::fmt::num::<impl...>::fmt`).
+/// At most `width` characters: the middle of a longer text gives way to `...`. Most of what is kept
+/// is the end, where names differ (`core::fmt::num::<impl...>::fmt`).
 pub(crate) fn shortened(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -22,8 +22,8 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
     format!("{start}...{end}").chars().take(width).collect()
 }
 
-/// Texts as [`shortened`], but those that differ still do: where their ends are alike, what is kept of
-/// the middle begins where they part, and as a last resort they are numbered.
+/// Texts as [`shortened`], but those that differ still do: where their ends are alike, what is kept
+/// of the middle begins where they part, and as a last resort they are numbered.
 pub(crate) fn apart(texts: &[&str], width: usize) -> Vec<String> {
     let mut short: BTreeMap<&str, String> =
         texts.iter().map(|text| (*text, shortened(text, width))).collect();
@@ -95,7 +95,8 @@ pub(crate) fn begun(text: &str, width: usize) -> String {
     format!("{}...", start.trim_end()).chars().take(width).collect()
 }
 
-/// The text with single spaces between its words: listings and source are aligned for other columns.
+/// The text with single spaces between its words: listings and source are aligned for other
+/// columns.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -144,8 +145,8 @@ mod tests {
         };
         let (a, b) = (name("app::receive_bytes::task"), name("app::transmit_bytes::task"));
         let short = apart(&[&a, &b, &a], 40);
-        assert_eq!(short[0], "embassy_...p::receive_bytes...::poll_fn");
-        assert_eq!(short[1], "embassy_...p::transmit_byte...::poll_fn");
+        assert_eq!(short[0], "embassy_...::receive_bytes::t...:poll_fn");
+        assert_eq!(short[1], "embassy_...::transmit_bytes::...:poll_fn");
         assert_eq!(short[2], short[0]);
     }
 

@@ -22,7 +22,10 @@ pub(super) fn name(profile: &Profile, spot: &Spot) -> String {
         Spot::File(None) => "(no file)".to_owned(),
         Spot::Label(Some(label)) => label_name(profile, *label),
         Spot::Label(None) => "(no label)".to_owned(),
-        Spot::Nowhere => "(nowhere)".to_owned(),
+        Spot::Nowhere(label) => {
+            let label = label.and_then(|label| profile.labels.get(label as usize));
+            format!("({})", label.map_or("nowhere", |label| label.value.as_str()))
+        }
     }
 }
 

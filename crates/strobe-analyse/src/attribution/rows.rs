@@ -40,8 +40,9 @@ pub enum Spot {
     File(Option<u32>),
     /// A label, by index; `None` for samples without one.
     Label(Option<u32>),
-    /// What has no place in the code, as samples of a core asleep.
-    Nowhere,
+    /// What has no place in the code (or no label of the keys), as samples of a core asleep, by
+    /// what its label says of it.
+    Nowhere(Option<u32>),
 }
 
 /// One row of a flat view.
@@ -140,7 +141,7 @@ fn spot(profile: &Profile, location: Option<u32>, label: Option<u32>, by: &By) -
     if let By::Label(keys) = by {
         return label_spot(profile, label, keys);
     }
-    let Some(location) = location else { return Spot::Nowhere };
+    let Some(location) = location else { return Spot::Nowhere(label) };
     let function = profile.function_at(location);
     let frame = profile.frames_at(location).next();
     let file = frame.and_then(|frame| profile.frames.file.get(frame).copied().flatten());
@@ -160,11 +161,12 @@ fn spot(profile: &Profile, location: Option<u32>, label: Option<u32>, by: &By) -
 }
 
 fn label_spot(profile: &Profile, label: Option<u32>, keys: &[String]) -> Spot {
-    let wanted = |at: &u32| {
-        let label = profile.labels.get(*at as usize);
-        label.is_some_and(|label| keys.is_empty() || keys.contains(&label.key))
-    };
-    Spot::Label(label.filter(wanted))
+    let known = label.and_then(|at| profile.labels.get(at as usize));
+    match known {
+        Some(known) if !keys.is_empty() && !keys.contains(&known.key) => Spot::Nowhere(label),
+        Some(_) => Spot::Label(label),
+        None => Spot::Label(None),
+    }
 }
 
 /// Inclusive values and what only call chains know, by function. Recursion counts once: only the

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strobe_model::measurement::{
-    Address, Frames, Functions, Kind, Label, Locations, Measure, Part, Profile, Samples, Stacks,
-    Unit, Values,
+    Address, Content, Ended, Frames, Functions, Instrument, Kind, Label, Locations, Measure,
+    Measurement, Part, Profile, Quantity, Samples, Stacks, Subject, Unit, Values, Window,
 };
 
 use super::*;
@@ -163,7 +163,7 @@ proptest! {
     #[test]
     fn inclusive_is_at_least_self_and_at_most_everything(profile in drawn()) {
         let flat = rows(&profile, "cycles", &By::Function).unwrap();
-        for row in flat.rows.iter().filter(|row| row.spot != Spot::Nowhere) {
+        for row in flat.rows.iter().filter(|row| !matches!(row.spot, Spot::Nowhere(_))) {
             let inclusive = row.inclusive.unwrap().value;
             prop_assert!(inclusive >= row.sums.busy().value, "{row:?}");
             prop_assert!(inclusive <= flat.total.busy().value, "{row:?}");
@@ -216,7 +216,7 @@ fn recursion_counts_once_and_namesakes_are_kept_apart() {
         (row.name.as_str(), busy, row.inclusive.unwrap_or_default().value, calls)
     });
     let wanted =
-        [("f [a.c]", 30, 35, 2), ("main", 10, 45, 1), ("f [b.c]", 5, 5, 1), ("(nowhere)", 0, 0, 0)];
+        [("f [a.c]", 30, 35, 2), ("main", 10, 45, 1), ("f [b.c]", 5, 5, 1), ("(worker)", 0, 0, 0)];
     assert_eq!(seen.collect::<Vec<_>>(), wanted);
     assert_eq!(flat.total.others[3], Some(5), "the thread's own call counts in the total");
 }
@@ -291,4 +291,33 @@ fn without_labels_at_locations_the_chains_tell_them_apart() {
     let part = only(&profile, |label| label == Some(0));
     assert_eq!(rows(&part, "cycles", &By::Function).unwrap().total.all.value, 145);
     assert_eq!(rows(&only(&profile, |l| l.is_none()), "cycles", &By::File).unwrap().rows, []);
+}
+
+/// The totals and the balance of a thread are those of its samples, and a name without samples is
+/// nobody's.
+#[test]
+fn a_measurement_of_one_thread_has_its_totals() {
+    let window = Window::untimed("no clock", Ended::default());
+    let mut whole = Measurement::new(Subject::default(), Instrument::default(), window);
+    let mut profile = recursive();
+    let chains: [Drawn; 2] = [(Some(0), Some(0), 10, 100, 4, 1), (Some(3), Some(1), 5, 0, 0, 1)];
+    let at = |d: &Drawn| (d.0.map(|s| profile.stacks.location[s as usize]), d.1, d.2, d.3, d.4, 0);
+    profile.leaves = samples(&chains.each_ref().map(at), false);
+    profile.chains = samples(&chains, true);
+    whole.push_total("cycles", "cycles", Quantity::exact(115u64, Unit::CYCLES));
+    whole.push_total("idle", "idle", Quantity::exact(100u64, Unit::CYCLES));
+    whole.push("profile", "profile", Content::Profile(Box::new(profile)));
+    let mut values = Vec::new();
+    for name in ["worker", "tick"] {
+        let part = restricted(&whole, name).unwrap();
+        assert_eq!(part.check(), Ok(()));
+        let value = |id: &str| part.total(id).and_then(Quantity::value).unwrap().as_u64();
+        let parts = part.balances[0].parts();
+        assert_eq!(parts.taken, value("cycles"), "{name}");
+        values.push((value("cycles"), value("idle"), parts.attributed));
+        let bounds = part.total("cycles").unwrap().trust().bounds();
+        assert_eq!(bounds.is_some(), name == "worker", "only there is a model at work");
+    }
+    assert_eq!(values, [(110, 100, 10), (5, 0, 5)]);
+    assert!(restricted(&whole, "nobody").is_none());
 }

@@ -134,6 +134,8 @@ fn profile() -> Profile {
             label: vec![Some(0), Some(0), Some(0), Some(1), Some(1), Some(2), Some(2)],
             values: vec![
                 values("cycles", [0, 400, 200, 0, 3040, 0, 360]),
+                values("execute", [0, 400, 200, 0, 40, 0, 160]),
+                values("fetch-wait", [0, 0, 0, 0, 0, 0, 200]),
                 values("asleep", [0, 0, 0, 0, 3000, 0, 0]),
                 values("calls", [1, 1, 3, 1, 1, 9, 9]),
             ],
@@ -181,6 +183,13 @@ pub(crate) fn simulated() -> Measurement {
     run.push("interrupts", "interrupts: cycles with all calls", Content::Table(interrupts()));
     run.push("pins", "pins and marks", Content::Distributions(pins()));
     run.push("disassembly", "disassembly", Content::Table(disassembly()));
+    let mut source = Table::new(vec![
+        Column::text("file", "file"),
+        Column::figure("line", "line", Unit::COUNT),
+        Column::text("text", "text"),
+    ]);
+    source.row(["src/main.c".into(), 13u64.into(), "\tfor (;;)  count--;".into()]);
+    run.push("source", "source", Content::Table(source));
     run
 }
 
@@ -317,9 +326,10 @@ pub(crate) fn sampled() -> Measurement {
             function: vec![Some(0), Some(1), None],
             frame: vec![None; 3],
         },
+        labels: vec![Label { key: "state".into(), value: "asleep".into() }],
         leaves: Samples {
             at: vec![Some(0), Some(1), Some(2), None],
-            label: Vec::new(),
+            label: vec![None, None, None, Some(0)],
             values: vec![
                 values("samples", [400, 50, 5, 200]),
                 values("awake", [400, 0, 5, 0]),

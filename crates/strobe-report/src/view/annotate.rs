@@ -1,5 +1,5 @@
-//! A function instruction by instruction, from what goes with the measurement: its disassembly, and the
-//! profile's values at each address. No ELF file is needed.
+//! A function instruction by instruction, from what goes with the measurement: its disassembly, and
+//! the profile's values at each address. No ELF file is needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -25,8 +25,8 @@ impl View for Annotated {
     }
 }
 
-/// A function of a measurement, instruction by instruction: by source line, then in address order under
-/// the lines. Where the measurement has no disassembly of it, that is what is written.
+/// A function of a measurement, instruction by instruction: by source line, then in address order
+/// under the lines. Where the measurement has no disassembly of it, that is what is written.
 ///
 /// # Errors
 /// Those of `out`.
@@ -69,12 +69,19 @@ fn one(page: &Page, function: &str, out: &mut dyn Write) -> io::Result<()> {
     let Some(flat) = rows(profile, &measure.id, &By::Address) else {
         return nothing("nothing was measured", out);
     };
-    let extents = extents(page.measurement, profile, function);
+    let mut extents = extents(page.measurement, profile, function);
+    let named = disassembly.column("function").map(|column| &column.cells);
+    let is_listed = named.into_iter().flatten().any(|cell| cell.text() == Some(function));
+    if extents.is_empty() && is_listed {
+        // It never ran, so the profile does not have it.
+        extents.push((Address(0), Address(u64::MAX)));
+    }
     if extents.is_empty() {
         return nothing("there is no function of that name", out);
     }
     for (from, to) in extents {
-        let all = instructions(disassembly, &flat, from, to);
+        let sources = sources(page.measurement);
+        let all = instructions(disassembly, &sources, &flat, function, (from, to));
         if all.is_empty() {
             nothing("the measurement has no disassembly of it", out)?;
             continue;
@@ -100,7 +107,31 @@ fn extents(measurement: &Measurement, profile: &Profile, name: &str) -> Vec<(Add
     starts.map(|from| (from, end(from))).collect()
 }
 
-fn instructions(table: &Table, flat: &Flat, from: Address, to: Address) -> Vec<Instruction> {
+/// Texts of source lines, by file and line.
+type Sources<'a> = BTreeMap<(&'a str, u64), &'a str>;
+
+fn sources(measurement: &Measurement) -> Sources<'_> {
+    let Some(table) = measurement.table("source") else { return Sources::new() };
+    let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
+    let (Some(files), Some(lines), Some(texts)) = (column("file"), column("line"), column("text"))
+    else {
+        return Sources::new();
+    };
+    let all = files.iter().zip(lines).zip(texts);
+    all.filter_map(|((file, line), text)| {
+        Some(((file.text()?, line.number()?.as_u64()), text.text()?))
+    })
+    .collect()
+}
+
+/// What the disassembly has of a function between two addresses.
+fn instructions(
+    table: &Table,
+    sources: &Sources,
+    flat: &Flat,
+    function: &str,
+    (from, to): (Address, Address),
+) -> Vec<Instruction> {
     use strobe_model::measurement::Cell;
     let measured: BTreeMap<Address, &Row> = flat
         .rows
@@ -116,7 +147,10 @@ fn instructions(table: &Table, flat: &Flat, from: Address, to: Address) -> Vec<I
         Some(Cell::Address(address)) => Some(*address),
         _ => None,
     };
-    let inside = |row: &usize| address(*row).is_some_and(|at| (from..to).contains(&at));
+    let is_named =
+        |row: usize| cell("function", row).and_then(Cell::text).is_none_or(|f| f == function);
+    let inside =
+        |row: &usize| address(*row).is_some_and(|at| (from..to).contains(&at)) && is_named(*row);
     let one = |row: usize| {
         let at = address(row)?;
         let line = cell("line", row).and_then(Cell::number).map(|line| line.as_u64());
@@ -126,7 +160,10 @@ fn instructions(table: &Table, flat: &Flat, from: Address, to: Address) -> Vec<I
             address: at,
             bytes: text("bytes", row).to_owned(),
             text: one_line(text("text", row)),
-            source: source.map(|line| (file.to_owned(), line, one_line(text("source", row)))),
+            source: source.map(|line| {
+                let text = sources.get(&(file, line)).copied().unwrap_or_default();
+                (file.to_owned(), line, one_line(text))
+            }),
             sums: measured.get(&at).map(|row| row.sums.clone()),
         })
     };

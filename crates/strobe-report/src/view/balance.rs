@@ -25,9 +25,10 @@ impl View for Balances {
                 _ => None,
             })
             .collect();
-        let others = page.measurement.balances.iter();
-        let others: Vec<&Balance> =
-            others.filter(|balance| !shown.contains(&&balance.parts().unit)).collect();
+        let under = shown.iter().filter_map(|unit| first(page.measurement, unit));
+        let under: Vec<&Balance> = under.collect();
+        let is_new = |balance: &&Balance| under.iter().all(|shown| !same(shown, balance));
+        let others: Vec<&Balance> = page.measurement.balances.iter().filter(is_new).collect();
         if others.is_empty() || page.selection.sections.is_some() {
             return Ok(());
         }
@@ -43,7 +44,7 @@ fn shown<'a>(page: &Page, profile: &'a Profile) -> Option<&'a Unit> {
     Some(&page.selection.measure_of(profile)?.unit)
 }
 
-/// The balances of a unit, under its profile.
+/// The first balance of a unit, under its profile.
 pub(super) fn under(
     measurement: &Measurement,
     unit: &Unit,
@@ -52,8 +53,27 @@ pub(super) fn under(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let label = if modelled { "balance of the likely figures: " } else { "balance: " };
-    let all = measurement.balances.iter().filter(|balance| balance.parts().unit == *unit);
-    all.into_iter().try_for_each(|balance| item(label, &text(balance), Paint::Faint, options, out))
+    // Behind a long label there is no room for the text.
+    let (label, begin) = if options.style.width < 80 { ("", label) } else { (label, "") };
+    match first(measurement, unit) {
+        Some(balance) => {
+            item(label, &format!("{begin}{}", text(balance)), Paint::Faint, options, out)
+        }
+        None => Ok(()),
+    }
+}
+
+fn first<'a>(measurement: &'a Measurement, unit: &Unit) -> Option<&'a Balance> {
+    measurement.balances.iter().find(|balance| balance.parts().unit == *unit)
+}
+
+/// Whether two balances have the same sums, as those of code and of threads have.
+fn same(a: &Balance, b: &Balance) -> bool {
+    let sums = |balance: &Balance| {
+        let parts = balance.parts();
+        (parts.unit.clone(), parts.taken, parts.idle, parts.lost.clone())
+    };
+    sums(a) == sums(b)
 }
 
 /// `23,734 cycles taken = 23,734 attributed + 0 idle + 0 lost`.

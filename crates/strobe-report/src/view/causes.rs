@@ -1,10 +1,10 @@
-//! A measure by its parts, as cycles by cause: a table with bars that adds up, the letters that stand for
-//! parts in a profile, and what the parts mean.
+//! A measure by its parts, as cycles by cause: a table with bars that adds up, the letters that
+//! stand for parts in a profile, and what the parts mean.
 
 use std::io::{self, Write};
 
 use strobe_analyse::attribution::{Amount, By, Flat, Sums, rows};
-use strobe_model::measurement::{Kind, Measure, Part, Profile};
+use strobe_model::measurement::{Cell, CellKind, Kind, Measure, Number, Part, Profile, Trust};
 
 use super::figure::{amount_spread, plain, share};
 use super::{Page, View};
@@ -13,11 +13,17 @@ use crate::paint::Paint;
 use crate::table::Table;
 use crate::text::layout::{heading, item};
 
+/// The table in which an instrument states bounds of parts; what shows a profile's parts shows it.
+pub(super) const CAUSES: &str = "causes";
+
 /// Letters in a row's strip; each stands for a tenth of what is not idle.
 const STRIP: usize = 10;
 
-/// Characters in a bar of the table.
-const BAR: i128 = 25;
+/// Characters in a bar of the table, where there is room.
+const BAR: usize = 25;
+
+/// Characters of the table that are not the bar's.
+const REST: usize = 52;
 
 /// The table of a profile's parts.
 pub(super) struct Causes<'a> {
@@ -47,9 +53,12 @@ impl View for Causes<'_> {
         heading(&format!("{} by cause", measure.title), page.options, out)?;
         let mut table = Table::new().narrowing().number(measure.title.clone()).number("share");
         table = table.number("bounds").text("").text("").text("");
-        let whole = flat.total.all;
+        let whole = whole_of(page, measure, flat.total.all);
+        let room = page.options.style.width.saturating_sub(REST);
+        let room = if room < BAR - 5 { 0 } else { room.min(BAR) };
         for (cause, part, amount) in parts {
             let paint = if part.idle { Paint::Idle } else { Paint::Plain };
+            let amount = stated(page, cause, amount);
             let sign = sign_of_part(cause, part, amount, whole);
             table.painted(
                 vec![
@@ -58,7 +67,7 @@ impl View for Causes<'_> {
                     amount_spread(amount).into(),
                     part.letter.map(String::from).unwrap_or_default().into(),
                     cause.title.as_str().into(),
-                    bar(amount.value, whole.value).into(),
+                    bar(amount.value, whole.value, room).into(),
                 ],
                 paint,
             );
@@ -77,8 +86,43 @@ impl View for Causes<'_> {
     }
 }
 
-/// How long the core is idle depends on how long everything else took; what is modelled without bounds is
-/// no count.
+/// A measure's own total, where there is one that holds all that the samples do: its bounds are
+/// closer than the sum of theirs.
+pub(super) fn whole_of(page: &Page, measure: &Measure, samples: Amount) -> Amount {
+    let total = page.measurement.total(&measure.id);
+    let total = total.and_then(|total| amount(total.value(), total.trust()));
+    total.filter(|total| total.value >= samples.value).unwrap_or(samples)
+}
+
+/// The amount of a part with the bounds that the instrument gives it, in a table of its own; a
+/// profile may know bounds by place of the whole only.
+pub(super) fn stated(page: &Page, cause: &Measure, sum: Amount) -> Amount {
+    let find = || {
+        let table = page.measurement.table(CAUSES)?;
+        let names = &table.column("measure")?.cells;
+        let row = names.iter().position(|cell| cell.text() == Some(&cause.id))?;
+        let figures = table.columns.iter().find(|column| column.kind == CellKind::Figure)?;
+        match figures.cells.get(row)? {
+            Cell::Figure { value, trust } => amount(*value, trust),
+            cell => amount(cell.number(), &Trust::Exact),
+        }
+    };
+    find().filter(|stated| stated.value == sum.value).unwrap_or(sum)
+}
+
+fn amount(value: Option<Number>, trust: &Trust) -> Option<Amount> {
+    let whole = |number: Number| match number {
+        Number::Integer(n) => n,
+        Number::Real(x) => x.round() as i64,
+    };
+    let value = whole(value?);
+    let (low, high) =
+        trust.bounds().map_or((value, value), |(low, high)| (whole(low), whole(high)));
+    Some(Amount { low, value, high })
+}
+
+/// How long the core is idle depends on how long everything else took; what is modelled without
+/// bounds is no count.
 fn sign_of_part(cause: &Measure, part: &Part, amount: Amount, whole: Amount) -> &'static str {
     let unbounded = matches!(cause.kind, Kind::Modelled { .. }) && !whole.is_exact();
     match &cause.kind {
@@ -103,13 +147,14 @@ pub(super) fn figure_of(measure: &Measure, value: i64, modelled: bool) -> String
     format!("{sign}{}", super::figure::number(value.into(), &measure.unit))
 }
 
-fn bar(part: i64, whole: i64) -> String {
-    let length = i128::from(part) * BAR / i128::from(whole.max(1));
-    let length = length.max(i128::from(part > 0)).clamp(0, BAR);
+fn bar(part: i64, whole: i64, room: usize) -> String {
+    let length = i128::from(part) * room as i128 / i128::from(whole.max(1));
+    let length = length.max(i128::from(part > 0)).clamp(0, room as i128);
     "#".repeat(usize::try_from(length).unwrap_or(0))
 }
 
-/// Ten letters in proportion to the parts, idle ones left out: `EEEEERRLLF`. Nothing without letters.
+/// Ten letters in proportion to the parts, idle ones left out: `EEEEERRLLF`. Nothing without
+/// letters.
 pub(super) fn strip(profile: &Profile, measure: &Measure, sums: &Sums) -> String {
     let parts = profile.parts(&measure.id).zip(&sums.parts).filter(|((_, part), _)| !part.idle);
     let parts: Vec<(char, i128)> = parts

@@ -1,5 +1,5 @@
-//! The end of a report: why some figures are modelled and how sure sampled ones are, and what the causes
-//! mean.
+//! The end of a report: why some figures are modelled and how sure sampled ones are, and what the
+//! causes mean.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use strobe_model::measurement::{
     Cell, Content, Kind, Loss, Measure, Measurement, Profile, Quantity, Section, Table, Trust,
 };
 
-use super::causes::{legend, present};
+use super::causes::{legend, present, stated};
 use super::figure::with_unit;
 use super::{Page, View};
 use crate::number::grouped;
@@ -85,7 +85,7 @@ fn of_profile(page: &Page, profile: &Profile, reasons: &mut Reasons) {
     let parts = parts.map(|(measure, _, amount)| (measure, amount));
     let mut any = false;
     for (cause, amount) in parts {
-        any |= add(cause, amount, reasons);
+        any |= add(cause, stated(page, cause, amount), reasons);
     }
     if !any && !flat.total.all.is_exact() {
         add(measure, flat.total.all, reasons);
@@ -160,6 +160,12 @@ fn sampled(page: &Page, sections: &[&Section], out: &mut dyn Write) -> io::Resul
     if !is_sampled || page.options.quiet {
         return Ok(());
     }
+    let notes = sections.iter().flat_map(|section| &section.notes);
+    let is_said = notes.into_iter().any(|note| note.contains("Wilson"));
+    let lost_some = lost_some(page.measurement);
+    if is_said && !lost_some {
+        return Ok(());
+    }
     heading("how far to trust the shares", page.options, out)?;
     let mut periods: Vec<String> = periods.into_iter().collect();
     periods.sort_unstable();
@@ -168,8 +174,10 @@ fn sampled(page: &Page, sections: &[&Section], out: &mut dyn Write) -> io::Resul
          lies outside. Code that runs in step with the sampling period can be off by more.{}",
         periods.concat()
     );
-    item("", &text, Paint::Plain, page.options, out)?;
-    if lost_some(page.measurement) {
+    if !is_said {
+        item("", &text, Paint::Plain, page.options, out)?;
+    }
+    if lost_some {
         let text = "Samples were lost, and not at random: a full FIFO takes the next packet as \
                     soon as there is room, at fixed distances. No interval covers that; use a \
                     plan that the link can carry (strobe plan).";

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use strobe_model::measurement::{Distribution, Distributions, Number, Section, Spread, Unit};
+use strobe_model::measurement::{Distribution, Distributions, Number, Section, Spread};
 
 use super::figure::{number, unit_name};
 use super::text::notes;
@@ -66,8 +66,6 @@ fn rows(distribution: &Distribution, table: &mut Table) {
         let times = likely.map(|ticks| format!("{sign}{}", time(ticks, hz)));
         table.painted(line("", times, "", "  as time"), Paint::Faint);
     }
-    // Times have their unit with the figure.
-    debug_assert!(unit_text.is_empty() || *unit != Unit::NANOSECONDS);
 }
 
 /// Smallest, mean, median, 99th percentile and largest; the mean as it is, not rounded.
@@ -98,7 +96,8 @@ fn time(ticks: Number, hz: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Of pulses of 25 and 26 cycles at 8 MHz: the mean of 25.5 cycles is 3.188 us and not 3.250 us.
+    /// Of pulses of 25 and 26 cycles at 8 MHz: the mean of 25.5 cycles is 3.188 us and not 3.250
+    /// us.
     #[test]
     fn means_become_time_before_they_are_rounded() {
         let spread: Spread = [25, 26].into_iter().collect();

@@ -1,5 +1,5 @@
-//! Figures by unit and trust: one that is modelled, sampled or incomplete never looks like an exact one,
-//! and one that is unknown never looks like a number.
+//! Figures by unit and trust: one that is modelled, sampled or incomplete never looks like an exact
+//! one, and one that is unknown never looks like a number.
 
 use std::borrow::Cow;
 
@@ -101,10 +101,12 @@ pub(super) fn sentence(quantity: &Quantity) -> String {
     };
     let figure = number(value, unit);
     let bounds = quantity.trust().bounds();
-    let bounds = bounds.map(|(low, high)| format!("{}-{}", number(low, unit), number(high, unit)));
+    let bounds = bounds.map(|(low, high)| range(low, high, unit));
     match (quantity.trust(), bounds) {
         (Trust::AtLeast, _) => format!("at least {figure}"),
         (Trust::AtMost, _) => format!("at most {figure}"),
+        // A model has a part in it, and nobody knows how much of one.
+        (Trust::Modelled { low, high, .. }, _) if low == high => format!("~{figure}"),
         (Trust::Modelled { low, high, .. }, Some(bounds)) => {
             let relative = match spread(value, *low, *high) {
                 Some(spread) if *unit != Unit::RATIO => format!(", {spread}"),
@@ -117,6 +119,15 @@ pub(super) fn sentence(quantity: &Quantity) -> String {
         }
         (Trust::Resolution { .. }, Some(bounds)) => format!("{figure} ({bounds})"),
         _ => figure,
+    }
+}
+
+/// From a figure to another one, the unit once: `497.5-505.0 us`.
+pub(super) fn range(low: Number, high: Number, unit: &Unit) -> String {
+    let (low, high) = (number(low, unit), number(high, unit));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((digits, prefix)), Some((_, same))) if prefix == same => format!("{digits}-{high}"),
+        _ => format!("{low}-{high}"),
     }
 }
 
@@ -219,9 +230,13 @@ mod tests {
         let bounds = Bounds { low: 2045, likely: 2172, high: 2554 };
         let modelled = Quantity::modelled(bounds, Unit::CYCLES, None);
         assert_eq!(with_unit(&modelled), "~2,172 (2,045-2,554, -5.9/+18 %) cycles");
+        let (low, high) = (7u64.into(), 7u64.into());
+        let about = Trust::Modelled { low, high, why: None };
+        let about = Quantity::new(Some(7u64.into()), Unit::CYCLES, about).unwrap();
+        assert_eq!(sentence(&about), "~7");
         let trust = Trust::Sampled { n: 90, low: 31.0.into(), high: 42.5.into() };
         let sampled = Quantity::new(Some(36.2.into()), Unit::PERCENT, trust).unwrap();
-        assert_eq!(sentence(&sampled), "~36.2 % (31.0 %-42.5 %, from 90 samples)");
+        assert_eq!(sentence(&sampled), "~36.2 % (31.0-42.5 %, from 90 samples)");
         assert_eq!(with_unit(&Quantity::at_least(1u64, Unit::BYTES)), "at least 1 byte");
         let unknown = Quantity::unknown(Unit::BYTES, "no timestamps");
         assert_eq!(with_unit(&unknown), "unknown: no timestamps");

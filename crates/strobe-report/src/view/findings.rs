@@ -87,7 +87,9 @@ fn pairs(pairs: &[(String, String)], options: &Options, out: &mut dyn Write) -> 
     };
     let (name, value) = (longest(|p| &p.0), longest(|p| &p.1));
     let columns = (options.style.width.saturating_sub(2) / (name + value + 4)).min(4);
-    if columns < 2 {
+    // Frames of a backtrace are a list.
+    let is_list = pairs.iter().any(|(name, _)| name.starts_with('#'));
+    if columns < 2 || is_list {
         return pairs.iter().try_for_each(|(label, value)| {
             item(&format!("{label:name$}  "), value, Paint::Plain, options, out)
         });

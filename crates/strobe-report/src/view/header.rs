@@ -43,13 +43,17 @@ fn lines(measurement: &Measurement) -> Vec<(String, String)> {
     };
     let kind = if subject.kind.is_empty() { "subject" } else { &subject.kind };
     push(kind, build(subject));
-    for fact in subject.facts.iter().filter(|fact| size(fact).is_none()) {
+    let facts = subject.facts.iter().filter(|fact| size(fact).is_none());
+    // Compilers tell builds apart for programs; build ids do so for people.
+    for fact in facts.filter(|fact| fact.name != "compiler") {
         let figure = fact.figure.as_ref().map(with_unit);
         let text: Vec<String> = fact.text.clone().into_iter().chain(figure).collect();
         push(&fact.name, Some(text.join(", ")));
     }
     push("measured by", instrument(measurement));
-    push("with", Some(joined(&measurement.instrument.environment)));
+    let mut environment = measurement.instrument.environment.clone();
+    push("recorded from", environment.remove("source"));
+    push("with", Some(joined(&environment)));
     let clocks: Vec<(u64, u32)> = subject.clock.iter().map(|c| (c.cycle, c.hz)).collect();
     push("clock", clock(&clocks));
     push("time", Some(time(measurement)));

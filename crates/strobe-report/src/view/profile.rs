@@ -1,14 +1,15 @@
 //! The flat profile: where the measure went, most first, adding up to all of it.
 //!
-//! Shares are of what is not idle: a firmware that mostly sleeps still shows what its work consists of.
-//! Of samples they are of all, with the interval in which each lies.
+//! Shares are of what is not idle: a firmware that mostly sleeps still shows what its work consists
+//! of. Of samples they are of all, with the interval in which each lies.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use strobe_analyse::attribution::{Amount, By, Flat as Rows, Row, Spot, Sums, rows};
-use strobe_model::measurement::{Measure, Profile, Section, Trust, Unit};
+use strobe_analyse::attribution::{By, Flat as Rows, Row, Spot, Sums, rows};
+use strobe_model::measurement::{Address, Measure, Profile, Section, Unit};
 
-use super::causes::{figure, figure_of, strip};
+use super::causes::{figure, figure_of, strip, whole_of};
 use super::figure::{amount_spread, interval, plain, share};
 use super::text::notes;
 use super::{Page, View, balance, tree};
@@ -48,18 +49,17 @@ impl View for Flat<'_> {
     }
 }
 
-/// What rows are, one of them and several.
-fn noun(by: &By) -> (String, String) {
-    let both = |one: &str, several: &str| (one.to_owned(), several.to_owned());
+/// What a view is by, and what one row is and several are.
+fn noun(by: &By) -> [String; 3] {
     match by {
-        By::Function => both("function", "functions"),
-        By::Line => both("source line", "source lines"),
-        By::Address => both("address", "addresses"),
-        By::File => both("file", "files"),
-        By::Label(keys) if keys.is_empty() => both("label", "labels"),
+        By::Function => ["function", "function", "functions"].map(str::to_owned),
+        By::Line => ["source line", "source line", "source lines"].map(str::to_owned),
+        By::Address => ["address", "address", "addresses"].map(str::to_owned),
+        By::File => ["file", "file", "files"].map(str::to_owned),
+        By::Label(keys) if keys.is_empty() => ["label", "label", "labels"].map(str::to_owned),
         By::Label(keys) => {
             let plural: Vec<String> = keys.iter().map(|key| format!("{key}s")).collect();
-            (keys.join(" and "), plural.join(" and "))
+            [keys.join(" and "), keys.join(" or "), plural.join(" and ")]
         }
     }
 }
@@ -79,6 +79,8 @@ struct Shape<'a> {
     others: Vec<usize>,
     /// Instructions executed, for cycles per instruction.
     executions: Option<usize>,
+    /// Locations by address, where rows are addresses.
+    locations: HashMap<Address, u32>,
 }
 
 impl<'a> Shape<'a> {
@@ -92,20 +94,42 @@ impl<'a> Shape<'a> {
         let known = |i: &usize| flat.total.others.get(*i).copied().flatten().is_some();
         let beside = |i: &usize| {
             let other = &profile.measures[*i];
-            other.id != measure.id && other.part.is_none()
+            let is_calls = other.id == "calls" && *by != By::Function;
+            other.id != measure.id && other.part.is_none() && !is_calls
         };
-        let others: Vec<usize> = (0..profile.measures.len()).filter(known).filter(beside).collect();
+        let others = (0..profile.measures.len()).filter(known).filter(beside);
+        let mut others: Vec<usize> = others.collect();
+        // Next to the inclusive figure.
+        others.sort_by_key(|i| profile.measures[*i].id != "calls");
         let is_per = |i: &&usize| profile.measures[**i].id == "executions";
         let executions = others.iter().find(is_per).copied();
         let executions = executions.filter(|_| measure.unit == Unit::CYCLES && *by != By::Function);
         let whole = if flat.sampled { flat.total.all.value } else { flat.total.busy().value };
         let has_idle = profile.parts(&measure.id).any(|(_, part)| part.idle);
-        Shape { page, profile, measure, by, flat, whole, has_idle, others, executions }
+        let locations = (0u32..).zip(&profile.locations.address);
+        let locations = locations.filter(|_| *by == By::Address);
+        // Of several locations of an address, the first.
+        let locations = locations.filter_map(|(i, address)| Some(((*address)?, i)));
+        let mut by_address = HashMap::new();
+        locations.for_each(|(address, i)| _ = by_address.entry(address).or_insert(i));
+        Shape {
+            page,
+            profile,
+            measure,
+            by,
+            flat,
+            whole,
+            has_idle,
+            others,
+            executions,
+            locations: by_address,
+        }
     }
 
     fn title(&self, section: &Section, why: &str) -> String {
-        let name = section.title.split(':').next().unwrap_or_default();
-        let (noun, _) = noun(self.by);
+        let own = section.title.split(':').next().unwrap_or_default();
+        let name = if section.id == "profile" { "profile" } else { own };
+        let [noun, ..] = noun(self.by);
         let measure = &self.measure.title;
         if self.flat.sampled {
             let all = plain(self.whole.into());
@@ -146,42 +170,55 @@ impl<'a> Shape<'a> {
         }
         let table = table.text("causes").optional(41);
         match self.by {
-            By::Function | By::Line | By::File | By::Label(_) => table.text(noun(self.by).0),
+            By::Function | By::Line | By::File | By::Label(_) => {
+                table.text(noun(self.by)[1].clone())
+            }
             By::Address => table.text("address, function, line"),
         }
     }
 
     fn table(&self) -> Table {
         let mut table = self.columns();
-        let rows = &self.flat.rows;
-        // Rows come with most of what is not idle first: those with none of it are at the end.
-        let busy = if self.flat.sampled {
-            rows.len()
-        } else {
-            rows.partition_point(|row| row.sums.busy().value > 0)
-        };
-        let (busy, idle) = rows.split_at(busy);
-        let top = self.page.selection.top;
-        let (top, rest) = busy.split_at(if top == 0 { busy.len() } else { top.min(busy.len()) });
-        top.iter().for_each(|row| self.row(row, &mut table));
-        if !rest.is_empty() {
-            let (one, several) = noun(self.by);
-            let noun = if rest.len() == 1 { one } else { several };
-            let name = format!("{} other {noun}", grouped(rest.len() as u64));
-            self.sum(&added(rest), &name, Paint::Faint, &mut table);
-        }
-        table.rule();
         if self.flat.sampled {
-            let name = format!("all {}", self.measure.title);
-            self.sum(&self.flat.total, &name, Paint::Strong, &mut table);
+            self.samples(&mut table);
             return table;
         }
+        let rows = &self.flat.rows;
+        // Rows come with most of what is not idle first: those with none of it are at the end.
+        let (busy, idle) = rows.split_at(rows.partition_point(|row| row.sums.busy().value > 0));
+        self.rows(&busy.iter().collect::<Vec<_>>(), &mut table);
+        table.rule();
         let name = if self.has_idle { "busy".to_owned() } else { self.all() };
         self.sum(&added(busy), &name, Paint::Strong, &mut table);
         if self.has_idle {
             self.remainder(&added(idle), &mut table);
         }
         table
+    }
+
+    /// Rows of samples, idle or not; what has no place in the code comes last.
+    fn samples(&self, table: &mut Table) {
+        let rows = self.flat.rows.iter();
+        let (nowhere, mut placed): (Vec<&Row>, Vec<&Row>) =
+            rows.partition(|row| matches!(row.spot, Spot::Nowhere(_)));
+        placed.sort_by_key(|row| std::cmp::Reverse(row.sums.all.value));
+        self.rows(&placed, table);
+        nowhere.iter().for_each(|row| self.row(row, table));
+        table.rule();
+        self.sum(&self.flat.total, &self.all(), Paint::Strong, table);
+    }
+
+    /// As many rows as asked for, and the others in one.
+    fn rows(&self, rows: &[&Row], table: &mut Table) {
+        let top = self.page.selection.top;
+        let (top, rest) = rows.split_at(if top == 0 { rows.len() } else { top.min(rows.len()) });
+        top.iter().for_each(|row| self.row(row, table));
+        if !rest.is_empty() {
+            let [_, one, several] = noun(self.by);
+            let noun = if rest.len() == 1 { one } else { several };
+            let name = format!("{} other {noun}", grouped(rest.len() as u64));
+            self.sum(&added(rest.iter().copied()), &name, Paint::Faint, table);
+        }
     }
 
     fn all(&self) -> String {
@@ -237,7 +274,10 @@ impl<'a> Shape<'a> {
         if let Some(executions) = self.executions {
             let busy = sums.busy();
             let count = |n: i64| u64::try_from(n).unwrap_or(0);
-            let executed = sums.others.get(executions).copied().flatten().map_or(0, count);
+            // What was executed in idle loops is no more counted than their cycles.
+            let busy_ones = self.profile.measures.iter().position(|m| m.id == "executions-busy");
+            let known = |i: usize| sums.others.get(i).copied().flatten();
+            let executed = busy_ones.and_then(known).or(known(executions)).map_or(0, count);
             let sign = if busy.is_exact() { "" } else { "~" };
             cells.push(format!("{sign}{}", ratio(count(busy.value), executed)).into());
         }
@@ -248,11 +288,16 @@ impl<'a> Shape<'a> {
         let parts = self.profile.parts(&self.measure.id);
         let part = parts.zip(&row.sums.parts).find(|(_, amount)| amount.value > 0);
         match row.spot {
-            Spot::Nowhere => match part {
+            Spot::Nowhere(None) => match part {
                 Some(((measure, _), _)) => format!("({})", measure.title),
                 None => row.name.clone(),
             },
-            Spot::Address(_) => address_name(self.profile, row),
+            Spot::Address(address) => match self.locations.get(&address) {
+                Some(location) => address_name(self.profile, &row.name, *location),
+                None => row.name.clone(),
+            },
+            // Its name says so.
+            Spot::Nowhere(Some(_)) => row.name.clone(),
             _ if idle && self.flat.sampled => format!("{} (counts as idle)", row.name),
             _ => row.name.clone(),
         }
@@ -276,17 +321,7 @@ impl<'a> Shape<'a> {
     /// What is idle, what is lost, what no sample has; then everything together.
     fn remainder(&self, idle_rows: &Sums, table: &mut Table) {
         let all = &self.flat.total;
-        let total = self.page.measurement.total(&self.measure.id);
-        let taken = total.and_then(|total| {
-            let value = i64::try_from(total.value()?.as_u64()).ok()?;
-            let bounds = match total.trust() {
-                Trust::Modelled { low, high, .. } => (low.as_u64(), high.as_u64()),
-                _ => (value.unsigned_abs(), value.unsigned_abs()),
-            };
-            let fit = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-            Some(Amount { low: fit(bounds.0), value, high: fit(bounds.1) })
-        });
-        let taken = taken.filter(|taken| taken.value >= all.all.value).unwrap_or(all.all);
+        let taken = whole_of(self.page, self.measure, all.all);
         let balances = self.page.measurement.balances.iter().map(|balance| balance.parts());
         let balance = balances.into_iter().find(|parts| parts.unit == self.measure.unit);
         let lost = balance.map_or(0, |parts| i64::try_from(parts.lost.known()).unwrap_or(0));
@@ -328,18 +363,15 @@ impl<'a> Shape<'a> {
     }
 }
 
-fn added(rows: &[Row]) -> Sums {
+fn added<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sums {
     let mut sums = Sums::default();
-    rows.iter().for_each(|row| sums.add(&row.sums));
+    rows.into_iter().for_each(|row| sums.add(&row.sums));
     sums
 }
 
 /// `0x08000123 main, main.c:12`.
-fn address_name(profile: &Profile, row: &Row) -> String {
-    let Spot::Address(address) = row.spot else { return row.name.clone() };
-    let at = profile.locations.address.iter().position(|a| *a == Some(address));
-    let Some(at) = at.and_then(|at| u32::try_from(at).ok()) else { return row.name.clone() };
-    let mut out = row.name.clone();
+fn address_name(profile: &Profile, name: &str, at: u32) -> String {
+    let mut out = name.to_owned();
     if let Some(function) = profile.function_at(at) {
         out = format!("{out} {}", profile.function_name(Some(function)));
     }

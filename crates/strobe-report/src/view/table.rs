@@ -1,18 +1,19 @@
-//! A section's table: figures first and the name last, as everywhere in these reports; shares and bounds
-//! beside their figures, and beneath what cells could not say.
+//! A section's table: figures first and the name last, as everywhere in these reports; shares and
+//! bounds beside their figures, and beneath what cells could not say.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use strobe_model::measurement::{Cell, CellKind, Column, Number, Section, Table, Trust, Unit};
 
-use super::figure::{cell, number, spread, unit_name};
+use super::figure::{cell, number, range, spread, unit_name};
 use super::text::notes;
 use super::{Page, View};
 use crate::number::{counted, share};
 use crate::paint::Paint;
 use crate::table::{Cell as Shown, MATTERS, Table as Layout};
 use crate::text::layout::{heading, item};
+use crate::words::one_line;
 
 /// Rows shown of a longer table, unless all are asked for.
 const MOST_ROWS: usize = 40;
@@ -66,8 +67,11 @@ impl View for Rows<'_> {
         }
         let width = page.options.style.width;
         let hidden = columns.iter().enumerate().filter(|(i, _)| !layout.shows(*i, width));
-        for (_, column) in hidden.filter(|(_, column)| column.shows == Shows::Bounds) {
-            bounds_note(column, page, out)?;
+        for (at, column) in hidden.filter(|(_, column)| column.shows == Shows::Bounds) {
+            let figure = columns.iter().take(at).rposition(|c| c.shows == Shows::Value);
+            if figure.is_some_and(|figure| layout.shows(figure, width)) {
+                bounds_note(column, page, out)?;
+            }
         }
         beneath(self.table, page, out)?;
         notes(self.section, page, out)
@@ -123,8 +127,13 @@ impl Shape<'_> {
 fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     let is_text = |i: &usize| table.columns[*i].kind == CellKind::Text;
-    let name =
-        order.last().copied().filter(is_text).or_else(|| order.iter().copied().find(is_text));
+    // Names are longer than what else is in words.
+    let longest = |i: &usize| {
+        let texts = table.columns[*i].cells.iter().filter_map(Cell::text);
+        (texts.map(|text| text.chars().count()).max(), std::cmp::Reverse(*i))
+    };
+    let widest = || order.iter().copied().filter(is_text).max_by_key(longest);
+    let name = order.last().copied().filter(is_text).or_else(widest);
     order.retain(|i| Some(*i) != name);
     let mut shapes: Vec<Shape<'a>> = Vec::new();
     for index in order.into_iter().chain(name) {
@@ -192,7 +201,7 @@ fn is_sampled(cell: &Cell) -> bool {
 pub(super) fn value(content: &Cell, unit: &Unit) -> Option<String> {
     match content {
         Cell::Empty => None,
-        Cell::Text(text) => Some(text.clone()),
+        Cell::Text(text) => Some(one_line(text)),
         Cell::Address(address) => Some(address.to_string()),
         Cell::Exact(value) => Some(number(*value, unit)),
         Cell::Figure { value, trust } => Some(cell(*value, trust, unit)),
@@ -204,9 +213,7 @@ fn bounds(cell: &Cell, unit: &Unit) -> Option<String> {
     let Cell::Figure { value: Some(value), trust } = cell else { return None };
     match trust {
         Trust::Modelled { low, high, .. } => spread(*value, *low, *high),
-        Trust::Sampled { low, high, .. } => {
-            Some(format!("{}-{}", number(*low, unit), number(*high, unit)))
-        }
+        Trust::Sampled { low, high, .. } => Some(range(*low, *high, unit)),
         _ => None,
     }
 }
@@ -222,7 +229,13 @@ fn bounds_note(shape: &Shape, page: &Page, out: &mut dyn Write) -> io::Result<()
     };
     let widest = column.cells.iter().max_by(|a, b| width(a).total_cmp(&width(b)));
     let Some(text) = widest.and_then(|cell| bounds(cell, &shape.unit)) else { return Ok(()) };
-    item("~ ", &format!("{}: at most {text}", column.title), Paint::Faint, page.options, out)
+    item(
+        "~ ",
+        &format!("{}: bounds of at most {text}", column.title),
+        Paint::Faint,
+        page.options,
+        out,
+    )
 }
 
 /// What cells could not say: why figures are unknown, and how fine those of limited resolution are.

@@ -1,11 +1,13 @@
-//! A time line: a picture with a row for each track, which part of it is exact, counters, gaps, and the
-//! last spans one by one.
+//! A time line: a picture with a row for each track, which part of it is exact, counters, gaps, and
+//! the last spans one by one.
 
 mod picture;
 
 use std::io::{self, Write};
 
-use strobe_model::measurement::{Extent, Number, Section, Timeline, Unit};
+use strobe_model::measurement::{
+    CellKind, Column, Extent, Number, Section, Table as Columns, Timeline, Unit,
+};
 
 use super::figure::number;
 use super::table::{beneath, value};
@@ -152,38 +154,60 @@ impl Line<'_> {
         let shown = if top == 0 { order.len() } else { top.min(order.len()) };
         let earlier = order.len() - shown;
         writeln!(out)?;
+        let details = Details::of(&spans.details);
         let mut table = Table::new().narrowing().number("at").number("for");
-        for (rank, column) in (1u8..=60).zip(&spans.details) {
-            use strobe_model::measurement::CellKind;
+        for (rank, column) in (1u8..=DETAILS).zip(&details.beside) {
             let title = column.title.clone();
             table = match column.kind {
-                CellKind::Figure => table.number(title).optional(61 - rank),
-                CellKind::Text | CellKind::Address => table.text(title).optional(61 - rank),
+                CellKind::Figure => table.number(title).optional(DETAILS + 1 - rank),
+                CellKind::Text | CellKind::Address => {
+                    table.text(title).optional(DETAILS + 1 - rank)
+                }
             };
         }
-        let details = &spans.details[..spans.details.len().min(60)];
-        let mut table = table.text("track").text("span");
+        table = table.text("track").text("span");
+        if let Some(last) = details.last {
+            table = table.text(last.title.clone()).keeping_start();
+        }
         if earlier > 0 {
             let text = format!("... {}", counted(earlier as u64, "earlier span"));
             table.across(&text, Paint::Faint);
         }
+        let cell = |column: &Column, i: usize| {
+            let unit = column.unit.as_ref().unwrap_or(&Unit::COUNT);
+            Cell::from(column.cells.get(i).and_then(|cell| value(cell, unit)).unwrap_or_default())
+        };
         for i in order.into_iter().skip(earlier) {
             let length = i64::try_from(spans.duration[i]).unwrap_or(i64::MAX);
             let times = [spans.begin[i], length].map(|time| number(Number::from(time), unit));
             let mut cells: Vec<Cell> = times.map(Cell::from).into();
-            for column in details {
-                let unit = column.unit.as_ref().unwrap_or(&Unit::COUNT);
-                let text = column.cells.get(i).and_then(|cell| value(cell, unit));
-                cells.push(text.unwrap_or_default().into());
-            }
+            cells.extend(details.beside.iter().map(|column| cell(column, i)));
             let track = tracks.get(spans.track[i] as usize).map_or("", |track| &track.name);
             let own = self.timeline.span_name(i);
             cells.push(track.into());
             cells.push(if own == track { "" } else { own }.into());
+            cells.extend(details.last.map(|column| cell(column, i)));
             table.row(cells);
         }
         table.write(page.options.style, out)?;
-        let details = strobe_model::measurement::Table::new(details.to_vec());
-        beneath(&details, page, out)
+        beneath(&Columns::new(spans.details.clone()), page, out)
+    }
+}
+
+/// Columns of details shown before those with names.
+const DETAILS: u8 = 60;
+
+/// What else is known of spans: the last column in words stands behind the names.
+struct Details<'a> {
+    beside: Vec<&'a Column>,
+    last: Option<&'a Column>,
+}
+
+impl<'a> Details<'a> {
+    fn of(columns: &'a [Column]) -> Self {
+        let last = columns.iter().rposition(|column| column.kind == CellKind::Text);
+        let others = columns.iter().enumerate().filter(|(i, _)| Some(*i) != last);
+        let beside = others.map(|(_, column)| column).take(usize::from(DETAILS)).collect();
+        Details { beside, last: last.map(|i| &columns[i]) }
     }
 }

@@ -35,7 +35,8 @@ pub(super) struct Picture<'a> {
 impl<'a> Picture<'a> {
     pub(super) fn new(timeline: &'a Timeline, options: &Options) -> Self {
         let Extent { from, to } = timeline.extent;
-        let extent = Extent { from, to: to.max(from.saturating_add(1)) };
+        let from = from.min(i64::MAX - 1);
+        let extent = Extent { from, to: to.max(from + 1) };
         let names = timeline.tracks.iter().map(|track| clean(&track.name).chars().count());
         let widest = names.max().unwrap_or(0).clamp(8, MAX_NAME);
         let width = options.style.width.saturating_sub(widest + 6).max(20);
@@ -83,11 +84,13 @@ impl<'a> Picture<'a> {
 
     /// Adds `part` of what lies between two moments to their columns, in proportion.
     fn fill(&mut self, track: usize, from: i64, to: i64, part: u64) {
-        let whole = (i128::from(to) - i128::from(from)).max(1);
+        // Differences of times and lengths fit into 64 bits, their products into 128.
+        let length = |from: i64, to: i64| u128::from(to.abs_diff(from)) * u128::from(to > from);
+        let whole = length(from, to).max(1);
         for column in self.columns(from, to) {
             let (left, right) = (self.edge(column), self.edge(column + 1));
-            let inside = (i128::from(to.min(right)) - i128::from(from.max(left))).max(0);
-            let share = u64::try_from(inside * i128::from(part) / whole).unwrap_or(u64::MAX);
+            let inside = length(from.max(left), to.min(right));
+            let share = u64::try_from(inside * u128::from(part) / whole).unwrap_or(u64::MAX);
             if let Some(row) = self.rows.get_mut(track) {
                 row.columns[column] = row.columns[column].saturating_add(share);
             }
