@@ -44,6 +44,61 @@ fn threads_and_their_timeline() {
     assert!(text(|out| threads(&record, &options(100), out)).contains("does not tell them apart"));
 }
 
+/// Cycles per instruction by every view, of a record beside itself.
+fn ratios(record: &Record) -> [String; 3] {
+    let line = |text: String| {
+        let mut lines = text.lines().filter(|line| line.contains("cycles/instr."));
+        lines.next().map(str::to_owned).unwrap_or_default()
+    };
+    let side = || Side { record, rows: Vec::new() };
+    let rows = text(|out| profile(record, By::File, 1, &options(100), out));
+    let first = rows.lines().find(|line| line.contains('%')).unwrap_or_default();
+    [
+        line(text(|out| summary(record, &options(100), out))),
+        line(text(|out| compare(&[side(), side()], 1, &options(100), out))),
+        first.split_whitespace().nth(4).unwrap_or_default().to_owned(),
+    ]
+}
+
+/// Going round an empty loop a million times leaves cycles per instruction as they are.
+#[test]
+fn idle_loops_have_no_part_in_cycles_per_instruction() {
+    let mut record = samples::exact();
+    let before = ratios(&record);
+    assert!(before[0].contains("3.82") && before[1].contains("3.82"), "{before:?}");
+    let loops = 1_000_000;
+    let idle = 3 * loops;
+    record.totals.instructions += loops;
+    record.totals.by_cause[Cause::Asleep] += idle;
+    record.totals.cycles = Bounds::exact(record.totals.cycles.likely + idle);
+    // One instruction that is also reached by code that does something, and one that is not.
+    let shared = &mut record.profile.addresses[0];
+    shared.count += loops / 2;
+    shared.idle += loops / 2;
+    shared.cycles[Cause::Asleep] += idle / 2;
+    shared.bounds = Bounds::exact(shared.bounds.likely + idle / 2);
+    let cycles = CauseCycles::of(Cause::Asleep, idle / 2);
+    let alone = strobe_model::AddressSample {
+        address: 0x0800_4000,
+        count: loops / 2,
+        idle: 0,
+        jumped: loops / 2,
+        cycles,
+        bounds: Bounds::exact(idle / 2),
+        function: None,
+        frames: Vec::new(),
+    };
+    record.profile.addresses.push(alone);
+    let parts = record.balance.parts().clone();
+    record.balance = strobe_model::Balance::new(strobe_model::Parts {
+        taken: parts.taken + idle,
+        idle: parts.idle + idle,
+        ..parts
+    })
+    .unwrap();
+    assert_eq!(ratios(&record), before);
+}
+
 /// What threads and interrupts have apart is together the whole.
 #[test]
 fn a_record_of_one_thread_is_a_part_of_the_whole() {

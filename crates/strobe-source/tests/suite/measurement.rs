@@ -43,7 +43,7 @@ fn full(milliseconds: u64) -> Settings {
 }
 
 /// Each with its board, for so many milliseconds.
-const RUNS: [(&str, &str, u64); 9] = [
+const RUNS: [(&str, &str, u64); 10] = [
     ("threads", "stm32f070cb", 20),
     ("threads-zephyr", "stm32f070cb", 20),
     ("threads-freertos", "stm32f070cb", 20),
@@ -53,6 +53,7 @@ const RUNS: [(&str, &str, u64); 9] = [
     ("fault", "stm32f070cb", 5),
     ("calculator-m4f", "stm32f407", 5),
     ("work-avr", "arduino-uno", 20),
+    ("loop-avr", "arduino-uno", 20),
 ];
 
 fn exact(quantity: Option<&Quantity>) -> u64 {

@@ -25,7 +25,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let end = record.window.end.nanoseconds.max(kept.end.nanoseconds);
     builder.out.extent = Extent { from: 0, to: nanoseconds(end) };
     let (from, to) = (nanoseconds(kept.begin.nanoseconds), nanoseconds(kept.end.nanoseconds));
-    builder.out.exact.push(Extent { from, to });
+    builder.out.exact.extend((from < to).then_some(Extent { from, to }));
     builder.spans(&kept.segments);
     let mut notes = vec![
         "Spans end where their owner falls asleep; cycles are those of the whole, of which some \
