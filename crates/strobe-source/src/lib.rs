@@ -4,11 +4,13 @@
 //! There are the simulated board, the trace pin, and archives of what others recorded, which end in reports of their own. Sources know nothing of reports.
 
 pub mod archive;
+#[cfg(feature = "simulator")]
 pub mod cycles;
 pub mod defmt;
 mod names;
 pub mod network;
 pub mod serial;
+#[cfg(feature = "simulator")]
 pub mod simulated;
 pub mod trace;
 pub mod traced;

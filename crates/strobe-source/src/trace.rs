@@ -25,6 +25,7 @@ pub mod rtt;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;
+#[cfg(feature = "simulator")]
 pub mod simulated;
 pub mod stream;
 pub mod target;
