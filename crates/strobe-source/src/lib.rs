@@ -5,12 +5,14 @@
 
 pub mod archive;
 mod attach;
+#[cfg(feature = "simulator")]
 pub mod cycles;
 pub mod defmt;
 mod measuring;
 mod names;
 pub mod network;
 pub mod serial;
+#[cfg(feature = "simulator")]
 pub mod simulated;
 pub mod trace;
 pub mod traced;

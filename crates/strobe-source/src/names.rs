@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use strobe_model::{AddressSample, Frame, Function, Profile};
-use strobe_sim::observe::counts::AddressCount;
+use strobe_model::{AddressSample, Bounds, CauseCycles, Frame, Function, Profile};
 use strobe_symbols::Firmware;
 
 /// Functions that do not lie inside another one, sorted and disjoint: what a call tree can tell apart.
+#[cfg(feature = "simulator")]
 pub(crate) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Function> {
     let mut end = 0u64;
     firmware.functions().iter().filter(move |f| {
@@ -19,11 +19,52 @@ pub(crate) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_sym
 }
 
 /// What avr-gcc jumps to in the middle of a `switch`, from where one of its cases is jumped to.
+#[cfg(feature = "simulator")]
 const SWITCH_HELPERS: [&str; 2] = ["__tablejump2__", "__tablejump__"];
 
 /// Where the compiler's switch helpers begin that are jumped to.
+#[cfg(feature = "simulator")]
 pub(crate) fn switch_helpers(firmware: &Firmware) -> Vec<u32> {
     SWITCH_HELPERS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address)).collect()
+}
+
+/// What an instrument has counted at an address.
+pub(crate) trait Counted {
+    /// Times executed, or samples.
+    fn count(&self) -> u64;
+    /// Of these, in empty loops that only an interrupt ends.
+    fn idle(&self) -> u64 {
+        0
+    }
+    /// Times it changed the flow.
+    fn jumped(&self) -> u64;
+    /// By cause.
+    fn cycles(&self) -> CauseCycles;
+    /// All causes, with bounds.
+    fn bounds(&self) -> Bounds;
+}
+
+#[cfg(feature = "simulator")]
+impl Counted for strobe_sim::observe::counts::AddressCount {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn idle(&self) -> u64 {
+        self.idle
+    }
+
+    fn jumped(&self) -> u64 {
+        self.jumped
+    }
+
+    fn cycles(&self) -> CauseCycles {
+        self.cycles
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.bounds()
+    }
 }
 
 /// Tables under construction.
@@ -44,6 +85,7 @@ impl<'a> Names<'a> {
         }
     }
 
+    #[cfg(feature = "simulator")]
     pub(crate) fn firmware(&self) -> &'a Firmware {
         self.firmware
     }
@@ -80,7 +122,7 @@ impl<'a> Names<'a> {
     }
 
     /// Names every address that ran.
-    pub(crate) fn add_samples(&mut self, counts: &[(u32, AddressCount)]) {
+    pub(crate) fn add_samples<C: Counted>(&mut self, counts: &[(u32, C)]) {
         let firmware = self.firmware;
         let addresses: Vec<u32> = counts.iter().map(|(a, _)| *a).collect();
         let batch = firmware.frames_batch(&addresses);
@@ -99,10 +141,10 @@ impl<'a> Names<'a> {
             }
             self.profile.addresses.push(AddressSample {
                 address: *address,
-                count: count.count,
-                idle: count.idle,
-                jumped: count.jumped,
-                cycles: count.cycles,
+                count: count.count(),
+                idle: count.idle(),
+                jumped: count.jumped(),
+                cycles: count.cycles(),
                 bounds: count.bounds(),
                 function,
                 frames,
@@ -111,6 +153,7 @@ impl<'a> Names<'a> {
     }
 
     /// `name at file:line`, innermost inlined frame first, for a fault report.
+    #[cfg(feature = "simulator")]
     pub(crate) fn describe(&self, address: u32) -> Vec<String> {
         let found = self.firmware.frames(address);
         if found.frames.is_empty() {

@@ -4,7 +4,7 @@
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
 //! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links,
-//!   and [`orbflow`] is one around another.
+//!   and [`orbflow`] is one around another; [`open`] opens those that only listen.
 //! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!
@@ -12,6 +12,7 @@
 
 pub mod capture;
 pub mod link;
+pub mod open;
 pub mod openocd;
 pub mod orbflow;
 mod pieces;
@@ -25,6 +26,7 @@ pub mod rtt;
 pub mod script;
 #[cfg(unix)]
 pub mod serial;
+#[cfg(feature = "simulator")]
 pub mod simulated;
 pub mod stream;
 pub mod target;

@@ -10,16 +10,13 @@ use strobe_decode::container::{Carries, Source};
 use strobe_decode::orbflow;
 use strobe_model::{KitWay, TraceSettings, Verdict};
 use strobe_source::simulated::trace::{Programme, RegisterWrite};
-use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Error, Link};
+use strobe_source::trace::open::{Tap, Tapped};
 use strobe_source::trace::openocd::{self, OpenOcd};
-use strobe_source::trace::orbflow::Orbflow;
 use strobe_source::trace::registers;
 use strobe_source::trace::rtt::{self, USUAL_RAM};
 use strobe_source::trace::simulated::{Setup, Simulated};
-use strobe_source::trace::stream::Stream;
 use strobe_source::trace::target::{self, Target};
-use strobe_source::trace::tcp::Tcp;
 use strobe_source::traced::kit_setting;
 use strobe_symbols::Firmware;
 
@@ -125,40 +122,17 @@ pub fn open(
     if !matches!(spec, Spec::Probe(_) | Spec::OpenOcd(_)) {
         only_listens(options)?;
     }
-    let (link, kind, name): (Box<dyn Link>, _, _) = match spec {
-        Spec::Input => {
-            let input = "standard input";
-            let stream = Box::new(Stream::new(input, std::io::stdin()));
-            // A file that the shell has opened is read as fast as any.
-            let is_file = std::fs::metadata("/dev/stdin").is_ok_and(|input| input.is_file());
-            let kind = if is_file { "file" } else { "pipe" };
-            (Box::new(Orbflow::detect(stream, input)), kind, "")
-        }
-        Spec::File(path) => {
-            let shown = path.to_owned();
-            let file = File::open(path)
-                .map_err(|e| exit::no_input(format!("cannot read {shown}: {e}")))?;
-            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-                return Err(exit::no_input(format!("{shown} is a directory")));
-            }
-            let stream = Box::new(Stream::new(shown, file));
-            (Box::new(Orbflow::detect(stream, path)), "file", base_name(path))
-        }
-        Spec::Tcp(address) => {
-            let server = Box::new(Tcp::connect(address).map_err(no_link)?);
-            (Box::new(Orbflow::detect(server, address)), "tcp", address)
-        }
-        Spec::Orbflow(address, tag) => {
-            let server = Box::new(Tcp::connect(address).map_err(no_link)?);
-            (Box::new(Orbflow::with_tag(server, address, tag)), "orbflow", address)
-        }
-        Spec::Serial(device, baud) => (serial(device, baud)?, "serial", device),
+    let capture;
+    let tap = match spec {
+        Spec::Input => Tap::Input,
+        Spec::File(path) => Tap::File(base_name(path), file(path)?),
+        Spec::Tcp(address) => Tap::Server(address),
+        Spec::Orbflow(address, tag) => Tap::Orbflow(address, tag),
+        Spec::Serial(device, baud) => Tap::Serial(device, baud),
         Spec::Capture(path, pin, baud) => {
-            let (_, capture) = capture::open(Path::new(path), None, capture::MAX_EDGES)?;
+            (_, capture) = capture::open(Path::new(path), None, capture::MAX_EDGES)?;
             let channel = capture::channel(&capture, pin)?;
-            let link = Captured::new(&capture, channel, baud.map(f64::from));
-            let link = link.map_err(|e| exit::usage(e.to_string()))?;
-            (Box::new(link), ANALYSER, base_name(path))
+            Tap::Capture(base_name(path), &capture, channel, baud.map(f64::from))
         }
         Spec::Probe(selector) => {
             return over_probe(selector, options, firmware.map(|(_, firmware)| firmware));
@@ -168,8 +142,13 @@ pub fn open(
         }
         Spec::Simulated(name) => return simulated(name, options, firmware, limit, None),
     };
+    let is_capture = matches!(tap, Tap::Capture(..));
+    let tapped = tap.open();
+    let Tapped { link, source } = tapped.map_err(|e| match is_capture {
+        true => exit::usage(e.to_string()),
+        false => no_link(e),
+    })?;
     let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
-    let source = Source { kind: kind.to_owned(), name: name.to_owned() };
     let target = options.trace.target().map(|target: &Target| target.name.to_owned());
     let carries = if options.kit { Carries::Kit } else { Carries::Unspecified };
     Ok(Opened { link, source, target, core: None, settings, carries, programmed: false })
@@ -404,28 +383,18 @@ fn over_probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Res
     Err(without_probes())
 }
 
-#[cfg(unix)]
-fn serial(device: &str, baud: u32) -> anyhow::Result<Box<dyn Link>> {
-    let link = strobe_source::trace::serial::Serial::open(device, baud).map_err(no_link)?;
-    Ok(Box::new(link))
-}
-
-#[cfg(not(unix))]
-fn serial(_: &str, _: u32) -> anyhow::Result<Box<dyn Link>> {
-    Err(exit::usage("serial ports are read on Unix systems only"))
+/// A file that can be read.
+fn file(path: &str) -> anyhow::Result<File> {
+    let file = File::open(path).map_err(|e| exit::no_input(format!("cannot read {path}: {e}")))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(exit::no_input(format!("{path} is a directory")));
+    }
+    Ok(file)
 }
 
 /// A link that cannot be opened or does no more.
 pub fn no_link(error: Error) -> anyhow::Error {
     exit::no_link(error.to_string())
-}
-
-/// Kind of the source that a logic analyser's capture is. (`capture` were those that knew no time of their own.)
-const ANALYSER: &str = "logic analyser";
-
-/// A capture as a source.
-pub fn analyser(name: &str) -> Source {
-    Source { kind: ANALYSER.to_owned(), name: name.to_owned() }
 }
 
 /// A path without its folders.

@@ -11,12 +11,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use strobe_decode::container::{self, Carries, Content, Ending, Header};
+use strobe_model::Record;
 use strobe_model::measurement::{Timeline, Unit};
-use strobe_model::{Record, Warning};
-use strobe_source::trace::capture::Captured;
 use strobe_source::trace::link::{Came, Link};
-use strobe_source::trace::orbflow::Orbflow;
-use strobe_source::trace::stream::Stream;
+use strobe_source::trace::open::Tap;
 use strobe_symbols::Firmware;
 
 use crate::{capture, exit, input, link};
@@ -85,12 +83,12 @@ fn read(
         Kind::Recording => recording(path, firmware, session),
         Kind::Raw | Kind::Kit => {
             let mut session = session(None)?;
-            let shown = path.display().to_string();
-            let stream = Box::new(Stream::new(shown.clone(), open(path)?));
-            let mut link: Box<dyn Link> = match kind {
-                Kind::Kit => stream,
-                _ => Box::new(Orbflow::detect(stream, shown)),
+            let (shown, file) = (path.display().to_string(), open(path)?);
+            let tap = match kind {
+                Kind::Kit => Tap::Plain(&shown, file),
+                _ => Tap::File(&shown, file),
             };
+            let mut link = tap.open().map_err(link::no_link)?.link;
             drain(path, link.as_mut(), &mut session)?;
             session.finish(firmware)
         }
@@ -190,11 +188,12 @@ fn of_capture(
 ) -> anyhow::Result<Made> {
     let (_, capture) = capture::open(path, None, capture::MAX_EDGES)?;
     let (pin, rate) = options.pin(&capture)?;
-    let wrong = |e: &dyn std::fmt::Display| exit::usage(format!("{e}; --pin NAME@BAUD"));
-    let mut link = Captured::new(&capture, pin, rate).map_err(|e| wrong(&e))?;
+    let name = input::file_name(path);
+    let tap = Tap::Capture(&name, &capture, pin, rate);
+    let tapped = tap.open().map_err(|e| exit::usage(format!("{e}; --pin NAME@BAUD")))?;
     let header = Header {
         tool: String::new(),
-        source: link::analyser(&input::file_name(path)),
+        source: tapped.source,
         target: None,
         core: None,
         settings: None,
@@ -203,12 +202,7 @@ fn of_capture(
         elf: None,
     };
     let mut session = session(Some(&header))?;
-    drain(path, &mut link, &mut session)?;
-    let (bad, baud) = (link.broken(), link.baud());
-    if bad > 0 {
-        let text =
-            format!("{bad} words of the line have no valid stop bit; is {baud:.0} baud right?");
-        session.warn(Warning { text, count: 1 });
-    }
+    let mut link = tapped.link;
+    drain(path, link.as_mut(), &mut session)?;
     session.finish(firmware)
 }

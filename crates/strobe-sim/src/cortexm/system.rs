@@ -41,24 +41,6 @@ pub mod number {
     pub const IRQ0: u16 = 16;
 }
 
-/// A human's name for an exception number.
-pub fn exception_name(exception: u16) -> String {
-    match exception {
-        number::RESET => "Reset".to_owned(),
-        number::NMI => "NMI".to_owned(),
-        number::HARD_FAULT => "HardFault".to_owned(),
-        number::MEM_MANAGE => "MemManage".to_owned(),
-        number::BUS_FAULT => "BusFault".to_owned(),
-        number::USAGE_FAULT => "UsageFault".to_owned(),
-        number::SVCALL => "SVCall".to_owned(),
-        number::DEBUG_MONITOR => "DebugMonitor".to_owned(),
-        number::PENDSV => "PendSV".to_owned(),
-        number::SYSTICK => "SysTick".to_owned(),
-        n if n >= number::IRQ0 => format!("IRQ{}", n - number::IRQ0),
-        n => format!("exception {n}"),
-    }
-}
-
 /// SHCSR (B3.2.13): which bit shows which exception as active, pending, enabled.
 const ACTIVE_BITS: [(u32, u16); 7] = [
     (0, number::MEM_MANAGE),

@@ -9,7 +9,6 @@ use strobe_sim::avr;
 use strobe_sim::board::Board;
 use strobe_sim::bus::{Bus, Unclocked};
 use strobe_sim::cortexm::FaultReport;
-use strobe_sim::cortexm::system::exception_name;
 use strobe_sim::device::Size;
 use strobe_sim::machine::Report;
 use strobe_sim::observe::calls::{Node, NodeKind};
@@ -243,7 +242,7 @@ fn tree(
 fn exception_label(bus: &Bus, number: u16) -> String {
     let irq = number.checked_sub(16);
     let vector = irq.and_then(|irq| bus.irq_name(irq)).map(str::to_owned);
-    let name = vector.unwrap_or_else(|| exception_name(number));
+    let name = vector.unwrap_or_else(|| strobe_model::exception_name(number));
     match irq.and_then(|irq| bus.irq_owners(irq)) {
         Some(owners) => format!("{name} ({owners})"),
         None => name,
@@ -409,7 +408,7 @@ fn handled(report: &FaultReport, count: u64, names: &Names) -> Warning {
     let text = format!(
         "{}, which the firmware's {} handler was started for (at {place})",
         text(report, names),
-        exception_name(report.exception)
+        strobe_model::exception_name(report.exception)
     );
     Warning { text, count }
 }

@@ -26,8 +26,8 @@ pub struct Captured {
     notes: std::vec::IntoIter<String>,
     pieces: Pieces,
     elapsed: Duration,
-    broken: u64,
-    baud: f64,
+    /// What is to be said of the line at the end.
+    last: Option<String>,
 }
 
 impl Captured {
@@ -67,17 +67,10 @@ impl Captured {
         }
         uart.finish(capture.end, &mut |event| words.take(event));
         let Words { pieces, broken, .. } = words;
-        Ok(Captured { notes: notes.into_iter(), pieces, elapsed: Duration::ZERO, broken, baud })
-    }
-
-    /// Words of the line that are no bytes.
-    pub fn broken(&self) -> u64 {
-        self.broken
-    }
-
-    /// The bit rate.
-    pub fn baud(&self) -> f64 {
-        self.baud
+        let last = (broken > 0).then(|| {
+            format!("{broken} words of the line have no valid stop bit; is {baud:.0} baud right?")
+        });
+        Ok(Captured { notes: notes.into_iter(), pieces, elapsed: Duration::ZERO, last })
     }
 }
 
@@ -122,7 +115,10 @@ impl Link for Captured {
         if let Some(text) = self.notes.next() {
             return Ok(Came::Note(Note::Text { text }));
         }
-        let Some((came, at)) = self.pieces.next(into) else { return Ok(Came::Ended) };
+        let Some((came, at)) = self.pieces.next(into) else {
+            let last = self.last.take().map(|text| Came::Note(Note::Text { text }));
+            return Ok(last.unwrap_or(Came::Ended));
+        };
         self.elapsed = at.max(self.elapsed);
         Ok(came)
     }

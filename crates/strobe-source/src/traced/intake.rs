@@ -247,6 +247,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
         /// Bare packets, packets in frames, and the kit's frames: whatever the pieces, the result is one.
         #[test]
         fn pieces_make_no_difference(

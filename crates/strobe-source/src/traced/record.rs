@@ -9,7 +9,6 @@ use strobe_model::{
     Kit, KitWay, Moment, PacketKind, Parts, Profile, Record, SCHEMA, Sampling, Sizes, StreamTotals,
     Subject, TimeBase, Totals, Traced, Trust, Unbalanced, Warning, Watched, Window,
 };
-use strobe_sim::cortexm::system::exception_name;
 use strobe_symbols::Firmware;
 
 use super::{Collector, Settings, steps, windows};
@@ -224,7 +223,7 @@ fn balance(
 }
 
 pub(super) fn exception(number: u16, firmware: Option<&Firmware>) -> String {
-    let name = exception_name(number);
+    let name = strobe_model::exception_name(number);
     let handler = firmware.and_then(|firmware| handler(number, firmware));
     handler.map_or(name.clone(), |handler| format!("{name} ({handler})"))
 }

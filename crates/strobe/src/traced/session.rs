@@ -184,11 +184,6 @@ impl Session {
         self.notes.add(text);
     }
 
-    /// Something that the user should know.
-    pub fn warn(&mut self, warning: Warning) {
-        self.events.settings.warnings.push(warning);
-    }
-
     /// The record of everything, and the time line if it is wanted, the stream being over.
     pub fn finish(
         mut self,

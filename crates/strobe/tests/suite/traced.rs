@@ -248,7 +248,8 @@ fn a_fault_on_the_line_is_confined() {
         let capture = directory.path().join("pin.sr").display().to_string();
         std::fs::write(&capture, &pin.session).expect("a file");
         let record = report(&[&capture]);
-        assert!(record["warnings"].to_string().contains("no valid stop bit"), "{fault:?}");
+        let notes = record["traced"]["recording"]["notes"].to_string();
+        assert!(notes.contains("no valid stop bit"), "{fault:?}: {notes}");
         let traced = &record["traced"];
         let frames = &traced["stream"]["frames"];
         let streams: Vec<u64> = array(&frames["streams"]).iter().map(|s| number(&s[0])).collect();

@@ -5,14 +5,38 @@ use std::collections::BTreeMap;
 use strobe_model::{
     AddressShare, Bounds, Cause, CauseCycles, Place, Profile, Share, Traced, TreeNode, Warning, Who,
 };
-use strobe_sim::observe::counts::AddressCount;
 use strobe_symbols::Firmware;
 
 use super::super::{Collector, Settings};
-use crate::names::Names;
+use crate::names::{Counted, Names};
 
 /// Share of samples outside the firmware from which on it is probably another one, in parts of a hundred.
 const FOREIGN_PERCENT: u64 = 20;
+
+/// Samples at an address, as cycles of the cause that they were taken in.
+#[derive(Default)]
+struct Samples {
+    count: u64,
+    cycles: CauseCycles,
+}
+
+impl Counted for Samples {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn jumped(&self) -> u64 {
+        0
+    }
+
+    fn cycles(&self) -> CauseCycles {
+        self.cycles
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds::exact(self.cycles.total())
+    }
+}
 
 /// Samples by what could be made of their address.
 #[derive(Debug, Default)]
@@ -47,11 +71,11 @@ pub fn profile(
     settings: &Settings,
 ) -> (Profile, Sums) {
     let places = collector.places.sorted();
-    let mut counts: Vec<(u32, AddressCount)> = Vec::new();
+    let mut counts: Vec<(u32, Samples)> = Vec::new();
     let mut shares: BTreeMap<Who, Vec<AddressShare>> = BTreeMap::new();
     for (pc, who, n) in places {
         if counts.last().is_none_or(|(address, _)| *address != pc) {
-            counts.push((pc, AddressCount::default()));
+            counts.push((pc, Samples::default()));
         }
         let sample = counts.len() as u32 - 1;
         let cause = if is_idle(pc, settings) { Cause::Asleep } else { Cause::Execute };
