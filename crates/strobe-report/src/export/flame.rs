@@ -202,7 +202,7 @@ fn colour(kind: Option<Name>, name: &str) -> String {
     }
 }
 
-/// A text in so many columns, shortened in its middle; none where there is no room for as much as would tell anything.
+/// A text in so many columns, shortened in its middle; none where there is too little room to be of use.
 fn shortened(text: &str, room: usize) -> Option<String> {
     let text: Vec<char> = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     // From Hangul on, most characters are as wide as two others.
