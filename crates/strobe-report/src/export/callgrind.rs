@@ -255,7 +255,9 @@ impl Names<'_> {
             let file = self.home(*callee);
             let _ = writeln!(text, "cfi={}", self.file(file));
             let _ = writeln!(text, "cfn={}", self.name(*callee));
-            let _ = writeln!(text, "calls={times} {:#x} 0", self.entry(*callee));
+            // Never 0, where nobody counted: callgrind_annotate would take the costs of the next line for the caller's own.
+            let (times, entry) = ((*times).max(1), self.entry(*callee));
+            let _ = writeln!(text, "calls={times} {entry:#x} 0");
             let _ = writeln!(text, "{address:#x} {line}{}", costs(all));
         }
         text

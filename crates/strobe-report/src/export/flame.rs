@@ -202,14 +202,14 @@ fn colour(kind: Option<Name>, name: &str) -> String {
     }
 }
 
-/// A text in so many columns, shortened in its middle; none where there is no room for three of them.
+/// A text in so many columns, shortened in its middle; none where there is too little room to be of use.
 fn shortened(text: &str, room: usize) -> Option<String> {
     let text: Vec<char> = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     // From Hangul on, most characters are as wide as two others.
     let columns = |c: &char| if u32::from(*c) < 0x1100 { 1 } else { 2 };
     if text.iter().map(columns).sum::<usize>() <= room {
         return Some(text.into_iter().collect());
-    } else if room < 3 {
+    } else if room < 5 {
         return None;
     }
     let fits = |c: &&char, left: &mut usize| {

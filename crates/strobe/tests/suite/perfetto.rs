@@ -94,8 +94,9 @@ fn record(program: &str, more: &[&str]) -> (TempDir, String, String) {
     let file = folder.path().join("pin.strobe").display().to_string();
     let firmware = prebuilt(program);
     let start = ["record", "sim:stm32f407", "--elf", &firmware, "--quiet", "-o", &file];
-    let pin = ["--baud", "2M", "--timestamps", "1", "--period", "none"];
-    let ran = strobe(&[&start[..], &pin, more].concat());
+    let pin = ["--baud", "2M", "--timestamps", "1"];
+    let period: &[&str] = if more.contains(&"--period") { &[] } else { &["--period", "none"] };
+    let ran = strobe(&[&start[..], &pin, period, more].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     (folder, file, firmware)
 }
@@ -156,6 +157,19 @@ fn ports_and_watched_variables() {
     let values: Vec<(u64, f64)> = array(&watched["values"]).iter().map(value).collect();
     assert_eq!(values.len(), 60);
     assert_eq!(loaded.counters["level value"], values);
+}
+
+/// Samples of the program counter are moments on a track of their own.
+#[test]
+fn samples() {
+    let more = ["--clock", "16M", "--period", "16384", "--for", "100ms"];
+    let (_folder, file, firmware) = record("trace", &more);
+    let what = [file.as_str(), "--elf", &firmware];
+    let (loaded, report) = (load(&what), report(&what));
+    let sampling = &report["traced"]["sampling"];
+    let taken = number(&sampling["taken"]);
+    assert!(taken > 50, "{sampling}");
+    assert_eq!(loaded.thread("Samples"), (taken, 0));
 }
 
 /// Marks, regions, values and texts of the kit, and the records that did not come.

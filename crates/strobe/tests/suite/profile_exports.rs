@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 const CYCLES: [i64; 3] = [1000, 5500, 250];
 const ASLEEP: [i64; 3] = [0, 5000, 0];
+const EXECUTE: [i64; 3] = [1000, 500, 250];
 
 fn measure(id: &str, part: Option<Part>) -> Measure {
     let title = id.replace('-', " ");
@@ -22,8 +23,10 @@ fn measure(id: &str, part: Option<Part>) -> Measure {
 
 /// `main` calls `wait`, which sleeps; a handler interrupts both.
 fn measurement() -> Measurement {
-    let idle =
-        Part { of: "cycles".to_owned(), letter: None, idle: true, meaning: None, advice: None };
+    let part = |idle| {
+        let of = "cycles".to_owned();
+        Some(Part { of, letter: None, idle, meaning: None, advice: None })
+    };
     let values = |id: &str, values: [i64; 3]| Values {
         measure: id.to_owned(),
         values: values.to_vec(),
@@ -31,7 +34,11 @@ fn measurement() -> Measurement {
     };
     let label = |key: &str, value: &str| Label { key: key.to_owned(), value: value.to_owned() };
     let profile = Profile {
-        measures: vec![measure("cycles", None), measure("asleep", Some(idle))],
+        measures: vec![
+            measure("cycles", None),
+            measure("execute", part(false)),
+            measure("asleep", part(true)),
+        ],
         files: vec!["src/main.c".to_owned()],
         functions: Functions {
             name: ["main", "wait<T>(char const*)", "SysTick_Handler"].map(str::to_owned).to_vec(),
@@ -48,7 +55,11 @@ fn measurement() -> Measurement {
         chains: Samples {
             at: vec![Some(0), Some(1), Some(2)],
             label: vec![Some(0), Some(0), Some(1)],
-            values: vec![values("cycles", CYCLES), values("asleep", ASLEEP)],
+            values: vec![
+                values("cycles", CYCLES),
+                values("execute", EXECUTE),
+                values("asleep", ASLEEP),
+            ],
         },
         ..Profile::default()
     };
@@ -160,7 +171,7 @@ fn what_cannot_be_exported_is_an_error_with_advice() {
     fails(&["--to", "ctf", "-o", &out], 65, "has a profile (profile)");
     assert!(!Path::new(&out).exists());
     fails(&["--to", "ctf"], 64, "name their directory");
-    fails(&["--to", "pprof", "--measure", "joules"], 64, "it has cycles, asleep");
+    fails(&["--to", "pprof", "--measure", "joules"], 64, "it has cycles, execute, asleep");
     fails(&["--to", "pprof", "--section", "heap"], 64, "it has a profile (profile)");
     let broken = folder.path().join("broken.measurement");
     std::fs::write(&broken, "{\"schema\": \"strobe-measurement/9\"}").unwrap();

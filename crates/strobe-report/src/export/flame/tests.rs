@@ -90,9 +90,9 @@ fn what_is_not_drawn_is_counted() {
 fn names_are_shortened_in_the_middle() {
     assert_eq!(shortened("abcdefgh", 8).unwrap(), "abcdefgh");
     assert_eq!(shortened("abcdefgh", 7).unwrap(), "abc…fgh");
-    assert_eq!(shortened("abcdefgh", 4).unwrap(), "ab…h");
+    assert_eq!(shortened("abcdefgh", 6).unwrap(), "abc…gh");
     assert_eq!(shortened("日本語日本語", 7).unwrap(), "日…語");
-    assert_eq!(shortened("abcdefgh", 2), None);
+    assert_eq!(shortened("abcdefgh", 4), None);
 }
 
 proptest! {
