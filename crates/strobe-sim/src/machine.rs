@@ -4,75 +4,29 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_model::Bounds;
 
-use crate::board::Board;
-use crate::bus::Bus;
-use crate::device::DeviceId;
-use crate::memory::BusFault;
-use crate::observe::Observer;
-use crate::semihost::Console;
-use crate::signal::SignalId;
-use crate::{avr, cortexm};
-
-/// Why a run stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop<R> {
-    /// The cycle limit.
-    Limit,
-    /// About to execute one of the addresses set with `Machine::set_stops`.
-    Address(u32),
-    /// One of the edges set with `Machine::set_stop_edges` has come: a pin and its level. The instruction that
-    /// was executed meanwhile has retired.
-    Edge(SignalId, bool),
-    /// The firmware ended itself through semihosting.
-    Exit(i32),
-    /// A fault was taken; the core stands before the handler's first instruction and can go on.
-    HardFault(Box<R>),
-    /// A fault that could not be taken (Arm: the core is locked up), or behind which there is nothing to go on with (AVR: not an
-    /// instruction).
-    Lockup(Box<R>),
-    /// The core sleeps, nothing is due, and nothing from outside can come: it sleeps for ever.
-    SleepsForever,
-    /// `--strict`: an unmodelled register was accessed.
-    Unmodelled {
-        /// The register.
-        address: u32,
-        /// The instruction.
-        pc: u32,
-    },
-    /// Somebody raised the interrupt flag (Ctrl-C).
-    Interrupted,
-}
+use crate::boards::Board;
+use crate::cores::{arm, avr};
+use crate::kernel::bus::Bus;
+pub use crate::kernel::core::Stop;
+use crate::kernel::device::DeviceId;
+use crate::kernel::memory::BusFault;
+use crate::kernel::observe::Observer;
+use crate::kernel::semihost::Console;
+use crate::kernel::signal::SignalId;
 
 /// A fault with the state of whichever core it happened on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// On one of Arm's.
-    Arm(cortexm::FaultReport),
+    Arm(arm::FaultReport),
     /// On an AVR.
     Avr(avr::FaultReport),
-}
-
-impl<R> Stop<R> {
-    /// The same with another kind of report.
-    fn map<S>(self, f: impl FnOnce(R) -> S) -> Stop<S> {
-        match self {
-            Stop::Limit => Stop::Limit,
-            Stop::Address(at) => Stop::Address(at),
-            Stop::Edge(pin, level) => Stop::Edge(pin, level),
-            Stop::Exit(code) => Stop::Exit(code),
-            Stop::HardFault(report) => Stop::HardFault(Box::new(f(*report))),
-            Stop::Lockup(report) => Stop::Lockup(Box::new(f(*report))),
-            Stop::SleepsForever => Stop::SleepsForever,
-            Stop::Unmodelled { address, pc } => Stop::Unmodelled { address, pc },
-            Stop::Interrupted => Stop::Interrupted,
-        }
-    }
 }
 
 /// A board's core, whichever it is, with its bus and whoever watches.
 pub enum Machine<O: Observer> {
     /// One of Arm's.
-    Arm(Box<cortexm::Machine<O>>),
+    Arm(Box<arm::Machine<O>>),
     /// An AVR.
     Avr(Box<avr::Machine<O>>),
 }
@@ -94,7 +48,7 @@ impl<O: Observer> Machine<O> {
             return Some(Machine::Avr(Box::new(avr::Machine::new(bus, &core, observer))));
         }
         let core = board.arm_core()?;
-        Some(Machine::Arm(Box::new(cortexm::Machine::new(bus, &core, observer))))
+        Some(Machine::Arm(Box::new(arm::Machine::new(bus, &core, observer))))
     }
 
     /// Starts from reset.
@@ -176,7 +130,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// Faults that the firmware's own handlers were started for, which only Arm's cores have.
-    pub fn handled_faults(&self) -> &[cortexm::HandledFault] {
+    pub fn handled_faults(&self) -> &[arm::HandledFault] {
         match self {
             Machine::Arm(m) => m.handled_faults(),
             Machine::Avr(_) => &[],
@@ -206,7 +160,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// How much the trace blocks' buffers hold, on cores that have them.
-    pub fn set_trace_depths(&mut self, depths: cortexm::Depths) {
+    pub fn set_trace_depths(&mut self, depths: arm::Depths) {
         if let Machine::Arm(m) = self {
             m.set_trace_depths(depths);
         }
