@@ -73,10 +73,11 @@ pub(super) fn check_device(key: &str, device: &DeviceEntry, file: &File) -> Resu
 pub(super) fn map(
     entry: &DeviceEntry,
     slot: u8,
-    device: &dyn Device,
+    device: &mut dyn Device,
     bus: &mut Bus,
 ) -> Result<(), BoardError> {
-    let known = device.registers();
+    let registers = device.byte_registers();
+    let known = registers.as_ref().map_or(&[][..], |registers| registers.names());
     for (name, &address) in &entry.registers {
         let bad = |problem: String| {
             Err(BoardError::value(format!("device {}: registers.{name}", entry.name), problem))
@@ -85,7 +86,8 @@ pub(super) fn map(
             return bad(format!("model {} has {}", entry.model, known.join(", ")));
         };
         let below_ram = DATA + u32::from(address) < bus.ram.base;
-        if below_ram && device.shares_register(register as u32) && is_shared(address, bus) {
+        let shares = registers.as_ref().is_some_and(|known| known.is_shared(register as u32));
+        if below_ram && shares && is_shared(address, bus) {
             bus.io.share(address, slot, register as u8);
         } else if !below_ram || !bus.io.add(address, slot, register as u8) {
             return bad(format!(
@@ -97,9 +99,10 @@ pub(super) fn map(
 }
 
 /// Whether a device has bits in the register there and leaves the others to others.
-fn is_shared(address: u16, bus: &Bus) -> bool {
+fn is_shared(address: u16, bus: &mut Bus) -> bool {
     let Some((slot, register)) = bus.io.find(address) else { return false };
     // A device that is not on the bus yet is the one at hand: it shares the register with itself.
-    let device = bus.slots.get(slot).and_then(|slot| slot.device.as_ref());
-    device.is_none_or(|device| device.shares_register(register))
+    let Some(slot) = bus.slots.get_mut(slot) else { return true };
+    let registers = slot.device.as_mut().and_then(|device| device.byte_registers());
+    registers.is_some_and(|registers| registers.is_shared(register))
 }

@@ -37,8 +37,8 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.unmodelled = Unmodelled::new(file.ready.clone(), resets);
     for (id, entry) in (0u8..).zip(&file.device) {
         let make = find(models(), &entry.model, "device", &entry.name)?;
-        let device = create(make, ("device", &entry.name), &entry.options, file, id, &mut bus)?;
-        super::avr::map(entry, id, device.as_ref(), &mut bus)?;
+        let mut device = create(make, ("device", &entry.name), &entry.options, file, id, &mut bus)?;
+        super::avr::map(entry, id, device.as_mut(), &mut bus)?;
         bus.add(slot(entry, device));
     }
     // Parts come after all devices, so that the pins that they name are there.
@@ -122,6 +122,7 @@ fn part_slot(entry: &PartEntry, device: Box<dyn Device>) -> Slot {
         reset: None,
         irqs: Vec::new(),
         is_part: true,
+        is_network: false,
         device: Some(device),
         unclocked: 0,
         unclocked_pc: 0,
@@ -143,6 +144,7 @@ fn slot(entry: &DeviceEntry, device: Box<dyn Device>) -> Slot {
         reset: entry.reset,
         irqs: entry.irq.iter().map(|&number| (number, false)).collect(),
         is_part: false,
+        is_network: false,
         device: Some(device),
         unclocked: 0,
         unclocked_pc: 0,

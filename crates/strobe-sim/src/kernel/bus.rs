@@ -25,7 +25,7 @@ pub use self::waits::Slave;
 
 use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::device::part::Shown;
-use crate::kernel::device::{Device, ResetCause, SerialFrame};
+use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd, SerialFrame};
 use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::flash::{FlashCaches, FlashTiming};
 use crate::kernel::memory::Memory;
@@ -47,11 +47,25 @@ pub(crate) struct Slot {
     pub(crate) irqs: Vec<(u16, bool)>,
     /// It is no device of the chip but something beside it.
     pub(crate) is_part: bool,
+    /// It is an Ethernet controller; set when it is put on the bus.
+    pub(crate) is_network: bool,
     /// The model; absent while it is being called.
     pub(crate) device: Option<Box<dyn Device>>,
     /// Accesses while the clock gate was closed, and the program counter of the first.
     pub(crate) unclocked: u64,
     pub(crate) unclocked_pc: u32,
+}
+
+impl Slot {
+    /// The device's end of a stream of bytes, if it is one.
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        self.device.as_ref()?.serial_end()
+    }
+
+    /// The device as one that sends on its own.
+    fn sender(&self) -> Option<&dyn Sender> {
+        self.device.as_ref()?.sender()
+    }
 }
 
 /// Interrupt request lines that a core may have (ARMv7-M; an ARMv6-M has at most 32).
@@ -217,7 +231,9 @@ impl Bus {
     }
 
     /// Adds a device; its number is its place in the order of adding.
-    pub(crate) fn add(&mut self, slot: Slot) {
+    pub(crate) fn add(&mut self, mut slot: Slot) {
+        let device = slot.device.as_mut();
+        slot.is_network = device.is_some_and(|device| device.network_end().is_some());
         self.slots.push(slot);
         self.dues.push(u64::MAX);
     }

@@ -5,14 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use self::analog::Analog;
-use self::ethernet::Backend;
-use self::part::Edge;
 use crate::kernel::signal::{SignalId, Signals};
 
+pub use self::capability::{
+    AnalogInput, ByteRegisters, CableEnd, CoreEvents, DrivenPins, Fuses, MediaSlot, NetworkEnd,
+    PinWatch, Sender, SerialEnd,
+};
 pub use self::context::Context;
 
 pub mod analog;
+mod capability;
 mod context;
 pub mod ethernet;
 pub mod part;
@@ -115,57 +117,12 @@ pub trait Device: Send {
         None
     }
 
-    /// Names of an AVR device's registers, as the data sheet has them and board files use them: `offset` is then the
-    /// place in this list.
-    fn registers(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Whether other devices of an AVR may have bits of their own in that register.
-    fn shares_register(&self, offset: u32) -> bool {
-        let _ = offset;
-        false
-    }
-
-    /// SBI or CBI on an AVR: one bit of a register changes, where the hardware does not do more than that. Registers in
-    /// which writing a one does something must do it for this bit alone.
+    /// One bit of a register changes, as by an AVR's SBI and CBI, where the hardware does not do more than that. Registers
+    /// in which writing a one does something must do it for this bit alone.
     fn set_bit(&mut self, offset: u32, bit: u8, level: bool, cx: &mut Context) -> Option<()> {
         let old = self.read(offset, Size::Byte, cx)?;
         let mask = 1 << bit;
         self.write(offset, Size::Byte, old & !mask | u32::from(level) << bit, cx)
-    }
-
-    /// The core enters the handler of interrupt line `line`; AVR flags are cleared by that.
-    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
-        let _ = (line, cx);
-    }
-
-    /// The core goes to sleep or has woken up (AVR).
-    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
-        let _ = (asleep, cx);
-    }
-
-    /// The fuses are programmed so before the run (AVR): low, high and extended byte. Returns what that means for the
-    /// device, in words.
-    fn fuses(&mut self, fuses: &[u8], cx: &mut Context) -> Option<String> {
-        let _ = (fuses, cx);
-        None
-    }
-
-    /// What comes in at an analog channel from now on; returns whether the device has it.
-    fn analog(&mut self, channel: usize, input: &Analog, cx: &mut Context) -> bool {
-        let _ = (channel, input, cx);
-        false
-    }
-
-    /// The core has executed WDR (AVR).
-    fn watchdog_reset(&mut self, cx: &mut Context) {
-        let _ = cx;
-    }
-
-    /// Whether the device may reset the board although the core asks for nothing more: a watchdog that runs.
-    fn may_reset(&self) -> bool {
-        false
     }
 
     /// The cycle asked for with [`Context::wake_at`] has come.
@@ -178,72 +135,6 @@ pub trait Device: Send {
         let _ = (id, level, cx);
     }
 
-    /// The chip begins to hold a pin that the device listens to, or lets go of it; comes before [`Device::signal`].
-    fn held(&mut self, id: SignalId, cx: &mut Context) {
-        let _ = (id, cx);
-    }
-
-    /// The outside world drives `pin` or lets go of it ([`Context::external`]); for the port that owns it.
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        let _ = (pin, cx);
-    }
-
-    /// A byte arrives from the host side of a serial interface (terminal, file, pseudo-terminal).
-    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
-        let _ = (byte, cx);
-    }
-
-    /// Whether the device is one end of a stream of bytes, whose other end the host can be (a terminal).
-    fn is_stream(&self) -> bool {
-        false
-    }
-
-    /// Whether the device has accepted something that it has not sent yet.
-    fn is_sending(&self) -> bool {
-        false
-    }
-
-    /// How many bytes from the host the device can take without losing any.
-    fn host_room(&self) -> usize {
-        0
-    }
-
-    /// A medium is put in: the contents of a memory card. `Err` says what is wrong with it.
-    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
-        let _ = medium;
-        Err("nothing can be put into it".to_owned())
-    }
-
-    /// What the wires of a cable have done since the last call.
-    fn take_edges(&mut self) -> Vec<Edge> {
-        Vec::new()
-    }
-
-    /// What the wires of a cable are going to do.
-    fn edges_come(&mut self, edges: &[Edge], cx: &mut Context) {
-        let _ = (edges, cx);
-    }
-
-    /// Whether the device is an Ethernet controller.
-    fn is_network(&self) -> bool {
-        false
-    }
-
-    /// Says what is at the other end of an Ethernet controller's cable, instead of what the board file says.
-    fn connect(&mut self, backend: Backend) {
-        let _ = backend;
-    }
-
-    /// The frames that an Ethernet controller has sent to the host since the last call, without check sequences.
-    fn take_frames(&mut self) -> Vec<Vec<u8>> {
-        Vec::new()
-    }
-
-    /// A frame without its check sequence comes in from the host.
-    fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context) {
-        let _ = (frame, cx);
-    }
-
     /// The core or a bus clock changed frequency, or a clock gate opened or closed.
     fn clock_changed(&mut self, cx: &mut Context) {
         let _ = cx;
@@ -251,6 +142,68 @@ pub trait Device: Send {
 
     /// Back to the reset state (system reset or the clock controller's reset bit).
     fn reset(&mut self, cx: &mut Context);
+
+    // What only some devices have; each of them is a trait of its own.
+
+    /// Registers of one byte at scattered addresses.
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        None
+    }
+
+    /// More from the core than accesses.
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        None
+    }
+
+    /// Fuses.
+    fn fuses(&mut self) -> Option<&mut dyn Fuses> {
+        None
+    }
+
+    /// Analog channels.
+    fn analog_input(&mut self) -> Option<&mut dyn AnalogInput> {
+        None
+    }
+
+    /// Pins that the outside world drives.
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        None
+    }
+
+    /// Notice of pins that the chip holds.
+    fn pin_watch(&mut self) -> Option<&mut dyn PinWatch> {
+        None
+    }
+
+    /// A stream of bytes to the host.
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        None
+    }
+
+    /// The same, to change it.
+    fn serial_end_mut(&mut self) -> Option<&mut dyn SerialEnd> {
+        None
+    }
+
+    /// Something to send after the run.
+    fn sender(&self) -> Option<&dyn Sender> {
+        None
+    }
+
+    /// A place for a medium.
+    fn media_slot(&mut self) -> Option<&mut dyn MediaSlot> {
+        None
+    }
+
+    /// Wires to another chip.
+    fn cable_end(&mut self) -> Option<&mut dyn CableEnd> {
+        None
+    }
+
+    /// An Ethernet cable.
+    fn network_end(&mut self) -> Option<&mut dyn NetworkEnd> {
+        None
+    }
 }
 
 /// What a model is made from: its entry in the board file and the board's wires.

@@ -217,7 +217,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// Whether a sleeping or idle core stays so for ever: no interrupt can come, and no reset.
-    fn never_leaves(&self) -> bool {
+    fn never_leaves(&mut self) -> bool {
         let deaf = self.cpu.sreg & I == 0;
         let nothing_due = self.bus.next_due == u64::MAX && !self.pending;
         !self.bus.expects_input && (nothing_due || deaf && !self.bus.may_reset())

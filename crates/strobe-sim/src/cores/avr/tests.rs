@@ -7,7 +7,7 @@ use strobe_synth::AvrForm;
 use super::{FIRST_EXCEPTION, Machine, Stop};
 use crate::boards::Board;
 use crate::kernel::bus::{Slave, Slot};
-use crate::kernel::device::{Context, Device, Size};
+use crate::kernel::device::{Context, CoreEvents, Device, Size};
 use crate::kernel::observe::{Observer, Retired, Transfer, TransferKind};
 use crate::kernel::signal::PinEdge;
 
@@ -58,11 +58,17 @@ impl Device for Asker {
         self.at.remove(0);
         cx.interrupt(0, true);
     }
-    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
-        cx.interrupt(0, false);
+    fn reset(&mut self, cx: &mut Context) {
         self.next(cx);
     }
-    fn reset(&mut self, cx: &mut Context) {
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+}
+
+impl CoreEvents for Asker {
+    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
+        cx.interrupt(0, false);
         self.next(cx);
     }
 }
@@ -98,6 +104,7 @@ fn machine<const EACH: bool>(
     let (irqs, size) = (vec![(3, false)], 0);
     bus.add(Slot {
         is_part: false,
+        is_network: false,
         name: "ASKER".to_owned(),
         base: 0,
         size,

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
 use crate::kernel::signal::SignalId;
 
 const LED: u32 = 0x00;
@@ -140,19 +140,25 @@ impl Device for Fpgaio {
         Some(())
     }
 
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if self.buttons.contains(&pin) {
-            let level = cx.external(pin).unwrap_or(false);
-            cx.set_signal(pin, level);
-        }
-    }
-
     fn reset(&mut self, cx: &mut Context) {
         (self.led, self.misc) = (0, 0);
         self.leds.into_iter().for_each(|led| cx.set_pin(led, false, true));
         self.second = UpCounter { value: 0, since: steps(1, cx) };
         self.hundredth = UpCounter { value: 0, since: steps(100, cx) };
         (self.counter, self.prescaler, self.prescale, self.counted) = (0, 0, 0, cx.now());
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+}
+
+impl DrivenPins for Fpgaio {
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if self.buttons.contains(&pin) {
+            let level = cx.external(pin).unwrap_or(false);
+            cx.set_signal(pin, level);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
 use crate::kernel::signal::SignalId;
 
 const DATA: u32 = 0x00;
@@ -129,15 +129,21 @@ impl Device for Gpio {
         Some(())
     }
 
+    fn reset(&mut self, cx: &mut Context) {
+        (self.out, self.pairs, self.status) = (0, [0; 5], 0);
+        self.refresh(cx);
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+}
+
+impl DrivenPins for Gpio {
     fn driven(&mut self, pin: SignalId, cx: &mut Context) {
         if self.pins.contains(&pin) {
             self.refresh(cx);
         }
-    }
-
-    fn reset(&mut self, cx: &mut Context) {
-        (self.out, self.pairs, self.status) = (0, [0; 5], 0);
-        self.refresh(cx);
     }
 }
 

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::{Line, earliest};
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Sender, SerialEnd, Size};
 use fifo::Inbox;
 
 const DR: u32 = 0x00;
@@ -336,6 +336,27 @@ impl Device for Pl011 {
         self.publish(cx);
     }
 
+    fn reset(&mut self, cx: &mut Context) {
+        // What the host has sent is still on its way.
+        let rx = std::mem::take(&mut self.rx);
+        *self = Pl011 { rx, ..Pl011::new(self.options) };
+        self.publish(cx);
+    }
+
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn serial_end_mut(&mut self) -> Option<&mut dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn sender(&self) -> Option<&dyn Sender> {
+        Some(self)
+    }
+}
+
+impl SerialEnd for Pl011 {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
             let name = cx.name().to_owned();
@@ -346,22 +367,13 @@ impl Device for Pl011 {
         self.event(cx);
     }
 
-    fn is_stream(&self) -> bool {
-        true
-    }
-
-    fn is_sending(&self) -> bool {
-        self.tx.is_busy()
-    }
-
     fn host_room(&self) -> usize {
         self.rx.room()
     }
+}
 
-    fn reset(&mut self, cx: &mut Context) {
-        // What the host has sent is still on its way.
-        let rx = std::mem::take(&mut self.rx);
-        *self = Pl011 { rx, ..Pl011::new(self.options) };
-        self.publish(cx);
+impl Sender for Pl011 {
+    fn is_sending(&self) -> bool {
+        self.tx.is_busy()
     }
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::identity::Identity;
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::{Line, earliest};
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, Sender, SerialEnd, Size};
 
 const DATA: u32 = 0x00;
 const STATE: u32 = 0x04;
@@ -215,6 +215,27 @@ impl Device for Uart {
         self.publish(cx);
     }
 
+    fn reset(&mut self, cx: &mut Context) {
+        // What the host has sent is still on its way.
+        let rx = std::mem::take(&mut self.rx);
+        *self = Uart { rx, ..Uart::new(self.forgiving) };
+        self.publish(cx);
+    }
+
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn serial_end_mut(&mut self) -> Option<&mut dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn sender(&self) -> Option<&dyn Sender> {
+        Some(self)
+    }
+}
+
+impl SerialEnd for Uart {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
             cx.warn(format!(
@@ -225,23 +246,14 @@ impl Device for Uart {
         self.event(cx);
     }
 
-    fn is_stream(&self) -> bool {
-        true
-    }
-
-    fn is_sending(&self) -> bool {
-        self.tx.is_busy()
-    }
-
     fn host_room(&self) -> usize {
         self.rx.room()
     }
+}
 
-    fn reset(&mut self, cx: &mut Context) {
-        // What the host has sent is still on its way.
-        let rx = std::mem::take(&mut self.rx);
-        *self = Uart { rx, ..Uart::new(self.forgiving) };
-        self.publish(cx);
+impl Sender for Uart {
+    fn is_sending(&self) -> bool {
+        self.tx.is_busy()
     }
 }
 

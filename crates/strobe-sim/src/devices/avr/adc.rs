@@ -9,7 +9,9 @@ use serde::Deserialize;
 
 use crate::devices::avr::standstill::Standstill;
 use crate::kernel::device::analog::{Analog, Channel};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{
+    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Size,
+};
 use crate::kernel::signal::SignalId;
 
 const ADCL: u32 = 0;
@@ -170,10 +172,6 @@ impl Adc {
 }
 
 impl Device for Adc {
-    fn registers(&self) -> &'static [&'static str] {
-        &["ADCL", "ADCH", "ADCSRA", "ADCSRB", "ADMUX", "DIDR0", "DIDR2"]
-    }
-
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             ADCL => {
@@ -212,11 +210,6 @@ impl Device for Adc {
         Some(())
     }
 
-    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
-        self.flag = false;
-        self.show(cx);
-    }
-
     fn event(&mut self, cx: &mut Context) {
         if let Some((value, end)) = self.running
             && end <= cx.now()
@@ -242,22 +235,6 @@ impl Device for Adc {
         }
     }
 
-    fn analog(&mut self, channel: usize, input: &Analog, _: &mut Context) -> bool {
-        let Some(own) = self.values.get_mut(channel) else { return false };
-        *own = Channel::new(input.clone());
-        true
-    }
-
-    /// Going to sleep in the mode made for it starts a conversion (23.7).
-    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
-        let quiet = cx.clocks().sleep == crate::kernel::clock::SleepDepth::NoiseReduction;
-        let ready = self.control_a & ADEN != 0 && self.running.is_none();
-        if asleep && quiet && ready && cx.clocked() {
-            self.start(cx);
-            self.show(cx);
-        }
-    }
-
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().sleep < crate::kernel::clock::SleepDepth::PowerDown;
         let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
@@ -270,5 +247,48 @@ impl Device for Adc {
         (self.flag, self.result, self.locked, self.first) = (false, 0, false, true);
         self.running = None;
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+
+    fn analog_input(&mut self) -> Option<&mut dyn AnalogInput> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Adc {
+    fn names(&self) -> &'static [&'static str] {
+        &["ADCL", "ADCH", "ADCSRA", "ADCSRB", "ADMUX", "DIDR0", "DIDR2"]
+    }
+}
+
+impl CoreEvents for Adc {
+    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
+        self.flag = false;
+        self.show(cx);
+    }
+
+    /// Going to sleep in the mode made for it starts a conversion (23.7).
+    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
+        let quiet = cx.clocks().sleep == crate::kernel::clock::SleepDepth::NoiseReduction;
+        let ready = self.control_a & ADEN != 0 && self.running.is_none();
+        if asleep && quiet && ready && cx.clocked() {
+            self.start(cx);
+            self.show(cx);
+        }
+    }
+}
+
+impl AnalogInput for Adc {
+    fn set_input(&mut self, channel: usize, input: &Analog, _: &mut Context) -> bool {
+        let Some(own) = self.values.get_mut(channel) else { return false };
+        *own = Channel::new(input.clone());
+        true
     }
 }

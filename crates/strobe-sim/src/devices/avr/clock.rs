@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Fuses, Size};
 
 const CLKPCE: u8 = 1 << 7;
 /// Cycles within which the new value must follow CLKPCE.
@@ -62,10 +62,6 @@ impl Clkpr {
 }
 
 impl Device for Clkpr {
-    fn registers(&self) -> &'static [&'static str] {
-        &["CLKPR"]
-    }
-
     fn read(&mut self, _: u32, _: Size, cx: &mut Context) -> Option<u32> {
         let open = self.open_until.is_some_and(|until| cx.now() <= until);
         Some(u32::from(self.select | if open { CLKPCE } else { 0 }))
@@ -84,7 +80,30 @@ impl Device for Clkpr {
         Some(())
     }
 
-    fn fuses(&mut self, fuses: &[u8], cx: &mut Context) -> Option<String> {
+    fn reset(&mut self, cx: &mut Context) {
+        let hz = cx.clocks().core_hz();
+        self.oscillator_hz.get_or_insert(hz.saturating_mul(1 << self.initial));
+        (self.select, self.open_until) = (self.initial, None);
+        self.apply(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn fuses(&mut self) -> Option<&mut dyn Fuses> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Clkpr {
+    fn names(&self) -> &'static [&'static str] {
+        &["CLKPR"]
+    }
+}
+
+impl Fuses for Clkpr {
+    fn program(&mut self, fuses: &[u8], cx: &mut Context) -> Option<String> {
         let low = *fuses.first()?;
         let source = self.sources.iter().find(|source| source.select.contains(&(low & 0xf)));
         let own = self.oscillator_hz?;
@@ -97,12 +116,5 @@ impl Device for Clkpr {
         self.reset(cx);
         let divided = if self.initial == BY_8 { " divided by 8" } else { "" };
         Some(format!("{name}, {hz} Hz{divided} (CKSEL, CKDIV8)"))
-    }
-
-    fn reset(&mut self, cx: &mut Context) {
-        let hz = cx.clocks().core_hz();
-        self.oscillator_hz.get_or_insert(hz.saturating_mul(1 << self.initial));
-        (self.select, self.open_until) = (self.initial, None);
-        self.apply(cx);
     }
 }

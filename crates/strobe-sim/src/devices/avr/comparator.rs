@@ -6,7 +6,9 @@
 use serde::Deserialize;
 
 use crate::kernel::device::analog::{Analog, Channel};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{
+    AnalogInput, ByteRegisters, Context, CoreEvents, Create, Device, Size,
+};
 use crate::kernel::signal::SignalId;
 
 const ACSR: u32 = 0;
@@ -78,10 +80,6 @@ impl Comparator {
 }
 
 impl Device for Comparator {
-    fn registers(&self) -> &'static [&'static str] {
-        &["ACSR", "DIDR1"]
-    }
-
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             ACSR => {
@@ -111,19 +109,6 @@ impl Device for Comparator {
         Some(())
     }
 
-    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
-        self.flag = false;
-        self.compare(cx);
-    }
-
-    fn analog(&mut self, channel: usize, input: &Analog, cx: &mut Context) -> bool {
-        let Some(own) = self.inputs.get_mut(channel) else { return false };
-        *own = Channel::new(input.clone());
-        self.compare(cx);
-        self.flag = false;
-        true
-    }
-
     fn event(&mut self, cx: &mut Context) {
         self.compare(cx);
     }
@@ -137,5 +122,40 @@ impl Device for Comparator {
         self.compare(cx);
         self.flag = false;
         self.compare(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+
+    fn analog_input(&mut self) -> Option<&mut dyn AnalogInput> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Comparator {
+    fn names(&self) -> &'static [&'static str] {
+        &["ACSR", "DIDR1"]
+    }
+}
+
+impl CoreEvents for Comparator {
+    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
+        self.flag = false;
+        self.compare(cx);
+    }
+}
+
+impl AnalogInput for Comparator {
+    fn set_input(&mut self, channel: usize, input: &Analog, cx: &mut Context) -> bool {
+        let Some(own) = self.inputs.get_mut(channel) else { return false };
+        *own = Channel::new(input.clone());
+        self.compare(cx);
+        self.flag = false;
+        true
     }
 }

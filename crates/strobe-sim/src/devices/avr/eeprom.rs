@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
 
 const EECR: u32 = 0;
 const EEDR: u32 = 1;
@@ -101,10 +101,6 @@ impl Eeprom {
 }
 
 impl Device for Eeprom {
-    fn registers(&self) -> &'static [&'static str] {
-        &["EECR", "EEDR", "EEARL", "EEARH"]
-    }
-
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             EECR => {
@@ -152,5 +148,15 @@ impl Device for Eeprom {
         (self.address, self.data, self.control) = (0, 0, 0);
         (self.allowed_until, self.busy_until) = (None, None);
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Eeprom {
+    fn names(&self) -> &'static [&'static str] {
+        &["EECR", "EEDR", "EEARL", "EEARH"]
     }
 }

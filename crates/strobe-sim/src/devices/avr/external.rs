@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
 use crate::kernel::signal::SignalId;
 
 const CONTROL_A: u32 = 0;
@@ -130,15 +130,6 @@ impl External {
 }
 
 impl Device for External {
-    fn registers(&self) -> &'static [&'static str] {
-        &["EICRA", "EICRB", "EIMSK", "EIFR", "PCICR", "PCIFR", "PCMSK0", "PCMSK1", "PCMSK2"]
-    }
-
-    /// Small parts have the controls in MCUCR, and both kinds of interrupts in GIMSK and GIFR.
-    fn shares_register(&self, _: u32) -> bool {
-        true
-    }
-
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             CONTROL_A => self.sense as u8,
@@ -179,14 +170,6 @@ impl Device for External {
         self.write(register, Size::Byte, old & !(1 << bit) | u32::from(level) << bit, cx)
     }
 
-    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
-        match line.checked_sub(self.pins.len()) {
-            None => self.flags &= !(1 << (self.first_bit + line as u8)),
-            Some(group) => self.change_flags &= !(1 << (self.change_bit + group as u8)),
-        }
-        self.show(cx);
-    }
-
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
         let clocked = cx.clocks().io_runs();
         for n in (0..self.pins.len()).filter(|&n| self.pins[n] == id) {
@@ -213,6 +196,35 @@ impl Device for External {
     fn reset(&mut self, cx: &mut Context) {
         (self.sense, self.mask, self.flags) = (0, 0, 0);
         (self.change_control, self.change_flags, self.change_masks) = (0, 0, [0; 3]);
+        self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for External {
+    fn names(&self) -> &'static [&'static str] {
+        &["EICRA", "EICRB", "EIMSK", "EIFR", "PCICR", "PCIFR", "PCMSK0", "PCMSK1", "PCMSK2"]
+    }
+
+    /// Small parts have the controls in MCUCR, and both kinds of interrupts in GIMSK and GIFR.
+    fn is_shared(&self, _: u32) -> bool {
+        true
+    }
+}
+
+impl CoreEvents for External {
+    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
+        match line.checked_sub(self.pins.len()) {
+            None => self.flags &= !(1 << (self.first_bit + line as u8)),
+            Some(group) => self.change_flags &= !(1 << (self.change_bit + group as u8)),
+        }
         self.show(cx);
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
 
 const REGISTERS: &[&str] = &["GPIOR0", "GPIOR1", "GPIOR2", "OSCCAL"];
 const OSCCAL: usize = 3;
@@ -27,10 +27,6 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 impl Device for General {
-    fn registers(&self) -> &'static [&'static str] {
-        REGISTERS
-    }
-
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         self.values.get(register as usize).map(|&value| u32::from(value))
     }
@@ -48,5 +44,15 @@ impl Device for General {
 
     fn reset(&mut self, _: &mut Context) {
         self.values = [0, 0, 0, self.oscillator];
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for General {
+    fn names(&self) -> &'static [&'static str] {
+        REGISTERS
     }
 }

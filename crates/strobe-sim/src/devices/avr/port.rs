@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, DrivenPins, Size};
 use crate::kernel::signal::SignalId;
 
 const PIN: u32 = 0;
@@ -140,10 +140,6 @@ impl Port {
 }
 
 impl Device for Port {
-    fn registers(&self) -> &'static [&'static str] {
-        &["PIN", "DDR", "PORT"]
-    }
-
     /// A change of a pin shows in PINx half a cycle to one and a half cycles later: an IN right after the OUT that changes
     /// the pin reads the old level (14.2.4).
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
@@ -184,12 +180,6 @@ impl Device for Port {
         self.write(register, Size::Byte, u32::from(value), cx)
     }
 
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if let Some(own) = self.pins.iter().find(|own| own.signal == pin) {
-            self.refresh(1 << own.bit, cx);
-        }
-    }
-
     fn signal(&mut self, id: SignalId, _: bool, cx: &mut Context) {
         let mask_of = |wanted: &dyn Fn(&Function) -> bool| {
             let pins = self.pins.iter().filter(|pin| pin.functions.iter().any(wanted));
@@ -204,5 +194,27 @@ impl Device for Port {
     fn reset(&mut self, cx: &mut Context) {
         (self.direction, self.out) = (0, 0);
         self.refresh(all(), cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Port {
+    fn names(&self) -> &'static [&'static str] {
+        &["PIN", "DDR", "PORT"]
+    }
+}
+
+impl DrivenPins for Port {
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if let Some(own) = self.pins.iter().find(|own| own.signal == pin) {
+            self.refresh(1 << own.bit, cx);
+        }
     }
 }

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::kernel::clock::Gate;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,10 +39,6 @@ impl Power {
 }
 
 impl Device for Power {
-    fn registers(&self) -> &'static [&'static str] {
-        &["PRR0", "PRR1"]
-    }
-
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         self.values.get(register as usize).map(|&value| u32::from(value))
     }
@@ -56,5 +52,15 @@ impl Device for Power {
 
     fn reset(&mut self, cx: &mut Context) {
         (0..self.masks.len()).for_each(|at| self.set(at, 0, cx));
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Power {
+    fn names(&self) -> &'static [&'static str] {
+        &["PRR0", "PRR1"]
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Size};
 use crate::kernel::signal::SignalId;
 
 /// Timer/counter synchronisation mode: the resets stay on.
@@ -42,14 +42,6 @@ impl Prescaler {
 }
 
 impl Device for Prescaler {
-    fn registers(&self) -> &'static [&'static str] {
-        &["GTCCR"]
-    }
-
-    fn shares_register(&self, _: u32) -> bool {
-        true
-    }
-
     fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(self.value)
     }
@@ -68,5 +60,19 @@ impl Device for Prescaler {
     fn reset(&mut self, cx: &mut Context) {
         self.value = 0;
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Prescaler {
+    fn names(&self) -> &'static [&'static str] {
+        &["GTCCR"]
+    }
+
+    fn is_shared(&self, _: u32) -> bool {
+        true
     }
 }

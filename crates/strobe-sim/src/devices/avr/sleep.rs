@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::kernel::clock::SleepDepth;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
 
 /// Cycles to start from standby (table 9-1).
 const STANDBY_START: u64 = 6;
@@ -65,14 +65,6 @@ impl Sleep {
 }
 
 impl Device for Sleep {
-    fn registers(&self) -> &'static [&'static str] {
-        &["CONTROL"]
-    }
-
-    fn shares_register(&self, _: u32) -> bool {
-        true
-    }
-
     fn read(&mut self, _: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(self.value.into())
     }
@@ -83,16 +75,36 @@ impl Device for Sleep {
         Some(())
     }
 
-    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
-        let (depth, start_up) = if asleep { self.effect() } else { (SleepDepth::Idle, 0) };
-        cx.set_start_up(start_up);
-        cx.change_clocks(|_, clocks| clocks.sleep = depth);
-    }
-
     fn reset(&mut self, cx: &mut Context) {
         self.value = 0;
         cx.enable_sleep(false);
         cx.set_start_up(0);
         cx.change_clocks(|_, clocks| clocks.sleep = SleepDepth::Idle);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Sleep {
+    fn names(&self) -> &'static [&'static str] {
+        &["CONTROL"]
+    }
+
+    fn is_shared(&self, _: u32) -> bool {
+        true
+    }
+}
+
+impl CoreEvents for Sleep {
+    fn core_sleeps(&mut self, asleep: bool, cx: &mut Context) {
+        let (depth, start_up) = if asleep { self.effect() } else { (SleepDepth::Idle, 0) };
+        cx.set_start_up(start_up);
+        cx.change_clocks(|_, clocks| clocks.sleep = depth);
     }
 }

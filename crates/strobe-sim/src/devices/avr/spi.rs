@@ -9,7 +9,9 @@ use serde::Deserialize;
 use self::slave::Slave;
 
 use crate::devices::avr::standstill::Standstill;
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{
+    ByteRegisters, Context, CoreEvents, Create, Device, Direction, DrivenPins, Sender, Size,
+};
 use crate::kernel::signal::SignalId;
 
 mod slave;
@@ -213,10 +215,6 @@ impl Spi {
 }
 
 impl Device for Spi {
-    fn registers(&self) -> &'static [&'static str] {
-        &["SPCR", "SPSR", "SPDR"]
-    }
-
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         self.catch_up(cx);
         let value = match register {
@@ -258,11 +256,6 @@ impl Device for Spi {
         Some(())
     }
 
-    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
-        self.flags &= !SPIF;
-        self.show(cx);
-    }
-
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
         self.show(cx);
@@ -273,17 +266,6 @@ impl Device for Spi {
             self.slave_hears(id, level, cx);
             self.show(cx);
         }
-    }
-
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if pin == self.ss {
-            self.mode_fault(cx);
-            self.show(cx);
-        }
-    }
-
-    fn is_sending(&self) -> bool {
-        self.transfer.is_some() && !self.standstill.is_on()
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
@@ -303,5 +285,49 @@ impl Device for Spi {
         (self.received, self.mosi_level, self.transfer) = (0, false, None);
         self.slave = Slave::default();
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+
+    fn sender(&self) -> Option<&dyn Sender> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Spi {
+    fn names(&self) -> &'static [&'static str] {
+        &["SPCR", "SPSR", "SPDR"]
+    }
+}
+
+impl CoreEvents for Spi {
+    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
+        self.flags &= !SPIF;
+        self.show(cx);
+    }
+}
+
+impl DrivenPins for Spi {
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if pin == self.ss {
+            self.mode_fault(cx);
+            self.show(cx);
+        }
+    }
+}
+
+impl Sender for Spi {
+    fn is_sending(&self) -> bool {
+        self.transfer.is_some() && !self.standstill.is_on()
     }
 }

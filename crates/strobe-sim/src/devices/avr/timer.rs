@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use self::clock::{Clock, Source};
 use self::wave::{CAPTURE, Mode, Wave};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
 use crate::kernel::signal::SignalId;
 
 mod clock;
@@ -275,14 +275,6 @@ impl Timer {
 }
 
 impl Device for Timer {
-    fn registers(&self) -> &'static [&'static str] {
-        if self.wide { WIDE } else { NARROW }
-    }
-
-    fn shares_register(&self, offset: u32) -> bool {
-        matches!(register(self.wide, offset), Some(Register::Mask | Register::Flags))
-    }
-
     fn read(&mut self, offset: u32, _: Size, cx: &mut Context) -> Option<u32> {
         self.catch_up(cx);
         Some(u32::from(match register(self.wide, offset)? {
@@ -361,13 +353,6 @@ impl Device for Timer {
         self.write(offset, Size::Byte, keeps & !mask | u32::from(level) << bit, cx)
     }
 
-    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
-        self.catch_up(cx);
-        let flag = self.bits.get(line).map_or(0, |&(flag, _)| flag);
-        self.raised &= !flag;
-        self.show(cx);
-    }
-
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
     }
@@ -404,6 +389,33 @@ impl Device for Timer {
         self.clock.hold(false, cx.now());
         (self.control_a, self.control_b, self.asynchronous) = (0, 0, 0);
         (self.enabled, self.raised, self.temp) = (0, 0, 0);
+        self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Timer {
+    fn names(&self) -> &'static [&'static str] {
+        if self.wide { WIDE } else { NARROW }
+    }
+
+    fn is_shared(&self, offset: u32) -> bool {
+        matches!(register(self.wide, offset), Some(Register::Mask | Register::Flags))
+    }
+}
+
+impl CoreEvents for Timer {
+    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
+        self.catch_up(cx);
+        let flag = self.bits.get(line).map_or(0, |&(flag, _)| flag);
+        self.raised &= !flag;
         self.show(cx);
     }
 }

@@ -16,7 +16,7 @@ use self::master::{Job, Move};
 use self::slave::Slave;
 
 use crate::devices::avr::standstill::Standstill;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Sender, Size};
 use crate::kernel::signal::SignalId;
 
 mod line;
@@ -202,10 +202,6 @@ impl Twi {
 }
 
 impl Device for Twi {
-    fn registers(&self) -> &'static [&'static str] {
-        &["TWBR", "TWSR", "TWAR", "TWDR", "TWCR", "TWAMR"]
-    }
-
     fn read(&mut self, register: u32, _: Size, _: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             TWBR => self.rate,
@@ -261,10 +257,6 @@ impl Device for Twi {
         self.show(cx);
     }
 
-    fn is_sending(&self) -> bool {
-        self.job.is_some() && !self.standstill.is_on()
-    }
-
     fn clock_changed(&mut self, cx: &mut Context) {
         let runs = cx.clocked() && cx.clocks().io_runs();
         let Some(gap) = self.standstill.change(runs, cx.now()) else { return };
@@ -278,5 +270,25 @@ impl Device for Twi {
         (self.address, self.address_mask, self.data) = (0xfe, 0, 0xff);
         (self.control, self.flag, self.busy, self.reads) = (0, false, false, false);
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn sender(&self) -> Option<&dyn Sender> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Twi {
+    fn names(&self) -> &'static [&'static str] {
+        &["TWBR", "TWSR", "TWAR", "TWDR", "TWCR", "TWAMR"]
+    }
+}
+
+impl Sender for Twi {
+    fn is_sending(&self) -> bool {
+        self.job.is_some() && !self.standstill.is_on()
     }
 }

@@ -9,7 +9,9 @@ use serde::Deserialize;
 
 use self::line::{Format, Received, Receiver, Transmitter};
 use crate::devices::avr::standstill::Standstill;
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{
+    ByteRegisters, Context, CoreEvents, Create, Device, Direction, Sender, SerialEnd, Size,
+};
 use crate::kernel::signal::SignalId;
 
 mod line;
@@ -182,10 +184,6 @@ impl Usart {
 }
 
 impl Device for Usart {
-    fn registers(&self) -> &'static [&'static str] {
-        &["UCSRA", "UCSRB", "UCSRC", "UBRRL", "UBRRH", "UDR"]
-    }
-
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         self.catch_up(cx);
         let value = match register {
@@ -246,14 +244,6 @@ impl Device for Usart {
         self.write(register, Size::Byte, value.into(), cx)
     }
 
-    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
-        // Only that of a complete transmission; the others stay until UDR is read or written.
-        if line == 2 {
-            self.transmit_complete = false;
-            self.show(cx);
-        }
-    }
-
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
     }
@@ -266,25 +256,6 @@ impl Device for Usart {
             }
             self.show(cx);
         }
-    }
-
-    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
-        if !self.receiver.push(byte) {
-            cx.warn_overrun();
-        }
-        self.catch_up(cx);
-    }
-
-    fn is_stream(&self) -> bool {
-        true
-    }
-
-    fn is_sending(&self) -> bool {
-        self.transmitter.is_busy() && !self.standstill.is_on()
-    }
-
-    fn host_room(&self) -> usize {
-        self.receiver.room()
     }
 
     fn clock_changed(&mut self, cx: &mut Context) {
@@ -301,5 +272,60 @@ impl Device for Usart {
         (self.divisor, self.high, self.transmit_complete) = (0, 0, false);
         self.transmitter = Transmitter::default();
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn serial_end_mut(&mut self) -> Option<&mut dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn sender(&self) -> Option<&dyn Sender> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Usart {
+    fn names(&self) -> &'static [&'static str] {
+        &["UCSRA", "UCSRB", "UCSRC", "UBRRL", "UBRRH", "UDR"]
+    }
+}
+
+impl CoreEvents for Usart {
+    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
+        // Only that of a complete transmission; the others stay until UDR is read or written.
+        if line == 2 {
+            self.transmit_complete = false;
+            self.show(cx);
+        }
+    }
+}
+
+impl SerialEnd for Usart {
+    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
+        if !self.receiver.push(byte) {
+            cx.warn_overrun();
+        }
+        self.catch_up(cx);
+    }
+
+    fn host_room(&self) -> usize {
+        self.receiver.room()
+    }
+}
+
+impl Sender for Usart {
+    fn is_sending(&self) -> bool {
+        self.transmitter.is_busy() && !self.standstill.is_on()
     }
 }

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{ByteRegisters, Context, Create, Device, Direction, Size};
 use crate::kernel::signal::SignalId;
 
 const USICR: u32 = 0;
@@ -177,10 +177,6 @@ impl Usi {
 }
 
 impl Device for Usi {
-    fn registers(&self) -> &'static [&'static str] {
-        &["USICR", "USISR", "USIDR", "USIBR"]
-    }
-
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             USICR => self.control,
@@ -246,5 +242,15 @@ impl Device for Usi {
         (self.control, self.flags, self.count) = (0, 0, 0);
         (self.data, self.buffer, self.latch) = (0, 0, false);
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Usi {
+    fn names(&self) -> &'static [&'static str] {
+        &["USICR", "USISR", "USIDR", "USIBR"]
     }
 }

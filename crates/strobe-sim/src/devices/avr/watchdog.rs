@@ -3,7 +3,9 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device, ResetCause, Size};
+use crate::kernel::device::{
+    ByteRegisters, Context, CoreEvents, Create, Device, Fuses, ResetCause, Size,
+};
 
 const WDTCSR: u32 = 0;
 const MCUSR: u32 = 1;
@@ -115,10 +117,6 @@ impl Watchdog {
 }
 
 impl Device for Watchdog {
-    fn registers(&self) -> &'static [&'static str] {
-        &["WDTCSR", "MCUSR"]
-    }
-
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         Some(u32::from(match register {
             WDTCSR => self.status(cx.now()),
@@ -135,28 +133,6 @@ impl Device for Watchdog {
             _ => return None,
         }
         Some(())
-    }
-
-    fn watchdog_reset(&mut self, cx: &mut Context) {
-        self.restart(cx);
-    }
-
-    fn may_reset(&self) -> bool {
-        self.runs()
-    }
-
-    fn fuses(&mut self, fuses: &[u8], _: &mut Context) -> Option<String> {
-        self.always_on = fuses.get(1)? & WDTON == 0;
-        self.always_on.then(|| "the watchdog is always on (WDTON)".to_owned())
-    }
-
-    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
-        self.flag = false;
-        // With both modes on, the next time-out resets (table 11-1).
-        if self.resets() {
-            self.control &= !WDIE;
-        }
-        self.show(cx);
     }
 
     fn event(&mut self, cx: &mut Context) {
@@ -180,5 +156,49 @@ impl Device for Watchdog {
         (self.control, self.flag, self.open_until) = (0, false, None);
         self.restart(cx);
         self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+
+    fn fuses(&mut self) -> Option<&mut dyn Fuses> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Watchdog {
+    fn names(&self) -> &'static [&'static str] {
+        &["WDTCSR", "MCUSR"]
+    }
+}
+
+impl CoreEvents for Watchdog {
+    fn watchdog_reset(&mut self, cx: &mut Context) {
+        self.restart(cx);
+    }
+
+    fn may_reset(&self) -> bool {
+        self.runs()
+    }
+
+    fn interrupt_taken(&mut self, _: usize, cx: &mut Context) {
+        self.flag = false;
+        // With both modes on, the next time-out resets (table 11-1).
+        if self.resets() {
+            self.control &= !WDIE;
+        }
+        self.show(cx);
+    }
+}
+
+impl Fuses for Watchdog {
+    fn program(&mut self, fuses: &[u8], _: &mut Context) -> Option<String> {
+        self.always_on = fuses.get(1)? & WDTON == 0;
+        self.always_on.then(|| "the watchdog is always on (WDTON)".to_owned())
     }
 }

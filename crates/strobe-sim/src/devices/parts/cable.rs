@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use serde::Deserialize;
 
 use crate::kernel::device::part::Edge;
-use crate::kernel::device::{Context, Create, Device};
+use crate::kernel::device::{CableEnd, Context, Create, Device, PinWatch};
 use crate::kernel::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -54,10 +54,6 @@ impl Cable {
 }
 
 impl Device for Cable {
-    fn held(&mut self, id: SignalId, cx: &mut Context) {
-        self.signal(id, false, cx);
-    }
-
     fn signal(&mut self, id: SignalId, _: bool, cx: &mut Context) {
         // A pin may have several wires.
         for wire in 0..self.outputs.len() {
@@ -76,6 +72,26 @@ impl Device for Cable {
         cx.wake_at(self.coming.front().map_or(u64::MAX, |edge| edge.at));
     }
 
+    fn reset(&mut self, cx: &mut Context) {
+        (0..self.outputs.len()).for_each(|wire| self.send(wire, cx));
+    }
+
+    fn pin_watch(&mut self) -> Option<&mut dyn PinWatch> {
+        Some(self)
+    }
+
+    fn cable_end(&mut self) -> Option<&mut dyn CableEnd> {
+        Some(self)
+    }
+}
+
+impl PinWatch for Cable {
+    fn held(&mut self, id: SignalId, cx: &mut Context) {
+        self.signal(id, false, cx);
+    }
+}
+
+impl CableEnd for Cable {
     fn take_edges(&mut self) -> Vec<Edge> {
         std::mem::take(&mut self.out)
     }
@@ -84,9 +100,5 @@ impl Device for Cable {
         self.coming.extend(edges);
         self.coming.make_contiguous().sort_by_key(|edge| edge.at);
         cx.wake_at(self.coming.front().map_or(u64::MAX, |edge| edge.at));
-    }
-
-    fn reset(&mut self, cx: &mut Context) {
-        (0..self.outputs.len()).for_each(|wire| self.send(wire, cx));
     }
 }

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::kernel::device::{Context, Create, Device};
+use crate::kernel::device::{Context, Create, Device, MediaSlot};
 use crate::kernel::signal::SignalId;
 
 /// The largest part of the family has 128 KiB; here the address has two bytes.
@@ -218,6 +218,17 @@ impl Device for Eeprom {
         }
     }
 
+    fn reset(&mut self, cx: &mut Context) {
+        (self.state, self.clocks, self.shift, self.wrote) = (State::Idle, 0, 0, false);
+        cx.drive(self.sda, None);
+    }
+
+    fn media_slot(&mut self) -> Option<&mut dyn MediaSlot> {
+        Some(self)
+    }
+}
+
+impl MediaSlot for Eeprom {
     fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
         if medium.len() > self.memory.len() {
             let (given, size) = (medium.len(), self.memory.len());
@@ -225,11 +236,6 @@ impl Device for Eeprom {
         }
         self.memory[..medium.len()].copy_from_slice(&medium);
         Ok(())
-    }
-
-    fn reset(&mut self, cx: &mut Context) {
-        (self.state, self.clocks, self.shift, self.wrote) = (State::Idle, 0, 0, false);
-        cx.drive(self.sda, None);
     }
 }
 
@@ -326,8 +332,8 @@ mod tests {
         let mut rig = uno("size = 256");
         let id = rig.bus.device_named("E").unwrap();
         let mut device = rig.bus.slots[id.0 as usize].device.take().unwrap();
-        assert!(device.insert(vec![0; 257]).unwrap_err().contains("257 bytes, the EEPROM 256"));
-        device.insert(vec![9, 8, 7]).unwrap();
+        assert!(device.media_slot().unwrap().insert(vec![0; 257]).unwrap_err().contains("257 bytes, the EEPROM 256"));
+        device.media_slot().unwrap().insert(vec![9, 8, 7]).unwrap();
         rig.bus.slots[id.0 as usize].device = Some(device);
         send(&mut rig, &[0xa0, 0]);
         send(&mut rig, &[0xa1]);

@@ -10,7 +10,7 @@
 use serde::Deserialize;
 
 use self::card::{Card, Delays};
-use crate::kernel::device::{Context, Create, Device};
+use crate::kernel::device::{Context, Create, Device, MediaSlot, PinWatch};
 use crate::kernel::signal::SignalId;
 
 mod card;
@@ -195,23 +195,35 @@ impl Device for SdCard {
         }
     }
 
-    fn held(&mut self, id: SignalId, cx: &mut Context) {
-        if id == self.cs {
-            let level = cx.level(id);
-            self.signal(id, level, cx);
-        }
-    }
-
-    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
-        self.card = Some(Card::new(medium, self.high_capacity, self.delays)?);
-        Ok(())
-    }
-
     fn reset(&mut self, cx: &mut Context) {
         if let Some(card) = &mut self.card {
             card.power_on();
         }
         (self.selected, self.awake, self.waking, self.bits) = (false, false, 0, 0);
         self.drive(None, cx);
+    }
+
+    fn pin_watch(&mut self) -> Option<&mut dyn PinWatch> {
+        Some(self)
+    }
+
+    fn media_slot(&mut self) -> Option<&mut dyn MediaSlot> {
+        Some(self)
+    }
+}
+
+impl PinWatch for SdCard {
+    fn held(&mut self, id: SignalId, cx: &mut Context) {
+        if id == self.cs {
+            let level = cx.level(id);
+            self.signal(id, level, cx);
+        }
+    }
+}
+
+impl MediaSlot for SdCard {
+    fn insert(&mut self, medium: Vec<u8>) -> Result<(), String> {
+        self.card = Some(Card::new(medium, self.high_capacity, self.delays)?);
+        Ok(())
     }
 }

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use self::memory::Memory;
 use self::serial::{Serial, Word};
 use crate::kernel::device::part::Picture;
-use crate::kernel::device::{Context, Create, Device, ResetCause};
+use crate::kernel::device::{Context, Create, Device, PinWatch, ResetCause};
 use crate::kernel::signal::SignalId;
 
 /// The controller needs so long after it was woken or reset before it takes a command.
@@ -271,12 +271,6 @@ impl Display {
 }
 
 impl Device for Display {
-    fn held(&mut self, id: SignalId, cx: &mut Context) {
-        if id == self.sda && self.serial.drives && cx.is_held(id) {
-            self.contention(cx);
-        }
-    }
-
     fn signal(&mut self, id: SignalId, level: bool, cx: &mut Context) {
         if id == self.cs && level {
             self.deselect(cx);
@@ -305,6 +299,18 @@ impl Device for Display {
             self.ready_ns = WAKE_NS;
         }
         self.deselect(cx);
+    }
+
+    fn pin_watch(&mut self) -> Option<&mut dyn PinWatch> {
+        Some(self)
+    }
+}
+
+impl PinWatch for Display {
+    fn held(&mut self, id: SignalId, cx: &mut Context) {
+        if id == self.sda && self.serial.drives && cx.is_held(id) {
+            self.contention(cx);
+        }
     }
 }
 

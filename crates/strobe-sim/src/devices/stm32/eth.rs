@@ -26,7 +26,7 @@ use crate::devices::common::ethernet::phy::Phy;
 use crate::devices::common::ethernet::{Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORTEST};
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::device::ethernet::Backend;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, NetworkEnd, Size};
 use crate::kernel::memory::BusFault;
 
 /// Bytes that the receive FIFO holds (33.1.1).
@@ -343,10 +343,18 @@ impl Device for Eth {
         self.run(cx);
     }
 
-    fn is_network(&self) -> bool {
-        true
+    fn reset(&mut self, cx: &mut Context) {
+        self.phy.reset(now_ns(cx));
+        self.restart(cx);
+        self.publish(cx);
     }
 
+    fn network_end(&mut self) -> Option<&mut dyn NetworkEnd> {
+        Some(self)
+    }
+}
+
+impl NetworkEnd for Eth {
     fn connect(&mut self, backend: Backend) {
         self.cable.connect(backend);
     }
@@ -358,11 +366,5 @@ impl Device for Eth {
     fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context) {
         self.arrived(frame);
         self.run(cx);
-    }
-
-    fn reset(&mut self, cx: &mut Context) {
-        self.phy.reset(now_ns(cx));
-        self.restart(cx);
-        self.publish(cx);
     }
 }

@@ -5,7 +5,7 @@
 //! resistor. Which wire belongs to which alternate function is board data.
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
 use crate::kernel::signal::SignalId;
 
 mod alternate;
@@ -267,12 +267,6 @@ impl Device for Gpio {
         Some(())
     }
 
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if let Some(pin) = self.pins.iter().position(|&wire| wire == pin) {
-            self.refresh(pin, cx);
-        }
-    }
-
     fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
         for at in self.alternates.outputs(id) {
             let (pin, function) = self.alternates.output(at);
@@ -289,6 +283,18 @@ impl Device for Gpio {
         (self.otyper, self.odr, self.afr, self.lock) = (0, 0, [0; 2], Lock::default());
         self.alternates.release_inputs(cx);
         self.refresh_all(cx);
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+}
+
+impl DrivenPins for Gpio {
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if let Some(pin) = self.pins.iter().position(|&wire| wire == pin) {
+            self.refresh(pin, cx);
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use receive::{Received, Receiver};
 use transmit::{Item, Transmitter};
 
 use crate::devices::common::register::{self, bit};
-use crate::kernel::device::{Context, Create, Device, Direction, Size};
+use crate::kernel::device::{Context, Create, Device, Direction, SerialEnd, Size};
 use crate::kernel::signal::SignalId;
 
 const CR1: u32 = 0x00;
@@ -356,25 +356,6 @@ impl Device for Usart {
         }
     }
 
-    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
-        if !self.rx.push(byte) {
-            cx.warn(format!(
-                "{}: the host sends faster than the line carries: bytes were lost",
-                self.name
-            ));
-        }
-        self.run(cx);
-        self.publish(cx);
-    }
-
-    fn is_stream(&self) -> bool {
-        true
-    }
-
-    fn host_room(&self) -> usize {
-        self.rx.room()
-    }
-
     fn clock_changed(&mut self, cx: &mut Context) {
         self.update_baud(cx);
         self.run(cx);
@@ -387,5 +368,30 @@ impl Device for Usart {
         self.switch();
         cx.set_signal(self.tx_line, true);
         self.publish(cx);
+    }
+
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn serial_end_mut(&mut self) -> Option<&mut dyn SerialEnd> {
+        Some(self)
+    }
+}
+
+impl SerialEnd for Usart {
+    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
+        if !self.rx.push(byte) {
+            cx.warn(format!(
+                "{}: the host sends faster than the line carries: bytes were lost",
+                self.name
+            ));
+        }
+        self.run(cx);
+        self.publish(cx);
+    }
+
+    fn host_room(&self) -> usize {
+        self.rx.room()
     }
 }

@@ -16,7 +16,7 @@ use crate::devices::common::ethernet::{Cable, MANAGEMENT_CLOCKS, OVERHEAD, SHORT
 use crate::devices::common::register::{bit, merge, part};
 use crate::devices::common::serial::earliest;
 use crate::kernel::device::ethernet::Backend;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, NetworkEnd, Size};
 
 /// MACRIS when read, MACIACK when written.
 const RIS: u32 = 0x00;
@@ -331,10 +331,19 @@ impl Device for Emac {
         self.publish(cx);
     }
 
-    fn is_network(&self) -> bool {
-        true
+    fn reset(&mut self, cx: &mut Context) {
+        let mut phy = self.phy.clone();
+        phy.reset(now_ns(cx));
+        *self = Emac::new(phy, std::mem::take(&mut self.cable));
+        self.publish(cx);
     }
 
+    fn network_end(&mut self) -> Option<&mut dyn NetworkEnd> {
+        Some(self)
+    }
+}
+
+impl NetworkEnd for Emac {
     fn connect(&mut self, backend: Backend) {
         self.cable.connect(backend);
     }
@@ -346,13 +355,6 @@ impl Device for Emac {
     fn host_frame(&mut self, frame: Vec<u8>, cx: &mut Context) {
         self.arrived(frame);
         self.run(cx);
-        self.publish(cx);
-    }
-
-    fn reset(&mut self, cx: &mut Context) {
-        let mut phy = self.phy.clone();
-        phy.reset(now_ns(cx));
-        *self = Emac::new(phy, std::mem::take(&mut self.cable));
         self.publish(cx);
     }
 }

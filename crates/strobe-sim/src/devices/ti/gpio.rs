@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
 use crate::kernel::signal::SignalId;
 
 /// Data, through a mask in bits 9..2 of the address.
@@ -194,12 +194,6 @@ impl Device for Gpio {
         Some(())
     }
 
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if self.pins.contains(&pin) {
-            self.refresh(cx);
-        }
-    }
-
     fn reset(&mut self, cx: &mut Context) {
         (self.out, self.direction, self.sense, self.mask, self.raw) = (0, 0, [0; 3], 0, 0);
         (self.pads, self.unlocked) = (PADS_RESET, false);
@@ -207,6 +201,18 @@ impl Device for Gpio {
         self.alternate = self.committed;
         self.levels = (0..8).map(|n| u32::from(self.level(n, cx)) << n).sum();
         self.refresh(cx);
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+}
+
+impl DrivenPins for Gpio {
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if self.pins.contains(&pin) {
+            self.refresh(cx);
+        }
     }
 }
 

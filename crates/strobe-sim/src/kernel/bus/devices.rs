@@ -40,7 +40,9 @@ impl Bus {
                 continue;
             }
             if let Some(id) = self.signals.take_held_changed() {
-                self.tell_listeners(id, |device, cx| device.held(id, cx));
+                self.tell_listeners(id, |device, cx| {
+                    device.pin_watch().into_iter().for_each(|watch| watch.held(id, cx));
+                });
                 continue;
             }
             let Some(id) = self.signals.take_changed() else { return };
@@ -164,7 +166,7 @@ impl Bus {
     fn tell_driven(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);
         (0..self.slots.len()).for_each(|at| {
-            self.call(at, |device, cx| device.driven(pin, cx));
+            self.call(at, |device, cx| Some(device.driven_pins()?.driven(pin, cx)));
         });
     }
 }

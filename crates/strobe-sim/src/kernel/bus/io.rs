@@ -134,7 +134,7 @@ impl Bus {
     pub(crate) fn core_sleeps(&mut self, asleep: bool) {
         self.run_events(self.now);
         for at in 0..self.slots.len() {
-            self.call(at, |device, cx| device.core_sleeps(asleep, cx));
+            self.call(at, |device, cx| Some(device.core_events()?.core_sleeps(asleep, cx)));
         }
         self.settle();
     }
@@ -152,7 +152,7 @@ impl Bus {
             for line in
                 (0..lines).filter(|&l| self.slots[at].irqs[l] == (irq, true)).collect::<Vec<_>>()
             {
-                self.call(at, |device, cx| device.interrupt_taken(line, cx));
+                self.call(at, |device, cx| Some(device.core_events()?.interrupt_taken(line, cx)));
             }
         }
         self.settle();
@@ -162,14 +162,15 @@ impl Bus {
     pub(crate) fn watchdog_reset(&mut self) {
         self.run_events(self.now);
         for at in 0..self.slots.len() {
-            self.call(at, |device, cx| device.watchdog_reset(cx));
+            self.call(at, |device, cx| Some(device.core_events()?.watchdog_reset(cx)));
         }
         self.settle();
     }
 
     /// Whether any device may yet reset the board without being asked again.
-    pub(crate) fn may_reset(&self) -> bool {
-        self.slots.iter().any(|s| s.device.as_ref().is_some_and(|device| device.may_reset()))
+    pub(crate) fn may_reset(&mut self) -> bool {
+        let devices = self.slots.iter_mut().filter_map(|slot| slot.device.as_mut());
+        devices.filter_map(|device| device.core_events()).any(|events| events.may_reset())
     }
 
     fn unknown(&mut self, address: u16) -> u8 {

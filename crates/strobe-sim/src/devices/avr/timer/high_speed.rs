@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::wave::{Mode, OVERFLOW, Shape, Top, Wave};
 use crate::devices::avr::standstill::Standstill;
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{ByteRegisters, Context, CoreEvents, Create, Device, Size};
 use crate::kernel::signal::SignalId;
 
 #[derive(Deserialize)]
@@ -204,14 +204,6 @@ fn flags_of(bits: u8) -> u8 {
 }
 
 impl Device for Timer {
-    fn registers(&self) -> &'static [&'static str] {
-        REGISTERS
-    }
-
-    fn shares_register(&self, register: u32) -> bool {
-        matches!(register, GTCCR | TIMSK | TIFR)
-    }
-
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         self.catch_up(cx);
         Some(u32::from(match register {
@@ -276,12 +268,6 @@ impl Device for Timer {
         self.write(register, Size::Byte, keeps & !(1 << bit) | u32::from(level) << bit, cx)
     }
 
-    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
-        self.catch_up(cx);
-        self.raised &= !FLAGS.get(line).map_or(0, |&(flag, _)| flag);
-        self.show(cx);
-    }
-
     fn event(&mut self, cx: &mut Context) {
         self.catch_up(cx);
         self.show(cx);
@@ -301,6 +287,32 @@ impl Device for Timer {
         self.wave = fresh();
         (self.tccr, self.gtccr, self.dead, self.pll) = (0, 0, [0; 3], 0);
         (self.enabled, self.raised, self.taken, self.epoch) = (0, 0, 0, cx.now());
+        self.show(cx);
+    }
+
+    fn byte_registers(&mut self) -> Option<&mut dyn ByteRegisters> {
+        Some(self)
+    }
+
+    fn core_events(&mut self) -> Option<&mut dyn CoreEvents> {
+        Some(self)
+    }
+}
+
+impl ByteRegisters for Timer {
+    fn names(&self) -> &'static [&'static str] {
+        REGISTERS
+    }
+
+    fn is_shared(&self, register: u32) -> bool {
+        matches!(register, GTCCR | TIMSK | TIFR)
+    }
+}
+
+impl CoreEvents for Timer {
+    fn interrupt_taken(&mut self, line: usize, cx: &mut Context) {
+        self.catch_up(cx);
+        self.raised &= !FLAGS.get(line).map_or(0, |&(flag, _)| flag);
         self.show(cx);
     }
 }

@@ -9,7 +9,7 @@ mod alternate;
 mod tests;
 
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
 use crate::kernel::signal::SignalId;
 use alternate::{Alternates, Options};
 
@@ -214,12 +214,6 @@ impl Device for Gpio {
         Some(())
     }
 
-    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
-        if let Some(pin) = self.pins.iter().position(|&wire| wire == pin) {
-            self.refresh(pin, cx);
-        }
-    }
-
     fn signal(&mut self, id: SignalId, _level: bool, cx: &mut Context) {
         for pin in self.alternates.pins_of(id) {
             self.refresh(pin, cx);
@@ -235,5 +229,17 @@ impl Device for Gpio {
     fn reset(&mut self, cx: &mut Context) {
         (self.cr, self.odr, self.lock) = ([CR_RESET; 2], 0, Lock::default());
         self.refresh_all(cx);
+    }
+
+    fn driven_pins(&mut self) -> Option<&mut dyn DrivenPins> {
+        Some(self)
+    }
+}
+
+impl DrivenPins for Gpio {
+    fn driven(&mut self, pin: SignalId, cx: &mut Context) {
+        if let Some(pin) = self.pins.iter().position(|&wire| wire == pin) {
+            self.refresh(pin, cx);
+        }
     }
 }

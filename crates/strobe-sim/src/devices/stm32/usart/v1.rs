@@ -5,7 +5,7 @@
 
 use super::{BRR, CLEARABLE, CR1, CR2, CR3, RDR, TDR, Usart, isr};
 use crate::devices::common::register::{bit, merge, part};
-use crate::kernel::device::{Context, Create, Device, Size};
+use crate::kernel::device::{Context, Create, Device, SerialEnd, Size};
 use crate::kernel::signal::SignalId;
 
 /// Offsets in this map; the names without `V1` are the newer map's.
@@ -140,18 +140,6 @@ impl Device for UsartV1 {
         self.port.signal(id, level, cx);
     }
 
-    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
-        self.port.host_byte(byte, cx);
-    }
-
-    fn is_stream(&self) -> bool {
-        true
-    }
-
-    fn host_room(&self) -> usize {
-        self.port.host_room()
-    }
-
     fn clock_changed(&mut self, cx: &mut Context) {
         self.port.clock_changed(cx);
     }
@@ -159,6 +147,24 @@ impl Device for UsartV1 {
     fn reset(&mut self, cx: &mut Context) {
         (self.cr1, self.cr3, self.seen) = (0, 0, 0);
         self.port.reset(cx);
+    }
+
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        Some(self)
+    }
+
+    fn serial_end_mut(&mut self) -> Option<&mut dyn SerialEnd> {
+        Some(self)
+    }
+}
+
+impl SerialEnd for UsartV1 {
+    fn host_byte(&mut self, byte: u8, cx: &mut Context) {
+        self.port.host_byte(byte, cx);
+    }
+
+    fn host_room(&self) -> usize {
+        self.port.host_room()
     }
 }
 
