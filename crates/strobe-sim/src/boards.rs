@@ -190,6 +190,7 @@ impl Board {
             systick_reference_divider: core.systick_reference_divider,
             systick_calibration: core.systick_calibration,
             vtor_mask: core.vtor_mask,
+            bit_band: core.has_bit_band(),
             vectors: core.vectors,
             trace_gate: core.trace_gate,
         })

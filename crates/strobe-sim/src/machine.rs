@@ -198,7 +198,7 @@ impl<O: Observer> Machine<O> {
 
     /// Sets the edges (pin, level) at which running stops.
     pub fn set_stop_edges(&mut self, edges: Vec<(SignalId, bool)>) {
-        self.bus_mut().stop_edges = edges;
+        self.bus_mut().outputs.stop_edges = edges;
     }
 
     /// Has pin edges recorded for [`Observer::pin`].

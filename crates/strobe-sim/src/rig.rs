@@ -108,19 +108,19 @@ impl Rig {
     pub(crate) fn watch(&mut self, signal: &str) {
         let id = self.bus.signals.intern(signal);
         self.bus.signals.mark_pin(id);
-        self.bus.record_edges = true;
+        self.bus.outputs.record_edges = true;
     }
 
     /// The edges of a watched wire so far, as (cycle, level).
     pub(crate) fn edges(&self, signal: &str) -> Vec<(u64, bool)> {
         let id = self.bus.signals.find(signal).expect("a wire of the board");
-        let edges = &self.bus.edges;
+        let edges = &self.bus.outputs.edges;
         assert!(edges.is_sorted_by_key(|e| e.cycle), "time goes forward");
         edges.iter().filter(|e| e.pin == id).map(|e| (e.cycle, e.level)).collect()
     }
 
     pub(crate) fn irq(&self, number: u32) -> bool {
-        self.bus.irq_levels[number as usize / 32] >> (number % 32) & 1 != 0
+        self.bus.interrupts.levels[number as usize / 32] >> (number % 32) & 1 != 0
     }
 
     pub(crate) fn level(&self, signal: &str) -> bool {

@@ -3,6 +3,7 @@
 use super::BoardError;
 use super::file::{AvrEntry, DeviceEntry, File, Kind};
 use crate::cores::avr::{CoreOptions, DATA};
+use crate::kernel::bus::io::IoMap;
 use crate::kernel::bus::{Bus, IRQS};
 use crate::kernel::device::Device;
 
@@ -67,6 +68,12 @@ pub(super) fn check_device(key: &str, device: &DeviceEntry, file: &File) -> Resu
         return Err(BoardError::value(format!("{key}: irq"), problem));
     }
     Ok(())
+}
+
+/// What the bus of an AVR has beyond memories and devices.
+pub(super) fn prepare(core: &AvrEntry, bus: &mut Bus) {
+    bus.io = IoMap::new(DATA);
+    bus.interrupts.names = core.vector_names.clone();
 }
 
 /// Puts a device's registers into the bus's map.

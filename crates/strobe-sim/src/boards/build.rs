@@ -20,10 +20,11 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     };
     let mut bus = Bus::new(take(MemoryKind::Flash)?, take(MemoryKind::Ram)?, file.clock_hz);
     bus.more = memories;
-    bus.vector_names = file.avr.as_ref().map_or_else(Vec::new, |core| core.vector_names.clone());
+    if let Some(core) = &file.avr {
+        super::avr::prepare(core, &mut bus);
+    }
     let aliases = file.memory.iter().flat_map(|m| m.windows().map(|base| (base, m.size, m.base)));
     bus.aliases = aliases.collect();
-    bus.bit_band = file.core.as_ref().is_some_and(|core| core.has_bit_band());
     bus.apb_wait = file.bus.apb_wait;
     bus.answer_unclocked = file.bus.answer_unclocked;
     bus.system_bus = file.core.as_ref().is_some_and(|core| core.model.architecture().v7m);

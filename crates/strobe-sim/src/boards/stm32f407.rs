@@ -150,7 +150,7 @@ fn each_board_reaches_168_mhz_and_talks() {
         rig.write32(RCC + 0x40, 1 << 17);
         rig.write32(GPIOA + 0x20, 7 << 8);
         rig.set_bits(GPIOA, 2 << 4);
-        rig.bus.record_edges = true;
+        rig.bus.outputs.record_edges = true;
         rig.write32(0x4000_4408, 365);
         rig.write32(0x4000_440c, 1 << 13 | 1 << 3);
         rig.write32(0x4000_4404, 0x55);

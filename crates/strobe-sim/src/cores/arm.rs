@@ -2,6 +2,7 @@
 
 mod alu;
 pub mod arch;
+mod bit_band;
 pub mod block;
 mod careful;
 mod core;

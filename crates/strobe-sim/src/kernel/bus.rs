@@ -4,13 +4,9 @@
 //! happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash settings)
 //! raises `attention` so that the core leaves its block of decoded instructions at once.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-
 use strobe_model::Bounds;
 
 mod access;
-mod bit_band;
 mod code;
 mod devices;
 mod host;
@@ -24,12 +20,12 @@ pub(crate) use self::waits::FlashSetting;
 pub use self::waits::Slave;
 
 use crate::kernel::clock::{Clocks, Gate};
-use crate::kernel::device::part::Shown;
-use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd, SerialFrame};
+use crate::kernel::core::Requests;
+use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd};
 use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::flash::{FlashCaches, FlashTiming};
 use crate::kernel::memory::Memory;
-use crate::kernel::signal::{PinEdge, SignalId, Signals};
+use crate::kernel::signal::Signals;
 use crate::kernel::unmodelled::Unmodelled;
 use crate::kernel::warnings::Warnings;
 
@@ -73,6 +69,21 @@ pub(crate) const IRQS: usize = 240;
 /// Words for that many levels.
 pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
 
+/// The interrupt request lines.
+pub(crate) struct Interrupts {
+    pub(crate) levels: [u32; IRQ_WORDS],
+    /// Cycle of each line's last rising edge.
+    pub(crate) since: [u64; IRQS],
+    /// What the data sheet calls them, from 1 on, where the board file gives it.
+    pub(crate) names: Vec<String>,
+}
+
+impl Default for Interrupts {
+    fn default() -> Self {
+        Interrupts { levels: [0; IRQ_WORDS], since: [0; IRQS], names: Vec::new() }
+    }
+}
+
 /// The memories, devices and wires of a board.
 pub struct Bus {
     /// Memory that holds the vector table at reset (flash on real parts).
@@ -84,16 +95,8 @@ pub struct Bus {
     /// (alias base, size, target base): a window that shows another region, as boot memory at 0.
     pub(crate) aliases: Vec<(u32, u32, u32)>,
     pub(crate) slots: Vec<Slot>,
-    /// Where an AVR's registers are.
+    /// Registers of one byte, where the core has them.
     pub(crate) io: io::IoMap,
-    /// What an AVR's data sheet calls the vectors, from 1 on.
-    pub(crate) vector_names: Vec<String>,
-    /// SLEEP puts an AVR to sleep.
-    pub(crate) sleep_enabled: bool,
-    /// Cycles that an AVR's clock needs to start when the core wakes up.
-    pub(crate) start_up: u64,
-    /// Cycles for which a device stops an AVR's core. The core takes them.
-    pub(crate) halted: u64,
     /// All wires.
     pub signals: Signals,
     /// The clock tree.
@@ -105,20 +108,13 @@ pub struct Bus {
     /// When each device wants its event; by itself, because it is looked through at each of them.
     dues: Vec<u64>,
     pub(crate) next_due: u64,
-    pub(crate) irq_levels: [u32; IRQ_WORDS],
-    /// Cycle of each line's last rising edge.
-    pub(crate) irq_since: [u64; IRQS],
+    pub(crate) interrupts: Interrupts,
+    /// What devices ask of the core.
+    pub(crate) requests: Requests,
     pub(crate) attention: bool,
     pub(crate) clocks_dirty: bool,
-    pub(crate) reset_request: Option<ResetCause>,
     /// Why the board was last reset.
     pub(crate) last_reset: ResetCause,
-    /// A device has sent an event, which wakes a core from WFE. The core takes it.
-    pub(crate) event: bool,
-    /// A device has raised the non-maskable interrupt. The core takes it.
-    pub(crate) nmi: bool,
-    /// The core sees the bit-band aliases.
-    pub(crate) bit_band: bool,
     /// Devices answer although their clock is off.
     pub(crate) answer_unclocked: bool,
     resets: Vec<(u16, u8)>,
@@ -132,22 +128,13 @@ pub struct Bus {
     pub(crate) accelerator: Accelerator,
     /// The core fetches code from RAM over the bus that its data takes (an ARMv7-M's system bus).
     pub(crate) system_bus: bool,
-    /// Counts changes of anything that decoded blocks depend on.
-    pub(crate) generation: u32,
+    /// Where decoded code lies in memory that can change.
+    pub(crate) code: code::CodeWatch,
+    /// What bus masters besides the core hold.
+    pub(crate) masters: waits::Masters,
     pub(crate) apb_wait: Bounds,
     /// Data reads from flash cost waits at the present setting.
     pub(crate) flash_reads_wait: bool,
-    /// Where code was decoded from RAM, in whole words. Empty at first.
-    code_range: Range<u32>,
-    /// Whose stores somebody watches, in whole words.
-    watched: Range<u32>,
-    /// What holds both: stores there must be looked at.
-    pub(crate) careful_stores: Range<u32>,
-    /// The same of flash that firmware can write.
-    writable_code: Range<u32>,
-    /// By [`Bus::port_of`]; grows on demand.
-    busy_until: Vec<u64>,
-    pub(crate) contended_until: u64,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
     /// Unmodelled registers are an error.
@@ -156,15 +143,8 @@ pub struct Bus {
     pub(crate) strict_hit: Option<(u32, u32)>,
     /// What the user should know.
     pub warnings: Warnings,
-    pub(crate) frames: Vec<SerialFrame>,
-    pub(crate) edges: Vec<PinEdge>,
-    pub(crate) record_edges: bool,
-    /// Edges of pins may cause interrupts as things are.
-    pub(crate) edges_interrupt: bool,
-    pub(crate) pictures: Vec<Shown>,
-    /// Edges at which to stop, and those of them that have come.
-    pub(crate) stop_edges: Vec<(SignalId, bool)>,
-    pub(crate) edges_met: VecDeque<(SignalId, bool)>,
+    /// What has reached the outside, for whoever watches.
+    pub(crate) outputs: host::Outputs,
     /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
     pub expects_input: bool,
 }
@@ -179,25 +159,17 @@ impl Bus {
             aliases: Vec::new(),
             slots: Vec::new(),
             io: io::IoMap::default(),
-            vector_names: Vec::new(),
-            sleep_enabled: false,
-            start_up: 0,
-            halted: 0,
             signals: Signals::default(),
             clocks: Clocks::new(clock_hz),
             now: 0,
             pc: 0,
             dues: Vec::new(),
             next_due: u64::MAX,
-            irq_levels: [0; IRQ_WORDS],
-            irq_since: [0; IRQS],
+            interrupts: Interrupts::default(),
+            requests: Requests::default(),
             attention: false,
             clocks_dirty: false,
-            reset_request: None,
             last_reset: ResetCause::PowerOn,
-            event: false,
-            nmi: false,
-            bit_band: false,
             answer_unclocked: false,
             resets: Vec::new(),
             flash_settings: Vec::new(),
@@ -206,26 +178,15 @@ impl Bus {
             flash_caches: FlashCaches::default(),
             accelerator: Accelerator::default(),
             system_bus: false,
-            generation: 0,
+            code: code::CodeWatch::default(),
+            masters: waits::Masters::default(),
             apb_wait: Bounds::exact(0),
             flash_reads_wait: false,
-            code_range: 0..0,
-            watched: 0..0,
-            careful_stores: 0..0,
-            writable_code: 0..0,
-            busy_until: Vec::new(),
-            contended_until: 0,
             unmodelled: Unmodelled::default(),
             strict: false,
             strict_hit: None,
             warnings: Warnings::default(),
-            frames: Vec::new(),
-            edges: Vec::new(),
-            record_edges: false,
-            edges_interrupt: false,
-            pictures: Vec::new(),
-            stop_edges: Vec::new(),
-            edges_met: VecDeque::new(),
+            outputs: host::Outputs::default(),
             expects_input: false,
         }
     }

@@ -1,5 +1,6 @@
 //! What a core is to the rest of the simulation: how its runs end, and how its exceptions are numbered.
 
+use crate::kernel::device::ResetCause;
 use crate::kernel::signal::SignalId;
 
 /// Why a run stopped.
@@ -47,6 +48,23 @@ impl<R> Stop<R> {
             Stop::Interrupted => Stop::Interrupted,
         }
     }
+}
+
+/// What devices ask of the core, until it takes it.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    /// A system reset.
+    pub(crate) reset: Option<ResetCause>,
+    /// An event, which wakes a core that waits for one.
+    pub(crate) event: bool,
+    /// The non-maskable interrupt.
+    pub(crate) nmi: bool,
+    /// To stand still for so many cycles.
+    pub(crate) halted: u64,
+    /// The instruction for sleep puts the core to sleep, on cores where a device decides that.
+    pub(crate) sleep_enabled: bool,
+    /// Cycles that the clock needs to start when the core wakes up.
+    pub(crate) start_up: u64,
 }
 
 /// Exception numbers with a meaning of their own (B1.5.2).

@@ -219,12 +219,12 @@ impl Blocks {
 
     /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
     pub(crate) fn is_stale(&self, bus: &Bus) -> bool {
-        self.generation != bus.generation
+        self.generation != bus.code.generation
     }
 
     pub(crate) fn refresh(&mut self, bus: &Bus) {
         self.clear();
-        self.generation = bus.generation;
+        self.generation = bus.code.generation;
     }
 
     /// Whether code was decoded from anywhere but the main memories at their own addresses.

@@ -181,7 +181,7 @@ impl<O: Observer> Machine<O> {
         if split > 0 {
             self.add_wait(pc, Wait::of(Cause::LoadStore, Bounds::exact(u64::from(split))));
         }
-        if !self.bus.edges.is_empty() {
+        if !self.bus.outputs.edges.is_empty() {
             self.drain();
         }
         self.spend(pc);

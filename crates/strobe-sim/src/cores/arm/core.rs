@@ -35,6 +35,8 @@ pub struct CoreOptions {
     pub systick_calibration: u32,
     /// Writable bits of VTOR; 0 on a Cortex-M0.
     pub vtor_mask: u32,
+    /// The core has bit-band aliases.
+    pub bit_band: bool,
     /// Address of the vector table at reset.
     pub vectors: u32,
     /// The chip's register that lets the trace pin out, if there is one.
@@ -213,7 +215,7 @@ impl<O: Observer> Machine<O> {
 
     /// Has pin edges recorded for [`Observer::pin`].
     pub fn record_pins(&mut self, on: bool) {
-        self.bus.record_edges = on;
+        self.bus.outputs.record_edges = on;
     }
 
     /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No

@@ -124,7 +124,7 @@ impl<O: Observer> Machine<O> {
         if self.bus.next_due <= until || self.system.due() <= until {
             self.bus.run_events(until);
             self.system.tick(until);
-            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
+            self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
         }
     }
 

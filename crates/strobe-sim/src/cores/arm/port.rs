@@ -125,12 +125,12 @@ const SCS: std::ops::Range<u32> = 0xe000_e000..0xe000_f000;
 impl CarefulPort<'_> {
     /// Works out when the access happens and lets devices catch up to then.
     fn arrive(&mut self, address: u32, transfer: u32) {
-        let address = self.bus.behind_bit_band(address);
+        let address = self.system.bit_band.behind(address);
         if self.timing.on_io_port(address) {
             self.saved += 1;
         }
         let mut time = self.time(transfer);
-        if time < self.bus.contended_until {
+        if time < self.bus.masters.contended_until {
             let wait = self.bus.contention(address, time - 1);
             self.contention += wait;
             time += wait;
@@ -371,12 +371,12 @@ impl Port for CarefulPort<'_> {
         let value = if SCS.contains(&address) {
             self.note_time();
             self.bus.attention = true;
-            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
+            self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
             self.system.read(address, size, self.bus.now, self.caller)
         } else if PPB.contains(&address) && !self.is_device(address) {
             self.read_debug(address, size)
         } else {
-            match self.bus.core_read(address, size) {
+            match self.system.bit_band.read(self.bus, address, size) {
                 Ok(value) => value,
                 Err(fault) => self.lost_load(fault.address)?,
             }
@@ -420,12 +420,12 @@ impl Port for CarefulPort<'_> {
         if SCS.contains(&address) {
             self.note_time();
             self.bus.attention = true;
-            self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
+            self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
             self.system.write(address, size, value, self.bus.now);
         } else if PPB.contains(&address) && !self.is_device(address) {
             self.write_debug(address, size, value);
         } else {
-            match self.bus.core_write(address, size, value) {
+            match self.system.bit_band.write(self.bus, address, size, value) {
                 Ok(()) if PPB.contains(&address) => self.look_at_pin(address),
                 Ok(()) => {}
                 Err(fault) => self.lost_store(fault.address, size)?,

@@ -84,7 +84,7 @@ impl<O: Observer> Machine<O> {
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
         loop {
-            if let Some((pin, level)) = self.bus.edges_met.pop_front() {
+            if let Some((pin, level)) = self.bus.outputs.edges_met.pop_front() {
                 return Stop::Edge(pin, level);
             }
             if self.check || self.now >= self.horizon {
@@ -137,7 +137,7 @@ impl<O: Observer> Machine<O> {
             let carefully =
                 O::EACH || O::ACCESSES || !fits || self.guarded.everywhere || self.traced;
             let carefully = carefully || self.cpu.resume_at != 0;
-            let result = if carefully || self.now < self.bus.contended_until {
+            let result = if carefully || self.now < self.bus.masters.contended_until {
                 if !self.bus.accelerator.has(id) {
                     self.fetch(id);
                 }
@@ -165,20 +165,20 @@ impl<O: Observer> Machine<O> {
         }
         match self.system.reset_requested.take() {
             Some(ResetRequest::System) => {
-                self.bus.reset_request.get_or_insert(ResetCause::Software);
+                self.bus.requests.reset.get_or_insert(ResetCause::Software);
             }
             Some(ResetRequest::Core) => self.core_reset(),
             None => {}
         }
-        if let Some(cause) = self.bus.reset_request {
+        if let Some(cause) = self.bus.requests.reset {
             self.system_reset(cause);
         }
-        self.system.event |= std::mem::take(&mut self.bus.event);
-        if std::mem::take(&mut self.bus.nmi) {
+        self.system.event |= std::mem::take(&mut self.bus.requests.event);
+        if std::mem::take(&mut self.bus.requests.nmi) {
             self.system.pend_nmi(self.now);
         }
         self.system.tick(self.now);
-        self.system.update_lines(&self.bus.irq_levels, &self.bus.irq_since);
+        self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
         if self.blocks.is_stale(&self.bus) {
             self.bus.forget_code_in_ram();
             self.forget_code();
@@ -223,10 +223,10 @@ impl<O: Observer> Machine<O> {
         if self.waveform.is_seen(&self.bus) {
             self.drain_trace();
         }
-        for edge in self.bus.edges.drain(..) {
+        for edge in self.bus.outputs.edges.drain(..) {
             self.observer.pin(&PinEdge { slack: self.slack, ..edge });
         }
-        for frame in self.bus.frames.drain(..) {
+        for frame in self.bus.outputs.frames.drain(..) {
             self.observer.frame(&frame);
         }
     }

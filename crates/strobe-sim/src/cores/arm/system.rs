@@ -5,6 +5,7 @@
 //! `debug.rs`.
 
 use super::arch::Architecture;
+use super::bit_band::BitBand;
 use super::core::{CoreOptions, TraceGate};
 use super::debug::Debug;
 use super::fault_status::{FaultStatus, cfsr, hfsr};
@@ -126,6 +127,7 @@ pub(crate) struct System {
     /// Bits of VTOR that exist; 0 on a Cortex-M0.
     vtor_mask: u32,
     cpuid: u32,
+    pub(super) bit_band: BitBand,
     /// The event register of WFE.
     pub(crate) event: bool,
     /// AIRCR was asked for a reset.
@@ -159,6 +161,7 @@ impl System {
             vtor: 0,
             vtor_mask: options.vtor_mask,
             cpuid: options.cpuid,
+            bit_band: BitBand(options.bit_band),
             event: false,
             reset_requested: None,
             arch,

@@ -138,7 +138,7 @@ impl<O: Observer> Machine<O> {
 
     /// Has pin edges recorded for [`Observer::pin`].
     pub fn record_pins(&mut self, on: bool) {
-        self.bus.record_edges = on;
+        self.bus.outputs.record_edges = on;
     }
 
     /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
@@ -165,10 +165,10 @@ impl<O: Observer> Machine<O> {
 
     /// Hands what devices have recorded to whoever watches.
     pub(super) fn drain(&mut self) {
-        for edge in self.bus.edges.drain(..) {
+        for edge in self.bus.outputs.edges.drain(..) {
             self.observer.pin(&edge);
         }
-        for frame in self.bus.frames.drain(..) {
+        for frame in self.bus.outputs.frames.drain(..) {
             self.observer.frame(&frame);
         }
     }

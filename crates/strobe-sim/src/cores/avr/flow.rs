@@ -49,7 +49,7 @@ impl<O: Observer> Machine<O> {
                 return self.blocks.lookup(to);
             }
             End::Enabled => self.let_interrupts_in(),
-            End::Sleep if self.bus.sleep_enabled => {
+            End::Sleep if self.bus.requests.sleep_enabled => {
                 self.sleeps = true;
                 self.check = true;
                 self.bus.now = self.now;

@@ -34,7 +34,8 @@ impl<O: Observer> Machine<O> {
             self.handlers.remove(0);
         }
         self.handlers.push((exception, below));
-        let pended_at = self.bus.irq_since.get(usize::from(irq)).copied().unwrap_or(self.now);
+        let pended_at =
+            self.bus.interrupts.since.get(usize::from(irq)).copied().unwrap_or(self.now);
         let kind = TransferKind::ExceptionEntry {
             exception,
             pended_at,

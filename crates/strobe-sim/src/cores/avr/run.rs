@@ -72,7 +72,7 @@ impl<O: Observer> Machine<O> {
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
         loop {
-            if let Some((pin, level)) = self.bus.edges_met.pop_front() {
+            if let Some((pin, level)) = self.bus.outputs.edges_met.pop_front() {
                 return Stop::Edge(pin, level);
             }
             if self.check || self.now >= self.horizon {
@@ -146,10 +146,10 @@ impl<O: Observer> Machine<O> {
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
-        if let Some(cause) = self.bus.reset_request {
+        if let Some(cause) = self.bus.requests.reset {
             self.system_reset(cause);
         }
-        let halted = std::mem::take(&mut self.bus.halted);
+        let halted = std::mem::take(&mut self.bus.requests.halted);
         if halted > 0 {
             self.add_wait(self.cpu.pc, Wait::of(Cause::DataWait, Bounds::exact(halted)));
             self.bus.run_events(self.now);
@@ -206,7 +206,7 @@ impl<O: Observer> Machine<O> {
 
     /// The clock starts again, if it has stood still, and then the core.
     fn wake(&mut self) {
-        let start_up = std::mem::take(&mut self.bus.start_up);
+        let start_up = std::mem::take(&mut self.bus.requests.start_up);
         self.asleep += start_up;
         self.observer.slept(self.now, self.now + start_up);
         let from = self.cpu.pc.wrapping_sub(2) & self.arch.pc_mask;
@@ -391,7 +391,7 @@ impl<O: Observer> Machine<O> {
             self.shadow = here.start + cycles;
             self.check = true;
         }
-        if !self.bus.edges.is_empty() || !self.bus.frames.is_empty() {
+        if !self.bus.outputs.edges.is_empty() || !self.bus.outputs.frames.is_empty() {
             self.drain();
         }
         how

@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn sent(rig: &Rig) -> Vec<(u64, u16)> {
-        let frames = rig.bus.frames.iter().filter(|f| f.direction == Direction::Transmit);
+        let frames = rig.bus.outputs.frames.iter().filter(|f| f.direction == Direction::Transmit);
         frames.map(|f| (f.cycle, f.value)).collect()
     }
 

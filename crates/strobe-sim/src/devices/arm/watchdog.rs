@@ -178,9 +178,9 @@ mod tests {
         rig.advance(99);
         assert!(rig.irq(18), "the clear reloaded it");
         rig.advance(99);
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
         rig.advance(1);
-        assert_eq!(rig.bus.reset_request, Some(ResetCause::Watchdog));
+        assert_eq!(rig.bus.requests.reset, Some(ResetCause::Watchdog));
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         rig.write32(BASE + CONTROL, 1);
         rig.advance(1_000);
         assert!(rig.irq(18));
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
     }
 
     #[test]
@@ -213,6 +213,6 @@ mod tests {
         rig.write32(BASE + CONTROL, 0);
         assert_eq!(rig.read32(BASE + CONTROL), 1, "on for good");
         rig.advance(9);
-        assert!(rig.bus.nmi && !rig.irq(18));
+        assert!(rig.bus.requests.nmi && !rig.irq(18));
     }
 }

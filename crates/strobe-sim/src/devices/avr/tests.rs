@@ -25,7 +25,7 @@ fn spi_shifts_a_byte_in_16_cycles_at_half_the_clock() {
     assert_eq!(rig.run_to_irq(17, 1000), Some(16));
     assert_eq!(rig.edges("PB5").len(), 16);
     assert_eq!(rig.edges("PB5")[0], (1, true));
-    let frames: Vec<_> = rig.bus.frames.iter().map(|f| f.value).collect();
+    let frames: Vec<_> = rig.bus.outputs.frames.iter().map(|f| f.value).collect();
     assert_eq!(frames, [0xa5, 0xff]);
     assert_eq!(rig.bus.io_read(SPSR), 0x81);
     assert_eq!(rig.bus.io_read(SPDR), 0xff);
@@ -34,7 +34,7 @@ fn spi_shifts_a_byte_in_16_cycles_at_half_the_clock() {
     write(&mut rig, &[(SPDR, 1), (SPDR, 2)]);
     rig.advance(20);
     assert_eq!(rig.bus.io_read(SPSR), 0xc1);
-    assert_eq!(rig.bus.frames[2].value, 1);
+    assert_eq!(rig.bus.outputs.frames[2].value, 1);
 }
 
 #[test]
@@ -89,12 +89,12 @@ fn eeprom_writes_take_their_time_and_their_sequence() {
     let start = rig.bus.now;
     rig.bus.io_set_bit(eecr, 1, true);
     assert_eq!(rig.bus.io_read(eecr) & 2, 2);
-    assert_eq!(std::mem::take(&mut rig.bus.halted), 2);
+    assert_eq!(std::mem::take(&mut rig.bus.requests.halted), 2);
     rig.bus.io_set_bit(eecr, 3, true);
     assert_eq!(rig.run_to_irq(22, 1_000_000), Some(start + 54_400), "3.4 ms");
     write(&mut rig, &[(eedr, 0)]);
     rig.bus.io_set_bit(eecr, 0, true);
-    assert_eq!((rig.bus.halted, rig.bus.io_read(eedr)), (4, 0x5a));
+    assert_eq!((rig.bus.requests.halted, rig.bus.io_read(eedr)), (4, 0x5a));
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn the_watchdog_interrupts_first_and_then_resets() {
     assert_eq!(rig.run_to_irq(6, 1_000_000), Some(256_000));
     rig.bus.acknowledge(6);
     rig.run_to(511_999);
-    assert!(rig.bus.reset_request.is_none());
+    assert!(rig.bus.requests.reset.is_none());
     rig.run_to(512_000);
-    assert!(rig.bus.reset_request.is_some());
+    assert!(rig.bus.requests.reset.is_some());
     rig.bus.reset();
     assert_eq!(rig.bus.io_read(mcusr), 8);
     // WDRF keeps it on.
@@ -168,9 +168,9 @@ fn deep_sleep_stops_timers_and_serial_ports_but_not_the_watchdog() {
     assert_eq!(rig.bus.io_read(0x46), count);
     rig.advance(28);
     assert_eq!(rig.bus.io_read(0x46), count + 1, "the prescaler stood still as well");
-    assert!(rig.bus.frames.is_empty());
+    assert!(rig.bus.outputs.frames.is_empty());
     rig.advance(32);
-    assert_eq!(rig.bus.frames.len(), 1, "160 cycles, of which 100 came before sleep");
+    assert_eq!(rig.bus.outputs.frames.len(), 1, "160 cycles, of which 100 came before sleep");
 }
 
 #[test]

@@ -332,7 +332,14 @@ mod tests {
         let mut rig = uno("size = 256");
         let id = rig.bus.device_named("E").unwrap();
         let mut device = rig.bus.slots[id.0 as usize].device.take().unwrap();
-        assert!(device.media_slot().unwrap().insert(vec![0; 257]).unwrap_err().contains("257 bytes, the EEPROM 256"));
+        assert!(
+            device
+                .media_slot()
+                .unwrap()
+                .insert(vec![0; 257])
+                .unwrap_err()
+                .contains("257 bytes, the EEPROM 256")
+        );
         device.media_slot().unwrap().insert(vec![9, 8, 7]).unwrap();
         rig.bus.slots[id.0 as usize].device = Some(device);
         send(&mut rig, &[0xa0, 0]);

@@ -186,7 +186,7 @@ mod tests {
         rig.write32(BASE + RTSR, 1 << 9);
         rig.write32(BASE + EMR, 1 << 9);
         rig.set("EXTI9", true);
-        assert!(rig.bus.event);
+        assert!(rig.bus.requests.event);
         assert!(!rig.irq(7));
     }
 }

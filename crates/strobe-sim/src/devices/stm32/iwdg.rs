@@ -211,13 +211,13 @@ mod tests {
         rig.write32(BASE + KR, KEY_START);
         // 10 counts of 8 oscillator cycles of 200 core cycles.
         rig.advance(15_999);
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
         assert_eq!(rig.read32(BASE + SR), 0);
         rig.write32(BASE + KR, KEY_RELOAD);
         rig.advance(15_999);
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
         rig.advance(1);
-        assert_eq!(rig.bus.reset_request, Some(ResetCause::IndependentWatchdog));
+        assert_eq!(rig.bus.requests.reset, Some(ResetCause::IndependentWatchdog));
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         unlocked(WINR, 0x800, &mut rig);
         rig.write32(BASE + KR, KEY_START);
         rig.write32(BASE + KR, KEY_RELOAD);
-        assert_eq!(rig.bus.reset_request, Some(ResetCause::IndependentWatchdog));
+        assert_eq!(rig.bus.requests.reset, Some(ResetCause::IndependentWatchdog));
     }
 
     #[test]
@@ -243,8 +243,8 @@ mod tests {
         rig.bus.settle();
         // Half of 10 counts of 4 oscillator cycles are over; each has 400 core cycles now.
         rig.advance(7_999);
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
         rig.advance(1);
-        assert_eq!(rig.bus.reset_request, Some(ResetCause::IndependentWatchdog));
+        assert_eq!(rig.bus.requests.reset, Some(ResetCause::IndependentWatchdog));
     }
 }

@@ -157,9 +157,9 @@ mod tests {
         rig.write32(BASE + SR, 0);
         assert!(!rig.irq(0));
         rig.run_to(6 * tick - 1);
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
         rig.run_to(6 * tick);
-        assert_eq!(rig.bus.reset_request, BITTEN);
+        assert_eq!(rig.bus.requests.reset, BITTEN);
     }
 
     #[test]
@@ -169,10 +169,10 @@ mod tests {
         rig.write32(BASE, 0xff);
         rig.run_to(0x2f * 4096);
         rig.write32(BASE, 0xff);
-        assert_eq!(rig.bus.reset_request, None, "in the window");
+        assert_eq!(rig.bus.requests.reset, None, "in the window");
         rig.advance(0x2e * 4096);
         rig.write32(BASE, 0xff);
-        assert_eq!(rig.bus.reset_request, BITTEN, "a count early");
+        assert_eq!(rig.bus.requests.reset, BITTEN, "a count early");
     }
 
     #[test]
@@ -181,9 +181,9 @@ mod tests {
         rig.write32(BASE, 0xff);
         rig.write32(BASE, 0x7f);
         assert_eq!(rig.read32(BASE), 0xff, "WDGA stays");
-        assert_eq!(rig.bus.reset_request, None);
+        assert_eq!(rig.bus.requests.reset, None);
         rig.write32(BASE, 0x3f);
-        assert_eq!(rig.bus.reset_request, BITTEN);
+        assert_eq!(rig.bus.requests.reset, BITTEN);
         rig.bus.reset();
         assert_eq!(rig.read32(BASE), 0x7f);
         assert_eq!(rig.bus.next_due, u64::MAX);

@@ -176,7 +176,7 @@ impl Bus {
         let Some(alias) = self.aliases.iter_mut().find(|a| a.0 == base) else { return };
         if *alias != (base, size, target) {
             *alias = (base, size, target);
-            self.generation += 1;
+            self.code.generation += 1;
             self.attention = true;
         }
     }

@@ -79,7 +79,7 @@ impl Bus {
     /// Reset for the requested cause (power-on if nobody asked): every device back to its reset state;
     /// memories keep their contents.
     pub(crate) fn reset(&mut self) {
-        self.last_reset = self.reset_request.take().unwrap_or(ResetCause::PowerOn);
+        self.last_reset = self.requests.reset.take().unwrap_or(ResetCause::PowerOn);
         let power_on = self.last_reset == ResetCause::PowerOn;
         // What is beside the chip does not notice that the chip is reset.
         let slots = 0..self.slots.len();
@@ -130,13 +130,13 @@ impl Bus {
         let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
         let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
         if usize::from(number) < IRQS {
-            if high && self.irq_levels[word] & bit == 0 {
-                self.irq_since[usize::from(number)] = self.now;
+            if high && self.interrupts.levels[word] & bit == 0 {
+                self.interrupts.since[usize::from(number)] = self.now;
             }
             if high {
-                self.irq_levels[word] |= bit;
+                self.interrupts.levels[word] |= bit;
             } else {
-                self.irq_levels[word] &= !bit;
+                self.interrupts.levels[word] &= !bit;
             }
             self.attention = true;
         }
@@ -144,11 +144,11 @@ impl Bus {
 
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
-        if pin_changed && self.record_edges {
-            self.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
+        if pin_changed && self.outputs.record_edges {
+            self.outputs.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
         }
-        if pin_changed && self.stop_edges.contains(&(id, level)) {
-            self.edges_met.push_back((id, level));
+        if pin_changed && self.outputs.stop_edges.contains(&(id, level)) {
+            self.outputs.edges_met.push_back((id, level));
             self.attention = true;
         }
     }

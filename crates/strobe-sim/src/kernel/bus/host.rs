@@ -1,10 +1,27 @@
 //! The board's ends of what reaches out to the host: serial lines, which end at a terminal or file, and Ethernet.
 
+use std::collections::VecDeque;
+
 use super::{Bus, Slot};
-use crate::kernel::device::DeviceId;
 use crate::kernel::device::analog::Analog;
 use crate::kernel::device::ethernet::Backend;
 use crate::kernel::device::part::{Edge, Shown};
+use crate::kernel::device::{DeviceId, SerialFrame};
+use crate::kernel::signal::{PinEdge, SignalId};
+
+/// What has reached the outside since somebody last looked.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    pub(crate) frames: Vec<SerialFrame>,
+    pub(crate) edges: Vec<PinEdge>,
+    pub(crate) record_edges: bool,
+    /// Edges of pins may cause interrupts as things are.
+    pub(crate) edges_interrupt: bool,
+    pub(crate) pictures: Vec<Shown>,
+    /// Edges at which to stop, and those of them that have come.
+    pub(crate) stop_edges: Vec<(SignalId, bool)>,
+    pub(crate) edges_met: VecDeque<(SignalId, bool)>,
+}
 
 impl Bus {
     /// Whether the host can be the other end of a device, as a terminal is of a UART.
@@ -87,7 +104,7 @@ impl Bus {
 
     /// What parts have shown since the last call.
     pub fn take_pictures(&mut self) -> Vec<Shown> {
-        std::mem::take(&mut self.pictures)
+        std::mem::take(&mut self.outputs.pictures)
     }
 
     /// The Ethernet controllers, in the board file's order.

@@ -1,7 +1,6 @@
-//! The I/O space of AVR parts: registers of one byte at scattered addresses.
+//! An I/O space: registers of one byte at scattered addresses, as AVR parts have it.
 
 use super::Bus;
-use crate::cores::avr::DATA;
 use crate::kernel::device::Size;
 
 /// Data addresses up to which registers may lie; RAM begins there at the latest.
@@ -10,12 +9,19 @@ pub(crate) const IO_END: u16 = 0x200;
 /// By data address: which device has a register there, and which of its registers that is.
 #[derive(Debug, Default)]
 pub(crate) struct IoMap {
+    /// Address of the data space, in which the registers are.
+    base: u32,
     first: Vec<Option<(u8, u8)>>,
     /// Further devices with bits in a register.
     shared: Vec<(u16, u8, u8)>,
 }
 
 impl IoMap {
+    /// An empty map of a data space.
+    pub(crate) fn new(base: u32) -> Self {
+        IoMap { base, ..IoMap::default() }
+    }
+
     /// Puts a register into the map. Returns whether its place was free and one where registers can be.
     pub(crate) fn add(&mut self, address: u16, slot: u8, register: u8) -> bool {
         self.first.resize(usize::from(IO_END), None);
@@ -141,7 +147,7 @@ impl Bus {
 
     /// The lowest interrupt that is asked for: it comes first.
     pub(crate) fn first_irq(&self) -> Option<u16> {
-        let levels = self.irq_levels.iter().enumerate().find(|(_, levels)| **levels != 0)?;
+        let levels = self.interrupts.levels.iter().enumerate().find(|(_, levels)| **levels != 0)?;
         Some((32 * levels.0 as u32 + levels.1.trailing_zeros()) as u16)
     }
 
@@ -174,13 +180,13 @@ impl Bus {
     }
 
     fn unknown(&mut self, address: u16) -> u8 {
-        let address = DATA + u32::from(address);
+        let address = self.io.base + u32::from(address);
         self.note_strict(address);
         self.unmodelled.read(address, self.pc, self.now) as u8
     }
 
     fn set_unknown(&mut self, address: u16, mask: u8, value: u8) {
-        let address = DATA + u32::from(address);
+        let address = self.io.base + u32::from(address);
         self.note_strict(address);
         self.unmodelled.write(address, u32::from(mask), u32::from(value), self.pc);
     }

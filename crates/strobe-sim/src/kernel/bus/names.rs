@@ -25,7 +25,7 @@ impl Bus {
     /// What the data sheet calls an interrupt, where the board file tells it (AVR).
     pub fn irq_name(&self, number: u16) -> Option<&str> {
         let at = usize::from(number).checked_sub(1)?;
-        self.vector_names.get(at).map(String::as_str)
+        self.interrupts.names.get(at).map(String::as_str)
     }
 
     /// Names of the devices that can raise an interrupt, joined with slashes.

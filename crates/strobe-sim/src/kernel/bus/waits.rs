@@ -24,6 +24,14 @@ pub enum Slave {
 /// Number of [`Slave`]s; the banks of RAM beyond them are told apart by number.
 const SLAVES: usize = 5;
 
+/// What bus masters besides the core hold.
+#[derive(Debug, Default)]
+pub(crate) struct Masters {
+    /// By [`Bus::port_of`]; grows on demand.
+    busy_until: Vec<u64>,
+    pub(crate) contended_until: u64,
+}
+
 /// Flash behaviour at one setting of the flash controller.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlashSetting {
@@ -55,7 +63,7 @@ impl Bus {
         if other || timing != self.flash_timing {
             self.flash_timing = timing;
             self.flash_reads_wait = timing.data_read.high > 0;
-            self.generation += 1;
+            self.code.generation += 1;
             self.attention = true;
         }
     }
@@ -92,18 +100,18 @@ impl Bus {
     /// A bus master holds the slave behind `address` for `cycles` from now.
     pub(crate) fn occupy(&mut self, address: u32, cycles: u32) {
         let port = self.port_of(address);
-        if port >= self.busy_until.len() {
-            self.busy_until.resize(port + 1, 0);
+        if port >= self.masters.busy_until.len() {
+            self.masters.busy_until.resize(port + 1, 0);
         }
-        let busy = &mut self.busy_until[port];
+        let busy = &mut self.masters.busy_until[port];
         *busy = self.now.max(*busy) + u64::from(cycles);
-        self.contended_until = self.contended_until.max(*busy);
+        self.masters.contended_until = self.masters.contended_until.max(*busy);
         self.attention = true;
     }
 
     /// Cycles that a core access starting at `now` waits for another master of its slave.
     pub(crate) fn contention(&self, address: u32, now: u64) -> u64 {
-        let busy = self.busy_until.get(self.port_of(address)).copied();
+        let busy = self.masters.busy_until.get(self.port_of(address)).copied();
         busy.unwrap_or(0).saturating_sub(now)
     }
 

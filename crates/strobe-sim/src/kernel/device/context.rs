@@ -182,18 +182,18 @@ impl Context<'_> {
     /// Reports a frame that has passed a serial interface; sent bytes go to the interface's host end.
     pub fn serial_frame(&mut self, direction: Direction, value: u16) {
         let frame = SerialFrame { cycle: self.bus.now, device: self.id, direction, value };
-        self.bus.frames.push(frame);
+        self.bus.outputs.frames.push(frame);
     }
 
     /// Raises the non-maskable interrupt.
     pub fn non_maskable_interrupt(&mut self) {
-        self.bus.nmi = true;
+        self.bus.requests.nmi = true;
         self.bus.attention = true;
     }
 
     /// Asks for a system reset (watchdog, software).
     pub fn system_reset(&mut self, cause: ResetCause) {
-        self.bus.reset_request = Some(cause);
+        self.bus.requests.reset = Some(cause);
         self.bus.attention = true;
     }
 
@@ -204,35 +204,35 @@ impl Context<'_> {
 
     /// Sends an event to the core, which wakes it from WFE.
     pub fn send_event(&mut self) {
-        self.bus.event = true;
+        self.bus.requests.event = true;
         self.bus.attention = true;
     }
 
     /// For the sleep control of an AVR: whether SLEEP puts the core to sleep.
     pub fn enable_sleep(&mut self, on: bool) {
-        self.bus.sleep_enabled = on;
+        self.bus.requests.sleep_enabled = on;
     }
 
     /// For the sleep control of an AVR: core cycles that the clock needs to start when the core wakes up.
     pub fn set_start_up(&mut self, cycles: u64) {
-        self.bus.start_up = cycles;
+        self.bus.requests.start_up = cycles;
     }
 
     /// Whether anybody could notice when a pin changes: if not, edges that a device makes by itself may come together.
     pub fn sees_pins(&self) -> bool {
         let bus = &*self.bus;
-        let is_asked = bus.record_edges || !bus.stop_edges.is_empty();
-        is_asked || bus.edges_interrupt || bus.slots.iter().any(|slot| slot.is_part)
+        let is_asked = bus.outputs.record_edges || !bus.outputs.stop_edges.is_empty();
+        is_asked || bus.outputs.edges_interrupt || bus.slots.iter().any(|slot| slot.is_part)
     }
 
     /// For external interrupts: whether edges of pins may cause one as things are.
     pub fn edges_may_interrupt(&mut self, may: bool) {
-        self.bus.edges_interrupt = may;
+        self.bus.outputs.edges_interrupt = may;
     }
 
     /// For an AVR's device that stops the core for a while.
     pub fn halt(&mut self, cycles: u64) {
-        self.bus.halted += cycles;
+        self.bus.requests.halted += cycles;
         self.bus.attention = true;
     }
 
@@ -251,7 +251,7 @@ impl Context<'_> {
     /// For a part: what it shows from now on.
     pub fn show(&mut self, picture: Picture) {
         let (cycle, part) = (self.bus.now, self.id);
-        self.bus.pictures.push(Shown { cycle, part, picture });
+        self.bus.outputs.pictures.push(Shown { cycle, part, picture });
     }
 
     /// Simulated time since reset, in nanoseconds.

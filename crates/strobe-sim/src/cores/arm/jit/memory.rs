@@ -80,7 +80,7 @@ impl Build<'_> {
 
     /// Where a span of RAM lies on the host; anything else, and where stores must be looked at, needs care.
     pub(super) fn writable(&mut self, address: Value, span: Span) -> Value {
-        if !self.bus.careful_stores.is_empty() {
+        if !self.bus.code.careful_stores.is_empty() {
             self.spare(address, span);
         }
         self.place(address, span, false)
@@ -94,7 +94,7 @@ impl Build<'_> {
 
     /// A span that reaches into RAM from which code was decoded, or which is watched, needs care.
     fn spare(&mut self, address: Value, span: Span) {
-        let Range { start, end } = self.bus.careful_stores;
+        let Range { start, end } = self.bus.code.careful_stores;
         // Its last byte is behind the start, and its first before the end.
         let first = start.wrapping_sub(span.bytes - 1);
         let first = self.constant(first);

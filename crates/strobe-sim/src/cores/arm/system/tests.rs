@@ -16,6 +16,7 @@ fn system(kind: CoreKind) -> System {
         systick_calibration: 0,
         vtor_mask: 0xffff_ff80,
         vectors: 0,
+        bit_band: false,
         trace_gate: None,
     })
 }

@@ -72,7 +72,7 @@ impl<O: Observer> Machine<O> {
             let idle = self.system.debug.trace.idles_high();
             self.waveform.show(&mut self.bus, idle, self.now, to);
             // Edges of other pins may have come before, in time after these.
-            self.bus.edges.sort_by_key(|edge| edge.cycle);
+            self.bus.outputs.edges.sort_by_key(|edge| edge.cycle);
         }
     }
 

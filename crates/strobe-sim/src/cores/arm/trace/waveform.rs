@@ -28,7 +28,7 @@ impl Waveform {
 
     /// Whether anybody can see it.
     pub(crate) fn is_seen(&self, bus: &Bus) -> bool {
-        self.wire.is_some() && bus.record_edges
+        self.wire.is_some() && bus.outputs.record_edges
     }
 
     /// Adds a byte: a start bit, eight bits from the lowest on, a stop bit.

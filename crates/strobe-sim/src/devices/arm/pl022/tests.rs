@@ -18,7 +18,7 @@ fn rig(options: &str) -> Rig {
 }
 
 fn sent(rig: &Rig) -> Vec<(u64, u16)> {
-    rig.bus.frames.iter().map(|f| (f.cycle, f.value)).collect()
+    rig.bus.outputs.frames.iter().map(|f| (f.cycle, f.value)).collect()
 }
 
 #[test]

@@ -74,7 +74,10 @@ fn a_write_has_its_edges_times_and_codes() {
     // SDA changes while SCL is low, but for START and STOP.
     let high = |at: u64| scl.iter().rev().find(|e| e.0 <= at).is_some_and(|e| e.1);
     assert_eq!(sda.iter().filter(|e| high(e.0)).count(), 3, "switching on, START, STOP: {sda:?}");
-    assert_eq!(rig.bus.frames.iter().map(|f| f.value).collect::<Vec<_>>(), [0xa0, 0x5a, 0xff]);
+    assert_eq!(
+        rig.bus.outputs.frames.iter().map(|f| f.value).collect::<Vec<_>>(),
+        [0xa0, 0x5a, 0xff]
+    );
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn what_is_written_too_early_is_told() {
     rig.bus.io_write(TWDR, 0x11);
     assert_eq!(rig.bus.io_read(TWCR) & 8, 8, "TWWC");
     rig.run_to_irq(TWI, 100_000).expect("an interrupt");
-    assert_eq!(rig.bus.frames[0].value, 0xa0);
+    assert_eq!(rig.bus.outputs.frames[0].value, 0xa0);
 }
 
 /// Clocks one bit as another master does; returns SDA while SCL was high.

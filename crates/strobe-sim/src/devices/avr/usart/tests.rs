@@ -31,7 +31,7 @@ fn a_byte_takes_320_cycles_at_500_kbit() {
     assert_eq!(rig.bus.io_read(UCSRA), 0x20);
     rig.run_to(640);
     assert_eq!(rig.bus.io_read(UCSRA), 0x60);
-    let sent: Vec<_> = rig.bus.frames.iter().map(|f| (f.cycle, f.value)).collect();
+    let sent: Vec<_> = rig.bus.outputs.frames.iter().map(|f| (f.cycle, f.value)).collect();
     assert_eq!(sent, [(320, 0x55), (640, 0x0f)]);
     let times: Vec<u64> = rig.edges("PD1").iter().map(|e| e.0).collect();
     assert_eq!(&times[..6], [0, 0, 32, 64, 96, 128]);
@@ -74,7 +74,7 @@ fn bits_on_the_pin_make_a_frame_with_its_errors() {
         }
         assert_eq!(rig.bus.io_read(UCSRA) & 0x9c, 0x80 | errors, "{levels:b}");
         assert_eq!(rig.bus.io_read(UDR), 0x43);
-        assert_eq!(rig.bus.frames[0].direction, Direction::Receive);
+        assert_eq!(rig.bus.outputs.frames[0].direction, Direction::Receive);
     }
 }
 
@@ -96,6 +96,6 @@ fn nine_bits_go_out_with_two_stop_bits() {
     rig.bus.io_write(UCSRB, 0x0d);
     rig.bus.io_write(UDR, 0xaa);
     rig.run_to(12 * 16);
-    let frame = rig.bus.frames[0];
+    let frame = rig.bus.outputs.frames[0];
     assert_eq!((frame.cycle, frame.value), (12 * 16, 0x1aa));
 }

@@ -69,13 +69,13 @@ fn a_memory_copy_takes_five_cycles_per_beat() {
 fn code_that_is_overwritten_is_decoded_anew() {
     let mut rig = controller();
     rig.bus.note_code_in_ram(RAM + 0x100, RAM + 0x120);
-    let before = rig.bus.generation;
+    let before = rig.bus.code.generation;
     program(&mut rig, 1, EN | PINC | MINC | MEM2MEM, 4, RAM, RAM + 0x80);
     rig.run_to(100);
-    assert_eq!(rig.bus.generation, before, "beside the code");
+    assert_eq!(rig.bus.code.generation, before, "beside the code");
     program(&mut rig, 2, EN | PINC | MINC | MEM2MEM, 4, RAM, RAM + 0x11e);
     rig.run_to(200);
-    assert!(rig.bus.generation > before, "into the code");
+    assert!(rig.bus.code.generation > before, "into the code");
 }
 
 #[test]
@@ -178,9 +178,9 @@ fn it_feeds_a_serial_port_without_the_core() {
     let end = rig.run_to_irq(11, 100_000).unwrap();
     assert_eq!(end, 4 * frame + 2 + 1 + 2);
     rig.run_to(10 * frame);
-    let sent: Vec<u8> = rig.bus.frames.iter().map(|f| f.value as u8).collect();
+    let sent: Vec<u8> = rig.bus.outputs.frames.iter().map(|f| f.value as u8).collect();
     assert_eq!(sent, b"hello");
-    assert_eq!(rig.bus.frames[4].cycle, 6 * frame, "without a gap");
+    assert_eq!(rig.bus.outputs.frames[4].cycle, 6 * frame, "without a gap");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn not_every_port_has_a_bit_reset_register() {
 #[test]
 fn edges_carry_their_cycle() {
     let mut rig = rig();
-    rig.bus.record_edges = true;
+    rig.bus.outputs.record_edges = true;
     rig.write32(BASE + MODER, 1);
     rig.advance(100);
     rig.write32(BASE + BSRR, 1);
@@ -54,7 +54,8 @@ fn edges_carry_their_cycle() {
     rig.advance(7);
     rig.write32(BASE + BRR, 1);
     let pa0 = rig.bus.signals.find("PA0").unwrap();
-    let edges: Vec<_> = rig.bus.edges.iter().filter(|e| e.pin == pa0).map(|e| e.cycle).collect();
+    let edges: Vec<_> =
+        rig.bus.outputs.edges.iter().filter(|e| e.pin == pa0).map(|e| e.cycle).collect();
     assert_eq!(edges, [100, 107]);
 }
 

@@ -125,7 +125,7 @@ fn a_target_takes_what_is_written() {
     write(&mut rig, &[1]);
     // A repeated start keeps the bus.
     assert_eq!(read(&mut rig, 5), [2, 0xaa, 0xbb, 5, 6]);
-    let frames: Vec<u16> = rig.bus.frames.iter().map(|f| f.value).collect();
+    let frames: Vec<u16> = rig.bus.outputs.frames.iter().map(|f| f.value).collect();
     assert_eq!(frames, [0x94, 2, 0xaa, 0xbb, 0x94, 1, 0x95, 2, 0xaa, 0xbb, 5, 6]);
 }
 
@@ -151,7 +151,7 @@ fn bytes_take_nine_periods_and_the_clock_is_held() {
     rig.write32(BASE + CCR, 3 << 14 | 2);
     rig.write32(BASE + DR, 9);
     rig.run_to(5_000 + 18 * PERIOD + 9 * 50);
-    assert_eq!(rig.bus.frames.len(), 4);
+    assert_eq!(rig.bus.outputs.frames.len(), 4);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn every_length_of_reading_ends_where_it_should() {
         let mut rig = bus();
         let expected: Vec<u32> = (1..=count as u32).collect();
         assert_eq!(read(&mut rig, count), expected);
-        assert_eq!(rig.bus.frames.len(), 1 + count, "not a byte too many");
+        assert_eq!(rig.bus.outputs.frames.len(), 1 + count, "not a byte too many");
     }
 }
 

@@ -199,7 +199,7 @@ fn a_reset_leaves_its_cause() {
     pll_48(&mut rig);
     rig.write32(BASE + CSR, CSR_RMVF);
     assert_eq!(rig.read32(BASE + CSR), 0);
-    rig.bus.reset_request = Some(ResetCause::IndependentWatchdog);
+    rig.bus.requests.reset = Some(ResetCause::IndependentWatchdog);
     rig.bus.reset();
     assert_eq!(rig.read32(BASE + CSR), CSR_IWDGRSTF | CSR_PINRSTF);
     assert_eq!(rig.bus.clocks.core_hz(), 8_000_000);

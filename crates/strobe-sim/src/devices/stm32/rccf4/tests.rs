@@ -172,7 +172,7 @@ fn a_reset_leaves_its_cause() {
     pll_168(&mut rig);
     rig.write32(BASE + CSR, CSR_RMVF);
     assert_eq!(rig.read32(BASE + CSR), 0);
-    rig.bus.reset_request = Some(ResetCause::WindowWatchdog);
+    rig.bus.requests.reset = Some(ResetCause::WindowWatchdog);
     rig.bus.reset();
     assert_eq!(rig.read32(BASE + CSR), CSR_WWDGRSTF | CSR_PINRSTF);
     assert_eq!(rig.bus.clocks.core_hz(), 16_000_000);

@@ -41,7 +41,7 @@ fn get(rig: &mut Rig) -> u32 {
 
 /// (cycle, value) of the frames sent so far.
 fn sent(rig: &Rig) -> Vec<(u64, u16)> {
-    let frames = rig.bus.frames.iter();
+    let frames = rig.bus.outputs.frames.iter();
     frames.filter(|f| f.direction == Direction::Transmit).map(|f| (f.cycle, f.value)).collect()
 }
 

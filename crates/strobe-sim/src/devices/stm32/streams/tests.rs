@@ -316,8 +316,12 @@ fn it_serves_a_serial_port_both_ways() {
     assert_eq!(ram(&rig, 64, 5), b"ping\0");
     assert!(rig.run_to_irq(13, 100_000).is_some());
     rig.run_to(20_000);
-    let sent =
-        rig.bus.frames.iter().filter(|f| f.direction == crate::kernel::device::Direction::Transmit);
+    let sent = rig
+        .bus
+        .outputs
+        .frames
+        .iter()
+        .filter(|f| f.direction == crate::kernel::device::Direction::Transmit);
     let sent: Vec<(u64, u8)> = sent.map(|f| (f.cycle, f.value as u8)).collect();
     assert_eq!(sent.iter().map(|s| s.1).collect::<Vec<_>>(), b"hello");
     assert_eq!(sent[4].0, 6 * 1000, "without a gap after the idle frame");

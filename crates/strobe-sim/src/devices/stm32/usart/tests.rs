@@ -60,7 +60,7 @@ fn flags_follow_the_double_buffer_cycle_by_cycle() {
         assert_eq!(flags(&mut rig, TXE | TC), TXE);
         rig.run_to(3 * frame);
         assert_eq!(flags(&mut rig, TXE | TC), TXE | TC);
-        let sent: Vec<_> = rig.bus.frames.iter().map(|f| (f.cycle, f.value)).collect();
+        let sent: Vec<_> = rig.bus.outputs.frames.iter().map(|f| (f.cycle, f.value)).collect();
         assert_eq!(sent, [(2 * frame, 0x41), (3 * frame, 0x42)]);
     }
 }
@@ -161,7 +161,7 @@ fn a_kernel_clock_of_its_own_sets_the_bit_time() {
     rig.write32(CR1, UE | TE);
     rig.write32(TDR, 0);
     rig.run_to(20 * 69 * 6);
-    assert_eq!(rig.bus.frames[0].cycle, 20 * 69 * 6);
+    assert_eq!(rig.bus.outputs.frames[0].cycle, 20 * 69 * 6);
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn oversampling_by_8_halves_the_divider() {
     rig.write32(CR1, UE | TE | 1 << 15);
     rig.write32(TDR, 0x55);
     rig.run_to(20 * 17);
-    assert_eq!(rig.bus.frames.len(), 1);
-    assert_eq!(rig.bus.frames[0].cycle, 20 * 17);
+    assert_eq!(rig.bus.outputs.frames.len(), 1);
+    assert_eq!(rig.bus.outputs.frames[0].cycle, 20 * 17);
 }
 
 #[test]
@@ -256,7 +256,7 @@ proptest! {
         let seen = decode(&rig.edges("USART1_TX"), brr.into(), word_bits.into());
         prop_assert_eq!(seen, words.into_iter().map(|w| (w, true)).collect::<Vec<_>>());
         let frames = |wanted: Direction| -> Vec<u16> {
-            let frames = rig.bus.frames.iter();
+            let frames = rig.bus.outputs.frames.iter();
             frames.filter(|f| f.direction == wanted).map(|f| f.value).collect()
         };
         prop_assert_eq!(&frames(Direction::Transmit), &data);
@@ -288,7 +288,7 @@ proptest! {
             rig.run_to(now);
             prop_assert_eq!(rig.bus.now, now);
         }
-        let cycles = rig.bus.frames.iter().map(|f| f.cycle);
+        let cycles = rig.bus.outputs.frames.iter().map(|f| f.cycle);
         prop_assert!(cycles.is_sorted());
     }
 }

@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(rig.read32(SR) & isr::TC, isr::TC);
         rig.write(SR, Size::Half, !isr::TC & 0xffff);
         assert_eq!(rig.read32(SR) & isr::TC, 0);
-        assert_eq!((rig.bus.frames.len(), rig.bus.frames[0].value), (1, 0x41));
+        assert_eq!((rig.bus.outputs.frames.len(), rig.bus.outputs.frames[0].value), (1, 0x41));
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         rig.write32(BASE + V1_CR1, ON | TE | 1 << 15);
         rig.write32(DR, 0x55);
         rig.run_to(20 * 17);
-        assert_eq!(rig.bus.frames.iter().map(|f| f.cycle).collect::<Vec<_>>(), [20 * 17]);
+        assert_eq!(rig.bus.outputs.frames.iter().map(|f| f.cycle).collect::<Vec<_>>(), [20 * 17]);
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
         on(&mut rig, TE);
         rig.write32(DR, 0);
         rig.run_to(5_000);
-        assert_eq!(rig.bus.frames[0].cycle, 2 * 2000);
+        assert_eq!(rig.bus.outputs.frames[0].cycle, 2 * 2000);
         assert_eq!(rig.bus.divider_of(rig.bus.slave_of(RAM)), 1);
     }
 }

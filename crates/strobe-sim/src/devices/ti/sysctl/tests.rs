@@ -84,7 +84,7 @@ fn gates_and_resets_reach_their_devices() {
 fn a_reset_leaves_its_cause() {
     let mut rig = rig();
     rig.write32(BASE + RESC, 0);
-    rig.bus.reset_request = Some(ResetCause::Watchdog);
+    rig.bus.requests.reset = Some(ResetCause::Watchdog);
     rig.bus.reset();
     assert_eq!(rig.read32(BASE + RESC), RESC_WDT);
 }

@@ -96,7 +96,7 @@ fn ready_interrupts_and_reset_causes() {
     assert!(rig.irq(5));
     rig.write32(BASE + CIR, 1 << 8 | 1 << 16);
     assert!(!rig.irq(5));
-    rig.bus.reset_request = Some(ResetCause::Software);
+    rig.bus.requests.reset = Some(ResetCause::Software);
     rig.bus.reset();
     assert_eq!(rig.read32(BASE + CSR), CSR_SFTRSTF | CSR_PINRSTF);
 }

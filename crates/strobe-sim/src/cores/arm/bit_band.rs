@@ -5,7 +5,7 @@
 //! the bit and writes the target back, with an access of the same width; nothing comes between, and a device
 //! sees both accesses with all that they cause.
 
-use super::Bus;
+use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
 use crate::kernel::memory::BusFault;
 
@@ -29,41 +29,45 @@ fn target(alias: u32, size: Size) -> Option<Target> {
     Some(Target { address: region + bits / per_access * size.bytes(), bit: bits % per_access })
 }
 
-impl Bus {
-    /// The address that a core access of a word at `address` goes to in the end.
-    pub(crate) fn behind_bit_band(&self, address: u32) -> u32 {
-        match target(address, Size::Word) {
-            Some(target) if self.bit_band => target.address,
-            _ => address,
+/// Whether the core sees the aliases.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BitBand(pub(super) bool);
+
+impl BitBand {
+    fn target(self, alias: u32, size: Size) -> Option<Target> {
+        if self.0 { target(alias, size) } else { None }
+    }
+
+    /// The address that an access of a word at `address` goes to in the end.
+    pub(super) fn behind(self, address: u32) -> u32 {
+        self.target(address, Size::Word).map_or(address, |target| target.address)
+    }
+
+    /// A naturally aligned read by the core at the bus's present cycle.
+    pub(super) fn read(self, bus: &mut Bus, address: u32, size: Size) -> Result<u32, BusFault> {
+        match self.target(address, size) {
+            Some(Target { address, bit }) => Ok(bus.read(address, size)? >> bit & 1),
+            None => bus.read(address, size),
         }
     }
 
-    /// A naturally aligned read by the core at `self.now`.
-    pub(crate) fn core_read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
-        match target(address, size) {
-            Some(Target { address, bit }) if self.bit_band => {
-                Ok(self.read(address, size)? >> bit & 1)
-            }
-            _ => self.read(address, size),
-        }
-    }
-
-    /// A naturally aligned write by the core at `self.now`.
-    pub(crate) fn core_write(
-        &mut self,
+    /// A naturally aligned write by the core at the bus's present cycle.
+    pub(super) fn write(
+        self,
+        bus: &mut Bus,
         address: u32,
         size: Size,
         value: u32,
     ) -> Result<(), BusFault> {
-        let (address, value) = match target(address, size) {
-            Some(Target { address, bit }) if self.bit_band => {
-                let old = self.read(address, size)?;
+        let (address, value) = match self.target(address, size) {
+            Some(Target { address, bit }) => {
+                let old = bus.read(address, size)?;
                 (address, old & !(1 << bit) | (value & 1) << bit)
             }
-            _ => (address, value),
+            None => (address, value),
         };
-        self.write(address, size, value)?;
-        self.code_written(address);
+        bus.write(address, size, value)?;
+        bus.code_written(address);
         Ok(())
     }
 }
@@ -75,11 +79,12 @@ mod tests {
     use super::*;
     use crate::rig::{RAM, Rig};
 
-    /// A rig whose core has bit-banding, with a DMA controller and a register that counts its accesses.
+    const ON: BitBand = BitBand(true);
+    const OFF: BitBand = BitBand(false);
+
+    /// A DMA controller and a register that counts its accesses.
     fn rig() -> Rig {
-        let mut rig = Rig::builtin("stm32f070cb");
-        rig.bus.bit_band = true;
-        rig
+        Rig::builtin("stm32f070cb")
     }
 
     const CRC_DR: u32 = 0x4002_3000;
@@ -103,9 +108,12 @@ mod tests {
     #[test]
     fn without_bit_banding_the_aliases_are_ordinary_addresses() {
         let mut rig = rig();
-        rig.bus.bit_band = false;
-        assert!(rig.bus.core_read(0x2200_0000, Size::Word).is_err(), "no memory there");
-        assert_eq!(rig.bus.core_read(0x4200_0000, Size::Word), Ok(0), "an unmodelled register");
+        assert!(OFF.read(&mut rig.bus, 0x2200_0000, Size::Word).is_err(), "no memory there");
+        assert_eq!(
+            OFF.read(&mut rig.bus, 0x4200_0000, Size::Word),
+            Ok(0),
+            "an unmodelled register"
+        );
         assert_eq!(rig.bus.unmodelled.touched().count(), 1);
     }
 
@@ -114,14 +122,14 @@ mod tests {
     fn a_device_sees_a_read_and_a_write() {
         let mut rig = rig();
         // RCC_AHBENR.CRCEN through its alias.
-        rig.bus.core_write(alias(0x4000_0000, AHBENR - 0x4000_0000, 6), Size::Word, 1).unwrap();
+        ON.write(&mut rig.bus, alias(0x4000_0000, AHBENR - 0x4000_0000, 6), Size::Word, 1).unwrap();
         assert_eq!(rig.read32(AHBENR), 0x14 | 1 << 6);
         let mut plain = self::rig();
         plain.write32(AHBENR, 0x14 | 1 << 6);
         let read = plain.read32(CRC_DR);
         plain.write32(CRC_DR, read & !(1 << 4));
         let expected = plain.read32(CRC_DR);
-        rig.bus.core_write(alias(0x4000_0000, CRC_DR - 0x4000_0000, 4), Size::Word, 0).unwrap();
+        ON.write(&mut rig.bus, alias(0x4000_0000, CRC_DR - 0x4000_0000, 4), Size::Word, 0).unwrap();
         assert_eq!(rig.read32(CRC_DR), expected);
     }
 
@@ -130,7 +138,7 @@ mod tests {
     fn dma_does_not_see_the_aliases() {
         let mut rig = rig();
         rig.write32(RAM, 1);
-        assert_eq!(rig.bus.core_read(alias(RAM, 0, 0), Size::Word), Ok(1));
+        assert_eq!(ON.read(&mut rig.bus, alias(RAM, 0, 0), Size::Word), Ok(1));
         rig.write32(AHBENR, 0x14 | 1);
         let dma = 0x4002_0000;
         rig.write32(dma + 0x0c, 1);
@@ -156,10 +164,10 @@ mod tests {
             let at = RAM + 4 * offset;
             rig.write32(at, word);
             let alias = alias(RAM, 4 * offset, bit);
-            prop_assert_eq!(rig.bus.core_read(alias, size), Ok(word >> bit & 1));
-            rig.bus.core_write(alias, size, value).unwrap();
+            prop_assert_eq!(ON.read(&mut rig.bus, alias, size), Ok(word >> bit & 1));
+            ON.write(&mut rig.bus, alias, size, value).unwrap();
             prop_assert_eq!(rig.read32(at), word & !(1 << bit) | (value & 1) << bit);
-            prop_assert_eq!(rig.bus.core_read(alias, size), Ok(value & 1));
+            prop_assert_eq!(ON.read(&mut rig.bus, alias, size), Ok(value & 1));
         }
     }
 }
