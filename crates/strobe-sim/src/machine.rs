@@ -7,6 +7,7 @@ use strobe_model::Bounds;
 use crate::boards::Board;
 use crate::cores::{arm, avr};
 use crate::kernel::bus::Bus;
+use crate::kernel::core::Core;
 pub use crate::kernel::core::Stop;
 use crate::kernel::device::DeviceId;
 use crate::kernel::memory::BusFault;
@@ -70,43 +71,37 @@ impl<O: Observer> Machine<O> {
 
     /// Memories and devices.
     pub fn bus(&self) -> &Bus {
-        either!(self, m => &m.bus)
+        either!(self, m => m.bus())
     }
 
     /// Memories and devices.
     pub fn bus_mut(&mut self) -> &mut Bus {
-        either!(self, m => &mut m.bus)
+        either!(self, m => m.bus_mut())
     }
 
     /// Whoever watches.
     pub fn observer(&self) -> &O {
-        either!(self, m => &m.observer)
+        either!(self, m => m.observer())
     }
 
     /// Whoever watches.
     pub fn observer_mut(&mut self) -> &mut O {
-        either!(self, m => &mut m.observer)
+        either!(self, m => m.observer_mut())
     }
 
     /// The program counter, as a byte address.
     pub fn pc(&self) -> u32 {
-        either!(self, m => m.cpu.pc)
+        either!(self, m => m.pc())
     }
 
     /// The stack pointer: the address of what was pushed last.
     pub fn sp(&self) -> u32 {
-        match self {
-            Machine::Arm(m) => m.cpu.msp(),
-            Machine::Avr(m) => m.stack_top(),
-        }
+        either!(self, m => m.sp())
     }
 
     /// The lowest address that the stack has reached, on cores whose handlers share it with the program (AVR).
     pub fn deepest_stack(&self) -> Option<u32> {
-        match self {
-            Machine::Arm(_) => None,
-            Machine::Avr(m) => Some(avr::DATA + u32::from(m.cpu.deepest) + 1),
-        }
+        either!(self, m => m.deepest_stack())
     }
 
     /// Cycles since the first reset.
@@ -142,10 +137,7 @@ impl<O: Observer> Machine<O> {
     /// # Errors
     /// When nothing answers there, as with everything on an AVR.
     pub fn debugger_write(&mut self, address: u32, value: u32) -> Result<(), BusFault> {
-        match self {
-            Machine::Arm(m) => m.debugger_write(address, value),
-            Machine::Avr(_) => Err(BusFault { address }),
-        }
+        either!(self, m => m.debugger_write(address, value))
     }
 
     /// Reads a word as a debugger does, while the core stands still.
@@ -153,10 +145,7 @@ impl<O: Observer> Machine<O> {
     /// # Errors
     /// When nothing answers there, as with everything on an AVR.
     pub fn debugger_read(&mut self, address: u32) -> Result<u32, BusFault> {
-        match self {
-            Machine::Arm(m) => m.debugger_read(address),
-            Machine::Avr(_) => Err(BusFault { address }),
-        }
+        either!(self, m => m.debugger_read(address))
     }
 
     /// How much the trace blocks' buffers hold, on cores that have them.
@@ -168,16 +157,12 @@ impl<O: Observer> Machine<O> {
 
     /// Where what the firmware writes by semihosting goes; AVR parts have none.
     pub fn set_console(&mut self, console: Box<dyn Console>) {
-        if let Machine::Arm(m) = self {
-            m.semihost.console = console;
-        }
+        either!(self, m => m.set_console(console));
     }
 
     /// Runs nothing as host code, where there is a compiler for the core.
     pub fn interpret(&mut self) {
-        if let Machine::Arm(m) = self {
-            m.set_compile_after(None);
-        }
+        either!(self, m => m.interpret());
     }
 
     /// Tells the observer, from here on, what counts belong to which thread or handler

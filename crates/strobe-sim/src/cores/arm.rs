@@ -14,6 +14,7 @@ mod decode_data;
 mod decode_fp;
 mod decode_mem;
 mod decode_mul;
+mod driven;
 mod exception;
 mod exec;
 mod exec_branch;

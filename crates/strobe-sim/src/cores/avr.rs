@@ -10,6 +10,7 @@ mod block;
 mod core;
 pub mod cpu;
 pub mod decode;
+mod driven;
 mod exec;
 pub mod fault;
 mod flow;

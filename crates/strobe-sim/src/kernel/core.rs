@@ -1,7 +1,121 @@
-//! What a core is to the rest of the simulation: how its runs end, and how its exceptions are numbered.
+//! What a core is to the rest of the simulation: what can be asked of it, how its runs end, what devices may ask of it,
+//! and how its exceptions are numbered.
 
-use crate::kernel::device::ResetCause;
+use std::sync::atomic::AtomicBool;
+
+use strobe_model::Bounds;
+
+use crate::kernel::bus::Bus;
+use crate::kernel::device::{DeviceId, ResetCause};
+use crate::kernel::memory::BusFault;
+use crate::kernel::observe::Observer;
+use crate::kernel::semihost::Console;
 use crate::kernel::signal::SignalId;
+
+/// A core with its bus and whoever watches, as those see it who drive a board.
+pub trait Core<O: Observer> {
+    /// A fault with the core's state.
+    type Report;
+
+    /// Starts from reset.
+    ///
+    /// # Errors
+    /// When there is a vector table to read and it cannot be.
+    fn reset(&mut self) -> Result<(), BusFault>;
+
+    /// Runs until something stops it, at the latest when `limit` cycles since reset have passed or
+    /// `interrupted` is set. Can be called again after any stop but a lockup.
+    fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop<Self::Report>;
+
+    /// Memories and devices.
+    fn bus(&self) -> &Bus;
+
+    /// Memories and devices.
+    fn bus_mut(&mut self) -> &mut Bus;
+
+    /// Whoever watches.
+    fn observer(&self) -> &O;
+
+    /// Whoever watches.
+    fn observer_mut(&mut self) -> &mut O;
+
+    /// The program counter, as a byte address.
+    fn pc(&self) -> u32;
+
+    /// The stack pointer: the address of what was pushed last.
+    fn sp(&self) -> u32;
+
+    /// The lowest address that the stack has reached, on cores whose handlers share it with the program.
+    fn deepest_stack(&self) -> Option<u32> {
+        None
+    }
+
+    /// Cycles since the first reset.
+    fn cycles(&self) -> u64;
+
+    /// Of these, asleep or in idle loops.
+    fn asleep(&self) -> u64;
+
+    /// Instructions retired since the first reset.
+    fn instructions(&self) -> u64;
+
+    /// Cycles since reset with the models' bounds, which are one figure where nothing is modelled.
+    fn cycle_bounds(&self) -> Bounds {
+        Bounds::exact(self.cycles())
+    }
+
+    /// Tells the observer, from here on, what counts belong to which thread or handler
+    /// ([`Observer::belongs_to`]).
+    fn tell_apart(&mut self);
+
+    /// Sets where functions begin, so that changes of function are seen exactly.
+    fn set_function_entries(&mut self, entries: Vec<u32>);
+
+    /// Sets the addresses at which [`Core::run`] stops before executing.
+    fn set_stops(&mut self, stops: Vec<u32>);
+
+    /// Has pin edges recorded for [`Observer::pin`].
+    fn record_pins(&mut self, on: bool) {
+        self.bus_mut().outputs.record_edges = on;
+    }
+
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
+    /// time passes for the core.
+    fn finish_sending(&mut self, limit: u64);
+
+    /// A byte from the host for a serial device; it is on the line from now on.
+    fn host_byte(&mut self, device: DeviceId, byte: u8) {
+        let now = self.cycles();
+        // Devices' time stands at the last event or access, which may be long ago.
+        self.bus_mut().run_events(now);
+        self.bus_mut().host_byte(device, byte);
+    }
+
+    /// Writes a word as a debugger does, while the core stands still: a register of the core's own or of a device.
+    ///
+    /// # Errors
+    /// When nothing answers there, as with everything on a core without debug access.
+    fn debugger_write(&mut self, address: u32, value: u32) -> Result<(), BusFault> {
+        let _ = value;
+        Err(BusFault { address })
+    }
+
+    /// Reads a word as a debugger does, while the core stands still.
+    ///
+    /// # Errors
+    /// When nothing answers there, as with everything on a core without debug access.
+    fn debugger_read(&mut self, address: u32) -> Result<u32, BusFault> {
+        Err(BusFault { address })
+    }
+
+    /// Sets where what the firmware writes by semihosting goes, on cores that have it.
+    fn set_console(&mut self, console: Box<dyn Console>) {
+        let _ = console;
+    }
+
+    /// Runs nothing as host code, where there is a compiler for the core.
+    fn interpret(&mut self) {}
+}
 
 /// Why a run stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]

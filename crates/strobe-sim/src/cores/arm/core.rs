@@ -10,7 +10,6 @@ use super::system::System;
 use super::timing::Timing;
 use super::trace::Waveform;
 use crate::kernel::bus::Bus;
-use crate::kernel::device::DeviceId;
 use crate::kernel::flash::HalfCycleCarry;
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
@@ -172,15 +171,6 @@ impl<O: Observer> Machine<O> {
         self.instructions
     }
 
-    /// Cycles since reset with the models' bounds.
-    pub fn cycle_bounds(&self) -> strobe_model::Bounds {
-        strobe_model::Bounds {
-            low: self.now - self.slack.0,
-            likely: self.now,
-            high: self.now + self.slack.1,
-        }
-    }
-
     /// System resets since the first.
     pub fn resets(&self) -> u64 {
         self.resets
@@ -191,46 +181,10 @@ impl<O: Observer> Machine<O> {
         self.sleep != Sleep::Awake
     }
 
-    /// Tells the observer, from here on, what counts belong to which thread or handler
-    /// ([`Observer::belongs_to`]).
-    pub fn tell_apart(&mut self) {
-        self.take_counts();
-        self.belongs_to = self.observer.who();
-        if let Some(who) = self.belongs_to {
-            self.observer.belongs_to(who);
-        }
-    }
-
-    /// Tells where functions begin, so that changes of function are seen exactly.
-    pub fn set_function_entries(&mut self, entries: Vec<u32>) {
-        self.forget_code();
-        self.blocks.set_entries(entries);
-    }
-
     /// Sets the addresses at which [`Machine::run`] stops before executing.
     pub fn set_stops(&mut self, stops: Vec<u32>) {
         self.forget_code();
         self.blocks.set_stops(stops);
-    }
-
-    /// Has pin edges recorded for [`Observer::pin`].
-    pub fn record_pins(&mut self, on: bool) {
-        self.bus.outputs.record_edges = on;
-    }
-
-    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
-    /// time passes for the core.
-    pub fn finish_sending(&mut self, limit: u64) {
-        self.bus.finish_sending(limit);
-        self.finish_trace(limit);
-        self.drain();
-    }
-
-    /// A byte from the host for a serial device; it is on the line from now on.
-    pub fn host_byte(&mut self, device: DeviceId, byte: u8) {
-        // Devices' time stands at the last event or access, which may be long ago.
-        self.bus.run_events(self.now);
-        self.bus.host_byte(device, byte);
     }
 
     /// Adds cycles beyond the instruction table, with their bounds and cause.

@@ -12,6 +12,7 @@ use super::nvic::IDLE_PRIORITY;
 use super::run::Stop;
 use super::system::number;
 use super::trace::Action;
+use crate::kernel::core::Core as _;
 use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
 use crate::kernel::observe::{Observer, Stack, Transfer, TransferKind, Wait};

@@ -7,6 +7,7 @@ use strobe_synth::AvrForm;
 use super::{FIRST_EXCEPTION, Machine, Stop};
 use crate::boards::Board;
 use crate::kernel::bus::{Slave, Slot};
+use crate::kernel::core::Core as _;
 use crate::kernel::device::{Context, CoreEvents, Device, Size};
 use crate::kernel::observe::{Observer, Retired, Transfer, TransferKind};
 use crate::kernel::signal::PinEdge;
