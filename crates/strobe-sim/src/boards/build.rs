@@ -28,10 +28,10 @@ pub(super) fn build(file: &File) -> Result<Bus, BoardError> {
     bus.apb_wait = file.bus.apb_wait;
     bus.answer_unclocked = file.bus.answer_unclocked;
     bus.system_bus = file.core.as_ref().is_some_and(|core| core.model.architecture().v7m);
-    bus.flash_settings = flash_settings(file);
+    bus.flash_interface.settings = flash_settings(file);
     if let Some(entry) = &file.flash.accelerator {
         let bytes = bus.flash.data.len() as u32;
-        bus.accelerator = Accelerator::new(entry.shape(), bus.flash.base, bytes);
+        bus.flash_interface.accelerator = Accelerator::new(entry.shape(), bus.flash.base, bytes);
     }
     let resets: BTreeMap<u32, u32> =
         file.reset_value.iter().map(|r| (r.address, r.value)).collect();

@@ -161,7 +161,7 @@ fn the_generic_boards_run_images_linked_at_zero() {
         let mut bus = Board::builtin(name).unwrap().build().unwrap();
         bus.load(0, &[1, 2, 3, 4]).unwrap();
         assert_eq!(bus.peek(0, Size::Word), Some(0x0403_0201));
-        assert!(bus.flash_timing.is_zero());
+        assert!(bus.flash_interface.timing.is_zero());
         bus.write(0x2000_0000, Size::Word, 5).unwrap();
     }
 }

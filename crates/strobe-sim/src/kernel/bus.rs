@@ -22,8 +22,7 @@ pub use self::waits::Slave;
 use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::core::Requests;
 use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd};
-use crate::kernel::flash::accelerator::Accelerator;
-use crate::kernel::flash::{FlashCaches, FlashTiming};
+use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::Memory;
 use crate::kernel::signal::Signals;
 use crate::kernel::unmodelled::Unmodelled;
@@ -118,14 +117,12 @@ pub struct Bus {
     /// Devices answer although their clock is off.
     pub(crate) answer_unclocked: bool,
     resets: Vec<(u16, u8)>,
-    pub(crate) flash_settings: Vec<FlashSetting>,
-    pub(crate) flash_timing: FlashTiming,
+    /// What accesses to flash cost.
+    pub(crate) flash_interface: waits::FlashInterface,
     /// (wait states, prefetch on) as the firmware has set them.
     pub flash_state: (u8, bool),
     /// Caches of the flash interface as the firmware has set them.
     pub flash_caches: FlashCaches,
-    /// What stands between the core and flash with wait states, on parts that have it.
-    pub(crate) accelerator: Accelerator,
     /// The core fetches code from RAM over the bus that its data takes (an ARMv7-M's system bus).
     pub(crate) system_bus: bool,
     /// Where decoded code lies in memory that can change.
@@ -133,8 +130,6 @@ pub struct Bus {
     /// What bus masters besides the core hold.
     pub(crate) masters: waits::Masters,
     pub(crate) apb_wait: Bounds,
-    /// Data reads from flash cost waits at the present setting.
-    pub(crate) flash_reads_wait: bool,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
     /// Unmodelled registers are an error.
@@ -172,16 +167,13 @@ impl Bus {
             last_reset: ResetCause::PowerOn,
             answer_unclocked: false,
             resets: Vec::new(),
-            flash_settings: Vec::new(),
-            flash_timing: FlashTiming::default(),
+            flash_interface: waits::FlashInterface::default(),
             flash_state: (0, false),
             flash_caches: FlashCaches::default(),
-            accelerator: Accelerator::default(),
             system_bus: false,
             code: code::CodeWatch::default(),
             masters: waits::Masters::default(),
             apb_wait: Bounds::exact(0),
-            flash_reads_wait: false,
             unmodelled: Unmodelled::default(),
             strict: false,
             strict_hit: None,

@@ -23,7 +23,7 @@ pub struct Gate {
     pub bit: u8,
 }
 
-/// Which clocks of an AVR a sleep mode has stopped (ATmega328P data sheet, table 10-1).
+/// Which clocks a sleep mode has stopped, where it stops some of them (ATmega328P data sheet, table 10-1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SleepDepth {
     /// None: awake, or idle.
@@ -53,7 +53,7 @@ pub struct Clocks {
     pub apb2_timer_divider: u32,
     open_gates: Vec<Gate>,
     kernel_hz: BTreeMap<String, u32>,
-    /// Which clocks an AVR's sleep has stopped.
+    /// Which clocks sleep has stopped.
     pub sleep: SleepDepth,
 }
 
@@ -74,7 +74,7 @@ impl Clocks {
         }
     }
 
-    /// Whether the clock of an AVR's timers and serial interfaces runs.
+    /// Whether sleep leaves the clock of timers and serial interfaces running.
     pub fn io_runs(&self) -> bool {
         self.sleep == SleepDepth::Idle
     }

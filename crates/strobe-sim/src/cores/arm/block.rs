@@ -352,7 +352,7 @@ impl Blocks {
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
         // Words that it may read from flash.
         let words = insns.iter().map(|&i| u32::from(timing.cost(i).load_store)).sum();
-        let waits = bus.accelerator.is_on() && words > 0;
+        let waits = bus.flash_interface.accelerator.is_on() && words > 0;
         let insns_take_their_time = insns.iter().any(|&i| timing.varies(i));
         let multiplies_long =
             insns.iter().any(|&i| timing.varies(i) && !matches!(i, Insn::Divide { .. }));
@@ -423,10 +423,10 @@ pub(crate) fn jump_wait(target: u32, bus: &Bus) -> HalfCycles {
     if bus.system_bus && target >= SYSTEM_BUS {
         return SYSTEM_BUS_JUMP;
     }
-    if bus.flash_timing.is_zero() || !in_flash(target, bus) {
+    if bus.flash_interface.timing.is_zero() || !in_flash(target, bus) {
         return HalfCycles::default();
     }
-    bus.flash_timing.jump(target)
+    bus.flash_interface.timing.jump(target)
 }
 
 pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
@@ -460,7 +460,9 @@ fn data_wait(placed: Placed, bus: &Bus, timing: &Timing) -> HalfCycles {
 
 fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
     match insn {
-        Insn::LdrLit { address, .. } if in_flash(address, bus) => bus.flash_timing.data_read,
+        Insn::LdrLit { address, .. } if in_flash(address, bus) => {
+            bus.flash_interface.timing.data_read
+        }
         _ => HalfCycles::default(),
     }
 }
@@ -470,10 +472,15 @@ fn literal_wait(insn: Insn, bus: &Bus) -> HalfCycles {
 fn worst_case(insns: &[Insn], cycles: u32, words: u32, bus: &Bus, timing: &Timing) -> u32 {
     let divider = bus.clocks.apb_divider.max(bus.clocks.apb2_divider).max(1);
     let apb = (bus.apb_wait.high * u64::from(divider)) as u32;
-    let per_access = bus.flash_timing.data_read.high.div_ceil(2).max(apb);
-    let lines = bus.accelerator.lines_in(4 * insns.len() as u32);
-    let accelerator = bus.accelerator.worst(lines, words);
-    let jump = bus.flash_timing.unaligned_target.high.max(bus.flash_timing.aligned_target.high);
+    let per_access = bus.flash_interface.timing.data_read.high.div_ceil(2).max(apb);
+    let lines = bus.flash_interface.accelerator.lines_in(4 * insns.len() as u32);
+    let accelerator = bus.flash_interface.accelerator.worst(lines, words);
+    let jump = bus
+        .flash_interface
+        .timing
+        .unaligned_target
+        .high
+        .max(bus.flash_interface.timing.aligned_target.high);
     let each = |insn: &Insn| {
         let most = if timing.varies(*insn) { MOST_FOR_OPERANDS } else { 0 };
         insn.transfers() * per_access + most

@@ -68,7 +68,7 @@ impl<O: Observer> Machine<O> {
                 return Ok(());
             }
         }
-        self.bus.accelerator.goes_on(id);
+        self.bus.flash_interface.accelerator.goes_on(id);
         let block = &self.blocks.all[id as usize];
         if O::FLOW && block.falls_into_function {
             let from = block.address(count - 1);
@@ -161,7 +161,7 @@ impl<O: Observer> Machine<O> {
         self.now += u64::from(meta.cost.straight()) + u64::from(meta.data_wait.likely / 2);
         if jumped {
             self.now += u64::from(meta.cost.refill);
-            self.bus.accelerator.jumped();
+            self.bus.flash_interface.accelerator.jumped();
         }
         if self.blocks.all[id as usize].idle {
             self.asleep += self.now - start;

@@ -157,7 +157,7 @@ impl<O: Observer> Machine<O> {
         self.cpu.pc = vector & !1;
         self.cpu.thumb = vector & 1 != 0;
         self.cpu.it = 0;
-        self.bus.accelerator.jumped();
+        self.bus.flash_interface.accelerator.jumped();
         self.cpu.resume_at = 0;
         self.cpu.exclusive = false;
         self.cpu.fpca = false;
@@ -167,11 +167,11 @@ impl<O: Observer> Machine<O> {
         let mut waits = vec![wait];
         if in_flash(entry, &self.bus) {
             // How much of the wait stacking hides nobody says.
-            let read = self.bus.accelerator.read_vector(self.bus.unalias(entry));
+            let read = self.bus.flash_interface.accelerator.read_vector(self.bus.unalias(entry));
             if read.high > 0 {
                 waits.push(Wait::of(Cause::DataWait, Bounds { low: 0, ..read }));
             }
-            let read = self.bus.flash_timing.data_read;
+            let read = self.bus.flash_interface.timing.data_read;
             waits.extend(self.flash_wait(Cause::DataWait, read));
         }
         let target = jump_wait(self.cpu.pc, &self.bus);

@@ -34,7 +34,7 @@ pub(super) fn late(cycles: u64) -> Wait {
 impl<O: Observer> Machine<O> {
     /// Hands the observer the waits that were added up by line of flash and by jump.
     pub(super) fn take_waits(&mut self) {
-        for (pc, cause, wait) in self.bus.accelerator.take_waits() {
+        for (pc, cause, wait) in self.bus.flash_interface.accelerator.take_waits() {
             self.observer.wait(pc, Wait::of(cause, wait));
         }
         for block in &mut self.blocks.all {
@@ -53,7 +53,7 @@ impl<O: Observer> Machine<O> {
                 self.cpu.pc = block.start;
                 return Ok(());
             }
-            if !self.bus.accelerator.has(id) {
+            if !self.bus.flash_interface.accelerator.has(id) {
                 self.fetch(id);
             }
             let block = &self.blocks.all[id as usize];
@@ -79,7 +79,7 @@ impl<O: Observer> Machine<O> {
     /// A block begins: pays for the lines of flash that the accelerator lacks.
     #[cold]
     pub(super) fn fetch(&mut self, id: BlockId) {
-        let wait = self.bus.accelerator.fetch(id);
+        let wait = self.bus.flash_interface.accelerator.fetch(id);
         self.now += wait.likely;
         self.slack.0 += wait.likely - wait.low;
         self.slack.1 += wait.high - wait.likely;
@@ -152,7 +152,7 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         match end {
             End::Next => {
-                self.bus.accelerator.goes_on(id);
+                self.bus.flash_interface.accelerator.goes_on(id);
                 let known = block.next;
                 if O::FLOW && block.falls_into_function {
                     let from = block.address(block.insns.len() - 1);
@@ -162,7 +162,7 @@ impl<O: Observer> Machine<O> {
                 if known == NONE { self.find_next(id) } else { known }
             }
             End::Direct => {
-                self.bus.accelerator.jumped();
+                self.bus.flash_interface.accelerator.jumped();
                 let known = block.target;
                 if (O::FLOW && block.is_transfer) || !block.target_wait.is_zero() {
                     self.arrive_direct(id);
@@ -170,7 +170,7 @@ impl<O: Observer> Machine<O> {
                 if known == NONE { self.find_target(id) } else { known }
             }
             End::Indirect(value) => {
-                self.bus.accelerator.jumped();
+                self.bus.flash_interface.accelerator.jumped();
                 self.arrive_indirect(value, id)
             }
         }

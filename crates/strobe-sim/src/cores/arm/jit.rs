@@ -185,8 +185,8 @@ impl<O: Observer> Machine<O> {
             flash: self.bus.flash.data.as_ptr(),
             slots: region.slots.as_mut_ptr(),
             events: region.events.as_mut_ptr(),
-            stamps: self.bus.accelerator.stamps.as_ptr(),
-            accelerator: &raw mut self.bus.accelerator,
+            stamps: self.bus.flash_interface.accelerator.stamps.as_ptr(),
+            accelerator: &raw mut self.bus.flash_interface.accelerator,
         };
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
@@ -209,7 +209,7 @@ impl<O: Observer> Machine<O> {
     /// Forgets everything decoded and compiled, as the observer has to.
     pub(super) fn forget_code(&mut self) {
         self.take_counts();
-        self.bus.accelerator.forget_blocks();
+        self.bus.flash_interface.accelerator.forget_blocks();
         self.jit.clear();
         self.resume = None;
         self.observer.forget();

@@ -52,11 +52,11 @@ impl Port for FastPort<'_> {
         if let Some(value) = self.bus.ram.read(address, size) {
             return Ok(value);
         }
-        if !self.bus.flash_reads_wait
+        if !self.bus.flash_interface.reads_wait
             && let Some(value) = self.bus.flash.read(address, size)
         {
-            if self.bus.accelerator.is_on() {
-                self.waited += self.bus.accelerator.read(address);
+            if self.bus.flash_interface.accelerator.is_on() {
+                self.waited += self.bus.flash_interface.accelerator.read(address);
             }
             return Ok(value);
         }
@@ -66,8 +66,8 @@ impl Port for FastPort<'_> {
     #[inline(always)]
     fn literal(&mut self, address: u32) -> Result<u32, Miss> {
         if let Some(value) = self.bus.flash.read(address, Size::Word) {
-            if self.bus.accelerator.is_on() {
-                self.waited += self.bus.accelerator.read(address);
+            if self.bus.flash_interface.accelerator.is_on() {
+                self.waited += self.bus.flash_interface.accelerator.read(address);
             }
             return Ok(value);
         }
@@ -157,16 +157,17 @@ impl CarefulPort<'_> {
 
     fn wait_for(&mut self, address: u32) -> Option<Wait> {
         let real = self.bus.unalias(address);
-        let (cause, b) = if self.bus.accelerator.is_on() && self.bus.flash.contains(real) {
-            (Cause::DataWait, self.bus.accelerator.read(real))
-        } else if super::block::in_flash(address, self.bus) {
-            let cost = self.bus.flash_timing.data_read;
-            (Cause::DataWait, bounds(cost, self.carry.take(cost)))
-        } else if PPB.contains(&address) || self.bus.is_ram(address) {
-            return None;
-        } else {
-            self.bus.device_wait(address)?
-        };
+        let (cause, b) =
+            if self.bus.flash_interface.accelerator.is_on() && self.bus.flash.contains(real) {
+                (Cause::DataWait, self.bus.flash_interface.accelerator.read(real))
+            } else if super::block::in_flash(address, self.bus) {
+                let cost = self.bus.flash_interface.timing.data_read;
+                (Cause::DataWait, bounds(cost, self.carry.take(cost)))
+            } else if PPB.contains(&address) || self.bus.is_ram(address) {
+                return None;
+            } else {
+                self.bus.device_wait(address)?
+            };
         Some(Wait { cause, low: b.low as i64, likely: b.likely as i64, high: b.high as i64 })
     }
 
@@ -392,8 +393,8 @@ impl Port for CarefulPort<'_> {
         self.bus.pc = self.pc;
         let read = self.bus.peek(address, Size::Word);
         let real = self.bus.unalias(address);
-        if self.bus.accelerator.is_on() && self.bus.flash.contains(real) {
-            let wait = Wait::of(Cause::DataWait, self.bus.accelerator.read(real));
+        if self.bus.flash_interface.accelerator.is_on() && self.bus.flash.contains(real) {
+            let wait = Wait::of(Cause::DataWait, self.bus.flash_interface.accelerator.read(real));
             self.data_wait.low += wait.low;
             self.data_wait.likely += wait.likely;
             self.data_wait.high += wait.high;

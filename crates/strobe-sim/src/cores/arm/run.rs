@@ -123,7 +123,7 @@ impl<O: Observer> Machine<O> {
             }
             skip_stop = None;
             if block.idle {
-                if !self.bus.accelerator.has(id) {
+                if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);
                 }
                 match self.spin(id) {
@@ -138,7 +138,7 @@ impl<O: Observer> Machine<O> {
                 O::EACH || O::ACCESSES || !fits || self.guarded.everywhere || self.traced;
             let carefully = carefully || self.cpu.resume_at != 0;
             let result = if carefully || self.now < self.bus.masters.contended_until {
-                if !self.bus.accelerator.has(id) {
+                if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);
                 }
                 self.run_carefully(id, 0)
@@ -311,12 +311,12 @@ impl<O: Observer> Machine<O> {
     /// Tells the flash accelerator which lines a block needs.
     fn note_lines(&mut self, id: BlockId) {
         let block = &self.blocks.all[id as usize];
-        let Bus { accelerator, aliases, .. } = &mut self.bus;
+        let Bus { flash_interface, aliases, .. } = &mut self.bus;
         let insns = block.meta.iter().enumerate().map(|(at, meta)| {
             let pc = block.address(at);
             (unalias(aliases, pc), u32::from(meta.size), meta.straight(), pc)
         });
-        accelerator.add_block(id, insns);
+        flash_interface.accelerator.add_block(id, insns);
     }
 
     /// The block that begins at the program counter, in the IT state there.

@@ -202,11 +202,11 @@ mod tests {
     fn wait_states_and_prefetch_reach_the_bus() {
         let mut rig = rig();
         assert_eq!(rig.bus.flash_state, (0, false));
-        assert!(rig.bus.flash_timing.is_zero());
+        assert!(rig.bus.flash_interface.timing.is_zero());
         rig.write32(BASE + ACR, 0x11);
         assert_eq!(rig.read32(BASE + ACR), 0x31, "the status bit follows");
         assert_eq!(rig.bus.flash_state, (1, true));
-        assert_eq!(rig.bus.flash_timing.aligned_target.likely, 3);
+        assert_eq!(rig.bus.flash_interface.timing.aligned_target.likely, 3);
         rig.bus.reset();
         assert_eq!(rig.bus.flash_state, (0, false));
     }

@@ -198,12 +198,15 @@ mod tests {
         assert_eq!(rig.bus.flash_state, (7, true));
         assert!(rig.warnings().contains("no timing for 7 wait states with prefetch on and both"));
         rig.write32(BASE + ACR, 5);
-        assert_eq!(rig.bus.flash_timing.aligned_target.likely, 10);
+        assert_eq!(rig.bus.flash_interface.timing.aligned_target.likely, 10);
         rig.write32(BASE + ACR, 5 | 1 << ACR_ICEN | 1 << ACR_DCEN);
-        assert_eq!(rig.bus.flash_timing.aligned_target.likely, 1);
+        assert_eq!(rig.bus.flash_interface.timing.aligned_target.likely, 1);
         assert_eq!(rig.bus.flash_caches, FlashCaches { instructions: true, data: true });
         rig.bus.reset();
-        assert_eq!((rig.bus.flash_state, rig.bus.flash_timing.is_zero()), ((0, false), true));
+        assert_eq!(
+            (rig.bus.flash_state, rig.bus.flash_interface.timing.is_zero()),
+            ((0, false), true)
+        );
     }
 
     /// RM0090 3.9.1: ICRST and DCRST "can be written only when the cache is disabled".

@@ -3,6 +3,7 @@
 use strobe_model::{Bounds, Cause};
 
 use super::Bus;
+use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::flash::{FlashCaches, FlashTiming};
 use crate::kernel::memory::MemoryKind;
 
@@ -41,28 +42,42 @@ pub(crate) struct FlashSetting {
     pub(crate) timing: FlashTiming,
 }
 
+/// What accesses to flash cost.
+#[derive(Default)]
+pub(crate) struct FlashInterface {
+    /// What the board file knows, by setting.
+    pub(crate) settings: Vec<FlashSetting>,
+    /// That of the present setting.
+    pub(crate) timing: FlashTiming,
+    /// Data reads cost waits at the present setting.
+    pub(crate) reads_wait: bool,
+    /// What stands between the core and flash with wait states, on parts that have it.
+    pub(crate) accelerator: Accelerator,
+}
+
 impl Bus {
     pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) {
         self.flash_state = (wait_states, prefetch);
         self.flash_caches = caches;
         let wanted = (wait_states, prefetch, caches);
         let found = self
-            .flash_settings
+            .flash_interface
+            .settings
             .iter()
             .find(|s| (s.wait_states, s.prefetch, s.caches) == wanted)
             .map(|s| s.timing);
-        let priced = found.is_some() || self.accelerator.exists();
-        if !priced && !self.flash_settings.is_empty() {
+        let priced = found.is_some() || self.flash_interface.accelerator.exists();
+        if !priced && !self.flash_interface.settings.is_empty() {
             self.warnings.add(format!(
                 "the board file gives no timing for {wait_states} wait states with prefetch {}{caches}: cycles are counted without flash waits",
                 if prefetch { "on" } else { "off" }
             ));
         }
         let timing = found.unwrap_or_default();
-        let other = self.accelerator.set(wait_states, prefetch, caches);
-        if other || timing != self.flash_timing {
-            self.flash_timing = timing;
-            self.flash_reads_wait = timing.data_read.high > 0;
+        let other = self.flash_interface.accelerator.set(wait_states, prefetch, caches);
+        if other || timing != self.flash_interface.timing {
+            self.flash_interface.timing = timing;
+            self.flash_interface.reads_wait = timing.data_read.high > 0;
             self.code.generation += 1;
             self.attention = true;
         }
@@ -71,7 +86,7 @@ impl Bus {
     /// The flash's caches lose what they hold.
     pub(crate) fn empty_flash_caches(&mut self, caches: FlashCaches) {
         if caches != FlashCaches::default() {
-            self.accelerator.empty(caches);
+            self.flash_interface.accelerator.empty(caches);
         }
     }
 

@@ -208,12 +208,12 @@ impl Context<'_> {
         self.bus.attention = true;
     }
 
-    /// For the sleep control of an AVR: whether SLEEP puts the core to sleep.
+    /// For a sleep control: whether the instruction for it puts the core to sleep.
     pub fn enable_sleep(&mut self, on: bool) {
         self.bus.requests.sleep_enabled = on;
     }
 
-    /// For the sleep control of an AVR: core cycles that the clock needs to start when the core wakes up.
+    /// For a sleep control: core cycles that the clock needs to start when the core wakes up.
     pub fn set_start_up(&mut self, cycles: u64) {
         self.bus.requests.start_up = cycles;
     }
@@ -230,13 +230,13 @@ impl Context<'_> {
         self.bus.outputs.edges_interrupt = may;
     }
 
-    /// For an AVR's device that stops the core for a while.
+    /// For a device that stops the core for a while.
     pub fn halt(&mut self, cycles: u64) {
         self.bus.requests.halted += cycles;
         self.bus.attention = true;
     }
 
-    /// For the EEPROM of an AVR: the memory that its contents are in.
+    /// For an EEPROM beside the bus: the memory that its contents are in.
     pub fn memory_mut(&mut self, address: u32) -> Option<&mut u8> {
         let memory = self.bus.more.iter_mut().find(|memory| memory.contains(address))?;
         memory.data.get_mut((address - memory.base) as usize)

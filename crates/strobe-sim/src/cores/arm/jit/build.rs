@@ -258,7 +258,11 @@ impl Build<'_> {
         self.pay(offset_of!(Slot, straight), false);
         match self.plan.blocks[self.at.0].next {
             Some(to) => {
-                let arrived = self.bus.accelerator.cycles_at_end(self.plan.blocks[self.at.0].id);
+                let arrived = self
+                    .bus
+                    .flash_interface
+                    .accelerator
+                    .cycles_at_end(self.plan.blocks[self.at.0].id);
                 self.continue_at(to, arrived);
             }
             None => self.leave_with(ExitKind::Next),

@@ -19,7 +19,7 @@ impl Build<'_> {
 
     /// Keeps how the next block is arrived at.
     pub(super) fn arrive(&mut self, arrived: u32) {
-        if self.bus.accelerator.is_on() {
+        if self.bus.flash_interface.accelerator.is_on() {
             let arrived = self.constant(arrived);
             let accelerator = self.accelerator();
             let offset = offset_of!(Accelerator, arrived) as i32;
@@ -29,7 +29,7 @@ impl Build<'_> {
 
     /// A block begins: `Machine::fetch`, unless all its lines were there since the last one was brought in.
     pub(super) fn fetch(&mut self, id: BlockId, arrived: u32) {
-        if !self.bus.accelerator.is_on() {
+        if !self.bus.flash_interface.accelerator.is_on() {
             return;
         }
         let accelerator = self.accelerator();
@@ -53,13 +53,13 @@ impl Build<'_> {
 
     /// The instruction being built reads data at an address in flash, `offset` from its start.
     pub(super) fn read_flash(&mut self, address: Value, offset: Value, bytes: u32) {
-        if !self.bus.accelerator.is_on() {
+        if !self.bus.flash_interface.accelerator.is_on() {
             return;
         }
         let on = self.b.create_block();
         if bytes <= 4 {
             // The line read last has nothing to wait for.
-            let shift = i64::from(self.bus.accelerator.line_shift());
+            let shift = i64::from(self.bus.flash_interface.accelerator.line_shift());
             let line = self.b.ins().ushr_imm_u(offset, shift);
             let accelerator = self.accelerator();
             let latest = offset_of!(Accelerator, latest_data) as i32;

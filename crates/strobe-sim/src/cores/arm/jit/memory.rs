@@ -89,7 +89,7 @@ impl Build<'_> {
     /// Where a span of RAM or flash lies on the host; anything else needs care. `stack`: flash is out
     /// of the question.
     pub(super) fn readable(&mut self, address: Value, span: Span, stack: bool) -> Value {
-        self.place(address, span, !stack && !self.bus.flash_reads_wait)
+        self.place(address, span, !stack && !self.bus.flash_interface.reads_wait)
     }
 
     /// A span that reaches into RAM from which code was decoded, or which is watched, needs care.

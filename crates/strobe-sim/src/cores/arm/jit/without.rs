@@ -37,7 +37,7 @@ impl<O: Observer> Machine<O> {
     /// Forgets everything decoded, as the observer has to.
     pub(super) fn forget_code(&mut self) {
         self.take_counts();
-        self.bus.accelerator.forget_blocks();
+        self.bus.flash_interface.accelerator.forget_blocks();
         self.resume = None;
         self.observer.forget();
     }
