@@ -126,17 +126,17 @@ fn is_a_neighbour(module: &[String], path: &[String]) -> bool {
 fn simulator_layers() -> (Crates, Vec<String>) {
     let source = root().join("crates/strobe-sim/src");
     let files = rust_files(&source);
-    let tests: BTreeSet<String> = files.iter().flat_map(|path| test_modules(&read(path))).collect();
+    let tests = test_folders(&files);
     let (mut layers, mut neighbours) = (Crates::new(), Vec::new());
     for file in files {
         let module = module_of(file.strip_prefix(&source).expect("it was found there"));
-        let is_test = module.last().is_some_and(|name| tests.contains(name));
+        let is_test = is_in(&file, &tests);
         let Some(layer) = module.first().filter(|name| !is_test && *name != "lib") else {
             continue;
         };
         let used = layers.entry(layer.clone()).or_default();
-        for line in library(&read(&file)).map(str::to_owned).collect::<Vec<_>>() {
-            for path in references(&line, &module) {
+        for line in library(&read(&file)) {
+            for path in references(line, &module) {
                 used.extend(path.first().filter(|other| *other != layer).cloned());
                 if is_a_neighbour(&module, &path) {
                     neighbours.push(format!("{}: {}", file.display(), line.trim()));
@@ -198,10 +198,10 @@ fn every_file_says_first_why_it_exists() {
 fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
     let files = rust_files(&root().join("crates").join(name).join("src"));
     assert!(!files.is_empty(), "{name} has no sources");
-    let tests: BTreeSet<String> = files.iter().flat_map(|path| test_modules(&read(path))).collect();
+    let tests = test_folders(&files);
     let mut found = Vec::new();
     for path in files {
-        if tests.contains(&path.file_stem().unwrap_or_default().to_string_lossy().into_owned()) {
+        if is_in(&path, &tests) {
             continue;
         }
         let text = read(&path);
@@ -212,6 +212,21 @@ fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Where the modules lie that are for tests alone, without the ending of their files.
+fn test_folders(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let of_file = |path: &PathBuf| {
+        let is_root = path.file_stem().is_some_and(|stem| stem == "lib" || stem == "main");
+        let folder = if is_root { path.with_file_name("") } else { path.with_extension("") };
+        test_modules(&read(path)).into_iter().map(move |name| folder.join(name))
+    };
+    files.iter().flat_map(of_file).collect()
+}
+
+/// Whether a file is one of those modules, or below one.
+fn is_in(path: &Path, folders: &BTreeSet<PathBuf>) -> bool {
+    path.with_extension("").ancestors().any(|module| folders.contains(module))
 }
 
 /// The modules in files of their own that a file declares for tests alone.
