@@ -1,6 +1,7 @@
 //! Every peripheral model, in folders by vendor; what is beside a chip is in `parts`.
 //!
-//! A vendor's folder knows the kernel and what several vendors share (`common`), neither another vendor nor a core.
+//! A vendor's folder knows the kernel and what several vendors share (`common`), neither another
+//! vendor nor a core.
 
 mod arm;
 mod avr;

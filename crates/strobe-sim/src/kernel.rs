@@ -1,5 +1,5 @@
-//! What cores, devices and boards have in common: time, wires, memory, the bus, and what a device, a core and
-//! an observer are to it. It knows none of them by name.
+//! What cores, devices and boards have in common: time, wires, memory, the bus, and what a device,
+//! a core and an observer are to it. It knows none of them by name.
 
 pub mod bus;
 pub mod clock;

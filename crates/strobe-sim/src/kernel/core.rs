@@ -1,5 +1,5 @@
-//! What a core is to the rest of the simulation: what can be asked of it, how its runs end, what devices may ask of it,
-//! and how its exceptions are numbered.
+//! What a core is to the rest of the simulation: what can be asked of it, how its runs end, what
+//! devices may ask of it, and how its exceptions are numbered.
 
 use std::sync::atomic::AtomicBool;
 
@@ -45,7 +45,8 @@ pub trait Core<O: Observer> {
     /// The stack pointer: the address of what was pushed last.
     fn sp(&self) -> u32;
 
-    /// The lowest address that the stack has reached, on cores whose handlers share it with the program.
+    /// The lowest address that the stack has reached, on cores whose handlers share it with the
+    /// program.
     fn deepest_stack(&self) -> Option<u32> {
         None
     }
@@ -79,8 +80,8 @@ pub trait Core<O: Observer> {
         self.bus_mut().outputs.record_edges = on;
     }
 
-    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
-    /// time passes for the core.
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for
+    /// it. No time passes for the core.
     fn finish_sending(&mut self, limit: u64);
 
     /// A byte from the host for a serial device; it is on the line from now on.
@@ -91,7 +92,8 @@ pub trait Core<O: Observer> {
         self.bus_mut().host_byte(device, byte);
     }
 
-    /// Writes a word as a debugger does, while the core stands still: a register of the core's own or of a device.
+    /// Writes a word as a debugger does, while the core stands still: a register of the core's own
+    /// or of a device.
     ///
     /// # Errors
     /// When nothing answers there, as with everything on a core without debug access.
@@ -124,15 +126,15 @@ pub enum Stop<R> {
     Limit,
     /// About to execute one of the addresses set with `Machine::set_stops`.
     Address(u32),
-    /// One of the edges set with `Machine::set_stop_edges` has come: a pin and its level. The instruction that
-    /// was executed meanwhile has retired.
+    /// One of the edges set with `Machine::set_stop_edges` has come: a pin and its level. The
+    /// instruction that was executed meanwhile has retired.
     Edge(SignalId, bool),
     /// The firmware ended itself through semihosting.
     Exit(i32),
     /// A fault was taken; the core stands before the handler's first instruction and can go on.
     HardFault(Box<R>),
-    /// A fault that could not be taken (Arm: the core is locked up), or behind which there is nothing to go on with (AVR: not an
-    /// instruction).
+    /// A fault that could not be taken (Arm: the core is locked up), or behind which there is
+    /// nothing to go on with (AVR: not an instruction).
     Lockup(Box<R>),
     /// The core sleeps, nothing is due, and nothing from outside can come: it sleeps for ever.
     SleepsForever,

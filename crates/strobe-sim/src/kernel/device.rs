@@ -101,9 +101,10 @@ pub struct SerialFrame {
 
 /// A peripheral model.
 ///
-/// Registers are addressed by byte offset from the device's base. `read` and `write` get the access as
-/// the core made it (`offset` may be inside a word for narrow sizes); `None` says that no such register
-/// is modelled, and the bus then applies the rule for unmodelled registers (last value, counted, listed).
+/// Registers are addressed by byte offset from the device's base. `read` and `write` get the access
+/// as the core made it (`offset` may be inside a word for narrow sizes); `None` says that no such
+/// register is modelled, and the bus then applies the rule for unmodelled registers (last value,
+/// counted, listed).
 pub trait Device: Send {
     /// The register's value for this access, right aligned; may have side effects.
     fn read(&mut self, offset: u32, size: Size, cx: &mut Context) -> Option<u32> {
@@ -117,8 +118,9 @@ pub trait Device: Send {
         None
     }
 
-    /// One bit of a register changes, as by an AVR's SBI and CBI, where the hardware does not do more than that. Registers
-    /// in which writing a one does something must do it for this bit alone.
+    /// One bit of a register changes, as by an AVR's SBI and CBI, where the hardware does not do
+    /// more than that. Registers in which writing a one does something must do it for this bit
+    /// alone.
     fn set_bit(&mut self, offset: u32, bit: u8, level: bool, cx: &mut Context) -> Option<()> {
         let old = self.read(offset, Size::Byte, cx)?;
         let mask = 1 << bit;
@@ -231,7 +233,8 @@ impl Create<'_> {
         self.signals.intern(name)
     }
 
-    /// The pin of that name, the chip's or the circuit board's; for parts, which are made after all ports.
+    /// The pin of that name, the chip's or the circuit board's; for parts, which are made after all
+    /// ports.
     pub fn pin(&mut self, name: &str) -> Result<SignalId, String> {
         let own = self.pins.get(name).map_or(name, String::as_str);
         let found = self.signals.find(own).filter(|&id| self.signals.is_pin(id));

@@ -1,4 +1,5 @@
-//! The board's ends of what reaches out to the host: serial lines, which end at a terminal or file, and Ethernet.
+//! The board's ends of what reaches out to the host: serial lines, which end at a terminal or file,
+//! and Ethernet.
 
 use std::collections::VecDeque;
 
@@ -35,8 +36,8 @@ impl Bus {
         streams.map(|slot| slot.name.as_str())
     }
 
-    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger has
-    /// stopped; time goes on for all devices. Stops at `limit` at the latest.
+    /// Lets serial devices send what they still hold, as they do on a board whose core a debugger
+    /// has stopped; time goes on for all devices. Stops at `limit` at the latest.
     pub fn finish_sending(&mut self, limit: u64) {
         let sending = |slot: &Slot| slot.sender().is_some_and(|sender| sender.is_sending());
         while self.next_due <= limit && self.slots.iter().any(sending) {
@@ -55,7 +56,8 @@ impl Bus {
         self.settle();
     }
 
-    /// Programs an AVR's fuses before a run: low, high and extended byte. Returns what they mean, in words.
+    /// Programs an AVR's fuses before a run: low, high and extended byte. Returns what they mean,
+    /// in words.
     pub fn program_fuses(&mut self, fuses: &[u8]) -> Vec<String> {
         let slots = 0..self.slots.len();
         let told = slots
@@ -65,7 +67,8 @@ impl Bus {
         told
     }
 
-    /// Sets what comes in at a channel such as `ADC0`: a device's name with the channel's number. Returns whether there is one.
+    /// Sets what comes in at a channel such as `ADC0`: a device's name with the channel's number.
+    /// Returns whether there is one.
     pub fn set_analog(&mut self, channel: &str, input: &Analog) -> bool {
         let device = channel.trim_end_matches(|c: char| c.is_ascii_digit());
         let Ok(number) = channel[device.len()..].parse() else { return false };

@@ -1,5 +1,5 @@
-//! What some devices can do beyond what all can: each ability is a small trait, which a device hands out by the method of
-//! [`Device`](super::Device) for it.
+//! What some devices can do beyond what all can: each ability is a small trait, which a device
+//! hands out by the method of [`Device`](super::Device) for it.
 //!
 //! None of this is on the way of an ordinary access to a register.
 
@@ -9,8 +9,8 @@ use super::ethernet::Backend;
 use super::part::Edge;
 use crate::kernel::signal::SignalId;
 
-/// Registers of one byte each, at addresses that the board file gives one by one: `offset` in the methods of
-/// [`Device`](super::Device) is a register's place in this list.
+/// Registers of one byte each, at addresses that the board file gives one by one: `offset` in the
+/// methods of [`Device`](super::Device) is a register's place in this list.
 pub trait ByteRegisters {
     /// The registers as the data sheet names them and board files use them.
     fn names(&self) -> &'static [&'static str];
@@ -39,7 +39,8 @@ pub trait CoreEvents {
         let _ = cx;
     }
 
-    /// Whether the device may reset the board although the core asks for nothing more: a watchdog that runs.
+    /// Whether the device may reset the board although the core asks for nothing more: a watchdog
+    /// that runs.
     fn may_reset(&self) -> bool {
         false
     }
@@ -59,17 +60,20 @@ pub trait AnalogInput {
 
 /// Owns pins of the chip that the outside world may drive, or looks at such pins.
 pub trait DrivenPins {
-    /// The outside world drives `pin` or lets go of it ([`Context::external`]); it may be another device's.
+    /// The outside world drives `pin` or lets go of it ([`Context::external`]); it may be another
+    /// device's.
     fn driven(&mut self, pin: SignalId, cx: &mut Context);
 }
 
 /// Notices whether the chip holds the pins that the device listens to, besides their levels.
 pub trait PinWatch {
-    /// The chip begins to hold a pin, or lets go of it; comes before [`Device::signal`](super::Device::signal).
+    /// The chip begins to hold a pin, or lets go of it; comes before
+    /// [`Device::signal`](super::Device::signal).
     fn held(&mut self, id: SignalId, cx: &mut Context);
 }
 
-/// One end of a stream of bytes, whose other end the host can be (a terminal, a file, a pseudo-terminal).
+/// One end of a stream of bytes, whose other end the host can be (a terminal, a file, a
+/// pseudo-terminal).
 pub trait SerialEnd {
     /// A byte arrives from the host.
     fn host_byte(&mut self, byte: u8, cx: &mut Context);

@@ -1,4 +1,5 @@
-//! What a part beside the chip exchanges with whoever runs the board: pictures that it shows, edges on wires to another chip.
+//! What a part beside the chip exchanges with whoever runs the board: pictures that it shows, edges
+//! on wires to another chip.
 
 use super::DeviceId;
 
