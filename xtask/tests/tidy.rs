@@ -55,10 +55,10 @@ fn dependencies() -> Crates {
     tables.iter().map(|table| (name(table), depends(table))).collect()
 }
 
-/// The same from the first and last columns of ARCHITECTURE.md's table of crates.
-fn documented() -> Crates {
+/// The same as ARCHITECTURE.md has it, in the first and last columns of the table with that head.
+fn documented(head: &str) -> Crates {
     let text = read(&root().join("ARCHITECTURE.md"));
-    let (_, table) = text.split_once("| crate | is | depends on |\n").expect("the table of crates");
+    let (_, table) = text.split_once(head).expect("the table");
     let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let cells: Vec<&str> = row.split('|').collect();
@@ -74,7 +74,115 @@ fn quoted(cell: &str) -> BTreeSet<String> {
 
 #[test]
 fn crates_depend_on_each_other_as_documented() {
-    assert_eq!(dependencies(), documented(), "manifests (left), ARCHITECTURE.md (right)");
+    let documented = documented("| crate | is | depends on |\n");
+    assert_eq!(dependencies(), documented, "manifests (left), ARCHITECTURE.md (right)");
+}
+
+/// The code of a file without its inline tests and comments.
+fn library(text: &str) -> impl Iterator<Item = &str> {
+    let library = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    library.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// The module of a file, as `kernel::bus` is of `kernel/bus.rs`.
+fn module_of(file: &Path) -> Vec<String> {
+    let parts = file.with_extension("");
+    parts.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+}
+
+/// What a line of the module refers to in its crate, from the crate's root on.
+fn references(line: &str, module: &[String]) -> Vec<Vec<String>> {
+    let words = line.split(|c: char| !c.is_alphanumeric() && !"_:".contains(c));
+    words
+        .filter(|word| word.contains("::"))
+        .filter_map(|word| {
+            let mut path: Vec<&str> = word.trim_end_matches(':').split("::").collect();
+            let climbs = path.iter().take_while(|part| **part == "super").count();
+            let is_absolute = path.first() == Some(&"crate");
+            if climbs == 0 && !is_absolute {
+                return None;
+            }
+            let kept = if is_absolute { 0 } else { module.len().saturating_sub(climbs) };
+            path.drain(..climbs.max(1));
+            let outer = module[..kept].iter().cloned();
+            let path: Vec<String> = outer.chain(path.into_iter().map(str::to_owned)).collect();
+            // A list from the root on, whose layers are not on the way.
+            Some(if path.is_empty() { vec!["crate".to_owned()] } else { path })
+        })
+        .collect()
+}
+
+/// Cores do not know each other, nor do vendors' devices, but for what is there for all of them.
+fn is_a_neighbour(module: &[String], path: &[String]) -> bool {
+    let (Some(layer), Some(own), Some(other)) = (module.first(), module.get(1), path.get(1)) else {
+        return false;
+    };
+    let has_neighbours = layer == "cores" || layer == "devices";
+    let is_common = other == "common" && layer == "devices";
+    has_neighbours && path.first() == Some(layer) && own != other && !is_common
+}
+
+/// The simulator's layers by name with those that each refers to, and references to a neighbour.
+fn simulator_layers() -> (Crates, Vec<String>) {
+    let source = root().join("crates/strobe-sim/src");
+    let files = rust_files(&source);
+    let tests = test_folders(&files);
+    let (mut layers, mut neighbours) = (Crates::new(), Vec::new());
+    for file in files {
+        let module = module_of(file.strip_prefix(&source).expect("it was found there"));
+        let is_test = is_in(&file, &tests);
+        let Some(layer) = module.first().filter(|name| !is_test && *name != "lib") else {
+            continue;
+        };
+        let used = layers.entry(layer.clone()).or_default();
+        for line in library(&read(&file)) {
+            for path in references(line, &module) {
+                used.extend(path.first().filter(|other| *other != layer).cloned());
+                if is_a_neighbour(&module, &path) {
+                    neighbours.push(format!("{}: {}", file.display(), line.trim()));
+                }
+            }
+        }
+    }
+    (layers, neighbours)
+}
+
+/// Lower layers know nothing of higher ones; names that the crate has for its callers are no layers.
+#[test]
+fn the_simulators_layers_lead_one_way() {
+    let (layers, neighbours) = simulator_layers();
+    let documented = documented("| layer | is | imports |\n");
+    assert_eq!(layers, documented, "sources (left), ARCHITECTURE.md (right)");
+    assert_eq!(neighbours, Vec::<String>::new(), "cores and vendors do not know each other");
+    // In the table's order a layer knows only those above it.
+    let ranks = ["kernel", "cores", "devices", "boards", "machine"];
+    let rank = |name: &String| ranks.iter().position(|layer| layer == name);
+    for (layer, used) in &layers {
+        assert!(used.iter().all(|other| rank(other) < rank(layer)), "{layer}: {used:?}");
+    }
+}
+
+#[test]
+fn references_to_other_layers_are_seen() {
+    let module = |path: &str| module_of(Path::new(path));
+    let first = |line: &str, file: &str| -> Vec<String> {
+        references(line, &module(file)).into_iter().map(|path| path.join("::")).collect()
+    };
+    let bus = "kernel/bus/io.rs";
+    assert_eq!(first("use crate::cores::avr::DATA;", bus), ["cores::avr::DATA"]);
+    assert_eq!(first("let at = crate::boards::Board::new(super::IRQS);", bus).len(), 2);
+    assert_eq!(first("use super::super::super::devices::models;", bus), ["devices::models"]);
+    assert_eq!(first("use super::Bus;", bus), ["kernel::bus::Bus"]);
+    assert_eq!(first("use crate::{cores, boards};", bus), ["crate"]);
+    assert!(first("pub(crate) fn new(x: &mut std::fmt::Formatter) {", bus).is_empty());
+    let names = |line: &str, file: &str| {
+        references(line, &module(file)).iter().any(|path| is_a_neighbour(&module(file), path))
+    };
+    assert!(names("use crate::devices::stm32::Foo;", "devices/ti/gpio.rs"));
+    assert!(names("use super::super::stm32::Foo;", "devices/ti/gpio.rs"));
+    assert!(names("use crate::cores::arm;", "cores/avr/run.rs"));
+    assert!(!names("use crate::devices::common::serial::Line;", "devices/ti/gpio.rs"));
+    assert!(!names("use crate::kernel::bus::Bus;", "devices/ti/gpio.rs"));
 }
 
 #[test]
@@ -90,15 +198,14 @@ fn every_file_says_first_why_it_exists() {
 fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
     let files = rust_files(&root().join("crates").join(name).join("src"));
     assert!(!files.is_empty(), "{name} has no sources");
-    let tests: BTreeSet<String> = files.iter().flat_map(|path| test_modules(&read(path))).collect();
+    let tests = test_folders(&files);
     let mut found = Vec::new();
     for path in files {
-        if tests.contains(&path.file_stem().unwrap_or_default().to_string_lossy().into_owned()) {
+        if is_in(&path, &tests) {
             continue;
         }
         let text = read(&path);
-        let library = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        for line in library.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        for line in library(&text) {
             if words.iter().any(|word| line.contains(word)) {
                 found.push(format!("{}: {}", path.display(), line.trim()));
             }
@@ -107,7 +214,22 @@ fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
     found
 }
 
-/// Modules in files of their own that are declared for tests only.
+/// Where the modules lie that are for tests alone, without the ending of their files.
+fn test_folders(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let of_file = |path: &PathBuf| {
+        let is_root = path.file_stem().is_some_and(|stem| stem == "lib" || stem == "main");
+        let folder = if is_root { path.with_file_name("") } else { path.with_extension("") };
+        test_modules(&read(path)).into_iter().map(move |name| folder.join(name))
+    };
+    files.iter().flat_map(of_file).collect()
+}
+
+/// Whether a file is one of those modules, or below one.
+fn is_in(path: &Path, folders: &BTreeSet<PathBuf>) -> bool {
+    path.with_extension("").ancestors().any(|module| folders.contains(module))
+}
+
+/// The modules in files of their own that a file declares for tests alone.
 fn test_modules(text: &str) -> Vec<String> {
     let after_cfg = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| rest.lines().next());
     let declared = after_cfg.filter_map(|line| line.trim().strip_suffix(';')?.split_once("mod "));

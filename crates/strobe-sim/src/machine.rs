@@ -4,76 +4,31 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_model::Bounds;
 
-use crate::board::Board;
-use crate::bus::Bus;
-use crate::clock::Clocks;
-use crate::device::DeviceId;
-use crate::memory::BusFault;
-use crate::observe::Observer;
-use crate::semihost::Console;
-use crate::signal::SignalId;
-use crate::{avr, cortexm};
-
-/// Why a run stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop<R> {
-    /// The cycle limit.
-    Limit,
-    /// About to execute one of the addresses set with `Machine::set_stops`.
-    Address(u32),
-    /// One of the edges set with `Machine::set_stop_edges` has come: a pin and its level. The instruction that
-    /// was executed meanwhile has retired.
-    Edge(SignalId, bool),
-    /// The firmware ended itself through semihosting.
-    Exit(i32),
-    /// A fault was taken; the core stands before the handler's first instruction and can go on.
-    HardFault(Box<R>),
-    /// A fault that could not be taken (Arm: the core is locked up), or behind which there is nothing to go on with (AVR: not an
-    /// instruction).
-    Lockup(Box<R>),
-    /// The core sleeps, nothing is due, and nothing from outside can come: it sleeps for ever.
-    SleepsForever,
-    /// `--strict`: an unmodelled register was accessed.
-    Unmodelled {
-        /// The register.
-        address: u32,
-        /// The instruction.
-        pc: u32,
-    },
-    /// Somebody raised the interrupt flag (Ctrl-C).
-    Interrupted,
-}
+use crate::boards::Board;
+use crate::cores::{arm, avr};
+use crate::kernel::bus::Bus;
+use crate::kernel::clock::Clocks;
+use crate::kernel::core::Core;
+pub use crate::kernel::core::Stop;
+use crate::kernel::device::DeviceId;
+use crate::kernel::memory::BusFault;
+use crate::kernel::observe::Observer;
+use crate::kernel::semihost::Console;
+use crate::kernel::signal::SignalId;
 
 /// A fault with the state of whichever core it happened on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     /// On one of Arm's.
-    Arm(cortexm::FaultReport),
+    Arm(arm::FaultReport),
     /// On an AVR.
     Avr(avr::FaultReport),
-}
-
-impl<R> Stop<R> {
-    /// The same with another kind of report.
-    fn map<S>(self, f: impl FnOnce(R) -> S) -> Stop<S> {
-        match self {
-            Stop::Limit => Stop::Limit,
-            Stop::Address(at) => Stop::Address(at),
-            Stop::Edge(pin, level) => Stop::Edge(pin, level),
-            Stop::Exit(code) => Stop::Exit(code),
-            Stop::HardFault(report) => Stop::HardFault(Box::new(f(*report))),
-            Stop::Lockup(report) => Stop::Lockup(Box::new(f(*report))),
-            Stop::SleepsForever => Stop::SleepsForever,
-            Stop::Unmodelled { address, pc } => Stop::Unmodelled { address, pc },
-            Stop::Interrupted => Stop::Interrupted,
-        }
-    }
 }
 
 /// A board's core, whichever it is, with its bus and whoever watches.
 pub enum Machine<O: Observer> {
     /// One of Arm's.
-    Arm(Box<cortexm::Machine<O>>),
+    Arm(Box<arm::Machine<O>>),
     /// An AVR.
     Avr(Box<avr::Machine<O>>),
 }
@@ -95,7 +50,7 @@ impl<O: Observer> Machine<O> {
             return Some(Machine::Avr(Box::new(avr::Machine::new(bus, &core, observer))));
         }
         let core = board.arm_core()?;
-        Some(Machine::Arm(Box::new(cortexm::Machine::new(bus, &core, observer))))
+        Some(Machine::Arm(Box::new(arm::Machine::new(bus, &core, observer))))
     }
 
     /// Starts from reset.
@@ -117,48 +72,42 @@ impl<O: Observer> Machine<O> {
 
     /// Memories and devices.
     pub fn bus(&self) -> &Bus {
-        either!(self, m => &m.bus)
+        either!(self, m => m.bus())
     }
 
     /// Memories and devices.
     pub fn bus_mut(&mut self) -> &mut Bus {
-        either!(self, m => &mut m.bus)
+        either!(self, m => m.bus_mut())
     }
 
     /// Whoever watches.
     pub fn observer(&self) -> &O {
-        either!(self, m => &m.observer)
+        either!(self, m => m.observer())
     }
 
     /// Whoever watches.
     pub fn observer_mut(&mut self) -> &mut O {
-        either!(self, m => &mut m.observer)
+        either!(self, m => m.observer_mut())
     }
 
-    /// Whoever watches, with the clocks that tell it times.
+    /// Whoever watches, with the clocks that give it times.
     pub fn observer_and_clocks(&mut self) -> (&mut O, &Clocks) {
-        either!(self, m => (&mut m.observer, &m.bus.clocks))
+        either!(self, m => m.observer_and_clocks())
     }
 
     /// The program counter, as a byte address.
     pub fn pc(&self) -> u32 {
-        either!(self, m => m.cpu.pc)
+        either!(self, m => m.pc())
     }
 
     /// The stack pointer: the address of what was pushed last.
     pub fn sp(&self) -> u32 {
-        match self {
-            Machine::Arm(m) => m.cpu.msp(),
-            Machine::Avr(m) => m.stack_top(),
-        }
+        either!(self, m => m.sp())
     }
 
     /// The lowest address that the stack has reached, on cores whose handlers share it with the program (AVR).
     pub fn deepest_stack(&self) -> Option<u32> {
-        match self {
-            Machine::Arm(_) => None,
-            Machine::Avr(m) => Some(avr::DATA + u32::from(m.cpu.deepest) + 1),
-        }
+        either!(self, m => m.deepest_stack())
     }
 
     /// Cycles since the first reset.
@@ -182,7 +131,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// Faults that the firmware's own handlers were started for, which only Arm's cores have.
-    pub fn handled_faults(&self) -> &[cortexm::HandledFault] {
+    pub fn handled_faults(&self) -> &[arm::HandledFault] {
         match self {
             Machine::Arm(m) => m.handled_faults(),
             Machine::Avr(_) => &[],
@@ -194,10 +143,7 @@ impl<O: Observer> Machine<O> {
     /// # Errors
     /// When nothing answers there, as with everything on an AVR.
     pub fn debugger_write(&mut self, address: u32, value: u32) -> Result<(), BusFault> {
-        match self {
-            Machine::Arm(m) => m.debugger_write(address, value),
-            Machine::Avr(_) => Err(BusFault { address }),
-        }
+        either!(self, m => m.debugger_write(address, value))
     }
 
     /// Reads a word as a debugger does, while the core stands still.
@@ -205,14 +151,11 @@ impl<O: Observer> Machine<O> {
     /// # Errors
     /// When nothing answers there, as with everything on an AVR.
     pub fn debugger_read(&mut self, address: u32) -> Result<u32, BusFault> {
-        match self {
-            Machine::Arm(m) => m.debugger_read(address),
-            Machine::Avr(_) => Err(BusFault { address }),
-        }
+        either!(self, m => m.debugger_read(address))
     }
 
     /// How much the trace blocks' buffers hold, on cores that have them.
-    pub fn set_trace_depths(&mut self, depths: cortexm::Depths) {
+    pub fn set_trace_depths(&mut self, depths: arm::Depths) {
         if let Machine::Arm(m) = self {
             m.set_trace_depths(depths);
         }
@@ -220,16 +163,12 @@ impl<O: Observer> Machine<O> {
 
     /// Where what the firmware writes by semihosting goes; AVR parts have none.
     pub fn set_console(&mut self, console: Box<dyn Console>) {
-        if let Machine::Arm(m) = self {
-            m.semihost.console = console;
-        }
+        either!(self, m => m.set_console(console));
     }
 
     /// Runs nothing as host code, where there is a compiler for the core.
     pub fn interpret(&mut self) {
-        if let Machine::Arm(m) = self {
-            m.set_compile_after(None);
-        }
+        either!(self, m => m.interpret());
     }
 
     /// Tells the observer, from here on, what counts belong to which thread or handler
@@ -250,7 +189,7 @@ impl<O: Observer> Machine<O> {
 
     /// Sets the edges (pin, level) at which running stops.
     pub fn set_stop_edges(&mut self, edges: Vec<(SignalId, bool)>) {
-        self.bus_mut().stop_edges = edges;
+        self.bus_mut().outputs.stop_edges = edges;
     }
 
     /// Has pin edges recorded for [`Observer::pin`].

@@ -37,7 +37,7 @@ pub fn board(firmware: &Firmware, said: &Said) -> anyhow::Result<(Board, String)
         memories = guess::memories(firmware, vectors).map_err(exit::usage)?;
     }
     let cpu = said.svd.and_then(|svd| svd.cpu.as_ref());
-    let last = said.svd.and_then(|svd| svd.interrupts.keys().next_back());
+    let last = said.svd.and_then(|svd| svd.interrupts().keys().next_back());
     let lines = last.map_or(0, |n| n.saturating_add(1)).clamp(LEAST_LINES, MOST_LINES);
     let v7m = core.architecture().v7m;
     let chip = Chip {

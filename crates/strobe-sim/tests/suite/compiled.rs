@@ -11,6 +11,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::{CoreKind, Timing};
 use strobe_sim::cortexm::{CoreOptions, Machine, Stop};
 use strobe_sim::device::Size;
+use strobe_sim::kernel::core::Core as _;
 use strobe_sim::memory::{Memory, MemoryKind};
 use strobe_sim::observe::calls::{CallTree, NodeKind, Now};
 use strobe_sim::observe::counts::{AddressCount, Counts, Share};

@@ -54,6 +54,7 @@ fn machine<O: Observer>(kind: CoreKind, code: &[u16], observer: O) -> Machine<O>
         trace_gate: None,
         vtor_mask: 0,
         vectors: 0,
+        bit_band: false,
     };
     let mut machine = Machine::new(bus, &options, observer);
     machine.reset().expect("there is a vector table");

@@ -8,6 +8,7 @@ use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::Machine;
 use strobe_sim::device::Size;
+use strobe_sim::kernel::core::Core as _;
 
 /// How long each board runs, in cycles.
 const RUN: u64 = 100_000;

@@ -58,6 +58,7 @@ impl Core {
             trace_gate: None,
             vtor_mask: 0,
             vectors: 0,
+            bit_band: false,
         };
         let halfwords = (0..flash_bytes).step_by(2);
         let calls = halfwords.filter(|&at| bus.peek(at, Size::Half) == Some(SEMIHOSTING)).collect();

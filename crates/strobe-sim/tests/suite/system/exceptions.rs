@@ -3,6 +3,7 @@
 use strobe_sim::bus::Bus;
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::cortexm::{Machine, Stop};
+use strobe_sim::kernel::core::Core as _;
 use strobe_sim::observe::{Access, Observer, Retired, Transfer, TransferKind};
 use strobe_synth::{Hint, Insn, LoadStore, Reg, Special};
 

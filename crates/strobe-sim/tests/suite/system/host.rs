@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use strobe_sim::board::Board;
 use strobe_sim::cortexm::Machine;
 use strobe_sim::device::{Direction, SerialFrame, Size};
+use strobe_sim::kernel::core::Core as _;
 use strobe_sim::observe::Observer;
 
 const UART0: u32 = 0x4000_c000;

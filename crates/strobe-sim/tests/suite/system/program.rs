@@ -191,6 +191,7 @@ impl Program {
             trace_gate: None,
             vtor_mask: 0xffff_ff80,
             vectors: 0,
+            bit_band: false,
         };
         let mut machine = Machine::new(bus, &options, observer);
         machine.reset().expect("there is a vector table");

@@ -2,6 +2,7 @@
 
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::cortexm::{Machine, Stop};
+use strobe_sim::kernel::core::Core as _;
 use strobe_sim::observe::{Observer, TraceByte};
 use strobe_synth::{Hint, Insn, LoadStore, Reg};
 

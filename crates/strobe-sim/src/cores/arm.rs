@@ -1,0 +1,61 @@
+//! Arm cores: Cortex-M0 and Cortex-M0+ (ARMv6-M), Cortex-M3 and Cortex-M4 (ARMv7-M, ARMv7E-M).
+
+mod alu;
+pub mod arch;
+mod bit_band;
+pub mod block;
+mod careful;
+mod core;
+pub mod cpu;
+mod debug;
+pub mod decode;
+mod decode32;
+mod decode_data;
+mod decode_fp;
+mod decode_mem;
+mod decode_mul;
+mod driven;
+mod exception;
+mod exec;
+mod exec_branch;
+mod exec_data;
+mod exec_dsp;
+mod exec_fp;
+mod exec_mem;
+mod fast;
+pub mod fault;
+pub mod fault_status;
+pub mod fp;
+mod fp_convert;
+mod frame;
+mod guard;
+mod ids;
+pub mod insn;
+mod irregular;
+#[cfg(feature = "compiler")]
+mod jit;
+#[cfg(not(feature = "compiler"))]
+#[path = "arm/jit/without.rs"]
+mod jit;
+mod mpu;
+pub mod neighbours;
+mod nvic;
+pub mod op;
+mod port;
+mod raise;
+mod run;
+mod several;
+mod special;
+pub mod system;
+mod systick;
+pub mod timing;
+mod timing_v7m;
+mod trace;
+
+pub use self::arch::Architecture;
+pub use self::core::{CoreOptions, Machine, TraceGate};
+pub use self::fault::{Fault, FaultAccess, FaultReport, HandledFault};
+pub use self::fault_status::FaultStatus;
+pub use self::mpu::Purpose;
+pub use self::run::Stop;
+pub use self::trace::{Coding, Depths};

@@ -1,0 +1,173 @@
+//! Bit-banding (ARMv7-M B3.1, DDI 0337 3.7): a word of an alias region is one bit of memory or of a register.
+//!
+//! The core does it, so only the core's accesses see the aliases; for other bus masters those addresses are
+//! what the rest of the memory map says. A read gives the bit as 0 or 1. A write reads the target, changes
+//! the bit and writes the target back, with an access of the same width; nothing comes between, and a device
+//! sees both accesses with all that they cause.
+
+use crate::kernel::bus::Bus;
+use crate::kernel::device::Size;
+use crate::kernel::memory::BusFault;
+
+/// (alias region, the region whose bits it shows).
+const REGIONS: [(std::ops::Range<u32>, u32); 2] =
+    [(0x2200_0000..0x2400_0000, 0x2000_0000), (0x4200_0000..0x4400_0000, 0x4000_0000)];
+
+/// Where a bit lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Target {
+    /// Address of the access, aligned to its size.
+    address: u32,
+    /// Bit number in the value.
+    bit: u32,
+}
+
+fn target(alias: u32, size: Size) -> Option<Target> {
+    let (range, region) = REGIONS.iter().find(|(range, _)| range.contains(&alias))?;
+    let bits = (alias - range.start) / 4;
+    let per_access = 8 * size.bytes();
+    Some(Target { address: region + bits / per_access * size.bytes(), bit: bits % per_access })
+}
+
+/// Whether the core sees the aliases.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BitBand(pub(super) bool);
+
+impl BitBand {
+    fn target(self, alias: u32, size: Size) -> Option<Target> {
+        if self.0 { target(alias, size) } else { None }
+    }
+
+    /// The address that an access of a word at `address` goes to in the end.
+    pub(super) fn behind(self, address: u32) -> u32 {
+        self.target(address, Size::Word).map_or(address, |target| target.address)
+    }
+
+    /// A naturally aligned read by the core at the bus's present cycle.
+    pub(super) fn read(self, bus: &mut Bus, address: u32, size: Size) -> Result<u32, BusFault> {
+        match self.target(address, size) {
+            Some(Target { address, bit }) => Ok(bus.read(address, size)? >> bit & 1),
+            None => bus.read(address, size),
+        }
+    }
+
+    /// A naturally aligned write by the core at the bus's present cycle.
+    pub(super) fn write(
+        self,
+        bus: &mut Bus,
+        address: u32,
+        size: Size,
+        value: u32,
+    ) -> Result<(), BusFault> {
+        let (address, value) = match self.target(address, size) {
+            Some(Target { address, bit }) => {
+                let old = bus.read(address, size)?;
+                (address, old & !(1 << bit) | (value & 1) << bit)
+            }
+            None => (address, value),
+        };
+        bus.write(address, size, value)?;
+        bus.code_written(address);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rig::{RAM, Rig};
+
+    const ON: BitBand = BitBand(true);
+    const OFF: BitBand = BitBand(false);
+
+    /// A DMA controller and a register that counts its accesses.
+    fn rig() -> Rig {
+        Rig::builtin("stm32f070cb")
+    }
+
+    const CRC_DR: u32 = 0x4002_3000;
+    const AHBENR: u32 = 0x4002_1014;
+
+    fn alias(region: u32, byte: u32, bit: u32) -> u32 {
+        region + 0x0200_0000 + byte * 32 + bit * 4
+    }
+
+    /// DDI 0337, figure 3-2: 0x23ffffe0 is bit 0 of 0x200fffff, 0x2200001c bit 7 of 0x20000000.
+    #[test]
+    fn the_manuals_examples() {
+        let at = |alias| target(alias, Size::Byte).unwrap();
+        assert_eq!(at(0x23ff_ffe0), Target { address: 0x200f_ffff, bit: 0 });
+        assert_eq!(at(0x23ff_fffc), Target { address: 0x200f_ffff, bit: 7 });
+        assert_eq!(at(0x2200_001c), Target { address: 0x2000_0000, bit: 7 });
+        assert_eq!(target(0x23ff_fffc, Size::Word).unwrap().bit, 31);
+        assert_eq!(target(0x2400_0000, Size::Word), None);
+    }
+
+    #[test]
+    fn without_bit_banding_the_aliases_are_ordinary_addresses() {
+        let mut rig = rig();
+        assert!(OFF.read(&mut rig.bus, 0x2200_0000, Size::Word).is_err(), "no memory there");
+        assert_eq!(
+            OFF.read(&mut rig.bus, 0x4200_0000, Size::Word),
+            Ok(0),
+            "an unmodelled register"
+        );
+        assert_eq!(rig.bus.unmodelled.touched().count(), 1);
+    }
+
+    /// Each write is one read and one write of the device: CRC_DR takes what it reads back with a bit changed.
+    #[test]
+    fn a_device_sees_a_read_and_a_write() {
+        let mut rig = rig();
+        // RCC_AHBENR.CRCEN through its alias.
+        ON.write(&mut rig.bus, alias(0x4000_0000, AHBENR - 0x4000_0000, 6), Size::Word, 1).unwrap();
+        assert_eq!(rig.read32(AHBENR), 0x14 | 1 << 6);
+        let mut plain = self::rig();
+        plain.write32(AHBENR, 0x14 | 1 << 6);
+        let read = plain.read32(CRC_DR);
+        plain.write32(CRC_DR, read & !(1 << 4));
+        let expected = plain.read32(CRC_DR);
+        ON.write(&mut rig.bus, alias(0x4000_0000, CRC_DR - 0x4000_0000, 4), Size::Word, 0).unwrap();
+        assert_eq!(rig.read32(CRC_DR), expected);
+    }
+
+    /// A DMA transfer from an alias address meets no bit and no memory, as AHB masters other than the core do.
+    #[test]
+    fn dma_does_not_see_the_aliases() {
+        let mut rig = rig();
+        rig.write32(RAM, 1);
+        assert_eq!(ON.read(&mut rig.bus, alias(RAM, 0, 0), Size::Word), Ok(1));
+        rig.write32(AHBENR, 0x14 | 1);
+        let dma = 0x4002_0000;
+        rig.write32(dma + 0x0c, 1);
+        rig.write32(dma + 0x10, alias(RAM, 0, 0));
+        rig.write32(dma + 0x14, RAM + 0x100);
+        // Memory to memory, words, on.
+        rig.write32(dma + 0x08, 1 << 14 | 2 << 10 | 2 << 8 | 1);
+        rig.advance(100);
+        assert_eq!(rig.read32(dma) & 0xf, 0b1001, "a transfer error");
+        assert_eq!(rig.read32(RAM + 0x100), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_bit_is_what_its_alias_says(
+            word in any::<u32>(),
+            offset in 0u32..64,
+            bit in 0u32..32,
+            value in any::<u32>(),
+            size in prop_oneof![Just(Size::Byte), Just(Size::Half), Just(Size::Word)],
+        ) {
+            let mut rig = rig();
+            let at = RAM + 4 * offset;
+            rig.write32(at, word);
+            let alias = alias(RAM, 4 * offset, bit);
+            prop_assert_eq!(ON.read(&mut rig.bus, alias, size), Ok(word >> bit & 1));
+            ON.write(&mut rig.bus, alias, size, value).unwrap();
+            prop_assert_eq!(rig.read32(at), word & !(1 << bit) | (value & 1) << bit);
+            prop_assert_eq!(ON.read(&mut rig.bus, alias, size), Ok(value & 1));
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
+
+use super::block::{Block, BlockId, NONE, jump_wait};
+use super::core::Machine;
+use super::cpu::Cpu;
+use super::exec::{Port, exec, load_multiple, write_any};
+use super::insn::Insn;
+use super::port::FastPort;
+use super::run::{EXC_RETURN, End, Stop};
+use super::{exec_branch, irregular, special};
+use crate::kernel::device::Size;
+use crate::kernel::observe::{Observer, TransferKind, Wait};
+use strobe_model::{Bounds, Cause};
+
+/// How a block, interpreted or compiled, was left.
+pub(super) enum Left {
+    /// The block does not fit before the horizon.
+    #[cfg_attr(
+        not(feature = "compiler"),
+        expect(dead_code, reason = "only compiled code runs into it")
+    )]
+    Horizon(BlockId),
+    /// The block ran to its end; its jump's target is not paid for yet.
+    Ended(BlockId, End),
+    /// An instruction of the block needs care.
+    Miss(BlockId, usize),
+}
+
+/// Cycles that jumps took for where they went.
+pub(super) fn late(cycles: u64) -> Wait {
+    Wait::of(Cause::Refill, Bounds::exact(cycles))
+}
+
+impl<O: Observer> Machine<O> {
+    /// Hands the observer the waits that were added up by line of flash and by jump.
+    pub(super) fn take_waits(&mut self) {
+        for (pc, cause, wait) in self.bus.flash_interface.accelerator.take_waits() {
+            self.observer.wait(pc, Wait::of(cause, wait));
+        }
+        for block in &mut self.blocks.all {
+            if block.late > 0 {
+                let cycles = std::mem::take(&mut block.late);
+                self.observer.wait(block.address(block.body as usize), late(cycles));
+            }
+        }
+    }
+
+    /// Runs blocks until one does not fit before the horizon, needs care, or is not decoded yet.
+    pub(super) fn run_blocks(&mut self, mut id: BlockId) -> Result<(), Stop> {
+        loop {
+            let block = &self.blocks.all[id as usize];
+            if self.now + u64::from(block.worst) > self.horizon {
+                self.cpu.pc = block.start;
+                return Ok(());
+            }
+            if !self.bus.flash_interface.accelerator.has(id) {
+                self.fetch(id);
+            }
+            let block = &self.blocks.all[id as usize];
+            let left = match block.compiled {
+                Some(code) => self.run_compiled(code),
+                None => self.interpret(id),
+            };
+            id = match left {
+                Left::Ended(id, end) => self.arrive(id, end),
+                Left::Horizon(id) => id,
+                Left::Miss(id, at) => return self.finish_carefully(id, at),
+            };
+            if id == NONE || !self.cpu.thumb {
+                return Ok(());
+            }
+            if self.check {
+                self.cpu.pc = self.blocks.all[id as usize].start;
+                return Ok(());
+            }
+        }
+    }
+
+    /// A block begins: pays for the lines of flash that the accelerator lacks.
+    #[cold]
+    pub(super) fn fetch(&mut self, id: BlockId) {
+        let wait = self.bus.flash_interface.accelerator.fetch(id);
+        self.now += wait.likely;
+        self.slack.0 += wait.likely - wait.low;
+        self.slack.1 += wait.high - wait.likely;
+    }
+
+    /// Runs one block that fits before the horizon, instruction by instruction.
+    fn interpret(&mut self, id: BlockId) -> Left {
+        let block = &self.blocks.all[id as usize];
+        let mut port = FastPort { bus: &mut self.bus, spent: None, waited: Bounds::exact(0) };
+        let end = if block.plain {
+            straight(&mut self.cpu, &mut port, block)
+        } else {
+            irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations)
+        };
+        let end = match end {
+            Ok(end) => end,
+            Err(at) if at == block.body as usize && block.plain && self.system_register(id) => {
+                End::Next
+            }
+            Err(at) => return Left::Miss(id, at),
+        };
+        let block = &self.blocks.all[id as usize];
+        self.now += u64::from(block.cycles);
+        self.instructions += block.insns.len() as u64;
+        self.slack.0 += u64::from(block.slack.0);
+        self.slack.1 += u64::from(block.slack.1);
+        let jumped = !matches!(end, End::Next);
+        if jumped {
+            self.now += u64::from(block.refill);
+        }
+        if O::COUNTS {
+            self.observer.block(id, jumped, 1);
+        }
+        if !block.plain {
+            self.settle(id);
+        }
+        self.warm(id);
+        Left::Ended(id, end)
+    }
+
+    /// Executes a block's last instruction if it only reads or writes registers of the core, as those of a critical
+    /// section do; returns whether it did. An exception that it lets in is the main loop's business.
+    fn system_register(&mut self, id: BlockId) -> bool {
+        if !self.cpu.is_privileged() || self.system.mpu.is_on() {
+            return false;
+        }
+        let block = &self.blocks.all[id as usize];
+        match block.insns[block.body as usize] {
+            Insn::Mrs { d, sysm } => {
+                let value = special::read(&self.cpu, self.system.arch(), sysm);
+                write_any(&mut self.cpu, d, value);
+                return true;
+            }
+            Insn::Cps { disable, masks } => {
+                special::change_masks(&mut self.cpu, &self.system, disable, masks);
+            }
+            Insn::Msr { n, sysm, mask } if !special::changes_mode(sysm) => {
+                let value = self.cpu.r[usize::from(n & 15)];
+                special::write(&mut self.cpu, &self.system, sysm, mask, value);
+            }
+            _ => return false,
+        }
+        self.check |= self.system.nvic.best_pending().is_some();
+        true
+    }
+
+    /// A block has ended: what arriving at the next one costs, who wants to know, and which it is. Where
+    /// that is not decoded yet, the program counter is left there.
+    fn arrive(&mut self, id: BlockId, end: End) -> BlockId {
+        let block = &self.blocks.all[id as usize];
+        match end {
+            End::Next => {
+                self.bus.flash_interface.accelerator.goes_on(id);
+                let known = block.next;
+                if O::FLOW && block.falls_into_function {
+                    let from = block.address(block.insns.len() - 1);
+                    self.cpu.pc = block.end;
+                    self.report_transfer(TransferKind::Direct, from);
+                }
+                if known == NONE { self.find_next(id) } else { known }
+            }
+            End::Direct => {
+                self.bus.flash_interface.accelerator.jumped();
+                let known = block.target;
+                if (O::FLOW && block.is_transfer) || !block.target_wait.is_zero() {
+                    self.arrive_direct(id);
+                }
+                if known == NONE { self.find_target(id) } else { known }
+            }
+            End::Indirect(value) => {
+                self.bus.flash_interface.accelerator.jumped();
+                self.arrive_indirect(value, id)
+            }
+        }
+    }
+
+    /// The block after `id`, remembered once it is decoded; leaves the program counter there.
+    #[cold]
+    fn find_next(&mut self, id: BlockId) -> BlockId {
+        self.cpu.pc = self.blocks.all[id as usize].end;
+        let next = self.lookup();
+        self.blocks.all[id as usize].next = next;
+        next
+    }
+
+    /// The block that `id` jumps to, remembered once it is decoded; leaves the program counter there.
+    #[cold]
+    fn find_target(&mut self, id: BlockId) -> BlockId {
+        let block = &self.blocks.all[id as usize];
+        let last = block.insns[block.body as usize];
+        self.cpu.pc = last.target().unwrap_or(block.end);
+        let target = self.blocks.lookup(self.cpu.pc, &self.bus);
+        self.blocks.all[id as usize].target = target;
+        target
+    }
+
+    /// After a direct jump: what its target in flash costs, and who wants to know.
+    fn arrive_direct(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let from = block.address(block.body as usize);
+        let last = block.insns[block.body as usize];
+        let wait = block.target_wait;
+        self.cpu.pc = last.target().unwrap_or(block.end);
+        if !wait.is_zero() {
+            self.fetch_wait(wait, from);
+        }
+        if O::FLOW {
+            self.report_direct(id);
+        }
+    }
+
+    /// Reports a direct jump that may change the running function.
+    pub(super) fn report_direct(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let last = block.insns[block.body as usize];
+        let from = block.address(block.body as usize);
+        if let Insn::Bl { .. } = last {
+            let return_address = block.end;
+            self.report_transfer(TransferKind::Call { return_address }, from);
+        } else if block.leaves_function {
+            self.report_transfer(TransferKind::Direct, from);
+        }
+    }
+
+    /// After the jump to a computed address at a block's end: the new state, its cost, and who wants to know. Returns
+    /// the block there, if it is decoded.
+    pub(super) fn arrive_indirect(&mut self, value: u32, id: BlockId) -> BlockId {
+        self.cpu.pc = value & !1;
+        self.cpu.thumb = value & 1 != 0;
+        let to = self.blocks.lookup(self.cpu.pc, &self.bus);
+        let inside = if to == NONE {
+            self.arrive_somewhere(id);
+            false
+        } else {
+            self.arrive_at(to, id)
+        };
+        if O::FLOW && !inside {
+            let block = &self.blocks.all[id as usize];
+            let kind = match block.insns[block.body as usize] {
+                Insn::Blx { .. } => TransferKind::Call { return_address: self.cpu.r[14] & !1 },
+                _ => TransferKind::Indirect,
+            };
+            self.report_transfer(kind, block.address(block.body as usize));
+        }
+        to
+    }
+
+    /// Pays for the jump from one decoded block to another; returns whether that stays inside a function.
+    #[inline(always)]
+    fn arrive_at(&mut self, to: BlockId, id: BlockId) -> bool {
+        let [from, target] = [id, to].map(|id| &self.blocks.all[id as usize]);
+        let (arrival, inside) = (target.arrival, from.jumps_inside(target));
+        if inside && self.jit.is_on() {
+            self.blocks.note_inside(id, to);
+        }
+        if !arrival.wait.is_zero() {
+            let from = &self.blocks.all[id as usize];
+            self.fetch_wait(arrival.wait, from.address(from.body as usize));
+        }
+        if arrival.late > 0 {
+            self.now += u64::from(arrival.late);
+            self.blocks.all[id as usize].late += u64::from(arrival.late);
+        }
+        inside
+    }
+
+    /// Pays for a jump to where nothing is decoded yet.
+    #[cold]
+    fn arrive_somewhere(&mut self, id: BlockId) {
+        let block = &self.blocks.all[id as usize];
+        let from = block.address(block.body as usize);
+        let cost = jump_wait(self.cpu.pc, &self.bus);
+        if !cost.is_zero() {
+            self.fetch_wait(cost, from);
+        }
+        let late = self.timing.refill_at(self.cpu.pc, self.bus.peek(self.cpu.pc, Size::Half));
+        if late > 0 {
+            self.add_wait(from, Wait::of(Cause::Refill, Bounds::exact(late.into())));
+        }
+    }
+}
+
+/// Runs a plain block's instructions; `Err` says which one is for the careful path.
+#[inline(always)]
+fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block) -> Result<End, usize> {
+    let body = block.body as usize;
+    for (at, &insn) in block.insns[..body].iter().enumerate() {
+        exec(cpu, port, insn).map_err(|_| at)?;
+    }
+    match block.insns.get(body) {
+        None => Ok(End::Next),
+        Some(&last) => jump(cpu, port, last, block.end).ok_or(body),
+    }
+}
+
+/// Executes the branch at a block's end; `None` leaves it to the careful path.
+#[inline(always)]
+pub(super) fn jump(cpu: &mut Cpu, port: &mut FastPort, insn: Insn, next: u32) -> Option<End> {
+    Some(match insn {
+        Insn::BCond { condition, .. } => {
+            if cpu.passes(condition) {
+                End::Direct
+            } else {
+                End::Next
+            }
+        }
+        Insn::B { .. } => End::Direct,
+        Insn::Bl { .. } => {
+            cpu.r[14] = next | 1;
+            End::Direct
+        }
+        Insn::Bx { m } => End::Indirect(ordinary(cpu.r[(m & 15) as usize], cpu)?),
+        Insn::PopPc { list } => {
+            let at = cpu.r[13].wrapping_add(4 * list.count_ones());
+            let value = ordinary(port.load(at, Size::Word, 0).ok()?, cpu)?;
+            load_multiple(cpu, port, cpu.r[13], list).ok()?;
+            cpu.r[13] = at.wrapping_add(4);
+            End::Indirect(value)
+        }
+        Insn::Blx { m } => {
+            let target = ordinary(cpu.r[(m & 15) as usize], cpu)?;
+            cpu.r[14] = next | 1;
+            End::Indirect(target)
+        }
+        Insn::MovPc { m } => End::Indirect(cpu.r[(m & 15) as usize] | 1),
+        Insn::AddPc { m, value } => End::Indirect(value.wrapping_add(cpu.r[(m & 15) as usize]) | 1),
+        _ => return exec_branch::branch(cpu, port, insn, next).ok().flatten(),
+    })
+}
+
+/// A branch target that is not an exception return.
+#[inline(always)]
+fn ordinary(value: u32, cpu: &Cpu) -> Option<u32> {
+    (value < EXC_RETURN || cpu.ipsr == 0).then_some(value)
+}

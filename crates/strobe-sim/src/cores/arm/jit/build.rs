@@ -1,0 +1,511 @@
+//! A region as one host function: guest registers live in host registers between its blocks.
+//!
+//! The function is entered with a number that says at which block to begin. Each block's end pays its
+//! cycles and checks that the next block fits before the horizon. Everything that leaves goes through
+//! one exit, which writes back what the region changes.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    Block as Label, BlockArg, BlockCall, Function, InstBuilder, JumpTableData, MemFlagsData,
+    SigRef, Type, Value, types,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
+
+use super::code::{Exit, ExitKind, Frame, SLACK};
+use super::flags::{self, Flags};
+
+use super::Slot;
+use super::region::Plan;
+use crate::cores::arm::cpu::Cpu;
+use crate::cores::arm::insn::{Insn, NO_REG};
+use crate::cores::arm::run::EXC_RETURN;
+use crate::kernel::bus::Bus;
+use crate::kernel::flash::HalfCycles;
+use crate::kernel::flash::accelerator::JUMPED;
+
+/// Builds the function of a region.
+pub(super) fn function(
+    function: &mut Function,
+    context: &mut FunctionBuilderContext,
+    plan: &Plan,
+    bus: &Bus,
+    host: TargetFrontendConfig,
+) {
+    let mut b = FunctionBuilder::new(function, context);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let &[cpu, frame, number] = b.block_params(entry) else { unreachable!("three parameters") };
+    let load = |b: &mut FunctionBuilder, offset: usize| {
+        b.ins().load(types::I64, trusted(), frame, offset as i32)
+    };
+    let ram = load(&mut b, offset_of!(Frame, ram));
+    let flash = load(&mut b, offset_of!(Frame, flash));
+    let slots = load(&mut b, offset_of!(Frame, slots));
+    let slack = load(&mut b, offset_of!(Frame, slack));
+    let events = load(&mut b, offset_of!(Frame, events));
+    // What the region uses is known once it is built: the registers are loaded in a block built last.
+    let dispatch = b.create_block();
+    b.ins().jump(dispatch, &[]);
+    let exit = b.create_block();
+    b.append_block_param(exit, types::I64);
+    let labels = plan.blocks.iter().map(|_| b.create_block()).collect();
+    let state = State::declare(&mut b);
+    let flags = Flags::unchanged();
+    let mut build = Build {
+        b,
+        plan,
+        bus,
+        state,
+        flags,
+        at: (0, 0),
+        labels,
+        exit,
+        cpu,
+        frame,
+        ram,
+        flash,
+        slots,
+        slack,
+        events,
+        signatures: Vec::new(),
+        call_convention: host.default_call_conv,
+        fp_checked: false,
+        used: 0,
+        changed: 0,
+    };
+    (0..plan.blocks.len()).for_each(|at| build.block(at));
+    build.leave();
+    build.enter(dispatch, number);
+    build.b.seal_all_blocks();
+    build.b.finalize(host);
+}
+
+/// The machine's state as the function keeps it.
+pub(super) struct State {
+    pub(super) r: [Variable; 15],
+    pub(super) n: Variable,
+    pub(super) z: Variable,
+    pub(super) c: Variable,
+    pub(super) v: Variable,
+    pub(super) budget: Variable,
+    instructions: Variable,
+    carry: Variable,
+}
+
+impl State {
+    fn declare(b: &mut FunctionBuilder) -> Self {
+        State {
+            r: std::array::from_fn(|_| b.declare_var(types::I32)),
+            n: b.declare_var(types::I32),
+            z: b.declare_var(types::I32),
+            c: b.declare_var(types::I32),
+            v: b.declare_var(types::I32),
+            budget: b.declare_var(types::I64),
+            instructions: b.declare_var(types::I64),
+            carry: b.declare_var(types::I32),
+        }
+    }
+}
+
+/// A function being built.
+pub(super) struct Build<'a> {
+    pub(super) b: FunctionBuilder<'a>,
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) bus: &'a Bus,
+    pub(super) state: State,
+    /// Flags as known at this point of the block.
+    pub(super) flags: Flags,
+    /// Block and instruction being built.
+    pub(super) at: (usize, usize),
+    labels: Vec<Label>,
+    exit: Label,
+    pub(super) cpu: Value,
+    pub(super) frame: Value,
+    pub(super) ram: Value,
+    pub(super) flash: Value,
+    slots: Value,
+    pub(super) slack: Value,
+    pub(super) events: Value,
+    /// Signatures of the functions that are called, by the types of their arguments.
+    pub(super) signatures: Vec<(Vec<Type>, SigRef)>,
+    pub(super) call_convention: CallConv,
+    /// The block has found the floating-point unit ready.
+    pub(super) fp_checked: bool,
+    /// Registers read or written anywhere.
+    used: u16,
+    /// Registers written anywhere.
+    changed: u16,
+}
+
+/// Access that cannot trap on the host.
+pub(super) fn trusted() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+impl Build<'_> {
+    /// A register's value; an absent one reads as zero.
+    pub(super) fn get(&mut self, r: u8) -> Value {
+        if r == NO_REG {
+            return self.constant(0);
+        }
+        self.used |= 1 << r;
+        self.b.use_var(self.state.r[usize::from(r)])
+    }
+
+    /// Changes a register.
+    pub(super) fn set(&mut self, r: u8, value: Value) {
+        self.used |= 1 << r;
+        self.changed |= 1 << r;
+        self.b.def_var(self.state.r[usize::from(r)], value);
+    }
+
+    pub(super) fn constant(&mut self, value: u32) -> Value {
+        self.b.ins().iconst(types::I32, i64::from(value))
+    }
+
+    fn block(&mut self, number: usize) {
+        self.b.switch_to_block(self.labels[number]);
+        self.flags = Flags::unchanged();
+        self.fp_checked = false;
+        let block = self.plan.blocks[number].block;
+        for (at, &insn) in block.insns[..block.body as usize].iter().enumerate() {
+            self.at = (number, at);
+            match block.condition(at) {
+                None => self.insn(insn),
+                Some(condition) => self.conditional(condition, insn),
+            }
+        }
+        let body = block.body as usize;
+        self.at = (number, body);
+        match (block.insns.get(body), block.condition(body)) {
+            (None, _) => self.go_on(),
+            (Some(&last), None) => self.jump(last, block.end),
+            (Some(&last), Some(condition)) => {
+                let passes = self.condition(condition);
+                let [taken, straight] = [self.b.create_block(), self.b.create_block()];
+                self.b.ins().brif(passes, taken, &[], straight, &[]);
+                let flags = self.flags;
+                self.b.switch_to_block(straight);
+                self.skip();
+                self.go_on();
+                self.flags = flags;
+                self.b.switch_to_block(taken);
+                self.jump(last, block.end);
+            }
+        }
+    }
+
+    fn jump(&mut self, last: Insn, next: u32) {
+        match last {
+            Insn::BCond { condition, .. } => {
+                let passes = self.condition(condition);
+                self.branch(passes);
+            }
+            Insn::Cbz { n, nonzero, .. } => {
+                let value = self.get(n);
+                let code = if nonzero { IntCC::NotEqual } else { IntCC::Equal };
+                let passes = self.b.ins().icmp_imm_s(code, value, 0);
+                self.branch(passes);
+            }
+            Insn::B { .. } => self.jump_direct(),
+            Insn::Bl { .. } => {
+                let link = self.constant(next | 1);
+                self.set(14, link);
+                self.jump_direct();
+            }
+            Insn::Bx { m } => {
+                let value = self.get(m);
+                self.check_ordinary(value);
+                self.jump_indirect(value);
+            }
+            Insn::Blx { m } => {
+                let value = self.get(m);
+                self.check_ordinary(value);
+                let link = self.constant(next | 1);
+                self.set(14, link);
+                self.jump_indirect(value);
+            }
+            Insn::MovPc { m } => {
+                let value = self.get(m);
+                let value = self.b.ins().bor_imm_s(value, 1);
+                self.check_ordinary(value);
+                self.jump_indirect(value);
+            }
+            Insn::AddPc { m, value } => {
+                let offset = self.get(m);
+                let value = self.b.ins().iadd_imm_s(offset, i64::from(value));
+                let value = self.b.ins().bor_imm_s(value, 1);
+                self.check_ordinary(value);
+                self.jump_indirect(value);
+            }
+            Insn::PopPc { list } => {
+                let value = self.pop_pc(list);
+                self.jump_indirect(value);
+            }
+            _ => {
+                let value = self.loaded_target(last, next);
+                self.jump_indirect(value);
+            }
+        }
+    }
+
+    /// The block goes on at its end.
+    fn go_on(&mut self) {
+        self.pay(offset_of!(Slot, straight), false);
+        match self.plan.blocks[self.at.0].next {
+            Some(to) => {
+                let arrived = self
+                    .bus
+                    .flash_interface
+                    .accelerator
+                    .cycles_at_end(self.plan.blocks[self.at.0].id);
+                self.continue_at(to, arrived);
+            }
+            None => self.leave_with(ExitKind::Next),
+        }
+    }
+
+    /// The block takes its direct jump.
+    fn jump_direct(&mut self) {
+        self.pay(offset_of!(Slot, jumped), true);
+        let member = &self.plan.blocks[self.at.0];
+        match member.target {
+            Some(to) => {
+                self.wait_for_target(member.block.target_wait);
+                self.continue_at(to, JUMPED);
+            }
+            None => self.leave_with(ExitKind::Direct),
+        }
+    }
+
+    fn branch(&mut self, passes: Value) {
+        let [taken, straight] = [self.b.create_block(), self.b.create_block()];
+        self.b.ins().brif(passes, taken, &[], straight, &[]);
+        let flags = self.flags;
+        self.b.switch_to_block(taken);
+        self.jump_direct();
+        self.flags = flags;
+        self.b.switch_to_block(straight);
+        self.go_on();
+    }
+
+    /// The block jumps to a value that is no exception return.
+    fn jump_indirect(&mut self, value: Value) {
+        self.pay(offset_of!(Slot, jumped), true);
+        self.jump_inside(value);
+        let offset = offset_of!(Frame, value) as i32;
+        self.b.ins().store(trusted(), value, self.frame, offset);
+        self.leave_with(ExitKind::Indirect);
+    }
+
+    /// Goes on where a computed jump goes, if that is a block of the region, and behind this otherwise.
+    fn jump_inside(&mut self, value: Value) {
+        let plan = self.plan;
+        let targets = &plan.blocks[self.at.0].computed;
+        let starts = targets.iter().map(|&to| plan.blocks[to].block.start);
+        let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return };
+        let outside = self.b.create_block();
+        let mut table = vec![outside; ((last - first) / 2 + 1) as usize];
+        let arrivals: Vec<Label> = targets.iter().map(|_| self.b.create_block()).collect();
+        for (&to, &arrival) in targets.iter().zip(&arrivals) {
+            table[((plan.blocks[to].block.start - first) / 2) as usize] = arrival;
+        }
+        // Bit 0 is set, or the place is none that is decoded.
+        let index = self.b.ins().iadd_imm_s(value, -i64::from(first | 1));
+        let index = self.b.ins().rotr_imm_u(index, 1);
+        let call = |label: Label, b: &mut FunctionBuilder| {
+            BlockCall::new(label, [], &mut b.func.dfg.value_lists)
+        };
+        let default = call(outside, &mut self.b);
+        let table: Vec<BlockCall> = table.into_iter().map(|l| call(l, &mut self.b)).collect();
+        let table = self.b.create_jump_table(JumpTableData::new(default, &table));
+        self.b.ins().br_table(index, table);
+        let flags = self.flags;
+        for (&to, arrival) in targets.iter().zip(arrivals) {
+            self.flags = flags;
+            self.b.switch_to_block(arrival);
+            self.pay_for_arrival(to);
+            self.continue_at(to, JUMPED);
+        }
+        self.flags = flags;
+        self.b.switch_to_block(outside);
+    }
+
+    /// The host address of a further memory.
+    pub(super) fn further_memory(&mut self, at: usize) -> Value {
+        let offset = offset_of!(Frame, more) + at * size_of::<*mut u8>();
+        self.b.ins().load(types::I64, trusted(), self.frame, offset as i32)
+    }
+
+    /// A jump to this value or above may be an exception return, which needs care.
+    pub(super) fn check_ordinary(&mut self, value: Value) {
+        let ordinary =
+            self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, value, i64::from(EXC_RETURN));
+        self.or_miss(ordinary);
+    }
+
+    /// Goes on only if `holds`; otherwise the instruction being built needs care.
+    pub(super) fn or_miss(&mut self, holds: Value) {
+        let [on, miss] = [self.b.create_block(), self.b.create_block()];
+        self.b.ins().brif(holds, on, &[], miss, &[]);
+        self.b.switch_to_block(miss);
+        self.miss();
+        self.b.switch_to_block(on);
+    }
+
+    /// Leaves before the instruction being built. The block being filled must be a cold one.
+    pub(super) fn miss(&mut self) {
+        if let Some(here) = self.b.current_block() {
+            self.b.set_cold_block(here);
+        }
+        self.leave_with(ExitKind::Miss);
+    }
+
+    /// Counts the block's run and its cycles and instructions.
+    fn pay(&mut self, counter: usize, jumps: bool) {
+        let block = self.plan.blocks[self.at.0].block;
+        self.add_to(self.slots, self.at.0 * size_of::<Slot>() + counter, 1);
+        let cycles = block.cycles + if jumps { block.refill } else { 0 };
+        let budget = self.b.use_var(self.state.budget);
+        let budget = self.b.ins().iadd_imm_s(budget, -i64::from(cycles));
+        self.b.def_var(self.state.budget, budget);
+        let instructions = self.b.use_var(self.state.instructions);
+        let instructions = self.b.ins().iadd_imm_s(instructions, block.insns.len() as i64);
+        self.b.def_var(self.state.instructions, instructions);
+        self.add_to(self.slack, SLACK.0, i64::from(block.slack.0));
+        self.add_to(self.slack, SLACK.1, i64::from(block.slack.1));
+    }
+
+    /// Adds a constant to a 64-bit number in memory.
+    pub(super) fn add_to(&mut self, base: Value, offset: usize, constant: i64) {
+        if constant != 0 {
+            let sum = self.b.ins().load(types::I64, trusted(), base, offset as i32);
+            let sum = self.b.ins().iadd_imm_s(sum, constant);
+            self.b.ins().store(trusted(), sum, base, offset as i32);
+        }
+    }
+
+    pub(super) fn add_value_to(&mut self, base: Value, offset: usize, value: Value) {
+        let sum = self.b.ins().load(types::I64, trusted(), base, offset as i32);
+        let sum = self.b.ins().iadd(sum, value);
+        self.b.ins().store(trusted(), sum, base, offset as i32);
+    }
+
+    /// What the jump's target in flash costs: `HalfCycleCarry::take` and `flash::bounds`. Returns the cycles, and how
+    /// many fewer and more they could be.
+    pub(super) fn target_wait(&mut self, wait: HalfCycles) -> (Value, Value, Value) {
+        let carry = self.b.use_var(self.state.carry);
+        let halves = self.b.ins().iadd_imm_s(carry, i64::from(wait.likely));
+        let carry = self.b.ins().band_imm_u(halves, 1);
+        self.b.def_var(self.state.carry, carry);
+        let cycles = self.b.ins().ushr_imm_u(halves, 1);
+        let cycles = self.b.ins().uextend(types::I64, cycles);
+        let low = self.b.ins().iadd_imm_s(cycles, -i64::from(wait.low / 2));
+        let most = self.b.ins().iconst(types::I64, i64::from(wait.high.div_ceil(2)));
+        let high = self.b.ins().isub(most, cycles);
+        (cycles, low, high)
+    }
+
+    /// Waits for the target of the block's direct jump.
+    fn wait_for_target(&mut self, wait: HalfCycles) {
+        if wait.is_zero() {
+            return;
+        }
+        let (cycles, low, high) = self.target_wait(wait);
+        let budget = self.b.use_var(self.state.budget);
+        let budget = self.b.ins().isub(budget, cycles);
+        self.b.def_var(self.state.budget, budget);
+        let slot = self.at.0 * size_of::<Slot>() + offset_of!(Slot, waited);
+        self.add_value_to(self.slots, slot, cycles);
+        self.add_value_to(self.slack, SLACK.0, low);
+        self.add_value_to(self.slack, SLACK.1, high);
+    }
+
+    /// Goes on with another block of the region, if it fits before the horizon. `arrived`: cycles in the line of flash
+    /// before it, if the core comes from there.
+    fn continue_at(&mut self, to: usize, arrived: u32) {
+        let block = self.plan.blocks[to].block;
+        let budget = self.b.use_var(self.state.budget);
+        let fits = IntCC::SignedGreaterThanOrEqual;
+        let fits = self.b.ins().icmp_imm_s(fits, budget, i64::from(block.worst));
+        let [on, late] = [self.b.create_block(), self.b.create_block()];
+        self.b.ins().brif(fits, on, &[], late, &[]);
+        let flags = self.flags;
+        self.b.switch_to_block(late);
+        self.b.set_cold_block(late);
+        self.arrive(arrived);
+        let from = std::mem::replace(&mut self.at, (to, 0));
+        self.leave_with(ExitKind::Horizon);
+        self.at = from;
+        self.flags = flags;
+        self.b.switch_to_block(on);
+        self.keep_flags(flags::needed(block));
+        self.fetch(self.plan.blocks[to].id, arrived);
+        self.b.ins().jump(self.labels[to], &[]);
+    }
+
+    /// Leaves with everything written back.
+    fn leave_with(&mut self, kind: ExitKind) {
+        let flags = self.flags;
+        self.keep_flags(flags::ALL);
+        self.flags = flags;
+        let exit = Exit { kind, block: self.at.0, at: self.at.1 };
+        let word = self.b.ins().iconst(types::I64, exit.pack());
+        self.b.ins().jump(self.exit, &[BlockArg::Value(word)]);
+    }
+
+    /// The one exit.
+    fn leave(&mut self) {
+        self.b.switch_to_block(self.exit);
+        let word = self.b.block_params(self.exit)[0];
+        for (base, offset, variable, _) in self.places(self.changed) {
+            let value = self.b.use_var(variable);
+            self.b.ins().store(trusted(), value, base, offset);
+        }
+        self.b.ins().return_(&[word]);
+    }
+
+    /// Loads what the region uses and goes to the entry asked for.
+    fn enter(&mut self, dispatch: Label, number: Value) {
+        self.b.switch_to_block(dispatch);
+        for (base, offset, variable, ty) in self.places(self.used) {
+            let value = self.b.ins().load(ty, trusted(), base, offset);
+            self.b.def_var(variable, value);
+        }
+        let nowhere = self.b.create_block();
+        let mut switch = Switch::new();
+        for (entry, &at) in self.plan.entries.iter().enumerate() {
+            switch.set_entry(entry as u128, self.labels[at]);
+        }
+        switch.emit(&mut self.b, number, nowhere);
+        self.b.switch_to_block(nowhere);
+        self.b.set_cold_block(nowhere);
+        self.flags = Flags::unchanged();
+        self.at = (0, 0);
+        self.leave_with(ExitKind::Horizon);
+    }
+
+    /// Where the state lies in memory: base, offset, variable, type.
+    fn places(&self, registers: u16) -> Vec<(Value, i32, Variable, Type)> {
+        let State { r, n, z, c, v, budget, instructions, carry } = &self.state;
+        let (cpu, frame) = (self.cpu, self.frame);
+        let mut places: Vec<_> = (0..15)
+            .filter(|i| registers >> i & 1 != 0)
+            .map(|i| (cpu, offset_of!(Cpu, r) + 4 * i, r[i], types::I32))
+            .collect();
+        places.extend([
+            (cpu, offset_of!(Cpu, n), *n, types::I32),
+            (cpu, offset_of!(Cpu, z), *z, types::I32),
+            (cpu, offset_of!(Cpu, c), *c, types::I32),
+            (cpu, offset_of!(Cpu, v), *v, types::I32),
+            (frame, offset_of!(Frame, budget), *budget, types::I64),
+            (frame, offset_of!(Frame, instructions), *instructions, types::I64),
+            (frame, offset_of!(Frame, carry), *carry, types::I32),
+        ]);
+        places.into_iter().map(|(b, at, variable, ty)| (b, at as i32, variable, ty)).collect()
+    }
+}

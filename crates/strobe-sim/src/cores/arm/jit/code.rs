@@ -1,0 +1,244 @@
+//! Host code in memory, and the one place where it is called.
+
+#![allow(unsafe_code)]
+
+use std::mem::offset_of;
+
+use strobe_model::Bounds;
+
+use cranelift_codegen::ir::{AbiParam, Function, types};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::Module;
+
+use super::{Event, MOST_MEMORIES, Slot};
+use crate::cores::arm::cpu::Cpu;
+use crate::cores::arm::exec::{Port, Work, exec};
+use crate::cores::arm::fault::Fault;
+use crate::cores::arm::insn::Insn;
+use crate::kernel::device::Size;
+use crate::kernel::flash::accelerator::Accelerator;
+
+/// What compiled code reads and writes besides the registers.
+#[repr(C)]
+pub(super) struct Frame {
+    /// Cycles left before the horizon.
+    pub(super) budget: i64,
+    /// Instructions retired since reset.
+    pub(super) instructions: u64,
+    /// As [`Machine::slack`](crate::cores::arm::Machine).
+    pub(super) slack: *mut (u64, u64),
+    /// The half cycle carried.
+    pub(super) carry: u32,
+    /// Where an indirect jump goes.
+    pub(super) value: u32,
+    pub(super) ram: *mut u8,
+    pub(super) flash: *const u8,
+    /// The further memories, in the bus's order.
+    pub(super) more: [*mut u8; MOST_MEMORIES],
+    pub(super) slots: *mut Slot,
+    pub(super) events: *mut Event,
+    /// The flash accelerator, and the stamps that it keeps by block.
+    pub(super) accelerator: *mut Accelerator,
+    pub(super) stamps: *const u64,
+}
+
+/// Where the two figures of [`Frame::slack`] are.
+pub(super) const SLACK: (usize, usize) = (offset_of!((u64, u64), 0), offset_of!((u64, u64), 1));
+
+/// Why compiled code returned. The number is part of what it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExitKind {
+    /// The block has not begun: it does not fit before the horizon.
+    Horizon,
+    /// The block ended and goes on at its end.
+    Next,
+    /// The block ended with its direct jump.
+    Direct,
+    /// The block ended with a jump to `Frame::value`.
+    Indirect,
+    /// The instruction `at` has not begun: it needs care.
+    Miss,
+}
+
+/// What compiled code returns, packed into a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub(super) kind: ExitKind,
+    /// Block, by its number in the region.
+    pub(super) block: usize,
+    /// Instruction in the block.
+    pub(super) at: usize,
+}
+
+impl Exit {
+    pub(super) fn pack(self) -> i64 {
+        (self.block as i64) << 16 | (self.at as i64) << 8 | self.kind as i64
+    }
+
+    fn unpack(word: i64) -> Self {
+        use ExitKind::*;
+        let kind = match word & 0xff {
+            0 => Horizon,
+            1 => Next,
+            2 => Direct,
+            3 => Indirect,
+            _ => Miss,
+        };
+        Exit { kind, block: (word >> 16) as usize, at: (word >> 8 & 0xff) as usize }
+    }
+}
+
+/// The executable memory of one region.
+struct Memory(Option<JITModule>);
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(module) = self.0.take() {
+            // SAFETY: the memory goes with its `Code`, and code runs only inside `Code::run`, which borrows
+            // that: nobody is in, or can call into, what is freed here.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// Executes one instruction that neither branches nor uses memory: called from compiled code.
+pub(super) const ALONE: unsafe extern "C" fn(*mut Cpu, *const Insn) = alone;
+
+unsafe extern "C" fn alone(cpu: *mut Cpu, insn: *const Insn) {
+    // SAFETY: compiled code passes the processor that `Code::run` borrowed for it and does not touch it
+    // meanwhile; the instruction is one of a block's, which outlive the code (`Machine::forget_code`).
+    let (cpu, insn) = unsafe { (&mut *cpu, *insn) };
+    let done = exec(cpu, &mut NoMemory, insn);
+    debug_assert!(done.is_ok(), "{insn:?} uses memory");
+}
+
+/// A block begins whose lines the accelerator may lack; `arrived` as [`Accelerator::arrived`]. Returns the cycles that
+/// it waits, likely figure: called from compiled code.
+pub(super) const FETCH: unsafe extern "C" fn(*mut Frame, u32, u32) -> i64 = fetch;
+
+unsafe extern "C" fn fetch(frame: *mut Frame, block: u32, arrived: u32) -> i64 {
+    // SAFETY: compiled code passes the frame that `Code::run` borrowed for it; nothing else refers to it or to its
+    // accelerator meanwhile. Block numbers are those that the stamps were made for.
+    let frame = unsafe { &mut *frame };
+    let accelerator = unsafe { &mut *frame.accelerator };
+    accelerator.arrived = arrived;
+    let wait = accelerator.fetch(block);
+    frame.wait(wait)
+}
+
+/// The instruction at `pc` reads so many bytes at an address in flash; otherwise as [`FETCH`].
+pub(super) const READ: unsafe extern "C" fn(*mut Frame, u32, u32, u32) -> i64 = read;
+
+unsafe extern "C" fn read(frame: *mut Frame, pc: u32, address: u32, bytes: u32) -> i64 {
+    // SAFETY: as in `fetch`.
+    let frame = unsafe { &mut *frame };
+    let accelerator = unsafe { &mut *frame.accelerator };
+    let wait = accelerator.read_span(pc, address, bytes);
+    frame.wait(wait)
+}
+
+impl Frame {
+    fn wait(&mut self, wait: Bounds) -> i64 {
+        // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it during a call.
+        let slack = unsafe { &mut *self.slack };
+        slack.0 += wait.likely - wait.low;
+        slack.1 += wait.high - wait.likely;
+        wait.likely as i64
+    }
+}
+
+/// No memory at all.
+struct NoMemory;
+
+impl Port for NoMemory {
+    type Stop = ();
+    const EXCEPTION_RETURNS: bool = false;
+
+    fn refuse(&mut self, _: Fault) {}
+    fn divide_by_zero(&mut self) -> Result<(), ()> {
+        Err(())
+    }
+    fn spend(&mut self, _: Work) {}
+    fn load(&mut self, _: u32, _: Size, _: u32) -> Result<u32, ()> {
+        Err(())
+    }
+    fn literal(&mut self, _: u32) -> Result<u32, ()> {
+        Err(())
+    }
+    fn store(&mut self, _: u32, _: Size, _: u32, _: u32) -> Result<(), ()> {
+        Err(())
+    }
+}
+
+type Entry = unsafe extern "C" fn(*mut Cpu, *mut Frame, u32) -> i64;
+
+/// One compiled region.
+pub(super) struct Code {
+    entry: Entry,
+    _memory: Memory,
+}
+
+impl Code {
+    /// Runs from entry number `entry` until the code gives up.
+    pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
+        // SAFETY: `entry` points at code that `build::function` made for this signature and that
+        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind `frame.slack`; `frame.slots` at the region's own
+        // block numbers, and `frame.events` at its
+        // plan's events, for which `Region` holds one each; `frame.accelerator`, and its stamps at numbers of blocks that it
+        // was told of; guest memory through `frame.ram`,
+        // `frame.flash` and `frame.more` after comparing the offset with the length that the memory had when the code was
+        // made (`memory::pointer`), and memories never change size. An entry number that does not exist
+        // leaves at once.
+        Exit::unpack(unsafe { (self.entry)(cpu, frame, entry) })
+    }
+}
+
+/// Compiles functions into executable memory.
+pub(super) struct Compiler {
+    isa: cranelift_codegen::isa::OwnedTargetIsa,
+    context: cranelift_codegen::Context,
+    builder: FunctionBuilderContext,
+}
+
+impl Compiler {
+    /// A compiler for this host; `None` if Cranelift does not know it.
+    pub(super) fn new() -> Option<Self> {
+        let mut flags = settings::builder();
+        flags.set("opt_level", "speed").ok()?;
+        flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
+        let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
+        (isa.pointer_type() == types::I64).then(|| Compiler {
+            isa,
+            context: cranelift_codegen::Context::new(),
+            builder: FunctionBuilderContext::new(),
+        })
+    }
+
+    /// Compiles what `build` puts into the function; `None` if that fails.
+    pub(super) fn compile(
+        &mut self,
+        build: impl FnOnce(&mut Function, &mut FunctionBuilderContext, TargetFrontendConfig),
+    ) -> Option<Code> {
+        let builder =
+            JITBuilder::with_isa(self.isa.clone(), cranelift_module::default_libcall_names());
+        let mut module = JITModule::new(builder);
+        let mut signature = module.make_signature();
+        let parameters = [types::I64, types::I64, types::I32];
+        signature.params.extend(parameters.map(AbiParam::new));
+        signature.returns.push(AbiParam::new(types::I64));
+        let id = module.declare_anonymous_function(&signature).ok()?;
+        self.context.clear();
+        self.context.func.signature = signature;
+        build(&mut self.context.func, &mut self.builder, module.target_config());
+        module.define_function(id, &mut self.context).ok()?;
+        module.finalize_definitions().ok()?;
+        let address = module.get_finalized_function(id);
+        // SAFETY: `address` is the start of the function just defined with exactly this signature, under
+        // the host's default calling convention, which is what `extern "C"` means.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        Some(Code { entry, _memory: Memory(Some(module)) })
+    }
+}

@@ -1,0 +1,287 @@
+//! What instructions of a Cortex-M3 or M4 cost one after the other: loads and stores that pair, addresses
+//! that are not ready, IT that folds, fetches that fall behind, integer code under a division.
+//!
+//! The manuals (DDI 0337 and DDI 0439, "load/store timings") give the rules in words; what they leave open
+//! follows measurements on STM32F103 and STM32F407 that others have published, each named at its rule.
+//! Which memory a load meets is not known here: loads from different memories pair here and do not on
+//! silicon.
+
+use super::insn::{Insn, NO_REG, Reg};
+use super::op::Index;
+use super::timing::{CoreKind, Cost};
+
+/// An instruction in a straight run of code.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed {
+    /// The instruction.
+    pub insn: Insn,
+    /// Its address.
+    pub address: u32,
+    /// Bytes.
+    pub size: u32,
+    /// It executes under a condition of an IT block.
+    pub conditional: bool,
+}
+
+impl Placed {
+    /// Two words of flash or RAM hold it.
+    fn straddles(&self) -> bool {
+        self.size == 4 && self.address & 2 != 0
+    }
+}
+
+/// What an instruction is to its neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A load of one register.
+    Load {
+        t: Reg,
+        index: Index,
+        base: Reg,
+    },
+    /// A store of one register at an immediate offset: behind the write buffer.
+    Store {
+        index: Index,
+        base: Reg,
+    },
+    /// A store of one register at a register offset.
+    StoreRegister,
+    /// Loads of several registers.
+    LoadMany,
+    Other,
+}
+
+fn role(insn: Insn) -> Role {
+    use Insn::*;
+    let offset = |t, base| Role::Load { t, index: Index::Offset, base };
+    match insn {
+        LdrLit { t, .. } | LoadAt { t, .. } => offset(t, NO_REG),
+        LdrReg { t, n, .. } | LdrhReg { t, n, .. } | LdrbReg { t, n, .. } => offset(t, n),
+        LdrshReg { t, n, .. } | LdrsbReg { t, n, .. } => offset(t, n),
+        LdrImm { t, n, .. } | LdrhImm { t, n, .. } | LdrbImm { t, n, .. } => offset(t, n),
+        LoadReg { t, n, .. } => offset(t, n),
+        Load { t, n, index, .. } => Role::Load { t, index, base: n },
+        StrImm { n, .. } | StrhImm { n, .. } | StrbImm { n, .. } => {
+            Role::Store { index: Index::Offset, base: n }
+        }
+        Store { n, index, .. } => Role::Store { index, base: n },
+        StrReg { .. } | StrhReg { .. } | StrbReg { .. } | StoreReg { .. } => Role::StoreRegister,
+        Ldm { .. } | Pop { .. } | LoadMultiple { .. } => Role::LoadMany,
+        _ => Role::Other,
+    }
+}
+
+/// The registers that an access computes its address from.
+fn address_registers(insn: Insn) -> [Reg; 2] {
+    use Insn::*;
+    match insn {
+        LdrReg { n, m, .. } | LdrhReg { n, m, .. } | LdrbReg { n, m, .. } => [n, m],
+        LdrshReg { n, m, .. } | LdrsbReg { n, m, .. } | LoadReg { n, m, .. } => [n, m],
+        StrReg { n, m, .. } | StrhReg { n, m, .. } | StrbReg { n, m, .. } => [n, m],
+        StoreReg { n, m, .. } => [n, m],
+        LdrImm { n, .. } | LdrhImm { n, .. } | LdrbImm { n, .. } | Load { n, .. } => [n, NO_REG],
+        StrImm { n, .. } | StrhImm { n, .. } | StrbImm { n, .. } | Store { n, .. } => [n, NO_REG],
+        LoadDual { n, .. } | StoreDual { n, .. } => [n, NO_REG],
+        Ldm { n, .. } | Stm { n, .. } => [n, NO_REG],
+        LoadMultiple { n, .. } | StoreMultiple { n, .. } => [n, NO_REG],
+        FpLoad { n, .. } | FpStore { n, .. } => [n, NO_REG],
+        FpLoadMultiple { n, .. } | FpStoreMultiple { n, .. } => [n, NO_REG],
+        _ => [NO_REG; 2],
+    }
+}
+
+/// The register that a data-processing instruction writes.
+fn result(insn: Insn) -> Reg {
+    use Insn::*;
+    match insn {
+        LslImm { d, .. } | LsrImm { d, .. } | AsrImm { d, .. } | MovImm { d, .. } => d,
+        AddReg { d, .. } | SubReg { d, .. } | AddImm { d, .. } | SubImm { d, .. } => d,
+        And { d, .. } | Eor { d, .. } | Orr { d, .. } | Bic { d, .. } | Mvn { d, .. } => d,
+        LslReg { d, .. } | LsrReg { d, .. } | AsrReg { d, .. } | RorReg { d, .. } => d,
+        Adc { d, .. } | Sbc { d, .. } | Rsb { d, .. } | Mul { d, .. } => d,
+        AddHi { d, .. } | MovHi { d, .. } | AddConst { d, .. } | MovConst { d, .. } => d,
+        AddSpImm { d, .. } => d,
+        AdjustSp { .. } => 13,
+        Sxth { d, .. } | Sxtb { d, .. } | Uxth { d, .. } | Uxtb { d, .. } => d,
+        Rev { d, .. } | Rev16 { d, .. } | Revsh { d, .. } | Rbit { d, .. } | Clz { d, .. } => d,
+        DataImm { d, .. } | DataImmS { d, .. } | DataImmSc { d, .. } | DataReg { d, .. } => d,
+        ShiftReg { d, .. } | Movt { d, .. } | Bfi { d, .. } | Ubfx { d, .. } | Sbfx { d, .. } => d,
+        Extend { d, .. } | Mla { d, .. } | Mls { d, .. } | Ssat { d, .. } | Usat { d, .. } => d,
+        _ => NO_REG,
+    }
+}
+
+/// Costs of a straight run of code that begins behind a change of flow.
+pub(super) fn costs(kind: CoreKind, code: &[Placed], alone: impl Fn(Insn) -> Cost) -> Vec<Cost> {
+    let mut costs: Vec<Cost> = code.iter().map(|p| alone(p.insn)).collect();
+    for at in 1..code.len() {
+        beside(kind, code[at - 1], code[at], &mut costs[at]);
+    }
+    under_divisions(code, &mut costs);
+    fetches(code, &mut costs);
+    costs
+}
+
+/// Waits for the fetch unit: while an instruction of several cycles executes, its buffer of three words fills and it stops.
+/// Of three 32-bit instructions right behind that straddle words, the third needs the first word that is asked for
+/// afterwards, and that comes a cycle late (measured on M4 by others: eprint.iacr.org/2025/523; with other
+/// instructions in front X25519's published cycles show no such wait).
+fn fetches(code: &[Placed], costs: &mut [Cost]) {
+    for at in 3..code.len() {
+        let stopped = costs[at - 3].straight() > 1 && !code[at - 3].straddles();
+        if stopped && code[at - 2..=at].iter().all(Placed::straddles) {
+            costs[at].fetch += 1;
+        }
+    }
+}
+
+/// Changes an instruction's cost by the one before it.
+fn beside(kind: CoreKind, before: Placed, here: Placed, cost: &mut Cost) {
+    let same = before.conditional == here.conditional;
+    let role_before = role(before.insn);
+    match (role_before, here.insn) {
+        // Folded into a 16-bit instruction before it.
+        (_, Insn::It { .. }) if before.size == 2 && !before.insn.ends_block() => cost.execute = 0,
+        // Hidden in the second cycle of a load, or of a store at a register offset (measured).
+        (Role::Load { .. } | Role::StoreRegister, Insn::Nop) if !here.conditional => {
+            cost.execute = 0;
+        }
+        _ => {}
+    }
+    let needs = |r: Reg| r != NO_REG && address_registers(here.insn).contains(&r);
+    if needs(result(before.insn)) {
+        // Addresses are computed a cycle before the result is there.
+        cost.execute += 1;
+    }
+    let behind_load = match role_before {
+        Role::Load { t, .. } => same && !needs(t) && pairs(kind, before, here),
+        _ => false,
+    };
+    match role(here.insn) {
+        Role::Load { .. } | Role::StoreRegister | Role::LoadMany if behind_load => {
+            // Its address phase is the other's data phase.
+            cost.load_store -= 1;
+        }
+        Role::Load { .. } | Role::LoadMany if matches!(role_before, Role::Store { .. }) => {
+            // The write buffer has the bus.
+            cost.load_store += 1;
+        }
+        _ => {}
+    }
+}
+
+/// Whether the forms of two transfers, the first of them a load, let them overlap.
+fn pairs(kind: CoreKind, first: Placed, second: Placed) -> bool {
+    // 32-bit loads that straddle words come too late (measured).
+    if second.straddles() && matches!(role(second.insn), Role::Load { .. }) {
+        return false;
+    }
+    let moves = |r: Role| match r {
+        Role::Load { index, base, .. } | Role::Store { index, base } => {
+            (index != Index::Offset).then_some(base)
+        }
+        _ => None,
+    };
+    match (moves(role(first.insn)), moves(role(second.insn))) {
+        (_, None) => true,
+        // On the M3 only the first of a chain may move its base; on the M4 neighbours must move others (measured).
+        (_, Some(_)) if kind == CoreKind::CortexM3 => false,
+        (None, Some(_)) => true,
+        (Some(a), Some(b)) => a != b,
+    }
+}
+
+/// VDIV and VSQRT run on beside integer code until the next floating-point instruction (DDI 0439, 7.2.3);
+/// what is left of them at the end of the run is waited for there.
+fn under_divisions(code: &[Placed], costs: &mut [Cost]) {
+    for at in 0..code.len() {
+        if !code[at].insn.is_long_fp() {
+            continue;
+        }
+        let beside = code[at + 1..].iter().zip(&costs[at + 1..]);
+        let integer = beside.take_while(|(p, _)| !p.insn.is_fp()).map(|(_, cost)| cost.straight());
+        let hidden = integer.sum::<u32>().min(u32::from(costs[at].execute) - 1);
+        costs[at].execute -= hidden as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::arm::Architecture;
+    use crate::cores::arm::decode::decode;
+    use crate::cores::arm::timing::Timing;
+
+    /// Cycles of each instruction of a run of code at 0x100, none of them jumping.
+    fn cycles(kind: CoreKind, halves: &[u16]) -> Vec<u32> {
+        let mut code = Vec::new();
+        let mut at = 0;
+        while at < halves.len() {
+            let address = 0x100 + 2 * at as u32;
+            let second = halves.get(at + 1).copied().unwrap_or(0);
+            let (insn, size) = decode(Architecture::V7EM_FP, address, halves[at], second);
+            code.push(Placed { insn, address, size, conditional: false });
+            at += size as usize / 2;
+        }
+        Timing::new(kind).costs(&code).into_iter().map(Cost::straight).collect()
+    }
+
+    #[test]
+    fn the_manuals_sequences() {
+        let both = [CoreKind::CortexM3, CoreKind::CortexM4f];
+        for kind in both {
+            // ldr r0, [r4]; ldr r1, [r5]: 3. With a third: 4. ldr; str: 3.
+            assert_eq!(cycles(kind, &[0x6820, 0x6829]), [2, 1]);
+            assert_eq!(cycles(kind, &[0x6820, 0x6829, 0x6832]), [2, 1, 1]);
+            assert_eq!(cycles(kind, &[0x6820, 0x6029]), [2, 1]);
+            // The second load's address is the first one's result.
+            assert_eq!(cycles(kind, &[0x6820, 0x6801]), [2, 2]);
+            // adds r4, #4; ldr r0, [r4]: the address comes late. adds r0, #4 is none.
+            assert_eq!(cycles(kind, &[0x3404, 0x6820]), [1, 3]);
+            assert_eq!(cycles(kind, &[0x3004, 0x6820]), [1, 2]);
+            // str r0, [r4]; ldr r1, [r5]: the buffered store has the bus.
+            assert_eq!(cycles(kind, &[0x6020, 0x6829]), [1, 3]);
+            // str r0, [r4, r5]: no buffer.
+            assert_eq!(cycles(kind, &[0x5160, 0x3001]), [2, 1]);
+            // ldr; nop hides, adds does not.
+            assert_eq!(cycles(kind, &[0x6820, 0xbf00]), [2, 0]);
+            // ldr; ldmia r5!, {r1, r2}: the first transfer overlaps.
+            assert_eq!(cycles(kind, &[0x6820, 0xcd06]), [2, 2]);
+            // cmp r0, #0; it eq folds. add.w; it eq does not.
+            assert_eq!(cycles(kind, &[0x2800, 0xbf08]), [1, 0]);
+            assert_eq!(cycles(kind, &[0xeb01, 0x0002, 0xbf08]), [1, 1]);
+        }
+    }
+
+    #[test]
+    fn what_others_have_measured() {
+        let m3 = |halves: &[u16]| cycles(CoreKind::CortexM3, halves);
+        let m4 = |halves: &[u16]| cycles(CoreKind::CortexM4f, halves);
+        // ldr r0, [r4], #4; ldr r1, [r5], #4: only the M4 chains them, and not on one base.
+        let chain = [0xf854, 0x0b04, 0xf855, 0x1b04];
+        assert_eq!((m3(&chain), m4(&chain)), (vec![2, 2], vec![2, 1]));
+        assert_eq!(m4(&[0xf854, 0x0b04, 0xf854, 0x1b04]), [2, 2]);
+        // ldr r0, [r4]; ldr.w r1, [r5] in the upper half of a word.
+        assert_eq!(m4(&[0x6820, 0xf8d5, 0x1000]), [2, 2]);
+        // Three 32-bit instructions in a row that straddle words: once, and only behind one of several cycles, as
+        // stmia r0!, {r1, r2}.
+        let run = |first: u16, count| m4(&[vec![first], [0xeb01, 0x0002].repeat(count)].concat());
+        assert_eq!(run(0xc006, 5), [3, 1, 1, 2, 1, 1]);
+        assert_eq!(run(0xc006, 2), [3, 1, 1]);
+        assert_eq!(run(0xbf00, 5), [1; 6]);
+    }
+
+    #[test]
+    fn integer_code_runs_under_a_division() {
+        // vdiv.f32 s0, s1, s2; four times adds; vadd.f32 s3, s3, s3.
+        let vdiv = [0xeec0, 0x0a81];
+        let mut code = vec![vdiv[0], vdiv[1]];
+        code.extend([0x3001; 4]);
+        code.extend([0xee71, 0x1aa1]);
+        assert_eq!(cycles(CoreKind::CortexM4f, &code), [10, 1, 1, 1, 1, 1]);
+        // Longer than the division: it costs only its issue.
+        let mut code = vec![vdiv[0], vdiv[1]];
+        code.extend([0x3001; 20]);
+        assert_eq!(cycles(CoreKind::CortexM4f, &code)[0], 1);
+    }
+}

@@ -1,0 +1,108 @@
+//! Which wires a port's pins can carry, from the board file: `"USART1_TX unless USART1_REMAP"`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::kernel::device::{Context, Create};
+use crate::kernel::signal::SignalId;
+
+/// A port's options.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Options {
+    /// The port's letter.
+    pub(super) port: String,
+    /// Pins that the package has.
+    pub(super) pins: Vec<u8>,
+    /// By pin number, the peripherals' wires: `<NAME` for an input, plain for an output, each followed by any
+    /// number of `when WIRE` and `unless WIRE`.
+    #[serde(default)]
+    alternate: BTreeMap<String, Vec<String>>,
+}
+
+struct Route {
+    wire: SignalId,
+    /// The peripheral, which is what comes before the wire's first underscore.
+    device: String,
+    input: bool,
+    /// Remap wires and the levels that they must have.
+    conditions: Vec<(SignalId, bool)>,
+}
+
+impl Route {
+    fn parse(text: &str, cx: &mut Create) -> Result<Self, String> {
+        let (name, input) = match text.trim().strip_prefix('<') {
+            Some(rest) => (rest, true),
+            None => (text.trim(), false),
+        };
+        let mut words = name.split_whitespace();
+        let name = words.next().ok_or("alternate: a name is missing")?;
+        let mut conditions = Vec::new();
+        while let Some(word) = words.next() {
+            let level = match word {
+                "when" => true,
+                "unless" => false,
+                _ => return Err(format!("alternate {text:?}: expected WIRE [when|unless WIRE]")),
+            };
+            let wire = words.next().ok_or(format!("alternate {text:?}: {word} what?"))?;
+            conditions.push((cx.signal(wire), level));
+        }
+        let device = name.split('_').next().unwrap_or(name).to_owned();
+        let wire = cx.signal(name);
+        if !input {
+            cx.listen(wire);
+        }
+        conditions.iter().for_each(|(wire, _)| cx.listen(*wire));
+        Ok(Route { wire, device, input, conditions })
+    }
+
+    fn holds(&self, cx: &Context) -> bool {
+        self.conditions.iter().all(|&(wire, level)| cx.level(wire) == level)
+    }
+}
+
+/// The alternate functions of a port.
+pub(super) struct Alternates([Vec<Route>; 16]);
+
+impl Alternates {
+    pub(super) fn new(options: &Options, cx: &mut Create) -> Result<Self, String> {
+        let mut all: [Vec<Route>; 16] = std::array::from_fn(|_| Vec::new());
+        for (pin, routes) in &options.alternate {
+            let number = pin.parse::<usize>().ok().filter(|n| *n < 16);
+            let number =
+                number.ok_or_else(|| format!("alternate: `{pin}` is not a pin, 0 to 15"))?;
+            for route in routes {
+                all[number].push(Route::parse(route, cx)?);
+            }
+        }
+        Ok(Alternates(all))
+    }
+
+    /// The wire that drives a pin in an alternate output mode.
+    pub(super) fn output(&self, pin: usize, cx: &Context) -> Option<SignalId> {
+        let mut routes = self.0[pin].iter().filter(|r| !r.input && r.holds(cx));
+        routes.find(|r| cx.is_clocked(&r.device)).map(|r| r.wire)
+    }
+
+    /// Hands a pin's level to the peripherals that read it.
+    pub(super) fn feed(&self, pin: usize, level: bool, cx: &mut Context) {
+        for route in self.0[pin].iter().filter(|r| r.input) {
+            if route.holds(cx) {
+                cx.set_signal(route.wire, level);
+            }
+        }
+    }
+
+    /// Pins that have to do with a wire, as output or as condition.
+    pub(super) fn pins_of(&self, wire: SignalId) -> Vec<usize> {
+        let speaks =
+            |r: &Route| r.wire == wire && !r.input || r.conditions.iter().any(|c| c.0 == wire);
+        (0..16).filter(|&pin| self.0[pin].iter().any(speaks)).collect()
+    }
+
+    /// Whether a pin has outputs of its peripherals.
+    pub(super) fn is_shared(&self, pin: usize) -> bool {
+        self.0[pin].iter().any(|r| !r.input)
+    }
+}

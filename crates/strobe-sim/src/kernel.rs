@@ -1,0 +1,14 @@
+//! What cores, devices and boards have in common: time, wires, memory, the bus, and what a device,
+//! a core and an observer are to it. It knows none of them by name.
+
+pub mod bus;
+pub mod clock;
+pub mod core;
+pub mod device;
+pub mod flash;
+pub mod memory;
+pub mod observe;
+pub mod semihost;
+pub mod signal;
+pub mod unmodelled;
+pub mod warnings;

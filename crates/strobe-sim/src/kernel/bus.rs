@@ -1,0 +1,193 @@
+//! The bus: which memory or device answers an address, and everything devices share.
+//!
+//! Memories are on the fast path and know nothing of time. Devices are on the slow path: each access
+//! happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash settings)
+//! raises `attention` so that the core leaves its block of decoded instructions at once.
+
+use strobe_model::Bounds;
+
+mod access;
+mod code;
+mod devices;
+mod host;
+pub(crate) mod io;
+mod names;
+mod waits;
+
+pub(crate) use self::access::unalias;
+pub use self::names::Unclocked;
+pub(crate) use self::waits::FlashSetting;
+pub use self::waits::Slave;
+
+use crate::kernel::clock::{Clocks, Gate};
+use crate::kernel::core::Requests;
+use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd};
+use crate::kernel::flash::FlashCaches;
+use crate::kernel::memory::Memory;
+use crate::kernel::signal::Signals;
+use crate::kernel::unmodelled::Unmodelled;
+use crate::kernel::warnings::Warnings;
+
+/// One device in its place on the bus.
+pub(crate) struct Slot {
+    pub(crate) name: String,
+    pub(crate) base: u32,
+    pub(crate) size: u32,
+    pub(crate) slave: Slave,
+    pub(crate) gate: Option<Gate>,
+    /// The gate's enable bit as the manual names it, for the warning.
+    pub(crate) gate_name: String,
+    pub(crate) reset: Option<Gate>,
+    /// Interrupt numbers and their levels, in the board file's order.
+    pub(crate) irqs: Vec<(u16, bool)>,
+    /// It is no device of the chip but something beside it.
+    pub(crate) is_part: bool,
+    /// It is an Ethernet controller; set when it is put on the bus.
+    pub(crate) is_network: bool,
+    /// The model; absent while it is being called.
+    pub(crate) device: Option<Box<dyn Device>>,
+    /// Accesses while the clock gate was closed, and the program counter of the first.
+    pub(crate) unclocked: u64,
+    pub(crate) unclocked_pc: u32,
+}
+
+impl Slot {
+    /// The device's end of a stream of bytes, if it is one.
+    fn serial_end(&self) -> Option<&dyn SerialEnd> {
+        self.device.as_ref()?.serial_end()
+    }
+
+    /// The device as one that sends on its own.
+    fn sender(&self) -> Option<&dyn Sender> {
+        self.device.as_ref()?.sender()
+    }
+}
+
+/// Interrupt request lines that a core may have (ARMv7-M; an ARMv6-M has at most 32).
+pub(crate) const IRQS: usize = 240;
+/// Words for that many levels.
+pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
+
+/// The interrupt request lines.
+pub(crate) struct Interrupts {
+    pub(crate) levels: [u32; IRQ_WORDS],
+    /// Cycle of each line's last rising edge.
+    pub(crate) since: [u64; IRQS],
+    /// What the data sheet calls them, from 1 on, where the board file gives it.
+    pub(crate) names: Vec<String>,
+}
+
+impl Default for Interrupts {
+    fn default() -> Self {
+        Interrupts { levels: [0; IRQ_WORDS], since: [0; IRQS], names: Vec::new() }
+    }
+}
+
+/// The memories, devices and wires of a board.
+pub struct Bus {
+    /// Memory that holds the vector table at reset (flash on real parts).
+    pub flash: Memory,
+    /// The main RAM.
+    pub ram: Memory,
+    /// Further memories.
+    pub more: Vec<Memory>,
+    /// (alias base, size, target base): a window that shows another region, as boot memory at 0.
+    pub(crate) aliases: Vec<(u32, u32, u32)>,
+    pub(crate) slots: Vec<Slot>,
+    /// Registers of one byte, where the core has them.
+    pub(crate) io: io::IoMap,
+    /// All wires.
+    pub signals: Signals,
+    /// The clock tree.
+    pub clocks: Clocks,
+    /// The cycle at which the current access or event happens.
+    pub now: u64,
+    /// Address of the instruction that makes the current access.
+    pub pc: u32,
+    /// When each device wants its event; by itself, because it is looked through at each of them.
+    dues: Vec<u64>,
+    pub(crate) next_due: u64,
+    pub(crate) interrupts: Interrupts,
+    /// What devices ask of the core.
+    pub(crate) requests: Requests,
+    pub(crate) attention: bool,
+    pub(crate) clocks_dirty: bool,
+    /// Why the board was last reset.
+    pub(crate) last_reset: ResetCause,
+    /// Devices answer although their clock is off.
+    pub(crate) answer_unclocked: bool,
+    resets: Vec<(u16, u8)>,
+    /// What accesses to flash cost.
+    pub(crate) flash_interface: waits::FlashInterface,
+    /// (wait states, prefetch on) as the firmware has set them.
+    pub flash_state: (u8, bool),
+    /// Caches of the flash interface as the firmware has set them.
+    pub flash_caches: FlashCaches,
+    /// The core fetches code from RAM over the bus that its data takes (an ARMv7-M's system bus).
+    pub(crate) system_bus: bool,
+    /// Where decoded code lies in memory that can change.
+    pub(crate) code: code::CodeWatch,
+    /// What bus masters besides the core hold.
+    pub(crate) masters: waits::Masters,
+    pub(crate) apb_wait: Bounds,
+    /// What nobody modelled.
+    pub unmodelled: Unmodelled,
+    /// Unmodelled registers are an error.
+    pub strict: bool,
+    /// First unmodelled access, when strict.
+    pub(crate) strict_hit: Option<(u32, u32)>,
+    /// What the user should know.
+    pub warnings: Warnings,
+    /// What has reached the outside, for whoever watches.
+    pub(crate) outputs: host::Outputs,
+    /// Something outside (a terminal) may still send: sleep has an end even with nothing due.
+    pub expects_input: bool,
+}
+
+impl Bus {
+    /// A bus with two memories and no devices.
+    pub fn new(flash: Memory, ram: Memory, clock_hz: u32) -> Self {
+        Bus {
+            flash,
+            ram,
+            more: Vec::new(),
+            aliases: Vec::new(),
+            slots: Vec::new(),
+            io: io::IoMap::default(),
+            signals: Signals::default(),
+            clocks: Clocks::new(clock_hz),
+            now: 0,
+            pc: 0,
+            dues: Vec::new(),
+            next_due: u64::MAX,
+            interrupts: Interrupts::default(),
+            requests: Requests::default(),
+            attention: false,
+            clocks_dirty: false,
+            last_reset: ResetCause::PowerOn,
+            answer_unclocked: false,
+            resets: Vec::new(),
+            flash_interface: waits::FlashInterface::default(),
+            flash_state: (0, false),
+            flash_caches: FlashCaches::default(),
+            system_bus: false,
+            code: code::CodeWatch::default(),
+            masters: waits::Masters::default(),
+            apb_wait: Bounds::exact(0),
+            unmodelled: Unmodelled::default(),
+            strict: false,
+            strict_hit: None,
+            warnings: Warnings::default(),
+            outputs: host::Outputs::default(),
+            expects_input: false,
+        }
+    }
+
+    /// Adds a device; its number is its place in the order of adding.
+    pub(crate) fn add(&mut self, mut slot: Slot) {
+        let device = slot.device.as_mut();
+        slot.is_network = device.is_some_and(|device| device.network_end().is_some());
+        self.slots.push(slot);
+        self.dues.push(u64::MAX);
+    }
+}

@@ -1,0 +1,183 @@
+//! Reads and writes: which memory or register answers an address.
+//!
+//! What a device makes of an access is its own; what nobody answers is a fault or a register that nobody modelled.
+
+use std::ops::Range;
+
+use super::Bus;
+use crate::kernel::device::{DeviceId, Size};
+use crate::kernel::memory::{BusFault, Memory};
+
+/// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
+/// registers, not faults.
+const PERIPHERALS: Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// The address behind alias windows (alias base, size, target base).
+pub(crate) fn unalias(aliases: &[(u32, u32, u32)], address: u32) -> u32 {
+    let window = aliases.iter().find(|&&(base, size, _)| address.wrapping_sub(base) < size);
+    window.map_or(address, |&(base, _, target)| target + (address - base))
+}
+
+impl Bus {
+    pub(crate) fn unalias(&self, address: u32) -> u32 {
+        unalias(&self.aliases, address)
+    }
+
+    /// The memory that holds `address`, after aliases.
+    pub fn memory_at(&self, address: u32) -> Option<&Memory> {
+        let address = self.unalias(address);
+        [&self.flash, &self.ram].into_iter().chain(&self.more).find(|m| m.contains(address))
+    }
+
+    /// Whether a memory's own addresses, and not those of an alias, include this one.
+    pub fn is_at_home(&self, address: u32) -> bool {
+        [&self.flash, &self.ram].into_iter().chain(&self.more).any(|m| m.contains(address))
+    }
+
+    /// Puts bytes into memory, flash included, as a programmer does. Bytes outside any memory are an
+    /// error that names the first such address.
+    pub fn load(&mut self, address: u32, bytes: &[u8]) -> Result<(), BusFault> {
+        let address = self.unalias(address);
+        let fault = BusFault { address };
+        let memory = [&mut self.flash, &mut self.ram]
+            .into_iter()
+            .chain(&mut self.more)
+            .find(|m| m.contains(address))
+            .ok_or(fault)?;
+        let at = (address - memory.base) as usize;
+        let room = memory.data.len() - at;
+        let end = BusFault { address: address.wrapping_add(room as u32) };
+        memory.data.get_mut(at..at + bytes.len()).ok_or(end)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Reads memory without side effects; devices do not answer.
+    pub fn peek(&self, address: u32, size: Size) -> Option<u32> {
+        let address = self.unalias(address);
+        self.memory_at(address)?.read(address, size)
+    }
+
+    pub(super) fn slot_at(&self, address: u32) -> Option<usize> {
+        self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
+    }
+
+    /// A naturally aligned read by a bus master at `self.now`. Device events due by then happen first.
+    pub fn read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        let address = self.unalias(address);
+        if let Some(value) = self.memory_at(address).and_then(|m| m.read(address, size)) {
+            return Ok(value);
+        }
+        let Some(at) = self.slot_at(address) else { return self.read_unmodelled(address, size) };
+        self.run_events(self.now);
+        if !self.clocked(at) {
+            return Ok(0);
+        }
+        let offset = address - self.slots[at].base;
+        let answer = self.call(at, |device, cx| device.read(offset, size, cx)).flatten();
+        self.settle();
+        match answer {
+            Some(value) => Ok(value & size.mask()),
+            None => Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask()),
+        }
+    }
+
+    /// A naturally aligned write by a bus master at `self.now`. Device events due by then happen first.
+    pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
+        let address = self.unalias(address);
+        let value = value & size.mask();
+        let memory = [&mut self.ram, &mut self.flash]
+            .into_iter()
+            .chain(&mut self.more)
+            .find(|m| m.contains(address));
+        if let Some(memory) = memory.filter(|m| m.writable) {
+            return memory.write(address, size, value).ok_or(BusFault { address });
+        }
+        if self.memory_at(address).is_some() {
+            self.warnings.add(format!(
+                "a write to flash at {address:#010x} was ignored (flash programming is not modelled)"
+            ));
+            return Ok(());
+        }
+        self.unmodelled.note_write(self.now);
+        let Some(at) = self.slot_at(address) else {
+            return self.write_unmodelled(address, size, value);
+        };
+        self.run_events(self.now);
+        if !self.clocked(at) {
+            return Ok(());
+        }
+        let offset = address - self.slots[at].base;
+        let answer = self.call(at, |device, cx| device.write(offset, size, value, cx)).flatten();
+        self.settle();
+        if answer.is_none() {
+            self.set_unmodelled(address, size, value);
+        }
+        Ok(())
+    }
+
+    pub(super) fn clocked(&mut self, at: usize) -> bool {
+        if self.gate_open(DeviceId(at as u8)) {
+            return true;
+        }
+        let slot = &mut self.slots[at];
+        if slot.unclocked == 0 {
+            slot.unclocked_pc = self.pc;
+        }
+        slot.unclocked += 1;
+        self.answer_unclocked
+    }
+
+    /// Whether the clock controller lets a device's clock through.
+    pub(crate) fn gate_open(&self, id: DeviceId) -> bool {
+        self.slots[id.0 as usize].gate.is_none_or(|gate| self.clocks.gate_open(gate))
+    }
+
+    pub(super) fn note_strict(&mut self, address: u32) {
+        if self.strict && self.strict_hit.is_none() {
+            self.strict_hit = Some((address, self.pc));
+            self.attention = true;
+        }
+    }
+
+    /// Whether unlisted addresses there are registers that nobody modelled, and no fault.
+    fn has_registers(&self, address: u32) -> bool {
+        PERIPHERALS.contains(&address) || self.unmodelled.known(address & !3).is_some()
+    }
+
+    fn read_unmodelled(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
+        if !self.has_registers(address) {
+            return Err(BusFault { address });
+        }
+        Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask())
+    }
+
+    fn unmodelled_word(&mut self, address: u32) -> u32 {
+        self.note_strict(address);
+        self.unmodelled.read(address & !3, self.pc, self.now)
+    }
+
+    fn write_unmodelled(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
+        if !self.has_registers(address) {
+            return Err(BusFault { address });
+        }
+        self.set_unmodelled(address, size, value);
+        Ok(())
+    }
+
+    fn set_unmodelled(&mut self, address: u32, size: Size, value: u32) {
+        self.note_strict(address);
+        let shift = 8 * (address & 3);
+        self.unmodelled.write(address & !3, size.mask() << shift, value << shift, self.pc);
+    }
+
+    /// The alias window at `base` shows the memory at `target` from now on.
+    pub(crate) fn remap(&mut self, base: u32, target: u32) {
+        let size = self.memory_at(target).map_or(0, |m| m.data.len() as u32);
+        let Some(alias) = self.aliases.iter_mut().find(|a| a.0 == base) else { return };
+        if *alias != (base, size, target) {
+            *alias = (base, size, target);
+            self.code.generation += 1;
+            self.attention = true;
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What devices do to each other: events at their cycles, interrupt lines, wires, clocks and resets.
+//!
+//! A device changes the board while it is called; the others hear of it when the call is over.
+
+use super::{Bus, IRQS};
+use crate::kernel::clock::Gate;
+use crate::kernel::device::{Context, Device, DeviceId, ResetCause};
+use crate::kernel::signal::{PinEdge, SignalId};
+
+impl Bus {
+    /// Calls a device unless it is already being called (a master that reaches itself).
+    pub(super) fn call<R>(
+        &mut self,
+        at: usize,
+        f: impl FnOnce(&mut dyn Device, &mut Context) -> R,
+    ) -> Option<R> {
+        let mut device = self.slots[at].device.take()?;
+        let mut cx = Context { bus: self, id: DeviceId(at as u8) };
+        let result = f(device.as_mut(), &mut cx);
+        self.slots[at].device = Some(device);
+        Some(result)
+    }
+
+    /// Tells listeners of changed signals and clocks until all is quiet.
+    pub(crate) fn settle(&mut self) {
+        // A board file can wire devices in a ring; real wires would oscillate, we stop and say so.
+        for _ in 0..1000 {
+            if std::mem::take(&mut self.clocks_dirty) {
+                self.attention = true;
+                (0..self.slots.len()).for_each(|at| {
+                    self.call(at, |device, cx| device.clock_changed(cx));
+                });
+            }
+            if let Some((register, bit)) = self.resets.pop() {
+                self.reset_slots(Gate { register, bit });
+                continue;
+            }
+            if let Some((pin, level)) = self.signals.take_driven() {
+                self.tell_driven(pin, level);
+                continue;
+            }
+            if let Some(id) = self.signals.take_held_changed() {
+                self.tell_listeners(id, |device, cx| {
+                    device.pin_watch().into_iter().for_each(|watch| watch.held(id, cx));
+                });
+                continue;
+            }
+            let Some(id) = self.signals.take_changed() else { return };
+            let level = self.signals.level(id);
+            self.tell_listeners(id, |device, cx| device.signal(id, level, cx));
+        }
+        self.signals.forget_changed();
+        self.warnings.add("signals did not settle: the board wires devices in a ring".to_owned());
+    }
+
+    fn tell_listeners(&mut self, id: SignalId, tell: impl Fn(&mut dyn Device, &mut Context)) {
+        for i in 0..self.signals.listeners(id).len() {
+            let at = self.signals.listeners(id)[i] as usize;
+            // A device that drives the wire itself while being called hears of it afterwards.
+            self.call(at, &tell);
+        }
+    }
+
+    fn reset_slots(&mut self, bit: Gate) {
+        let hit: Vec<usize> =
+            (0..self.slots.len()).filter(|&at| self.slots[at].reset == Some(bit)).collect();
+        for at in hit {
+            self.reset_slot(at);
+        }
+    }
+
+    fn reset_slot(&mut self, at: usize) {
+        let id = DeviceId(at as u8);
+        self.set_due(id, u64::MAX);
+        (0..self.slots[at].irqs.len()).for_each(|line| self.set_irq(id, line, false));
+        self.call(at, |device, cx| device.reset(cx));
+    }
+
+    /// Reset for the requested cause (power-on if nobody asked): every device back to its reset state;
+    /// memories keep their contents.
+    pub(crate) fn reset(&mut self) {
+        self.last_reset = self.requests.reset.take().unwrap_or(ResetCause::PowerOn);
+        let power_on = self.last_reset == ResetCause::PowerOn;
+        // What is beside the chip does not notice that the chip is reset.
+        let slots = 0..self.slots.len();
+        let hit: Vec<usize> = slots.filter(|&at| power_on || !self.slots[at].is_part).collect();
+        hit.into_iter().for_each(|at| self.reset_slot(at));
+        self.settle();
+    }
+
+    /// Runs every device event due at or before `now`.
+    pub(crate) fn run_events(&mut self, now: u64) {
+        self.now = now;
+        while self.next_due <= now {
+            let due = self.next_due;
+            let Some(at) = self.dues.iter().position(|&d| d == due) else { break };
+            // An event is handled at its own cycle, so that what it records is not late.
+            self.now = due;
+            self.dues[at] = u64::MAX;
+            self.call(at, |device, cx| device.event(cx));
+            self.settle();
+            self.recompute_due();
+        }
+        self.now = now;
+    }
+
+    fn recompute_due(&mut self) {
+        self.next_due = self.dues.iter().copied().min().unwrap_or(u64::MAX);
+    }
+
+    pub(crate) fn set_due(&mut self, id: DeviceId, cycle: u64) {
+        // An event in the past would stop time; the earliest is now.
+        let due = &mut self.dues[id.0 as usize];
+        if *due == cycle {
+            return;
+        }
+        *due = cycle.max(self.now);
+        self.recompute_due();
+        self.attention = true;
+    }
+
+    pub(crate) fn set_irq(&mut self, id: DeviceId, line: usize, level: bool) {
+        let Some(entry) = self.slots[id.0 as usize].irqs.get_mut(line) else { return };
+        if entry.1 == level {
+            return;
+        }
+        entry.1 = level;
+        let number = entry.0;
+        // Several devices may share a line: it is high while any of them asks.
+        let high = self.slots.iter().flat_map(|s| &s.irqs).any(|&(n, on)| n == number && on);
+        let (word, bit) = (number as usize / 32, 1u32 << (number % 32));
+        if usize::from(number) < IRQS {
+            if high && self.interrupts.levels[word] & bit == 0 {
+                self.interrupts.since[usize::from(number)] = self.now;
+            }
+            if high {
+                self.interrupts.levels[word] |= bit;
+            } else {
+                self.interrupts.levels[word] &= !bit;
+            }
+            self.attention = true;
+        }
+    }
+
+    pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
+        let pin_changed = self.signals.set(id, level);
+        if pin_changed && self.outputs.record_edges {
+            self.outputs.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
+        }
+        if pin_changed && self.outputs.stop_edges.contains(&(id, level)) {
+            self.outputs.edges_met.push_back((id, level));
+            self.attention = true;
+        }
+    }
+
+    pub(crate) fn request_reset(&mut self, register: u16, bit: u8) {
+        self.resets.push((register, bit));
+    }
+
+    /// The outside world drives a pin, or (`None`) lets go of it.
+    pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
+        self.tell_driven(pin, level);
+        self.settle();
+    }
+
+    fn tell_driven(&mut self, pin: SignalId, level: Option<bool>) {
+        self.signals.drive(pin, level);
+        (0..self.slots.len()).for_each(|at| {
+            self.call(at, |device, cx| Some(device.driven_pins()?.driven(pin, cx)));
+        });
+    }
+}

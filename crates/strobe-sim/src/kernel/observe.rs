@@ -1,0 +1,326 @@
+//! What can be seen of a running board: the one interface between the simulation and whoever measures.
+//!
+//! An observer says by associated constants what it wants to see; what nobody wants is compiled out of
+//! the core's loop. Observers compose as tuples.
+
+pub mod calls;
+pub mod code;
+pub mod counts;
+pub mod overflow;
+pub mod pins;
+pub mod rtos;
+pub mod schedule;
+pub mod threads;
+
+use strobe_model::Cause;
+
+use self::code::{BlockId, Code};
+use self::schedule::Who;
+use crate::kernel::bus::Bus;
+use crate::kernel::device::{SerialFrame, Size};
+use crate::kernel::signal::PinEdge;
+
+/// Cycles beyond (or, on a single-cycle port, below) what the instruction table says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Why.
+    pub cause: Cause,
+    /// At least.
+    pub low: i64,
+    /// As counted on the simulated time line.
+    pub likely: i64,
+    /// At most.
+    pub high: i64,
+}
+
+impl Wait {
+    /// Cycles of a cause with their bounds.
+    pub(crate) fn of(cause: Cause, b: strobe_model::Bounds) -> Self {
+        Wait { cause, low: b.low as i64, likely: b.likely as i64, high: b.high as i64 }
+    }
+}
+
+/// Which stack pointer is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stack {
+    /// Main stack pointer.
+    Main,
+    /// Process stack pointer.
+    Process,
+}
+
+/// How control went elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferKind {
+    /// BL, BLX: `return_address` is in LR. AVR: CALL and its kind, which push it.
+    Call {
+        /// Where the callee will come back to.
+        return_address: u32,
+    },
+    /// BX, POP {PC}, MOV PC; RET, IJMP: a return, a tail call or a computed jump.
+    Indirect,
+    /// A direct branch, or falling through, into another function.
+    Direct,
+    /// The core entered a handler. `to` is its first instruction.
+    ExceptionEntry {
+        /// Exception number.
+        exception: u16,
+        /// Cycle at which the exception became pending.
+        pended_at: u64,
+        /// Stack pointer of the interrupted code before its frame was stacked.
+        interrupted_sp: u32,
+        /// The handler that ended just before, when tail-chained: nothing was unstacked in between.
+        after: Option<u16>,
+        /// Cycles of the entry, already in the transfer's `now`.
+        cost: u64,
+    },
+    /// The core left a handler. `to` is the interrupted instruction.
+    ExceptionReturn {
+        /// Exception number of the handler that ended.
+        exception: u16,
+    },
+    /// The core was reset after it had run. `to` is the first instruction.
+    Reset,
+}
+
+/// A change of flow that may change the running function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// How.
+    pub kind: TransferKind,
+    /// Address of the instruction that did it (for exceptions, the one interrupted).
+    pub from: u32,
+    /// Address of the next instruction.
+    pub to: u32,
+    /// Stack pointer after the transfer: the address of the last thing pushed. A return address that a call pushes (AVR)
+    /// counts as not pushed yet, so that a call and its return have the same.
+    pub sp: u32,
+    /// Which stack that is.
+    pub stack: Stack,
+    /// Cycles since reset, everything that the transfer cost included.
+    pub now: u64,
+    /// Of these, asleep or idle.
+    pub asleep: u64,
+    /// Instructions since reset.
+    pub instructions: u64,
+}
+
+/// A data access by the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Address of the instruction.
+    pub pc: u32,
+    /// Address accessed.
+    pub address: u32,
+    /// Width.
+    pub size: Size,
+    /// A store.
+    pub write: bool,
+    /// What was read or written.
+    pub value: u32,
+    /// Cycle of the data phase.
+    pub cycle: u64,
+}
+
+/// One retired instruction in full, for observers that want each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retired {
+    /// Its address.
+    pub pc: u32,
+    /// Cycle at which it started.
+    pub start: u64,
+    /// Cycles it took, all waits included.
+    pub cycles: u32,
+    /// It changed the flow.
+    pub jumped: bool,
+}
+
+/// What the trace pin is coded in (SPPR.TXMODE of a trace port interface unit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// One pin, Manchester code.
+    Manchester,
+    /// One pin, as a serial port.
+    Nrz,
+}
+
+/// A byte that leaves the trace pin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceByte {
+    /// Cycle at which its start bit begins.
+    pub cycle: u64,
+    /// The same in picoseconds since reset.
+    pub at_ps: u64,
+    /// How long a bit takes, in picoseconds. It changes with the core's clock.
+    pub bit_ps: u64,
+    /// The byte.
+    pub value: u8,
+    /// How the pin shows it.
+    pub coding: Coding,
+}
+
+/// Sees a board run.
+///
+/// [`Observer::block`] stands for every instruction of a decoded block; instructions of a block that
+/// was left or entered half-way come one by one through [`Observer::retired`].
+pub trait Observer {
+    /// Wants [`Observer::block`], [`Observer::retired`], [`Observer::skipped`] and [`Observer::wait`].
+    const COUNTS: bool = false;
+    /// Wants [`Observer::transfer`].
+    const FLOW: bool = false;
+    /// Wants [`Observer::instruction`] for each instruction; turns whole-block execution off.
+    const EACH: bool = false;
+    /// Wants [`Observer::access`]; turns whole-block execution off.
+    const ACCESSES: bool = false;
+
+    /// Block `id` has been decoded. Ids count from 0; after [`Observer::forget`] they start again.
+    fn decoded(&mut self, id: BlockId, code: &Code) {
+        let _ = (id, code);
+    }
+    /// All block ids are void: code or its timing has changed.
+    fn forget(&mut self) {}
+    /// Block `id` ran from start to end `times` times; its last instruction jumped if `jumped`. Reported
+    /// at the latest when the machine stops.
+    #[inline(always)]
+    fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
+        let _ = (id, jumped, times);
+    }
+    /// Block `id` ran `times` times in a row, jumping back to itself each time.
+    fn idle_block(&mut self, id: BlockId, times: u64) {
+        let _ = (id, times);
+    }
+    /// Instruction `at` of block `id` retired.
+    fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
+        let _ = (id, at, jumped);
+    }
+    /// The instructions of block `id` before `at` retired, one after the other.
+    fn retired_before(&mut self, id: BlockId, at: usize) {
+        (0..at).for_each(|i| self.retired(id, i, false));
+    }
+    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of as well,
+    /// did nothing but take one cycle, `times` times: its condition failed (IT). Reported at the latest
+    /// when the machine stops.
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        let _ = (id, at, times);
+    }
+    /// Cycles on top of the instruction table, for the instruction at `pc`.
+    fn wait(&mut self, pc: u32, wait: Wait) {
+        let _ = (pc, wait);
+    }
+    /// Control went elsewhere. Memory may be looked at, devices do not answer.
+    fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
+        let _ = (transfer, bus);
+    }
+    /// Who runs, for observers that tell; asked for after a transfer if counts are to be told apart.
+    fn who(&self) -> Option<Who> {
+        None
+    }
+    /// What is counted from now on belongs to this thread or handler.
+    fn belongs_to(&mut self, who: Who) {
+        let _ = who;
+    }
+    /// An instruction retired.
+    fn instruction(&mut self, retired: &Retired) {
+        let _ = retired;
+    }
+    /// The core accessed memory or a device.
+    fn access(&mut self, access: &Access) {
+        let _ = access;
+    }
+    /// A pin changed level.
+    fn pin(&mut self, edge: &PinEdge) {
+        let _ = edge;
+    }
+    /// A frame passed a serial interface.
+    fn frame(&mut self, frame: &SerialFrame) {
+        let _ = frame;
+    }
+    /// A byte left the trace pin, if the core has one. Told in time order, some time after.
+    fn trace(&mut self, byte: &TraceByte) {
+        let _ = byte;
+    }
+    /// The core slept, or went round an idle loop, from one cycle to another; long sleeps come in pieces.
+    fn slept(&mut self, from: u64, to: u64) {
+        let _ = (from, to);
+    }
+}
+
+/// Sees nothing and costs nothing.
+impl Observer for () {}
+
+/// Both see everything that either wants.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const COUNTS: bool = A::COUNTS || B::COUNTS;
+    const FLOW: bool = A::FLOW || B::FLOW;
+    const EACH: bool = A::EACH || B::EACH;
+    const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
+
+    fn decoded(&mut self, id: BlockId, code: &Code) {
+        self.0.decoded(id, code);
+        self.1.decoded(id, code);
+    }
+    fn forget(&mut self) {
+        self.0.forget();
+        self.1.forget();
+    }
+    #[inline(always)]
+    fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
+        self.0.block(id, jumped, times);
+        self.1.block(id, jumped, times);
+    }
+    fn idle_block(&mut self, id: BlockId, times: u64) {
+        self.0.idle_block(id, times);
+        self.1.idle_block(id, times);
+    }
+    fn retired(&mut self, id: BlockId, at: usize, jumped: bool) {
+        self.0.retired(id, at, jumped);
+        self.1.retired(id, at, jumped);
+    }
+    fn retired_before(&mut self, id: BlockId, at: usize) {
+        self.0.retired_before(id, at);
+        self.1.retired_before(id, at);
+    }
+    fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
+        self.0.skipped(id, at, times);
+        self.1.skipped(id, at, times);
+    }
+    fn wait(&mut self, pc: u32, wait: Wait) {
+        self.0.wait(pc, wait);
+        self.1.wait(pc, wait);
+    }
+    fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
+        self.0.transfer(transfer, bus);
+        self.1.transfer(transfer, bus);
+    }
+    fn who(&self) -> Option<Who> {
+        self.0.who().or_else(|| self.1.who())
+    }
+    fn belongs_to(&mut self, who: Who) {
+        self.0.belongs_to(who);
+        self.1.belongs_to(who);
+    }
+    fn instruction(&mut self, retired: &Retired) {
+        self.0.instruction(retired);
+        self.1.instruction(retired);
+    }
+    fn access(&mut self, access: &Access) {
+        self.0.access(access);
+        self.1.access(access);
+    }
+    fn pin(&mut self, edge: &PinEdge) {
+        self.0.pin(edge);
+        self.1.pin(edge);
+    }
+    fn frame(&mut self, frame: &SerialFrame) {
+        self.0.frame(frame);
+        self.1.frame(frame);
+    }
+    fn trace(&mut self, byte: &TraceByte) {
+        self.0.trace(byte);
+        self.1.trace(byte);
+    }
+    fn slept(&mut self, from: u64, to: u64) {
+        self.0.slept(from, to);
+        self.1.slept(from, to);
+    }
+}

@@ -1,0 +1,493 @@
+//! The exact call tree, from a shadow of every stack.
+//!
+//! Calls push, returns pop. What is neither (tail calls, longjmp, handlers, switches to another thread's
+//! stack) is recognised from the stack pointer and from where functions begin, with no help from the
+//! firmware and no unwinding tables. Each thread and each handler is a root of the tree; whose stack is
+//! whose is found out in [`threads`](super::threads), and [`schedule`](super::schedule) is told who runs.
+
+use super::counts::AddressTable;
+use super::overflow::{self, Overflow};
+use super::schedule::{Entry, Schedule, Who};
+use super::threads::Threads;
+use super::{Observer, Transfer, TransferKind};
+use crate::kernel::bus::Bus;
+use crate::kernel::clock::Clocks;
+
+/// What a node of the tree stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// A thread, by its number in [`Threads::all`]; the first is the code from reset.
+    Thread(u32),
+    /// A handler and what it calls.
+    Exception(u16),
+    /// A function, by index into the list given to [`CallTree::new`].
+    Function(u32),
+    /// Code outside every known function.
+    Unknown,
+}
+
+/// A node: one function in one chain of callers.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// What it stands for.
+    pub kind: NodeKind,
+    /// The caller's node; `None` for threads and exceptions.
+    pub parent: Option<u32>,
+    /// Times entered.
+    pub calls: u64,
+    /// Cycles in the function itself, sleep included.
+    pub cycles: u64,
+    /// Of these, asleep.
+    pub asleep: u64,
+    /// Instructions of the function itself.
+    pub instructions: u64,
+    children: Vec<(NodeKind, u32)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    return_address: u32,
+    sp: u32,
+    /// The caller's node.
+    node: u32,
+}
+
+/// A thread or a run of a handler.
+#[derive(Debug, Clone, Default)]
+struct Context {
+    root: u32,
+    frames: Vec<Frame>,
+    current: u32,
+    /// Program counter and stack pointer when it was interrupted.
+    resume: (u32, u32),
+    /// The node that a switch helper was jumped to from, while the helper runs.
+    helped: Option<u32>,
+}
+
+/// Bounds on memory: deeper or wider trees are cut and counted.
+const MAX_DEPTH: usize = 4096;
+const MAX_NODES: usize = 1 << 20;
+const MAX_NESTED: usize = 512;
+
+/// Builds the call tree while the board runs.
+#[derive(Debug)]
+pub struct CallTree {
+    nodes: Vec<Node>,
+    function_at: AddressTable<u32>,
+    entries: Vec<u32>,
+    /// Starts of switch helpers, sorted.
+    helpers: Vec<u32>,
+    running: Context,
+    /// What the running handler interrupted, innermost last; the first is a thread.
+    interrupted: Vec<Context>,
+    /// The threads that do not run, by number.
+    parked: Vec<Option<Context>>,
+    handlers: Vec<(u32, u16)>,
+    last_cycle: u64,
+    last_instruction: u64,
+    last_asleep: u64,
+    active: bool,
+    /// Calls that were too deep or too many to keep apart.
+    pub cut: u64,
+    /// The threads seen.
+    pub threads: Threads,
+    /// Stacks that went below their end.
+    pub overflows: Vec<Overflow>,
+    /// Who ran when.
+    pub schedule: Schedule,
+}
+
+/// A moment of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Cycles since reset.
+    pub cycle: u64,
+    /// Of these, asleep.
+    pub asleep: u64,
+    /// Instructions since reset.
+    pub instructions: u64,
+}
+
+impl CallTree {
+    /// A tree for code whose functions are the ranges `[start, end)`, sorted and disjoint.
+    pub fn new(bus: &Bus, functions: &[(u32, u32)]) -> Self {
+        let mut function_at = AddressTable::<u32>::new(bus);
+        for (index, &(start, end)) in (1u32..).zip(functions) {
+            // A symbol may claim a huge size; only what lies in memory counts.
+            let end = end.min(start.saturating_add(1 << 24));
+            (start & !1..end).step_by(2).take_while(|&a| bus.memory_at(a).is_some()).for_each(
+                |a| {
+                    *function_at.at(a) = index;
+                },
+            );
+        }
+        let mut tree = CallTree {
+            nodes: Vec::new(),
+            function_at,
+            entries: functions.iter().map(|f| f.0 & !1).collect(),
+            helpers: Vec::new(),
+            running: Context::default(),
+            interrupted: Vec::new(),
+            parked: Vec::new(),
+            handlers: Vec::new(),
+            last_cycle: 0,
+            last_instruction: 0,
+            last_asleep: 0,
+            active: true,
+            cut: 0,
+            threads: Threads::new(),
+            overflows: Vec::new(),
+            schedule: Schedule::default(),
+        };
+        tree.add_node(NodeKind::Thread(0), None);
+        tree.nodes[0].calls = 1;
+        tree
+    }
+
+    /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a `switch`, and that jump on to one
+    /// of its cases: they are shown as called.
+    pub fn know_helpers(&mut self, mut starts: Vec<u32>) {
+        starts.sort_unstable();
+        self.helpers = starts;
+    }
+
+    /// The board stands at `pc` before its first instruction: the tree starts there.
+    pub fn start(&mut self, pc: u32, sp: u32) {
+        self.threads.reset(sp);
+        let kind = self.kind_at(pc);
+        self.running.current = self.child(0, kind);
+        self.nodes[self.running.current as usize].calls += 1;
+    }
+
+    /// Switches counting on or off: a measuring window that begins or ends now.
+    pub fn set_active(&mut self, active: bool, now: Now, clocks: &Clocks) {
+        self.charge(now);
+        self.schedule.set_active(active, now.cycle, now.asleep, clocks);
+        self.active = active;
+    }
+
+    /// Charges what has run up to now, where the core stands at `pc`, and ends what is under way; call it once, before
+    /// reading the nodes or the schedule.
+    pub fn finish(&mut self, now: Now, pc: u32, clocks: &Clocks) {
+        let active = self.active;
+        self.set_active(active, now, clocks);
+        self.schedule.finish(pc);
+    }
+
+    /// The nodes; parents come before their children.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Who runs.
+    pub fn who(&self) -> Who {
+        match self.nodes[self.running.root as usize].kind {
+            NodeKind::Exception(e) => Who::Handler(e),
+            _ => Who::Thread(self.threads.current() as u32),
+        }
+    }
+
+    /// Return addresses of the calls that are open now, innermost first; with `interrupted`, of the code
+    /// that the running handler interrupted. Where that code was itself a handler, `None` stands for the
+    /// step from it to what it interrupted.
+    pub fn backtrace(&self, interrupted: bool) -> Vec<Option<u32>> {
+        let mut out = Vec::new();
+        let mut contexts = self.interrupted.iter().rev();
+        let mut next = if interrupted { contexts.next() } else { Some(&self.running) };
+        while let Some(context) = next {
+            out.extend(context.frames.iter().rev().map(|f| Some(f.return_address)));
+            let is_handler =
+                matches!(self.nodes[context.root as usize].kind, NodeKind::Exception(_));
+            next = if is_handler { contexts.next() } else { None };
+            if let Some(context) = next {
+                out.extend([None, Some(context.resume.0)]);
+            }
+        }
+        out
+    }
+
+    #[inline]
+    fn charge(&mut self, now: Now) {
+        if self.active {
+            let node = &mut self.nodes[self.running.current as usize];
+            node.cycles += now.cycle - self.last_cycle;
+            node.asleep += now.asleep - self.last_asleep;
+            node.instructions += now.instructions - self.last_instruction;
+        }
+        self.last_cycle = now.cycle;
+        self.last_asleep = now.asleep;
+        self.last_instruction = now.instructions;
+    }
+
+    fn kind_at(&mut self, address: u32) -> NodeKind {
+        match *self.function_at.at(address & !1) {
+            0 => NodeKind::Unknown,
+            index => NodeKind::Function(index - 1),
+        }
+    }
+
+    fn child(&mut self, parent: u32, kind: NodeKind) -> u32 {
+        let siblings = &self.nodes[parent as usize].children;
+        if let Some(&(_, id)) = siblings.iter().find(|(k, _)| *k == kind) {
+            return id;
+        }
+        if self.nodes.len() >= MAX_NODES {
+            self.cut += 1;
+            return parent;
+        }
+        let id = self.add_node(kind, Some(parent));
+        self.nodes[parent as usize].children.push((kind, id));
+        id
+    }
+
+    fn add_node(&mut self, kind: NodeKind, parent: Option<u32>) -> u32 {
+        let id = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            kind,
+            parent,
+            calls: 0,
+            cycles: 0,
+            asleep: 0,
+            instructions: 0,
+            children: Vec::new(),
+        });
+        id
+    }
+
+    fn enter(&mut self, parent: u32, kind: NodeKind) {
+        self.running.current = self.child(parent, kind);
+        if self.active {
+            self.nodes[self.running.current as usize].calls += 1;
+        }
+    }
+
+    fn call(&mut self, t: &Transfer, return_address: u32) {
+        let node = self.running.current;
+        if self.running.frames.len() >= MAX_DEPTH {
+            self.cut += 1;
+            return;
+        }
+        self.running.frames.push(Frame { return_address, sp: t.sp, node });
+        let kind = self.kind_at(t.to);
+        self.enter(node, kind);
+    }
+
+    /// BX, POP {PC}, MOV PC or a direct branch out of the function.
+    fn jump(&mut self, t: &Transfer) {
+        // The ordinary return first: it is nearly all of them.
+        if let Some(top) = self.running.frames.last()
+            && top.return_address == t.to
+            && top.sp == t.sp
+        {
+            self.running.current = top.node;
+            self.running.frames.pop();
+            return;
+        }
+        // Frames below the stack pointer are gone: longjmp, or a stack cut by hand.
+        while self.running.frames.last().is_some_and(|top| top.sp < t.sp) {
+            if let Some(frame) = self.running.frames.pop() {
+                self.running.current = frame.node;
+            }
+        }
+        let kind = self.kind_at(t.to);
+        if let Some(node) = self.running.helped.take()
+            && self.nodes[node as usize].kind == kind
+        {
+            self.running.current = node;
+            return;
+        }
+        if kind == self.nodes[self.running.current as usize].kind {
+            return;
+        }
+        if self.helpers.binary_search(&t.to).is_ok() {
+            let node = self.running.current;
+            self.running.helped = Some(node);
+            self.enter(node, kind);
+            return;
+        }
+        // Back into the caller, but not to where the call would return (switch helpers do that).
+        if let Some(top) = self.running.frames.last().copied()
+            && self.nodes[top.node as usize].kind == kind
+            && top.sp == t.sp
+            && !self.entries.contains_address(t.to)
+        {
+            self.running.frames.pop();
+            self.running.current = top.node;
+            return;
+        }
+        // A tail call: the function that runs now is replaced, its caller stays.
+        let parent = self.running.frames.last().map_or(self.running.root, |top| top.node);
+        self.enter(parent, kind);
+    }
+
+    fn exception_entry(&mut self, t: &Transfer, exception: u16, sp: u32, after: Option<u16>) {
+        let root = self.handler_root(exception);
+        let handler = Context { root, current: root, ..Context::default() };
+        let mut before = std::mem::replace(&mut self.running, handler);
+        if after.is_none() {
+            if self.interrupted.is_empty() {
+                self.threads.interrupted(sp);
+            }
+            before.resume = (t.from, sp);
+            if self.interrupted.len() < MAX_NESTED {
+                self.interrupted.push(before);
+            } else {
+                self.cut += 1;
+            }
+        }
+        if self.active {
+            self.nodes[root as usize].calls += 1;
+        }
+        let kind = self.kind_at(t.to);
+        self.enter(root, kind);
+    }
+
+    fn handler_root(&mut self, exception: u16) -> u32 {
+        if let Some(&(root, _)) = self.handlers.iter().find(|(_, e)| *e == exception) {
+            return root;
+        }
+        let root = self.add_node(NodeKind::Exception(exception), None);
+        self.handlers.push((root, exception));
+        root
+    }
+
+    /// Goes on with what was interrupted or, from the last handler, with another thread.
+    fn exception_return(&mut self, t: &Transfer, bus: &Bus) {
+        let Some(context) = self.interrupted.pop() else { return };
+        let (pc, now) = (context.resume.0, now_of(t));
+        if !self.interrupted.is_empty() {
+            self.running = context;
+            self.schedule.back_to_handler(now.cycle, now.asleep, &self.threads, bus);
+            return;
+        }
+        let before = self.threads.current();
+        let to = self.threads.resumed(t.sp, bus);
+        let resume = (t.to, t.sp);
+        if to == before {
+            self.running = context;
+        } else {
+            self.park(before, context);
+            self.unpark(to);
+        }
+        self.schedule.back_to_thread(now.cycle, now.asleep, pc, &self.threads, bus);
+        if self.running.resume != resume {
+            self.jump(t);
+        }
+    }
+
+    /// A thread's stack pointer is where it has not been: its stack has grown, or another thread has taken over.
+    #[cold]
+    fn moved(&mut self, sp: u32, pc: u32, calls: bool, now: Now, bus: &Bus) {
+        let before = self.threads.current();
+        let to = self.threads.moved(sp, self.running.frames.is_empty(), calls, bus);
+        if let Some((floor, limit)) = self.threads.take_crossed()
+            && self.overflows.len() < overflow::MOST
+        {
+            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
+            let cycle = now.cycle;
+            self.overflows.push(Overflow { thread: to, floor, limit, sp, cycle, pc, callers });
+        }
+        if to != before {
+            let context = std::mem::take(&mut self.running);
+            self.park(before, context);
+            self.unpark(to);
+            self.schedule.by_hand(now.cycle, now.asleep, pc, &self.threads, bus);
+        }
+    }
+
+    fn park(&mut self, thread: usize, context: Context) {
+        if self.parked.len() <= thread {
+            self.parked.resize_with(thread + 1, Default::default);
+        }
+        self.parked[thread] = Some(context);
+    }
+
+    /// Goes on with a thread: with its calls as they were, or with none if it is new.
+    fn unpark(&mut self, thread: usize) {
+        let parked = self.parked.get_mut(thread).and_then(Option::take);
+        self.running = parked.unwrap_or_else(|| {
+            let root = self.add_node(NodeKind::Thread(thread as u32), None);
+            self.nodes[root as usize].calls = 1;
+            Context { root, current: root, ..Context::default() }
+        });
+    }
+
+    /// From reset again: no call is open, no handler runs.
+    fn reset(&mut self, t: &Transfer, bus: &Bus) {
+        self.interrupted.clear();
+        self.parked.iter_mut().flatten().for_each(|context| {
+            context.frames.clear();
+            context.current = context.root;
+            context.resume = (0, 0);
+        });
+        self.threads.reset(t.sp);
+        let now = now_of(t);
+        self.schedule.reset(now.cycle, now.asleep, t.from, &bus.clocks);
+        self.running = Context::default();
+        let kind = self.kind_at(t.to);
+        self.enter(0, kind);
+    }
+}
+
+fn now_of(t: &Transfer) -> Now {
+    Now { cycle: t.now, asleep: t.asleep, instructions: t.instructions }
+}
+
+trait SortedAddresses {
+    fn contains_address(&self, address: u32) -> bool;
+}
+
+impl SortedAddresses for Vec<u32> {
+    fn contains_address(&self, address: u32) -> bool {
+        self.binary_search(&address).is_ok()
+    }
+}
+
+impl Observer for CallTree {
+    const FLOW: bool = true;
+
+    fn transfer(&mut self, t: &Transfer, bus: &Bus) {
+        let now = now_of(t);
+        match t.kind {
+            TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct => {
+                self.charge(now);
+                self.schedule.glance(t.now, &self.threads, bus);
+                if self.threads.is_elsewhere(t.sp) {
+                    let calls = matches!(t.kind, TransferKind::Call { .. });
+                    self.moved(t.sp, t.from, calls, now, bus);
+                }
+                match t.kind {
+                    TransferKind::Call { return_address } => self.call(t, return_address),
+                    _ => self.jump(t),
+                }
+            }
+            TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {
+                // Entry belongs to the handler, not to whoever happened to be interrupted.
+                let begin = t.now - cost;
+                let left = Now { cycle: begin, ..now };
+                self.charge(left);
+                // Between two stacks, in the middle of a switch by hand?
+                let from_thread = self.interrupted.is_empty() && after.is_none();
+                if from_thread && self.threads.is_elsewhere(interrupted_sp) {
+                    self.moved(interrupted_sp, t.from, false, left, bus);
+                }
+                self.exception_entry(t, exception, interrupted_sp, after);
+                let (from, asleep) = (t.from, t.asleep);
+                let entry = Entry { exception, pended_at, after, from, begin, now: t.now, asleep };
+                self.schedule.enter(&entry, &self.threads, bus);
+            }
+            TransferKind::ExceptionReturn { .. } => {
+                self.charge(now);
+                self.exception_return(t, bus);
+            }
+            TransferKind::Reset => {
+                self.charge(now);
+                self.reset(t, bus);
+            }
+        }
+    }
+
+    fn who(&self) -> Option<Who> {
+        Some(CallTree::who(self))
+    }
+}

@@ -1,0 +1,393 @@
+//! Tells threads apart: whose stack the stack pointer is in.
+//!
+//! Nothing is asked of the firmware. A thread that was interrupted goes on with the stack pointer that it had then; a
+//! stack pointer anywhere else belongs to another thread: to the one whose stack it is in, or to a new one. Where a
+//! [`Layout`] is known, the operating system's own note of who runs decides instead, and gives names.
+//!
+//! The stack pointer changes hands at an exception's return or, where threads switch by hand, between two
+//! instructions; the second is noticed at the next call, return or jump. Only stacks count, so it makes no difference
+//! whether threads use the main or the process stack pointer.
+
+use std::collections::HashMap;
+
+use super::overflow::Floor;
+use super::rtos::Layout;
+use crate::kernel::bus::Bus;
+
+/// A thread, as far as it has been seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its structure in the operating system, where that is known.
+    pub structure: Option<u32>,
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its priority when it last began to run.
+    pub priority: Option<i64>,
+    /// The number that the operating system gave it.
+    pub id: Option<i64>,
+    /// The lowest stack pointer seen, frames of exceptions included.
+    pub low: u32,
+    /// The highest stack pointer seen.
+    pub top: u32,
+    /// The stack pointer when it was last interrupted.
+    parked: u32,
+}
+
+/// Threads kept apart; all that begin later share one entry.
+const MAX_THREADS: usize = 1024;
+
+/// Bytes of a frame that an exception's entry stacks, at least.
+const FRAME: u32 = 32;
+
+/// This close below what a thread was seen to use is its own stack: a frame made by hand, the registers
+/// that its switch saved.
+const MARGIN: u32 = 64;
+
+/// The most that one call takes from a stack in memory that a symbol names. Further down is another stack
+/// in the same memory.
+const FRAME_IN_AREA: u32 = 1024;
+
+/// The same in memory without a name, where big frames are likelier than other stacks.
+const FRAME_ANYWHERE: u32 = 1 << 16;
+
+/// What a stack pointer in a new place means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judgement {
+    /// The thread uses more of its stack.
+    Grown,
+    /// The thread has been given its stack just now.
+    SetUp,
+    /// It is another thread's.
+    Other,
+}
+
+/// All threads seen so far.
+#[derive(Debug, Default)]
+pub struct Threads {
+    all: Vec<Thread>,
+    by_structure: HashMap<u32, usize>,
+    /// The thread that runs or, in a handler, was interrupted.
+    current: usize,
+    /// Where the running thread's stack pointer may be without anybody looking closer: from here on,
+    low: u32,
+    /// so many bytes.
+    span: u32,
+    /// Variables of the firmware, sorted: two stacks in different ones are different stacks.
+    areas: Vec<(u32, u32)>,
+    layout: Option<Layout>,
+    /// Where the stack from reset should end.
+    floors: Vec<Floor>,
+    /// The stacks that went further than a floor, once each.
+    noted: Vec<(usize, Floor)>,
+    /// What the stack pointer has gone below with the latest move, if it has.
+    crossed: Option<(Floor, u32)>,
+    /// Threads that are not kept apart.
+    pub cut: u64,
+}
+
+impl Threads {
+    /// The thread from reset alone.
+    pub fn new() -> Self {
+        Threads { all: vec![Thread::default()], ..Threads::default() }
+    }
+
+    /// Tells where variables are (start, end) and what is known of the operating system.
+    pub fn know(&mut self, mut areas: Vec<(u32, u32)>, layout: Option<Layout>) {
+        areas.sort_unstable();
+        self.areas = areas;
+        self.layout = layout;
+    }
+
+    /// Tells where the stack that code from reset has should end.
+    pub fn know_floors(&mut self, floors: Vec<Floor>) {
+        self.floors = floors;
+    }
+
+    /// The floor that the running thread's stack went below with the latest [move](Threads::moved) and its address, if
+    /// it did so for the first time.
+    pub fn take_crossed(&mut self) -> Option<(Floor, u32)> {
+        self.crossed.take()
+    }
+
+    /// All threads, in the order in which they first ran; the first is the code from reset.
+    pub fn all(&self) -> &[Thread] {
+        &self.all
+    }
+
+    /// Whether the last of [`Threads::all`] stands for several that could not be kept apart.
+    pub fn last_is_rest(&self) -> bool {
+        self.cut > 0
+    }
+
+    /// The thread that runs or, in a handler, was interrupted.
+    pub fn current(&self) -> usize {
+        self.current
+    }
+
+    /// Whether the operating system tells which threads could run.
+    pub fn tell_ready(&self) -> bool {
+        self.layout.as_ref().is_some_and(|layout| !layout.ready.is_empty())
+    }
+
+    /// How many bytes a thread's structure takes, where that is known.
+    pub fn structure_bytes(&self) -> Option<u32> {
+        self.layout.as_ref()?.bytes
+    }
+
+    /// Whether a thread could run now, by what the operating system says.
+    pub fn is_ready(&self, thread: usize, bus: &Bus) -> Option<bool> {
+        self.layout.as_ref()?.is_ready(self.all[thread].structure?, bus)
+    }
+
+    /// Whether [`Threads::state_words`] are all that say whether a thread could run.
+    pub fn state_words_tell(&self) -> bool {
+        self.layout.as_ref().is_some_and(Layout::states_are_inside)
+    }
+
+    /// Where the words are that say whether a thread could run.
+    pub fn state_words(&self, thread: usize) -> impl Iterator<Item = u32> + '_ {
+        let structure = self.all[thread].structure;
+        let ready = self.layout.iter().flat_map(|layout| &layout.ready);
+        ready
+            .filter_map(move |ready| ready.state.fixed().zip(structure))
+            .map(|(offset, structure)| structure.wrapping_add(offset) & !3)
+    }
+
+    /// The code from reset begins (again) with this stack pointer.
+    pub fn reset(&mut self, sp: u32) {
+        self.current = 0;
+        let first = &mut self.all[0];
+        (first.low, first.top) =
+            if first.top == 0 { (sp, sp) } else { (first.low.min(sp), first.top.max(sp)) };
+        self.watch();
+    }
+
+    /// Whether the running thread's stack pointer is where it has not been yet.
+    #[inline(always)]
+    pub fn is_elsewhere(&self, sp: u32) -> bool {
+        sp.wrapping_sub(self.low) > self.span
+    }
+
+    /// A handler takes over from the thread, whose stack pointer was this.
+    pub fn interrupted(&mut self, sp: u32) {
+        let thread = &mut self.all[self.current];
+        thread.parked = sp;
+        thread.low = thread.low.min(sp.wrapping_sub(FRAME));
+        // Handlers have stacks of their own, whichever they like.
+        (self.low, self.span) = (0, u32::MAX);
+    }
+
+    /// The last handler has ended: which thread goes on with this stack pointer?
+    pub fn resumed(&mut self, sp: u32, bus: &Bus) -> usize {
+        if sp == self.all[self.current].parked {
+            self.watch();
+        } else {
+            let to = self.find(sp, bus);
+            self.switch(to, sp, bus);
+        }
+        self.current
+    }
+
+    /// The running thread's stack pointer [is elsewhere](Threads::is_elsewhere): has its stack grown, or is it
+    /// another thread's? `fresh` says that the thread has called nothing so far, so that its stack may just be
+    /// being set up; `calls`, that it is about to call, which no code does that has only just taken over another stack.
+    pub fn moved(&mut self, sp: u32, fresh: bool, calls: bool, bus: &Bus) -> usize {
+        let overflows = calls && !fresh && self.overflows(sp, bus);
+        let thread = &self.all[self.current];
+        let judgement = if overflows { Judgement::Grown } else { self.judge(sp, fresh, bus) };
+        match judgement {
+            Judgement::Grown => self.reach(thread.low.min(sp), thread.top.max(sp)),
+            Judgement::SetUp => self.reach(sp, sp),
+            Judgement::Other => {
+                let to = self.find(sp, bus);
+                self.switch(to, sp, bus);
+            }
+        }
+        self.current
+    }
+
+    /// Whether the running thread's stack has grown to below one of its floors, which is noted the first time.
+    fn overflows(&mut self, sp: u32, bus: &Bus) -> bool {
+        let (current, thread) = (self.current, &self.all[self.current]);
+        let layout = self.layout.as_ref();
+        let running = layout.and_then(|layout| layout.running(bus));
+        if running.is_some() && running != thread.structure || !self.is_growth(sp) {
+            return false;
+        }
+        let base = thread.structure.and_then(|own| layout?.stack(own, bus)).map(Floor::At);
+        let floors = match (&base, current) {
+            (Some(base), _) => std::slice::from_ref(base),
+            (None, 0) => self.floors.as_slice(),
+            (None, _) => return false,
+        };
+        let mut any = false;
+        for floor in floors {
+            let Some(at) = floor.address(bus).filter(|&at| sp < at && at < thread.top) else {
+                continue;
+            };
+            any = true;
+            if !self.noted.contains(&(current, *floor)) {
+                self.noted.push((current, *floor));
+                self.crossed = Some((*floor, at));
+            }
+        }
+        any
+    }
+
+    /// Whether a stack pointer below all that the running thread has had can be the same stack's. The frame of
+    /// one function lies between them, and a big one ends where no other stack begins.
+    fn is_growth(&self, sp: u32) -> bool {
+        let below = match self.all[self.current].low.checked_sub(sp) {
+            Some(below) if self.owner(sp).is_none_or(|owner| owner == self.current) => below,
+            _ => return false,
+        };
+        let begins = |area: usize| self.areas[area].1 - sp < FRAME_IN_AREA / 4;
+        below <= FRAME_IN_AREA || below <= FRAME_ANYWHERE && !self.area(sp).is_some_and(begins)
+    }
+
+    fn judge(&self, sp: u32, fresh: bool, bus: &Bus) -> Judgement {
+        let thread = &self.all[self.current];
+        if let (Some(own), Some(running)) = (thread.structure, self.running(sp, bus)) {
+            let other = own != running && self.may_be_in(running, own, sp, bus);
+            return if other { Judgement::Other } else { Judgement::Grown };
+        }
+        if self.owner(sp).is_some_and(|owner| owner != self.current) {
+            return Judgement::Other;
+        }
+        let area = self.area(sp);
+        let (below, above) = (thread.low.saturating_sub(sp), sp.saturating_sub(thread.top));
+        let frame = if area.is_some() { FRAME_IN_AREA } else { FRAME_ANYWHERE };
+        if area == self.area(thread.low) && below <= frame && above <= MARGIN {
+            Judgement::Grown
+        } else if fresh {
+            Judgement::SetUp
+        } else {
+            Judgement::Other
+        }
+    }
+
+    fn reach(&mut self, low: u32, top: u32) {
+        let thread = &mut self.all[self.current];
+        (thread.low, thread.top) = (low, top);
+        self.watch();
+    }
+
+    /// Whether a stack pointer that the thread `own` has not had yet may be that of the thread that the system
+    /// calls running: some systems say so before they switch.
+    fn may_be_in(&self, running: u32, own: u32, sp: u32, bus: &Bus) -> bool {
+        if let Some(&other) = self.by_structure.get(&running)
+            && self.all[other].holds(sp)
+        {
+            return true;
+        }
+        let base = |thread| self.layout.as_ref()?.stack(thread, bus);
+        match (base(running), base(own)) {
+            (Some(theirs), Some(ours)) => theirs <= sp && !(theirs < ours && ours <= sp),
+            _ => {
+                let thread = &self.all[self.current];
+                let near = thread.low.saturating_sub(sp) <= 4 * MARGIN && sp <= thread.top;
+                !near || self.area(sp) != self.area(thread.low)
+            }
+        }
+    }
+
+    /// The structure of the running thread, unless its stack lies above this stack pointer: then it is named
+    /// before it runs.
+    fn running(&self, sp: u32, bus: &Bus) -> Option<u32> {
+        let layout = self.layout.as_ref()?;
+        let running = layout.running(bus)?;
+        layout.stack(running, bus).is_none_or(|base| base <= sp).then_some(running)
+    }
+
+    /// The thread with this stack pointer; a new one if there is none.
+    fn find(&mut self, sp: u32, bus: &Bus) -> usize {
+        let parked = self.all.iter().rposition(|thread| thread.parked == sp);
+        let Some(structure) = self.running(sp, bus) else {
+            return parked.or_else(|| self.owner(sp)).unwrap_or_else(|| self.add(sp, None));
+        };
+        if let Some(&known) = self.by_structure.get(&structure) {
+            let thread = &self.all[known];
+            let name = self.layout.as_ref().map(|layout| layout.name(structure, bus));
+            // A structure that was freed may be another thread's now.
+            if thread.parked == sp || thread.name.is_empty() || name.as_ref() == Some(&thread.name)
+            {
+                return known;
+            }
+            // Or that of one that had it before, and was started anew.
+            let again = |thread: &Thread| {
+                thread.structure == Some(structure) && name.as_ref() == Some(&thread.name)
+            };
+            if let Some(before) = self.all.iter().rposition(again) {
+                self.by_structure.insert(structure, before);
+                return before;
+            }
+            return self.add(sp, Some(structure));
+        }
+        // Code that ran before the system knew of threads may have become one.
+        match parked.filter(|&at| self.all[at].structure.is_none()) {
+            Some(at) => {
+                self.all[at].structure = Some(structure);
+                self.by_structure.insert(structure, at);
+                at
+            }
+            None => self.add(sp, Some(structure)),
+        }
+    }
+
+    fn add(&mut self, sp: u32, structure: Option<u32>) -> usize {
+        if self.all.len() >= MAX_THREADS {
+            self.cut += 1;
+            return self.all.len() - 1;
+        }
+        let at = self.all.len();
+        self.all.push(Thread { structure, low: sp, top: sp, ..Thread::default() });
+        if let Some(structure) = structure {
+            self.by_structure.insert(structure, at);
+        }
+        at
+    }
+
+    fn switch(&mut self, to: usize, sp: u32, bus: &Bus) {
+        self.current = to;
+        let is_rest = self.cut > 0 && to + 1 == self.all.len();
+        let thread = &mut self.all[to];
+        (thread.low, thread.top) = (thread.low.min(sp), thread.top.max(sp));
+        if is_rest {
+            *thread = Thread { low: thread.low, top: thread.top, ..Thread::default() };
+        } else if let (Some(layout), Some(structure)) = (&self.layout, thread.structure) {
+            let name = layout.name(structure, bus);
+            if !name.is_empty() {
+                thread.name = name;
+            }
+            thread.priority = layout.priority(structure, bus);
+            thread.id = layout.id(structure, bus);
+        }
+        self.watch();
+    }
+
+    fn watch(&mut self) {
+        let thread = &self.all[self.current];
+        (self.low, self.span) = (thread.low, thread.top.wrapping_sub(thread.low));
+    }
+
+    /// The thread in whose stack this is.
+    fn owner(&self, sp: u32) -> Option<usize> {
+        self.all.iter().position(|thread| thread.holds(sp))
+    }
+
+    /// The variable that what is pushed next goes into.
+    fn area(&self, sp: u32) -> Option<usize> {
+        let next = sp.wrapping_sub(1);
+        let at = self.areas.partition_point(|area| area.0 <= next).checked_sub(1)?;
+        (next < self.areas[at].1).then_some(at)
+    }
+}
+
+impl Thread {
+    fn holds(&self, sp: u32) -> bool {
+        self.top != 0 && self.low.saturating_sub(MARGIN) <= sp && sp <= self.top
+    }
+}
+
+#[cfg(test)]
+mod tests;
