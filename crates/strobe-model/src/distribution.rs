@@ -174,15 +174,9 @@ impl Distribution {
             deviation: deviation(sorted, mean),
             bounds: None,
             histogram: Vec::new(),
-            spreads: Spreads { likely: Some(Box::new(spread(sorted))), bounds: None },
+            spreads: Spreads { likely: Some(Box::new(Spread::of_sorted(sorted))), bounds: None },
         })
     }
-}
-
-fn spread(sorted: &[u64]) -> Spread {
-    let mut spread = Spread::default();
-    sorted.chunk_by(|a, b| a == b).for_each(|same| spread.add_times(same[0], same.len() as u64));
-    spread
 }
 
 fn deviation(values: &[u64], mean: u64) -> u64 {

@@ -80,12 +80,21 @@ fn threads(measurement: &mut Measurement, about: &About) {
 
 fn thread_balance(measurement: &mut Measurement, threads: &ThreadsSeen) {
     let times = threads.threads.iter().map(|t| t.running_ns.saturating_add(t.unannounced_ns));
+    let attributed = times.fold(0, u64::saturating_add);
+    let known = attributed.saturating_add(threads.switching_ns);
+    if known > threads.total_ns {
+        let text =
+            "times of threads are more than there was: events are not in the order of their times";
+        let finding = Finding::new(Severity::Warning, "threads-overlap", text);
+        measurement.findings.push(finding);
+        return;
+    }
     let parts = Parts {
         what: "time of threads".to_owned(),
         unit: Unit::NANOSECONDS,
         taken_as: "measured".to_owned(),
         taken: threads.total_ns,
-        attributed: times.fold(0, u64::saturating_add),
+        attributed,
         unattributed: vec![
             ("between threads".to_owned(), threads.switching_ns),
             ("not known who ran".to_owned(), threads.unknown_ns),
