@@ -42,7 +42,8 @@ pub struct Distribution {
     spreads: Spreads,
 }
 
-/// What the figures are of: the values, and what each may be at least and at most. The figures say whether two distributions are equal.
+/// What the figures are of: the values, and what each may be at least and at most. The figures decide
+/// whether two distributions are equal.
 #[derive(Debug, Clone, Default)]
 struct Spreads {
     likely: Option<Box<Spread>>,
@@ -147,8 +148,8 @@ impl Distribution {
         self
     }
 
-    /// As a distribution that merges, with the bounds of the values where they have any. `None` if it was read from JSON, which has the
-    /// figures only.
+    /// As a distribution that merges, with the bounds of the values where they have any. `None` if it
+    /// was read from JSON, which has the figures only.
     pub fn measured(&self, name: &str, unit: Unit) -> Option<measurement::Distribution> {
         let spread = self.spreads.likely.as_deref()?.clone();
         let (low, high) = self.spreads.bounds.as_deref().cloned().unzip();

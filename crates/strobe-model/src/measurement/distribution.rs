@@ -33,7 +33,8 @@ pub struct Distribution {
     /// Why they have bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Each value is known to plus or minus this much only, as those between two edges of a sampled signal.
+    /// Each value is known to plus or minus this much only, as those between two edges of a sampled
+    /// signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u64>,
     /// Ticks of the unit in a second, where it is one of time whose length is known and constant: the core clock, for cycles.
@@ -318,7 +319,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sorted_values_are_the_same_values(values in proptest::collection::vec(0u64..1 << 30, 0..1500)) {
+        fn sorted_values_are_the_same_values(
+            values in proptest::collection::vec(0u64..1 << 30, 0..1500)
+        ) {
             let one_by_one: Spread = values.iter().copied().collect();
             let mut values = values;
             values.sort_unstable();

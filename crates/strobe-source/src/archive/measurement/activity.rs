@@ -1,4 +1,5 @@
-//! Who ran and what happened meanwhile: threads, interrupts, transfers, timers, pauses of the tracer.
+//! Who ran and what happened meanwhile: threads, interrupts, transfers, timers, pauses of the
+//! tracer.
 
 use strobe_model::measurement::{
     Cell, Column, Content, Distributions, Finding, Loss, Measurement, Parts, Quantity, Severity,
@@ -143,7 +144,8 @@ fn interrupts(measurement: &mut Measurement, about: &About) {
     let enters: u64 = all.iter().map(|i| i.unmatched_enters).sum();
     let exits: u64 = all.iter().map(|i| i.unmatched_exits).sum();
     let text = format!(
-        "interrupts: entries without an exit: {enters}, exits without an entry: {exits}; the trace lacks events"
+        "interrupts: entries without an exit: {enters}, exits without an entry: {exits}; the trace \
+         lacks events"
     );
     unmatched(measurement, "unmatched-interrupts", text, enters + exits);
 }
@@ -180,7 +182,8 @@ fn transfers(measurement: &mut Measurement, about: &About) {
     let starts: u64 = all.iter().map(|t| t.unmatched_starts).sum();
     let ends: u64 = all.iter().map(|t| t.unmatched_ends).sum();
     let text = format!(
-        "transfers without an end, or begun again before it: {starts}, without a beginning: {ends}; they are not in the times"
+        "transfers without an end, or begun again before it: {starts}, without a beginning: \
+         {ends}; they are not in the times"
     );
     unmatched(measurement, "unmatched-transfers", text, starts + ends);
 }

@@ -60,7 +60,8 @@ fn lost(report: &EventsReport) -> Lost {
     // A trace may claim any number: with the events that are there it must stay one.
     let there = report.kinds.iter().map(|kind| kind.count).fold(0, u64::saturating_add);
     let events = events.min(u64::MAX - there);
-    // Of a lost packet nobody knows how many events it had, and beyond so many losses they are not listed.
+    // Of a lost packet nobody knows how many events it had, and beyond so many losses they are not
+    // listed.
     Lost { events, packets, more: packets > 0 || report.losses.len() >= LISTED }
 }
 
