@@ -1,7 +1,8 @@
-//! Two measurements side by side, whoever made them: totals, functions, tables and distributions, with every difference's bounds.
+//! Two measurements side by side, whoever made them: totals, functions, tables and distributions,
+//! with every difference's bounds.
 //!
-//! Only what has the same name and the same unit is compared. What one side alone has, and what makes the two hard to compare (another
-//! clock, another board, another instrument), is a finding.
+//! Only what has the same name and the same unit is compared. What one side alone has, and what
+//! makes the two hard to compare (another clock, another board, another instrument), is a finding.
 
 mod difference;
 mod distributions;
@@ -163,6 +164,13 @@ fn side_by_side(unit: &Unit) -> Table {
 fn row((id, title): (&str, &str), a: &Figure, b: &Figure) -> [Cell; 6] {
     let difference = a.to(b);
     [id.into(), title.into(), a.into(), b.into(), (&difference).into(), a.ratio(b)]
+}
+
+/// A section's name that no other one has: what is compared may be comparisons.
+fn free(compared: &Measurement, id: &str) -> String {
+    let ids = std::iter::once(id.to_owned()).chain((2..).map(|n: u32| format!("{id}-{n}")));
+    let mut free = ids.filter(|id| compared.section(id).is_none());
+    free.next().unwrap_or_default()
 }
 
 /// A unit as a part of a section's name.

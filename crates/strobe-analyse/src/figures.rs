@@ -1,4 +1,5 @@
-//! Every number of a measurement by a name of its own, whatever section it stands in: what tests and scripts ask for.
+//! Every number of a measurement by a name of its own, whatever section it stands in: what tests
+//! and scripts ask for.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,9 @@ use strobe_model::measurement::{
 
 /// Numbers by name. What is unknown or empty is not there.
 ///
-/// Names are `totals/ID`, `facts/NAME`, `coverage/lost`, `balances/WHAT/taken`, `SECTION/ROW/COLUMN` of a table, `SECTION/NAME/max` of a
-/// distribution, `SECTION/MEASURE` of a profile's sums, `parts/NAME/…`. A row is named by its first text or address, or its number if it
+/// Names are `totals/ID`, `facts/NAME`, `coverage/lost`, `balances/WHAT/taken`,
+/// `SECTION/ROW/COLUMN` of a table, `SECTION/NAME/max` of a distribution, `SECTION/MEASURE` of a
+/// profile's sums, `parts/NAME/…`. A row is named by its first text or address, or its number if it
 /// has none; the second one of a name is `NAME#2`.
 pub fn figures(measurement: &Measurement) -> BTreeMap<String, Number> {
     let mut all = Collected::default();

@@ -1,4 +1,5 @@
-//! Two recordings of the same pins side by side: which figures can be the same, which cannot, and of which neither is shown.
+//! Two recordings of the same pins side by side: which figures can be the same, which cannot, and
+//! of which neither is shown.
 
 mod measurement;
 

@@ -1,4 +1,5 @@
-//! Reports built by hand become measurements that hold together and have every figure of the report.
+//! Reports built by hand become measurements that hold together and have every figure of the
+//! report.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,8 @@ pub struct Distribution {
     spreads: Spreads,
 }
 
-/// What the figures are of: the values, and what each may be at least and at most. The figures say whether two distributions are equal.
+/// What the figures are of: the values, and what each may be at least and at most. The figures decide
+/// whether two distributions are equal.
 #[derive(Debug, Clone, Default)]
 struct Spreads {
     likely: Option<Box<Spread>>,
@@ -147,8 +148,8 @@ impl Distribution {
         self
     }
 
-    /// As a distribution that merges, with the bounds of the values where they have any. `None` if it was read from JSON, which has the
-    /// figures only.
+    /// As a distribution that merges, with the bounds of the values where they have any. `None` if it
+    /// was read from JSON, which has the figures only.
     pub fn measured(&self, name: &str, unit: Unit) -> Option<measurement::Distribution> {
         let spread = self.spreads.likely.as_deref()?.clone();
         let (low, high) = self.spreads.bounds.as_deref().cloned().unzip();
@@ -174,15 +175,9 @@ impl Distribution {
             deviation: deviation(sorted, mean),
             bounds: None,
             histogram: Vec::new(),
-            spreads: Spreads { likely: Some(Box::new(spread(sorted))), bounds: None },
+            spreads: Spreads { likely: Some(Box::new(Spread::of_sorted(sorted))), bounds: None },
         })
     }
-}
-
-fn spread(sorted: &[u64]) -> Spread {
-    let mut spread = Spread::default();
-    sorted.chunk_by(|a, b| a == b).for_each(|same| spread.add_times(same[0], same.len() as u64));
-    spread
 }
 
 fn deviation(values: &[u64], mean: u64) -> u64 {

@@ -11,7 +11,8 @@ pub(crate) fn instrument(kind: &str) -> Instrument {
     Instrument { kind: kind.to_owned(), tool, ..Instrument::default() }
 }
 
-/// Adds a balance. Parts that do not add up are a fault of this program, which the measurement then has.
+/// Adds a balance. Parts that do not add up are a fault of this program, which the measurement then
+/// has.
 pub(crate) fn balance(measurement: &mut Measurement, parts: Parts) {
     match Balance::new(parts) {
         Ok(balance) => measurement.balances.push(balance),
@@ -59,7 +60,8 @@ pub(crate) mod testing {
     use strobe_analyse::figures::figures;
     use strobe_model::measurement::{Measurement, Number};
 
-    /// It holds together, comes back from JSON as it was, and its JSON is no longer than so many bytes. Its numbers by name.
+    /// It holds together, comes back from JSON as it was, and its JSON is no longer than so many
+    /// bytes. Its numbers by name.
     pub(crate) fn checked(measurement: &Measurement, most: usize) -> BTreeMap<String, Number> {
         measurement.check().unwrap();
         let json = serde_json::to_string(measurement).unwrap();

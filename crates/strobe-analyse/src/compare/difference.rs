@@ -169,7 +169,8 @@ fn bounded(value: Number, (low, high): (Number, Number), sides: [&Trust; 2]) -> 
     Figure { value: Some(value), trust: Trust::Modelled { low, high, why } }
 }
 
-/// A difference of two estimates from independent samples: the distances to the ends add up as squares do (Newcombe 1998, method 10).
+/// A difference of two estimates from independent samples: the distances to the ends add up as
+/// squares do (Newcombe 1998, method 10).
 fn sampled(a: &Figure, b: &Figure, difference: Number, n: u64) -> Figure {
     let ends = |figure: &Figure| {
         let value = figure.value.map_or(0.0, Number::as_f64);

@@ -6,7 +6,7 @@ use strobe_model::measurement::{
 };
 
 use super::difference::Figure;
-use super::kebab;
+use super::{free, kebab};
 
 /// Adds a table for each section of distributions that both have, and each unit in it.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
@@ -37,6 +37,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
                 true => format!("{}-{}", section.id, kebab(unit)),
                 false => section.id.clone(),
             };
+            let id = free(compared, &id);
             compared.push(&id, section.title.clone(), Content::Table(table));
         }
     }

@@ -1,4 +1,5 @@
-//! Functions of two profiles, matched by name: what each has by itself, with what it calls, and how often it was called.
+//! Functions of two profiles, matched by name: what each has by itself, with what it calls, and how
+//! often it was called.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,8 @@ use super::difference::Figure;
 use super::kebab;
 use crate::statistics::wilson;
 
-/// Adds what the measures that both profiles begin with are by function, and all measures that both have.
+/// Adds what the measures that both profiles begin with are by function, and all measures that both
+/// have.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     for section in &a.sections {
         let there = b.section(&section.id);

@@ -7,6 +7,7 @@ use strobe_model::measurement::{
 };
 
 use super::difference::Figure;
+use super::free;
 
 /// Adds a table of differences for each table of both whose rows have names.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
@@ -19,7 +20,8 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         };
         if let Some(table) = table(of_a, of_b) {
             let Section { id, title, .. } = section;
-            compared.push(id, title.clone(), Content::Table(table)).notes = section.notes.clone();
+            let id = free(compared, id);
+            compared.push(&id, title.clone(), Content::Table(table)).notes = section.notes.clone();
         } else {
             not_compared.push(section.id.as_str());
         }

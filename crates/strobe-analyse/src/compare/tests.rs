@@ -21,7 +21,8 @@ fn measure(id: &str, kind: Kind) -> Measure {
     Measure { id: id.to_owned(), title: id.to_owned(), unit, kind, part }
 }
 
-/// A function of a made-up run: name, caller by its place, cycles by itself, of which asleep, calls.
+/// A function of a made-up run: name, caller by its place, cycles by itself, of which asleep,
+/// calls.
 type Row = (&'static str, Option<u32>, i64, i64, i64);
 
 fn profile(rows: &[Row], kind: Kind) -> Profile {
@@ -245,6 +246,16 @@ fn tables_whose_rows_share_a_name_are_not_compared() {
 }
 
 #[test]
+fn comparisons_can_be_compared() {
+    let (a, b) = (run(A, Kind::Exact), run(B, modelled()));
+    let compared = compare(&compare(&a, &b), &compare(&b, &a));
+    compared.check().unwrap();
+    let all = figures(&compared);
+    assert_eq!(all["totals-cycles/cycles/difference-a"], Number::Integer(90));
+    assert_eq!(all["totals-cycles/cycles/difference-difference"], Number::Integer(-180));
+}
+
+#[test]
 fn several_windows_are_compared_one_by_one() {
     let a = run(A, Kind::Exact);
     let mut b = run(B, Kind::Exact);
@@ -277,14 +288,19 @@ proptest! {
     ) {
         let figure = |(value, below, above): (i64, i64, i64)| Figure {
             value: Some(value.into()),
-            trust: Trust::Modelled { low: (value - below).into(), high: (value + above).into(), why: None },
+            trust: Trust::Modelled {
+                low: (value - below).into(),
+                high: (value + above).into(),
+                why: None,
+            },
         };
         let truth = |(value, below, above): (i64, i64, i64), at: f64| {
             value as f64 - below as f64 + at * (below + above) as f64
         };
         let difference = figure(a).to(&figure(b));
         let value = difference.value.unwrap().as_f64();
-        let (low, high) = difference.trust.bounds().map_or((value, value), |(l, h)| (l.as_f64(), h.as_f64()));
+        let bounds = difference.trust.bounds().map(|(low, high)| (low.as_f64(), high.as_f64()));
+        let (low, high) = bounds.unwrap_or((value, value));
         let truly = truth(b, y) - truth(a, x);
         prop_assert!(low <= truly + 1e-9 && truly <= high + 1e-9, "{low} {truly} {high}");
         prop_assert!(low <= value && value <= high);

@@ -1,4 +1,5 @@
-//! Two recordings side by side as a measurement: each figure in both, the difference with its bounds, and what follows.
+//! Two recordings side by side as a measurement: each figure in both, the difference with its
+//! bounds, and what follows.
 
 use strobe_model::CaptureSummary;
 use strobe_model::against::{
@@ -9,10 +10,12 @@ use strobe_model::measurement::{
     Severity, Subject, Table, Trust, Unit, Window,
 };
 
-const EXPLAINED: &str = "bounds are all that is not known of a figure: the resolution of a capture's clock, the bounds of a simulation's \
-                         models, the clocks' tolerance, and of a mean two standard errors";
-const VERDICTS: &str = "agree: the ranges meet; differ: they do not; inconclusive: they meet but one is wider than a quarter of the figure, \
-                        or the side without the extreme has fewer values, or one has none";
+const EXPLAINED: &str = "bounds are all that is not known of a figure: the resolution of a \
+                         capture's clock, the bounds of a simulation's models, the clocks' \
+                         tolerance, and of a mean two standard errors";
+const VERDICTS: &str = "agree: the ranges meet; differ: they do not; inconclusive: they meet but \
+                        one is wider than a quarter of the figure, or the side without the extreme \
+                        has fewer values, or one has none";
 const BOTH: &str = "what is not known of either side";
 
 /// The comparison, with what each side was measured as.

@@ -8,8 +8,9 @@ use strobe_model::{BaudOrigin, BusReport, WordKind};
 use crate::capture::measured::{distribution, head};
 
 const OWN_TIME: &str = "times are those of the recording's own time line";
-const AWAKE: &str = "awake is all the time that the core executes instructions, whatever for, waiting in a polling loop included; not \
-                     awake is asleep, or in an empty loop that only an interrupt ends";
+const AWAKE: &str = "awake is all the time that the core executes instructions, whatever for, \
+                     waiting in a polling loop included; not awake is asleep, or in an empty loop \
+                     that only an interrupt ends";
 
 /// What a bus carried.
 pub fn measurement(report: &BusReport) -> Measurement {

@@ -80,7 +80,8 @@ pub(crate) fn resolved(ps: u64, capture: &CaptureSummary) -> Quantity {
     Quantity::new(Some(ps.into()), Unit::PICOSECONDS, trust).unwrap_or(exact)
 }
 
-/// Times of the measurement are those of the capture's own time line, in which it may begin before 0.
+/// Times of the measurement are those of the capture's own time line, in which it may begin before
+/// 0.
 fn window(capture: &CaptureSummary) -> Window {
     let at = |ps: i64| Moment { nanoseconds: Some(ps.div_euclid(1000)), cycle: None };
     let end = i64::try_from(capture.duration_ps).unwrap_or(i64::MAX);

@@ -1,4 +1,5 @@
-//! Pins as a measurement: widths, periods, duty and times between edges as distributions, edges as tables.
+//! Pins as a measurement: widths, periods, duty and times between edges as distributions, edges as
+//! tables.
 
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Measurement, Quantity, Table, Unit,
@@ -7,10 +8,11 @@ use strobe_model::{Bounds, CaptureSummary, PinInterval, PinLevel, PinStatistics,
 
 use crate::capture::measured::{MODELLED, distribution, head, resolved};
 
-const JITTER: &str = "jitter is the sample standard deviation of the period; cycle to cycle is by how much a period differs from the one \
-                      before";
+const JITTER: &str = "jitter is the sample standard deviation of the period; cycle to cycle is by \
+                      how much a period differs from the one before";
 const SAMPLED: &str = "sampling alone makes jitter of up to about one resolution";
-const PACED: &str = "between edges that a timer or another peripheral paces, modelled bounds are wider than need be";
+const PACED: &str = "between edges that a timer or another peripheral paces, modelled bounds are \
+                     wider than need be";
 
 /// Millionths, of a period's high part.
 fn millionths() -> Unit {

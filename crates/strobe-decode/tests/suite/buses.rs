@@ -6,10 +6,12 @@ use std::process::Command;
 
 use crate::common::lines::capture;
 use proptest::prelude::*;
+use strobe_analyse::figures::figures;
 use strobe_decode::bus::uart::{Parity, StopBits};
-use strobe_decode::bus::{Decoded, baud, i2c, spi, uart};
+use strobe_decode::bus::{self, Decoded, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
-use strobe_model::{BaudOrigin, FaultKind, WordKind};
+use strobe_decode::pins;
+use strobe_model::{BaudOrigin, FaultKind, PINS_SCHEMA, PinsReport, WordKind};
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 
@@ -21,7 +23,37 @@ fn faults(decoded: &Decoded) -> Vec<(FaultKind, i64)> {
     decoded.faults.iter().map(|fault| (fault.kind, fault.start_ps)).collect()
 }
 
-/// The output of sigrok-cli for one decoder: sample range and text of each annotation.
+/// The measurements of a bus and of the pins it is on hold together and have what was found.
+fn measured(decoded: Decoded, protocol: &str, capture: &Capture) {
+    let summary = pins::summary(capture, "file".to_owned(), "made up");
+    let each = (0..capture.channels.len()).map(|at| pins::statistics(capture, at, None));
+    let report = PinsReport {
+        schema: PINS_SCHEMA,
+        capture: summary.clone(),
+        pins: each.collect(),
+        intervals: Vec::new(),
+        notes: Vec::new(),
+    };
+    let measurement = pins::measurement(&report);
+    measurement.check().unwrap();
+    let all = figures(&measurement);
+    for pin in &report.pins {
+        let high = all.get(&format!("pins/{} high/count", pin.pin)).map(|n| n.as_u64());
+        assert_eq!(high, pin.high_ps.as_ref().map(|high| high.count));
+        let time = |id: &str| all[&format!("edges/{}/{id}", pin.pin)].as_u64();
+        assert_eq!(time("high") + time("low"), summary.duration_ps);
+    }
+    let report = decoded.report(protocol, capture, summary);
+    let measurement = bus::measurement(&report);
+    measurement.check().unwrap();
+    let words: usize = report.lanes.iter().map(|lane| lane.words.len()).sum();
+    let rows = measurement.table("words").map_or(0, |table| table.len());
+    assert_eq!((rows, figures(&measurement)["totals/words"].as_u64()), (words, words as u64));
+    let faults = measurement.table("faults").map_or(0, |table| table.len());
+    assert_eq!(faults, report.faults.len());
+}
+
+/// What sigrok-cli says with one decoder: sample range and text of each annotation.
 fn sigrok(path: &Path, decoder: &str, annotations: &str) -> Vec<(u64, u64, String)> {
     let output = Command::new("sigrok-cli")
         .arg("-i")
@@ -393,6 +425,7 @@ proptest! {
         let wanted: Vec<u32> = words.iter().map(|(word, _)| word & ((1 << bits) - 1)).collect();
         prop_assert_eq!(values(&ours, 0), wanted);
         prop_assert_eq!(faults(&ours), []);
+        measured(ours, "uart", &capture);
     }
 
     #[test]
@@ -429,6 +462,7 @@ proptest! {
         prop_assert_eq!(values(&ours, 1), wanted(|w| w.1));
         prop_assert_eq!(ours.faults.len(), usize::from(cut > 0));
         prop_assert_eq!(ours.notes.len(), 0);
+        measured(ours, "spi", &capture);
     }
 
     #[test]

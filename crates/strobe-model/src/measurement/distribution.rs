@@ -33,7 +33,8 @@ pub struct Distribution {
     /// Why they have bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Each value is known to plus or minus this much only, as those between two edges of a sampled signal.
+    /// Each value is known to plus or minus this much only, as those between two edges of a sampled
+    /// signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u64>,
     /// Ticks of the unit in a second, where it is one of time whose length is known and constant: the core clock, for cycles.
@@ -135,16 +136,32 @@ impl FromIterator<u64> for Spread {
 }
 
 impl Spread {
+    /// Of values from the smallest on, which takes less time than one after the other in any order.
+    pub fn of_sorted(values: &[u64]) -> Spread {
+        let distinct = values.chunk_by(|a, b| a == b).take(DISTINCT + 1).count();
+        let coarse = distinct > DISTINCT;
+        let bucket = |value: &u64| if coarse { floor(*value) } else { *value };
+        let mut buckets = BTreeMap::new();
+        for same in values.chunk_by(|a, b| bucket(a) == bucket(b)) {
+            *buckets.entry(bucket(&same[0])).or_default() += same.len() as u64;
+        }
+        Spread {
+            count: values.len() as u64,
+            sum: values.iter().fold(0, |sum, value| sum.saturating_add(*value)),
+            squares: values.iter().map(|value| (*value as f64).powi(2)).sum(),
+            min: values.iter().copied().min().unwrap_or(0),
+            max: values.iter().copied().max().unwrap_or(0),
+            coarse,
+            buckets,
+        }
+    }
+
     /// Takes a value in.
     pub fn add(&mut self, value: u64) {
         self.add_times(value, 1);
     }
 
-    /// Takes a value in that came so many times.
-    pub fn add_times(&mut self, value: u64, times: u64) {
-        if times == 0 {
-            return;
-        }
+    fn add_times(&mut self, value: u64, times: u64) {
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count = self.count.saturating_add(times);
@@ -313,6 +330,27 @@ mod tests {
             }
             let json = serde_json::to_string(&merged).unwrap();
             prop_assert_eq!(serde_json::from_str::<Spread>(&json).unwrap(), merged);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sorted_values_are_the_same_values(
+            values in proptest::collection::vec(0u64..1 << 30, 0..1500)
+        ) {
+            let one_by_one: Spread = values.iter().copied().collect();
+            let mut values = values;
+            values.sort_unstable();
+            let sorted = Spread::of_sorted(&values);
+            prop_assert!(sorted.buckets().eq(one_by_one.buckets()));
+            prop_assert_eq!((sorted.min(), sorted.max()), (one_by_one.min(), one_by_one.max()));
+            prop_assert_eq!(sorted.is_coarse(), one_by_one.is_coarse());
+            prop_assert_eq!(sorted.sum(), one_by_one.sum());
+            let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= b * 1e-6,
+                (a, b) => a == b,
+            };
+            prop_assert!(near(sorted.deviation(), one_by_one.deviation()));
         }
     }
 

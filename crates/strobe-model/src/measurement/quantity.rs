@@ -6,7 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A number that stays what it is: counts are whole, ratios are not. Compared by value: 2 is 2.0, and less than 2.5.
+/// A number that stays what it is: counts are whole, ratios are not. Compared by value: 2 is 2.0,
+/// and less than 2.5.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

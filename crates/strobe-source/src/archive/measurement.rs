@@ -1,4 +1,5 @@
-//! Archives as measurements: traces of events, texts of allocations, samples with a profile that was published of them.
+//! Archives as measurements: traces of events, texts of allocations, samples with a profile that
+//! was published of them.
 
 mod activity;
 mod allocations;

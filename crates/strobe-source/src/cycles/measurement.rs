@@ -1,4 +1,5 @@
-//! An explained function as a measurement: its instructions, blocks and loops with their cycles, and what a run saw of them.
+//! An explained function as a measurement: its instructions, blocks and loops with their cycles,
+//! and what a run saw of them.
 
 use strobe_model::measurement::{
     Address, Cell, ClockSpan, Column, Content, Coverage, Ended, Fact, Finding, Measurement,
@@ -12,8 +13,8 @@ use crate::measuring::{count, instrument, notes};
 /// Why figures have bounds that neither data nor path explains.
 pub(super) const WHY: &str = "no manual documents the state that decides";
 
-const RANGES: &str = "between min and max data and path decide, or a model; likely is the model's average, of the cheapest case and (likely \
-                      most) of the dearest one";
+const RANGES: &str = "between min and max data and path decide, or a model; likely is the model's \
+                      average, of the cheapest case and (likely most) of the dearest one";
 
 /// What a function's instructions cost.
 pub fn measurement(report: &CyclesReport) -> Measurement {

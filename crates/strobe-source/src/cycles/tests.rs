@@ -1,4 +1,5 @@
-//! An explained function built by hand becomes a measurement that holds together and has every figure of the report.
+//! An explained function built by hand becomes a measurement that holds together and has every
+//! figure of the report.
 
 use strobe_model::CyclesReport;
 use strobe_model::measurement::{Address, Cell, Trust};

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use strobe_model::*;
-use strobe_source::trace::plan::{PortLoad, Workload, plan};
+use strobe_source::trace::plan::{PortLoad, Workload, measurement, plan};
 use strobe_source::trace::registers::{Error, writes, writes_off};
 use strobe_source::trace::target::{TARGETS, Target, find};
 
@@ -158,6 +158,10 @@ fn planned(settings: &TraceSettings, load: &Workload) -> PlanReport {
     for proposal in &plan.proposals {
         assert!(proposal.required.high <= proposal.available, "{proposal:?}");
     }
+    let measured = measurement(&plan);
+    measured.check().unwrap();
+    let rows = |id: &str| measured.table(id).map_or(0, |table| table.len());
+    assert_eq!((rows("required"), rows("registers")), (plan.parts.len(), plan.registers.len()));
     plan
 }
 

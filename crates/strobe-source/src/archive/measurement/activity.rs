@@ -1,4 +1,5 @@
-//! Who ran and what happened meanwhile: threads, interrupts, transfers, timers, pauses of the tracer.
+//! Who ran and what happened meanwhile: threads, interrupts, transfers, timers, pauses of the
+//! tracer.
 
 use strobe_model::measurement::{
     Cell, Column, Content, Distributions, Finding, Loss, Measurement, Parts, Quantity, Severity,
@@ -80,12 +81,21 @@ fn threads(measurement: &mut Measurement, about: &About) {
 
 fn thread_balance(measurement: &mut Measurement, threads: &ThreadsSeen) {
     let times = threads.threads.iter().map(|t| t.running_ns.saturating_add(t.unannounced_ns));
+    let attributed = times.fold(0, u64::saturating_add);
+    let known = attributed.saturating_add(threads.switching_ns);
+    if known > threads.total_ns {
+        let text =
+            "times of threads are more than there was: events are not in the order of their times";
+        let finding = Finding::new(Severity::Warning, "threads-overlap", text);
+        measurement.findings.push(finding);
+        return;
+    }
     let parts = Parts {
         what: "time of threads".to_owned(),
         unit: Unit::NANOSECONDS,
         taken_as: "measured".to_owned(),
         taken: threads.total_ns,
-        attributed: times.fold(0, u64::saturating_add),
+        attributed,
         unattributed: vec![
             ("between threads".to_owned(), threads.switching_ns),
             ("not known who ran".to_owned(), threads.unknown_ns),
@@ -134,7 +144,8 @@ fn interrupts(measurement: &mut Measurement, about: &About) {
     let enters: u64 = all.iter().map(|i| i.unmatched_enters).sum();
     let exits: u64 = all.iter().map(|i| i.unmatched_exits).sum();
     let text = format!(
-        "interrupts: entries without an exit: {enters}, exits without an entry: {exits}; the trace lacks events"
+        "interrupts: entries without an exit: {enters}, exits without an entry: {exits}; the trace \
+         lacks events"
     );
     unmatched(measurement, "unmatched-interrupts", text, enters + exits);
 }
@@ -171,7 +182,8 @@ fn transfers(measurement: &mut Measurement, about: &About) {
     let starts: u64 = all.iter().map(|t| t.unmatched_starts).sum();
     let ends: u64 = all.iter().map(|t| t.unmatched_ends).sum();
     let text = format!(
-        "transfers without an end, or begun again before it: {starts}, without a beginning: {ends}; they are not in the times"
+        "transfers without an end, or begun again before it: {starts}, without a beginning: \
+         {ends}; they are not in the times"
     );
     unmatched(measurement, "unmatched-transfers", text, starts + ends);
 }

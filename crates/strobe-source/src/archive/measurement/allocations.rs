@@ -1,4 +1,5 @@
-//! Allocations without frees as a measurement: by size, by call chain, what is damaged, and what was published of them.
+//! Allocations without frees as a measurement: by size, by call chain, what is damaged, and what
+//! was published of them.
 
 use std::collections::HashMap;
 
@@ -269,7 +270,8 @@ fn beside(measurement: &mut Measurement, report: &AllocationsReport, published: 
         ("published-differs", "callers that differ from the published ones", published.all_differ),
         (
             "published-renamed",
-            "published callers with another function's file and line, looked up without regard to inlining or at the return address",
+            "published callers with another function's file and line, looked up without regard to \
+             inlining or at the return address",
             published.renamed,
         ),
         ("published-not-utf8", "bytes of the published tree that are no UTF-8", published.not_utf8),

@@ -57,7 +57,11 @@ pub(super) struct Lost {
 fn lost(report: &EventsReport) -> Lost {
     let events = report.losses.iter().map(|loss| loss.events).fold(0, u64::saturating_add);
     let packets = report.losses.iter().map(|loss| loss.packets).fold(0, u64::saturating_add);
-    // Of a lost packet nobody knows how many events it had, and beyond so many losses they are not listed.
+    // A trace may claim any number: with the events that are there it must stay one.
+    let there = report.kinds.iter().map(|kind| kind.count).fold(0, u64::saturating_add);
+    let events = events.min(u64::MAX - there);
+    // Of a lost packet nobody knows how many events it had, and beyond so many losses they are not
+    // listed.
     Lost { events, packets, more: packets > 0 || report.losses.len() >= LISTED }
 }
 

@@ -29,7 +29,8 @@ pub fn published(mut samples: Measurement, published: &Published) -> Measurement
     if lost > 0 {
         let (total, counted) = (published.total, published.counted);
         let text = format!(
-            "the published profile has {total} of {counted} samples with a function; {lost} are not in it"
+            "the published profile has {total} of {counted} samples with a function; {lost} are \
+             not in it"
         );
         let finding = Finding::new(Severity::Warning, "published-incomplete", text);
         samples.findings.push(Finding { count: lost, ..finding });
@@ -70,18 +71,21 @@ fn explained(published: &Published, fault: &KnownFault) -> Vec<Finding> {
     let all = published.functions.len();
     let verdict = if fault.exact {
         format!(
-            "made again on these samples, it leaves exactly the {all} published functions with exactly their hits"
+            "made again on these samples, it leaves exactly the {all} published functions with \
+             exactly their hits"
         )
     } else {
         let KnownFault { functions, total, same, .. } = fault;
         format!(
-            "made again on these samples, it leaves {functions} functions with {total} hits; {same} of the published {all} have exactly theirs"
+            "made again on these samples, it leaves {functions} functions with {total} hits; \
+             {same} of the published {all} have exactly theirs"
         )
     };
     let text = format!("{}: {verdict}", fault.what);
     let mut findings = vec![Finding::new(Severity::Warning, "published-fault", text)];
     if published.without_inlining && !fault.exact {
-        let text = "the tool named inlined functions; without the firmware's ELF they count for those around them";
+        let text = "the tool named inlined functions; without the firmware's ELF they count for \
+                    those around them";
         let advice = Some("give the firmware with --elf".to_owned());
         let finding = Finding::new(Severity::Warning, "published-inlining", text);
         findings.push(Finding { advice, ..finding });

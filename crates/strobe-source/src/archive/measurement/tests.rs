@@ -1,4 +1,5 @@
-//! Archives built by hand become measurements that hold together and have every figure of the report.
+//! Archives built by hand become measurements that hold together and have every figure of the
+//! report.
 
 use strobe_model::measurement::{
     Content, Ended, Instrument, Loss, Measurement, Subject, Trust, Window,

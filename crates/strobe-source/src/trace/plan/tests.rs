@@ -1,4 +1,5 @@
-//! A plan built by hand becomes a measurement that holds together and has every figure of the report.
+//! A plan built by hand becomes a measurement that holds together and has every figure of the
+//! report.
 
 use strobe_model::measurement::Address;
 
