@@ -162,8 +162,8 @@ fn ports_and_watched_variables() {
 /// Samples of the program counter are moments on a track of their own.
 #[test]
 fn samples() {
-    let more = ["--clock", "16M", "--period", "16384", "--for", "100ms"];
-    let (_folder, file, firmware) = record("trace", &more);
+    let more = ["--clock", "16M", "--period", "16384", "--for", "300ms"];
+    let (_folder, file, firmware) = record("threads-nuttx", &more);
     let what = [file.as_str(), "--elf", &firmware];
     let (loaded, report) = (load(&what), report(&what));
     let sampling = &report["traced"]["sampling"];
