@@ -81,7 +81,11 @@ pub fn read(bytes: &[u8]) -> Result<Form, Error> {
     let Named { schema } = serde_json::from_str(&text)?;
     match schema.as_str() {
         "strobe-measurement/1" => {
-            let measurement: Measurement = serde_json::from_str(&text)?;
+            // By way of a value: read straight from the text, numbers in flattened parts would be lost where another crate switches
+            // `arbitrary_precision` on.
+            let value: serde_json::Value = serde_json::from_str(&text)?;
+            drop(text);
+            let measurement: Measurement = serde_json::from_value(value)?;
             measurement.check()?;
             Ok(Form::Measurement(Box::new(measurement)))
         }

@@ -5,14 +5,22 @@ use std::process::ExitCode;
 
 use strobe_sim::board::Board;
 
-use crate::output::Format;
-
 /// List the boards that can be simulated.
 #[derive(clap::Args)]
 pub struct Args {
     /// How to print the list.
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: Form,
+}
+
+/// How to print the list.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// Prints one line per board.
@@ -21,13 +29,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Board::builtin_names().map(Board::builtin).collect::<Result<_, _>>()?;
     let mut out = std::io::stdout().lock();
     match args.format {
-        Format::Text => {
+        Form::Text => {
             let width = boards.iter().map(|board| board.name().len()).max().unwrap_or(0);
             for board in &boards {
                 writeln!(out, "{:<width$} {}", board.name(), board.description())?;
             }
         }
-        Format::Json => {
+        Form::Json => {
             let describe = |board: &Board| {
                 serde_json::json!({
                     "name": board.name(),

@@ -72,7 +72,7 @@ fn unit(text: &str) -> Result<(String, u64), String> {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let recording::Opened { file, format, mut capture, code } = recording::open(&args.source)?;
     if let Some(decoder) = &args.sigrok {
-        let bytes = sigrok::decode(&capture, decoder, args.result.format)?;
+        let bytes = sigrok::decode(&capture, decoder, args.result.format())?;
         args.result.write(&bytes)?;
         return Ok(code);
     }
@@ -86,17 +86,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.errors_only {
         report.lanes.iter_mut().for_each(|lane| lane.words.clear());
     }
-    let bytes = match args.result.format {
-        Format::Json => json::bus(&report, json::Form::Pretty).into_bytes(),
+    match args.result.format() {
+        Format::Json => {
+            args.result.write(json::bus(&report, json::Form::Pretty).as_bytes())?;
+        }
+        Format::Measurement => args.result.file(&strobe_decode::bus::measurement(&report))?,
         Format::Text => {
             let mut out = Vec::new();
             let show = text::BusShow { errors_only: args.errors_only };
             let options = args.result.options();
             text::bus(&report, &show, &options, &mut out)?;
-            out
+            args.result.write(&out)?;
         }
-    };
-    args.result.write(&bytes)?;
+    }
     Ok(code)
 }
 

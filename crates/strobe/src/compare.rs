@@ -1,27 +1,29 @@
 //! `strobe compare`: two firmwares on two boards, side by side.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_model::Record;
+use strobe_model::measurement::Measurement;
 use strobe_report::text::{AnnotateRow, Side};
 use strobe_symbols::Firmware;
 
-use crate::output::{self, Format};
+use crate::output::{Format, Wanted};
 use crate::simulate::{self, Setup, Threads, World};
 use crate::source::Sources;
-use crate::{board, exit, input, run};
+use crate::{board, exit, input, measurement, run};
 
-/// Simulate two firmwares, or one on two boards, and lay them side by side: cycles, time, instructions, causes, and
+/// Compare two measurements, or two firmwares, or one on two boards: cycles, time, instructions, causes, functions, and
 /// which instructions took them.
 ///
 /// An option given once is for both; given twice, first for A and then for B.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub struct Args {
-    /// A, an ELF file.
+    /// A: a firmware (an ELF file), which is simulated, or a measurement.
     a: PathBuf,
-    /// B, an ELF file.
+    /// B: a firmware or a measurement.
     b: PathBuf,
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
@@ -43,15 +45,8 @@ pub struct Args {
     described: board::Described,
     #[command(flatten)]
     world: World,
-    /// Instructions listed for each; 0 for all.
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    top: usize,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Write the result to a file.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    result: Wanted,
 }
 
 /// Bytes of the longest instruction.
@@ -65,30 +60,53 @@ Example: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
 /// Runs both and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sides = [one(args, 0)?, one(args, 1)?];
-    let bytes = match args.format {
-        Format::Json => {
-            let [a, b] = sides.each_ref().map(|(_, record)| record);
-            strobe_report::json::comparison(a, b).into_bytes()
-        }
-        Format::Text => {
-            let options = output::options(args.output.is_none(), false);
+    match (args.result.format(), &sides) {
+        (Format::Text, [Measured::Run(a, of_a), Measured::Run(b, of_b)]) => {
             let mut sources = Sources::new(&[]);
-            let sides = sides.each_ref().map(|(firmware, record)| Side {
+            let sides = [(a, of_a), (b, of_b)].map(|(firmware, record)| Side {
                 record,
                 rows: rows(firmware, record, &mut sources),
             });
-            let mut out = Vec::new();
-            strobe_report::text::compare(&sides, args.top, &options, &mut out)?;
-            out
+            let (mut out, options) = (Vec::new(), args.result.options());
+            strobe_report::text::compare(&sides, args.result.top(), &options, &mut out)?;
+            args.result.write(&out)?;
         }
-    };
-    output::write(&bytes, args.output.as_deref())?;
+        (Format::Json, [Measured::Run(_, a), Measured::Run(_, b)]) => {
+            args.result.write(strobe_report::json::comparison(a, b).as_bytes())?;
+        }
+        _ => {
+            let [a, b] = sides.each_ref().map(Measured::measurement);
+            let compared = strobe_analyse::compare::compare(&a, &b);
+            let selection = args.result.selection();
+            args.result.measurement(&compared, &selection)?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
+/// A side of the comparison.
+enum Measured {
+    /// A firmware that was run.
+    Run(Box<Firmware>, Box<Record>),
+    /// A measurement from a file.
+    Read(Box<Measurement>),
+}
+
+impl Measured {
+    fn measurement(&self) -> Cow<'_, Measurement> {
+        match self {
+            Measured::Run(_, record) => Cow::Owned(measurement::of(record)),
+            Measured::Read(measurement) => Cow::Borrowed(measurement),
+        }
+    }
+}
+
 /// Runs A (0) or B (1).
-fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
+fn one(args: &Args, number: usize) -> anyhow::Result<Measured> {
     let path = [&args.a, &args.b][number];
+    if let Some(measurement) = measurement::read(path)? {
+        return Ok(Measured::Read(Box::new(measurement)));
+    }
     let pick = |name: &str, given: &[String]| match given {
         [] => Ok(None),
         [both] => Ok(Some(both.clone())),
@@ -114,7 +132,7 @@ fn one(args: &Args, number: usize) -> anyhow::Result<(Firmware, Record)> {
             path.display()
         )));
     }
-    Ok((firmware, done.record))
+    Ok(Measured::Run(Box::new(firmware), Box::new(done.record)))
 }
 
 /// Every instruction that was seen to run.

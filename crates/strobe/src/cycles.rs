@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_report::json;
 use strobe_source::cycles::{self, FlashState, Request};
 
 use crate::output::{Format, Wanted};
@@ -87,17 +88,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             line.text = sources.text(&line.file, line.line);
         }
     }
-    let bytes = match args.result.format {
+    match args.result.format() {
         Format::Json => {
-            strobe_report::json::cycles(&report, strobe_report::json::Form::Pretty).into_bytes()
+            let json = json::cycles(&report, json::Form::Pretty);
+            args.result.write(json.as_bytes())?;
         }
+        Format::Measurement => args.result.file(&cycles::measurement(&report))?,
         Format::Text => {
             let mut out = Vec::new();
             let options = args.result.options();
             strobe_report::text::cycles(&report, &options, &mut out)?;
-            out
+            args.result.write(&out)?;
         }
-    };
-    args.result.write(&bytes)?;
+    }
     Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record)))
 }

@@ -3,6 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use strobe_model::measurement::Measurement;
+use strobe_report::{Excerpt, file, text};
+
+use crate::exit;
+
 /// When to use colours.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
 pub enum Color {
@@ -33,8 +38,10 @@ pub enum Format {
     /// For people.
     #[default]
     Text,
-    /// For programs; versioned, see docs/schema.
+    /// For programs: a form of its own for each kind of result; versioned, see docs/schema.
     Json,
+    /// The measurement, which report, compare and export read (docs/measurement.md).
+    Measurement,
 }
 
 /// How a command's result is wanted.
@@ -43,18 +50,100 @@ pub struct Wanted {
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
-    /// How to print the result.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
-    /// Write the result to a file.
+    /// How to print the result [default: text, or measurement for files that end in .measurement or .measurement.gz].
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write the result to a file; a measurement is compressed if the name ends in .gz.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Only these sections of the measurement, as `profile,interrupts`.
+    #[arg(long, value_name = "SECTION", value_delimiter = ',')]
+    fields: Vec<String>,
+    /// Rows of each profile; of a measurement's tables, with sums by function instead of single samples. 0 for all
+    /// [default: 20 as text, else all].
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
 }
 
 impl Wanted {
     /// The look of a text report.
     pub fn options(&self) -> strobe_report::Options {
         options(self.output.is_none(), self.terse)
+    }
+
+    /// Text or JSON: as asked for, else by the name of the file.
+    pub fn format(&self) -> Format {
+        let name = self.output.as_deref().and_then(Path::file_name).unwrap_or_default();
+        let name = name.to_string_lossy();
+        let bare = name.strip_suffix(".gz").unwrap_or(&name);
+        let is_measurement = bare.ends_with(".measurement");
+        self.format.unwrap_or(if is_measurement { Format::Measurement } else { Format::Text })
+    }
+
+    /// Rows of a profile as text; 0 for all.
+    pub fn top(&self) -> usize {
+        self.top.unwrap_or(20)
+    }
+
+    /// What of a measurement is shown as text.
+    pub fn selection(&self) -> text::Selection {
+        let sections = (!self.fields.is_empty()).then(|| self.fields.clone());
+        text::Selection { top: self.top(), sections, ..text::Selection::default() }
+    }
+
+    /// Writes a measurement as text or JSON.
+    pub fn measurement(
+        &self,
+        measurement: &Measurement,
+        selection: &text::Selection,
+    ) -> anyhow::Result<()> {
+        if self.format() != Format::Text {
+            return self.file(measurement);
+        }
+        self.known_fields(measurement)?;
+        let mut out = Vec::new();
+        text::measurement(measurement, selection, &self.options(), &mut out)?;
+        self.write(&out)
+    }
+
+    /// Writes a measurement's file.
+    pub fn file(&self, measurement: &Measurement) -> anyhow::Result<()> {
+        self.known_fields(measurement)?;
+        let excerpt = self.excerpt();
+        let short = (!excerpt.is_all()).then(|| excerpt.of(measurement));
+        let measurement = short.as_ref().unwrap_or(measurement);
+        // What does not hold together is not written: whoever reads it would refuse it.
+        measurement.check().map_err(|error| anyhow::anyhow!("a defect: {error}"))?;
+        let is_compressed =
+            self.output.as_ref().is_some_and(|path| path.extension() == Some("gz".as_ref()));
+        if is_compressed {
+            let mut out = Vec::new();
+            file::write_compressed(measurement, &mut out)?;
+            return self.write(&out);
+        }
+        self.write(file::json(measurement).as_bytes())
+    }
+
+    fn excerpt(&self) -> Excerpt {
+        Excerpt { sections: self.fields.clone(), top: self.top.filter(|top| *top > 0) }
+    }
+
+    /// Sections that were asked for are there.
+    fn known_fields(&self, measurement: &Measurement) -> anyhow::Result<()> {
+        let excerpt = self.excerpt();
+        let missing = excerpt.missing(measurement);
+        let parts = measurement.parts.iter().map(|part| &part.measurement);
+        let all = std::iter::once(measurement).chain(parts);
+        let mut known: Vec<&str> =
+            all.flat_map(|m| &m.sections).map(|section| section.id.as_str()).collect();
+        known.dedup();
+        match missing.first() {
+            Some(field) => Err(exit::usage(format!(
+                "--fields {field}: there is no such section; there are {}",
+                known.join(", ")
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Writes it where it is wanted.

@@ -100,15 +100,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         intervals,
         notes: capture.notes,
     };
-    let bytes = match args.result.format {
-        Format::Json => json::pins(&report, json::Form::Pretty).into_bytes(),
+    match args.result.format() {
+        Format::Json => {
+            args.result.write(json::pins(&report, json::Form::Pretty).as_bytes())?;
+        }
+        Format::Measurement => args.result.file(&pins::measurement(&report))?,
         Format::Text => {
             let mut out = Vec::new();
             text::pins(&report, &args.result.options(), &mut out)?;
-            out
+            args.result.write(&out)?;
         }
-    };
-    args.result.write(&bytes)?;
+    }
     Ok(code)
 }
 

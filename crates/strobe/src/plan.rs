@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use strobe_model::Verdict;
 use strobe_report::{json, text};
+use strobe_source::trace::plan::measurement;
 use strobe_source::trace::script;
 
 use crate::output::{Format, Wanted};
@@ -57,7 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let plan = args.trace.wanted(firmware.as_ref(), None)?.plan()?;
     let refused = plan.verdict == Verdict::Loses && !args.insist;
-    let bytes = match (args.script, args.result.format) {
+    let bytes = match (args.script, args.result.format()) {
         // What would lose nearly everything is not written out to be used.
         (Some(_), _) if refused => {
             return Err(exit::does_not_fit(loses(&plan)));
@@ -66,6 +67,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (Some(Script::Gdb), _) => script::gdb(&plan).into_bytes(),
         (Some(Script::ProbeRs), _) => script::probe_rs(&plan).into_bytes(),
         (None, Format::Json) => json::plan(&plan, json::Form::Pretty).into_bytes(),
+        (None, Format::Measurement) => {
+            args.result.file(&measurement(&plan))?;
+            Vec::new()
+        }
         (None, Format::Text) => {
             let mut out = Vec::new();
             let options = args.result.options();
@@ -73,7 +78,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             out
         }
     };
-    args.result.write(&bytes)?;
+    if !bytes.is_empty() {
+        args.result.write(&bytes)?;
+    }
     if refused {
         return Err(exit::does_not_fit(loses(&plan)));
     }

@@ -6,7 +6,9 @@ pub mod detect;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_analyse::attribution::{self, restricted};
 use strobe_model::Record;
+use strobe_model::measurement::{Content, Measurement};
 use strobe_report::json;
 use strobe_report::text::{self, EventsShow, Show, Tree};
 use strobe_source::archive as source;
@@ -15,10 +17,11 @@ use strobe_symbols::Firmware;
 
 use crate::output::{Format, Wanted};
 use crate::run::By;
-use crate::{events, exit, traced};
+use crate::{events, exit, measurement, traced};
 
 const EXAMPLES: &str = "\
 What can be reported:
+  measurement  written by any command with --format json or -o FILE.measurement
   recording    made by `strobe record`
   swo          the bytes of a trace pin
   kit          frames of the kit for the target alone, as a serial port brought them
@@ -47,15 +50,18 @@ pub struct Args {
     /// Functions instead of a firmware: a file of comma-separated values with address, size, kind and name.
     #[arg(long, value_name = "FILE", conflicts_with = "elf")]
     symbols: Option<PathBuf>,
-    /// What the file is, if it does not say so itself.
+    /// Input format [default: detect].
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
-    /// Rows of the profile; 0 for all.
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    top: usize,
+    /// Only what belongs to this thread or interrupt, of a measurement that has them apart.
+    #[arg(long, value_name = "NAME")]
+    thread: Option<String>,
+    /// Print a function's instructions with what was measured of each, of a measurement that has the disassembly. May be given several times.
+    #[arg(long, value_name = "FUNCTION")]
+    annotate: Vec<String>,
     /// Print samples by thread and handler, then by function, as a tree.
     #[arg(long)]
     tree: bool,
@@ -98,6 +104,12 @@ pub enum Kind {
 
 /// Reads and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.kind.is_none()
+        && args.metadata.is_none()
+        && let Some(measurement) = measurement::read(&args.path)?
+    {
+        return measured(args, measurement);
+    }
     let kind = match args.kind {
         Some(kind) => kind,
         None => detect::kind(&args.path, args.metadata.is_some())?,
@@ -107,10 +119,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(exit::usage("--from and --to are for what came out of a trace pin"));
     }
     let firmware = archive::names(args)?;
-    let bytes = match kind {
-        Kind::Ctf => trace(args, firmware.as_ref())?,
-        Kind::Samples => archive::samples(args, firmware.as_ref())?,
-        Kind::Allocations => archive::allocations(args, firmware.as_ref())?,
+    match kind {
+        Kind::Ctf => trace(args, firmware.as_ref()),
+        Kind::Samples => archive::samples(args, firmware.as_ref()),
+        Kind::Allocations => archive::allocations(args, firmware.as_ref()),
         Kind::Recording | Kind::Swo | Kind::Kit | Kind::Capture => {
             if args.published.is_some() {
                 let text = "--published is for lists of samples and of allocations";
@@ -128,13 +140,38 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if args.kind.is_none() && kind == traced::Kind::Raw {
                 detect::is_trace(&args.path, &record)?;
             }
-            match args.result.format {
-                Format::Json => json::record(&record).into_bytes(),
-                Format::Text => record_text(args, &record)?,
+            match args.result.format() {
+                Format::Json => args.result.write(json::record(&record).as_bytes()),
+                Format::Measurement => args.result.file(&measurement::of(&record)),
+                Format::Text => args.result.write(&record_text(args, &record)?),
             }
         }
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A measurement, whoever wrote it.
+fn measured(args: &Args, mut measurement: Measurement) -> anyhow::Result<ExitCode> {
+    if let Some(name) = &args.thread {
+        measurement = restricted(&measurement, name).ok_or_else(|| {
+            exit::usage(format!("--thread {name}: no thread or interrupt of that name"))
+        })?;
+    }
+    let keys = ["thread", "handler"].map(str::to_owned);
+    let by = match args.by {
+        By::Function => attribution::By::Function,
+        By::Line => attribution::By::Line,
+        By::Address => attribution::By::Address,
+        By::File => attribution::By::File,
+        By::Thread => attribution::By::Label(keys.into()),
     };
-    args.result.write(&bytes)?;
+    let selection = text::Selection {
+        by,
+        tree: args.tree.then(Tree::default),
+        annotate: args.annotate.clone(),
+        ..args.result.selection()
+    };
+    args.result.measurement(&measurement, &selection)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,7 +179,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
     let show = Show {
         rows: args.by.into(),
-        top: args.top,
+        top: args.result.top(),
         tree: args.tree.then(Tree::default),
         annotate: Vec::new(),
     };
@@ -153,15 +190,22 @@ fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
 }
 
 /// A trace of events.
-fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u8>> {
+fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
     let opened = events::open(&args.path, args.metadata.as_deref(), args.meanings.as_deref())?;
     let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
+    if args.result.format() == Format::Measurement {
+        let events = source::measurement::events;
+        let mut measurement = opened.with(|trace| events(trace, &opened.meanings, names));
+        let line = opened.with(|trace| source::timeline(trace, &opened.meanings, names));
+        measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
+        return args.result.file(&measurement);
+    }
     let report = opened.with(|trace| source::events(trace, &opened.meanings, names));
-    if args.result.format == Format::Json {
-        return Ok(json::events(&report, json::Form::Pretty).into_bytes());
+    if args.result.format() == Format::Json {
+        return args.result.write(json::events(&report, json::Form::Pretty).as_bytes());
     }
     let mut out = Vec::new();
     let options = args.result.options();
-    text::events(&report, &EventsShow { top: args.top }, &options, &mut out)?;
-    Ok(out)
+    text::events(&report, &EventsShow { top: args.result.top() }, &options, &mut out)?;
+    args.result.write(&out)
 }

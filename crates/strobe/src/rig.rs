@@ -7,7 +7,7 @@ use serde::Deserialize;
 use strobe_model::{EndReason, Record};
 use strobe_sim::board::{Board, PartEntry};
 use strobe_source::simulated::rig::{self as simulated, Chip, Pin, Wire};
-use strobe_source::simulated::{Host, Limit, Recorder, Settings};
+use strobe_source::simulated::{Host, Joined, Limit, Recorder, Settings};
 use strobe_symbols::Firmware;
 
 use crate::gallery::Gallery;
@@ -104,6 +104,17 @@ pub struct Rig {
 }
 
 impl Rig {
+    /// What joins the chips.
+    pub fn joined(&self) -> Joined {
+        let name = |pin: &Pin| [self.members[pin.chip].name.clone(), pin.name.clone()];
+        let wire = |wire: &Wire| {
+            let [[from, from_pin], [to, to_pin]] = [name(&wire.from), name(&wire.to)];
+            [from, from_pin, to, to_pin]
+        };
+        let wires = self.wires.iter().map(wire).collect();
+        Joined { wires, delay_nanoseconds: self.delay }
+    }
+
     /// Reads a rig file and all that it names; options are about the chip of that name or, without, the first.
     pub fn load(
         path: &Path,

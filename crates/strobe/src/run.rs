@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use strobe_model::measurement::Measurement;
 use strobe_model::{Record, Trust, Warning};
 use strobe_report::text::{AnnotateInput, AnnotateRow, Rows, Show, Tree};
 use strobe_source::simulated::trace::Pin;
-use strobe_source::simulated::{Limit, TimelineSettings};
+use strobe_source::simulated::{self, Limit, TimelineSettings};
+use strobe_source::{Attach, attach};
 use strobe_symbols::Firmware;
 
 use crate::output::{Format, Wanted};
@@ -15,7 +17,7 @@ use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
 use crate::swo::Raw;
-use crate::{board, exit, input, simulate};
+use crate::{board, exit, input, measurement, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
@@ -38,9 +40,6 @@ pub struct Args {
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
-    /// Rows of the profile; 0 for all.
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    top: usize,
     /// Only what this thread or interrupt ran: a thread's name, `SysTick`, `IRQ16` or `TIM3`.
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
@@ -59,6 +58,9 @@ pub struct Args {
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
+    /// Put what is needed to read the measurement without the ELF file into it.
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    attach: Vec<What>,
     #[command(flatten)]
     result: Wanted,
     /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What it sends is programmed by the firmware or
@@ -82,6 +84,17 @@ pub enum By {
     File,
     /// Threads and interrupts, with latencies and worst cases.
     Thread,
+}
+
+/// What can go with a measurement.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// Functions and variables with their sizes.
+    Symbols,
+    /// The instructions of functions that ran.
+    Disassembly,
+    /// The source lines of functions that ran.
+    Source,
 }
 
 /// Which part of the run a timeline shows.
@@ -134,11 +147,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
     }
     let record = args.part_of(&done.record)?;
-    let bytes = match args.result.format {
-        Format::Json => strobe_report::json::record(&record).into_bytes(),
-        Format::Text => args.text(&firmware, &record, &args.annotate)?,
-    };
-    args.result.write(&bytes)?;
+    match args.result.format() {
+        Format::Json => {
+            let json = strobe_report::json::record(&record);
+            args.result.write(json.as_bytes())?;
+        }
+        Format::Measurement => {
+            let mut measurement = measurement::of(&record);
+            args.attach(&mut measurement, &firmware);
+            args.result.file(&measurement)?;
+        }
+        Format::Text => args.result.write(&args.text(&firmware, &record, &args.annotate)?)?,
+    }
     Ok(exit::code_for(&done.record))
 }
 
@@ -161,11 +181,21 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
             shown.push((member, Cow::Borrowed(record), &[]));
         }
     }
-    let bytes = match args.result.format {
+    match args.result.format() {
         Format::Json => {
-            let chips: Vec<_> =
-                shown.iter().map(|(m, part, _)| (m.name.as_str(), &**part)).collect();
-            strobe_report::json::rig(&rig.name, &chips).into_bytes()
+            let chips = shown.iter().map(|(m, part, _)| (m.name.as_str(), &**part));
+            let chips: Vec<_> = chips.collect();
+            let json = strobe_report::json::rig(&rig.name, &chips);
+            args.result.write(json.as_bytes())?;
+        }
+        Format::Measurement => {
+            let chips = shown.iter().map(|(m, part, _)| (m.name.clone(), &**part));
+            let chips: Vec<_> = chips.collect();
+            let mut measurement = simulated::rig_measurement(&rig.name, &chips, &rig.joined());
+            for (part, (member, ..)) in measurement.parts.iter_mut().zip(&shown) {
+                args.attach(&mut part.measurement, &member.firmware);
+            }
+            args.result.file(&measurement)?;
         }
         Format::Text => {
             let mut out = Vec::new();
@@ -176,10 +206,9 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
                 }
                 out.extend(args.text(&member.firmware, part, annotate)?);
             }
-            out
+            args.result.write(&out)?;
         }
-    };
-    args.result.write(&bytes)?;
+    }
     Ok(code)
 }
 
@@ -191,6 +220,19 @@ fn functions<'a>(
 }
 
 impl Args {
+    /// Puts into a measurement what was asked for.
+    fn attach(&self, measurement: &mut Measurement, firmware: &Firmware) {
+        let wants = |what| self.attach.contains(&what);
+        let mut sources = Sources::new(&self.source);
+        let mut line = |file: &str, line| sources.text(file, line);
+        let what = Attach {
+            symbols: wants(What::Symbols),
+            disassembly: wants(What::Disassembly),
+            source: wants(What::Source).then_some(&mut line),
+        };
+        attach(measurement, firmware, what);
+    }
+
     /// What is to be seen of threads.
     fn threads(&self) -> anyhow::Result<Threads> {
         Ok(Threads {
@@ -220,7 +262,7 @@ impl Args {
         let annotate = functions.map(|f| annotation(firmware, f, record, &mut sources));
         let show = Show {
             rows: self.by.into(),
-            top: self.top,
+            top: self.result.top(),
             tree: self.tree.then(Tree::default),
             annotate: annotate.collect(),
         };

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use strobe_model::Record;
+use strobe_report::file;
 use strobe_report::text::{Top, top};
 use strobe_source::trace::link::Came;
 use strobe_symbols::Firmware;
@@ -15,7 +16,7 @@ use crate::link::{self, Opened};
 use crate::output::{self, Format};
 use crate::run::By;
 use crate::traced::{self, Session};
-use crate::{exit, input, record, simulate};
+use crate::{exit, input, measurement, record, simulate};
 
 /// Show where the core is just now, from a trace pin (SWO), on the terminal.
 #[derive(clap::Args)]
@@ -133,6 +134,10 @@ impl Live<'_> {
             Format::Json => {
                 let form = strobe_report::json::Form::Compact;
                 out.write_all(strobe_report::json::record_as(&record, form).as_bytes())?;
+            }
+            // One line for each look.
+            Format::Measurement => {
+                out.write_all(file::json(&measurement::of(&record)).as_bytes())?;
             }
             Format::Text => {
                 let on_terminal = io::stdout().is_terminal();

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A number that stays what it is: counts are whole, ratios are not. Compared by value: 2 is 2.0,
 /// and less than 2.5.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Number {
@@ -16,6 +17,52 @@ pub enum Number {
     Integer(i64),
     /// Any other finite number.
     Real(f64),
+}
+
+/// Numbers may come as maps: `serde_json` writes them so when some crate of the program asks for its feature `arbitrary_precision`, and
+/// what is flattened or untagged sees it.
+struct NumberVisitor;
+
+/// The only key of such a map.
+const PRECISE: &str = "$serde_json::private::Number";
+
+impl<'de> Visitor<'de> for NumberVisitor {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a finite number")
+    }
+
+    fn visit_i64<E: de::Error>(self, n: i64) -> Result<Number, E> {
+        Ok(Number::Integer(n))
+    }
+
+    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Number, E> {
+        let wrong = || E::invalid_value(de::Unexpected::Unsigned(n), &"a number up to 2^63 - 1");
+        i64::try_from(n).map(Number::Integer).map_err(|_| wrong())
+    }
+
+    fn visit_f64<E: de::Error>(self, x: f64) -> Result<Number, E> {
+        let wrong = || E::invalid_value(de::Unexpected::Float(x), &self);
+        if x.is_finite() { Ok(Number::Real(x)) } else { Err(wrong()) }
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Number, A::Error> {
+        let key: Option<String> = map.next_key()?;
+        if key.as_deref() != Some(PRECISE) {
+            return Err(de::Error::invalid_type(de::Unexpected::Map, &self));
+        }
+        let text: String = map.next_value()?;
+        let real = || text.parse().ok().filter(|x: &f64| x.is_finite()).map(Number::Real);
+        let number = text.parse().ok().map(Number::Integer).or_else(real);
+        number.ok_or_else(|| de::Error::invalid_value(de::Unexpected::Str(&text), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberVisitor)
+    }
 }
 
 impl PartialEq for Number {

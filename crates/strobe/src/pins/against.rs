@@ -5,8 +5,9 @@ use std::path::Path;
 use strobe_analyse::pairing;
 use strobe_decode::capture::{AWAKE, Capture};
 use strobe_decode::pins;
-use strobe_model::CaptureSummary;
 use strobe_model::against::{AGAINST_SCHEMA, Against, Pair};
+use strobe_model::measurement::Measurement;
+use strobe_model::{CaptureSummary, PINS_SCHEMA, PinsReport};
 use strobe_report::{json, text};
 
 use super::{Args, trigger};
@@ -46,15 +47,38 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
         pairs: compared,
         notes: notes.collect(),
     };
-    let bytes = match args.result.format {
-        Format::Json => json::against(&report, json::Form::Pretty).into_bytes(),
-        Format::Text => {
-            let mut out = Vec::new();
-            text::against(&report, &args.result.options(), &mut out)?;
-            out
+    match args.result.format() {
+        Format::Measurement => {
+            let [a, b] = sides.map(|side| alone(args, side));
+            return args.result.file(&pairing::measurement(&report, a, b));
         }
+        Format::Json => {
+            let json = json::against(&report, json::Form::Pretty);
+            return args.result.write(json.as_bytes());
+        }
+        Format::Text => {}
+    }
+    let mut out = Vec::new();
+    text::against(&report, &args.result.options(), &mut out)?;
+    args.result.write(&out)
+}
+
+/// One side as a measurement of its own.
+fn alone(args: &Args, side: &Opened) -> Measurement {
+    let Opened { file, format, capture, .. } = side;
+    let summary = pins::summary(capture, file.clone(), format);
+    let moving = (0..).zip(&capture.channels).filter(|(_, channel)| !channel.edges.is_empty());
+    let wanted = |(at, _): &(usize, &_)| {
+        args.pins.is_empty() || args.pins.iter().any(|p| capture.channel(p).is_ok_and(|c| c == *at))
     };
-    args.result.write(&bytes)
+    let each = moving.filter(wanted).map(|(at, _)| pins::statistics(capture, at, None));
+    pins::measurement(&PinsReport {
+        schema: PINS_SCHEMA,
+        capture: summary,
+        pins: each.collect(),
+        intervals: Vec::new(),
+        notes: capture.notes.clone(),
+    })
 }
 
 /// `--pair` as two names.

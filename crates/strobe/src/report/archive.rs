@@ -6,7 +6,7 @@ use strobe_decode::archive::{allocations, profile, samples, symbols};
 use strobe_model::{PUBLISHED_SCHEMA, PublishedReport, Record, Warning};
 use strobe_report::{json, text};
 use strobe_source::archive::allocations::{About, beside, of_text, of_tree};
-use strobe_source::archive::{NoNames, published};
+use strobe_source::archive::{NoNames, measurement, published};
 use strobe_source::traced::{Collector, Places};
 use strobe_symbols::Firmware;
 
@@ -56,7 +56,7 @@ fn wrong(path: &Path, error: &dyn std::fmt::Display) -> anyhow::Error {
 }
 
 /// A list of samples as a profile.
-pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u8>> {
+pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
     let bytes = events::read(&args.path, MAX_BYTES)?;
     let list = samples::parse(&bytes).map_err(|e| wrong(&args.path, &e))?;
     let record = record(args, &list, firmware)?;
@@ -72,22 +72,29 @@ pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u
             Some(published(&input::file_name(path), &profile, &list.pcs, firmware))
         }
     };
-    let Format::Text = args.result.format else {
-        return Ok(match published {
+    if args.result.format() == Format::Json {
+        let json = match published {
             None => json::record(&record),
             Some(published) => {
                 let report = PublishedReport { schema: PUBLISHED_SCHEMA, record, published };
                 json::published(&report, json::Form::Pretty)
             }
-        }
-        .into_bytes());
-    };
+        };
+        return args.result.write(json.as_bytes());
+    }
+    if args.result.format() == Format::Measurement {
+        let samples = crate::measurement::of(&record);
+        return args.result.file(&match published {
+            None => samples,
+            Some(published) => measurement::published(samples, &published),
+        });
+    }
     let mut out = super::record_text(args, &record)?;
     if let Some(published) = published {
         let options = args.result.options();
-        text::published(&published, args.top, &options, &mut out)?;
+        text::published(&published, args.result.top(), &options, &mut out)?;
     }
-    Ok(out)
+    args.result.write(&out)
 }
 
 fn record(
@@ -121,7 +128,7 @@ fn record(
 }
 
 /// Allocations, as a text or a tree.
-pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<Vec<u8>> {
+pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
     let bytes = events::read(&args.path, MAX_BYTES)?;
     let file = input::file_name(&args.path);
     let about = About {
@@ -146,11 +153,16 @@ pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<V
         let tree = tree.map_err(|e| wrong(path, &e))?;
         report.published = Some(beside(&input::file_name(path), &report, &tree));
     }
-    if args.result.format == Format::Json {
-        return Ok(json::allocations(&report, json::Form::Pretty).into_bytes());
+    match args.result.format() {
+        Format::Json => {
+            let json = json::allocations(&report, json::Form::Pretty);
+            return args.result.write(json.as_bytes());
+        }
+        Format::Measurement => return args.result.file(&measurement::allocations(&report)),
+        Format::Text => {}
     }
     let mut out = Vec::new();
     let options = args.result.options();
-    text::allocations(&report, args.top, &options, &mut out)?;
-    Ok(out)
+    text::allocations(&report, args.result.top(), &options, &mut out)?;
+    args.result.write(&out)
 }
