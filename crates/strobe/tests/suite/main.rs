@@ -22,6 +22,7 @@ mod exports;
 mod kit;
 mod machines;
 mod man;
+mod measurements;
 mod perfetto;
 mod profile_exports;
 mod record;

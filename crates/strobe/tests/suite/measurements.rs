@@ -1,0 +1,181 @@
+//! Measurements as files: every command writes one, `report`, `compare` and `export` read any.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use strobe_model::measurement::{Content, Measurement, Number};
+use strobe_report::file::{self, Form};
+
+use crate::common::{prebuilt, root, strobe};
+
+/// Writes one and reads it: the library holds it to what a measurement promises.
+fn written(directory: &Path, name: &str, arguments: &[&str]) -> (PathBuf, Measurement) {
+    let path = directory.join(name);
+    let ran = strobe(&[arguments, &["-o", path.to_str().unwrap()]].concat());
+    assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+    let measurement = read(&path);
+    (path, measurement)
+}
+
+fn read(path: &Path) -> Measurement {
+    match file::read(&fs::read(path).unwrap()) {
+        Ok(Form::Measurement(measurement)) => *measurement,
+        other => panic!("{}: {other:?}", path.display()),
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn total(measurement: &Measurement, id: &str) -> Number {
+    measurement.total(id).and_then(|q| q.value()).unwrap_or_else(|| panic!("no total {id}"))
+}
+
+#[test]
+fn every_command_writes_one_and_report_shows_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let docs = root().join("docs/captures");
+    let [serial, pin, events] =
+        ["serial.vcd", "pin.strobe", "events"].map(|name| docs.join(name).display().to_string());
+    let (loop_elf, threads) = (prebuilt("loop-48mhz"), prebuilt("threads"));
+    let (nuttx, fault) = (prebuilt("threads-nuttx"), prebuilt("fault"));
+    let cases: [(&str, &[&str], &str); 9] = [
+        ("run", &["run", &loop_elf, "--until", "finished", "--mark", "PB8"], "~21,830"),
+        ("cycles", &["cycles", &loop_elf, "test_loop", "--wait-states", "1"], "080000ca"),
+        ("pins", &["pins", &serial], "RX high"),
+        ("against", &["pins", &serial, "--against", &serial], "RX"),
+        ("bus", &["bus", &serial, "-P", "uart:rx=RX"], "framing error"),
+        ("plan", &["plan", "--clock", "168MHz", "--baud", "2M"], "TPIU_ACPR"),
+        ("events", &["report", &events], "thread"),
+        ("pin", &["report", &pin, "--elf", &nuttx], "(asleep)"),
+        ("threads", &["run", &threads, "--until", "20ms", "--timeline"], "PendSV"),
+    ];
+    for (name, arguments, shown) in cases {
+        let (path, _) = written(directory.path(), &format!("{name}.measurement"), arguments);
+        let report = strobe(&["report", text(&path)]);
+        assert_eq!(report.code, 0, "{name}: {}", report.stderr);
+        assert!(report.stdout.contains(shown), "{name}: {shown} in\n{}", report.stdout);
+        // The same input gives the same bytes, compressed ones as well, and a report of a measurement as one is the same again.
+        let packed = directory.path().join(format!("{name}.measurement.gz"));
+        assert_eq!(strobe(&["report", text(&path), "-o", text(&packed)]).code, 0);
+        assert!(fs::metadata(&packed).unwrap().len() * 2 < fs::metadata(&path).unwrap().len());
+        assert_eq!(read(&packed), read(&path), "{name}");
+    }
+    let path = directory.path().join("fault.measurement");
+    assert_eq!(strobe(&["run", &fault, "-o", text(&path)]).code, 120);
+    assert!(strobe(&["report", text(&path)]).stdout.contains("HardFault"));
+}
+
+#[test]
+fn figures_are_those_of_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let elf = prebuilt("loop-48mhz");
+    let run = ["run", &elf, "--until", "finished"];
+    let (path, measurement) = written(directory.path(), "run.measurement", &run);
+    let json = strobe(&[&run[..], &["--format", "json"]].concat()).stdout;
+    let record: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let likely = record["totals"]["cycles"]["likely"].as_u64().unwrap();
+    assert_eq!(total(&measurement, "cycles").as_u64(), likely);
+    let profile = measurement.profiles().next().unwrap();
+    assert_eq!(profile.leaves.of("cycles").unwrap().sum() as u64, likely);
+    assert_eq!(profile.chains.of("cycles").unwrap().sum() as u64, likely);
+    // A file of before there were measurements is one as well.
+    let old = directory.path().join("old.json");
+    fs::write(&old, json).unwrap();
+    let shown = strobe(&["report", text(&old)]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let now = strobe(&["report", text(&path)]).stdout;
+    let cycles = |report: &str| {
+        let line = report.lines().find(|line| line.starts_with("  cycles  "));
+        line.map(str::to_owned).expect("cycles")
+    };
+    assert_eq!(cycles(&shown.stdout), cycles(&now));
+}
+
+#[test]
+fn short_ones_still_hold_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = ["run", &prebuilt("threads"), "--until", "50ms", "--timeline"];
+    let (whole, _) = written(directory.path(), "whole.measurement", &run);
+    let top = [&run[..], &["--top", "3"]].concat();
+    let (short, measurement) = written(directory.path(), "short.measurement", &top);
+    let length = |path: &Path| fs::metadata(path).unwrap().len();
+    assert!(length(&short) * 3 < length(&whole), "{} {}", length(&short), length(&whole));
+    let table = measurement.table("profile").expect("functions instead of samples");
+    assert_eq!(table.len(), 3);
+    // What is left out has a row of its own: the sum is the whole's.
+    let of = |cells: &[strobe_model::measurement::Cell]| cells[1].number().unwrap().as_u64();
+    let rows: u64 =
+        table.column("self").unwrap().cells.iter().map(|c| c.number().unwrap().as_u64()).sum();
+    let [others, all] = table.footer.as_slice() else { panic!("{:?}", table.footer) };
+    assert_eq!(rows + of(others), of(all));
+    let fields = [&run[..], &["--fields", "interrupts"]].concat();
+    let (_, only) = written(directory.path(), "only.measurement", &fields);
+    assert!(matches!(only.sections.as_slice(), [one] if matches!(one.content, Content::Table(_))));
+    let wrong = strobe(&[&run[..], &["--fields", "heap", "--format", "measurement"]].concat());
+    assert_eq!(wrong.code, 64);
+    assert!(wrong.stderr.contains("there are") && wrong.stderr.contains("interrupts"));
+}
+
+#[test]
+fn two_are_compared_whoever_wrote_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |name: &str, elf: &str| {
+        written(directory.path(), name, &["run", &prebuilt(elf), "--until", "finished"]).0
+    };
+    let a = run("a.measurement", "loop-48mhz");
+    let b = run("b.measurement", "loop-48mhz-aligned");
+    let same = strobe(&["compare", text(&a), text(&a)]);
+    assert_eq!(same.code, 0, "{}", same.stderr);
+    let out = directory.path().join("c.measurement");
+    assert_eq!(strobe(&["compare", text(&a), text(&b), "-o", text(&out)]).code, 0);
+    let compared = read(&out);
+    assert_eq!(compared.subject.kind, "comparison");
+    assert_eq!(compared.parts.len(), 2);
+    let shown = strobe(&["report", text(&out)]).stdout;
+    assert!(shown.contains("test_loop"), "{shown}");
+    // A firmware beside a measurement is run first.
+    let mixed = strobe(&["compare", text(&a), &prebuilt("loop-48mhz"), "--until", "finished"]);
+    assert_eq!(mixed.code, 0, "{}", mixed.stderr);
+}
+
+#[test]
+fn a_run_is_exported_in_every_format_of_profiles() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = ["run", &prebuilt("loop-48mhz"), "--until", "finished", "--timeline"];
+    let (path, measurement) = written(directory.path(), "run.measurement", &run);
+    let cycles = total(&measurement, "cycles").as_u64();
+    for format in
+        ["pprof", "collapsed", "flamegraph", "speedscope", "firefox", "callgrind", "chrome"]
+    {
+        let out = directory.path().join(format);
+        let ran = strobe(&["export", text(&path), "--to", format, "-o", text(&out)]);
+        assert_eq!(ran.code, 0, "{format}: {}", ran.stderr);
+        assert!(fs::metadata(&out).unwrap().len() > 100, "{format}");
+    }
+    let collapsed = fs::read_to_string(directory.path().join("collapsed")).unwrap();
+    let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+    assert_eq!(collapsed.lines().map(count).sum::<u64>(), cycles);
+}
+
+#[test]
+fn broken_ones_are_refused_with_one_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = ["run", &prebuilt("loop-0ws"), "--until", "finished"];
+    let (path, _) = written(directory.path(), "run.measurement", &run);
+    let whole = fs::read_to_string(&path).unwrap();
+    let refused = |bytes: &[u8], words: &str| {
+        fs::write(&path, bytes).unwrap();
+        let ran = strobe(&["report", text(&path)]);
+        assert_eq!(ran.code, 65, "{words}: {}", ran.stdout);
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    };
+    refused(&whole.as_bytes()[..whole.len() / 2], "not a measurement");
+    refused(whole.replace("measurement/1", "measurement/7").as_bytes(), "update this one");
+    refused(b"{\"schema\": \"strobe-events/1\"}", "make it again");
+    let (head, tail) = whole.split_once("\"stacks\":{\"parent\":[").expect("stacks");
+    let (_, rest) = tail.split_once(']').unwrap();
+    refused(format!("{head}\"stacks\":{{\"parent\":[]{rest}").as_bytes(), "sections.profile");
+}
