@@ -1,7 +1,8 @@
-//! Finds out which commit is built, for `strobe --version`: from the package's own note of it, else from git.
+//! Finds out which commit is built, for `strobe --version`: from the package's own note of it, else
+//! from git.
 //!
-//! Reruns when another commit is checked out and not when a file changes: what is built of changed files names the commit
-//! that they were changed from.
+//! Reruns when another commit is checked out and not when a file changes: what is built of changed
+//! files names the commit that they were changed from.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,8 +37,8 @@ fn packaged(package: &Path) -> Option<String> {
     (commit.len() == DIGITS && commit.chars().all(|c| c.is_ascii_hexdigit())).then_some(commit)
 }
 
-/// The commit of the repository that the workspace is, and the day of it. Another repository around a copy of our sources
-/// (a distribution's, say) does not count.
+/// The commit of the repository that the workspace is, and the day of it. Another repository around
+/// a copy of our sources (a distribution's, say) does not count.
 fn checked_out(package: &Path) -> Option<(String, String)> {
     let workspace = package.parent()?.parent()?;
     if !workspace.join(".git").exists() {
@@ -49,7 +50,8 @@ fn checked_out(package: &Path) -> Option<(String, String)> {
         output.status.success().then(|| text.trim().to_owned())
     };
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
-    // The reflog grows with each commit and checkout, also where the branch itself is among the packed ones.
+    // The reflog grows with each commit and checkout, also where the branch itself is among the
+    // packed ones.
     for file in ["HEAD", "logs/HEAD", "packed-refs"].into_iter().chain(branch.as_deref()) {
         let path = git(&["rev-parse", "--git-path", file]).map(|path| workspace.join(path));
         // A file that does not exist would have this run each time.

@@ -147,7 +147,8 @@ fn simulator_layers() -> (Crates, Vec<String>) {
     (layers, neighbours)
 }
 
-/// Lower layers know nothing of higher ones; names that the crate has for its callers are no layers.
+/// Lower layers know nothing of higher ones; names that the crate has for its callers are no
+/// layers.
 #[test]
 fn the_simulators_layers_lead_one_way() {
     let (layers, neighbours) = simulator_layers();

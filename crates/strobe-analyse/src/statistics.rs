@@ -3,11 +3,12 @@
 /// The normal distribution's 97.5 % quantile: 95 % of it lie within so many deviations of its mean.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Where the true share lies with 95 % confidence when `k` of `n` independent samples had the property: Wilson's score interval
-/// (Wilson 1927), as (lower, upper) from 0 to 1.
+/// Where the true share lies with 95 % confidence when `k` of `n` independent samples had the
+/// property: Wilson's score interval (Wilson 1927), as (lower, upper) from 0 to 1.
 ///
-/// Unlike the usual `p +/- z*sqrt(p*q/n)` it stays within 0 and 1 and is right for rare things and few samples: of 100 samples none of which
-/// was somewhere, up to 3.7 % may still belong there. Without samples nothing is known: (0, 1). A `k` above `n` counts as `n`.
+/// Unlike the usual `p +/- z*sqrt(p*q/n)` it stays within 0 and 1 and is right for rare things and
+/// few samples: of 100 samples none of which was somewhere, up to 3.7 % may still belong there.
+/// Without samples nothing is known: (0, 1). A `k` above `n` counts as `n`.
 pub fn wilson(n: u64, k: u64) -> (f64, f64) {
     if n == 0 {
         return (0.0, 1.0);
@@ -29,8 +30,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998), table I,
-    /// method 3: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+    /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine
+    /// 17 (1998), table I, method 3: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
     #[test]
     fn intervals_are_those_of_the_textbook() {
         let table = [
@@ -54,7 +55,8 @@ mod tests {
         assert!(wilson(u64::MAX, u64::MAX / 2).1 < 0.500_001);
     }
 
-    /// What "95 %" promises: over all outcomes of `n` throws, the interval covers the true share nearly that often.
+    /// What "95 %" promises: over all outcomes of `n` throws, the interval covers the true share
+    /// nearly that often.
     #[test]
     fn intervals_cover_as_often_as_they_say() {
         let n = 200u64;

@@ -1,7 +1,8 @@
 //! Serial buses out of a capture: edges pushed into a decoder, events out of it.
 //!
-//! A decoder keeps the word it is in and nothing else. [`uart`], [`spi`] and [`i2c`] also have a `decode` each, which pushes a
-//! capture through and ends in the lanes, transfers and faults of `strobe_model`.
+//! A decoder keeps the word it is in and nothing else. [`uart`], [`spi`] and [`i2c`] also have a
+//! `decode` each, which pushes a capture through and ends in the lanes, transfers and faults of
+//! `strobe_model`.
 
 pub mod baud;
 mod core;

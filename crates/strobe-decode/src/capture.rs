@@ -1,7 +1,9 @@
-//! A recording of logic levels, whatever tool made it: channels, a time base, and for each channel its edges.
+//! A recording of logic levels, whatever tool made it: channels, a time base, and for each channel
+//! its edges.
 //!
-//! Readers stream: memory is taken for edges only, up to a limit that the caller sets, never for what a header claims.
-//! What cannot be read but does not spoil the rest is said in [`Capture::notes`].
+//! Readers stream: memory is taken for edges only, up to a limit that the caller sets, never for
+//! what a header claims. What cannot be read but does not spoil the rest is said in
+//! [`Capture::notes`].
 
 mod build;
 mod csv;
@@ -83,16 +85,19 @@ impl Format {
 
 /// Levels over time.
 ///
-/// Ticks count from the beginning of the recording; [`Capture::start`] is where that lies on the file's own time line.
+/// Ticks count from the beginning of the recording; [`Capture::start`] is where that lies on the
+/// file's own time line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capture {
     /// What a tick is.
     pub tick: Tick,
-    /// The clock that took the samples: an edge is known no better than this. Never finer than a tick.
+    /// The clock that took the samples: an edge is known no better than this. Never finer than a
+    /// tick.
     pub resolution: Tick,
     /// Whether the resolution was worked out from the edges, because the file does not say.
     pub resolution_inferred: bool,
-    /// Where the recording begins on the file's own time line, in ticks: before zero when it began before a trigger.
+    /// Where the recording begins on the file's own time line, in ticks: before zero when it began
+    /// before a trigger.
     pub start: i64,
     /// The last tick that is known to belong to the recording.
     pub end: u64,
@@ -116,8 +121,8 @@ pub struct Channel {
 }
 
 impl Capture {
-    /// The channel that a user's word means: its name, also in other case; the last part of a name with scopes;
-    /// `D3` or `CH3` for channel 3 where no channel has such a name.
+    /// The channel that a user's word means: its name, also in other case; the last part of a name
+    /// with scopes; `D3` or `CH3` for channel 3 where no channel has such a name.
     ///
     /// # Errors
     /// The message for the user, with the names that there are.
@@ -179,8 +184,8 @@ impl Capture {
         u64::try_from(self.tick.ps(u128::from(ticks))).unwrap_or(u64::MAX)
     }
 
-    /// The soonest and the latest that something at a tick may have been by the models of a simulation; both the tick itself
-    /// for what an instrument took.
+    /// The soonest and the latest that something at a tick may have been by the models of a
+    /// simulation; both the tick itself for what an instrument took.
     pub fn bounds(&self, tick: u64) -> (u64, u64) {
         self.simulated.as_ref().map_or((tick, tick), |simulated| simulated.bounds(tick))
     }
@@ -190,8 +195,8 @@ impl Capture {
         Tick::decimal(12).convert(ps, self.tick).unwrap_or(u64::MAX)
     }
 
-    /// The levels of some channels at each tick at which one of them changes, in order; `None` stands for a line that
-    /// was not recorded, whose level is [`Level::Unknown`] throughout.
+    /// The levels of some channels at each tick at which one of them changes, in order; `None`
+    /// stands for a line that was not recorded, whose level is [`Level::Unknown`] throughout.
     pub fn steps<const N: usize>(&self, channels: [Option<usize>; N]) -> Steps<'_, N> {
         Steps::new(channels.map(|at| at.and_then(|at| self.channels.get(at))))
     }

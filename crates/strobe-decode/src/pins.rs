@@ -43,7 +43,8 @@ pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary 
 pub fn statistics(capture: &Capture, channel: usize, histogram: Option<u64>) -> PinStatistics {
     let channel = &capture.channels[channel];
     let walk = Walk::along(channel, capture.end, |at| at);
-    // The models' slack never falls, so the soonest and the latest time lines have the shortest and longest widths.
+    // The models' slack never falls, so the soonest and the latest time lines have the shortest and
+    // longest widths.
     let modelled = capture.simulated.is_some();
     let bound = |of: fn((u64, u64)) -> u64| {
         modelled.then(|| Walk::along(channel, capture.end, |at| of(capture.bounds(at))))
@@ -103,7 +104,8 @@ fn cycle_to_cycle(
     let values = walk.periods.windows(2).map(apart).collect();
     let bounds = bounds.map(|(low, high)| {
         let pairs = || low.periods.windows(2).zip(high.periods.windows(2));
-        // Two periods between bounds are apart by no less than the gap between the bounds, and no more than their ends.
+        // Two periods between bounds are apart by no less than the gap between the bounds, and no
+        // more than their ends.
         let least = pairs().map(|(low, high)| {
             let gaps = [low[0].0.saturating_sub(high[1].0), low[1].0.saturating_sub(high[0].0)];
             capture.ps(gaps[0].max(gaps[1]))
@@ -248,8 +250,8 @@ impl Trigger {
     }
 }
 
-/// From each start to the first end after it, and before the next start. Edges of two pins at one tick are together: a time
-/// of 0; of the same pin an edge never ends what it starts.
+/// From each start to the first end after it, and before the next start. Edges of two pins at one
+/// tick are together: a time of 0; of the same pin an edge never ends what it starts.
 ///
 /// # Panics
 /// When there are no such channels.

@@ -1,5 +1,5 @@
-//! Two recordings of the same pins side by side, as a measured one and a simulated one: each figure's difference, with what
-//! either does not know, and what follows.
+//! Two recordings of the same pins side by side, as a measured one and a simulated one: each
+//! figure's difference, with what either does not know, and what follows.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,8 @@ pub struct Against {
     pub a: CaptureSummary,
     /// The other.
     pub b: CaptureSummary,
-    /// By how much the clocks of the two may be apart, in millionths: every time of `b` is taken to be known no better.
+    /// By how much the clocks of the two may be apart, in millionths: every time of `b` is taken
+    /// to be known no better.
     pub clock_tolerance_ppm: u64,
     /// Pins, and times between edges, that were compared.
     pub pairs: Vec<Pair>,
@@ -74,8 +75,9 @@ pub enum FigureUnit {
     Ppm,
 }
 
-/// A figure with all that is not known of it: of a capture the resolution of its clock, of a simulation the models' bounds; of
-/// `b` the tolerance of the clocks; of a mean two standard errors, because other pulses would have had another.
+/// A figure with all that is not known of it: of a capture the resolution of its clock, of a
+/// simulation the models' bounds; of `b` the tolerance of the clocks; of a mean two standard
+/// errors, because other pulses would have had another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {

@@ -31,7 +31,8 @@ pub struct AllocationsReport {
     pub big_bytes: u64,
     /// Blocks by size, the largest first; `count` and `bytes` are their sums.
     pub sizes: Vec<SizeClass>,
-    /// Callers, as a tree: parents come before their children, `count` is the sum of the roots' counts.
+    /// Callers, as a tree: parents come before their children, `count` is the sum of the roots'
+    /// counts.
     pub tree: Vec<AllocationNode>,
     /// What is damaged.
     pub damage: Damage,
@@ -117,11 +118,12 @@ pub struct PublishedTree {
     pub nodes: u64,
     /// Nodes that are in ours with the same count and bytes.
     pub same: u64,
-    /// Nodes that are in only one of the two, or differ: path and both counts, a few, and none below one that is in only one.
+    /// Nodes that are in only one of the two, or differ: path and both counts, a few, and none
+    /// below one that is in only one.
     pub differ: Vec<(String, u64, u64)>,
     /// How many there are of those.
     pub all_differ: u64,
-    /// Nodes whose published function is not the name that the target printed: it was looked up without regard to inlining, or at the
-    /// return address instead of the call.
+    /// Nodes whose published function is not the name that the target printed: it was looked up
+    /// without regard to inlining, or at the return address instead of the call.
     pub renamed: u64,
 }

@@ -37,7 +37,8 @@ impl Bounds {
         }
     }
 
-    /// Half-widths below and above the likely value as fractions of it: `(0.06, 0.17)` is -6 %, +17 %.
+    /// Half-widths below and above the likely value as fractions of it: `(0.06, 0.17)` is -6 %, +17
+    /// %.
     pub fn relative(&self) -> (f64, f64) {
         let likely = self.likely.max(1) as f64;
         let (below, above) =

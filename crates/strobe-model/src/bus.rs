@@ -83,8 +83,8 @@ pub struct Baud {
     pub origin: BaudOrigin,
     /// What the pulses say, in bits per second, if there were enough of them.
     pub measured: Option<f64>,
-    /// How far pulses are from whole numbers of bits at the measured speed: root of the mean square, in bits. Random pulses
-    /// have 0.29.
+    /// How far pulses are from whole numbers of bits at the measured speed: root of the mean
+    /// square, in bits. Random pulses have 0.29.
     pub misfit: Option<f64>,
     /// Pulses that the measurement is made of.
     pub pulses: u64,
@@ -203,7 +203,8 @@ impl BusUnit {
     }
 }
 
-/// How busy a simulated core was while a bus was in use. That is all it did in that time, for whatever purpose.
+/// How busy a simulated core was while a bus was in use. That is all it did in that time, for
+/// whatever purpose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusCore {
@@ -216,8 +217,8 @@ pub struct BusCore {
     pub transfers: Option<CoreTime>,
 }
 
-/// What a core did in some time. It is awake while it executes instructions, polling loops included, and not while it sleeps or
-/// goes round an empty loop that only an interrupt ends.
+/// What a core did in some time. It is awake while it executes instructions, polling loops
+/// included, and not while it sleeps or goes round an empty loop that only an interrupt ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoreTime {
@@ -254,7 +255,8 @@ pub enum FaultKind {
     Break,
     /// UART: a pulse shorter than half a bit.
     Glitch,
-    /// A word that ends early: by deselect, by a start or stop condition, by the end of the recording.
+    /// A word that ends early: by deselect, by a start or stop condition, by the end of the
+    /// recording.
     CutShort,
     /// The level was unknown where a bit should be.
     UnknownLevel,

@@ -1,7 +1,7 @@
 //! One function explained: what each instruction costs, why, and what blocks and loops sum to.
 //!
-//! This is documentation applied to code, with a run's counts beside it where there was a run. Whoever
-//! fills it knows cores, memories and flow; these types know none of them.
+//! This is documentation applied to code, with a run's counts beside it where there was a run.
+//! Whoever fills it knows cores, memories and flow; these types know none of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,10 +57,11 @@ pub struct CycleRange {
     pub min: u64,
     /// At most.
     pub max: u64,
-    /// The average that the simulated time line uses, where a model has a part in the figure; may have
-    /// a fraction (a flash interface that costs 1.5 cycles on average).
+    /// The average that the simulated time line uses, where a model has a part in the figure; may
+    /// have a fraction (a flash interface that costs 1.5 cycles on average).
     pub likely: Option<f64>,
-    /// Where data or path decide as well: `likely` is the cheapest case's average and this the dearest's.
+    /// Where data or path decide as well: `likely` is the cheapest case's average and this the
+    /// dearest's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely_most: Option<f64>,
 }
@@ -236,7 +237,8 @@ pub struct LoopCycles {
 pub struct FunctionCycles {
     /// Number of instructions.
     pub instructions: u64,
-    /// From entry to exit, loops passed once, called functions left out; absent when it never returns.
+    /// From entry to exit, loops passed once, called functions left out; absent when it never
+    /// returns.
     pub once_through: Option<CycleRange>,
     /// What a run saw: `count` is calls.
     pub run: Option<RunCycles>,

@@ -1,4 +1,5 @@
-//! How values spread: smallest, mean, percentiles, largest, deviation, and a histogram for whoever wants to see more.
+//! How values spread: smallest, mean, percentiles, largest, deviation, and a histogram for whoever
+//! wants to see more.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +11,9 @@ const BINS: u64 = 20;
 
 /// Many values in few figures. Their unit is that of the field that holds the distribution.
 ///
-/// Percentiles are values that occurred (nearest rank). `deviation` is the sample standard deviation: the root
-/// of the squared distances from the mean, added up and divided by `count - 1`; 0 for a single value.
+/// Percentiles are values that occurred (nearest rank). `deviation` is the sample standard
+/// deviation: the root of the squared distances from the mean, added up and divided by `count - 1`;
+/// 0 for a single value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
@@ -31,7 +33,8 @@ pub struct Distribution {
     pub max: u64,
     /// Sample standard deviation.
     pub deviation: u64,
-    /// How far the figures can be trusted, where the values come from a model: without it they are as they were seen.
+    /// How far the figures can be trusted, where the values come from a model: without it they are
+    /// as they were seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Box<DistributionBounds>>,
     /// Where the values lie, if it was asked for; bins without values are there too.
@@ -42,8 +45,8 @@ pub struct Distribution {
     spreads: Spreads,
 }
 
-/// What the figures are of: the values, and what each may be at least and at most. The figures decide
-/// whether two distributions are equal.
+/// What the figures are of: the values, and what each may be at least and at most. The figures
+/// decide whether two distributions are equal.
 #[derive(Debug, Clone, Default)]
 struct Spreads {
     likely: Option<Box<Spread>>,
@@ -58,7 +61,8 @@ impl PartialEq for Spreads {
 
 impl Eq for Spreads {}
 
-/// Figures of modelled values with their bounds; the likely figures are those of the [`Distribution`].
+/// Figures of modelled values with their bounds; the likely figures are those of the
+/// [`Distribution`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionBounds {
@@ -105,8 +109,8 @@ impl Distribution {
         Some(distribution)
     }
 
-    /// The same figures with the bounds that follow from those of each value, given in the order of the values as
-    /// (at least, at most). Nothing is bounded where every value is exact.
+    /// The same figures with the bounds that follow from those of each value, given in the order of
+    /// the values as (at least, at most). Nothing is bounded where every value is exact.
     #[must_use]
     pub fn bounded(mut self, values: &[u64], bounds: &[(u64, u64)]) -> Distribution {
         let exact = values.iter().zip(bounds).all(|(v, b)| (*v, *v) == *b);
@@ -118,7 +122,8 @@ impl Distribution {
             likely: figure(&self),
             high: figure(&high).max(figure(&self)),
         };
-        // Errors e of the values change the deviation by no more than their own, which is at most half their range.
+        // Errors e of the values change the deviation by no more than their own, which is at most
+        // half their range.
         let errors = || {
             let each = values.iter().zip(bounds);
             each.map(|(v, b)| (i128::from(b.0) - i128::from(*v), i128::from(b.1) - i128::from(*v)))
@@ -148,8 +153,8 @@ impl Distribution {
         self
     }
 
-    /// As a distribution that merges, with the bounds of the values where they have any. `None` if it
-    /// was read from JSON, which has the figures only.
+    /// As a distribution that merges, with the bounds of the values where they have any. `None` if
+    /// it was read from JSON, which has the figures only.
     pub fn measured(&self, name: &str, unit: Unit) -> Option<measurement::Distribution> {
         let spread = self.spreads.likely.as_deref()?.clone();
         let (low, high) = self.spreads.bounds.as_deref().cloned().unzip();
@@ -188,7 +193,8 @@ fn deviation(values: &[u64], mean: u64) -> u64 {
     u64::try_from(root).unwrap_or(u64::MAX)
 }
 
-/// Equal bins between the smallest and the largest value; where the largest is far off, bins that double.
+/// Equal bins between the smallest and the largest value; where the largest is far off, bins that
+/// double.
 fn bins(sorted: &[u64], step: u64) -> Vec<Bin> {
     let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else { return Vec::new() };
     let median = sorted[sorted.len() / 2];

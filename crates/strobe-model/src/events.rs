@@ -1,5 +1,6 @@
-//! What a trace of events tells: the events by kind, and what those of known meaning say about threads, interrupts, functions, memory and
-//! transfers. Where something does not fit together it is counted here and not left out.
+//! What a trace of events tells: the events by kind, and what those of known meaning say about
+//! threads, interrupts, functions, memory and transfers. Where something does not fit together it
+//! is counted here and not left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +43,8 @@ pub struct EventsReport {
     pub transfers: Vec<TransferSeen>,
     /// Times between named points.
     pub timers: Vec<TimerSeen>,
-    /// Times in which the tracer says to have done something else, as sending what it had collected.
+    /// Times in which the tracer says to have done something else, as sending what it had
+    /// collected.
     pub pauses: Option<PausesSeen>,
     /// What the reader should know, each a sentence or two.
     pub notes: Vec<String>,
@@ -170,7 +172,8 @@ pub struct UndecodableBytes {
     pub why: String,
 }
 
-/// Who ran. In the window, `total_ns` is the sum of the threads' `running_ns` and `unannounced_ns`, of `switching_ns` and of `unknown_ns`.
+/// Who ran. In the window, `total_ns` is the sum of the threads' `running_ns` and `unannounced_ns`,
+/// of `switching_ns` and of `unknown_ns`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadsSeen {
@@ -198,7 +201,8 @@ pub struct ThreadSeen {
     pub runs: u64,
     /// How long, in the window.
     pub running_ns: u64,
-    /// Times that it stopped without having been seen to start: who ran until then is known by that alone.
+    /// Times that it stopped without having been seen to start: who ran until then is known by
+    /// that alone.
     pub unannounced_runs: u64,
     /// From the stop before to these, in the window.
     pub unannounced_ns: u64,
@@ -222,7 +226,8 @@ pub struct InterruptSeen {
     pub durations: Option<Distribution>,
 }
 
-/// Functions that told of their calls: `enters + exits = 2 * calls + unmatched_enters + unmatched_exits`.
+/// Functions that told of their calls: `enters + exits = 2 * calls + unmatched_enters +
+/// unmatched_exits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionsSeen {

@@ -1,4 +1,5 @@
-//! What the exceptions of a Cortex-M core are called, whoever has seen them: a simulated board or a trace pin.
+//! What the exceptions of a Cortex-M core are called, whoever has seen them: a simulated board or a
+//! trace pin.
 
 /// The first interrupt.
 const IRQ0: u16 = 16;

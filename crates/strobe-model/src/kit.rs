@@ -1,4 +1,5 @@
-//! What the kit for the target told: marks, regions, values, channels, by the names that the firmware gives them.
+//! What the kit for the target told: marks, regions, values, channels, by the names that the
+//! firmware gives them.
 //!
 //! Times are in core cycles if the length of a tick is known, else in ticks.
 
@@ -139,7 +140,8 @@ pub struct KitChannel {
     pub bytes: u64,
     /// Places where something may be missing.
     pub interrupted: u64,
-    /// Its text, if it is text: the end of it if there is much. Places where something may be missing have `[lost?]`.
+    /// Its text, if it is text: the end of it if there is much. Places where something may be
+    /// missing have `[lost?]`.
     pub text: Option<String>,
     /// Bytes of text before it that are not here.
     pub text_skipped: u64,

@@ -1,7 +1,8 @@
 //! What Stroboscope measures, as plain values.
 //!
-//! Every instrument (simulated board, trace pin, capture file) ends in a [`Record`], and every view,
-//! export and comparison starts from one. The types here know no file, probe, clock or terminal.
+//! Every instrument (simulated board, trace pin, capture file) ends in a [`Record`], and every
+//! view, export and comparison starts from one. The types here know no file, probe, clock or
+//! terminal.
 
 pub mod against;
 mod allocations;

@@ -1,4 +1,5 @@
-//! A record of some threads and interrupts only: as if the window had been open just while they ran.
+//! A record of some threads and interrupts only: as if the window had been open just while they
+//! ran.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use crate::{
 };
 
 impl Record {
-    /// The threads and interrupts that a name means: a thread's, with or without the parentheses or the address that it was
-    /// given, an interrupt's, or its device's.
+    /// The threads and interrupts that a name means: a thread's, with or without the parentheses or
+    /// the address that it was given, an interrupt's, or its device's.
     pub fn named(&self, name: &str) -> Vec<Who> {
         let threads = self.scheduling.as_ref().map(|s| s.threads.as_slice()).unwrap_or_default();
         let threads = (0..).zip(threads).filter(|(_, thread)| is_called(&thread.name, name));
@@ -25,8 +26,9 @@ impl Record {
         interrupts.map(|e| Who::Interrupt(e.number)).collect()
     }
 
-    /// The part of the record that belongs to some threads and interrupts: their samples, their calls, their
-    /// totals. Scheduling stays whole. Without [shares](Profile::shares) nothing belongs to anybody.
+    /// The part of the record that belongs to some threads and interrupts: their samples, their
+    /// calls, their totals. Scheduling stays whole. Without [shares](Profile::shares) nothing
+    /// belongs to anybody.
     ///
     /// # Errors
     /// When the shares do not add up to themselves; they always do unless their sums overflow.

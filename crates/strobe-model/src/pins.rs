@@ -1,7 +1,7 @@
 //! What happens on pins: widths, periods and times between edges, whatever saw them.
 //!
-//! All times are in picoseconds, because sampling clocks are no whole number of nanoseconds. Whoever fills these in
-//! knows the recording; the types know none.
+//! All times are in picoseconds, because sampling clocks are no whole number of nanoseconds.
+//! Whoever fills these in knows the recording; the types know none.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ pub struct CaptureSummary {
     pub file: String,
     /// Its format, as `sigrok session`.
     pub format: String,
-    /// The period of the clock that took it: a time between two edges is known to plus or minus this much, where the
-    /// recording is not simulated.
+    /// The period of the clock that took it: a time between two edges is known to plus or minus
+    /// this much, where the recording is not simulated.
     pub resolution_ps: u64,
     /// Whether the resolution was worked out from the edges, because the file does not say.
     pub resolution_inferred: bool,
@@ -52,8 +52,9 @@ pub struct CaptureSummary {
     pub simulated: Option<SimulatedCapture>,
 }
 
-/// What a recording of simulated pins has beside one of real pins. Its edges are exact to the cycle but for the bounds of the
-/// models; the resolution is then a cycle of the core's clock, at its fastest.
+/// What a recording of simulated pins has beside one of real pins. Its edges are exact to the cycle
+/// but for the bounds of the models; the resolution is then a cycle of the core's clock, at its
+/// fastest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SimulatedCapture {
@@ -76,8 +77,8 @@ pub enum PinLevel {
     Unknown,
 }
 
-/// What one pin did. Only what begins and ends inside the recording is measured: the first and the last level are of
-/// unknown length, and so is what borders on an unknown level.
+/// What one pin did. Only what begins and ends inside the recording is measured: the first and the
+/// last level are of unknown length, and so is what borders on an unknown level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinStatistics {
@@ -107,8 +108,9 @@ pub struct PinStatistics {
     pub jitter: Option<Jitter>,
 }
 
-/// How uneven periods are. Sampling alone makes some: a steady signal that does not fit the sampling clock has a deviation of
-/// up to half its period, and periods that differ from the next by one.
+/// How uneven periods are. Sampling alone makes some: a steady signal that does not fit the
+/// sampling clock has a deviation of up to half its period, and periods that differ from the next
+/// by one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jitter {

@@ -67,8 +67,8 @@ pub struct PlanLine {
     pub actual_baud: f64,
     /// How far that is from what was asked for, in millionths.
     pub error_ppm: i64,
-    /// By how much of a bit the last one of a byte is off, in millionths; half a bit, less what the receiver's own clock
-    /// takes, is too much.
+    /// By how much of a bit the last one of a byte is off, in millionths; half a bit, less what
+    /// the receiver's own clock takes, is too much.
     pub last_bit_off_ppm: i64,
 }
 

@@ -139,7 +139,8 @@ pub struct TreeNode {
     pub self_instructions: u64,
 }
 
-/// Where nothing but idle time was spent, every execution is idle: earlier versions did not count them.
+/// Where nothing but idle time was spent, every execution is idle: earlier versions did not count
+/// them.
 fn idle_count(idle: u64, count: u64, cycles: &CauseCycles) -> u64 {
     if cycles.busy() == 0 && cycles[Cause::Asleep] > 0 { count } else { idle.min(count) }
 }

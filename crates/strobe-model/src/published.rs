@@ -21,7 +21,8 @@ pub struct PublishedReport {
     pub published: Published,
 }
 
-/// A published profile. `counted`, the sum of all samples that have a function, is the sum of the counted samples in `functions` and of `missing`.
+/// A published profile. `counted`, the sum of all samples that have a function, is the sum of the
+/// counted samples in `functions` and of `missing`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
@@ -37,7 +38,8 @@ pub struct Published {
     pub missing: Vec<(String, u64)>,
     /// Functions of which the same fault leaves the same hits.
     pub fault: Option<KnownFault>,
-    /// Names of inlined functions come from debug information, of which there is none here: counts of single functions may differ for that.
+    /// Names of inlined functions come from debug information, of which there is none here: counts
+    /// of single functions may differ for that.
     pub without_inlining: bool,
 }
 

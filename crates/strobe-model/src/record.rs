@@ -1,7 +1,8 @@
 //! The record: one measurement with everything needed to read, check and compare it.
 //!
-//! Whatever the instrument, a measurement ends here; every view, export and comparison starts here. A
-//! record knows no host path, date or machine: the same firmware and settings give the same bytes.
+//! Whatever the instrument, a measurement ends here; every view, export and comparison starts here.
+//! A record knows no host path, date or machine: the same firmware and settings give the same
+//! bytes.
 
 use std::collections::BTreeMap;
 
@@ -52,10 +53,12 @@ pub struct Record {
     pub warnings: Vec<Warning>,
     /// The fault that ended or marked the run.
     pub fault: Option<Fault>,
-    /// Places and marks that were asked for and never reached, as the user gave them: `--until finished`.
+    /// Places and marks that were asked for and never reached, as the user gave them: `--until
+    /// finished`.
     #[serde(skip)]
     pub unreached: Vec<String>,
-    /// What a trace pin told beside samples. The profile and the balance then count samples, not cycles.
+    /// What a trace pin told beside samples. The profile and the balance then count samples, not
+    /// cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<Box<Traced>>,
 }
@@ -163,7 +166,8 @@ pub enum EndReason {
     DefaultLimit,
     /// A fault that the firmware's HardFault handler would now handle.
     HardFault,
-    /// A fault inside HardFault or NMI: the core is locked up. On an AVR, an opcode that is no instruction.
+    /// A fault inside HardFault or NMI: the core is locked up. On an AVR, an opcode that is no
+    /// instruction.
     Lockup,
     /// Asleep or in an empty loop with nothing left that could wake it.
     SleepsForever,
@@ -193,7 +197,8 @@ pub struct Totals {
 }
 
 impl Record {
-    /// What cycles per instruction are worked out from: cycles and instructions, both without the idle ones.
+    /// What cycles per instruction are worked out from: cycles and instructions, both without the
+    /// idle ones.
     pub fn busy(&self) -> (Bounds, u64) {
         let cycles = self.totals.cycles.less(self.totals.by_cause[Cause::Asleep]);
         let idle = self.profile.addresses.iter().map(AddressSample::idle_count);
@@ -357,8 +362,8 @@ pub struct Fault {
     pub text: String,
     /// Address of the instruction.
     pub pc: String,
-    /// Fault status registers that say something: their names, and their values with what the bits mean. Empty
-    /// where the core has none.
+    /// Fault status registers that say something: their names, and their values with what the bits
+    /// mean. Empty where the core has none.
     #[serde(default)]
     pub status: Vec<(String, String)>,
     /// When.

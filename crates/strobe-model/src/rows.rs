@@ -70,8 +70,8 @@ impl Row {
 }
 
 impl Profile {
-    /// The flat view, most busy cycles first, then most idle ones, then in name order. Its cycles add up
-    /// to all samples'.
+    /// The flat view, most busy cycles first, then most idle ones, then in name order. Its cycles
+    /// add up to all samples'.
     pub fn rows(&self, by: By) -> Vec<Row> {
         let mut rows: BTreeMap<Spot, Row> = BTreeMap::new();
         for sample in &self.addresses {
@@ -115,7 +115,8 @@ impl Profile {
         }
     }
 
-    /// Two static functions of one name are two rows: their files, else their addresses, say which is which.
+    /// Two static functions of one name are two rows: their files, else their addresses, say which
+    /// is which.
     fn tell_apart(&self, rows: &mut [Row]) {
         let mut seen: HashMap<String, u32> = HashMap::new();
         rows.iter().for_each(|row| *seen.entry(row.name.clone()).or_default() += 1);
@@ -129,8 +130,8 @@ impl Profile {
         }
     }
 
-    /// Functions with calls and inclusive cycles. Recursion counts once: only the outermost node of a
-    /// function in a chain adds its subtree.
+    /// Functions with calls and inclusive cycles. Recursion counts once: only the outermost node of
+    /// a function in a chain adds its subtree.
     fn called(&self) -> HashMap<Option<u32>, Called> {
         let sums = self.subtrees();
         let mut out: HashMap<Option<u32>, Called> = HashMap::new();

@@ -1,6 +1,7 @@
 //! Who had the core: threads and interrupts, how long, how often, how late.
 //!
-//! What the figures mean exactly is in the glossary (docs/glossary.md): run, by itself, preempted, latency, wake-up.
+//! What the figures mean exactly is in the glossary (docs/glossary.md): run, by itself, preempted,
+//! latency, wake-up.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,8 @@ pub struct Scheduling {
 pub struct Rtos {
     /// Its name.
     pub name: String,
-    /// Whether threads could be identified by its structures; else they are told apart by their stacks.
+    /// Whether threads could be identified by its structures; else they are told apart by their
+    /// stacks.
     pub understood: bool,
     /// What could not be found, and what follows from that.
     pub notes: Vec<String>,
@@ -111,8 +113,8 @@ pub struct Extreme {
     pub cycles: u64,
     /// When it ended.
     pub at: Moment,
-    /// The code that had the core before (latencies), was interrupted (interrupts) or at which the thread stopped
-    /// (runs), as `0x08000123`.
+    /// The code that had the core before (latencies), was interrupted (interrupts) or at which the
+    /// thread stopped (runs), as `0x08000123`.
     pub address: String,
     /// The function there.
     pub function: Option<String>,
@@ -128,8 +130,8 @@ pub struct Timeline {
     pub end: Moment,
     /// The latency that it was chosen for; none for the end of the run.
     pub worst: Option<WorstLatency>,
-    /// Who ran, in order of time; a first and a last one may reach over the edges. Gaps are outside of measuring
-    /// windows.
+    /// Who ran, in order of time; a first and a last one may reach over the edges. Gaps are
+    /// outside of measuring windows.
     pub segments: Vec<Segment>,
     /// Segments that there was no room for; they came before `begin`.
     pub dropped: u64,
@@ -210,8 +212,8 @@ pub enum Start {
 }
 
 impl Scheduling {
-    /// The sum over threads and interrupts, held against the window's cycles. `rest` says that the last thread stands
-    /// for several that were not kept apart.
+    /// The sum over threads and interrupts, held against the window's cycles. `rest` says that the
+    /// last thread stands for several that were not kept apart.
     ///
     /// # Errors
     /// When they are not the same.

@@ -43,8 +43,8 @@ impl Edges {
 /// What is expected of a time, for messages.
 pub const TIME: &str = "a time is a number and a unit, as 20us, 500ms, 1.5s, 2m";
 
-/// A pin's edges: `PB8=1` and `PB8:rise`, `PB8=0` and `PB8:fall`, `PB8:any`, each also in full (`PB8:rising`). The name may have either
-/// sign; the last one counts.
+/// A pin's edges: `PB8=1` and `PB8:rise`, `PB8=0` and `PB8:fall`, `PB8:any`, each also in full
+/// (`PB8:rising`). The name may have either sign; the last one counts.
 pub fn edge(text: &str) -> Option<(&str, Edges)> {
     let at = text.rfind([':', '='])?;
     let (name, word) = (&text[..at], &text[at + 1..]);
@@ -52,7 +52,8 @@ pub fn edge(text: &str) -> Option<(&str, Edges)> {
     (!name.is_empty()).then_some((name, edges))
 }
 
-/// A time in nanoseconds: `250ns`, `20us`, `1.5ms`, `2s`, `2m` or `2min`, `1h`; digits may be grouped by `_`.
+/// A time in nanoseconds: `250ns`, `20us`, `1.5ms`, `2s`, `2m` or `2min`, `1h`; digits may be
+/// grouped by `_`.
 pub fn time(text: &str) -> Option<u64> {
     let (number, unit) = number_and_unit(text)?;
     let scale: u64 = match unit {
@@ -73,7 +74,8 @@ pub fn cycles(text: &str) -> Option<u64> {
     if matches!(unit, "c" | "cycles") { number.parse().ok() } else { None }
 }
 
-/// A frequency in hertz: `24MHz`, `12.5 MHz`, `200k`, `1000000`. Sigrok writes `mHz` for megahertz, so case says nothing.
+/// A frequency in hertz: `24MHz`, `12.5 MHz`, `200k`, `1000000`. Sigrok writes `mHz` for megahertz,
+/// so case says nothing.
 ///
 /// `None` when it is none, 0, or no whole number of hertz.
 pub fn frequency(text: &str) -> Option<u64> {

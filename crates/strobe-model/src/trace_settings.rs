@@ -1,7 +1,8 @@
 //! How the trace hardware of a Cortex-M core is set up: what it sends, and how fast the pin is.
 //!
-//! Plain values, after the Architecture Reference Manuals of ARMv7-M (DDI 0403, chapter C1) and ARMv8-M (DDI 0553). What the hardware
-//! cannot do cannot be built, and cannot be read from JSON either. They know no register address, no probe and no target.
+//! Plain values, after the Architecture Reference Manuals of ARMv7-M (DDI 0403, chapter C1) and
+//! ARMv8-M (DDI 0553). What the hardware cannot do cannot be built, and cannot be read from JSON
+//! either. They know no register address, no probe and no target.
 
 mod line;
 mod watch;
@@ -107,7 +108,8 @@ impl PcSampling {
         Ok(PcSampling { tap, count })
     }
 
-    /// Every setting there is, the shortest period first; of two with the same period the one of the finer tap.
+    /// Every setting there is, the shortest period first; of two with the same period the one of
+    /// the finer tap.
     pub fn all() -> impl Iterator<Item = PcSampling> {
         let of = |tap| (1..=16).map(move |count| PcSampling { tap, count });
         // 64 * 16 = 1024 * 1.
@@ -258,7 +260,8 @@ pub struct TraceSettings {
     pub core_hz: NonZeroU32,
     /// The pin.
     pub line: Line,
-    /// Frames of sixteen bytes stand around the packets (TPIU_FFCR.EnFCont), so that other streams can stand between them.
+    /// Frames of sixteen bytes stand around the packets (TPIU_FFCR.EnFCont), so that other streams
+    /// can stand between them.
     #[serde(default)]
     pub formatter: bool,
     /// The program counter is sampled.

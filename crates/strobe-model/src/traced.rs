@@ -1,7 +1,8 @@
-//! What a trace pin told beside samples: the stream itself, exceptions, text, counters, watched variables.
+//! What a trace pin told beside samples: the stream itself, exceptions, text, counters, watched
+//! variables.
 //!
-//! In a record that was made from samples, every figure of the profile and of the balance is a number of samples; what is here has units
-//! of its own.
+//! In a record that was made from samples, every figure of the profile and of the balance is a
+//! number of samples; what is here has units of its own.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +31,8 @@ pub struct Traced {
     pub counters: Vec<EventCounter>,
     /// Comparators that matched.
     pub watched: Vec<Watched>,
-    /// The parts that were measured, if not all of it: samples, exceptions, threads and event counters are those of the parts, everything
-    /// else is of the whole stream.
+    /// The parts that were measured, if not all of it: samples, exceptions, threads and event
+    /// counters are those of the parts, everything else is of the whole stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<TracedWindow>,
     /// What the kit for the target told, if the firmware has it.
@@ -85,7 +86,8 @@ pub struct TracedWindow {
     pub samples_outside: u64,
 }
 
-/// The bytes of a stream: `bytes = packet_bytes + padding_bytes + undecodable_bytes`, behind the frames if there are any.
+/// The bytes of a stream: `bytes = packet_bytes + padding_bytes + undecodable_bytes`, behind the
+/// frames if there are any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamTotals {
@@ -147,7 +149,8 @@ pub struct PacketKind {
 pub struct Recording {
     /// What it was made from.
     pub source: String,
-    /// Host time from the beginning to the last byte, in nanoseconds; a simulated board's own time.
+    /// Host time from the beginning to the last byte, in nanoseconds; a simulated board's own
+    /// time.
     pub nanoseconds: u64,
     /// What happened on the host's side: gaps, losses of the probe, missing ends; with how often.
     pub notes: Vec<(String, u64)>,
@@ -237,7 +240,8 @@ pub struct Expected {
     pub at_least: bool,
 }
 
-/// An exception's handler as exception trace shows it. Times are in core cycles if [`TimeBase::tick_cycles`] is known, else in ticks.
+/// An exception's handler as exception trace shows it. Times are in core cycles if
+/// [`TimeBase::tick_cycles`] is known, else in ticks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedException {
@@ -251,7 +255,8 @@ pub struct TracedException {
     pub left: u64,
     /// Entries whose end never came, and ends whose entry never came.
     pub unmatched: u64,
-    /// Times that are known to the tick from entry to end, without handlers that interrupted it; the next three are theirs.
+    /// Times that are known to the tick from entry to end, without handlers that interrupted it;
+    /// the next three are theirs.
     pub timed: u64,
     /// Their sum.
     pub own: u64,
@@ -259,7 +264,8 @@ pub struct TracedException {
     pub shortest: u64,
     /// The longest.
     pub longest: u64,
-    /// Times that are known with bounds only, because several packets share a timestamp or a packet had to wait.
+    /// Times that are known with bounds only, because several packets share a timestamp or a
+    /// packet had to wait.
     pub vague: u64,
     /// The longest that any of them may have been.
     pub at_most: u64,
@@ -282,7 +288,8 @@ pub struct TracedThread {
     pub pointer: u32,
     /// Times it became the current one.
     pub runs: u64,
-    /// Core cycles (or ticks) from there to the next change, interrupts included, where nothing was lost in between.
+    /// Core cycles (or ticks) from there to the next change, interrupts included, where nothing
+    /// was lost in between.
     pub cycles: u64,
     /// Samples taken while it was the current one, not in handlers.
     pub samples: u64,
@@ -300,7 +307,8 @@ pub struct Channel {
     pub bytes: u64,
     /// Overflows while it was in use: something of it may be missing there.
     pub interrupted: u64,
-    /// Its text, if it is text: the end of it if there is much. Places where something may be missing have `[lost?]`.
+    /// Its text, if it is text: the end of it if there is much. Places where something may be
+    /// missing have `[lost?]`.
     pub text: Option<String>,
     /// Bytes of text before it that are not here.
     pub text_skipped: u64,

@@ -1,8 +1,8 @@
 //! Sums over the call tree, sleep kept apart from work.
 //!
-//! The simulator knows of each node how much of it was sleep. Of a record that does not say so, samples tell sleep per
-//! function: where a function that sleeps has several nodes, its sleep is divided in proportion and the result is marked
-//! as modelled.
+//! The simulator knows of each node how much of it was sleep. Of a record that does not say so,
+//! samples tell sleep per function: where a function that sleeps has several nodes, its sleep is
+//! divided in proportion and the result is marked as modelled.
 
 use std::collections::{HashMap, HashSet};
 

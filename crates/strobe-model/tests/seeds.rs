@@ -1,4 +1,5 @@
-//! Property tests draw the same cases in each run, however they are configured: no test fails by chance.
+//! Property tests draw the same cases in each run, however they are configured: no test fails by
+//! chance.
 
 use std::cell::RefCell;
 

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 /// Core registers and program status before an instruction executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuState {
-    /// R0 to R15. R13 is the stack pointer in use, R15 the address of the next instruction, without
-    /// Thumb bit.
+    /// R0 to R15. R13 is the stack pointer in use, R15 the address of the next instruction,
+    /// without Thumb bit.
     pub r: [u32; 16],
     /// xPSR: flags in bits 31:28, the Thumb bit 24, the exception number in the low bits; on
     /// ARMv7-M also Q (27), GE (19:16) and IT (26:25, 15:10) (B1.4.2).

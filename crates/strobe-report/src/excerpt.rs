@@ -1,7 +1,7 @@
 //! Tables worked out from a measurement for whoever reads it as JSON, and shorter measurements.
 //!
-//! A measurement's file has, beside the measurement, `views`: its profiles by function, so that a script need not add samples up. They
-//! are ignored on reading.
+//! A measurement's file has, beside the measurement, `views`: its profiles by function, so that a
+//! script need not add samples up. They are ignored on reading.
 
 use serde::Serialize;
 use strobe_analyse::attribution::{Amount, By, Flat, Row, Sums, rows};
@@ -51,7 +51,8 @@ impl Views {
 pub struct Excerpt {
     /// Only these sections; all of them if there are none.
     pub sections: Vec<String>,
-    /// So many rows of each table at most, profiles by function instead of samples, and of time lines the coarsest summary.
+    /// So many rows of each table at most, profiles by function instead of samples, and of time
+    /// lines the coarsest summary.
     pub top: Option<usize>,
 }
 
@@ -131,8 +132,9 @@ fn cut(table: &mut Table, top: usize) -> bool {
     more
 }
 
-/// A profile by function: what each has by itself and with what it called, with every other measure. The last row under the table is
-/// the sum; one above it is that of the rows that are left out.
+/// A profile by function: what each has by itself and with what it called, with every other
+/// measure. The last row under the table is the sum; one above it is that of the rows that are left
+/// out.
 fn functions(profile: &Profile, measure: &Measure, top: Option<usize>) -> Option<Table> {
     let flat = rows(profile, &measure.id, &By::Function)?;
     let mut columns = vec![

@@ -1,7 +1,9 @@
-//! Measurements in the formats of other programs: one trait, one file for each format, and the list of them.
+//! Measurements in the formats of other programs: one trait, one file for each format, and the list
+//! of them.
 //!
-//! Formats see sections and no instruments. Those of profiles begin with [`chains`], which makes call chains of whatever a profile has;
-//! those of time lines with [`timed`], which gives everything a time in nanoseconds.
+//! Formats see sections and no instruments. Those of profiles begin with [`chains`], which makes
+//! call chains of whatever a profile has; those of time lines with [`timed`], which gives
+//! everything a time in nanoseconds.
 
 mod callgrind;
 mod chains;
@@ -81,7 +83,8 @@ impl Takes {
 pub struct Choice {
     /// The section; the first one that the format takes unless given.
     pub section: Option<String>,
-    /// The measure of a profile, for formats that have one only, and first in those that have several.
+    /// The measure of a profile, for formats that have one only, and first in those that have
+    /// several.
     pub measure: Option<String>,
     /// Single places with their lines, even where there are call chains.
     pub by_place: bool,
@@ -130,7 +133,8 @@ enum Found<'a> {
     Timeline(&'a Timeline),
 }
 
-/// What of a measurement to export: the section that was chosen, or the first profile, or the first time line.
+/// What of a measurement to export: the section that was chosen, or the first profile, or the first
+/// time line.
 fn find<'a>(
     measurement: &'a Measurement,
     choice: &Choice,

@@ -120,8 +120,8 @@ pub(crate) fn spread(bounds: Bounds) -> String {
     format!("-{below}/+{above} %")
 }
 
-/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`; where the path decides
-/// as well, `~2-4.5 (2-6)`.
+/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`; where the
+/// path decides as well, `~2-4.5 (2-6)`.
 pub(crate) fn range(cycles: CycleRange) -> String {
     let CycleRange { min, max, likely, likely_most } = cycles;
     let average = |cycles: f64| {

@@ -1,7 +1,7 @@
 //! The measurement's file: JSON, optionally compressed by gzip, versioned.
 //!
-//! Older forms are named when they are refused; [`Form`] of the oldest one, `strobe-record/1`, is left to the caller, who knows the
-//! instrument that made it.
+//! Older forms are named when they are refused; [`Form`] of the oldest one, `strobe-record/1`, is
+//! left to the caller, who knows the instrument that made it.
 
 use std::io::{self, Read, Write};
 
@@ -13,7 +13,8 @@ use strobe_model::measurement::{Broken, Measurement};
 
 use crate::excerpt::Views;
 
-/// The most that a file may have, compressed or not: what is larger is no measurement of ours, and may be a bomb.
+/// The most that a file may have, compressed or not: what is larger is no measurement of ours, and
+/// may be a bomb.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// What gzip files begin with.
@@ -71,7 +72,8 @@ pub fn is_one(head: &[u8]) -> bool {
 /// Reads a file's bytes.
 ///
 /// # Errors
-/// When they are no measurement, one of a version that is not known, or one that contradicts itself.
+/// When they are no measurement, one of a version that is not known, or one that contradicts
+/// itself.
 pub fn read(bytes: &[u8]) -> Result<Form, Error> {
     #[derive(Deserialize)]
     struct Named {
@@ -81,8 +83,8 @@ pub fn read(bytes: &[u8]) -> Result<Form, Error> {
     let Named { schema } = serde_json::from_str(&text)?;
     match schema.as_str() {
         "strobe-measurement/1" => {
-            // By way of a value: read straight from the text, numbers in flattened parts would be lost where another crate switches
-            // `arbitrary_precision` on.
+            // By way of a value: read straight from the text, numbers in flattened parts would be
+            // lost where another crate switches `arbitrary_precision` on.
             let value: serde_json::Value = serde_json::from_str(&text)?;
             drop(text);
             let measurement: Measurement = serde_json::from_value(value)?;

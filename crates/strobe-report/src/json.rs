@@ -1,8 +1,8 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`, `strobe-bus/1`, `strobe-against/1`, `strobe-plan/1`,
-//! `strobe-rig/1` and `strobe-pictures/1`.
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`,
+//! `strobe-bus/1`, `strobe-against/1`, `strobe-plan/1`, `strobe-rig/1` and `strobe-pictures/1`.
 //!
-//! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`: flat
-//! tables worked out from it, so that a script need not. They are ignored on reading.
+//! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`:
+//! flat tables worked out from it, so that a script need not. They are ignored on reading.
 
 use std::io::{self, Write};
 

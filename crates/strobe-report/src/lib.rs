@@ -1,12 +1,13 @@
 //! Turns what was measured into what a person or a machine reads.
 //!
-//! [`text`] writes tables for a terminal or a log, [`json`] writes and reads the versioned form, [`export`] writes time lines for viewers. Both
-//! start from plain values (`strobe_model`), and neither knows a simulator, a probe or an ELF file;
-//! what only those know (disassembly, source text) the caller brings.
+//! [`text`] writes tables for a terminal or a log, [`json`] writes and reads the versioned form,
+//! [`export`] writes time lines for viewers. Both start from plain values (`strobe_model`), and
+//! neither knows a simulator, a probe or an ELF file; what only those know (disassembly, source
+//! text) the caller brings.
 //!
-//! Rules that every report here keeps: a percentage stands beside its count; a modelled number is marked
-//! `~` and its bounds and reason are printed; tables add up to the total printed beneath them; sleep is
-//! idle time, not hot code; what was lost or not modelled is said.
+//! Rules that every report here keeps: a percentage stands beside its count; a modelled number is
+//! marked `~` and its bounds and reason are printed; tables add up to the total printed beneath
+//! them; sleep is idle time, not hot code; what was lost or not modelled is said.
 //!
 //! ```
 //! use strobe_report::{Options, text};

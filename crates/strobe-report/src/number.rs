@@ -1,5 +1,5 @@
-//! Numbers as people read them: grouped digits, shares, times and clocks. Integers throughout, so that
-//! the same figures print the same everywhere.
+//! Numbers as people read them: grouped digits, shares, times and clocks. Integers throughout, so
+//! that the same figures print the same everywhere.
 
 /// Digits in groups of three: `1,234,567`.
 pub fn grouped(n: u64) -> String {
@@ -14,7 +14,8 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-/// A part of a whole: `52.6 %`. Never rounds something to nothing or nearly all to all; `-` of nothing.
+/// A part of a whole: `52.6 %`. Never rounds something to nothing or nearly all to all; `-` of
+/// nothing.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();

@@ -12,7 +12,8 @@ pub struct Shown {
     pub part: String,
     /// The file, beside the list.
     pub file: String,
-    /// How many pixels wide and high the file shows one of the part's: small pictures are enlarged.
+    /// How many pixels wide and high the file shows one of the part's: small pictures are
+    /// enlarged.
     pub zoom: u32,
     /// From when on, in nanoseconds since reset.
     pub first_ns: u64,

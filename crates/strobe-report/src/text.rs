@@ -1,7 +1,7 @@
 //! Reports for people: aligned text, one function per section.
 //!
-//! Each section starts with an empty line and a heading, except the first. [`report`] puts the usual ones
-//! together.
+//! Each section starts with an empty line and a heading, except the first. [`report`] puts the
+//! usual ones together.
 
 mod against;
 mod allocations;
@@ -84,8 +84,8 @@ impl Default for Show {
     }
 }
 
-/// A whole report: summary, profile, timeline, call tree, annotated functions, fault, and what to know about the
-/// figures.
+/// A whole report: summary, profile, timeline, call tree, annotated functions, fault, and what to
+/// know about the figures.
 ///
 /// # Errors
 /// Those of `out`.

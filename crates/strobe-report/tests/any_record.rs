@@ -1,5 +1,5 @@
-//! Any text as a record: refused with a message, or shown. The fuzz target `record` does the same with its own inputs;
-//! what it finds becomes a case here.
+//! Any text as a record: refused with a message, or shown. The fuzz target `record` does the same
+//! with its own inputs; what it finds becomes a case here.
 
 #[path = "common/exercise.rs"]
 mod exercise;

@@ -1,7 +1,8 @@
 //! Boards as data: a TOML file says which memories, devices, wires and timings make up a board.
 //!
-//! A board that recombines existing device models is a new file and no Rust. The format is documented
-//! by the types in [`mod@file`]; the files that come with the project are in this crate's `boards/`.
+//! A board that recombines existing device models is a new file and no Rust. The format is
+//! documented by the types in [`mod@file`]; the files that come with the project are in this
+//! crate's `boards/`.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ pub struct Board {
 /// What is wrong with a board file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BoardError {
-    /// Not TOML, an unknown key, a missing key or a value of the wrong type; the text gives the line.
+    /// Not TOML, an unknown key, a missing key or a value of the wrong type; the text gives the
+    /// line.
     #[error("board file: {0}")]
     Syntax(String),
     /// A value that cannot be.
@@ -127,8 +129,8 @@ impl Board {
         Ok(bus)
     }
 
-    /// The same board with names, reset values and ready flags for registers that nobody modelled. What the board
-    /// itself says goes first.
+    /// The same board with names, reset values and ready flags for registers that nobody modelled.
+    /// What the board itself says goes first.
     pub fn with_svd(self, svd: Arc<Svd>) -> Board {
         Board { svd: Some(svd), ..self }
     }
@@ -162,12 +164,14 @@ impl Board {
         arm.or(avr).unwrap_or_default()
     }
 
-    /// The core as [`avr::Machine::new`](crate::cores::avr::Machine::new) wants it, if it is an AVR.
+    /// The core as [`avr::Machine::new`](crate::cores::avr::Machine::new) wants it, if it is an
+    /// AVR.
     pub fn avr_core(&self) -> Option<crate::cores::avr::CoreOptions> {
         self.file.avr.as_ref().map(file::AvrEntry::options)
     }
 
-    /// The core as [`cortexm::Machine::new`](crate::cores::arm::Machine::new) wants it, if it is one of Arm's.
+    /// The core as [`cortexm::Machine::new`](crate::cores::arm::Machine::new) wants it, if it is
+    /// one of Arm's.
     pub fn arm_core(&self) -> Option<CoreOptions> {
         let core = self.file.core.as_ref()?;
         Some(CoreOptions {

@@ -105,7 +105,8 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.sp())
     }
 
-    /// The lowest address that the stack has reached, on cores whose handlers share it with the program (AVR).
+    /// The lowest address that the stack has reached, on cores whose handlers share it with the
+    /// program (AVR).
     pub fn deepest_stack(&self) -> Option<u32> {
         either!(self, m => m.deepest_stack())
     }
@@ -138,7 +139,8 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Writes a word as a debugger does, while the core stands still: a register of the trace blocks or of a device.
+    /// Writes a word as a debugger does, while the core stands still: a register of the trace
+    /// blocks or of a device.
     ///
     /// # Errors
     /// When nothing answers there, as with everything on an AVR.
@@ -197,8 +199,8 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.record_pins(on));
     }
 
-    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for it. No
-    /// time passes for the core.
+    /// After a run: lets serial devices send what they still hold; `limit` is the last cycle for
+    /// it. No time passes for the core.
     pub fn finish_sending(&mut self, limit: u64) {
         either!(self, m => m.finish_sending(limit));
     }

@@ -47,7 +47,8 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// A bare board with these devices (and anything else a board file may hold, further memories for one).
+    /// A bare board with these devices (and anything else a board file may hold, further memories
+    /// for one).
     pub(crate) fn new(devices: &str) -> Rig {
         let board = Board::parse(&format!("{BARE}{devices}")).expect("the test's board file");
         Rig { bus: board.build().expect("it has been parsed"), is_avr: false }

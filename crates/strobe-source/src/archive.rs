@@ -1,7 +1,9 @@
-//! What archives hold that others recorded: traces of events, lists of samples, texts of allocations.
+//! What archives hold that others recorded: traces of events, lists of samples, texts of
+//! allocations.
 //!
-//! Gets what `strobe-decode` has read and gives the reports of `strobe-model`. It knows no file and no report. What events mean is not in the code
-//! but in a table, `archive/meanings.toml`; events that it does not name are counted all the same.
+//! Gets what `strobe-decode` has read and gives the reports of `strobe-model`. It knows no file and
+//! no report. What events mean is not in the code but in a table, `archive/meanings.toml`; events
+//! that it does not name are counted all the same.
 
 pub mod allocations;
 mod calls;

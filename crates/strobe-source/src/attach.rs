@@ -13,8 +13,8 @@ pub struct Attach<'a> {
     pub symbols: bool,
     /// The instructions of functions that ran.
     pub disassembly: bool,
-    /// The source lines of functions that ran; a line of a file, as the debug information names it,
-    /// is read by the caller.
+    /// The source lines of functions that ran; a line of a file, as the debug information names
+    /// it, is read by the caller.
     pub source: Option<&'a mut dyn FnMut(&str, u32) -> Option<String>>,
 }
 

@@ -1,5 +1,5 @@
-//! One function explained from the manual's tables: what each instruction costs and why, with block and
-//! loop sums, and with what a run saw beside them when there was one.
+//! One function explained from the manual's tables: what each instruction costs and why, with block
+//! and loop sums, and with what a run saw beside them when there was one.
 
 mod arm;
 mod avr;

@@ -1,12 +1,14 @@
 //! Messages of the logging library `defmt`, decoded from the bytes of any channel.
 //!
-//! The firmware sends numbers instead of texts; [`Table`] has the texts, which stay in the ELF file. [`Log`] takes a channel's bytes as they come,
-//! whatever the channel is, and keeps counts of everything and the last messages: its memory does not grow with the stream.
+//! The firmware sends numbers instead of texts; [`Table`] has the texts, which stay in the ELF
+//! file. [`Log`] takes a channel's bytes as they come, whatever the channel is, and keeps counts of
+//! everything and the last messages: its memory does not grow with the stream.
 //!
-//! What frames mean is the business of the library's own decoder, the crate `defmt-decoder`. It was not written for hostile bytes: a length
-//! field makes it allocate, nesting makes it recurse, and some values make it panic. So each frame is walked through first (`walk.rs`), by
-//! the shapes of the texts (`shape.rs`), and the decoder gets those only that a firmware with this table can have sent. Without the feature
-//! `defmt` there is no table, and a firmware that needs one is told so.
+//! What frames mean is the business of the library's own decoder, the crate `defmt-decoder`. It was
+//! not written for hostile bytes: a length field makes it allocate, nesting makes it recurse, and
+//! some values make it panic. So each frame is walked through first (`walk.rs`), by the shapes of
+//! the texts (`shape.rs`), and the decoder gets those only that a firmware with this table can have
+//! sent. Without the feature `defmt` there is no table, and a firmware that needs one is told so.
 
 mod log;
 #[cfg(feature = "defmt")]

@@ -1,7 +1,8 @@
 //! Where measurements come from: each source runs or reads something and ends in a
 //! [`Record`](strobe_model::Record).
 //!
-//! There are the simulated board, the trace pin, and archives of what others recorded, which end in reports of their own. Sources know nothing of reports.
+//! There are the simulated board, the trace pin, and archives of what others recorded, which end in
+//! reports of their own. Sources know nothing of reports.
 
 pub mod archive;
 mod attach;

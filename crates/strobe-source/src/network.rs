@@ -1,7 +1,8 @@
 //! The host's end of a simulated Ethernet cable: a TAP interface.
 //!
-//! Knows nothing of the simulated chip: frames, without check sequences, go out by [`HostPlug::write`] and come in by
-//! [`HostPlug::read`], neither of which ever waits for the other side.
+//! Knows nothing of the simulated chip: frames, without check sequences, go out by
+//! [`HostPlug::write`] and come in by [`HostPlug::read`], neither of which ever waits for the other
+//! side.
 
 use std::fmt;
 use std::io;

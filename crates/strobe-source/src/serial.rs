@@ -127,8 +127,8 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Opens what the specification names. The path of a new pseudo-terminal goes to standard error, so
-    /// that a person can attach a terminal to it.
+    /// Opens what the specification names. The path of a new pseudo-terminal goes to standard
+    /// error, so that a person can attach a terminal to it.
     ///
     /// # Errors
     /// When the file or the pseudo-terminal cannot be made.

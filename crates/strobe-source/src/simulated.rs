@@ -1,4 +1,5 @@
-//! The simulated board as a source: runs a firmware image with the full profile on and makes its record.
+//! The simulated board as a source: runs a firmware image with the full profile on and makes its
+//! record.
 
 mod advice;
 mod debugger;
@@ -32,7 +33,8 @@ pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
-/// What the run needs from the host: streams, serial ports, progress. Everything has a quiet default.
+/// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
+/// default.
 pub trait Host {
     /// Standard streams of semihosting.
     fn console(&mut self) -> Box<dyn Console>;
@@ -63,8 +65,8 @@ pub trait Host {
     fn expects_input(&self) -> bool {
         false
     }
-    /// Called now and then while input is expected, with the simulated time so far: a host where somebody types
-    /// waits here until as much time has really passed.
+    /// Called now and then while input is expected, with the simulated time so far: a host where
+    /// somebody types waits here until as much time has really passed.
     fn keep_pace(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
     }
@@ -350,7 +352,8 @@ fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
     })
 }
 
-/// Puts the firmware into memory; the error is the first address without any, and the bytes of its segment.
+/// Puts the firmware into memory; the error is the first address without any, and the bytes of its
+/// segment.
 fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
     let segments = firmware.segments().iter().filter(|segment| !segment.data().is_empty());
     for segment in segments {

@@ -1,10 +1,12 @@
-//! The trace hardware of a real board: how it is set up, what its pin can carry, and the links that bring its bytes here.
+//! The trace hardware of a real board: how it is set up, what its pin can carry, and the links that
+//! bring its bytes here.
 //!
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
-//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`], [`openocd`] and [`probe`] are such links,
-//!   and [`orbflow`] is one around another; [`open`] opens those that only listen.
+//! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`],
+//!   [`openocd`] and [`probe`] are such links, and [`orbflow`] is one around another; [`open`]
+//!   opens those that only listen.
 //! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
 //! - [`program`] carries out writes over the last two, and reads them back.
 //!

@@ -1,10 +1,12 @@
-//! Measurements that came out of a trace pin: events of `strobe-decode` are added up, joined with the firmware's symbols, and end in a record
-//! that counts samples.
+//! Measurements that came out of a trace pin: events of `strobe-decode` are added up, joined with
+//! the firmware's symbols, and end in a record that counts samples.
 //!
-//! A stream of the kit for the target alone, as bytes over RTT or a serial port, takes the same way ([`Collector::kit_bytes`]).
+//! A stream of the kit for the target alone, as bytes over RTT or a serial port, takes the same way
+//! ([`Collector::kit_bytes`]).
 //!
-//! [`Collector`] adds up in memory that depends on how much code there is and not on how long the stream is; [`Settings`] is what is known
-//! besides; [`Collector::record`] makes the record. Nothing here knows where the bytes come from.
+//! [`Collector`] adds up in memory that depends on how much code there is and not on how long the
+//! stream is; [`Settings`] is what is known besides; [`Collector::record`] makes the record.
+//! Nothing here knows where the bytes come from.
 
 mod channels;
 mod collect;

@@ -72,8 +72,8 @@ pub struct Frame<'a> {
     pub file: Option<&'a str>,
     /// Line, counted from 1; `None` for code without a line, such as generated code.
     pub line: Option<u32>,
-    /// Column, counted from 1; `None` if not recorded. Some compilers record one for code without a
-    /// line.
+    /// Column, counted from 1; `None` if not recorded. Some compilers record one for code without
+    /// a line.
     pub column: Option<u32>,
     /// Whether the function was inlined into the next frame.
     pub inlined: bool,

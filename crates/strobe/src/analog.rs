@@ -1,7 +1,8 @@
 //! `--adc CHANNEL=VALUE` and `--adc CHANNEL=file:FILE`: what comes in at an analog channel.
 //!
-//! A file has a line for each value: a value alone, one for each conversion of the channel, or a time in seconds and the
-//! value from then on, as a logger's CSV has them. Lines that are empty or begin with `#` are skipped, and so is a heading.
+//! A file has a line for each value: a value alone, one for each conversion of the channel, or a
+//! time in seconds and the value from then on, as a logger's CSV has them. Lines that are empty or
+//! begin with `#` are skipped, and so is a heading.
 
 use std::io::Read;
 use std::path::Path;

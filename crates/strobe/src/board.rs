@@ -1,5 +1,5 @@
-//! Which board: named, from a file, made for a chip that nobody described, or guessed from where the firmware is
-//! linked and what it is built for.
+//! Which board: named, from a file, made for a chip that nobody described, or guessed from where
+//! the firmware is linked and what it is built for.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::exit;
 /// Which board.
 #[derive(clap::Args, Default)]
 pub struct Which {
-    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
+    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is
+    /// linked for.
     #[arg(long, value_name = "NAME|FILE")]
     board: Option<String>,
     #[command(flatten)]
@@ -24,8 +25,9 @@ pub struct Which {
 /// A chip that no board describes.
 #[derive(clap::Args, Clone, Default)]
 pub struct Described {
-    /// The chip's CMSIS-SVD file: names, reset values and ready flags for registers that are not modelled. Without
-    /// --board, the chip itself, with its memories taken from the firmware or --memory.
+    /// The chip's CMSIS-SVD file: names, reset values and ready flags for registers that are not
+    /// modelled. Without --board, the chip itself, with its memories taken from the firmware
+    /// or --memory.
     #[arg(long, value_name = "FILE")]
     svd: Option<PathBuf>,
     /// Memories of a chip that no board describes: `flash=0x08000000:1M,ram=0x20000000:128K`.
@@ -67,7 +69,8 @@ pub struct Choice {
     pub note: Option<String>,
 }
 
-/// The board that the user named (a built-in one or a file) or described, or the one that fits the firmware.
+/// The board that the user named (a built-in one or a file) or described, or the one that fits the
+/// firmware.
 pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     let Which { board, described } = options;
     let svd = described.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);

@@ -1,4 +1,5 @@
-//! `strobe bus`: bytes of a serial bus, in a capture or on a simulated board, with times and faults.
+//! `strobe bus`: bytes of a serial bus, in a capture or on a simulated board, with times and
+//! faults.
 
 mod sigrok;
 mod spec;
@@ -37,7 +38,8 @@ whatever for, waiting in a polling loop included; not awake is asleep, or in an 
 Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
 simulations end with those of `strobe run`";
 
-/// Decode a serial bus in a capture or on a simulated board: bytes with times, throughput, gaps, faults.
+/// Decode a serial bus in a capture or on a simulated board: bytes with times, throughput, gaps,
+/// faults.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("decoder").required(true)))]

@@ -1,5 +1,5 @@
-//! A chip that no board file describes: its core from the SVD file or the ELF, its memories from the user or the
-//! firmware's own segments and stack.
+//! A chip that no board file describes: its core from the SVD file or the ELF, its memories from
+//! the user or the firmware's own segments and stack.
 
 mod guess;
 mod parse;

@@ -14,8 +14,8 @@ use crate::simulate::{self, Setup, Threads, World};
 use crate::source::Sources;
 use crate::{board, exit, input, measurement, run};
 
-/// Compare two measurements, or two firmwares, or one on two boards: cycles, time, instructions, causes, functions, and
-/// which instructions took them.
+/// Compare two measurements, or two firmwares, or one on two boards: cycles, time, instructions,
+/// causes, functions, and which instructions took them.
 ///
 /// An option given once is for both; given twice, first for A and then for B.
 #[derive(clap::Args)]
@@ -25,17 +25,19 @@ pub struct Args {
     a: PathBuf,
     /// B: a firmware or a measurement.
     b: PathBuf,
-    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is linked for.
+    /// Board: a name from `strobe boards` or a board file; by default the one the firmware is
+    /// linked for.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
     board: Vec<String>,
-    /// Measure only from here on, each time it is reached: a symbol, an address (`0x8000123`), or a pin's edge
-    /// (`PB8=1` or `PB8:rise`).
+    /// Measure only from here on, each time it is reached: a symbol, an address (`0x8000123`), or
+    /// a pin's edge (`PB8=1` or `PB8:rise`).
     #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
     from: Vec<String>,
     /// Measure only up to here.
     #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
     to: Vec<String>,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place, or when the firmware exits (`exit`).
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place, or when the
+    /// firmware exits (`exit`).
     #[arg(long, value_name = "WHEN", help_heading = "Simulation")]
     until: Vec<String>,
     /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol, for both.

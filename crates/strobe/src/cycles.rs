@@ -22,8 +22,8 @@ pub struct Args {
     /// Run the firmware as well, and show what each instruction really took.
     #[arg(long)]
     run: bool,
-    /// Flash wait states that the figures are for; by default none, with --run those the firmware has set at the
-    /// end.
+    /// Flash wait states that the figures are for; by default none, with --run those the firmware
+    /// has set at the end.
     #[arg(long, value_name = "N", conflicts_with = "run")]
     wait_states: Option<u8>,
     /// With wait states: the prefetch buffer is off.

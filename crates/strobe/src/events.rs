@@ -1,4 +1,5 @@
-//! Opening traces of events, for `strobe report` and `strobe export`: metadata, streams, the table of meanings.
+//! Opening traces of events, for `strobe report` and `strobe export`: metadata, streams, the table
+//! of meanings.
 
 use std::path::{Path, PathBuf};
 
@@ -91,7 +92,8 @@ pub fn open(
     })
 }
 
-/// The streams of a directory: every file in it but the metadata and hidden ones, as CTF has it (section 5).
+/// The streams of a directory: every file in it but the metadata and hidden ones, as CTF has it
+/// (section 5).
 fn streams(folder: &Path, metadata: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let shown = folder.display();
     let entries = std::fs::read_dir(folder)

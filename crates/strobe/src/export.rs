@@ -6,29 +6,32 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use strobe_model::measurement::{
-    Content, Ended, Instrument, Measurement, Quantity, Subject, Timeline, Unit, Window,
-};
+use strobe_model::measurement::{Content, Measurement};
+use strobe_model::spelling;
 use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output};
-use strobe_source::archive::{Names, NoNames, timeline};
+use strobe_source::archive::{self, Names, NoNames, timeline};
+use strobe_source::simulated::TimelineSettings;
 
 use crate::report::{Kind, detect};
-use crate::{events, exit, input, measurement, output, traced};
+use crate::simulate::{Setup, Threads, World};
+use crate::{board, events, exit, input, measurement, output, simulate, traced};
 
 const EXAMPLES: &str = "\
 Examples:
+  strobe export firmware.elf --until 20ms --to flamegraph -o run.svg
   strobe export run.measurement --to pprof -o run.pb.gz
   strobe export run.measurement --to flamegraph -o run.svg
   strobe export trace/ --to chrome -o trace.json
   strobe export run.strobe --elf firmware.elf --to chrome -o run.json
   strobe export isr.raw.bin --metadata metadata.tsdl --to ctf -o isr/";
 
-/// Write a measurement's profile or time line, or what somebody recorded, in the format of another program.
+/// Write a measurement's profile or time line, or what somebody recorded, in the format of another
+/// program.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A measurement; a trace of events (its directory, or one stream beside its metadata); a recording of a trace pin, its bytes, or a
-    /// capture of it.
+    /// A measurement; a firmware, which is run; a trace of events (its directory, or one stream beside its metadata); a
+    /// recording of a trace pin, its bytes, or a capture of it.
     path: PathBuf,
     /// What to write.
     #[arg(long, value_parser = format_parser(), value_name = "FORMAT")]
@@ -39,7 +42,8 @@ pub struct Args {
     /// The section of the measurement, if it has several profiles or time lines.
     #[arg(long, value_name = "ID")]
     section: Option<String>,
-    /// The measure of a profile, as `cycles`: the only one, or the first one where the format has several.
+    /// The measure of a profile, as `cycles`: the only one, or the first one where the format has
+    /// several.
     #[arg(long, value_name = "ID")]
     measure: Option<String>,
     /// Single places with their lines, even where call chains are known.
@@ -48,6 +52,15 @@ pub struct Args {
     /// The firmware that ran, for names of functions.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
+    /// Board of a firmware that is run: a name from `strobe boards` or a board file.
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
+    board: Option<String>,
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place, or when the firmware exits (`exit`).
+    #[arg(long, value_name = "WHEN", help_heading = "Simulation")]
+    until: Vec<String>,
+    /// How much of the end of a run the time line has in full.
+    #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Simulation")]
+    span: String,
     /// The metadata of a stream of events, if it is not beside it.
     #[arg(long, value_name = "FILE")]
     metadata: Option<PathBuf>,
@@ -146,42 +159,53 @@ fn failed(error: ExportError, args: &Args) -> anyhow::Error {
 }
 
 impl Args {
-    /// What somebody recorded, as a measurement of its time line.
+    /// What is no measurement yet: a firmware that is run, a recording, a trace of events.
     fn recorded(&self) -> anyhow::Result<Measurement> {
+        let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
+        if self.kind.is_none() && is_file && input::is_firmware(&self.path)? {
+            return self.simulated();
+        }
         let firmware = self.elf.as_deref().map(input::firmware).transpose()?;
         let names: &dyn Names = firmware.as_ref().map_or(&NoNames, |firmware| firmware);
-        let (instrument, line) = match self.trace_pin()? {
+        let (mut measured, line) = match self.trace_pin()? {
             Some(kind) => {
-                let line = traced::events(&self.path, kind, firmware.as_ref(), &self.options)?;
-                ("trace pin", line)
+                let (record, line) =
+                    traced::events(&self.path, kind, firmware.as_ref(), &self.options)?;
+                (measurement::of(&record), line)
             }
             None => {
                 let (metadata, meanings) = (self.metadata.as_deref(), self.meanings.as_deref());
                 let opened = events::open(&self.path, metadata, meanings)?;
                 let line = opened.with(|source| timeline(source, &opened.meanings, names));
-                ("event trace", line)
+                let measure = archive::measurement::events;
+                (opened.with(|source| measure(source, &opened.meanings, names)), Some(line))
             }
         };
-        Ok(of_timeline(&self.path, instrument, line))
+        if let Some(line) = line {
+            measured.sections.retain(|section| section.id != "timeline");
+            measured.push("timeline", "time line", Content::Timeline(Box::new(line)));
+        }
+        Ok(measured)
     }
-}
 
-fn of_timeline(path: &Path, instrument: &str, line: Timeline) -> Measurement {
-    let (kind, name) = ("trace".to_owned(), input::file_name(path));
-    let subject = Subject { kind, name, ..Subject::default() };
-    let tool = concat!("strobe ", env!("CARGO_PKG_VERSION")).to_owned();
-    let instrument = Instrument { kind: instrument.to_owned(), tool, ..Instrument::default() };
-    let ended = Ended {
-        kind: "end-of-file".to_owned(),
-        text: "the file ended".to_owned(),
-        ..Ended::default()
-    };
-    let mut window = Window::untimed("", ended);
-    let length = line.extent.to.saturating_sub(line.extent.from);
-    window.duration = Quantity::exact(length, Unit::NANOSECONDS);
-    let mut measurement = Measurement::new(subject, instrument, window);
-    measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
-    measurement
+    /// The firmware, run as `strobe run` would, with a time line.
+    fn simulated(&self) -> anyhow::Result<Measurement> {
+        let firmware = input::firmware(&self.path)?;
+        let setup = Setup {
+            board: board::Which::named(self.board.clone()),
+            until: self.until.clone(),
+            world: World::default().silent(),
+        };
+        let options = simulate::Options::of(setup, None, None, Vec::new());
+        let choice = board::choose(&options.setup.board, &firmware)?;
+        let span = spelling::time(&self.span).filter(|span| *span > 0);
+        let span =
+            span.ok_or_else(|| exit::usage(format!("--span {}: {}", self.span, spelling::TIME)))?;
+        let timeline = Some(TimelineSettings { worst: false, nanoseconds: span });
+        let threads = Threads { apart: true, timeline, ..Threads::default() };
+        let done = simulate::simulate(&self.path, &firmware, &choice, &options, threads, None)?;
+        Ok(measurement::of(&done.record))
+    }
 }
 
 /// A directory of its own.

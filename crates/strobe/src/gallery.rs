@@ -1,4 +1,5 @@
-//! `--pictures DIR`: what displays and lamps beside the chips show, as PNG files with a list of when.
+//! `--pictures DIR`: what displays and lamps beside the chips show, as PNG files with a list of
+//! when.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,8 @@ impl Gallery {
         }
     }
 
-    /// Writes the list; `Err` if any file could not be written. Returns how many pictures were left out.
+    /// Writes the list; `Err` if any file could not be written. Returns how many pictures were left
+    /// out.
     pub fn finish(galleries: Vec<Gallery>) -> anyhow::Result<u64> {
         let Some(directory) = galleries.first().map(|g| g.directory.clone()) else { return Ok(0) };
         let left_out = galleries.iter().map(|g| g.left_out).sum();

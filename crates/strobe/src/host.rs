@@ -63,7 +63,8 @@ impl<'a> Terminal<'a> {
         Terminal { trace, ..self }
     }
 
-    /// Takes the progress bar away before the report, delivers what ports still hold, and gives back the pictures.
+    /// Takes the progress bar away before the report, delivers what ports still hold, and gives
+    /// back the pictures.
     pub fn finish(&mut self) -> Option<Gallery> {
         self.bar.finish_and_clear();
         self.ports.iter_mut().for_each(HostPort::flush);

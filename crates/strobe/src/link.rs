@@ -50,28 +50,34 @@ pub struct Options {
     /// The chip behind the probe, as STM32F407VG.
     #[arg(long, value_name = "NAME", help_heading = "Probe")]
     pub chip: Option<String>,
-    /// Reset the chip once everything is set up, to record from its first instruction. Until the firmware has started its PLL the
-    /// line's speed is another one.
+    /// Reset the chip once everything is set up, to record from its first instruction. Until the
+    /// firmware has started its PLL the line's speed is another one.
     #[arg(long, help_heading = "Probe")]
     pub reset: bool,
-    /// Ask the probe for the program counter (DWT_PCSR) instead of listening to the pin; the core is not disturbed.
+    /// Ask the probe for the program counter (DWT_PCSR) instead of listening to the pin; the core
+    /// is not disturbed.
     #[arg(long, help_heading = "Probe", group = "polling")]
     pub pcsr: bool,
-    /// Halt the core for each sample, where it has neither pin nor DWT_PCSR; how long it was halted is recorded.
+    /// Halt the core for each sample, where it has neither pin nor DWT_PCSR; how long it was
+    /// halted is recorded.
     #[arg(long, help_heading = "Probe", group = "polling")]
     pub halt: bool,
-    /// Read the buffer in RAM that the firmware writes (RTT) instead of listening to the pin: that channel of it, by default 0, where the kit
-    /// for the target has its records. Over `probe`, `openocd` and `sim`.
+    /// Read the buffer in RAM that the firmware writes (RTT) instead of listening to the pin: that
+    /// channel of it, by default 0, where the kit for the target has its records. Over
+    /// `probe`, `openocd` and `sim`.
     #[arg(long, value_name = "CHANNEL", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = "Probe", group = "polling")]
     pub rtt: Option<u32>,
-    /// Where RTT's control block is, or is looked for: an address or a range, as 0x20000000..0x20004000. By default where --elf has
-    /// `_SEGGER_RTT`, else from 0x20000000 on.
+    /// Where RTT's control block is, or is looked for: an address or a range, as
+    /// 0x20000000..0x20004000. By default where --elf has `_SEGGER_RTT`, else from 0x20000000
+    /// on.
     #[arg(long, value_name = "ADDRESS|RANGE", value_parser = range, requires = "rtt", help_heading = "Probe")]
     pub rtt_at: Option<Range<u32>>,
-    /// What comes are frames of the kit for the target and not a trace pin's packets. Without, the bytes are looked at.
+    /// What comes are frames of the kit for the target and not a trace pin's packets. Without, the
+    /// bytes are looked at.
     #[arg(long, help_heading = "Trace")]
     pub kit: bool,
-    /// Ask so often at most, as 1kHz; otherwise as often as the probe can, RTT a thousand times in a second.
+    /// Ask so often at most, as 1kHz; otherwise as often as the probe can, RTT a thousand times in
+    /// a second.
     #[arg(long, value_name = "HZ", value_parser = trace_options::frequency, requires = "polling", help_heading = "Probe")]
     pub poll_rate: Option<u32>,
 }
@@ -229,7 +235,8 @@ fn rtt_probe(_: Option<&str>, _: &Options, _: rtt::Wanted) -> anyhow::Result<Ope
     Err(without_probes())
 }
 
-/// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing was, the firmware's own set-up holds.
+/// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing
+/// was, the firmware's own set-up holds.
 fn simulated(
     name: Option<&str>,
     options: &Options,

@@ -1,4 +1,5 @@
-//! What is told of a recording while it runs: how much comes, how much of it is understood, and how much is missing.
+//! What is told of a recording while it runs: how much comes, how much of it is understood, and how
+//! much is missing.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -131,7 +132,8 @@ impl Live {
         }
     }
 
-    /// Whether so much is undecodable that the line is not what was said: random bytes mostly look like packets, so a quarter is a lot.
+    /// Whether so much is undecodable that the line is not what was said: random bytes mostly look
+    /// like packets, so a quarter is a lot.
     pub fn is_garbage(&self) -> bool {
         self.bytes >= 4096 && self.so_far().undecodable() > self.bytes / 8
     }

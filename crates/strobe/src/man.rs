@@ -73,7 +73,8 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// The text below the options in `--help`, with its lines as they are: a line that ends in a colon is a heading.
+/// The text below the options in `--help`, with its lines as they are: a line that ends in a colon
+/// is a heading.
 fn further_sections(text: &str) -> Roff {
     let mut roff = Roff::default();
     let section = |roff: &mut Roff, heading: &str| {

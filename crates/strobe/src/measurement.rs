@@ -34,7 +34,8 @@ pub fn is_one(path: &Path) -> anyhow::Result<bool> {
 /// Reads a measurement; none where the file is something else.
 ///
 /// # Errors
-/// When the file cannot be read, or is a measurement that does not hold together or is of another version.
+/// When the file cannot be read, or is a measurement that does not hold together or is of another
+/// version.
 pub fn read(path: &Path) -> anyhow::Result<Option<Measurement>> {
     if !is_one(path)? {
         return Ok(None);

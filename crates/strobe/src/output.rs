@@ -50,7 +50,8 @@ pub struct Wanted {
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
-    /// How to print the result [default: text, or measurement for files that end in .measurement or .measurement.gz].
+    /// How to print the result [default: text, or measurement for files that end in .measurement
+    /// or .measurement.gz].
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Write the result to a file; a measurement is compressed if the name ends in .gz.
@@ -59,8 +60,8 @@ pub struct Wanted {
     /// Only these sections of the measurement, as `profile,interrupts`.
     #[arg(long, value_name = "SECTION", value_delimiter = ',')]
     fields: Vec<String>,
-    /// Rows of each profile; of a measurement's tables, with sums by function instead of single samples. 0 for all
-    /// [default: 20 as text, else all].
+    /// Rows of each profile; of a measurement's tables, with sums by function instead of single
+    /// samples. 0 for all [default: 20 as text, else all].
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 }

@@ -30,7 +30,8 @@ empty loop. Without any, all that move are measured.
 Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
 simulations end with those of `strobe run`";
 
-/// Measure pins in a capture or on a simulated board: pulse widths, periods, duty, jitter, times from edge to edge.
+/// Measure pins in a capture or on a simulated board: pulse widths, periods, duty, jitter, times
+/// from edge to edge.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -39,14 +40,15 @@ pub struct Args {
     /// Only these pins.
     #[arg(value_name = "PIN")]
     pins: Vec<String>,
-    /// Time from this edge: `IRQ:rise` or `IRQ=1`, `IRQ:fall` or `IRQ=0`, `IRQ:any`; a pin alone means rising.
+    /// Time from this edge: `IRQ:rise` or `IRQ=1`, `IRQ:fall` or `IRQ=0`, `IRQ:any`; a pin alone
+    /// means rising.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "to")]
     from: Option<String>,
     /// Time to the next edge of this kind; may be given several times.
     #[arg(long, value_name = "PIN[:EDGE]", requires = "from")]
     to: Vec<String>,
-    /// Lay a capture beside the recording, as one measured on the real board beside the simulated one: each figure's difference with
-    /// what is not known of either, and whether they agree.
+    /// Lay a capture beside the recording, as one measured on the real board beside the simulated
+    /// one: each figure's difference with what is not known of either, and whether they agree.
     #[arg(long, value_name = "CAPTURE", conflicts_with = "histogram")]
     against: Option<PathBuf>,
     /// Which pin belongs to which of the capture's, as PB8=D0; without, those of the same name.
@@ -126,7 +128,8 @@ fn tolerance(text: &str) -> Result<u64, String> {
     ppm.map(|ppm| ppm as u64).ok_or_else(|| "a part such as 50ppm or 1%, at most 50%".to_owned())
 }
 
-/// The channels that were asked for: all, or all that move where the board is simulated, if none was named.
+/// The channels that were asked for: all, or all that move where the board is simulated, if none
+/// was named.
 fn chosen(args: &Args, capture: &Capture) -> anyhow::Result<Vec<usize>> {
     if !args.pins.is_empty() {
         return args.pins.iter().map(|name| capture::channel(capture, name)).collect();

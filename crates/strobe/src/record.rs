@@ -1,4 +1,5 @@
-//! `strobe record`: the bytes of a trace pin into a file, with what is needed to interpret them later.
+//! `strobe record`: the bytes of a trace pin into a file, with what is needed to interpret them
+//! later.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -48,7 +49,8 @@ pub struct Args {
     /// The recording; `-` is standard output.
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// The firmware that runs: its hash and build id go into the recording, and its variables can be watched by name.
+    /// The firmware that runs: its hash and build id go into the recording, and its variables can
+    /// be watched by name.
     #[arg(long, value_name = "FIRMWARE")]
     elf: Option<PathBuf>,
     /// How long to record, as 10s, 500ms, 2m.

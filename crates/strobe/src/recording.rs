@@ -1,5 +1,5 @@
-//! Recordings of pins, for `strobe pins` and `strobe bus`: captures that an instrument took, and firmware that is simulated
-//! while its pins are recorded.
+//! Recordings of pins, for `strobe pins` and `strobe bus`: captures that an instrument took, and
+//! firmware that is simulated while its pins are recorded.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,17 +15,20 @@ use crate::{board, capture, exit, input, simulate};
 /// What the commands on recordings have in common.
 #[derive(clap::Args)]
 pub struct Source {
-    /// What to measure: a firmware (ELF or Intel HEX) or a rig (.toml), whose pins are simulated; or a capture: a VCD file, a sigrok session
-    /// (.sr) or a CSV file exported from Saleae's Logic.
+    /// What to measure: a firmware (ELF or Intel HEX) or a rig (.toml), whose pins are simulated;
+    /// or a capture: a VCD file, a sigrok session (.sr) or a CSV file exported from Saleae's
+    /// Logic.
     #[arg(value_name = "FIRMWARE|RIG|CAPTURE")]
     pub file: PathBuf,
     /// The clock that took the capture, if the file does not say, as 24MHz.
     #[arg(long, value_name = "HZ", value_parser = capture::frequency)]
     pub samplerate: Option<Tick>,
-    /// Stop at so many edges of all channels; each takes 8 bytes of memory, a simulated one up to 32.
+    /// Stop at so many edges of all channels; each takes 8 bytes of memory, a simulated one up to
+    /// 32.
     #[arg(long, value_name = "N", default_value_t = capture::MAX_EDGES)]
     pub max_edges: usize,
-    /// Record simulated pins from here on, not from reset: a symbol, an address, or a pin's edge (`PB8=1`).
+    /// Record simulated pins from here on, not from reset: a symbol, an address, or a pin's edge
+    /// (`PB8=1`).
     #[arg(long, value_name = "PLACE", help_heading = "Simulation")]
     pub trigger: Option<String>,
     /// The chip of the rig whose pins are recorded; by default the first.
@@ -46,7 +49,8 @@ pub struct Opened {
     pub format: String,
     /// The levels.
     pub capture: Capture,
-    /// How the command ends if all goes well: a simulated run may have ended otherwise than was asked for.
+    /// How the command ends if all goes well: a simulated run may have ended otherwise than was
+    /// asked for.
     pub code: ExitCode,
 }
 

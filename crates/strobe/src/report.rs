@@ -38,16 +38,19 @@ Examples:
   strobe report packets.json --symbols functions.csv --published profile.txt
   strobe report itm.txt --elf firmware.elf --published tree.json";
 
-/// Report what somebody recorded: a trace pin, a trace of events, an archive of samples or allocations.
+/// Report what somebody recorded: a trace pin, a trace of events, an archive of samples or
+/// allocations.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A recording, the bytes of a trace pin, a logic analyser's capture of it, a trace of events, or an archive.
+    /// A recording, the bytes of a trace pin, a logic analyser's capture of it, a trace of events,
+    /// or an archive.
     path: PathBuf,
     /// The firmware that ran.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
-    /// Functions instead of a firmware: a file of comma-separated values with address, size, kind and name.
+    /// Functions instead of a firmware: a file of comma-separated values with address, size, kind
+    /// and name.
     #[arg(long, value_name = "FILE", conflicts_with = "elf")]
     symbols: Option<PathBuf>,
     /// Input format [default: detect].
@@ -59,7 +62,8 @@ pub struct Args {
     /// Only what belongs to this thread or interrupt, of a measurement that has them apart.
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
-    /// Print a function's instructions with what was measured of each, of a measurement that has the disassembly. May be given several times.
+    /// Print a function's instructions with what was measured of each, of a measurement that has
+    /// the disassembly. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     annotate: Vec<String>,
     /// Print samples by thread and handler, then by function, as a tree.
@@ -79,11 +83,13 @@ pub struct Args {
     /// Blocks of more bytes than this are big.
     #[arg(long, value_name = "BYTES", default_value_t = 1024, help_heading = "Archives")]
     big_above: u64,
-    /// Measure only from this mark on, each time it comes: a mark or region of the kit for the target by name or number, a variable of it with
-    /// its value (`mode=3`), or a write to a stimulus port (`port:5`, `port:5=0x10`).
+    /// Measure only from this mark on, each time it comes: a mark or region of the kit for the
+    /// target by name or number, a variable of it with its value (`mode=3`), or a write to a
+    /// stimulus port (`port:5`, `port:5=0x10`).
     #[arg(long, value_name = "MARK", help_heading = "Trace pin")]
     from: Option<String>,
-    /// Measure up to this mark; of a region it is the end. Without --from the first part begins with the recording.
+    /// Measure up to this mark; of a region it is the end. Without --from the first part begins
+    /// with the recording.
     #[arg(long, value_name = "MARK", help_heading = "Trace pin")]
     to: Option<String>,
     #[command(flatten)]

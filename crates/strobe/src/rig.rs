@@ -1,4 +1,5 @@
-//! Rigs: several chips in one simulation, with wires between them and parts beside them, as a file describes them.
+//! Rigs: several chips in one simulation, with wires between them and parts beside them, as a file
+//! describes them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -115,7 +116,8 @@ impl Rig {
         Joined { wires, delay_nanoseconds: self.delay }
     }
 
-    /// Reads a rig file and all that it names; options are about the chip of that name or, without, the first.
+    /// Reads a rig file and all that it names; options are about the chip of that name or, without,
+    /// the first.
     pub fn load(
         path: &Path,
         chip: Option<&str>,
@@ -148,8 +150,8 @@ impl Rig {
         &self.members[self.chosen].board
     }
 
-    /// Runs all chips, the chosen one with these settings and whoever records its pins, and returns what was measured of
-    /// each.
+    /// Runs all chips, the chosen one with these settings and whoever records its pins, and returns
+    /// what was measured of each.
     pub fn simulate(
         &self,
         setup: &Setup,
@@ -194,7 +196,8 @@ impl Rig {
     }
 }
 
-/// The exit code for how a rig ended: that of the chip that ended first, or that of what was asked for and never reached.
+/// The exit code for how a rig ended: that of the chip that ended first, or that of what was asked
+/// for and never reached.
 pub fn code_for(records: &[Record]) -> ExitCode {
     let mut ended = records.iter();
     let first = ended.find(|r| !matches!(r.window.end_reason, EndReason::OtherChip { .. }));

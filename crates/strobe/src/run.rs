@@ -23,15 +23,17 @@ use crate::{board, exit, input, measurement, simulate};
 #[derive(clap::Args)]
 #[command(after_help = exit::HELP)]
 pub struct Args {
-    /// The firmware, an ELF file (nothing in it needs to be prepared) or Intel HEX, which has no names.
+    /// The firmware, an ELF file (nothing in it needs to be prepared) or Intel HEX, which has no
+    /// names.
     #[arg(required_unless_present = "rig")]
     firmware: Option<PathBuf>,
-    /// Instead of one firmware, what a rig file describes: several chips with their firmwares in one simulation, wires
-    /// between them, and parts beside them.
+    /// Instead of one firmware, what a rig file describes: several chips with their firmwares in
+    /// one simulation, wires between them, and parts beside them.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["firmware", "board", "svd", "memory", "clock"])]
     rig: Option<PathBuf>,
-    /// The chip of the rig that is reported, and that --from, --to, --until, --mark, --annotate, --thread, --uart and their like
-    /// are about; by default all are reported, and those are about the first.
+    /// The chip of the rig that is reported, and that --from, --to, --until, --mark, --annotate,
+    /// --thread, --uart and their like are about; by default all are reported, and those are
+    /// about the first.
     #[arg(long, value_name = "NAME", requires = "rig")]
     chip: Option<String>,
     /// Another firmware for a chip of the rig: `cube=late.elf`.
@@ -63,8 +65,8 @@ pub struct Args {
     attach: Vec<What>,
     #[command(flatten)]
     result: Wanted,
-    /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What it sends is programmed by the firmware or
-    /// with --trace-write.
+    /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What
+    /// it sends is programmed by the firmware or with --trace-write.
     #[arg(long, value_name = "FILE", conflicts_with = "rig")]
     swo: Option<PathBuf>,
     #[command(flatten)]
@@ -102,7 +104,8 @@ enum What {
 pub enum Part {
     /// The end.
     Last,
-    /// Around the worst latency from a thread's wake-up to its run or, without threads, of an interrupt.
+    /// Around the worst latency from a thread's wake-up to its run or, without threads, of an
+    /// interrupt.
     Worst,
 }
 

@@ -27,15 +27,15 @@ pub struct Options {
     /// The board and how it runs.
     #[command(flatten)]
     pub setup: Setup,
-    /// Measure only from here on, each time it is reached: a symbol, an address (`0x8000123`), or a pin's edge
-    /// (`PB8=1` or `PB8:rise`, `PB8=0` or `PB8:fall`, `PB8:any`).
+    /// Measure only from here on, each time it is reached: a symbol, an address (`0x8000123`), or
+    /// a pin's edge (`PB8=1` or `PB8:rise`, `PB8=0` or `PB8:fall`, `PB8:any`).
     #[arg(long, value_name = "PLACE")]
     from: Option<String>,
     /// Measure only up to here.
     #[arg(long, value_name = "PLACE")]
     to: Option<String>,
-    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol. May be given several times, or
-    /// with commas.
+    /// List pulse widths of a pin (`PB8`) or times between arrivals at a symbol. May be given
+    /// several times, or with commas.
     #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
     mark: Vec<String>,
 }
@@ -47,9 +47,10 @@ pub struct Setup {
     /// Which board.
     #[command(flatten)]
     pub board: board::Which,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place (a symbol, an address, a pin's edge), or only when the
-    /// firmware exits (`exit`). A time and a symbol may both be given. In any case a run ends when the firmware
-    /// exits, at a HardFault, and, unless a time is given, when nothing is left to wake a sleeping core; by default also
+    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place (a symbol, an
+    /// address, a pin's edge), or only when the firmware exits (`exit`). A time and a symbol
+    /// may both be given. In any case a run ends when the firmware exits, at a HardFault, and,
+    /// unless a time is given, when nothing is left to wake a sleeping core; by default also
     /// after 10,000 million cycles.
     #[arg(long, value_name = "WHEN")]
     pub until: Vec<String>,
@@ -58,58 +59,65 @@ pub struct Setup {
     pub world: World,
 }
 
-/// What is around the chip, and how strict the simulation is: the same in every command that simulates.
+/// What is around the chip, and how strict the simulation is: the same in every command that
+/// simulates.
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Simulation")]
 pub struct World {
-    /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`, `=stderr`, `=null`;
-    /// by default what devices send goes to standard error. With `pty`, where somebody may type, the board runs no
-    /// faster than a real one.
+    /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`,
+    /// `=stderr`, `=null`; by default what devices send goes to standard error. With `pty`,
+    /// where somebody may type, the board runs no faster than a real one.
     #[arg(long, value_name = "DEVICE=TARGET")]
     uart: Vec<Spec>,
-    /// Send a serial device bytes that are known before, the same at every run: `USART1=file:script.txt` or
-    /// `USART1=stdin` (read to its end first). They arrive at the line's speed once the firmware switches its receiver
-    /// on; what it does not take in time is overrun, as on a chip, and told.
+    /// Send a serial device bytes that are known before, the same at every run:
+    /// `USART1=file:script.txt` or `USART1=stdin` (read to its end first). They arrive at the
+    /// line's speed once the firmware switches its receiver on; what it does not take in time
+    /// is overrun, as on a chip, and told.
     #[arg(long, value_name = "DEVICE=SOURCE")]
     uart_input: Vec<InputSpec>,
     /// Do not send them before this time, such as `500ms`, when a shell is up.
     #[arg(long, value_name = "TIME", requires = "uart_input")]
     uart_input_after: Option<String>,
-    /// What comes in at a channel of the analog to digital converter: `ADC0=512`, or `ADC0=file:samples.csv`, a value in each
-    /// line (one for each conversion) or a time in seconds and the value from then on; by default what the board file
-    /// says.
+    /// What comes in at a channel of the analog to digital converter: `ADC0=512`, or
+    /// `ADC0=file:samples.csv`, a value in each line (one for each conversion) or a time in
+    /// seconds and the value from then on; by default what the board file says.
     #[arg(long, value_name = "CHANNEL=VALUE|file:FILE")]
     adc: Vec<analog::Spec>,
-    /// An AVR's fuses as avrdude shows them, low, high and extended: `0xff,0xde,0xfd`. They choose the clock. By default those
-    /// that the firmware brings (`.fuse`), if any, else what the board file says.
+    /// An AVR's fuses as avrdude shows them, low, high and extended: `0xff,0xde,0xfd`. They choose
+    /// the clock. By default those that the firmware brings (`.fuse`), if any, else what the
+    /// board file says.
     #[arg(long, value_name = "LOW[,HIGH[,EXTENDED]]", value_delimiter = ',', num_args = 1.., value_parser = fuse)]
     fuses: Vec<u8>,
-    /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or `ETH=loopback`, a plug
-    /// that returns each frame, or `ETH=none`; by default what the board file says.
+    /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or
+    /// `ETH=loopback`, a plug that returns each frame, or `ETH=none`; by default what the
+    /// board file says.
     #[arg(long, value_name = "DEVICE=TARGET")]
     ethernet: Vec<network::Spec>,
-    /// An access to a register that is not modelled ends the run; without this it keeps its last value and is
-    /// listed in the report.
+    /// An access to a register that is not modelled ends the run; without this it keeps its last
+    /// value and is listed in the report.
     #[arg(long)]
     strict: bool,
     /// After a fault go on into the firmware's HardFault handler, instead of ending there.
     #[arg(long)]
     run_on: bool,
-    /// Where an operating system keeps its threads: a description as in crates/strobe-source/rtos, or `none` to
-    /// tell threads by their stacks alone. FreeRTOS, NuttX and Zephyr are recognised without.
+    /// Where an operating system keeps its threads: a description as in crates/strobe-source/rtos,
+    /// or `none` to tell threads by their stacks alone. FreeRTOS, NuttX and Zephyr are
+    /// recognised without.
     #[arg(long, value_name = "FILE|none")]
     rtos: Option<String>,
     /// Do not compile hot code for the host: the same figures, several times more slowly.
     #[arg(long)]
     interpret: bool,
-    /// Write a word to a register before the run, as a debugger does: `0xe0001000=0x40001e1f`. This is how the trace blocks of a Cortex-M3
-    /// or M4 are programmed from outside. May be given several times; the order counts.
+    /// Write a word to a register before the run, as a debugger does: `0xe0001000=0x40001e1f`.
+    /// This is how the trace blocks of a Cortex-M3 or M4 are programmed from outside. May be
+    /// given several times; the order counts.
     #[arg(long, value_name = "ADDRESS=VALUE")]
     trace_write: Vec<RegisterWrite>,
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, which says when.
+    /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, which says
+    /// when.
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
     /// Put a file into a part beside the chip: the image of a memory card, `card=card.img`.

@@ -16,8 +16,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Files are looked for as they are named, then under each of `roots` by ever shorter ends of the
-    /// name.
+    /// Files are looked for as they are named, then under each of `roots` by ever shorter ends of
+    /// the name.
     pub fn new(roots: &[PathBuf]) -> Self {
         Sources { roots: roots.to_vec(), files: HashMap::new() }
     }

@@ -42,7 +42,8 @@ pub struct Args {
     /// Give up when nothing has come for so long.
     #[arg(long, value_name = "TIME", value_parser = record::duration, default_value = "5s")]
     silence: Duration,
-    /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given several times.
+    /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given
+    /// several times.
     #[arg(long, value_name = "FUNCTION|RANGE")]
     idle: Vec<String>,
     /// The watched variable that points to the current thread, by name or comparator (0 to 3).

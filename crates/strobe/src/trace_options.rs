@@ -27,11 +27,12 @@ pub struct Options {
     /// The pin's bit rate.
     #[arg(long, value_name = "BAUD", value_parser = frequency)]
     baud: Option<u32>,
-    /// Take the settings of a plan that `strobe plan --format json` printed; options beside it change them.
+    /// Take the settings of a plan that `strobe plan --format json` printed; options beside it
+    /// change them.
     #[arg(long, value_name = "PLAN.json")]
     settings: Option<PathBuf>,
-    /// Sample the program counter every so many cycles (64 to 16384, or the nearest there is), `fit` for the shortest period with which
-    /// the plan fits, or `none`.
+    /// Sample the program counter every so many cycles (64 to 16384, or the nearest there is),
+    /// `fit` for the shortest period with which the plan fits, or `none`.
     #[arg(long, value_name = "CYCLES|fit|none", group = "sampling")]
     period: Option<Period>,
     /// Sample the program counter so often, as 10kHz.
@@ -43,11 +44,13 @@ pub struct Options {
     /// Have event counters told.
     #[arg(long, value_name = "COUNTER", value_delimiter = ',')]
     counters: Vec<Counter>,
-    /// Switch a stimulus port on: `0`, or with what the firmware writes to it each second, `0=2000`, or `0=2000/4` where it writes words.
+    /// Switch a stimulus port on: `0`, or with what the firmware writes to it each second,
+    /// `0=2000`, or `0=2000/4` where it writes words.
     #[arg(long, value_name = "PORT[=BYTES[/1|2|4]]")]
     port: Vec<Port>,
-    /// Watch a variable (with --elf) or an address: `ticks`, `0x20000010:4`, then what is told (`value`, `pc`, `pc+value`,
-    /// `address+value`), of which accesses (`r`, `w`, `rw`), and how many come each second: `current_task:value:w=2000`.
+    /// Watch a variable (with --elf) or an address: `ticks`, `0x20000010:4`, then what is told
+    /// (`value`, `pc`, `pc+value`, `address+value`), of which accesses (`r`, `w`, `rw`), and
+    /// how many come each second: `current_task:value:w=2000`.
     #[arg(long, value_name = "PLACE[:BYTES][:WHAT][:ACCESS][=PER_SECOND]")]
     watch: Vec<WatchSpec>,
     /// Local timestamps, of a counter that counts every cycle, or every 4th, 16th or 64th.
@@ -276,7 +279,8 @@ impl Options {
         self.baud
     }
 
-    /// The settings. Variables are looked up in the firmware. `default_target` is what the source knows of the chip.
+    /// The settings. Variables are looked up in the firmware. `default_target` is what the source
+    /// knows of the chip.
     pub fn wanted(
         &self,
         firmware: Option<&Firmware>,

@@ -1,5 +1,5 @@
-//! What comes out of a trace pin, from whatever it comes, up to the record: options, the reading of files, and a session that bytes are pushed
-//! into.
+//! What comes out of a trace pin, from whatever it comes, up to the record: options, the reading of
+//! files, and a session that bytes are pushed into.
 
 mod notes;
 mod options;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use strobe_decode::container::{self, Carries, Content, Ending, Header};
 use strobe_model::Record;
-use strobe_model::measurement::{Timeline, Unit};
+use strobe_model::measurement::Timeline;
 use strobe_source::trace::link::{Came, Link};
 use strobe_source::trace::open::Tap;
 use strobe_symbols::Firmware;
@@ -45,19 +45,16 @@ pub fn record(
     Ok(read(path, kind, firmware, options, false)?.0)
 }
 
-/// Reads a file to its end and puts its events on a time line.
+/// Reads a file to its end: what was measured, and its events on a time line, if anything in it has a time.
 pub fn events(
     path: &Path,
     kind: Kind,
     firmware: Option<&Firmware>,
     options: &Options,
-) -> anyhow::Result<Timeline> {
+) -> anyhow::Result<(Record, Option<Timeline>)> {
     let (record, events) = read(path, kind, firmware, options, true)?;
-    if record.traced.is_some_and(|traced| traced.times.local == 0) {
-        let text = "there are no local timestamps, so nobody knows when anything was";
-        return Err(exit::data(format!("{}: {text}", path.display())));
-    }
-    Ok(events.unwrap_or_else(|| Timeline::new(Unit::NANOSECONDS)))
+    let timed = record.traced.as_ref().is_some_and(|traced| traced.times.local > 0);
+    Ok((record, events.filter(|_| timed)))
 }
 
 type Made = (Record, Option<Timeline>);

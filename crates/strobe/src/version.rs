@@ -1,6 +1,7 @@
 //! What `strobe --version` says: the commit, and what was compiled in.
 //!
-//! Results name the version alone: the same measurement gives the same record, whichever commit made the program.
+//! Results name the version alone: the same measurement gives the same record, whichever commit
+//! made the program.
 
 use std::sync::LazyLock;
 

@@ -176,21 +176,24 @@ fn table(profiles: [&Profile; 2], measure: &Measure) -> Table {
     let sides = profiles.map(|profile| Functions::of(profile, measure));
     let [has_inclusive, has_calls] = [0, 1].map(|n| sides.iter().all(|side| side.has[n]));
     let mut columns = vec![Column::text("function", "function")];
-    let mut three = |id: &str, unit: &Unit| {
-        let figure =
-            |end: &str, title: &str| Column::figure(&format!("{id}-{end}"), title, unit.clone());
+    // Where there is no room, the sides of what is called go before their differences.
+    let mut three = |id: &str, unit: &Unit, worth: Option<u8>| {
+        let figure = |end: &str, title: &str, more: u8| {
+            let column = Column::figure(&format!("{id}-{end}"), title, unit.clone());
+            Column { worth: worth.map(|worth| worth + more), ..column }
+        };
         columns.extend([
-            figure("a", &format!("{id} a")),
-            figure("b", &format!("{id} b")),
-            figure("difference", "difference"),
+            figure("a", &format!("{id} a"), 0),
+            figure("b", &format!("{id} b"), 0),
+            figure("difference", "difference", 2),
         ]);
     };
-    three("self", &measure.unit);
+    three("self", &measure.unit, None);
     if has_inclusive {
-        three("inclusive", &measure.unit);
+        three("inclusive", &measure.unit, Some(1));
     }
     if has_calls {
-        three("calls", &Unit::COUNT);
+        three("calls", &Unit::COUNT, Some(0));
     }
     columns.push(Column::text("side", "only in"));
     let mut table = Table::new(columns);

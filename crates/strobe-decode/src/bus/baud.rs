@@ -1,7 +1,7 @@
 //! How fast a UART is, from the widths of its pulses.
 //!
-//! All pulses within words are whole numbers of bits. The shortest width that is common is one bit, or a few; the bit that
-//! fits all of them best follows by least squares.
+//! All pulses within words are whole numbers of bits. The shortest width that is common is one bit,
+//! or a few; the bit that fits all of them best follows by least squares.
 
 use strobe_model::{Baud, BaudOrigin};
 

@@ -1,4 +1,5 @@
-//! I2C (NXP UM10204): start and stop conditions, addresses, bytes, acknowledgements, and how long the clock is held low.
+//! I2C (NXP UM10204): start and stop conditions, addresses, bytes, acknowledgements, and how long
+//! the clock is held low.
 
 use strobe_model::{BusFault, BusTransfer, BusWord, Distribution, FaultKind, Stretched, WordKind};
 
@@ -74,7 +75,8 @@ impl I2c {
         I2c::default()
     }
 
-    /// The levels of clock and data from one moment on. Where both change at once, the clock counts as first.
+    /// The levels of clock and data from one moment on. Where both change at once, the clock counts
+    /// as first.
     pub fn push(&mut self, step: &Step<2>, out: &mut impl FnMut(Event)) {
         let [scl, sda] = step.levels;
         let at = step.at;
@@ -262,7 +264,8 @@ impl Taken<'_> {
                 format!("the level is unknown in {value:#04x}"),
             );
         }
-        // The other half of a ten-bit address, which is repeated without it for reading (UM10204 3.1.11).
+        // The other half of a ten-bit address, which is repeated without it for reading (UM10204
+        // 3.1.11).
         let before = self.transfers.len().checked_sub(2).and_then(|n| self.transfers[n].address);
         let Some(transfer) = self.transfers.last_mut() else { return };
         let ten_bits = |address: u16| address & 0x7c == 0x78 && address < 0x80;

@@ -1,5 +1,5 @@
-//! SPI: a bit of each data line with each clock pulse, in four modes, with or without a select line; and the three-wire
-//! form of small displays, where a data/command bit comes first.
+//! SPI: a bit of each data line with each clock pulse, in four modes, with or without a select
+//! line; and the three-wire form of small displays, where a data/command bit comes first.
 
 use strobe_model::{BusTransfer, BusWord, FaultKind, WordKind};
 

@@ -1,7 +1,8 @@
 //! UART: a start bit, five to nine data bits, a parity bit or none, and stop bits, without a clock.
 //!
-//! Each bit is looked at in its middle, counted from the beginning of the start bit. What a receiver would not see is seen
-//! all the same: every pulse shorter than half a bit is a glitch, wherever it is.
+//! Each bit is looked at in its middle, counted from the beginning of the start bit. What a
+//! receiver would not see is seen all the same: every pulse shorter than half a bit is a glitch,
+//! wherever it is.
 
 use strobe_model::{BusWord, FaultKind, WordKind};
 
@@ -141,7 +142,8 @@ pub struct Word {
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// Low since before anything is known, or after a framing error: a word begins only after the line has rested.
+    /// Low since before anything is known, or after a framing error: a word begins only after the
+    /// line has rested.
     Waiting,
     Resting,
     InWord(Taken),

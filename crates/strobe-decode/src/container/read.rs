@@ -53,7 +53,8 @@ pub struct Chunk<'a> {
     /// Host time in microseconds since the recording began; for raw bytes, when the last of them
     /// was received.
     pub host_us: u64,
-    /// Chunks right before this one that are missing or damaged: there is a gap before its content.
+    /// Chunks right before this one that are missing or damaged: there is a gap before its
+    /// content.
     pub missing_before: u32,
     /// The content.
     pub content: Content<'a>,

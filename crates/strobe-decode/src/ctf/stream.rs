@@ -19,8 +19,8 @@ const MAX_HEADER_BITS: u64 = 8 << 12;
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The mark that tracers without packets send before their first event, on lines that carry
-    /// other output before: the stream begins after it, if it is found in the first 64 KiB. Ignored
-    /// where packets have magic numbers.
+    /// other output before: the stream begins after it, if it is found in the first 64 KiB.
+    /// Ignored where packets have magic numbers.
     pub marks: Vec<Vec<u8>>,
 }
 

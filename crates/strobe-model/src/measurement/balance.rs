@@ -8,8 +8,8 @@ use super::Unit;
 
 /// What became of everything that an instrument took, in any unit.
 ///
-/// Can only be built balanced: `taken = attributed + unattributed + idle + lost`. Where nobody knows how much was lost, `taken` is what
-/// came, and the loss stands beside it as unknown.
+/// Can only be built balanced: `taken = attributed + unattributed + idle + lost`. Where nobody
+/// knows how much was lost, `taken` is what came, and the loss stands beside it as unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Parts", into = "Parts")]

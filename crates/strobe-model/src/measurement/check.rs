@@ -1,4 +1,5 @@
-//! Whether a measurement holds together: what it refers to is there, parts add up, names are unique.
+//! Whether a measurement holds together: what it refers to is there, parts add up, names are
+//! unique.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -29,8 +30,8 @@ impl Measurement {
     /// Whether it holds together.
     ///
     /// # Errors
-    /// When an index points outside its table, columns differ in length, a figure lies outside of its bounds, parts of a whole do not
-    /// add up, or two sections share a name.
+    /// When an index points outside its table, columns differ in length, a figure lies outside of
+    /// its bounds, parts of a whole do not add up, or two sections share a name.
     pub fn check(&self) -> Result<(), Broken> {
         self.check_at("", 0)
     }

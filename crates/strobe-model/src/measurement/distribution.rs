@@ -33,11 +33,12 @@ pub struct Distribution {
     /// Why they have bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Each value is known to plus or minus this much only, as those between two edges of a sampled
-    /// signal.
+    /// Each value is known to plus or minus this much only, as those between two edges of a
+    /// sampled signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u64>,
-    /// Ticks of the unit in a second, where it is one of time whose length is known and constant: the core clock, for cycles.
+    /// Ticks of the unit in a second, where it is one of time whose length is known and constant:
+    /// the core clock, for cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hertz: Option<u64>,
     /// The values in their order, as far as they are kept.
@@ -48,11 +49,13 @@ pub struct Distribution {
 /// Distinct values that are kept exactly; beyond that they are put into buckets.
 const DISTINCT: usize = 1024;
 
-/// Bits of a value that tell its bucket, when there are more: buckets are narrower than 0.8 % of their values.
+/// Bits of a value that tell its bucket, when there are more: buckets are narrower than 0.8 % of
+/// their values.
 const BITS: u32 = 7;
 
-/// Values by how often they came. Exact as long as there are no more than 1,024 different ones; from then on their lower bits are dropped,
-/// which leaves percentiles low by less than 0.8 %. Count, sum and extremes are always exact.
+/// Values by how often they came. Exact as long as there are no more than 1,024 different ones;
+/// from then on their lower bits are dropped, which leaves percentiles low by less than 0.8 %.
+/// Count, sum and extremes are always exact.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Read", into = "Read")]
@@ -248,7 +251,8 @@ impl Spread {
         Some(((self.squares - n * mean * mean).max(0.0) / (n - 1.0)).sqrt())
     }
 
-    /// The smallest value that at least this part of all values (0 to 1) do not exceed, as far as buckets tell.
+    /// The smallest value that at least this part of all values (0 to 1) do not exceed, as far as
+    /// buckets tell.
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let rank = ((self.count as f64 * part).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0u64;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// How grave it is.
     pub severity: Severity,
-    /// Its name for programs, as `hard-fault` or `unmodelled-register`; findings of one kind share it.
+    /// Its name for programs, as `hard-fault` or `unmodelled-register`; findings of one kind share
+    /// it.
     pub code: String,
     /// What happened, in a sentence or two.
     pub text: String,

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// An address of up to 64 bits. In JSON a string of hexadecimal digits, `0x08000123`: numbers there lose what exceeds 53 bits.
+/// An address of up to 64 bits. In JSON a string of hexadecimal digits, `0x08000123`: numbers there
+/// lose what exceeds 53 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(pub u64);
 

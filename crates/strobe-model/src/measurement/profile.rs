@@ -1,8 +1,11 @@
-//! A profile as pprof means it: values of declared measures at locations and stacks, apart by label.
+//! A profile as pprof means it: values of declared measures at locations and stacks, apart by
+//! label.
 //!
-//! Everything is kept by columns and refers to other tables by index. Locations are instruction addresses, or whole functions where no
-//! address is known; their source frames are chains, innermost (inlined) first. Two sets of samples may be there: `leaves`, what each
-//! location has by itself, and `chains`, what each call chain has. Of a measure that both have the sums are the same.
+//! Everything is kept by columns and refers to other tables by index. Locations are instruction
+//! addresses, or whole functions where no address is known; their source frames are chains,
+//! innermost (inlined) first. Two sets of samples may be there: `leaves`, what each location has by
+//! itself, and `chains`, what each call chain has. Of a measure that both have the sums are the
+//! same.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +88,8 @@ pub enum Kind {
         /// Why they cannot be exact.
         why: String,
     },
-    /// Counts of samples: estimates of where time went, whose interval follows from how many there are.
+    /// Counts of samples: estimates of where time went, whose interval follows from how many there
+    /// are.
     Sampled {
         /// Units of time between two samples, where known.
         period: Option<u64>,
@@ -108,7 +112,8 @@ pub struct Functions {
     pub file: Vec<Option<u32>>,
 }
 
-/// Source frames, by columns: a chain leads from the innermost inlined function to the physical one.
+/// Source frames, by columns: a chain leads from the innermost inlined function to the physical
+/// one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
@@ -163,7 +168,8 @@ pub struct Samples {
     /// The label; empty where none has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub label: Vec<Option<u32>>,
-    /// Values of each measure that is there; a measure that is missing is not known of these samples.
+    /// Values of each measure that is there; a measure that is missing is not known of these
+    /// samples.
     pub values: Vec<Values>,
 }
 
@@ -307,7 +313,8 @@ impl Profile {
         Ok(())
     }
 
-    /// Parts add up to their whole at every sample (those that are known to no more than it), and chains to leaves.
+    /// Parts add up to their whole at every sample (those that are known to no more than it), and
+    /// chains to leaves.
     fn check_sums(&self) -> Result<(), String> {
         for whole in &self.measures {
             for (name, samples) in [("leaves", &self.leaves), ("chains", &self.chains)] {

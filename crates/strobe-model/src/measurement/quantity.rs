@@ -19,8 +19,8 @@ pub enum Number {
     Real(f64),
 }
 
-/// Numbers may come as maps: `serde_json` writes them so when some crate of the program asks for its feature `arbitrary_precision`, and
-/// what is flattened or untagged sees it.
+/// Numbers may come as maps: `serde_json` writes them so when some crate of the program asks for
+/// its feature `arbitrary_precision`, and what is flattened or untagged sees it.
 struct NumberVisitor;
 
 /// The only key of such a map.
@@ -123,15 +123,16 @@ impl From<usize> for Number {
     }
 }
 
-/// What is no number (a ratio of nothing) becomes 0; whoever can tell should say that it is unknown.
+/// What is no number (a ratio of nothing) becomes 0; whoever can tell should say that it is
+/// unknown.
 impl From<f64> for Number {
     fn from(x: f64) -> Self {
         Number::Real(if x.is_finite() { x } else { 0.0 })
     }
 }
 
-/// A unit. The set is open: an instrument may declare its own. Those with a constant here are shown in the customary way (times with
-/// prefixes, bytes grouped).
+/// A unit. The set is open: an instrument may declare its own. Those with a constant here are shown
+/// in the customary way (times with prefixes, bytes grouped).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -266,7 +267,8 @@ impl Quantity {
     /// A figure.
     ///
     /// # Errors
-    /// When one that is unknown has a value, one that is known has none, or the value lies outside of its bounds.
+    /// When one that is unknown has a value, one that is known has none, or the value lies outside
+    /// of its bounds.
     pub fn new(value: Option<Number>, unit: Unit, trust: Trust) -> Result<Self, Invalid> {
         match (&trust, value) {
             (Trust::Unknown { .. }, None) => {}
@@ -284,7 +286,8 @@ impl Quantity {
         Quantity { value: Some(value.into()), unit, trust: Trust::Exact }
     }
 
-    /// A figure of a model; exact where the bounds meet. Bounds that do not enclose the value are widened to it.
+    /// A figure of a model; exact where the bounds meet. Bounds that do not enclose the value are
+    /// widened to it.
     pub fn modelled(bounds: crate::Bounds, unit: Unit, why: Option<String>) -> Self {
         if bounds.is_exact() {
             return Quantity::exact(bounds.likely, unit);

@@ -134,8 +134,8 @@ impl Window {
     }
 }
 
-/// How much of the run was seen, lost or caused by measuring. Each may be unknown, and then says why; absent where the instrument has no
-/// such notion.
+/// How much of the run was seen, lost or caused by measuring. Each may be unknown, and then says
+/// why; absent where the instrument has no such notion.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {

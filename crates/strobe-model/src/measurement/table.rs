@@ -5,13 +5,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::quantity::check;
 use super::{Address, Invalid, Number, Trust, Unit};
 
-/// A table: all columns have a cell for each row. Kept by columns, which is shorter than by rows and easier to load elsewhere.
+/// A table: all columns have a cell for each row. Kept by columns, which is shorter than by rows
+/// and easier to load elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Table {
     /// The columns, as they should be read.
     pub columns: Vec<Column>,
-    /// Rows under the others that do not count as such: sums, what is idle, what is left. Each has a cell for every column.
+    /// Rows under the others that do not count as such: sums, what is idle, what is left. Each has
+    /// a cell for every column.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub footer: Vec<Vec<Cell>>,
 }
@@ -63,7 +65,8 @@ pub enum Cell {
     Empty,
     /// A figure that is exact.
     Exact(Number),
-    /// Words. Comes before addresses, which look like words in JSON; the column's kind says which they are.
+    /// Words. Comes before addresses, which look like words in JSON; the column's kind says which
+    /// they are.
     Text(String),
     /// An address.
     Address(Address),

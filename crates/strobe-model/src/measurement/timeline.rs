@@ -1,4 +1,5 @@
-//! What happened when: spans, moments and counters on tracks, with a summary of the whole and exact events where they matter.
+//! What happened when: spans, moments and counters on tracks, with a summary of the whole and exact
+//! events where they matter.
 //!
 //! Times are in the time line's unit from its beginning. All is kept by columns.
 
@@ -19,7 +20,8 @@ pub struct Timeline {
     /// Names that spans and moments refer to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// The parts in which every span, moment and value is here. Elsewhere there is the summary only.
+    /// The parts in which every span, moment and value is here. Elsewhere there is the summary
+    /// only.
     pub exact: Vec<Extent>,
     /// What took time.
     pub spans: Spans,

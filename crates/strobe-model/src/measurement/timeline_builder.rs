@@ -1,4 +1,5 @@
-//! Building a time line event by event: names are kept once, tracks are made when they are first needed.
+//! Building a time line event by event: names are kept once, tracks are made when they are first
+//! needed.
 
 use std::collections::HashMap;
 
@@ -34,7 +35,8 @@ impl TimelineBuilder {
         }
     }
 
-    /// The track of that kind with that number or, where it has none, that name; made if there is none.
+    /// The track of that kind with that number or, where it has none, that name; made if there is
+    /// none.
     pub fn track(&mut self, kind: TrackKind, number: Option<i64>, name: &str) -> u32 {
         let key = number.map_or_else(|| Key::Name(name.to_owned()), Key::Number);
         let next = self.timeline.tracks.len() as u32;

@@ -46,11 +46,13 @@ struct RawLine {
     encoding: Encoding,
 }
 
-/// The divider's register has no more than sixteen bits (TPIU_ACPR.SWOSCALER); on Cortex-M3 and M4 it has thirteen.
+/// The divider's register has no more than sixteen bits (TPIU_ACPR.SWOSCALER); on Cortex-M3 and M4
+/// it has thirteen.
 const MAX_DIVIDER: u32 = 1 << 16;
 
 impl Line {
-    /// For TRACECLKIN of `trace_hz` and a wanted bit rate, which must be one that a whole divider comes near to.
+    /// For TRACECLKIN of `trace_hz` and a wanted bit rate, which must be one that a whole divider
+    /// comes near to.
     pub fn new(trace_hz: u32, baud: u32, encoding: Encoding) -> Result<Line, Unsupported> {
         let positive = |hz, what| {
             NonZeroU32::new(hz).ok_or_else(|| Unsupported::new(format!("a {what} of 0")))

@@ -1,8 +1,9 @@
-//! The format of callgrind, for KCachegrind, QCachegrind and callgrind_annotate: costs by instruction and line, and calls with what they cost
-//! altogether.
+//! The format of callgrind, for KCachegrind, QCachegrind and callgrind_annotate: costs by
+//! instruction and line, and calls with what they cost altogether.
 //!
-//! Own costs are those of places, calls those of call chains. Labels are functions without costs that call what runs under them.
-//! As in callgrind's own files, what a function of a recursion costs with its calls can be more than the total.
+//! Own costs are those of places, calls those of call chains. Labels are functions without costs
+//! that call what runs under them. As in callgrind's own files, what a function of a recursion
+//! costs with its calls can be more than the total.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -255,7 +256,8 @@ impl Names<'_> {
             let file = self.home(*callee);
             let _ = writeln!(text, "cfi={}", self.file(file));
             let _ = writeln!(text, "cfn={}", self.name(*callee));
-            // Never 0, where nobody counted: callgrind_annotate would take the costs of the next line for the caller's own.
+            // Never 0, where nobody counted: callgrind_annotate would take the costs of the next
+            // line for the caller's own.
             let (times, entry) = ((*times).max(1), self.entry(*callee));
             let _ = writeln!(text, "calls={times} {entry:#x} 0");
             let _ = writeln!(text, "{address:#x} {line}{}", costs(all));

@@ -1,7 +1,9 @@
-//! A profile as formats want it: values of several measures by call chain, with time in which nothing was done in a frame of its own.
+//! A profile as formats want it: values of several measures by call chain, with time in which
+//! nothing was done in a frame of its own.
 //!
-//! Of each measure the call chains are taken or, where it has none, the single places, which are chains of inlined frames. Both
-//! have the same sum, so what a format adds up to is what the profile has.
+//! Of each measure the call chains are taken or, where it has none, the single places, which are
+//! chains of inlined frames. Both have the same sum, so what a format adds up to is what the
+//! profile has.
 
 use std::borrow::Cow;
 

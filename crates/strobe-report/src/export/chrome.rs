@@ -1,7 +1,9 @@
-//! The JSON of Chrome's tracing ("Trace Event Format"), which Perfetto's trace processor and its web page load as well.
+//! The JSON of Chrome's tracing ("Trace Event Format"), which Perfetto's trace processor and its
+//! web page load as well.
 //!
-//! Kinds of tracks become processes, tracks their threads: that is all the structure the format has. Times are microseconds with three decimals.
-//! On a thread the trace processor drops what overlaps without lying inside, so losses, which may, are asynchronous events.
+//! Kinds of tracks become processes, tracks their threads: that is all the structure the format
+//! has. Times are microseconds with three decimals. On a thread the trace processor drops what
+//! overlaps without lying inside, so losses, which may, are asynchronous events.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -33,8 +35,8 @@ fn process(kind: TrackKind) -> u32 {
     KINDS.iter().find(|(of, ..)| *of == kind).map_or(LOST, |(_, number, _)| *number)
 }
 
-/// A text as JSON, without backslashes of its own: to the trace processor (v52) the quote behind one, however written, is not the text's end,
-/// and it loads nothing at all.
+/// A text as JSON, without backslashes of its own: to the trace processor (v52) the quote behind
+/// one, however written, is not the text's end, and it loads nothing at all.
 fn quoted(text: &str) -> String {
     const LOOKS_LIKE_ONE: &str = "\u{29f5}";
     serde_json::Value::from(text.replace('\\', LOOKS_LIKE_ONE)).to_string()

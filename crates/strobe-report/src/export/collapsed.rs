@@ -1,4 +1,5 @@
-//! Collapsed stacks: a line for each call chain, its frames with semicolons between them and its value. What flame graph tools read.
+//! Collapsed stacks: a line for each call chain, its frames with semicolons between them and its
+//! value. What flame graph tools read.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! Common Trace Format 1.8: a metadata text and one stream.
 //!
-//! Threads and interrupts have the names that Zephyr's tracer gives their events, so that whoever understands those understands these.
+//! Threads and interrupts have the names that Zephyr's tracer gives their events, so that whoever
+//! understands those understands these.
 
 use std::cmp::Reverse;
 
@@ -173,7 +174,8 @@ fn moments(line: &Timed, all: &mut Vec<Event>) {
     }
 }
 
-/// Packets of events in their order. Timestamps have no sign: what is before the time line's beginning moves there.
+/// Packets of events in their order. Timestamps have no sign: what is before the time line's
+/// beginning moves there.
 fn packets(all: &[Event]) -> Vec<u8> {
     let mut stream = Vec::new();
     let time = |at: i64| at.max(0) as u64;

@@ -1,7 +1,7 @@
 //! A flame graph as a picture: one SVG without scripts, which any browser and most viewers show.
 //!
-//! Callers are above what they call. A frame is as wide as its part of the whole; whatever it is called is shortened to its width, and stands
-//! in full with its figures in the tooltip.
+//! Callers are above what they call. A frame is as wide as its part of the whole; whatever it is
+//! called is shortened to its width, and stands in full with its figures in the tooltip.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,8 @@ const ROW: f64 = 19.0;
 const TOP: f64 = 56.0;
 /// Below the last one.
 const BOTTOM: f64 = 26.0;
-/// Of a character; names are in a font whose characters are all as wide, and this is what the widest of the usual ones has.
+/// Of a character; names are in a font whose characters are all as wide, and this is what the
+/// widest of the usual ones has.
 const CHARACTER: f64 = 7.3;
 /// Frames narrower than that are not drawn.
 const NARROWEST: f64 = 0.25;
@@ -184,7 +185,8 @@ fn percent(part: i128, whole: i128) -> String {
     share(narrow(part), narrow(whole))
 }
 
-/// Functions have warm colours by their names, so that one looks the same in two pictures; what is no code is grey or blue.
+/// Functions have warm colours by their names, so that one looks the same in two pictures; what is
+/// no code is grey or blue.
 fn colour(kind: Option<Name>, name: &str) -> String {
     match kind {
         None => "#d9d9de".to_owned(),
@@ -202,7 +204,8 @@ fn colour(kind: Option<Name>, name: &str) -> String {
     }
 }
 
-/// A text in so many columns, shortened in its middle; none where there is too little room to be of use.
+/// A text in so many columns, shortened in its middle; none where there is too little room to be of
+/// use.
 fn shortened(text: &str, room: usize) -> Option<String> {
     let text: Vec<char> = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     // From Hangul on, most characters are as wide as two others.

@@ -1,6 +1,8 @@
-//! pprof's `profile.proto`, compressed, as `go tool pprof`, pprof's web page and many others read it.
+//! pprof's `profile.proto`, compressed, as `go tool pprof`, pprof's web page and many others read
+//! it.
 //!
-//! Locations are those of the profile, with their addresses and inlined frames; labels are labels, and every measure is a sample type.
+//! Locations are those of the profile, with their addresses and inlined frames; labels are labels,
+//! and every measure is a sample type.
 
 use std::collections::HashMap;
 
@@ -43,7 +45,8 @@ impl Export for Pprof {
     }
 }
 
-/// Fills the tables of a message. Numbers of locations and functions are indices and one more, as 0 is none.
+/// Fills the tables of a message. Numbers of locations and functions are indices and one more, as 0
+/// is none.
 struct Writer<'a> {
     chains: &'a Chains<'a>,
     message: message::Profile,

@@ -46,7 +46,8 @@ fn samples(at: &[u32], label: &[u32], values: Vec<Values>) -> Samples {
     }
 }
 
-/// Functions, the first of which has one inlined, called `names` in the order main, wait, tick, get.
+/// Functions, the first of which has one inlined, called `names` in the order main, wait, tick,
+/// get.
 fn named(names: [&str; 4], files: [&str; 2], thread: &str) -> Profile {
     let address = |n: u64| Some(Address(0x0800_0000 + n));
     Profile {
@@ -68,7 +69,8 @@ fn named(names: [&str; 4], files: [&str; 2], thread: &str) -> Profile {
             line: vec![Some(10), Some(77), Some(20), Some(30)],
             outer: vec![None, Some(0), None, None],
         },
-        // The functions as a whole, then instructions: main, get in main, wait, tick, code without a symbol.
+        // The functions as a whole, then instructions: main, get in main, wait, tick, code without
+        // a symbol.
         locations: Locations {
             address: [
                 None,

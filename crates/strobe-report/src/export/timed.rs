@@ -92,7 +92,8 @@ impl<'a> Timed<'a> {
         })
     }
 
-    /// The spans of each track, in lanes in which they lie beside or inside one another, the outer ones first.
+    /// The spans of each track, in lanes in which they lie beside or inside one another, the outer
+    /// ones first.
     pub fn lanes(&self) -> Vec<(usize, Vec<Vec<Span<'a>>>)> {
         let mut all: Vec<Span> = self.spans().filter(|s| s.track < self.tracks().len()).collect();
         all.sort_by_key(|span| (span.track, span.begin_ns, Reverse(span.end_ns)));
@@ -150,7 +151,8 @@ impl<'a> Timed<'a> {
 
 /// What a unit of time is in nanoseconds.
 struct Clock {
-    /// From when on (in the unit; in nanoseconds) one unit takes `numerator / denominator` nanoseconds; never empty.
+    /// From when on (in the unit; in nanoseconds) one unit takes `numerator / denominator`
+    /// nanoseconds; never empty.
     rates: Vec<Rate>,
 }
 

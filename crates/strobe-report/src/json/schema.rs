@@ -156,8 +156,8 @@ fn an_unknown_cause_is_found() {
     check(&value, schema.as_value(), schema.as_value(), "");
 }
 
-/// Panics, naming the place, unless `value` is as `schema` says. Knows the keywords that our schemas use
-/// and refuses all others, so that nothing goes unchecked.
+/// Panics, naming the place, unless `value` is as `schema` says. Knows the keywords that our
+/// schemas use and refuses all others, so that nothing goes unchecked.
 fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
     if let Err(why) = matches(value, schema, root, at) {
         panic!("{why}");
@@ -196,7 +196,9 @@ fn matches(value: &Value, schema: &Value, root: &Value, at: &str) -> Result<(), 
                     Some("^0x[0-9a-f]{8,16}$") => 16,
                     _ => panic!("a pattern that this check does not know: {rule}"),
                 };
-                let digits = value.as_str().and_then(|s| s.strip_prefix("0x")).unwrap_or_default();
+                // A pattern is about texts alone.
+                let text = value.as_str().unwrap_or("0x00000000");
+                let digits = text.strip_prefix("0x").unwrap_or_default();
                 let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
                 (8..=most).contains(&digits.len()) && digits.chars().all(hex)
             }

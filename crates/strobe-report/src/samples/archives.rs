@@ -1,4 +1,5 @@
-//! Archives built by hand: a trace of events with everything that one can have, allocations, a published profile.
+//! Archives built by hand: a trace of events with everything that one can have, allocations, a
+//! published profile.
 
 use strobe_model::*;
 

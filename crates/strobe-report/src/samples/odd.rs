@@ -1,4 +1,5 @@
-//! Records that try a report's layout: without names, with long ones, empty, and as large as figures get.
+//! Records that try a report's layout: without names, with long ones, empty, and as large as
+//! figures get.
 
 use strobe_model::*;
 

@@ -1,4 +1,5 @@
-//! Two recordings of the same pins side by side: each figure in both, the difference, and what follows.
+//! Two recordings of the same pins side by side: each figure in both, the difference, and what
+//! follows.
 
 use std::io::{self, Write};
 

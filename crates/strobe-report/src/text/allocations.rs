@@ -1,4 +1,5 @@
-//! Allocations without what was given back: by size, by caller, what is damaged, and what was published of them.
+//! Allocations without what was given back: by size, by caller, what is damaged, and what was
+//! published of them.
 
 use std::io::{self, Write};
 

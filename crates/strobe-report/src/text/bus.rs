@@ -253,7 +253,8 @@ fn listing(report: &BusReport, options: &Options, out: &mut dyn Write) -> io::Re
     if options.quiet { Ok(()) } else { legend(report, options, out) }
 }
 
-/// A row ends with its transfer, after sixteen words, and where the line rests for more than eight words.
+/// A row ends with its transfer, after sixteen words, and where the line rests for more than eight
+/// words.
 fn rows<'a>(lane: &'a BusLane, transfers: &'a [BusTransfer]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     let mut transfers = transfers.iter().filter(|t| t.words > 0).peekable();

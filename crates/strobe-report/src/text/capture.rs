@@ -83,7 +83,8 @@ pub(super) fn cells(distribution: Option<&Distribution>, show: fn(u64) -> String
     std::iter::once(grouped(d.count)).chain(figures).map(Cell::from).collect()
 }
 
-/// The bounds of a modelled distribution's mean, relative to it where that says more; nothing for one that is not.
+/// The bounds of a modelled distribution's mean, relative to it where that says more; nothing for
+/// one that is not.
 pub(super) fn mean_bounds(distribution: Option<&Distribution>, show: fn(u64) -> String) -> Cell {
     let Some(bounds) = distribution.and_then(|d| d.bounds.as_ref()) else { return "".into() };
     let mean = bounds.mean;

@@ -23,8 +23,8 @@ pub struct Side<'a> {
     pub rows: Vec<AnnotateRow>,
 }
 
-/// Two runs in columns, per window if there were several, and the instructions of each that took the most cycles, with
-/// what the user should know of it.
+/// Two runs in columns, per window if there were several, and the instructions of each that took
+/// the most cycles, with what the user should know of it.
 ///
 /// # Errors
 /// Those of `out`.

@@ -10,7 +10,8 @@ use crate::number::{grouped, time};
 use crate::paint::Paint;
 use crate::words::clean;
 
-/// What happened with the status registers, registers with their values, the stacked frame and the backtrace; nothing if there was no fault.
+/// What happened with the status registers, registers with their values, the stacked frame and the
+/// backtrace; nothing if there was no fault.
 ///
 /// # Errors
 /// Those of `out`.

@@ -191,7 +191,8 @@ impl View<'_> {
         table.painted(cells, paint);
     }
 
-    /// What is not busy: idle, lost, and whatever the samples do not hold; then everything together.
+    /// What is not busy: idle, lost, and whatever the samples do not hold; then everything
+    /// together.
     fn remainder(&self, all: &Sum, idle_instructions: u64, table: &mut Table) {
         let taken = self.record.totals.cycles;
         let lost = self.record.balance.parts().lost;

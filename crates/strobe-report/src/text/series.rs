@@ -91,7 +91,8 @@ fn rows(series: &Series, clock: Option<u32>, table: &mut Table) {
     }
 }
 
-/// Smallest, median, 99th percentile (nearest rank) and largest, and what the mean is worked out from.
+/// Smallest, median, 99th percentile (nearest rank) and largest, and what the mean is worked out
+/// from.
 #[derive(Debug, PartialEq, Eq)]
 struct Statistics {
     min: u64,

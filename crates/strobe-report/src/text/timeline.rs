@@ -18,8 +18,8 @@ const MAX_NAME: usize = 24;
 /// Columns between two times on the axis, at least.
 const AXIS: usize = 16;
 
-/// The chart and the last (or, around the worst latency, the nearest) switches, at most `top`; 0 for all. Nothing is
-/// printed where no timeline was kept.
+/// The chart and the last (or, around the worst latency, the nearest) switches, at most `top`; 0
+/// for all. Nothing is printed where no timeline was kept.
 ///
 /// # Errors
 /// Those of `out`.
@@ -247,8 +247,8 @@ fn switches(
     table.write(options.style, out)
 }
 
-/// Whether this is the run that the latency delayed. An interrupt's latency includes the way in, which is part of
-/// its run.
+/// Whether this is the run that the latency delayed. An interrupt's latency includes the way in,
+/// which is part of its run.
 fn is_end(worst: &WorstLatency, segment: &Segment) -> bool {
     let (begin, end) = (segment.begin.cycle, segment.end.cycle);
     worst.who == segment.who && (begin..end).contains(&worst.latency.at.cycle)

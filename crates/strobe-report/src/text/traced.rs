@@ -1,4 +1,5 @@
-//! A record made from samples of a trace pin: how much came and how much was lost, then where it was, then what else the pin told.
+//! A record made from samples of a trace pin: how much came and how much was lost, then where it
+//! was, then what else the pin told.
 //!
 //! Every share has its number of samples and a confidence interval.
 

@@ -116,7 +116,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Puts nodes on the stack so that the biggest comes off first and the small ones last, together.
+    /// Puts nodes on the stack so that the biggest comes off first and the small ones last,
+    /// together.
     fn push(&self, nodes: &[usize], depth: usize, stack: &mut Vec<Step>) {
         let least = self.busy as f64 * self.options.min_percent / 100.0;
         let (big, small): (Vec<usize>, Vec<usize>) = nodes.iter().partition(|&&i| {

@@ -1,11 +1,12 @@
-//! Reads a record and shows it in every way there is. Shared with the fuzz target, which includes this file.
+//! Reads a record and shows it in every way there is. Shared with the fuzz target, which includes
+//! this file.
 
 use strobe_model::By;
 use strobe_report::text::{Rows, Show, Tree, report};
 use strobe_report::{Options, json};
 
-/// Parses the text and, if it is a record, prints it. Must never panic or hang, and what is written must read back the
-/// same.
+/// Parses the text and, if it is a record, prints it. Must never panic or hang, and what is written
+/// must read back the same.
 pub(crate) fn exercise(text: &str) {
     let Ok(record) = json::parse(text) else { return };
     for by in [By::Function, By::Line, By::Address] {

@@ -1,4 +1,5 @@
-//! What boards with an AVR core have otherwise: where memories lie, and registers one by one instead of ranges.
+//! What boards with an AVR core have otherwise: where memories lie, and registers one by one
+//! instead of ranges.
 
 use super::BoardError;
 use super::file::{AvrEntry, DeviceEntry, File, Kind};
@@ -9,7 +10,8 @@ use crate::kernel::device::Device;
 
 /// What a 22-bit program counter reaches, in bytes.
 const MOST_FLASH: u32 = 8 << 20;
-/// Data addresses at which RAM can begin: behind the registers that IN and OUT reach, at the latest behind all others.
+/// Data addresses at which RAM can begin: behind the registers that IN and OUT reach, at the latest
+/// behind all others.
 const RAM_BEGINS: std::ops::RangeInclusive<u32> = DATA + 0x60..=DATA + 0x200;
 /// Behind the last data address.
 const RAM_ENDS: u32 = DATA + 0x1_0000;

@@ -1,9 +1,9 @@
 //! The board file format, key by key. Unknown keys are errors that name the known ones.
 //!
-//! A file may begin with `base = "stm32f407"`, the name of a built-in board, and then give only what differs:
-//! tables are joined key by key, devices, memories and parts are found by their name or added, `ready` and
-//! `reset_value` are added to, everything else (lists included) is replaced. `remove = ["ETH"]` leaves out
-//! devices, memories or parts of the base.
+//! A file may begin with `base = "stm32f407"`, the name of a built-in board, and then give only
+//! what differs: tables are joined key by key, devices, memories and parts are found by their name
+//! or added, `ready` and `reset_value` are added to, everything else (lists included) is replaced.
+//! `remove = ["ETH"]` leaves out devices, memories or parts of the base.
 
 use std::collections::BTreeMap;
 
@@ -69,9 +69,11 @@ pub struct CoreEntry {
     pub multiplier_cycles: u8,
     /// Interrupt request lines: at most 32, on an M3 or M4 240.
     pub irq_lines: u16,
-    /// Priority bits that the interrupt controller has: 3 to 8 on an M3 or M4, which need this; 2 on an M0.
+    /// Priority bits that the interrupt controller has: 3 to 8 on an M3 or M4, which need this; 2
+    /// on an M0.
     pub priority_bits: Option<u8>,
-    /// Regions of the memory protection unit on an M3 or M4: 8, or 0 if it was left out; 8 if not given.
+    /// Regions of the memory protection unit on an M3 or M4: 8, or 0 if it was left out; 8 if not
+    /// given.
     pub mpu_regions: Option<u8>,
     /// The CPUID register's value.
     pub cpuid: u32,
@@ -89,15 +91,16 @@ pub struct CoreEntry {
     pub vtor_mask: u32,
     /// The register of the chip's maker that lets the trace pin out, on an M3 or M4 that has one.
     pub trace_gate: Option<TraceGate>,
-    /// Whether the bit-band aliases exist; by default on a Cortex-M3 or M4, where its maker may leave them out.
+    /// Whether the bit-band aliases exist; by default on a Cortex-M3 or M4, where its maker may
+    /// leave them out.
     pub bit_band: Option<bool>,
     /// Address ranges on the single-cycle I/O port (a Cortex-M0+ option).
     #[serde(default)]
     pub io_port: Vec<AddressRange>,
 }
 
-/// An AVR core. Program memory is the flash at 0, data memory the RAM, whose address begins with 0x80; what EEPROM holds is a
-/// memory at 0x810000.
+/// An AVR core. Program memory is the flash at 0, data memory the RAM, whose address begins with
+/// 0x80; what EEPROM holds is a memory at 0x810000.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AvrEntry {
@@ -169,13 +172,15 @@ pub struct MemoryEntry {
     /// Further addresses at which it appears, one or a list, as boot memory does at 0.
     #[serde(default)]
     pub alias: Aliases,
-    /// Whether firmware can write it although its kind is flash: RAM that holds code on FPGA boards.
+    /// Whether firmware can write it although its kind is flash: RAM that holds code on FPGA
+    /// boards.
     #[serde(default)]
     pub writable: bool,
     /// Only the core reaches it, no other bus master.
     #[serde(default)]
     pub core_only: bool,
-    /// Where its banks begin that are slaves of their own, apart from the first, in ascending order.
+    /// Where its banks begin that are slaves of their own, apart from the first, in ascending
+    /// order.
     #[serde(default)]
     pub banks: Vec<u32>,
     /// What the factory put there.
@@ -245,8 +250,8 @@ pub struct AcceleratorEntry {
     /// Lines of the data cache; 0 if there is none.
     #[serde(default)]
     pub data_lines: u8,
-    /// Cycles that a line can be asked for before the core executes anything in it, at most: what the core's own
-    /// buffer bridges between lines.
+    /// Cycles that a line can be asked for before the core executes anything in it, at most: what
+    /// the core's own buffer bridges between lines.
     #[serde(default)]
     pub ahead: u8,
     /// Where the figures come from.
@@ -337,8 +342,8 @@ pub struct BusSection {
     /// Where the figures come from.
     #[serde(default)]
     pub origin: String,
-    /// Whether a device answers while its clock is off. Chips do not let it; emulators whose firmware a
-    /// board wants to run do. Such accesses are counted and reported either way.
+    /// Whether a device answers while its clock is off. Chips do not let it; emulators whose
+    /// firmware a board wants to run do. Such accesses are counted and reported either way.
     #[serde(default)]
     pub answer_unclocked: bool,
 }

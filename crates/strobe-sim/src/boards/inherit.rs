@@ -1,7 +1,8 @@
 //! Boards that build on another: `base = "stm32f407"` and only what differs.
 //!
-//! Works on TOML values, before anything knows what a key means, so that a variant can change whatever a board
-//! file can say. A base is one of the boards that come with the project; files are not opened here.
+//! Works on TOML values, before anything knows what a key means, so that a variant can change
+//! whatever a board file can say. A base is one of the boards that come with the project; files are
+//! not opened here.
 
 use toml::{Table, Value};
 

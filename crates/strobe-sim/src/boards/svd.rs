@@ -1,12 +1,14 @@
-//! CMSIS-SVD files: what a chip's registers are called, what they hold at reset and which cannot be written.
+//! CMSIS-SVD files: what a chip's registers are called, what they hold at reset and which cannot be
+//! written.
 //!
-//! An SVD file tells nothing of behaviour, so a register that is known only from one stays unmodelled: it has a
-//! name, a reset value and, by the names of its bits, perhaps a ready flag ([`mod@ready`]). The file is input from
-//! outside: how much it may make of itself is bounded, and what is wrong with it is said with its position.
+//! An SVD file tells nothing of behaviour, so a register that is known only from one stays
+//! unmodelled: it has a name, a reset value and, by the names of its bits, perhaps a ready flag
+//! ([`mod@ready`]). The file is input from outside: how much it may make of itself is bounded, and
+//! what is wrong with it is said with its position.
 //!
-//! The ready-made parser for this format (`svd-parser`) trusts its input: an index range or a bit range with large
-//! numbers, or clusters deep in each other, bring it down. So this reads the few elements that matter from
-//! the XML tree.
+//! The ready-made parser for this format (`svd-parser`) trusts its input: an index range or a bit
+//! range with large numbers, or clusters deep in each other, bring it down. So this reads the few
+//! elements that matter from the XML tree.
 
 mod expand;
 mod fields;

@@ -1,5 +1,5 @@
-//! Peripherals of Arm's own: the Cortex-M System Design Kit (CMSDK, DDI 0479), PrimeCells, and what the FPGA
-//! images of the MPS2 boards put around them.
+//! Peripherals of Arm's own: the Cortex-M System Design Kit (CMSDK, DDI 0479), PrimeCells, and what
+//! the FPGA images of the MPS2 boards put around them.
 
 use crate::kernel::device::Maker;
 

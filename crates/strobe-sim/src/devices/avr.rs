@@ -1,5 +1,6 @@
-//! Peripherals of AVR parts. Registers are of one byte each and lie at scattered addresses, so that board files give an
-//! address for each by its name: a model's `offset` is the register's place in [`Device::registers`](super::Device::registers).
+//! Peripherals of AVR parts. Registers are of one byte each and lie at scattered addresses, so that
+//! board files give an address for each by its name: a model's `offset` is the register's place in
+//! [`Device::registers`](super::Device::registers).
 
 use crate::kernel::device::Maker;
 

@@ -1,5 +1,5 @@
-//! Parts beside the chip: what a circuit board's pins lead to. A part is a device without registers, clock and
-//! interrupts: it sees and drives pins, and knows nothing of the chip.
+//! Parts beside the chip: what a circuit board's pins lead to. A part is a device without
+//! registers, clock and interrupts: it sees and drives pins, and knows nothing of the chip.
 
 use crate::kernel::device::Maker;
 

@@ -1,7 +1,7 @@
 //! Peripherals of STMicroelectronics' STM32 parts, one file per block.
 //!
-//! Register layouts follow RM0360 (STM32F030/F070), RM0008 (STM32F103) and RM0090 (STM32F405/407), whose chapter each module names;
-//! what a board may vary is in the board file.
+//! Register layouts follow RM0360 (STM32F030/F070), RM0008 (STM32F103) and RM0090 (STM32F405/407),
+//! whose chapter each module names; what a board may vary is in the board file.
 
 use crate::kernel::device::Maker;
 

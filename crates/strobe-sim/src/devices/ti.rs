@@ -1,5 +1,5 @@
-//! Peripherals of Texas Instruments' Stellaris parts (once Luminary Micro's), as the LM3S6965 data sheet has
-//! them. Their UARTs and watchdogs are Arm's.
+//! Peripherals of Texas Instruments' Stellaris parts (once Luminary Micro's), as the LM3S6965 data
+//! sheet has them. Their UARTs and watchdogs are Arm's.
 
 use crate::kernel::device::Maker;
 

@@ -1,8 +1,8 @@
 //! The bus: which memory or device answers an address, and everything devices share.
 //!
-//! Memories are on the fast path and know nothing of time. Devices are on the slow path: each access
-//! happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash settings)
-//! raises `attention` so that the core leaves its block of decoded instructions at once.
+//! Memories are on the fast path and know nothing of time. Devices are on the slow path: each
+//! access happens at an exact cycle, and whatever it changes (interrupt lines, timed events, flash
+//! settings) raises `attention` so that the core leaves its block of decoded instructions at once.
 
 use strobe_model::Bounds;
 

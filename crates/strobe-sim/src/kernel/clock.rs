@@ -23,7 +23,8 @@ pub struct Gate {
     pub bit: u8,
 }
 
-/// Which clocks a sleep mode has stopped, where it stops some of them (ATmega328P data sheet, table 10-1).
+/// Which clocks a sleep mode has stopped, where it stops some of them (ATmega328P data sheet, table
+/// 10-1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SleepDepth {
     /// None: awake, or idle.

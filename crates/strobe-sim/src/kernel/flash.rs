@@ -1,8 +1,8 @@
 //! The flash front end: what wait states and the prefetch buffer cost, as a model with bounds.
 //!
 //! A part's flash interface carries state that no manual documents fully, so each event that can
-//! cost cycles has a low, a likely and a high figure (board data, with its origin). The simulated time
-//! line uses the likely one; half cycles are carried from one event to the next.
+//! cost cycles has a low, a likely and a high figure (board data, with its origin). The simulated
+//! time line uses the likely one; half cycles are carried from one event to the next.
 
 pub(crate) mod accelerator;
 
@@ -40,7 +40,8 @@ pub struct Penalty {
 }
 
 impl Penalty {
-    /// The figure in half cycles; `None` unless 0 <= low <= likely <= high <= 100 in steps of a half.
+    /// The figure in half cycles; `None` unless 0 <= low <= likely <= high <= 100 in steps of a
+    /// half.
     pub fn half_cycles(self) -> Option<HalfCycles> {
         let half = |x: f32| {
             ((0.0..=100.0).contains(&x) && (x * 2.0).fract() == 0.0).then_some((x * 2.0) as u32)

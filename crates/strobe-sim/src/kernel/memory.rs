@@ -34,8 +34,8 @@ pub struct Memory {
     pub data: Vec<u8>,
     /// Only the core reaches it, no other bus master (as core-coupled memory).
     pub core_only: bool,
-    /// First address of each bank but the first: banks are slaves of their own, so that two masters in
-    /// different ones do not wait for each other.
+    /// First address of each bank but the first: banks are slaves of their own, so that two
+    /// masters in different ones do not wait for each other.
     pub banks: Vec<u32>,
 }
 

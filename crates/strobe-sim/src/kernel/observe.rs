@@ -1,7 +1,8 @@
-//! What can be seen of a running board: the one interface between the simulation and whoever measures.
+//! What can be seen of a running board: the one interface between the simulation and whoever
+//! measures.
 //!
-//! An observer says by associated constants what it wants to see; what nobody wants is compiled out of
-//! the core's loop. Observers compose as tuples.
+//! An observer says by associated constants what it wants to see; what nobody wants is compiled out
+//! of the core's loop. Observers compose as tuples.
 
 pub mod calls;
 pub mod code;
@@ -69,7 +70,8 @@ pub enum TransferKind {
         pended_at: u64,
         /// Stack pointer of the interrupted code before its frame was stacked.
         interrupted_sp: u32,
-        /// The handler that ended just before, when tail-chained: nothing was unstacked in between.
+        /// The handler that ended just before, when tail-chained: nothing was unstacked in
+        /// between.
         after: Option<u16>,
         /// Cycles of the entry, already in the transfer's `now`.
         cost: u64,
@@ -92,8 +94,9 @@ pub struct Transfer {
     pub from: u32,
     /// Address of the next instruction.
     pub to: u32,
-    /// Stack pointer after the transfer: the address of the last thing pushed. A return address that a call pushes (AVR)
-    /// counts as not pushed yet, so that a call and its return have the same.
+    /// Stack pointer after the transfer: the address of the last thing pushed. A return address
+    /// that a call pushes (AVR) counts as not pushed yet, so that a call and its return have
+    /// the same.
     pub sp: u32,
     /// Which stack that is.
     pub stack: Stack,
@@ -161,10 +164,11 @@ pub struct TraceByte {
 
 /// Sees a board run.
 ///
-/// [`Observer::block`] stands for every instruction of a decoded block; instructions of a block that
-/// was left or entered half-way come one by one through [`Observer::retired`].
+/// [`Observer::block`] stands for every instruction of a decoded block; instructions of a block
+/// that was left or entered half-way come one by one through [`Observer::retired`].
 pub trait Observer {
-    /// Wants [`Observer::block`], [`Observer::retired`], [`Observer::skipped`] and [`Observer::wait`].
+    /// Wants [`Observer::block`], [`Observer::retired`], [`Observer::skipped`] and
+    /// [`Observer::wait`].
     const COUNTS: bool = false;
     /// Wants [`Observer::transfer`].
     const FLOW: bool = false;
@@ -179,8 +183,8 @@ pub trait Observer {
     }
     /// All block ids are void: code or its timing has changed.
     fn forget(&mut self) {}
-    /// Block `id` ran from start to end `times` times; its last instruction jumped if `jumped`. Reported
-    /// at the latest when the machine stops.
+    /// Block `id` ran from start to end `times` times; its last instruction jumped if `jumped`.
+    /// Reported at the latest when the machine stops.
     #[inline(always)]
     fn block(&mut self, id: BlockId, jumped: bool, times: u64) {
         let _ = (id, jumped, times);
@@ -197,9 +201,9 @@ pub trait Observer {
     fn retired_before(&mut self, id: BlockId, at: usize) {
         (0..at).for_each(|i| self.retired(id, i, false));
     }
-    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of as well,
-    /// did nothing but take one cycle, `times` times: its condition failed (IT). Reported at the latest
-    /// when the machine stops.
+    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of
+    /// as well, did nothing but take one cycle, `times` times: its condition failed (IT).
+    /// Reported at the latest when the machine stops.
     fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
         let _ = (id, at, times);
     }
@@ -211,7 +215,8 @@ pub trait Observer {
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
     }
-    /// Who runs, for observers that tell; asked for after a transfer if counts are to be told apart.
+    /// Who runs, for observers that tell; asked for after a transfer if counts are to be told
+    /// apart.
     fn who(&self) -> Option<Who> {
         None
     }
@@ -239,7 +244,8 @@ pub trait Observer {
     fn trace(&mut self, byte: &TraceByte) {
         let _ = byte;
     }
-    /// The core slept, or went round an idle loop, from one cycle to another; long sleeps come in pieces.
+    /// The core slept, or went round an idle loop, from one cycle to another; long sleeps come in
+    /// pieces.
     fn slept(&mut self, from: u64, to: u64) {
         let _ = (from, to);
     }

@@ -96,7 +96,8 @@ impl Signals {
         }
     }
 
-    /// Whether the chip itself holds a pin at its level; if not, somebody else or a pull-up resistor does.
+    /// Whether the chip itself holds a pin at its level; if not, somebody else or a pull-up
+    /// resistor does.
     pub fn is_held(&self, id: SignalId) -> bool {
         self.wires[id.0 as usize].is_held
     }

@@ -1,10 +1,11 @@
-//! Registers that nobody modelled: they keep their last value, are counted, and are listed at the end.
+//! Registers that nobody modelled: they keep their last value, are counted, and are listed at the
+//! end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A ready flag in an unmodelled register, so that firmware which polls it goes on: `bit` reads as another
-/// bit was last written, or always the same.
+/// A ready flag in an unmodelled register, so that firmware which polls it goes on: `bit` reads as
+/// another bit was last written, or always the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadyRule {
@@ -46,7 +47,8 @@ pub struct Peripheral {
     pub size: u32,
 }
 
-/// What a description of the chip knows of registers that nobody modelled, and of the peripherals that they belong to.
+/// What a description of the chip knows of registers that nobody modelled, and of the peripherals
+/// that they belong to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Description {
     /// Peripherals, by address.
@@ -86,7 +88,8 @@ pub struct Touched {
     pub poll: Poll,
 }
 
-/// Reads of one register by one instruction, all of which got the same, with no device written to in between.
+/// Reads of one register by one instruction, all of which got the same, with no device written to
+/// in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poll {
     /// How many.
@@ -137,7 +140,8 @@ pub struct Unmodelled {
     changed: u64,
 }
 
-/// Distinct registers remembered; a firmware that walks the whole space must not fill the host's memory.
+/// Distinct registers remembered; a firmware that walks the whole space must not fill the host's
+/// memory.
 const LIMIT: usize = 4096;
 
 impl Unmodelled {
@@ -146,8 +150,8 @@ impl Unmodelled {
         Unmodelled { rules, resets, ..Unmodelled::default() }
     }
 
-    /// Adds what a description of the chip knows: names, reset values, access, and ready flags. What the board itself says
-    /// of a register goes first.
+    /// Adds what a description of the chip knows: names, reset values, access, and ready flags.
+    /// What the board itself says of a register goes first.
     pub(crate) fn describe(&mut self, chip: &Arc<Description>) {
         self.description = Some(Arc::clone(chip));
         let told: BTreeSet<(u32, u8)> = self.rules.iter().map(|r| (r.address, r.bit)).collect();
@@ -217,7 +221,8 @@ impl Unmodelled {
         self.changed = now;
     }
 
-    /// Registers that firmware has done nothing but read at the end of a run, and that never change.
+    /// Registers that firmware has done nothing but read at the end of a run, and that never
+    /// change.
     pub fn polled(&self, end: u64) -> impl Iterator<Item = (u32, Poll)> + '_ {
         let polls = self.registers.iter().map(|(&word, touched)| (word, touched.poll));
         polls.filter(move |(_, poll)| poll.lasts(end, self.changed))
@@ -275,7 +280,8 @@ mod tests {
         assert_eq!((store.read(0x4001_2408, 0, 0), store.read(0x4001_2400, 0, 0)), (1, 1));
     }
 
-    /// What counts as polled at cycle 70,000, after a read each ten cycles with something before each of them.
+    /// What counts as polled at cycle 70,000, after a read each ten cycles with something before
+    /// each of them.
     fn polled_after(mut before: impl FnMut(&mut Unmodelled, u64)) -> Vec<Poll> {
         let mut store = Unmodelled::default();
         for now in (0..70_000).step_by(10) {

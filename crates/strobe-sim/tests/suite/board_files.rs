@@ -1,5 +1,5 @@
-//! Any text as a board file: refused with a message, or a board on which code runs. The fuzz target `board` does the same
-//! with its own inputs; what it finds becomes a case here.
+//! Any text as a board file: refused with a message, or a board on which code runs. The fuzz target
+//! `board` does the same with its own inputs; what it finds becomes a case here.
 
 use crate::common::exercise_board::exercise;
 use proptest::prelude::*;

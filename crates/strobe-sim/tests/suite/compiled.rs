@@ -1,6 +1,6 @@
-//! Compiled code against the interpreter: the same cycles, bounds, counts, calls and pin edges, to the
-//! last one, on real firmware with and without wait states. (That both do what the core does is proved
-//! against QEMU in `lockstep`.)
+//! Compiled code against the interpreter: the same cycles, bounds, counts, calls and pin edges, to
+//! the last one, on real firmware with and without wait states. (That both do what the core does is
+//! proved against QEMU in `lockstep`.)
 
 use std::sync::atomic::AtomicBool;
 
@@ -30,13 +30,15 @@ const FIRMWARE: [(&str, &str); 22] = [
     ("cortex-m0", "generic-c"),
     ("cortex-m0", "crc-rs"),
     ("cortex-m0plus", "x25519-c"),
-    // Jumps through a table: with wait states for the target, with wide instructions there, through caches.
+    // Jumps through a table: with wait states for the target, with wide instructions there,
+    // through caches.
     ("stm32f070cb", "calculator"),
     ("cortex-m3", "calculator-m3"),
     ("cortex-m4f", "calculator-m4f"),
     ("accelerated 705", "calculator-m3"),
     ("accelerated 005", "calculator-m4f"),
-    // Five wait states with prefetch and both caches, without prefetch, without each cache; seven with nothing.
+    // Five wait states with prefetch and both caches, without prefetch, without each cache; seven
+    // with nothing.
     ("accelerated 705", "x25519-c-m3"),
     ("accelerated 705", "generic-c-m3"),
     ("accelerated 705", "numbers-m4f"),
@@ -82,7 +84,8 @@ struct Seen {
     slack: Vec<(u64, u64)>,
     /// Kind, parent, calls, cycles and instructions of each node.
     tree: Vec<String>,
-    /// Cycles and cycles asleep of each thread and handler: by the tree, by the schedule, by the counts.
+    /// Cycles and cycles asleep of each thread and handler: by the tree, by the schedule, by the
+    /// counts.
     by_tree: Vec<(Who, u64, u64)>,
     by_schedule: Vec<(Who, u64, u64)>,
     by_counts: Vec<(Who, u64, u64)>,
@@ -223,12 +226,13 @@ fn compiled_code_and_interpreter_see_the_same() {
     }
 }
 
-/// Writes `movs r0, #i; bx lr` to RAM for i below 200, calls it ten times each, and sums what it returns
-/// in R6; a word next to the code is written, too. Then BKPT.
+/// Writes `movs r0, #i; bx lr` to RAM for i below 200, calls it ten times each, and sums what it
+/// returns in R6; a word next to the code is written, too. Then BKPT.
 const SELF_MODIFYING: [u16; 28] = [
     // ldr r4, =0x20000000; movs r5, #0; movs r6, #0; ldr r7, =0x2000
     0x4c0a, 0x2500, 0x2600, 0x4f0a,
-    // loop: movs r1, r7; orrs r1, r5; strh r1, [r4]; ldr r1, =0x4770; strh r1, [r4, #2]; str r6, [r4, #8]
+    // loop: movs r1, r7; orrs r1, r5; strh r1, [r4]; ldr r1, =0x4770; strh r1, [r4, #2]; str r6,
+    // [r4, #8]
     0x0039, 0x4329, 0x8021, 0x4909, 0x8061, 0x60a6,
     // movs r1, #1; orrs r1, r4; movs r2, #10
     0x2101, 0x4321, 0x220a, // again: blx r1; adds r6, r6, r0; subs r2, #1; bne again
@@ -275,8 +279,8 @@ fn generated(elf: &[u8], kind: CoreKind, compile_after: Option<u32>) -> Machine<
     machine
 }
 
-/// Programs that cover every encoding, compared every few hundred cycles: registers, flags, floating
-/// point, cycles and their bounds.
+/// Programs that cover every encoding, compared every few hundred cycles: registers, flags,
+/// floating point, cycles and their bounds.
 #[test]
 fn generated_programs_agree_all_the_way() {
     let cores = [(Core::V7m, CoreKind::CortexM3), (Core::V7emFp, CoreKind::CortexM4f)];

@@ -1,7 +1,9 @@
-//! The functional proof: the simulated cores against QEMU's Cortex-M0, M3 and M4, registers and flags equal at each step.
+//! The functional proof: the simulated cores against QEMU's Cortex-M0, M3 and M4, registers and
+//! flags equal at each step.
 //!
-//! Every program runs twice along one trace: stepped one by one, which takes the careful path through each instruction, and
-//! in strides of many cycles, which lets whole blocks run as they do when nobody looks.
+//! Every program runs twice along one trace: stepped one by one, which takes the careful path
+//! through each instruction, and in strides of many cycles, which lets whole blocks run as they do
+//! when nobody looks.
 
 mod long;
 mod machine;

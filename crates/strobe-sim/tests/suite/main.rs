@@ -1,4 +1,5 @@
-//! The simulated boards from outside: lockstep with QEMU and simavr, cycles against the manuals, the system part, board files.
+//! The simulated boards from outside: lockstep with QEMU and simavr, cycles against the manuals,
+//! the system part, board files.
 //!
 //! One binary: every further one would link the crates anew.
 

@@ -1,5 +1,5 @@
-//! Cycles against the manuals: each instruction form on its own, interrupt entry, tail-chaining and late
-//! arrival, the single-cycle I/O port.
+//! Cycles against the manuals: each instruction form on its own, interrupt entry, tail-chaining and
+//! late arrival, the single-cycle I/O port.
 
 mod exceptions;
 mod probes;

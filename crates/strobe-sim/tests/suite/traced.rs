@@ -1,5 +1,5 @@
-//! The trace pin of whole firmware: compiled, interpreted and stepped runs send the same bytes at the same cycles, and the samples among them are of
-//! the instruction that was executing.
+//! The trace pin of whole firmware: compiled, interpreted and stepped runs send the same bytes at
+//! the same cycles, and the samples among them are of the instruction that was executing.
 
 use std::sync::atomic::AtomicBool;
 
@@ -99,7 +99,8 @@ const FIRMWARE: [(&str, &str); 6] = [
 #[test]
 fn all_ways_through_the_code_send_the_same() {
     let settings = [
-        // A sample each 16,384 cycles; each 1024, in another phase; each 192 with exceptions, over a link that is too slow.
+        // A sample each 16,384 cycles; each 1024, in another phase; each 192 with exceptions, over
+        // a link that is too slow.
         (15, PLAIN, SAMPLES | 1 << 9 | 15 << 1),
         (3, STAMPED, SAMPLES | 1 << 9 | 7 << 5),
         (20, STAMPED, SAMPLES | EXCEPTIONS | 2 << 1 | 1 << 5),
@@ -123,7 +124,8 @@ fn all_ways_through_the_code_send_the_same() {
     }
 }
 
-/// Watched memory, at the lower end of the RAM: stores of 256 bytes and what did them; the same with loads; a profiling counter as well.
+/// Watched memory, at the lower end of the RAM: stores of 256 bytes and what did them; the same
+/// with loads; a profiling counter as well.
 #[test]
 fn comparators_see_the_same_whichever_way() {
     let watch = |function| [(0xe000_1020, 0x2000_0000), (0xe000_1024, 8), (0xe000_1028, function)];
@@ -148,7 +150,8 @@ fn comparators_see_the_same_whichever_way() {
     assert!(with_values >= 15, "{with_values} runs");
 }
 
-/// With nothing lost, sample n was taken at a known cycle: it names the instruction that the observer saw then.
+/// With nothing lost, sample n was taken at a known cycle: it names the instruction that the
+/// observer saw then.
 #[test]
 fn samples_are_of_the_instruction_at_their_cycle() {
     for (board, firmware) in FIRMWARE {
@@ -171,7 +174,8 @@ fn samples_are_of_the_instruction_at_their_cycle() {
             else {
                 continue;
             };
-            // What leads into handlers and out of them is not seen as an instruction or as part of one, and idle loops are skipped.
+            // What leads into handlers and out of them is not seen as an instruction or as part of
+            // one, and idle loops are skipped.
             if cycle < start + u64::from(cycles) && cycles <= 6 {
                 assert_eq!(pc, executing, "{firmware}: sample at cycle {cycle}");
                 checked += 1;

@@ -1,4 +1,5 @@
-//! Allocations one by one, added up by size and by caller, and beside the tree that was published of them.
+//! Allocations one by one, added up by size and by caller, and beside the tree that was published
+//! of them.
 
 use std::collections::{BTreeMap, HashMap};
 

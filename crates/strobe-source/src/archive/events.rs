@@ -359,7 +359,8 @@ fn environment(trace: &Trace) -> Vec<(String, String)> {
 }
 
 fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {
-    // In the order of streams and ids where counts and names are the same, not in the table's, which is another one each time.
+    // In the order of streams and ids where counts and names are the same, not in the table's,
+    // which is another one each time.
     let mut kinds: Vec<EventKind> = BTreeMap::from_iter(seen)
         .into_iter()
         .filter_map(|((stream, id), seen)| {
@@ -376,7 +377,8 @@ fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {
 mod tests {
     use super::*;
 
-    /// Of several streams, say: one name and one count, so that only ids are left to put them in order.
+    /// Of several streams, say: one name and one count, so that only ids are left to put them in
+    /// order.
     #[test]
     fn kinds_of_one_name_are_in_the_order_of_their_ids() {
         let mut metadata = "trace { major = 1; minor = 8; byte_order = le; };\n".to_owned();

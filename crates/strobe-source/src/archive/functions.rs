@@ -51,7 +51,8 @@ impl Functions {
         }
     }
 
-    /// A function ends, and gives when it began. Those that it called have ended before it, seen or not.
+    /// A function ends, and gives when it began. Those that it called have ended before it, seen or
+    /// not.
     pub(super) fn exits(&mut self, at: i64, thread: i64, function: u32) -> Option<i64> {
         self.totals.exits += 1;
         self.function(function).exits += 1;

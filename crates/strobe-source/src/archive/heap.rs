@@ -113,7 +113,8 @@ impl Heap {
             return None;
         }
         for (site, callers) in self.all_sites.iter_mut().zip(&self.callers) {
-            // A return address is behind the call, which may be the last instruction of its function.
+            // A return address is behind the call, which may be the last instruction of its
+            // function.
             site.names = callers.iter().map(|at| names.name((at & !1).saturating_sub(2))).collect();
         }
         let by = |site: &HeapSite| (site.live_bytes, site.bytes);

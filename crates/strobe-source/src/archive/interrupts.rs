@@ -1,4 +1,5 @@
-//! Handlers inside one another, entries and exits matched. One of them may be missing: the tracer lost it, or the trace ends.
+//! Handlers inside one another, entries and exits matched. One of them may be missing: the tracer
+//! lost it, or the trace ends.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ impl Interrupts {
             .or_insert_with(|| (InterruptSeen { number, ..InterruptSeen::default() }, Vec::new()))
     }
 
-    /// A handler begins. A handler cannot interrupt itself, so if it has begun already its exit was lost, and those of what it was interrupted by.
+    /// A handler begins. A handler cannot interrupt itself, so if it has begun already its exit was
+    /// lost, and those of what it was interrupted by.
     pub(super) fn enters(&mut self, at: i64, number: i64) {
         if let Some(place) = self.open.iter().position(|(open, _)| *open == number) {
             self.drop_from(place);

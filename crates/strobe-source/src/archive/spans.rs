@@ -1,4 +1,5 @@
-//! Spans of one name, of which there is one at a time: a start while one is open means that its end was lost.
+//! Spans of one name, of which there is one at a time: a start while one is open means that its end
+//! was lost.
 
 use super::windows::length;
 

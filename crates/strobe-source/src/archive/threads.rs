@@ -73,7 +73,8 @@ impl Threads {
                 thread.unannounced_ns += time;
                 thread.unannounced_runs += u64::from(time > 0);
             }
-            // One was seen to start and another one stops: between them both have run, nobody knows how long each.
+            // One was seen to start and another one stops: between them both have run, nobody knows
+            // how long each.
             Now::Runs(..) | Now::Unknown => {}
         }
         self.now = Now::Between(at);

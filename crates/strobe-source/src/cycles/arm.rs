@@ -1,4 +1,5 @@
-//! What an instruction of a Cortex-M costs: the manuals' tables, the flash's waits with their bounds, the peripheral bridge.
+//! What an instruction of a Cortex-M costs: the manuals' tables, the flash's waits with their
+//! bounds, the peripheral bridge.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,8 @@ impl Pricer {
         self.flash_range.contains(&u64::from(address))
     }
 
-    /// What instructions do and cost, in the runs of code that they make: what one costs may depend on those before it.
+    /// What instructions do and cost, in the runs of code that they make: what one costs may depend
+    /// on those before it.
     pub(super) fn steps(&self, listing: &[Instruction]) -> Vec<Step> {
         let mut it = 0;
         let placed: Vec<Placed> = listing
@@ -212,7 +214,8 @@ fn range(cost: HalfCycles) -> CycleRange {
     CycleRange::modelled(min, f64::from(cost.likely) / 2.0, max)
 }
 
-/// The wait for a target that only the run knows: in flash, likely, but a RAM function returns to RAM.
+/// The wait for a target that only the run knows: in flash, likely, but a RAM function returns to
+/// RAM.
 fn somewhere(flash: FlashTiming) -> CycleRange {
     let in_flash = range(flash.aligned_target).or(range(flash.unaligned_target));
     CycleRange { min: 0, ..in_flash }

@@ -1,4 +1,5 @@
-//! What an instruction of an AVR costs: the instruction set manual's table (DS40002198), which is exact.
+//! What an instruction of an AVR costs: the instruction set manual's table (DS40002198), which is
+//! exact.
 
 use strobe_model::{Cause, CausedCycles, CycleRange};
 use strobe_sim::avr::decode::decode;

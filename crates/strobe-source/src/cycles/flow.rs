@@ -103,8 +103,8 @@ impl Flow {
         ends.reduce(|a, b| (least(a.0, b.0), most(a.1, b.1))).map(|(a, b)| a.or(b))
     }
 
-    /// Least and most cycles from the start of `from` to the start of each block inside, going forward
-    /// only.
+    /// Least and most cycles from the start of `from` to the start of each block inside, going
+    /// forward only.
     fn reach(&self, from: usize, inside: &[bool]) -> Vec<Option<(CycleRange, CycleRange)>> {
         let mut reached = vec![None; self.blocks.len()];
         reached[from] = Some((CycleRange::exact(0), CycleRange::exact(0)));
@@ -161,8 +161,8 @@ impl Flow {
     }
 }
 
-/// The blocks from which `latch` is reached without passing `header`; `None` when the entry is among
-/// them: then the header does not lead every iteration and this is no natural loop.
+/// The blocks from which `latch` is reached without passing `header`; `None` when the entry is
+/// among them: then the header does not lead every iteration and this is no natural loop.
 fn body(header: usize, latch: usize, predecessors: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut body = vec![header];
     let mut todo = vec![latch];

@@ -9,7 +9,8 @@ use super::{Encoding, Refused};
 
 /// Bytes of a frame as it is sent; longer ones are none.
 const LONGEST: usize = 64 << 10;
-/// Frames without marks are looked for when so many bytes have come, since each search begins at the beginning.
+/// Frames without marks are looked for when so many bytes have come, since each search begins at
+/// the beginning.
 const BATCH: usize = 4 << 10;
 /// Messages that are kept, and characters of them.
 const KEPT: usize = 1000;
@@ -140,7 +141,8 @@ impl Log {
         }
     }
 
-    /// Takes as many frames from the pending bytes as there are. After a loss nobody knows where the next one begins.
+    /// Takes as many frames from the pending bytes as there are. After a loss nobody knows where
+    /// the next one begins.
     fn search(&mut self) {
         let mut begin = 0;
         while begin < self.pending.len() {

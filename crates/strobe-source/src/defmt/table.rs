@@ -1,4 +1,5 @@
-//! The texts of a firmware's messages: those that its decoder has, with the shapes that frames are walked through by.
+//! The texts of a firmware's messages: those that its decoder has, with the shapes that frames are
+//! walked through by.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

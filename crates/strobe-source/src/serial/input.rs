@@ -1,4 +1,5 @@
-//! What is sent to a serial device, known before the run: the same bytes at the same cycles each time.
+//! What is sent to a serial device, known before the run: the same bytes at the same cycles each
+//! time.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -11,8 +11,8 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 /// Bytes kept for a terminal that does not read, beyond what the system keeps.
 const BACKLOG_LIMIT: usize = 1 << 20;
 
-/// Both ends of a pseudo-terminal. The other end is held open as well, so that programs may attach and
-/// leave as they like: its last close would otherwise end the line.
+/// Both ends of a pseudo-terminal. The other end is held open as well, so that programs may attach
+/// and leave as they like: its last close would otherwise end the line.
 pub(super) struct Pty {
     controller: File,
     _terminal: OwnedFd,

@@ -1,8 +1,8 @@
 //! Which board a firmware may be meant for, when the one it was given is not it.
 //!
-//! Only built-in boards are looked at, and only what is certain of them: whether the firmware's segments and vectors
-//! fit their memories, whether their core runs its code, and which addresses their devices answer. A name is
-//! never more than advice.
+//! Only built-in boards are looked at, and only what is certain of them: whether the firmware's
+//! segments and vectors fit their memories, whether their core runs its code, and which addresses
+//! their devices answer. A name is never more than advice.
 
 use strobe_model::Warning;
 use strobe_sim::board::Board;
@@ -12,7 +12,8 @@ use strobe_symbols::{Firmware, Machine};
 
 use crate::names::Names;
 
-/// With fewer registers of devices that are not there, it may be chance that another board has some.
+/// With fewer registers of devices that are not there, it may be chance that another board has
+/// some.
 const LEAST_REGISTERS: usize = 3;
 
 /// Loops told of; threads may wait in several.
@@ -90,7 +91,8 @@ fn other_remedies(bus: &Bus) -> String {
     )
 }
 
-/// The boards with the most of the registers that the firmware found missing, if that is more than half.
+/// The boards with the most of the registers that the firmware found missing, if that is more than
+/// half.
 fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String> {
     if missing.is_empty() {
         return None;
@@ -140,8 +142,8 @@ fn list(boards: &[(&str, Bus)]) -> Option<String> {
     })
 }
 
-/// The built-in boards that could run the firmware, with its image in place; of several, those whose core is just what
-/// it was built for.
+/// The built-in boards that could run the firmware, with its image in place; of several, those
+/// whose core is just what it was built for.
 fn holding(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
     let architecture = firmware.build_target().and_then(|target| target.architecture);
     let hold = |name| {

@@ -12,7 +12,8 @@ pub trait Debugger {
     /// Simulated nanoseconds from one look to the next.
     fn every_nanoseconds(&self) -> u64;
 
-    /// Reads and writes, at that time since reset; the core stands still meanwhile, and no time passes.
+    /// Reads and writes, at that time since reset; the core stands still meanwhile, and no time
+    /// passes.
     fn look(&mut self, memory: &mut dyn Registers, nanoseconds: u64);
 }
 

@@ -254,8 +254,8 @@ impl Run {
         }
     }
 
-    /// Whether the run ended at a time or place that somebody chose; elsewhere the firmware itself came to
-    /// an end, and on a board its serial devices would still send what they hold.
+    /// Whether the run ended at a time or place that somebody chose; elsewhere the firmware itself
+    /// came to an end, and on a board its serial devices would still send what they hold.
     fn was_cut_short(&self, reason: &EndReason) -> bool {
         matches!(
             reason,
@@ -298,7 +298,8 @@ impl Run {
         let is = |place: Option<Place>| place.is_some_and(|place| place.is(at));
         self.reached.0 |= is(self.to) && self.open.is_some();
         self.reached.1 |= is(self.until);
-        // `--from X --to X` measures from each arrival to the next: it closes one window and opens another.
+        // `--from X --to X` measures from each arrival to the next: it closes one window and opens
+        // another.
         if is(self.to) && self.open.is_some() {
             self.close_window();
         }

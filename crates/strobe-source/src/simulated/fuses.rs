@@ -1,5 +1,5 @@
-//! What avr-gcc's ELF files hold for the programmer and not for memory: fuses, which choose the clock, and behind them lock bits
-//! and signature, which a run has no use for.
+//! What avr-gcc's ELF files hold for the programmer and not for memory: fuses, which choose the
+//! clock, and behind them lock bits and signature, which a run has no use for.
 
 use strobe_sim::bus::Bus;
 use strobe_symbols::{Firmware, Machine, Segment};
@@ -8,7 +8,8 @@ use strobe_symbols::{Firmware, Machine, Segment};
 const FUSES: u32 = 0x82_0000;
 const LOCK_BITS: u32 = 0x83_0000;
 
-/// In the high byte, programmed where it is zero (ATmega328P data sheet, table 27-6, and other parts').
+/// In the high byte, programmed where it is zero (ATmega328P data sheet, table 27-6, and other
+/// parts').
 const BOOT_RESET: u8 = 1 << 0;
 
 /// Whether a segment is nothing to be loaded.

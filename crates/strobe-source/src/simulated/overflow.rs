@@ -21,11 +21,13 @@ const DATA_ENDS: [&str; 9] = [
     "_noinit_end",
 ];
 
-/// What the `_sbrk` of C libraries and vendors' projects call the end of what they have given to the heap.
+/// What the `_sbrk` of C libraries and vendors' projects call the end of what they have given to
+/// the heap.
 const HEAP_ENDS: [&str; 5] =
     ["heap_end", "__sbrk_heap_end", "current_heap_end", "heap_next", "_heap_break"];
 
-/// A stack has at least this many bytes, so what ends nearer to its top is not below it but around it.
+/// A stack has at least this many bytes, so what ends nearer to its top is not below it but around
+/// it.
 const LEAST_STACK: u32 = 64;
 
 /// Parts of a call chain that are named.
@@ -34,8 +36,8 @@ const MOST_NAMES: usize = 24;
 /// Functions that call each other in a ring.
 const LONGEST_CYCLE: usize = 4;
 
-/// Where the stack that begins below `sp` at reset should end: at the start of the variable that it is in, or at
-/// the end of those below it and of the heap.
+/// Where the stack that begins below `sp` at reset should end: at the start of the variable that it
+/// is in, or at the end of those below it and of the heap.
 pub(super) fn floors(firmware: &Firmware, bus: &Bus, sp: u32) -> Vec<Floor> {
     let Some(top) = sp.checked_sub(1) else { return Vec::new() };
     if let Some(around) = firmware.data_symbol_at(top) {
@@ -47,7 +49,8 @@ pub(super) fn floors(firmware: &Firmware, bus: &Bus, sp: u32) -> Vec<Floor> {
     let variables = symbols.iter().map(|s| s.address.saturating_add(s.size));
     let marks = DATA_ENDS.iter().filter_map(|name| Some(firmware.symbol(name).ok()?.address));
     let data = variables.chain(marks).filter(below).max().map(Floor::At);
-    // A static variable of a function has a number behind its name; `end` by itself is the linker's.
+    // A static variable of a function has a number behind its name; `end` by itself is the
+    // linker's.
     let is_heap_end = |name: &str| match name.split_once('.') {
         Some((name, _)) => name == "end" || HEAP_ENDS.contains(&name),
         None => HEAP_ENDS.contains(&name),
@@ -103,7 +106,8 @@ fn end(firmware: &Firmware, overflow: &Overflow) -> String {
     }
 }
 
-/// `inner (3 times) < outer < main`, innermost first. Functions that call each other in turn are shown once, too.
+/// `inner (3 times) < outer < main`, innermost first. Functions that call each other in turn are
+/// shown once, too.
 fn chain(firmware: &Firmware, overflow: &Overflow) -> String {
     let name = |address: u32| {
         outermost_at(firmware, address).map_or("(no symbol)", |function| function.name.as_str())

@@ -249,7 +249,8 @@ fn exception_label(bus: &Bus, number: u16) -> String {
     }
 }
 
-/// The exception that a name means: `SysTick`, `IRQ16`, or its device, `TIM3`, as far as that is only one.
+/// The exception that a name means: `SysTick`, `IRQ16`, or its device, `TIM3`, as far as that is
+/// only one.
 pub(super) fn exception_named(bus: &Bus, name: &str) -> Option<u16> {
     let is = |number: &u16| {
         let label = exception_label(bus, *number);
@@ -486,8 +487,8 @@ fn avr_fault(run: &Run, report: &avr::FaultReport, names: &Names) -> Fault {
     }
 }
 
-/// Who called whom, from the instruction at `pc` on; with `interrupted`, as of the code that the running handler
-/// interrupted.
+/// Who called whom, from the instruction at `pc` on; with `interrupted`, as of the code that the
+/// running handler interrupted.
 fn backtrace(run: &Run, pc: u32, interrupted: bool, names: &Names) -> Vec<String> {
     let mut backtrace = names.describe(pc);
     let mut interrupted_pc = false;

@@ -1,4 +1,5 @@
-//! What all pins do, told to the host while the board runs: nothing is kept here but what came since the last look.
+//! What all pins do, told to the host while the board runs: nothing is kept here but what came
+//! since the last look.
 //!
 //! Time is in picoseconds since reset, by the history of the core's clock.
 
@@ -13,8 +14,8 @@ use super::drive::Watch;
 pub trait Recorder {
     /// The recording begins.
     fn begin(&mut self, beginning: &Beginning);
-    /// A pin, by its index in [`Beginning::pins`], has another level. Returns whether there is room for more; if
-    /// not, the run ends.
+    /// A pin, by its index in [`Beginning::pins`], has another level. Returns whether there is room
+    /// for more; if not, the run ends.
     fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool;
     /// The core slept, or went round an idle loop, from one moment to another.
     fn slept(&mut self, from: Moment, to: Moment) -> bool;
@@ -121,7 +122,8 @@ impl Recording {
         slept.for_each(|times| self.sleep(machine, times, recorder));
     }
 
-    /// The slack of the last edge is good enough here: sleep is told apart from work by it, nothing more.
+    /// The slack of the last edge is good enough here: sleep is told apart from work by it, nothing
+    /// more.
     fn sleep(
         &mut self,
         machine: &Machine<Watch>,
@@ -148,8 +150,8 @@ impl Recording {
 }
 
 impl Slack {
-    /// The moment of a cycle with this slack. What has been added to the slack since the moment before was added at the clock
-    /// of that time or of this, of which the slower one counts.
+    /// The moment of a cycle with this slack. What has been added to the slack since the moment
+    /// before was added at the clock of that time or of this, of which the slower one counts.
     fn moment(&mut self, machine: &Machine<Watch>, cycle: u64, cycles: (u64, u64)) -> Moment {
         let clocks = &machine.bus().clocks;
         let more = (cycles.0.saturating_sub(self.cycles.0), cycles.1.saturating_sub(self.cycles.1));

@@ -1,8 +1,8 @@
 //! Several chips in one simulation, with wires between their pins.
 //!
-//! A wire takes time: what one chip does to it at an instant the other sees a fixed delay later. So no chip can know what
-//! another does within that time, and each may be run on its own for half of it, in whatever order: the outcome is the same,
-//! to the cycle, at every run.
+//! A wire takes time: what one chip does to it at an instant the other sees a fixed delay later. So
+//! no chip can know what another does within that time, and each may be run on its own for half of
+//! it, in whatever order: the outcome is the same, to the cycle, at every run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -61,8 +61,8 @@ const CABLE: &str = "wires";
 /// Looks at hosts in a simulated second.
 const LOOKS_PER_SECOND: u64 = 64;
 
-/// Runs all chips to the end of the first and returns what was measured of each. `hosts` are the chips' hosts, in their order;
-/// `delay` is what each wire takes, in nanoseconds, at least 2.
+/// Runs all chips to the end of the first and returns what was measured of each. `hosts` are the
+/// chips' hosts, in their order; `delay` is what each wire takes, in nanoseconds, at least 2.
 ///
 /// # Errors
 /// When the run cannot start; how it ended is in the records.
@@ -146,7 +146,8 @@ impl<'a> Rig<'a> {
     /// Runs to the end and says for each chip why it ended.
     fn drive(&mut self, hosts: &mut [&mut dyn Host], interrupted: &AtomicBool) -> Vec<EndReason> {
         let look = 1_000_000_000 / LOOKS_PER_SECOND;
-        // Half of a wire's time: an instruction under way may go a little beyond the end of a stride. One chip waits for nobody.
+        // Half of a wire's time: an instruction under way may go a little beyond the end of a
+        // stride. One chip waits for nobody.
         let stride = if self.members.len() > 1 { self.delay / 2 } else { look };
         let (mut now, mut next_look) = (0, look);
         self.members.iter_mut().for_each(|member| member.run.begin_scripts());
@@ -239,8 +240,8 @@ impl Member {
         Ok(Member { board, run, cable, leads, goes_on_asleep, end: None })
     }
 
-    /// Runs up to a time, or to the end if that comes first; returns whether the chip sleeps and nothing of its own is left to wake
-    /// it.
+    /// Runs up to a time, or to the end if that comes first; returns whether the chip sleeps and
+    /// nothing of its own is left to wake it.
     fn advance(&mut self, nanoseconds: u64, interrupted: &AtomicBool) -> bool {
         let to = self.run.machine.bus().clocks.cycle_at_nanoseconds(nanoseconds);
         self.end = self.run.advance(to, interrupted);

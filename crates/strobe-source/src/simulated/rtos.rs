@@ -1,7 +1,8 @@
-//! Operating systems as data: a file says which variables and members tell about threads, the firmware's debug
-//! information says where they are.
+//! Operating systems as data: a file says which variables and members tell about threads, the
+//! firmware's debug information says where they are.
 //!
-//! The format is documented in this crate's `rtos/README.md`. What a firmware does not have is said and done without.
+//! The format is documented in this crate's `rtos/README.md`. What a firmware does not have is said
+//! and done without.
 
 use serde::Deserialize;
 use strobe_model::Rtos;

@@ -121,8 +121,9 @@ pub(super) fn extreme(firmware: &Firmware, bus: &Bus, time: schedule::Extreme) -
     }
 }
 
-/// A name for each thread, no two the same: the operating system's; else, in parentheses, that of the variable
-/// that holds the thread's structure or stack, else the structure's place in an array, else where the stack is.
+/// A name for each thread, no two the same: the operating system's; else, in parentheses, that of
+/// the variable that holds the thread's structure or stack, else the structure's place in an array,
+/// else where the stack is.
 fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
     let all = threads.all();
     let structures = variables(firmware, all.iter().map(|thread| thread.structure));
@@ -163,7 +164,8 @@ fn variables(
     names
 }
 
-/// The element of an array that begins here: a variable of several times `bytes` is an array of such things.
+/// The element of an array that begins here: a variable of several times `bytes` is an array of
+/// such things.
 fn element(firmware: &Firmware, address: u32, bytes: u32) -> Option<String> {
     let array = firmware.data_symbol_at(address)?;
     let offset = address - array.address;

@@ -1,6 +1,7 @@
 //! Bytes that are sent to serial devices, all known before the run begins.
 //!
-//! The devices take them from here as a line brings them: one after the other at its speed, once the receiver is on.
+//! The devices take them from here as a line brings them: one after the other at its speed, once
+//! the receiver is on.
 
 use strobe_model::Warning;
 use strobe_sim::machine::Machine;
@@ -22,7 +23,8 @@ impl Script {
         Script { input: input.clone(), handed: 0, capacity: None }
     }
 
-    /// When there is something to do next, in nanoseconds since reset; `None` if all is handed over.
+    /// When there is something to do next, in nanoseconds since reset; `None` if all is handed
+    /// over.
     pub(super) fn next(&self) -> Option<u64> {
         (self.handed < self.input.bytes.len()).then_some(self.input.not_before_nanoseconds)
     }

@@ -62,10 +62,11 @@ pub struct Settings {
     pub analog: Vec<(String, Analog)>,
     /// An AVR's fuses, low, high and extended, instead of the firmware's own; none if empty.
     pub fuses: Vec<u8>,
-    /// What is at the other end of Ethernet controllers' cables, where not what the board file says; the board must
-    /// have them.
+    /// What is at the other end of Ethernet controllers' cables, where not what the board file
+    /// says; the board must have them.
     pub networks: Vec<(String, Backend)>,
-    /// What is put into parts, as a memory card's contents: (part, contents); the board must have them.
+    /// What is put into parts, as a memory card's contents: (part, contents); the board must have
+    /// them.
     pub media: Vec<(String, Vec<u8>)>,
     /// Unmodelled registers end the run.
     pub strict: bool,
@@ -81,7 +82,8 @@ pub struct Settings {
     pub systems: Systems,
     /// Tell the host of every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
     pub record_pins: bool,
-    /// What a debugger writes before the run: how the trace blocks of a Cortex-M3 or M4 are programmed from outside.
+    /// What a debugger writes before the run: how the trace blocks of a Cortex-M3 or M4 are
+    /// programmed from outside.
     pub trace: Programme,
     /// Other buffers of the trace blocks than those assumed.
     pub trace_depths: Option<Depths>,

@@ -1,4 +1,5 @@
-//! The trace pin of a simulated board: programmed from outside as by a debugger, and read as by a logic analyser.
+//! The trace pin of a simulated board: programmed from outside as by a debugger, and read as by a
+//! logic analyser.
 //!
 //! What the bytes mean is `strobe-decode`'s business.
 
@@ -10,7 +11,8 @@ use strobe_sim::observe::TraceByte;
 use super::Error;
 use super::drive::Watch;
 
-/// Register writes that a debugger makes, in their order, while the core stands at its first instruction.
+/// Register writes that a debugger makes, in their order, while the core stands at its first
+/// instruction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programme {
     /// What is written where: words.
@@ -93,13 +95,15 @@ impl Programme {
     }
 }
 
-/// How much the trace blocks hold, where a board is to be tried with other buffers than assumed.
+/// How much the trace blocks hold, where a board is to be tried with other buffers than
+/// assumed.
 pub use strobe_sim::cortexm::Depths;
 
 /// Is told what leaves the trace pin.
 pub trait Pin {
-    /// A byte, in time order and as the run goes on, a few million cycles late at most. A byte begins at `at_ps` since reset; each of its
-    /// bits takes `bit_ps`, which changes with the core's clock.
+    /// A byte, in time order and as the run goes on, a few million cycles late at most. A byte
+    /// begins at `at_ps` since reset; each of its bits takes `bit_ps`, which changes with the
+    /// core's clock.
     fn byte(&mut self, at_ps: u64, bit_ps: u64, byte: u8);
 }
 

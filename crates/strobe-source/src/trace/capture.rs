@@ -1,8 +1,10 @@
-//! A logic analyser's capture of the pin as a link: the one decoder from its edges to the pin's bytes.
+//! A logic analyser's capture of the pin as a link: the one decoder from its edges to the pin's
+//! bytes.
 //!
-//! A byte without a valid stop bit, or with a level that nobody knows, is none: it is left out, and the note in its place says that something
-//! is missing there, so that no frame or packet is read across it. A line that is low all the time is a byte lost only between other bytes:
-//! before the first and behind the last one the pin may just not be in use.
+//! A byte without a valid stop bit, or with a level that nobody knows, is none: it is left out, and
+//! the note in its place says that something is missing there, so that no frame or packet is read
+//! across it. A line that is low all the time is a byte lost only between other bytes: before the
+//! first and behind the last one the pin may just not be in use.
 
 use std::time::Duration;
 

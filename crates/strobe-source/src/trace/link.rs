@@ -99,13 +99,14 @@ pub trait Link {
     /// When no more can come; what is in the buffer is good all the same.
     fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error>;
 
-    /// The source's own time since its beginning, where it has one: that of a simulated board passes as it likes.
+    /// The source's own time since its beginning, where it has one: that of a simulated board
+    /// passes as it likes.
     fn elapsed(&self) -> Option<Duration> {
         None
     }
 
-    /// Puts things back as they were, as far as they were changed: tracing is switched off, a halted core runs. Gives what is to be noted
-    /// at the end.
+    /// Puts things back as they were, as far as they were changed: tracing is switched off, a
+    /// halted core runs. Gives what is to be noted at the end.
     ///
     /// # Errors
     /// If that does not work any more.

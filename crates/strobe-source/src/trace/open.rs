@@ -1,7 +1,9 @@
-//! Opens what is only listened to: files, pipes, servers, serial adapters, captures. Whoever records, reports or watches opens it here, so that all
-//! get the same bytes: frames of orbuculum are taken off wherever they may be.
+//! Opens what is only listened to: files, pipes, servers, serial adapters, captures. Whoever
+//! records, reports or watches opens it here, so that all get the same bytes: frames of orbuculum
+//! are taken off wherever they may be.
 //!
-//! What is set up first (a probe, OpenOCD, a simulated board) has an `open` of its own, which wants to know how.
+//! What is set up first (a probe, OpenOCD, a simulated board) has an `open` of its own, which wants
+//! to know how.
 
 use std::fs::File;
 
@@ -14,7 +16,8 @@ use super::orbflow::Orbflow;
 use super::stream::Stream;
 use super::tcp::Tcp;
 
-/// Kind of the source that a logic analyser's capture is. (`capture` were those that knew no time of their own.)
+/// Kind of the source that a logic analyser's capture is. (`capture` were those that knew no time
+/// of their own.)
 const ANALYSER: &str = "logic analyser";
 
 /// Something that is only listened to.

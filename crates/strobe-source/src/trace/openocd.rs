@@ -1,8 +1,10 @@
-//! OpenOCD over its TCL port: it writes the registers and hands on what the adapter hears of the pin.
+//! OpenOCD over its TCL port: it writes the registers and hands on what the adapter hears of the
+//! pin.
 //!
-//! Commands and answers end with 0x1a; between answers come events, of which `type target_trace data` has the pin's bytes in hexadecimal
-//! digits. An answer does not say whether the command worked, so each is wrapped in one that does. Before 0.12 the pin is set up with
-//! `tpiu config`, since then with an object that the board's configuration has made.
+//! Commands and answers end with 0x1a; between answers come events, of which `type target_trace
+//! data` has the pin's bytes in hexadecimal digits. An answer does not say whether the command
+//! worked, so each is wrapped in one that does. Before 0.12 the pin is set up with `tpiu config`,
+//! since then with an object that the board's configuration has made.
 
 pub mod messages;
 
@@ -34,8 +36,9 @@ pub struct OpenOcd {
 }
 
 impl OpenOcd {
-    /// Connects to the TCL port (`localhost:6666`), sets up pin and registers, and has trace data sent here. Gives the settings as they
-    /// are: an adapter may have another bit rate than was asked for.
+    /// Connects to the TCL port (`localhost:6666`), sets up pin and registers, and has trace data
+    /// sent here. Gives the settings as they are: an adapter may have another bit rate than was
+    /// asked for.
     pub fn open(
         address: &str,
         settings: &TraceSettings,
@@ -158,8 +161,8 @@ impl Tcl {
         }
     }
 
-    /// Waits for more bytes; `false` if none come in time. A signal does not end that: Ctrl-C in the middle of a command
-    /// would look like an answer that does not come.
+    /// Waits for more bytes; `false` if none come in time. A signal does not end that: Ctrl-C in
+    /// the middle of a command would look like an answer that does not come.
     fn more(&mut self, until: Instant) -> Result<bool, Error> {
         let mut block = [0; 1 << 14];
         loop {
@@ -180,7 +183,8 @@ impl Tcl {
         }
     }
 
-    /// Has the adapter listen to the pin; gives the object that is the pin, if this OpenOCD has such.
+    /// Has the adapter listen to the pin; gives the object that is the pin, if this OpenOCD has
+    /// such.
     fn start_pin(&mut self, settings: &TraceSettings) -> Result<Option<String>, Error> {
         let line = &settings.line;
         let (trace_hz, baud) = (line.trace_hz(), line.baud());

@@ -1,7 +1,7 @@
 //! Orbuculum's frames around the bytes of a pin: a link that takes them off another one.
 //!
-//! Whether there are any is found out from the first bytes, unless somebody has said so. Until then these are held back, for a quarter of a second
-//! at most.
+//! Whether there are any is found out from the first bytes, unless somebody has said so. Until then
+//! these are held back, for a quarter of a second at most.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -158,7 +158,8 @@ impl Orbflow {
         }
     }
 
-    /// Whether next to nothing of what has come is a frame: by chance there is one among raw bytes now and then.
+    /// Whether next to nothing of what has come is a frame: by chance there is one among raw bytes
+    /// now and then.
     fn hopeless(&self) -> bool {
         let State::Frames(decoder) = &self.state else { return false };
         let stats = decoder.stats();
@@ -166,7 +167,8 @@ impl Orbflow {
     }
 }
 
-/// What may be a single frame so far: by chance one in 256 is sound, one in 65536 with the tag of the ITM.
+/// What may be a single frame so far: by chance one in 256 is sound, one in 65536 with the tag of
+/// the ITM.
 fn is_one_frame(bytes: &[u8]) -> bool {
     struct One(bool);
     impl Sink for One {

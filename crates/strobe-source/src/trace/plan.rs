@@ -1,7 +1,8 @@
 //! What a set-up needs of its pin, and what there is.
 //!
-//! Packet sizes are those of DDI 0403 appendix D4. Rates that only the firmware knows the caller brings; what depends on how packets fall
-//! together has bounds. Whatever is lost is lost in whole packets, each time with a packet that says so, which takes room too.
+//! Packet sizes are those of DDI 0403 appendix D4. Rates that only the firmware knows the caller
+//! brings; what depends on how packets fall together has bounds. Whatever is lost is lost in whole
+//! packets, each time with a packet that says so, which takes room too.
 
 mod measurement;
 #[cfg(test)]
@@ -48,8 +49,8 @@ const BAUDS: &[u32] = &[
     20_000_000, 24_000_000, 32_000_000, 48_000_000,
 ];
 
-/// How far a bit rate may be off, as a part of one, before bytes are damaged: with a receiver that is as far off the other way
-/// the last bit is missed by two fifths of it.
+/// How far a bit rate may be off, as a part of one, before bytes are damaged: with a receiver that
+/// is as far off the other way the last bit is missed by two fifths of it.
 const MAX_BAUD_ERROR: f64 = 0.02;
 
 /// Works out the whole plan.
@@ -87,7 +88,8 @@ fn line(line: &Line) -> PlanLine {
         divider: line.divider(),
         actual_baud: line.actual_baud(),
         error_ppm: (error * 1e6).round() as i64,
-        // A receiver counts from the start bit's edge to the middle of the stop bit: nine and a half bits.
+        // A receiver counts from the start bit's edge to the middle of the stop bit: nine and a
+        // half bits.
         last_bit_off_ppm: (error * 9.5e6).round() as i64,
     }
 }
@@ -145,8 +147,9 @@ impl Budget {
         }
     }
 
-    /// How much is lost all the time. At least what does not fit; at most what does not fit while each packet that comes through has
-    /// an overflow packet of one byte behind it, as recordings of hopelessly full pins show.
+    /// How much is lost all the time. At least what does not fit; at most what does not fit while
+    /// each packet that comes through has an overflow packet of one byte behind it, as
+    /// recordings of hopelessly full pins show.
     fn loss_ppm(&self) -> Bounds {
         let packets = sum(&self.parts, |part| part.packets);
         let lost = |required: u64, marks: f64| {
@@ -170,7 +173,8 @@ fn sum(parts: &[PlanPart], of: impl Fn(&PlanPart) -> Bounds) -> Bounds {
 
 /// Bytes per second that the pin carries.
 fn available(line: &Line) -> u64 {
-    // NRZ: start bit, eight bits, stop bit. Manchester packs up to eight bytes between start and rest; one by one they cost the same.
+    // NRZ: start bit, eight bits, stop bit. Manchester packs up to eight bytes between start and
+    // rest; one by one they cost the same.
     match line.encoding() {
         Encoding::Nrz | Encoding::Manchester => (line.actual_baud() / 10.0) as u64,
     }
@@ -277,7 +281,8 @@ fn packets_of(watch: &Watch) -> u64 {
     }
 }
 
-/// Bytes of a local timestamp of so many ticks: one for up to six, else a header and seven bits in each.
+/// Bytes of a local timestamp of so many ticks: one for up to six, else a header and seven bits in
+/// each.
 fn timestamp_bytes(ticks: f64) -> u64 {
     if ticks < 7.0 {
         return 1;
@@ -311,7 +316,8 @@ fn sync_part(settings: &TraceSettings) -> Option<PlanPart> {
     Some(part("synchronisation", Bounds::exact(up(rate)), Bounds::exact(up(rate * 6.0)), how))
 }
 
-/// What the formatter adds: a byte in sixteen, a byte wherever the stream's number is told, and synchronisation.
+/// What the formatter adds: a byte in sixteen, a byte wherever the stream's number is told, and
+/// synchronisation.
 fn frames_part(bytes: Bounds) -> PlanPart {
     let added = Bounds {
         low: bytes.low / 15,
@@ -326,7 +332,8 @@ fn frames_part(bytes: Bounds) -> PlanPart {
     )
 }
 
-/// The nearest set-ups that fit: a faster line, a longer period, less that is traced, and if none of these does alone, all together.
+/// The nearest set-ups that fit: a faster line, a longer period, less that is traced, and if none
+/// of these does alone, all together.
 fn proposals(settings: &TraceSettings, load: &Workload, target: &Target) -> Vec<PlanProposal> {
     let mut found = Vec::new();
     let mut offer = |change: String, settings: TraceSettings| {

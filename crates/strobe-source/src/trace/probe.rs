@@ -1,6 +1,8 @@
-//! A debug probe: sets up the registers and reads the pin, or asks for the program counter where there is no pin.
+//! A debug probe: sets up the registers and reads the pin, or asks for the program counter where
+//! there is no pin.
 //!
-//! Everything goes over [`DebugPort`], which is as little as is needed, so that tests bring a probe of their own.
+//! Everything goes over [`DebugPort`], which is as little as is needed, so that tests bring a probe
+//! of their own.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +16,15 @@ use super::target::Target;
 
 /// What is needed of a probe.
 pub trait DebugPort: Registers {
-    /// Has the probe listen to the pin; gives the bit rate that it listens at, which may be another than was asked for.
+    /// Has the probe listen to the pin; gives the bit rate that it listens at, which may be another
+    /// than was asked for.
     ///
     /// # Errors
     /// If the probe cannot.
     fn swo_start(&mut self, line: &Line) -> Result<u32, Error>;
 
-    /// Puts what the probe has heard behind what is in `into`, without waiting long; says whether the probe had no room for some of it.
+    /// Puts what the probe has heard behind what is in `into`, without waiting long; says whether
+    /// the probe had no room for some of it.
     ///
     /// # Errors
     /// If the probe is gone.
@@ -56,7 +60,8 @@ pub struct Probe<P> {
 }
 
 impl<P: DebugPort> Probe<P> {
-    /// Sets up the pin and the registers. Gives the settings as they are: the probe may have another bit rate than was asked for.
+    /// Sets up the pin and the registers. Gives the settings as they are: the probe may have
+    /// another bit rate than was asked for.
     pub fn open(
         mut port: P,
         settings: &TraceSettings,

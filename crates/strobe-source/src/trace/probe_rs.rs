@@ -1,6 +1,7 @@
 //! Debug probes that probe-rs knows (CMSIS-DAP, ST-Link, J-Link), as a [`DebugPort`].
 //!
-//! What the library keeps to itself is not known here either: the bit rate that a probe grants, and whether its buffer overran.
+//! What the library keeps to itself is not known here either: the bit rate that a probe grants, and
+//! whether its buffer overran.
 
 use std::time::Duration;
 
@@ -25,7 +26,8 @@ pub struct ProbeRs {
 }
 
 impl ProbeRs {
-    /// Opens the only probe, or the one of that selector (`VID:PID[:SERIAL]`), and attaches to the chip without resetting it.
+    /// Opens the only probe, or the one of that selector (`VID:PID[:SERIAL]`), and attaches to the
+    /// chip without resetting it.
     pub fn open(selector: Option<&str>, chip: &str) -> Result<ProbeRs, Error> {
         let lister = Lister::new();
         let probe = match selector {

@@ -1,4 +1,5 @@
-//! Carries out register writes over a debug port, whatever port it is, and sees that they took effect.
+//! Carries out register writes over a debug port, whatever port it is, and sees that they took
+//! effect.
 
 use std::time::Duration;
 
@@ -37,7 +38,8 @@ const DEMCR: u32 = 0xe000_edfc;
 const TRCENA: u32 = 1 << 24;
 const DWT_CTRL: u32 = 0xe000_1000;
 
-/// How often a register is read until it is as it should be: ITM_TCR waits until what is under way is sent.
+/// How often a register is read until it is as it should be: ITM_TCR waits until what is under way
+/// is sent.
 const TRIES: u32 = 20;
 const BETWEEN: Duration = Duration::from_millis(2);
 

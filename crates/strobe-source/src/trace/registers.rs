@@ -1,7 +1,8 @@
 //! Settings as writes to registers, in the order in which the hardware wants them.
 //!
-//! DEMCR (DDI 0403 C1.6.5), TPIU (C1.10), DWT (C1.8) and ITM (C1.7); of ARMv8-M the comparators differ (DDI 0553 D1.2.66). The blocks are
-//! switched off before they are set up, since fields of DWT_CTRL and ITM_TCR may not be changed while they are on.
+//! DEMCR (DDI 0403 C1.6.5), TPIU (C1.10), DWT (C1.8) and ITM (C1.7); of ARMv8-M the comparators
+//! differ (DDI 0553 D1.2.66). The blocks are switched off before they are set up, since fields of
+//! DWT_CTRL and ITM_TCR may not be changed while they are on.
 
 use strobe_model::{
     Encoding, EventCounters, GlobalTimestamps, RegisterField, RegisterWrite, SyncPeriod,

@@ -1,7 +1,9 @@
-//! RTT: a buffer in the target's RAM that is read over the debug port while the core runs, for chips whose pin tells nothing.
+//! RTT: a buffer in the target's RAM that is read over the debug port while the core runs, for
+//! chips whose pin tells nothing.
 //!
-//! SEGGER's control block says where the buffers are: an id of 16 bytes, the numbers of buffers to and from the host, and a descriptor of
-//! six words for each (name, buffer, size, the target's offset, the host's, flags). The target moves its offset when bytes are in, the host
+//! SEGGER's control block says where the buffers are: an id of 16 bytes, the numbers of buffers to
+//! and from the host, and a descriptor of six words for each (name, buffer, size, the target's
+//! offset, the host's, flags). The target moves its offset when bytes are in, the host
 //! moves its own when they are out. What the bytes mean is not known here.
 
 use std::ops::Range;
@@ -30,7 +32,8 @@ pub const USUAL_RAM: Range<u32> = 0x2000_0000..0x2008_0000;
 /// What to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// Where the control block is: looked for at each word of this. One address is a range of one word.
+    /// Where the control block is: looked for at each word of this. One address is a range of one
+    /// word.
     pub block: Range<u32>,
     /// Which buffer to the host.
     pub channel: u32,
@@ -62,7 +65,8 @@ impl Rtt {
         self.block
     }
 
-    /// Puts what is in the buffer behind what is in `into`. The block is looked for first, where it is not known: firmware may set it up late.
+    /// Puts what is in the buffer behind what is in `into`. The block is looked for first, where it
+    /// is not known: firmware may set it up late.
     ///
     /// # Errors
     /// If the port or the target does not answer, or the block has no such buffer.

@@ -1,6 +1,7 @@
 //! A plan as text for other tools: OpenOCD, GDB, probe-rs.
 //!
-//! Each writes the same registers in the same order, keeps the bits that the plan keeps, and says beside each line what it does.
+//! Each writes the same registers in the same order, keeps the bits that the plan keeps, and says
+//! beside each line what it does.
 
 use std::fmt::Write;
 

@@ -1,7 +1,9 @@
-//! A serial adapter that listens to the pin, at any bit rate that the system and the adapter can have.
+//! A serial adapter that listens to the pin, at any bit rate that the system and the adapter can
+//! have.
 //!
-//! The system marks bytes that came damaged (framing, parity) or were breaks, if it knows (PARMRK); they are left out and noted in their place, since a
-//! UART with the wrong bit rate makes nothing but such bytes.
+//! The system marks bytes that came damaged (framing, parity) or were breaks, if it knows (PARMRK);
+//! they are left out and noted in their place, since a UART with the wrong bit rate makes nothing
+//! but such bytes.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -75,7 +77,8 @@ fn raw(settings: &mut Termios) {
     settings.special_codes[SpecialCodeIndex::VTIME] = 0;
 }
 
-/// Whether the port has the bit rate now: a driver that cannot have it takes another one without a word.
+/// Whether the port has the bit rate now: a driver that cannot have it takes another one without a
+/// word.
 fn granted(port: &File, baud: u32) -> Result<(), String> {
     let speed = tcgetattr(port).map_err(|e| e.to_string())?.input_speed();
     let off = f64::from(speed) / f64::from(baud) - 1.0;
@@ -110,7 +113,8 @@ impl Link for Serial {
     }
 }
 
-/// Takes the system's marks out of the bytes: 0xff 0x00 and the damaged byte; a sound 0xff comes as two.
+/// Takes the system's marks out of the bytes: 0xff 0x00 and the damaged byte; a sound 0xff comes as
+/// two.
 #[derive(Debug, Default)]
 struct Marks {
     state: Mark,

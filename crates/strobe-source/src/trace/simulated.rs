@@ -1,7 +1,8 @@
-//! A simulated board as a link: its trace blocks are programmed as a probe would, and its pin is listened to at one bit rate; or a buffer in its
-//! RAM is read now and then.
+//! A simulated board as a link: its trace blocks are programmed as a probe would, and its pin is
+//! listened to at one bit rate; or a buffer in its RAM is read now and then.
 //!
-//! The board runs in a thread of its own and waits for whoever reads. Time is the board's own: an hour of it may pass in a minute.
+//! The board runs in a thread of its own and waits for whoever reads. Time is the board's own: an
+//! hour of it may pass in a minute.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,12 +25,14 @@ use crate::simulated::{self, Debugger, Host, Limit, Settings};
 const WAITING: usize = 16;
 /// Bytes of a block, if they come fast.
 const BLOCK: usize = 1 << 12;
-/// The middle of a byte's last bit is so many half bits from its beginning. If by then the sender is half a bit off, that bit is read as another.
+/// The middle of a byte's last bit is so many half bits from its beginning. If by then the sender
+/// is half a bit off, that bit is read as another.
 const HALF_BITS: u64 = 19;
 
 /// What the board sends over.
 enum Sent {
-    /// How many bytes came at another rate, the bytes behind them, and the board's time after those.
+    /// How many bytes came at another rate, the bytes behind them, and the board's time after
+    /// those.
     Block { off_rate: u64, bytes: Vec<u8>, until: Duration },
     /// The run is over: why it could not begin, or nothing.
     Over(Option<String>),
@@ -57,7 +60,8 @@ pub struct Setup {
     pub baud: Option<u32>,
     /// How long the board runs by its own time, if not for ever.
     pub limit: Option<Duration>,
-    /// The buffer that is read instead of the pin, and how often in a second of the board's own time.
+    /// The buffer that is read instead of the pin, and how often in a second of the board's own
+    /// time.
     pub rtt: Option<(Wanted, u32)>,
 }
 

@@ -1,4 +1,5 @@
-//! Files, pipes and whatever else can only be read to its end: a thread reads, so that nobody waits longer than he wants.
+//! Files, pipes and whatever else can only be read to its end: a thread reads, so that nobody waits
+//! longer than he wants.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};

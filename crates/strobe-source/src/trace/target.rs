@@ -1,7 +1,7 @@
 //! Families of chips, as data: how the trace clock and the pin get out of each.
 //!
-//! From the reference manuals named beside each. None of these could be tried on a chip here; writes are read back where the
-//! register allows it, so a chip that is another one says so.
+//! From the reference manuals named beside each. None of these could be tried on a chip here;
+//! writes are read back where the register allows it, so a chip that is another one says so.
 
 /// The architecture of the core, where that makes a difference to DWT's registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +214,8 @@ pub fn find(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name.eq_ignore_ascii_case(name))
 }
 
-/// The family of a chip, by the chip's name as boards and probes have it (`STM32F407VGTx`), if it is one of these.
+/// The family of a chip, by the chip's name as boards and probes have it (`STM32F407VGTx`), if it
+/// is one of these.
 pub fn of_chip(chip: &str) -> Option<&'static Target> {
     let chip = chip.to_ascii_lowercase();
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| chip.starts_with(prefix));

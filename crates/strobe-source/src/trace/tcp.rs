@@ -1,7 +1,8 @@
-//! Servers that hand on the bytes of the pin: OpenOCD (3443), orbuculum (3443 and up, 3402 in its frames), J-Link (2332), pyOCD (3443).
+//! Servers that hand on the bytes of the pin: OpenOCD (3443), orbuculum (3443 and up, 3402 in its
+//! frames), J-Link (2332), pyOCD (3443).
 //!
-//! A server that goes away is called again until it is back; what came meanwhile is gone, and a note says so. Frames are taken off by
-//! [`super::orbflow`].
+//! A server that goes away is called again until it is back; what came meanwhile is gone, and a
+//! note says so. Frames are taken off by [`super::orbflow`].
 
 use std::io::{ErrorKind, Read};
 use std::net::{TcpStream, ToSocketAddrs};

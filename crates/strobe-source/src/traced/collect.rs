@@ -91,7 +91,8 @@ impl Collector {
         self
     }
 
-    /// Bytes of the kit for the target, where its records come in frames of their own and not through a trace pin.
+    /// Bytes of the kit for the target, where its records come in frames of their own and not
+    /// through a trace pin.
     pub fn kit_bytes(&mut self, bytes: &[u8]) {
         let (mut frames, mut totals) = self.frames.take().unwrap_or_default();
         frames.push(bytes, &mut |record, now| {
@@ -101,8 +102,8 @@ impl Collector {
         self.frames = Some((frames, totals));
     }
 
-    /// Bytes of one channel with nothing around them. They count as those of the port whose messages are decoded, or of port 0; that is
-    /// returned.
+    /// Bytes of one channel with nothing around them. They count as those of the port whose
+    /// messages are decoded, or of port 0; that is returned.
     pub fn channel_bytes(&mut self, bytes: &[u8]) -> u8 {
         let port = self.channels.decoded().unwrap_or(0);
         if !bytes.is_empty() {
@@ -132,8 +133,8 @@ impl Collector {
         self.kinds.overflows()
     }
 
-    /// A program counter that was asked for over the debug port; `u32::MAX` is no address, but what DWT_PCSR has while the core is asleep or
-    /// halted.
+    /// A program counter that was asked for over the debug port; `u32::MAX` is no address, but what
+    /// DWT_PCSR has while the core is asleep or halted.
     pub fn polled(&mut self, pc: u32) {
         self.polled += 1;
         if !self.is_measuring() {

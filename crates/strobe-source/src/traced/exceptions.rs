@@ -1,7 +1,8 @@
 //! Nested exceptions from their trace: who runs, and for how long.
 //!
-//! An entry stacks a handler on what ran, an exit takes it off, and a return says what goes on (ARMv7-M D4.3.2). Packets are lost on
-//! real links: what does not fit together is counted, and times that a loss lies in are left out.
+//! An entry stacks a handler on what ran, an exit takes it off, and a return says what goes on
+//! (ARMv7-M D4.3.2). Packets are lost on real links: what does not fit together is counted, and
+//! times that a loss lies in are left out.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +61,8 @@ impl Exceptions {
         self.open.iter_mut().for_each(|open| open.whole = false);
     }
 
-    /// From here on handlers are counted or are not; those that have begun are whole in neither part.
+    /// From here on handlers are counted or are not; those that have begun are whole in neither
+    /// part.
     pub fn cut(&mut self, counted: bool) {
         self.uncounted = (!counted).then(TracedException::default);
         self.open.iter_mut().for_each(|open| open.whole = false);
@@ -130,7 +132,8 @@ impl Exceptions {
         if open.whole && self.uncounted.is_none() {
             self.lengths.entry(number).or_default().add(open.own);
         }
-        // What was interrupted goes on, or the next handler begins first; either way this one is over.
+        // What was interrupted goes on, or the next handler begins first; either way this one is
+        // over.
         if let Some(below) = self.open.last_mut() {
             below.since = now;
         }

@@ -1,7 +1,9 @@
-//! The one way in for the bytes of a stream, whatever brings them: recognises what they are, then hands them to whoever reads that.
+//! The one way in for the bytes of a stream, whatever brings them: recognises what they are, then
+//! hands them to whoever reads that.
 //!
-//! A report of a file, a recording that grows and a live view see the same bytes in pieces of other sizes; what they make of them must not
-//! depend on that. So the first bytes are held back until there are enough to decide, with the places where some are missing.
+//! A report of a file, a recording that grows and a live view see the same bytes in pieces of other
+//! sizes; what they make of them must not depend on that. So the first bytes are held back until
+//! there are enough to decide, with the places where some are missing.
 
 use strobe_decode::container::{Carries, Header};
 use strobe_decode::kit;
@@ -169,7 +171,8 @@ impl Intake {
         self.take(&bytes[from..], to);
     }
 
-    /// What bytes are. Where some are missing, what is framed loses its step: a part without such a place says most.
+    /// What bytes are. Where some are missing, what is framed loses its step: a part without such a
+    /// place says most.
     fn recognise(&self, bytes: &[u8], gaps: &[usize]) -> State {
         if self.hint == Hint::Unknown && kit::is_likely(bytes) {
             State::Kit
@@ -269,7 +272,8 @@ mod tests {
         }
     }
 
-    /// Half a packet before a gap does not take its other half from behind it, also before it is known whether there are frames.
+    /// Half a packet before a gap does not take its other half from behind it, also before it is
+    /// known whether there are frames.
     #[test]
     fn a_gap_among_the_first_bytes_is_one() {
         let mut stream = strobe_synth::swo::Stream::new();

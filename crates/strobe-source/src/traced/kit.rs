@@ -1,7 +1,9 @@
-//! Records of the kit for the target (`firmware/kit/trace`), which it writes to two stimulus ports, or in frames over RTT or a sink of bytes.
+//! Records of the kit for the target (`firmware/kit/trace`), which it writes to two stimulus ports,
+//! or in frames over RTT or a sink of bytes.
 //!
-//! [`Reader`] makes records of words at ports and [`Frames`] of bytes; both find by the records' numbers what is missing, and [`Totals`] adds
-//! up. The kit leaves its version and way in the ELF file, so nobody has to say where to look. Nothing here knows names or clocks.
+//! [`Reader`] makes records of words at ports and [`Frames`] of bytes; both find by the records'
+//! numbers what is missing, and [`Totals`] adds up. The kit leaves its version and way in the ELF
+//! file, so nobody has to say where to look. Nothing here knows names or clocks.
 
 mod frames;
 mod reader;
@@ -28,7 +30,8 @@ pub(super) fn name(id: u16, firmware: Option<&Firmware>) -> String {
 pub struct KitSetting {
     /// Over what.
     pub way: KitWay,
-    /// The stimulus port, over ITM; otherwise core cycles of a tick of the records' clock, 0 if that has none.
+    /// The stimulus port, over ITM; otherwise core cycles of a tick of the records' clock, 0 if
+    /// that has none.
     pub number: u32,
 }
 

@@ -1,6 +1,8 @@
-//! A stream as a measurement: what was sampled, what else the pin, the kit or a channel brought, and what became of every byte.
+//! A stream as a measurement: what was sampled, what else the pin, the kit or a channel brought,
+//! and what became of every byte.
 //!
-//! Samples count samples and nothing else: cycles are there only where timestamps tell how many ran. Everything is there once.
+//! Samples count samples and nothing else: cycles are there only where timestamps tell how many
+//! ran. Everything is there once.
 
 mod accounts;
 mod coverage;

@@ -23,7 +23,8 @@ use scale::scale;
 /// What measured, where a trace pin did.
 const PIN: &str = "trace pin";
 
-/// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of noise it is about 12.
+/// Share of bytes in no packet from which on something is wrong with the stream as a whole. Of
+/// noise it is about 12.
 pub const NONSENSE_PERCENT: u64 = 5;
 
 impl Collector {

@@ -10,7 +10,8 @@ pub(super) fn between(from: Span, to: Span) -> (u64, u64) {
     (to.0.saturating_sub(from.1), to.1.saturating_sub(from.0))
 }
 
-/// Lengths of time: those that are known exactly, and of the others how many there are and how long they may have been.
+/// Lengths of time: those that are known exactly, and of the others how many there are and how long
+/// they may have been.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lengths {
     /// Known exactly.

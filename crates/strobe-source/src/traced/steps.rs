@@ -1,8 +1,9 @@
 //! Handlers that run in step with the sampling.
 //!
-//! Samples are taken at multiples of 64 cycles. What comes back each so many multiples of them is met in the same places each time, so its samples say nothing
-//! of how long it takes. Exception trace tells how long handlers take without any sample, so where the two disagree by more than chance allows,
-//! that is why.
+//! Samples are taken at multiples of 64 cycles. What comes back each so many multiples of them is
+//! met in the same places each time, so its samples say nothing of how long it takes. Exception
+//! trace tells how long handlers take without any sample, so where the two disagree by more than
+//! chance allows, that is why.
 
 use strobe_model::{Traced, TracedException, Warning};
 
@@ -12,7 +13,8 @@ const FEWEST: u64 = 20;
 /// Standard deviations, of independent samples, from which on it is not chance.
 const DEVIATIONS: f64 = 5.0;
 
-/// Says which handlers have far more or fewer samples than their times allow. Times are in core cycles.
+/// Says which handlers have far more or fewer samples than their times allow. Times are in core
+/// cycles.
 pub(super) fn warnings(traced: &Traced) -> Vec<Warning> {
     let (times, sampling) = (&traced.times, &traced.sampling);
     // Where packets are lost, samples and exceptions are not lost alike.

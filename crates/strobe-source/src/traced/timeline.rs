@@ -1,5 +1,5 @@
-//! A stream as a time line: handlers and threads as spans, values as counters, writes to stimulus ports and samples of the program
-//! counter as moments, losses as gaps.
+//! A stream as a time line: handlers and threads as spans, values as counters, writes to stimulus
+//! ports and samples of the program counter as moments, losses as gaps.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -33,7 +33,8 @@ fn function(pc: u32, firmware: Option<&Firmware>) -> String {
 #[derive(Debug)]
 pub struct Tracks {
     line: TimelineBuilder,
-    /// Samples: when, and the program counter unless the core was asleep. Functions have names only at the end.
+    /// Samples: when, and the program counter unless the core was asleep. Functions have names
+    /// only at the end.
     samples: Vec<(i64, Option<u32>)>,
     /// Handlers that have begun: number and when they, or what is left of them, did.
     open: Vec<(u16, i64)>,
@@ -53,7 +54,8 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    /// An empty one. `None` if neither clock nor tick are known: then nothing can be put on a time line.
+    /// An empty one. `None` if neither clock nor tick are known: then nothing can be put on a time
+    /// line.
     pub fn new(settings: &Settings) -> Option<Self> {
         let (cycles, hz) = (settings.tick_cycles?, settings.core_hz.filter(|hz| *hz > 0)?);
         Some(Tracks {

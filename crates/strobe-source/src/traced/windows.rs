@@ -1,6 +1,7 @@
 //! The parts of a stream that are measured: those between marks that the firmware sends.
 //!
-//! Marks may be missing or come twice; each part goes from the first beginning to the first end behind it, and what does not fit is counted.
+//! Marks may be missing or come twice; each part goes from the first beginning to the first end
+//! behind it, and what does not fit is counted.
 
 use std::fmt;
 
@@ -11,7 +12,8 @@ use super::kit::What;
 /// Something that a firmware sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
-    /// A mark of the kit for the target, or a region of it, which begins a part with its beginning and ends one with its end.
+    /// A mark of the kit for the target, or a region of it, which begins a part with its beginning
+    /// and ends one with its end.
     Kit {
         /// Its id.
         id: u16,
@@ -40,7 +42,8 @@ impl fmt::Display for Mark {
     }
 }
 
-/// What parts begin and end with. Without a beginning the first part begins with the stream, without an end the last one ends with it.
+/// What parts begin and end with. Without a beginning the first part begins with the stream,
+/// without an end the last one ends with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// What begins a part.
@@ -117,7 +120,8 @@ impl Windows {
         self.mark(begins, ends, now)
     }
 
-    /// Packets were lost here, writes to ports perhaps among them. Of the kit's marks their own numbers tell.
+    /// Packets were lost here, writes to ports perhaps among them. Of the kit's marks their own
+    /// numbers tell.
     pub fn packets_lost(&mut self) {
         self.lost(|mark| matches!(mark, Mark::Port { .. }));
     }

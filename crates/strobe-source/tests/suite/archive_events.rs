@@ -1,4 +1,5 @@
-//! What traces of events say, against what the model that wrote them did: streams of a small tracer with noise, losses and cut ends.
+//! What traces of events say, against what the model that wrote them did: streams of a small tracer
+//! with noise, losses and cut ends.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +82,8 @@ fn check(report: &EventsReport) {
     }
 }
 
-/// The report on a tracer's stream. Events by kind, and bytes that are none, are those that were written.
+/// The report on a tracer's stream. Events by kind, and bytes that are none, are those that were
+/// written.
 fn report<T>(stream: &tracer::Stream<T>) -> (EventsReport, Timeline) {
     let (report, line) = of(tracer::metadata().as_bytes(), &stream.bytes);
     let summary = &report.trace.streams[0];
@@ -287,7 +289,8 @@ fn streams_side_by_side() {
     assert_eq!(timed, handled);
 }
 
-/// Events of unknown meaning are listed; those with a table's meaning are taken as that, in any trace.
+/// Events of unknown meaning are listed; those with a table's meaning are taken as that, in any
+/// trace.
 #[test]
 fn other_traces_and_other_tables() {
     let metadata = b"typealias integer { size = 8; } := u8;

@@ -22,7 +22,8 @@ fn settings() -> TraceSettings {
     settings
 }
 
-/// When something that must happen is given up: long enough for any machine under any load, so what is not there by then never comes.
+/// When something that must happen is given up: long enough for any machine under any load, so what
+/// is not there by then never comes.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// What a link brought up to a condition, its end or its failure.

@@ -1,4 +1,5 @@
-//! The trace pin of simulated boards, from the registers to the decoded packets, held against the exact profile of the same run.
+//! The trace pin of simulated boards, from the registers to the decoded packets, held against the
+//! exact profile of the same run.
 
 mod bench;
 mod lossless;

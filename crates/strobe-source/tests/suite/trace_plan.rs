@@ -28,7 +28,8 @@ fn after(settings: &TraceSettings, name: &str) -> std::collections::BTreeMap<u32
     memory
 }
 
-/// The set-up of the micro-ROS project's sampler: an STM32F407 at 168 MHz, 115200 baud, a sample every 16384 cycles.
+/// The set-up of the micro-ROS project's sampler: an STM32F407 at 168 MHz, 115200 baud, a sample
+/// every 16384 cycles.
 #[test]
 fn the_registers_of_a_published_set_up() {
     let mut settings = settings(168_000_000, 115_200, Some(16384));
@@ -165,7 +166,8 @@ fn planned(settings: &TraceSettings, load: &Workload) -> PlanReport {
     plan
 }
 
-/// 10,254 samples a second of five bytes, and room for 2304 of them, or 1920 with an overflow mark each.
+/// 10,254 samples a second of five bytes, and room for 2304 of them, or 1920 with an overflow mark
+/// each.
 #[test]
 fn the_published_set_up_loses_four_fifths() {
     let plan = planned(&settings(168_000_000, 115_200, Some(16384)), &Workload::default());

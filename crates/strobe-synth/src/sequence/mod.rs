@@ -86,7 +86,8 @@ pub struct Options {
     pub core: Core,
     /// Top-level snippets; one is about ten instructions.
     pub snippets: u32,
-    /// Include SVC, PendSV, SysTick, NMI and interrupts, pended by software with random priorities.
+    /// Include SVC, PendSV, SysTick, NMI and interrupts, pended by software with random
+    /// priorities.
     pub exceptions: bool,
     /// Include instructions that fault (undefined, unaligned, no memory, no Thumb state); the
     /// HardFault handler steps over them. Without, a HardFault ends the program with an error.

@@ -8,8 +8,8 @@ use strobe_decode::capture::{self, Capture};
 use crate::exit;
 use crate::output::Format;
 
-/// What sigrok-cli prints for a decoder: annotations with sample numbers, or its JSON trace. It gets the capture as a session
-/// of its own, whatever format it came in.
+/// What sigrok-cli prints for a decoder: annotations with sample numbers, or its JSON trace. It
+/// gets the capture as a session of its own, whatever format it came in.
 pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Result<Vec<u8>> {
     let (bytes, notes) = capture::write_sigrok(capture).map_err(|e| exit::data(e.to_string()))?;
     notes.iter().for_each(|note| eprintln!("strobe: {note}"));

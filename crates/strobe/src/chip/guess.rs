@@ -1,7 +1,8 @@
 //! Memories of an unknown chip, as far as its firmware gives them away.
 //!
-//! Segments that are programmed lie in flash, what they become at run time and the first stack in RAM. A chip's
-//! memories begin at round addresses, so what lies together makes one memory from there on.
+//! Segments that are programmed lie in flash, what they become at run time and the first stack in
+//! RAM. A chip's memories begin at round addresses, so what lies together makes one memory from
+//! there on.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use strobe_symbols::{Firmware, Segment};
 
 /// Addresses that differ above this many bits belong to different memories.
 const WINDOW_BITS: u32 = 24;
-/// Memories begin at multiples of this; smaller steps would cut off boot loaders and reserved areas below.
+/// Memories begin at multiples of this; smaller steps would cut off boot loaders and reserved areas
+/// below.
 const ALIGNMENT: u32 = 64 << 10;
 /// Least size of a flash: programs look beyond their image, for settings at its end as an example.
 const LEAST_FLASH: u32 = 1 << 20;

@@ -1,4 +1,5 @@
-//! Memories and frequencies as users write them: `flash=0x08000000:1M,ram=0x20000000:128K`, `16MHz`.
+//! Memories and frequencies as users write them: `flash=0x08000000:1M,ram=0x20000000:128K`,
+//! `16MHz`.
 
 use std::str::FromStr;
 

@@ -26,7 +26,8 @@ pub fn names(args: &Args) -> anyhow::Result<Option<Firmware>> {
     args.elf.as_deref().map(input::firmware).transpose()
 }
 
-/// Between functions there may be such as have no size in the symbol table, of assembly, which lists leave out: no more bytes than this.
+/// Between functions there may be such as have no size in the symbol table, of assembly, which
+/// lists leave out: no more bytes than this.
 const MOST_BETWEEN: u32 = 1024;
 
 /// A list with entries for what lies between its functions: code, but nobody knows whose.

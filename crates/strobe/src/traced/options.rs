@@ -25,11 +25,12 @@ pub struct Options {
     /// Core cycles of a tick of the local timestamp.
     #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..))]
     pub tick: Option<u32>,
-    /// Whether the trace port's frames stand around the packets, or the number of the stream in them. By default what makes more
-    /// sense of the bytes.
+    /// Whether the trace port's frames stand around the packets, or the number of the stream in
+    /// them. By default what makes more sense of the bytes.
     #[arg(long, value_name = "auto|no|yes|STREAM", value_parser = frames)]
     pub frames: Option<Hint>,
-    /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given several times.
+    /// A function, or addresses as 0x8000100..0x8000120, whose samples count as idle. May be given
+    /// several times.
     #[arg(long, value_name = "FUNCTION|RANGE")]
     pub idle: Vec<String>,
     /// The watched variable that points to the current thread, by name or comparator (0 to 3).
@@ -41,13 +42,16 @@ pub struct Options {
     /// Write what a stimulus port brings to a file, as 0=log.txt. May be given several times.
     #[arg(long, value_name = "PORT=FILE", value_parser = named)]
     pub port: Vec<(u8, String)>,
-    /// The stimulus port that the firmware's defmt writes to, or `none`. By default port 0, if the firmware has defmt. Needs its ELF file.
+    /// The stimulus port that the firmware's defmt writes to, or `none`. By default port 0, if the
+    /// firmware has defmt. Needs its ELF file.
     #[arg(long, value_name = "PORT|none", value_parser = defmt_port)]
     pub defmt_port: Option<DefmtPort>,
-    /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the shortest pulses.
+    /// The pin in a logic analyser's capture, as SWO@2000000. Without a rate it is that of the
+    /// shortest pulses.
     #[arg(long, value_name = "PIN[@BAUD]")]
     pub pin: Option<String>,
-    /// The marks that bound what is measured, as the user says them. Only reports have such bounds.
+    /// The marks that bound what is measured, as the user says them. Only reports have such
+    /// bounds.
     #[arg(skip)]
     pub marks: (Option<String>, Option<String>),
 }
@@ -158,7 +162,8 @@ impl Options {
         Ok(Bounds { from: mark("from", &self.marks.0)?, to: mark("to", &self.marks.1)? })
     }
 
-    /// The port of `defmt` and the firmware's texts; or, if nobody asked for them, why they cannot be had.
+    /// The port of `defmt` and the firmware's texts; or, if nobody asked for them, why they cannot
+    /// be had.
     fn defmt(&self, firmware: Option<&Firmware>) -> anyhow::Result<(Defmt, Option<Warning>)> {
         let port = match self.defmt_port {
             Some(DefmtPort::None) => return Ok((None, None)),

@@ -1,11 +1,12 @@
-//! Any bytes as a program: it runs for the time it is given, and the report adds up. The fuzz target `image` does the same
-//! with its own inputs; what it finds becomes a case here.
+//! Any bytes as a program: it runs for the time it is given, and the report adds up. The fuzz
+//! target `image` does the same with its own inputs; what it finds becomes a case here.
 
 use crate::common::image::exercise;
 use proptest::prelude::*;
 use strobe_synth::{Core, Options, Sequence};
 
-/// Code that does something: mostly common encodings, so that it gets further than its first instruction.
+/// Code that does something: mostly common encodings, so that it gets further than its first
+/// instruction.
 fn halfword() -> impl Strategy<Value = u16> {
     prop_oneof![
         4 => 0..0x4800u16,

@@ -1,5 +1,5 @@
-//! `strobe report` on archives as tools and tracers of others left them, made up with what was hard about the real ones: the totals are those of the
-//! generators.
+//! `strobe report` on archives as tools and tracers of others left them, made up with what was hard
+//! about the real ones: the totals are those of the generators.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -135,7 +135,8 @@ fn allocations_as_text_and_as_tree() {
     );
     let roots = report["tree"].as_array().unwrap().iter().filter(|node| node["parent"].is_null());
     assert_eq!(roots.map(|node| number(&node["count"])).sum::<u64>(), made.count);
-    // Where the unwinder remarked that it was at its end, the tool made up a caller: that is all that differs.
+    // Where the unwinder remarked that it was at its end, the tool made up a caller: that is all
+    // that differs.
     let published = &report["published"];
     assert_eq!(
         (number(&published["count"]), number(&published["bytes"])),

@@ -14,8 +14,8 @@ fn built(name: &str) -> String {
 const SECOND: u64 = 16_000_000;
 const STEP: u64 = 64;
 
-/// A second by `delay` is a second: counted in steps of four microseconds, from wherever in a step it begins, with what
-/// `digitalWrite` and the loop around take.
+/// A second by `delay` is a second: counted in steps of four microseconds, from wherever in a step
+/// it begins, with what `digitalWrite` and the loop around take.
 #[test]
 fn blink_blinks_and_tells_the_time() {
     for (name, board, pin) in
@@ -38,7 +38,8 @@ fn blink_blinks_and_tells_the_time() {
     }
 }
 
-/// The converter, a tone, PWM, an external interrupt, the serial port both ways, and an EEPROM on the I2C bus.
+/// The converter, a tone, PWM, an external interrupt, the serial port both ways, and an EEPROM on
+/// the I2C bus.
 #[test]
 fn the_cores_services_work() {
     let directory = tempfile::tempdir().unwrap();

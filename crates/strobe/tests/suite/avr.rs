@@ -34,8 +34,9 @@ fn instructions_are_annotated() {
     assert!(ran.stdout.contains("subi r24, 0x01"), "{}", ran.stdout);
 }
 
-/// What handlers cost, counted by hand from the instruction set manual: 4 cycles in, 3 for the vector's JMP, GCC's 32 and
-/// 35 of saving and restoring around a call, and the 13 of the work; 4 more to wake up from idle.
+/// What handlers cost, counted by hand from the instruction set manual: 4 cycles in, 3 for the
+/// vector's JMP, GCC's 32 and 35 of saving and restoring around a call, and the 13 of the work; 4
+/// more to wake up from idle.
 #[test]
 fn three_peripherals_interrupt_at_their_own_pace() {
     let mut input = tempfile::NamedTempFile::new().unwrap();

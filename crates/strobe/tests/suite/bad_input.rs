@@ -1,5 +1,5 @@
-//! Whatever it is given, `strobe` says in one message what is wrong, ends with the documented exit code, and
-//! never panics. Where firmware ran at all, there is a report.
+//! Whatever it is given, `strobe` says in one message what is wrong, ends with the documented exit
+//! code, and never panics. Where firmware ran at all, there is a report.
 
 mod arguments;
 mod boards;
@@ -21,7 +21,8 @@ const STACK_TOP: u32 = 0x2000_1000;
 /// Where code starts behind the vectors of the sixteen system exceptions.
 const CODE_OFFSET: u32 = 0x40;
 
-/// Calls `strobe` in a directory that holds the file `firmware.elf`, so that messages name no other path.
+/// Calls `strobe` in a directory that holds the file `firmware.elf`, so that messages name no other
+/// path.
 fn with_file(bytes: &[u8], arguments: &[&str]) -> Ran {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("firmware.elf"), bytes).unwrap();

@@ -1,4 +1,5 @@
-//! `strobe pins` and `strobe bus` as a user runs them, on a made-up capture that the README shows as well.
+//! `strobe pins` and `strobe bus` as a user runs them, on a made-up capture that the README shows
+//! as well.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -33,8 +34,8 @@ fn json(arguments: &[&str]) -> Value {
 
 const DEMO: &str = "docs/captures/serial.vcd";
 
-/// A board that greets at 9600 baud and blinks while it does, on a line with a spike and a break. As a VCD file, written
-/// here word by word.
+/// A board that greets at 9600 baud and blinks while it does, on a line with a spike and a break.
+/// As a VCD file, written here word by word.
 fn demo() -> String {
     let mut wave = UartWave::new(BIT);
     let mut led = Line::new(false);
@@ -154,7 +155,7 @@ fn wrong_arguments_and_files_say_what_to_do() {
         (&["pins", &zip], 65, "not a complete zip file"),
         (&["pins", &elf], 65, "fw.elf"),
         (&["pins", DEMO, "CLK"], 64, "there are: RX, LED"),
-        (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, "rise, fall and any"),
+        (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, "sideways is no edge"),
         (&["pins", DEMO, "--export", "capture.png"], 64, ".vcd or .sr"),
         (&["bus", DEMO], 64, "--protocol"),
         (&["bus", DEMO, "-P", "uart"], 64, "uart needs rx or tx"),

@@ -94,8 +94,8 @@ fn shift_prints_the_same_checksum_by_processor_and_by_dma() {
     assert_eq!(usart1("shift", &[]), expected);
 }
 
-/// The processor waits for the whole frame, or with DMA sleeps for what is left of it: 1024 bytes at 12 Mbit/s
-/// are 32,768 cycles.
+/// The processor waits for the whole frame, or with DMA sleeps for what is left of it: 1024 bytes
+/// at 12 Mbit/s are 32,768 cycles.
 #[test]
 fn shift_frees_the_processor_by_dma() {
     let cycles_in = |function: &str| {
@@ -122,7 +122,8 @@ fn stepper_ticks_every_2400_cycles_and_mostly_sleeps() {
     assert_eq!(code, 0);
     let ticks = widths(&record, "on_tick to on_tick");
     assert!((990..1000).contains(&ticks.len()), "{}", ticks.len());
-    // What the core was doing when the interrupt came moves a tick by a few cycles, but not the mean.
+    // What the core was doing when the interrupt came moves a tick by a few cycles, but not the
+    // mean.
     assert_each(&ticks, 2400, 40);
     let mean = ticks.iter().sum::<u64>() as f64 / ticks.len() as f64;
     assert!((mean - 2400.0).abs() < 0.1, "{mean}");

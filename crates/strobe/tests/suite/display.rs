@@ -1,4 +1,5 @@
-//! The display demo: three drivers draw the same picture, and `strobe bus` says what each of them takes.
+//! The display demo: three drivers draw the same picture, and `strobe bus` says what each of them
+//! takes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,8 +28,8 @@ fn firmware(driver: &str) -> String {
     format!("firmware/prebuilt/display-{driver}.elf")
 }
 
-/// What the firmware paints, worked out here: five bits of red, six of green, five of blue, widened to eight as the display
-/// does it.
+/// What the firmware paints, worked out here: five bits of red, six of green, five of blue, widened
+/// to eight as the display does it.
 fn painted(x: usize, y: usize) -> [u8; 3] {
     let (red, green, blue) = ((x ^ y) & 31, (x + y) & 63, y & 31);
     let six = [red << 1 | red >> 4, green, blue << 1 | blue >> 4];
@@ -65,7 +66,8 @@ fn each_driver_draws_every_pixel_and_reads_some_back() {
     }
 }
 
-/// Pixels in a second, share of the time in which words are under way, share in which the core is awake.
+/// Pixels in a second, share of the time in which words are under way, share in which the core is
+/// awake.
 struct Figures {
     pixels: f64,
     busy: f64,
@@ -82,7 +84,8 @@ fn figures(driver: &str) -> Figures {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["faults"], serde_json::json!([]), "{driver}");
     let lane = &report["lanes"][0];
-    // Two words a pixel; the window is two commands with four parameters each, and one more command begins the pixels.
+    // Two words a pixel; the window is two commands with four parameters each, and one more command
+    // begins the pixels.
     assert_eq!(lane["summary"]["words"], 2 * PIXELS + 11, "{driver}");
     let number = |value: &Value| value.as_f64().unwrap();
     let span = &report["core"]["span"];
@@ -107,7 +110,8 @@ fn what_each_driver_takes() {
     // By hand a bit takes two stores of two cycles at least, and never less than 4 / 48 us.
     assert!(bitbang.pixels < 48e6 / (18.0 * 4.0) / 2.0, "{}", bitbang.pixels);
     assert!(bitbang.pixels < 0.5 * spi.pixels, "{}", bitbang.pixels);
-    // Who feeds the wires is never asleep; with DMA the core makes rows, which is some of the time, and sleeps.
+    // Who feeds the wires is never asleep; with DMA the core makes rows, which is some of the time,
+    // and sleeps.
     assert_eq!((bitbang.awake, spi.awake), (1.0, 1.0));
     assert!(dma.awake > 0.2 && dma.awake < 0.5, "{}", dma.awake);
     // Whole picture: so many pixels at that rate.

@@ -53,7 +53,8 @@ fn third_party_programs_do_so_on_the_larger_cores() {
     assert!(third_party("-m4f", "mps2-an386") >= 16);
 }
 
-/// The same Fourier transforms on one core, with its floating-point unit and with a library instead.
+/// The same Fourier transforms on one core, with its floating-point unit and with a library
+/// instead.
 #[test]
 fn the_floating_point_unit_saves_most_of_a_fourier_transform() {
     let cycles = |name: &str, board: &str| {
@@ -67,8 +68,8 @@ fn the_floating_point_unit_saves_most_of_a_fourier_transform() {
     assert!(library > 3 * unit / 2, "{library} cycles with the library, {unit} with the unit");
 }
 
-/// RTIC and cortex-m-rt on the LM3S6965: what they print is what QEMU's machine of that name prints, which
-/// `cargo xtask subjects --check` looks after.
+/// RTIC and cortex-m-rt on the LM3S6965: what they print is what QEMU's machine of that name
+/// prints, which `cargo xtask subjects --check` looks after.
 #[test]
 fn rtic_programs_print_on_the_evaluation_board_what_they_print_in_qemu() {
     for name in ["rtic-preemption", "rtic-messages", "rtic-delays", "rt-exceptions"] {
@@ -116,7 +117,8 @@ fn idle_percent(record: &serde_json::Value) -> u64 {
 fn embassy_blinky_keeps_two_rhythms_on_one_timer() {
     let record = on_the_board("embassy-blinky", "1100ms", &["--mark", "PA5,PB0,PB1"]);
     assert_eq!(final_hz(&record), 8_000_000);
-    // The time driver counts in steps of 100 us; the other task may delay an edge by some microseconds.
+    // The time driver counts in steps of 100 us; the other task may delay an edge by some
+    // microseconds.
     let tick = 800;
     assert_each(&widths(&record, "PA5 high"), 2_000_000, tick);
     assert_each(&widths(&record, "PA5 low"), 2_000_000, tick);
@@ -163,7 +165,8 @@ fn hal_serial_prints_three_lines() {
 fn hal_timer_toggles_dims_and_feeds_the_watchdog() {
     let record = on_the_board("hal-timer", "350ms", &["--mark", "PA5,PA6"]);
     assert_eq!(final_hz(&record), 48_000_000);
-    // What the core was doing when the interrupt came moves an edge by a few cycles, but not the mean.
+    // What the core was doing when the interrupt came moves an edge by a few cycles, but not the
+    // mean.
     let edges = [widths(&record, "PA5 high"), widths(&record, "PA5 low")].concat();
     assert_each(&edges, 48_001, 8);
     let mean = edges.iter().sum::<u64>() as f64 / edges.len() as f64;

@@ -1,7 +1,8 @@
-//! Programs on Embassy and stm32f4xx-hal run on the STM32F407's boards as they do on the circuit boards.
+//! Programs on Embassy and stm32f4xx-hal run on the STM32F407's boards as they do on the circuit
+//! boards.
 //!
-//! `cargo xtask subjects` builds them; without that these tests fail and say so. What each of them does is in
-//! firmware/ecosystem/README.md.
+//! `cargo xtask subjects` builds them; without that these tests fail and say so. What each of them
+//! does is in firmware/ecosystem/README.md.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -76,8 +77,8 @@ fn embassy_frames_come_back_through_the_plug() {
     let mac = array(&record["exceptions"]).iter().find(|e| e["name"] == "IRQ61 (ETH)");
     assert_eq!(mac.map(|e| number(&e["count"])), Some(4));
     let text = sent("olimex-e407", "f407-ethernet", "USART1", "100ms");
-    // Four bytes more come back: of frames with a type and not a length the MAC keeps the check sequence, whatever
-    // MACCR.APCS says (RM0090 33.6.2), unless MACCR.CSTF is set.
+    // Four bytes more come back: of frames with a type and not a length the MAC keeps the check
+    // sequence, whatever MACCR.APCS says (RM0090 33.6.2), unless MACCR.CSTF is set.
     let line = |n| format!("sent {n}, received {}, same true\r\n", n + 4);
     let lines = [60, 61, 400, 1514].map(line);
     assert_eq!(text, format!("link up\r\n{}", lines.concat()));

@@ -41,7 +41,8 @@ event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; 
 event { name = something; id = 6; };
 ";
 
-/// Events: two threads, an interrupt in one of them and another in that, a timer, a block, and something unknown.
+/// Events: two threads, an interrupt in one of them and another in that, a timer, a block, and
+/// something unknown.
 fn stream() -> Vec<u8> {
     let mut stream: Vec<u8> = Vec::new();
     let switch =
@@ -68,7 +69,8 @@ fn stream() -> Vec<u8> {
 
 const DEMO: &str = "docs/captures/events";
 
-/// The trace that README.md shows: with noise before it, an interrupt whose end is missing, and half an event at its end.
+/// The trace that README.md shows: with noise before it, an interrupt whose end is missing, and
+/// half an event at its end.
 fn demo() -> Vec<u8> {
     let isr = |id: u8, at: u8| vec![id, at, 15, 0, 0, 0];
     let tail = [&isr(1, 130)[..], &isr(1, 150), &isr(2, 162), &[0, 180, 1, 2, b'w']].concat();
@@ -128,7 +130,8 @@ fn ctf_is_read_back_and_by_babeltrace2() {
     assert_eq!(after["trace"]["streams"][0]["undecodable_bytes"], 0);
     let lines = run("babeltrace2", &["--clock-cycles", "--no-delta", text(&out)]);
     let lines: Vec<&str> = lines.lines().map(str::trim_end).collect();
-    // 3 runs of threads, the last without length, 2 handlers, 1 timer; 1 moment and 1 value of a counter.
+    // 3 runs of threads, the last without length, 2 handlers, 1 timer; 1 moment and 1 value of a
+    // counter.
     assert_eq!(lines.len(), 2 * (3 + 2 + 1) + 2, "{lines:#?}");
     assert_eq!(
         lines[0],
@@ -146,7 +149,8 @@ fn ctf_is_read_back_and_by_babeltrace2() {
     assert_eq!(error.status.code(), Some(74), "a directory that is not empty is left alone");
 }
 
-/// The structure that the trace processor loads: slices inside one another, names for all that is named, times in microseconds.
+/// The structure that the trace processor loads: slices inside one another, names for all that is
+/// named, times in microseconds.
 #[test]
 fn chrome_json_is_what_perfetto_loads() {
     let (_folder, path) = trace();
@@ -175,7 +179,8 @@ fn chrome_json_is_what_perfetto_loads() {
     }
 }
 
-/// Long streams of a tracer, with losses: as many handlers and runs come back, and babeltrace2 reads as many events.
+/// Long streams of a tracer, with losses: as many handlers and runs come back, and babeltrace2
+/// reads as many events.
 #[test]
 fn long_traces_are_read_back() {
     let handlers = tracer::interrupts(1, 2800, true);

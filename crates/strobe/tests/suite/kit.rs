@@ -1,4 +1,5 @@
-//! The kit for the target (`firmware/kit/trace`): what it tells, what a call of it costs, and that nothing of it is left when it is off.
+//! The kit for the target (`firmware/kit/trace`): what it tells, what a call of it costs, and that
+//! nothing of it is left when it is off.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -23,8 +24,8 @@ const WRITES: [&str; 8] = [
     "0xe0000e80=0x1000b",
 ];
 
-/// Records that the program makes: 81 ticks and the last mark, 20 of the burst, 40 rounds of six ends and begins and two values, and five
-/// short texts.
+/// Records that the program makes: 81 ticks and the last mark, 20 of the burst, 40 rounds of six
+/// ends and begins and two values, and five short texts.
 const RECORDS: u64 = 81 + 1 + 20 + 40 * 8 + 5;
 
 fn simulated(traced: bool) -> Value {
@@ -214,7 +215,8 @@ fn is_small(record: &Value, way: &str) {
     assert_eq!(number(&stream["undecodable_bytes"]), 0);
 }
 
-/// The region `work` is the function `work`, as the simulation has it, with its call and the record's own time: 40 of both.
+/// The region `work` is the function `work`, as the simulation has it, with its call and the
+/// record's own time: 40 of both.
 fn work_is_timed(record: &Value, firmware: &str, board: &str, until: &[&str], most: u64) {
     let (code, run) = common::record(&[&[firmware, "--board", board][..], until].concat());
     assert_eq!(code, 0);
@@ -336,8 +338,9 @@ fn the_block_is_found_without_a_symbol() {
     assert!(serial.code == 64 && serial.stderr.contains("--rtt"), "{}", serial.stderr);
 }
 
-/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more of the bytes. Returns the port's
-/// address, the end that receives something when all of them have been read, and one to drop: the answer to the next command waits for that.
+/// OpenOCD's TCL port before a memory with RTT's block at an address, whose buffer always gets more
+/// of the bytes. Returns the port's address, the end that receives something when all of them have
+/// been read, and one to drop: the answer to the next command waits for that.
 fn openocd(block: u32, bytes: Vec<u8>) -> (String, Receiver<()>, Sender<()>) {
     const SIZE: u32 = 256;
     let buffer = block + 0x100;
@@ -414,7 +417,8 @@ fn rtt_is_recorded_through_openocd() {
     let mut recording = command();
     recording.args(arguments).args(["-o", &recorded]);
     let mut recording = recording.spawn().expect("it starts");
-    // It ends once everything is read, not after a time, which would depend on the load; and in the middle of a command.
+    // It ends once everything is read, not after a time, which would depend on the load; and in the
+    // middle of a command.
     let all_read = finished.recv_timeout(Duration::from_secs(600));
     let id = recording.id().to_string();
     let stopped = Command::new("kill").args(["-INT", &id]).status().expect("a kill");
@@ -464,7 +468,8 @@ fn threads_and_interrupts_at_once_tear_nothing() {
     assert!(exceptions.iter().map(|e| number(&e["count"])).sum::<u64>() > 1500);
 }
 
-/// Cycles for a call of record and of value on each core and way, as `docs/kit.md` has them; `strobe run` prints them.
+/// Cycles for a call of record and of value on each core and way, as `docs/kit.md` has them;
+/// `strobe run` prints them.
 #[test]
 fn a_call_costs_what_the_documents_say() {
     let (finished, exit) = (&["--until", "finished"][..], &[][..]);
@@ -534,7 +539,8 @@ fn the_crate_says_the_same_over_rtt() {
     }
 }
 
-/// The crate without its feature is what the program would be without the crate. Only the name of the program differs.
+/// The crate without its feature is what the program would be without the crate. Only the name of
+/// the program differs.
 #[test]
 fn nothing_of_the_crate_is_left_when_it_is_off() {
     let read = |name: &str| {
@@ -579,7 +585,8 @@ fn nothing_is_left_when_it_is_off() {
     assert!(on.trace_names().len() == 9 && off.trace_names().is_empty());
 }
 
-/// Between a region's beginning and its end there is what the region does, and nothing is counted twice or forgotten.
+/// Between a region's beginning and its end there is what the region does, and nothing is counted
+/// twice or forgotten.
 #[test]
 fn marks_bound_what_is_measured() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -608,7 +615,8 @@ fn marks_bound_what_is_measured() {
         let [begun, ended] = ["begun", "ended"].map(|field| number(&region[field]));
         assert_eq!([&window["starts"], &window["stops"]].map(number), [begun, ended], "{name}");
         assert_eq!(number(&record["window"]["entries"]), begun, "{name}");
-        // What the region does not call itself belongs to the tick's handler and to whoever marks its ends.
+        // What the region does not call itself belongs to the tick's handler and to whoever marks
+        // its ends.
         let functions = array(&record["profile"]["functions"]);
         let of = |function: &str| {
             let index = functions.iter().position(|f| f["name"] == function);

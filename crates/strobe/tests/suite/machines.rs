@@ -1,6 +1,7 @@
 //! Boards that are also machines of QEMU: the same ELF prints the same on the serial port.
 //!
-//! What the programs must print is beside their sources; `cargo xtask firmware --qemu` sees to it that QEMU prints it.
+//! What the programs must print is beside their sources; `cargo xtask firmware --qemu` sees to it
+//! that QEMU prints it.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Manual pages: one for each subcommand, with its options, and such that a formatter has nothing to complain of.
+//! Manual pages: one for each subcommand, with its options, and such that a formatter has nothing
+//! to complain of.
 
 use std::collections::BTreeSet;
 use std::path::Path;

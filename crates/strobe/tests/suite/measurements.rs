@@ -57,7 +57,8 @@ fn every_command_writes_one_and_report_shows_it() {
         let report = strobe(&["report", text(&path)]);
         assert_eq!(report.code, 0, "{name}: {}", report.stderr);
         assert!(report.stdout.contains(shown), "{name}: {shown} in\n{}", report.stdout);
-        // The same input gives the same bytes, compressed ones as well, and a report of a measurement as one is the same again.
+        // The same input gives the same bytes, compressed ones as well, and a report of a
+        // measurement as one is the same again.
         let packed = directory.path().join(format!("{name}.measurement.gz"));
         assert_eq!(strobe(&["report", text(&path), "-o", text(&packed)]).code, 0);
         assert!(fs::metadata(&packed).unwrap().len() * 2 < fs::metadata(&path).unwrap().len());
@@ -178,4 +179,28 @@ fn broken_ones_are_refused_with_one_message() {
     let (head, tail) = whole.split_once("\"stacks\":{\"parent\":[").expect("stacks");
     let (_, rest) = tail.split_once(']').unwrap();
     refused(format!("{head}\"stacks\":{{\"parent\":[]{rest}").as_bytes(), "sections.profile");
+}
+
+#[test]
+fn firmware_and_recordings_are_exported_directly() {
+    let directory = tempfile::tempdir().unwrap();
+    let (elf, nuttx) = (prebuilt("loop-48mhz"), prebuilt("threads-nuttx"));
+    let pin = root().join("docs/captures/pin.strobe").display().to_string();
+    let cases: [(&[&str], u64); 2] = [
+        // As many cycles as `strobe run` counts, and as many samples as came.
+        (&[&elf, "--until", "finished"], 23_734),
+        (&[&pin, "--elf", &nuttx], 1_563),
+    ];
+    for (input, total) in cases {
+        let export = |format: &str| {
+            let out = directory.path().join(format);
+            let to = ["--to", format, "-o", text(&out)];
+            let ran = strobe(&[&["export"], input, &to[..]].concat());
+            assert_eq!(ran.code, 0, "{input:?} {format}: {}", ran.stderr);
+            fs::read_to_string(out).unwrap()
+        };
+        let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+        assert_eq!(export("collapsed").lines().map(count).sum::<u64>(), total, "{input:?}");
+        assert!(export("chrome").contains("\"ph\": \"X\""), "{input:?} has a time line");
+    }
 }

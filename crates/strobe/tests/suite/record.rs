@@ -100,7 +100,8 @@ impl Drop for Running {
     }
 }
 
-/// When something that must happen is given up: long enough for any machine under any load, so what is not there by then never comes.
+/// When something that must happen is given up: long enough for any machine under any load, so what
+/// is not there by then never comes.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// A recording from a server, under way.
@@ -113,7 +114,8 @@ struct Running {
 }
 
 impl Running {
-    /// Without a limit for silence, if there is none in `more`: no test writes within a certain time.
+    /// Without a limit for silence, if there is none in `more`: no test writes within a certain
+    /// time.
     fn start(out: &Path, more: &[&str]) -> Self {
         let server = TcpListener::bind("127.0.0.1:0").expect("a port");
         let source = format!("tcp:{}", server.local_addr().expect("an address"));
@@ -169,7 +171,8 @@ fn a_kill_loses_nothing_that_was_there_a_second_before() {
         running.peer.write_all(&[n; 1000]).expect("it listens");
         std::thread::sleep(Duration::from_millis(30));
     }
-    // A second is what is promised, a tenth what it takes, and nothing more comes that could push them out.
+    // A second is what is promised, a tenth what it takes, and nothing more comes that could push
+    // them out.
     running.wait_for(&out, |recording| recording.raw.len() == 5000);
     running.child.kill().expect("it runs");
     running.child.wait().expect("it is dead");
@@ -252,7 +255,8 @@ fn garbage_is_told_while_it_comes() {
     assert_eq!(running.end().0, Some(0));
 }
 
-/// Orbuculum's frames in a file as it writes one: what is recorded are the pin's bytes, and where a frame was damaged it says so.
+/// Orbuculum's frames in a file as it writes one: what is recorded are the pin's bytes, and where a
+/// frame was damaged it says so.
 #[test]
 fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
     let folder = Folder::new();
@@ -280,7 +284,8 @@ fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
 fn sources_that_cannot_be_opened_leave_no_file() {
     let folder = Folder::new();
     let out = folder.path("none.strobe");
-    // A port that is taken, by a connection from it: nobody else can come to listen there meanwhile.
+    // A port that is taken, by a connection from it: nobody else can come to listen there
+    // meanwhile.
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = TcpStream::connect(server.local_addr().expect("an address")).expect("it listens");
     let deaf = taken.local_addr().expect("an address");

@@ -47,8 +47,8 @@ fn path(file: &tempfile::NamedTempFile) -> &str {
     file.path().to_str().expect("UTF-8")
 }
 
-/// An AVR and a Cortex-M0 exchange bytes: 19.0 us to the middle of the stop bit, 1 us of wire, 0.7 us until the interrupt has
-/// written the answer, and the same way back.
+/// An AVR and a Cortex-M0 exchange bytes: 19.0 us to the middle of the stop bit, 1 us of wire, 0.7
+/// us until the interrupt has written the answer, and the same way back.
 #[test]
 fn two_chips_talk_over_a_serial_line() {
     let (code, rig) = chips(&[&echo(), "--mark", "PB0", "--until", "PB1=1"]);

@@ -1,5 +1,5 @@
-//! Threads on the bundled kernel: one program with structures after four systems, so that what is known of each system by its
-//! description alone must give the same picture.
+//! Threads on the bundled kernel: one program with structures after four systems, so that what is
+//! known of each system by its description alone must give the same picture.
 
 use crate::common::*;
 use serde_json::Value;
@@ -58,7 +58,8 @@ fn every_system_names_its_threads() {
     }
 }
 
-/// 100 samples, one for each interrupt; the logger sleeps 10 ms between its rounds of about 3000 turns.
+/// 100 samples, one for each interrupt; the logger sleeps 10 ms between its rounds of about 3000
+/// turns.
 #[test]
 fn threads_run_as_the_program_says() {
     for (program, system, description) in SYSTEMS {
@@ -84,8 +85,8 @@ fn threads_run_as_the_program_says() {
     }
 }
 
-/// `flush_log` masks interrupts for 250 turns of 7 cycles. The interrupts that fall into it are the late ones, and late is at
-/// most as long as that.
+/// `flush_log` masks interrupts for 250 turns of 7 cycles. The interrupts that fall into it are the
+/// late ones, and late is at most as long as that.
 #[test]
 fn the_worst_latencies_are_where_interrupts_are_masked() {
     for (program, system, description) in SYSTEMS {

@@ -1,4 +1,5 @@
-//! `strobe plan`: what is refused, what is proposed, and scripts that the tools they are for can read.
+//! `strobe plan`: what is refused, what is proposed, and scripts that the tools they are for can
+//! read.
 
 use std::process::Command;
 
@@ -124,7 +125,8 @@ fn script(kind: &str, folder: &tempfile::TempDir) -> String {
     path
 }
 
-/// What stands in for a chip: memory in Tcl. A register with too few bits shows that the script looks.
+/// What stands in for a chip: memory in Tcl. A register with too few bits shows that the script
+/// looks.
 const STAND_IN: &str = "
 adapter driver dummy
 gdb_port disabled

@@ -1,5 +1,5 @@
-//! `strobe report`, `strobe top` and `strobe export` on what comes out of trace pins, where the truth is known: of simulated boards, and in
-//! captures of a pin.
+//! `strobe report`, `strobe top` and `strobe export` on what comes out of trace pins, where the
+//! truth is known: of simulated boards, and in captures of a pin.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -51,8 +51,9 @@ fn functions(record: &Value) -> Vec<(String, u64)> {
     names.iter().map(name).zip(sums).collect()
 }
 
-/// Of a run that is known to the cycle, the sampled shares lie where they say, nearly always. Board, pin and samples are the same
-/// each time: how many lie inside is a fixed number, which only another firmware or model changes.
+/// Of a run that is known to the cycle, the sampled shares lie where they say, nearly always.
+/// Board, pin and samples are the same each time: how many lie inside is a fixed number, which only
+/// another firmware or model changes.
 #[test]
 fn sampled_shares_are_where_their_intervals_say() {
     // Without a timer: what it does is in step with nothing.
@@ -117,8 +118,8 @@ fn lost_samples_are_counted() {
     assert!((4500..5000).contains(&taken), "{taken}");
 }
 
-/// What an analyser sees of a pin at three samples to a bit, in frames with another stream: all that went over it, and sigrok's own decoder finds
-/// the same, but for what it leaves unsaid.
+/// What an analyser sees of a pin at three samples to a bit, in frames with another stream: all
+/// that went over it, and sigrok's own decoder finds the same, but for what it leaves unsaid.
 #[test]
 fn a_capture_of_a_pin_reads_as_it_was_sent_and_as_sigrok_reads_it() {
     let pin = trace_pin(1, 5600, None);
@@ -193,7 +194,8 @@ fn top_of(bytes: &[u8], piece: usize) -> Value {
     serde_json::from_str(text.lines().last().expect("a record")).expect("JSON")
 }
 
-/// The bytes of a pin as they are, recorded, captured, captured and recorded, and as they come: one reader reads them all.
+/// The bytes of a pin as they are, recorded, captured, captured and recorded, and as they come: one
+/// reader reads them all.
 #[test]
 fn every_way_in_gives_the_same_figures() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -239,7 +241,8 @@ fn frames_of_orbuculum_are_taken_off_a_file() {
     assert_eq!(figures(&report(&[&path("out")])), expected);
 }
 
-/// A byte that the line has damaged costs what comes up to the next synchronisation of the frames, and puts nothing in its place.
+/// A byte that the line has damaged costs what comes up to the next synchronisation of the frames,
+/// and puts nothing in its place.
 #[test]
 fn a_fault_on_the_line_is_confined() {
     for fault in [LineFault::StopBit, LineFault::Break] {

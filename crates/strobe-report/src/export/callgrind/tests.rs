@@ -6,7 +6,8 @@ use strobe_model::measurement::Profile;
 use super::super::subjects;
 use super::*;
 
-/// A file as it was read. Functions by name: own costs by file and place; calls by callee with what they cost.
+/// A file as it was read. Functions by name: own costs by file and place; calls by callee with what
+/// they cost.
 #[derive(Debug, Default)]
 struct Read {
     events: Vec<String>,

@@ -1,6 +1,8 @@
-//! The tables of the processed format and their indices. Every table is kept by columns, with its length beside them.
+//! The tables of the processed format and their indices. Every table is kept by columns, with its
+//! length beside them.
 //!
-//! Fields are those that the front end's type definitions name for version 55, `null` and 0 where only a browser has anything to say.
+//! Fields are those that the front end's type definitions name for version 55, `null` and 0 where
+//! only a browser has anything to say.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! What is written, held against what the library of samply's author writes, and its indices against its tables.
+//! What is written, held against what the library of samply's author writes, and its indices
+//! against its tables.
 
 use fxprof_processed_profile as samply;
 use proptest::prelude::*;

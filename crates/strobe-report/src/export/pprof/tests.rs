@@ -1,4 +1,5 @@
-//! What is written, read by a decoder of the wire format that knows nothing of the one that wrote it.
+//! What is written, read by a decoder of the wire format that knows nothing of the one that wrote
+//! it.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -79,7 +80,8 @@ fn messages(of: &Fields, field: u64) -> Vec<Fields> {
     of.get(&field).into_iter().flatten().map(message).collect()
 }
 
-/// A profile as it was read: types with units, and samples with their frames, innermost first, values and labels.
+/// A profile as it was read: types with units, and samples with their frames, innermost first,
+/// values and labels.
 #[derive(Debug)]
 struct Decoded {
     types: Vec<(String, String)>,

@@ -1,4 +1,5 @@
-//! What is written, read by types that are the published schema: whatever it does not name is refused.
+//! What is written, read by types that are the published schema: whatever it does not name is
+//! refused.
 
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -79,7 +80,8 @@ struct ReadEvent {
     frame: usize,
 }
 
-/// Reads, and holds what the schema says in words: indices are there, events are in order and closed as they were opened.
+/// Reads, and holds what the schema says in words: indices are there, events are in order and
+/// closed as they were opened.
 fn read(measurement: &Measurement, choice: &Choice) -> Read {
     let read: Read = serde_json::from_slice(&subjects::write(&Speedscope, measurement, choice))
         .expect("the schema");

@@ -1,4 +1,5 @@
-//! Arrays: one element that stands for several, with `%s` in its name (`dim`, `dimIncrement`, `dimIndex`).
+//! Arrays: one element that stands for several, with `%s` in its name (`dim`, `dimIncrement`,
+//! `dimIndex`).
 
 use roxmltree::Node;
 

@@ -1,4 +1,5 @@
-//! From the XML tree to what the simulation uses: peripherals, registers with absolute addresses, masks.
+//! From the XML tree to what the simulation uses: peripherals, registers with absolute addresses,
+//! masks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,8 +100,8 @@ fn cpu(node: Node) -> Result<Cpu, SvdError> {
 }
 
 impl<'a, 'i> Reader<'a, 'i> {
-    /// Accounts for so many bytes of the file being looked at, once more where arrays and derived elements
-    /// look at the same ones again.
+    /// Accounts for so many bytes of the file being looked at, once more where arrays and derived
+    /// elements look at the same ones again.
     fn spend(&mut self, node: Node, bytes: usize) -> Result<(), SvdError> {
         self.work += bytes as u64;
         if self.work > MOST_WORK {
@@ -127,7 +128,8 @@ impl<'a, 'i> Reader<'a, 'i> {
         Ok(all)
     }
 
-    /// What `derivedFrom` names: a peripheral, a sibling, or something by its path from a peripheral on.
+    /// What `derivedFrom` names: a peripheral, a sibling, or something by its path from a
+    /// peripheral on.
     fn find(&mut self, node: Node<'a, 'i>, path: &str) -> Result<Option<Node<'a, 'i>>, SvdError> {
         if node.has_tag_name("peripheral") {
             return Ok(self.by_name.get(path).copied());
@@ -178,7 +180,8 @@ impl<'a, 'i> Reader<'a, 'i> {
         Ok(())
     }
 
-    /// Registers and clusters of one level, `prefix` being the name and address of what they are in.
+    /// Registers and clusters of one level, `prefix` being the name and address of what they are
+    /// in.
     fn registers(
         &mut self,
         list: Node<'a, 'i>,
@@ -248,7 +251,8 @@ impl<'a, 'i> Reader<'a, 'i> {
             let local = register.named.name.rsplit('.').next().unwrap_or_default();
             known.name.push_str(local);
         }
-        // Where two views of a place differ, the first one's reset value and the more permissive access hold.
+        // Where two views of a place differ, the first one's reset value and the more permissive
+        // access hold.
         known.reset |= (register.reset & mask) << shift & !shared;
         let read_only = (register.read_only & mask) << shift;
         known.read_only = known.read_only & !lanes | read_only & (known.read_only | !shared);

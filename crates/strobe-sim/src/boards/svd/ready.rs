@@ -1,9 +1,9 @@
 //! Ready flags by name: what lets a firmware go on that waits for a clock which nobody modelled.
 //!
 //! Three rules, all about the names of one peripheral's bits and registers, none about a chip:
-//! a bit `<X>RDY` reads as the bit `<X>ON` was last written, looked for in the same register first; a
-//! field `SWS` (clock switch status) reads as the field `SW` beside it; a register `EVENTS_<X>STARTED` reads as
-//! `TASKS_<X>START` was last written.
+//! a bit `<X>RDY` reads as the bit `<X>ON` was last written, looked for in the same register first;
+//! a field `SWS` (clock switch status) reads as the field `SW` beside it; a register
+//! `EVENTS_<X>STARTED` reads as `TASKS_<X>START` was last written.
 
 use std::rc::Rc;
 

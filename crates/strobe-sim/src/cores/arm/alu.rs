@@ -60,7 +60,8 @@ impl Cpu {
         result
     }
 
-    /// Shift amounts come from the bottom byte of a register; 0 leaves C alone, 33 and more clear it.
+    /// Shift amounts come from the bottom byte of a register; 0 leaves C alone, 33 and more clear
+    /// it.
     pub(crate) fn lsl_reg(&mut self, value: u32, by: u32) -> u32 {
         let by = by & 0xff;
         let result = match by {
@@ -123,7 +124,8 @@ impl Cpu {
         (self.n >> 31) << 3 | u32::from(self.z == 0) << 2 | self.c << 1 | self.v >> 31
     }
 
-    /// Whether the condition in an IT state passes; outside an IT block and for 14 (always) it does.
+    /// Whether the condition in an IT state passes; outside an IT block and for 14 (always) it
+    /// does.
     #[inline(always)]
     pub(crate) fn passes_it(&self, it: u8) -> bool {
         match PASSES.get(usize::from(it >> 4)) {

@@ -1,9 +1,10 @@
-//! Bit-banding (ARMv7-M B3.1, DDI 0337 3.7): a word of an alias region is one bit of memory or of a register.
+//! Bit-banding (ARMv7-M B3.1, DDI 0337 3.7): a word of an alias region is one bit of memory or of a
+//! register.
 //!
-//! The core does it, so only the core's accesses see the aliases; for other bus masters those addresses are
-//! what the rest of the memory map says. A read gives the bit as 0 or 1. A write reads the target, changes
-//! the bit and writes the target back, with an access of the same width; nothing comes between, and a device
-//! sees both accesses with all that they cause.
+//! The core does it, so only the core's accesses see the aliases; for other bus masters those
+//! addresses are what the rest of the memory map says. A read gives the bit as 0 or 1. A write
+//! reads the target, changes the bit and writes the target back, with an access of the same width;
+//! nothing comes between, and a device sees both accesses with all that they cause.
 
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
@@ -117,7 +118,8 @@ mod tests {
         assert_eq!(rig.bus.unmodelled.touched().count(), 1);
     }
 
-    /// Each write is one read and one write of the device: CRC_DR takes what it reads back with a bit changed.
+    /// Each write is one read and one write of the device: CRC_DR takes what it reads back with a
+    /// bit changed.
     #[test]
     fn a_device_sees_a_read_and_a_write() {
         let mut rig = rig();
@@ -133,7 +135,8 @@ mod tests {
         assert_eq!(rig.read32(CRC_DR), expected);
     }
 
-    /// A DMA transfer from an alias address meets no bit and no memory, as AHB masters other than the core do.
+    /// A DMA transfer from an alias address meets no bit and no memory, as AHB masters other than
+    /// the core do.
     #[test]
     fn dma_does_not_see_the_aliases() {
         let mut rig = rig();

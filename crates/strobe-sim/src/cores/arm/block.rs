@@ -1,7 +1,7 @@
 //! Runs of instructions, decoded once: straight-line code up to the first change of flow.
 //!
-//! Everything about a block that does not depend on data is worked out when it is decoded, above all its
-//! cycles, so that running it costs one addition and, if anybody counts, one increment.
+//! Everything about a block that does not depend on data is worked out when it is decoded, above
+//! all its cycles, so that running it costs one addition and, if anybody counts, one increment.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,8 +34,8 @@ pub struct Meta {
     pub size: u8,
     /// Zero-wait-state cycles.
     pub cost: Cost,
-    /// Waits that this instruction always has: its literal lies in flash, or it accesses data while code comes over the
-    /// same bus. The likely figure is whole cycles.
+    /// Waits that this instruction always has: its literal lies in flash, or it accesses data
+    /// while code comes over the same bus. The likely figure is whole cycles.
     pub data_wait: HalfCycles,
 }
 
@@ -79,7 +79,8 @@ pub struct Block {
     pub(crate) is_transfer: bool,
     /// What a computed jump to the block costs.
     pub(crate) arrival: Arrival,
-    /// Cycles that [`Arrival::late`] has cost the jump at the block's end and that no observer knows of yet.
+    /// Cycles that [`Arrival::late`] has cost the jump at the block's end and that no observer
+    /// knows of yet.
     pub(crate) late: u64,
     /// Where computed jumps from here have gone inside the function, as far as kept.
     pub(crate) inside: Vec<BlockId>,
@@ -148,8 +149,9 @@ impl Block {
             && body.iter().all(|i| *i == Insn::Nop)
     }
 
-    /// Whether a computed jump from this block to `target` stays inside a function, so that nobody who follows the
-    /// flow need know: what a `switch` becomes. Returns and calls are never among them.
+    /// Whether a computed jump from this block to `target` stays inside a function, so that nobody
+    /// who follows the flow need know: what a `switch` becomes. Returns and calls are never
+    /// among them.
     pub(crate) fn jumps_inside(&self, target: &Block) -> bool {
         let by_table = self.insns.last().is_some_and(|last| last.is_table_jump());
         by_table && target.function == (self.function.0, false)
@@ -270,7 +272,8 @@ impl Blocks {
         self.entries.partition_point(|&e| e <= address)
     }
 
-    /// Decodes the block at `pc`, `it` being ITSTATE there; `None` when no instruction can be fetched.
+    /// Decodes the block at `pc`, `it` being ITSTATE there; `None` when no instruction can be
+    /// fetched.
     pub(crate) fn decode(
         &mut self,
         pc: u32,
@@ -361,7 +364,8 @@ impl Blocks {
             end: at,
             body: insns.len() as u32 - u32::from(last.ends_block()),
             cycles,
-            // A block to stop at, or one that asks for other rights, never fits: it always goes through the main loop.
+            // A block to stop at, or one that asks for other rights, never fits: it always goes
+            // through the main loop.
             worst: if stop_here || asks {
                 u32::MAX
             } else {
@@ -403,12 +407,13 @@ impl Blocks {
     }
 }
 
-/// What a jump into RAM waits: the system bus adds a register stage to fetches (DDI 0337, system bus interface), and data may have the
-/// bus.
+/// What a jump into RAM waits: the system bus adds a register stage to fetches (DDI 0337, system
+/// bus interface), and data may have the bus.
 const SYSTEM_BUS_JUMP: HalfCycles = HalfCycles { low: 0, likely: 2, high: 4 };
 
-/// What a data access costs code in RAM, by the instruction's bytes: a fetch gives way to it. 16-bit code leaves the bus
-/// free every other cycle, 32-bit code does not. From those rates; not measured.
+/// What a data access costs code in RAM, by the instruction's bytes: a fetch gives way to it.
+/// 16-bit code leaves the bus free every other cycle, 32-bit code does not. From those rates; not
+/// measured.
 fn system_bus_wait(size: u32, words: u32, data_wait: HalfCycles) -> HalfCycles {
     let likely = if size == 4 { 2 * words } else { 0 };
     HalfCycles {
@@ -434,8 +439,8 @@ pub(crate) fn in_flash(address: u32, bus: &Bus) -> bool {
         || bus.memory_at(address).is_some_and(|m| m.kind == MemoryKind::Flash)
 }
 
-/// LDRT, STRT and their kind, by their encoding: they access memory as if unprivileged (DDI 0403, A7.7), and
-/// do otherwise what ordinary loads and stores do.
+/// LDRT, STRT and their kind, by their encoding: they access memory as if unprivileged (DDI 0403,
+/// A7.7), and do otherwise what ordinary loads and stores do.
 pub(crate) fn acts_unprivileged(first: u32, second: u32) -> bool {
     first & 0xfe80 == 0xf800 && second & 0x0f00 == 0x0e00
 }

@@ -30,7 +30,8 @@ impl<O: Observer> Machine<O> {
         self.add_wait(from, Wait { cause: Cause::FetchWait, low, likely, high });
     }
 
-    /// The fast path gave up at instruction `at`: accounts for those before it and goes on carefully.
+    /// The fast path gave up at instruction `at`: accounts for those before it and goes on
+    /// carefully.
     pub(super) fn finish_carefully(&mut self, id: BlockId, at: usize) -> Result<(), Stop> {
         let block = &self.blocks.all[id as usize];
         let plain = block.plain;

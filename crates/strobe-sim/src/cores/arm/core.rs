@@ -98,8 +98,8 @@ pub struct Machine<O: Observer> {
     /// Memory protection must be asked at each access and fetch.
     pub(crate) guarded: Guarded,
     pub(crate) resets: u64,
-    /// A block that was left in the middle, and where it goes on: what its instructions cost depends on
-    /// those before them.
+    /// A block that was left in the middle, and where it goes on: what its instructions cost
+    /// depends on those before them.
     pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,

@@ -1,5 +1,5 @@
-//! The programmer's registers (DDI 0419 and DDI 0403, B1.4): core registers, flags, masks, the two stack
-//! pointers, and on ARMv7-M the IT state and the floating-point unit.
+//! The programmer's registers (DDI 0419 and DDI 0403, B1.4): core registers, flags, masks, the two
+//! stack pointers, and on ARMv7-M the IT state and the floating-point unit.
 
 use super::arch::Architecture;
 use super::fp::Fpu;
@@ -37,10 +37,11 @@ pub struct Cpu {
     pub(crate) ge: u8,
     /// Bits of APSR that exist.
     apsr_bits: u32,
-    /// EPSR.IT: the condition and what is left of the IT block, from the next instruction on; 0 outside.
+    /// EPSR.IT: the condition and what is left of the IT block, from the next instruction on; 0
+    /// outside.
     pub it: u8,
-    /// EPSR.ICI: a transfer of several registers that an exception interrupted goes on with this one; 0 if there
-    /// is none.
+    /// EPSR.ICI: a transfer of several registers that an exception interrupted goes on with this
+    /// one; 0 if there is none.
     pub(crate) resume_at: u8,
     /// EPSR.T: clear only after a jump to an even address; the next instruction then faults.
     pub thumb: bool,
@@ -64,8 +65,8 @@ pub struct Cpu {
     pub(crate) exclusive: bool,
     /// The floating-point unit.
     pub fp: Fpu,
-    /// Floating-point instructions may run without a look at CPACR and the like. Cleared by whatever could
-    /// change that; the next one goes the careful way and sets it again.
+    /// Floating-point instructions may run without a look at CPACR and the like. Cleared by
+    /// whatever could change that; the next one goes the careful way and sets it again.
     pub(crate) fp_ready: bool,
 }
 
@@ -131,7 +132,8 @@ impl Cpu {
         self.ge = ((value & self.apsr_bits) >> 16 & 15) as u8;
     }
 
-    /// Takes over EPSR from a stacked xPSR: Thumb and, if the core has them, IT or ICI, which share their bits.
+    /// Takes over EPSR from a stacked xPSR: Thumb and, if the core has them, IT or ICI, which share
+    /// their bits.
     pub(crate) fn set_epsr(&mut self, xpsr: u32) {
         self.thumb = xpsr & T != 0;
         let it = (xpsr >> 25 & 3 | xpsr >> 8 & 0xfc) as u8;

@@ -1,10 +1,10 @@
-//! The debug blocks of ARMv7-M that firmware can reach (DDI 0403, part C): DWT, ITM and TPIU, which are `trace.rs`'s, FPB, the ROM
-//! table, and the core debug registers.
+//! The debug blocks of ARMv7-M that firmware can reach (DDI 0403, part C): DWT, ITM and TPIU, which
+//! are `trace.rs`'s, FPB, the ROM table, and the core debug registers.
 
 use super::trace::{DWT, ITM, TPIU, Trace, Write};
 
-/// Debug components that identify themselves: their 4 KiB page, part number on an M3 and an M4, and class (DDI 0337I and
-/// DDI 0439, chapters 7 to 9).
+/// Debug components that identify themselves: their 4 KiB page, part number on an M3 and an M4, and
+/// class (DDI 0337I and DDI 0439, chapters 7 to 9).
 const COMPONENTS: [(u32, u32, u32, u32); 6] = [
     (ITM, 0x001, 0x001, 0xe),
     (DWT, 0x002, 0x002, 0xe),

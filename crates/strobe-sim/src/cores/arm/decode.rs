@@ -1,4 +1,5 @@
-//! Halfwords to instructions: the 16-bit Thumb encodings, and all of ARMv6-M (DDI 0419, A5 and A6.7).
+//! Halfwords to instructions: the 16-bit Thumb encodings, and all of ARMv6-M (DDI 0419, A5 and
+//! A6.7).
 //!
 //! The 32-bit encodings that ARMv7-M adds are `decode32.rs`'s.
 
@@ -191,7 +192,8 @@ fn miscellaneous(arch: Architecture, address: u32, h: u16) -> Insn {
             (0, 4) => Insn::Sev,
             // NOP, YIELD and reserved hints do nothing.
             (0, _) => Insn::Nop,
-            // IT is not in ARMv6-M. Condition 15, and 14 with an "else" (which is 15), are unpredictable.
+            // IT is not in ARMv6-M. Condition 15, and 14 with an "else" (which is 15), are
+            // unpredictable.
             (_, 15) => Insn::Undefined,
             (mask, 14) if !mask.is_power_of_two() => Insn::Undefined,
             _ if arch.v7m => Insn::It { state: h as u8 },

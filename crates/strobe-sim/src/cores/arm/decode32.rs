@@ -1,9 +1,11 @@
-//! 32-bit encodings of ARMv7-M (DDI 0403, A5.3): which class, and the branches and system instructions.
+//! 32-bit encodings of ARMv7-M (DDI 0403, A5.3): which class, and the branches and system
+//! instructions.
 //!
-//! UNPREDICTABLE encodings: register 15 where the manual forbids it, lists that contradict themselves, and
-//! should-be bits that are not so are undefined here, as in QEMU. So are a base that is loaded or stored
-//! and written back, both halves of a result in one register, and one operand encoded twice but
-//! differently, all of which QEMU executes. Register 13 where the manual forbids it works like any other.
+//! UNPREDICTABLE encodings: register 15 where the manual forbids it, lists that contradict
+//! themselves, and should-be bits that are not so are undefined here, as in QEMU. So are a base
+//! that is loaded or stored and written back, both halves of a result in one register, and one
+//! operand encoded twice but differently, all of which QEMU executes. Register 13 where the manual
+//! forbids it works like any other.
 
 use super::arch::Architecture;
 use super::decode::{bl_target, pc};

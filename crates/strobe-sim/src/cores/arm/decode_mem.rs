@@ -1,7 +1,7 @@
 //! Loads and stores of ARMv7-M in 32 bits (DDI 0403, A5.3.5 to A5.3.10).
 //!
-//! The unprivileged forms (LDRT and its kin) decode as ordinary ones: they differ only under a memory
-//! protection unit.
+//! The unprivileged forms (LDRT and its kin) decode as ordinary ones: they differ only under a
+//! memory protection unit.
 
 use super::decode::pc;
 use super::decode32::nibble;

@@ -1,7 +1,8 @@
 //! Into and out of exception handlers (DDI 0419 and DDI 0403, B1.5.6-B1.5.8), with what it costs.
 //!
-//! Of the two ways in and out, one is ARMv6-M's, whose figures are partly models, and one is ARMv7-M's, where stacking and
-//! returning may themselves fault and the floating-point registers have a part.
+//! Of the two ways in and out, one is ARMv6-M's, whose figures are partly models, and one is
+//! ARMv7-M's, where stacking and returning may themselves fault and the floating-point registers
+//! have a part.
 
 use strobe_model::{Bounds, Cause};
 
@@ -79,8 +80,8 @@ impl<O: Observer> Machine<O> {
         self.start_handler(exception, exc_return, interrupted, wait, None)
     }
 
-    /// ARMv7-M: the same, and of what is pending by the end of it the best goes first. What goes wrong on the
-    /// way is one more exception that is pending (DDI 0403, B1.5.11).
+    /// ARMv7-M: the same, and of what is pending by the end of it the best goes first. What goes
+    /// wrong on the way is one more exception that is pending (DDI 0403, B1.5.11).
     fn enter_v7m(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
         let interrupted = (self.cpu.pc, self.cpu.r[13]);
         self.system.nvic.pend(exception, self.now);
@@ -97,8 +98,8 @@ impl<O: Observer> Machine<O> {
         self.account_for_fault(self.cpu.ipsr, stacked.frame)
     }
 
-    /// Up to the handler's first instruction a better exception may come up and goes first; its vector is then
-    /// fetched anew, which takes what tail-chaining takes (DUI 0553A, 2.3.7).
+    /// Up to the handler's first instruction a better exception may come up and goes first; its
+    /// vector is then fetched anew, which takes what tail-chaining takes (DUI 0553A, 2.3.7).
     fn late_arrival_v7m(&mut self, exception: u16, entry: Bounds) -> (u16, Bounds) {
         let end = self.now + entry.likely;
         self.look_ahead(end - 1);
@@ -189,8 +190,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// The address and value of an exception's vector. On ARMv7-M one that cannot be read is a HardFault, whose
-    /// own must be there.
+    /// The address and value of an exception's vector. On ARMv7-M one that cannot be read is a
+    /// HardFault, whose own must be there.
     fn vector(&mut self, exception: u16, pc: u32) -> Result<(u16, u32, u32), Stop> {
         let table = self.vectors.wrapping_add(self.system.vtor);
         let entry = table.wrapping_add(4 * u32::from(exception));
@@ -210,8 +211,9 @@ impl<O: Observer> Machine<O> {
         Err(self.lockup(fault, pc))
     }
 
-    /// What flash adds on the way into a handler or out of it. The figures of the manuals are for memory that
-    /// answers at once; how much of a wait their other cycles hide nobody says, so it may be nothing.
+    /// What flash adds on the way into a handler or out of it. The figures of the manuals are for
+    /// memory that answers at once; how much of a wait their other cycles hide nobody says, so
+    /// it may be nothing.
     fn flash_wait(&mut self, cause: Cause, cost: HalfCycles) -> Option<Wait> {
         if cost.is_zero() {
             return None;
@@ -238,8 +240,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// A branch to EXC_RETURN in handler mode (ExceptionReturn, B1.5.8). `from` is the branch, `refill` what it
-    /// has been charged for filling the pipeline.
+    /// A branch to EXC_RETURN in handler mode (ExceptionReturn, B1.5.8). `from` is the branch,
+    /// `refill` what it has been charged for filling the pipeline.
     pub(crate) fn exception_return(
         &mut self,
         value: u32,
@@ -271,7 +273,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// ARMv7-M. What is wrong with the return is an exception that is chained to the handler (B1.5.8).
+    /// ARMv7-M. What is wrong with the return is an exception that is chained to the handler
+    /// (B1.5.8).
     fn exception_return_v7m(&mut self, value: u32, from: u32, refill: u64) -> Result<(), Stop> {
         let ended = self.cpu.ipsr;
         self.spend(from);
@@ -332,7 +335,8 @@ impl<O: Observer> Machine<O> {
         Some(started.and_then(|()| self.account_for_fault(self.cpu.ipsr, None)))
     }
 
-    /// The frame was for another mode than EXC_RETURN says: it is stacked again, and UsageFault is taken.
+    /// The frame was for another mode than EXC_RETURN says: it is stacked again, and UsageFault is
+    /// taken.
     fn wrong_mode(&mut self, value: u32, from: u32) -> Result<(), Stop> {
         let exception = self.pend_fault(Fault::BadReturn { value }, from, None)?;
         let entered = self.enter(exception, self.cpu.pc);
@@ -384,8 +388,8 @@ impl<O: Observer> Machine<O> {
         self.cpu.r[..4].copy_from_slice(&[r0, r1, r2, r3]);
         self.cpu.r[12] = r12;
         self.cpu.r[14] = lr;
-        // Bit 0 set is unpredictable by the manual. Real cores ignore it, and kernels that put a function pointer
-        // there (FreeRTOS) rely on that.
+        // Bit 0 set is unpredictable by the manual. Real cores ignore it, and kernels that put a
+        // function pointer there (FreeRTOS) rely on that.
         self.cpu.pc = return_address & !1;
         self.cpu.set_apsr(xpsr);
         self.cpu.set_epsr(xpsr);

@@ -1,8 +1,8 @@
 //! What each instruction that stays in its block does to registers and memory.
 //!
-//! Written once over [`Port`]: the fast port answers from RAM and flash and gives up on anything else
-//! before the instruction has changed a register, so that the instruction can be run again through the
-//! careful port, which knows time, devices and faults.
+//! Written once over [`Port`]: the fast port answers from RAM and flash and gives up on anything
+//! else before the instruction has changed a register, so that the instruction can be run again
+//! through the careful port, which knows time, devices and faults.
 
 use super::cpu::Cpu;
 use super::fault::Fault;
@@ -22,7 +22,8 @@ pub(crate) trait Port {
     fn divide_by_zero(&mut self) -> Result<(), Self::Stop>;
     /// The instruction takes longer than its least, by what its operands decide.
     fn spend(&mut self, work: Work);
-    /// A load of that width, zero extended. The address may be unaligned where the core allows that.
+    /// A load of that width, zero extended. The address may be unaligned where the core allows
+    /// that.
     fn load(&mut self, address: u32, size: Size, transfer: u32) -> Result<u32, Self::Stop>;
     /// A literal: a word at a fixed address, whose wait is part of the instruction's own cost.
     fn literal(&mut self, address: u32) -> Result<u32, Self::Stop>;

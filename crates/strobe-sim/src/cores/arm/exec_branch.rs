@@ -1,4 +1,5 @@
-//! Changes of flow that ARMv7-M adds (DDI 0403, A7.7): where they lead, and what they change on the way.
+//! Changes of flow that ARMv7-M adds (DDI 0403, A7.7): where they lead, and what they change on the
+//! way.
 
 use super::cpu::Cpu;
 use super::exec::{Port, check_aligned, write_any};

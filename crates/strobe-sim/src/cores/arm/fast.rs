@@ -1,4 +1,5 @@
-//! The fast path: whole blocks, one after the other, while nothing can happen but what the core does.
+//! The fast path: whole blocks, one after the other, while nothing can happen but what the core
+//! does.
 
 use super::block::{Block, BlockId, NONE, jump_wait};
 use super::core::Machine;
@@ -120,8 +121,9 @@ impl<O: Observer> Machine<O> {
         Left::Ended(id, end)
     }
 
-    /// Executes a block's last instruction if it only reads or writes registers of the core, as those of a critical
-    /// section do; returns whether it did. An exception that it lets in is the main loop's business.
+    /// Executes a block's last instruction if it only reads or writes registers of the core, as
+    /// those of a critical section do; returns whether it did. An exception that it lets in is
+    /// the main loop's business.
     fn system_register(&mut self, id: BlockId) -> bool {
         if !self.cpu.is_privileged() || self.system.mpu.is_on() {
             return false;
@@ -146,8 +148,8 @@ impl<O: Observer> Machine<O> {
         true
     }
 
-    /// A block has ended: what arriving at the next one costs, who wants to know, and which it is. Where
-    /// that is not decoded yet, the program counter is left there.
+    /// A block has ended: what arriving at the next one costs, who wants to know, and which it is.
+    /// Where that is not decoded yet, the program counter is left there.
     fn arrive(&mut self, id: BlockId, end: End) -> BlockId {
         let block = &self.blocks.all[id as usize];
         match end {
@@ -185,7 +187,8 @@ impl<O: Observer> Machine<O> {
         next
     }
 
-    /// The block that `id` jumps to, remembered once it is decoded; leaves the program counter there.
+    /// The block that `id` jumps to, remembered once it is decoded; leaves the program counter
+    /// there.
     #[cold]
     fn find_target(&mut self, id: BlockId) -> BlockId {
         let block = &self.blocks.all[id as usize];
@@ -224,8 +227,8 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// After the jump to a computed address at a block's end: the new state, its cost, and who wants to know. Returns
-    /// the block there, if it is decoded.
+    /// After the jump to a computed address at a block's end: the new state, its cost, and who
+    /// wants to know. Returns the block there, if it is decoded.
     pub(super) fn arrive_indirect(&mut self, value: u32, id: BlockId) -> BlockId {
         self.cpu.pc = value & !1;
         self.cpu.thumb = value & 1 != 0;
@@ -247,7 +250,8 @@ impl<O: Observer> Machine<O> {
         to
     }
 
-    /// Pays for the jump from one decoded block to another; returns whether that stays inside a function.
+    /// Pays for the jump from one decoded block to another; returns whether that stays inside a
+    /// function.
     #[inline(always)]
     fn arrive_at(&mut self, to: BlockId, id: BlockId) -> bool {
         let [from, target] = [id, to].map(|id| &self.blocks.all[id as usize]);

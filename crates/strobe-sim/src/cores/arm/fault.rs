@@ -6,12 +6,12 @@ use super::mpu::Purpose;
 use super::system::number;
 use crate::kernel::device::Size;
 
-/// Why an instruction could not complete; all end in HardFault on ARMv6-M (B1.5.6), and on ARMv7-M while
-/// the handlers of their own are not enabled.
+/// Why an instruction could not complete; all end in HardFault on ARMv6-M (B1.5.6), and on ARMv7-M
+/// while the handlers of their own are not enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A load or store whose address is not a multiple of its size. ARMv6-M faults on each, ARMv7-M on
-    /// those of several registers, exclusive ones, and all if CCR.UNALIGN_TRP says so.
+    /// A load or store whose address is not a multiple of its size. ARMv6-M faults on each, ARMv7-M
+    /// on those of several registers, exclusive ones, and all if CCR.UNALIGN_TRP says so.
     #[error("unaligned access to {address:#010x}, where the processor does not allow one")]
     Unaligned {
         /// The address.
@@ -71,7 +71,8 @@ pub enum Fault {
         /// The instruction that stored.
         pc: u32,
     },
-    /// Registers could not be saved for an exception, or restored, or a vector not be read (ARMv7-M).
+    /// Registers could not be saved for an exception, or restored, or a vector not be read
+    /// (ARMv7-M).
     #[error("{step}: {}{address:#010x}", if *protected { "no permission at " } else { "nothing answers at " })]
     Exception {
         /// On which way.

@@ -1,4 +1,5 @@
-//! The fault status registers of ARMv7-M (DDI 0403, B3.2.15-B3.2.18), and what their bits say in words.
+//! The fault status registers of ARMv7-M (DDI 0403, B3.2.15-B3.2.18), and what their bits say in
+//! words.
 
 /// CFSR, HFSR, DFSR, MMFAR and BFAR.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

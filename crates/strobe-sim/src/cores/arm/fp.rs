@@ -1,11 +1,11 @@
 //! FPv4-SP: registers and arithmetic, bit by bit as the manual has it (DDI 0403, A2.5 and A6).
 //!
-//! The host's own floating point does the work. Single-precision operands and what is computed of them fit
-//! a double, either exactly or, rounded to odd, with all that a later rounding to single needs (Boldo and
-//! Melquiond, "Emulation of FMA and correctly rounded sums", 2008). So every operation is one or two of
-//! the host's on doubles, and `Fpu::round` alone knows rounding modes, flushing to zero and the flags.
-//! Soft-float crates were considered: none has all of square root, four rounding modes and tininess
-//! detected before rounding, which is what Arm does.
+//! The host's own floating point does the work. Single-precision operands and what is computed of
+//! them fit a double, either exactly or, rounded to odd, with all that a later rounding to single
+//! needs (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). So every
+//! operation is one or two of the host's on doubles, and `Fpu::round` alone knows rounding modes,
+//! flushing to zero and the flags. Soft-float crates were considered: none has all of square root,
+//! four rounding modes and tininess detected before rounding, which is what Arm does.
 
 /// Registers of the floating-point unit.
 #[derive(Debug, Clone, Default)]
@@ -164,7 +164,8 @@ impl Fpu {
     }
 
     /// Rounding to nearest with nothing to flush and the inexact flag set already: the host's own
-    /// operation is the answer if its result is an ordinary number, for then no other flag is raised.
+    /// operation is the answer if its result is an ordinary number, for then no other flag is
+    /// raised.
     #[inline(always)]
     fn shortcut(&self, compute: impl FnOnce() -> f32) -> Option<u32> {
         if self.fpscr & (FZ | 3 << 22 | IXC) != IXC {
@@ -347,7 +348,8 @@ impl Fpu {
         if back != value {
             self.raise(if tiny { UFC | IXC } else { IXC });
         }
-        // Rounded down to the largest number it is still an overflow, if it was more than an ulp above.
+        // Rounded down to the largest number it is still an overflow, if it was more than an ulp
+        // above.
         if result.is_infinite() || value.abs() >= TWO_TO_128 {
             self.raise(OFC | IXC);
         }
@@ -357,8 +359,8 @@ impl Fpu {
 
 const TWO_TO_128: f64 = 2.0 * (1u128 << 127) as f64;
 
-/// Of a sum rounded to nearest and what that lost (only its sign matters), the sum rounded to odd: if
-/// inexact, the one of the two neighbours whose last bit is set.
+/// Of a sum rounded to nearest and what that lost (only its sign matters), the sum rounded to odd:
+/// if inexact, the one of the two neighbours whose last bit is set.
 fn to_odd(rounded: f64, lost: f64) -> f64 {
     if lost == 0.0 || rounded.to_bits() & 1 != 0 {
         rounded

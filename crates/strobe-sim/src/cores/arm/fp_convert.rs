@@ -53,8 +53,8 @@ impl Fpu {
         };
     }
 
-    /// FPToFixed: what does not fit saturates and is invalid; a NaN is zero. Signed results narrower
-    /// than a word are sign extended.
+    /// FPToFixed: what does not fit saturates and is invalid; a NaN is zero. Signed results
+    /// narrower than a word are sign extended.
     fn integer_from(
         &mut self,
         bits: u32,
@@ -122,8 +122,8 @@ impl Fpu {
             }
             return sign | if alternative { 0x7fff } else { 0x7c00 };
         }
-        // In units of the last place: 2^-24 up to the smallest normal number, 2^-14, and one more bit for
-        // each doubling from there on.
+        // In units of the last place: 2^-24 up to the smallest normal number, 2^-14, and one more
+        // bit for each doubling from there on.
         let doublings = (exponent(value) + 14).max(0);
         let units = value / f64::from(HALF_ULP) / power_of_two(doublings as u8);
         let mode = match (self.rounding(), single & SIGN != 0) {

@@ -1,5 +1,5 @@
-//! Exception frames of ARMv7-M (DDI 0403, B1.5.6-B1.5.8): what is stacked on the way into a handler and comes back on
-//! the way out, the floating-point registers among it, at once or lazily.
+//! Exception frames of ARMv7-M (DDI 0403, B1.5.6-B1.5.8): what is stacked on the way into a handler
+//! and comes back on the way out, the floating-point registers among it, at once or lazily.
 //!
 //! Frames of ARMv6-M, which are simpler, are with `exception.rs`.
 
@@ -72,7 +72,8 @@ impl<O: Observer> Machine<O> {
         read.map_err(|_| Unreachable { address, protected: false })
     }
 
-    /// Stacks a frame on the stack in use (PushStack). The stack pointer moves even if nothing is there.
+    /// Stacks a frame on the stack in use (PushStack). The stack pointer moves even if nothing is
+    /// there.
     pub(super) fn stack(&mut self, return_address: u32) -> Stacked {
         let fpca = self.cpu.fpca;
         let bytes = if fpca { EXTENDED_BYTES } else { BASIC_BYTES };
@@ -138,8 +139,8 @@ impl<O: Observer> Machine<O> {
         self.system.fpcar = at & !7;
     }
 
-    /// Before a floating-point instruction at `pc`: whether there may be one, the interrupted code's
-    /// registers saved, and a context of its own (ExecuteFPCheck, B1.5.7).
+    /// Before a floating-point instruction at `pc`: whether there may be one, the interrupted
+    /// code's registers saved, and a context of its own (ExecuteFPCheck, B1.5.7).
     pub(super) fn prepare_fp(&mut self, pc: u32) -> Result<(), Fault> {
         if self.cpu.fp_ready {
             return Ok(());
@@ -159,7 +160,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// The lazy save (PreserveFPState), which the first floating-point instruction of a handler waits for.
+    /// The lazy save (PreserveFPState), which the first floating-point instruction of a handler
+    /// waits for.
     fn preserve_fp(&mut self, pc: u32) -> Result<(), Fault> {
         let state = self.system.fpccr;
         let rights =
@@ -172,14 +174,15 @@ impl<O: Observer> Machine<O> {
             protected: u.protected,
         })?;
         let words = u64::from(FP_WORDS);
-        // Seventeen stores one after the other; whether a cycle is lost before or behind is not told.
+        // Seventeen stores one after the other; whether a cycle is lost before or behind is not
+        // told.
         let wait = Bounds { low: words, likely: words, high: words + 2 };
         self.add_wait(pc, Wait::of(Cause::ExceptionEntry, wait));
         Ok(())
     }
 
-    /// Takes the registers back from the frame that `exc_return` tells of (PopStack), and goes to the mode it tells
-    /// of. Nothing has changed if that fails.
+    /// Takes the registers back from the frame that `exc_return` tells of (PopStack), and goes to
+    /// the mode it tells of. Nothing has changed if that fails.
     pub(super) fn unstack(&mut self, exc_return: u32) -> Result<(), Fault> {
         let (to_handler, process) = (exc_return & 8 == 0, exc_return & 4 != 0);
         let extended = self.system.arch().fp && exc_return & BASIC_FRAME == 0;

@@ -1,8 +1,9 @@
 //! When memory protection must be asked at each access.
 //!
-//! The fast path and compiled code reach memories without asking. They may as long as the protection unit is off, or allows the
-//! running code everything there that they could do; otherwise every instruction takes the careful path. Accesses outside
-//! memories take that path, and are asked about, in any case.
+//! The fast path and compiled code reach memories without asking. They may as long as the
+//! protection unit is off, or allows the running code everything there that they could do;
+//! otherwise every instruction takes the careful path. Accesses outside memories take that path,
+//! and are asked about, in any case.
 
 use std::ops::Range;
 

@@ -1,8 +1,9 @@
-//! Instructions, decoded once (ARMv6-M Architecture Reference Manual, DDI 0419, A6; ARMv7-M, DDI 0403, A7).
+//! Instructions, decoded once (ARMv6-M Architecture Reference Manual, DDI 0419, A6; ARMv7-M, DDI
+//! 0403, A7).
 //!
 //! Whatever depends only on the instruction's own address is resolved here: branch targets, literal
-//! addresses and reads of the PC are absolute. Registers are numbers 0-14; the PC never appears as one.
-//! 32-bit encodings that do what a 16-bit one does share its variant.
+//! addresses and reads of the PC are absolute. Registers are numbers 0-14; the PC never appears as
+//! one. 32-bit encodings that do what a 16-bit one does share its variant.
 
 use super::fp::{Conversion, FpOp};
 use super::op::{
@@ -10,7 +11,8 @@ use super::op::{
 };
 use crate::kernel::device::Size;
 
-/// A register number, 0-14 (13 = SP, 14 = LR). Where an operand may be left out, 15 is none and reads as zero.
+/// A register number, 0-14 (13 = SP, 14 = LR). Where an operand may be left out, 15 is none and
+/// reads as zero.
 pub type Reg = u8;
 
 /// No register.
@@ -285,7 +287,8 @@ impl Insn {
         )
     }
 
-    /// The 16-bit instruction as it is inside an IT block, where only comparisons set flags (A7.3.2 of DDI 0403).
+    /// The 16-bit instruction as it is inside an IT block, where only comparisons set flags (A7.3.2
+    /// of DDI 0403).
     #[must_use]
     pub fn inside_it_block(self) -> Self {
         use Insn::*;
@@ -320,7 +323,8 @@ impl Insn {
         }
     }
 
-    /// Whether it is a jump whose target comes from a table or a calculation: what a `switch` becomes, never a return.
+    /// Whether it is a jump whose target comes from a table or a calculation: what a `switch`
+    /// becomes, never a return.
     pub fn is_table_jump(self) -> bool {
         use Insn::*;
         match self {

@@ -1,8 +1,8 @@
 //! Blocks that do not do and cost the same each time: with conditional instructions (IT), or with
 //! instructions whose time depends on their operands.
 //!
-//! They are accounted for like any other block; what a run did otherwise is noted on the way and settled
-//! behind it.
+//! They are accounted for like any other block; what a run did otherwise is noted on the way and
+//! settled behind it.
 
 use strobe_model::{Bounds, Cause};
 
@@ -42,8 +42,8 @@ impl Deviations {
     }
 }
 
-/// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right there, and
-/// behind the block.
+/// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right
+/// there, and behind the block.
 pub(super) fn run(
     cpu: &mut Cpu,
     port: &mut FastPort,
@@ -76,8 +76,8 @@ pub(super) fn run(
 }
 
 impl<O: Observer> Machine<O> {
-    /// Corrects time and counts, which have been those of a run in which everything was executed and
-    /// took its least, by what [`run`] has noted.
+    /// Corrects time and counts, which have been those of a run in which everything was executed
+    /// and took its least, by what [`run`] has noted.
     pub(super) fn settle(&mut self, id: BlockId) {
         let block = &self.blocks.all[id as usize];
         for &at in &self.deviations.skipped {

@@ -1,12 +1,12 @@
 //! Hot blocks as host code.
 //!
-//! Blocks that run often are gathered into regions (blocks that jump to one another inside a function)
-//! and compiled with Cranelift. The compiled code does what the fast path does, no more: RAM and flash
-//! only, and nothing but the core changes anything until the horizon. Whatever else comes up (a device, a
-//! call or return, a block outside the region, the horizon) it leaves to the caller, with the registers,
-//! cycles and instructions exactly as the interpreter would have them at that point. The interpreter
-//! stays the reference: a host that Cranelift does not know runs everything there, as does a build without
-//! the feature `compiler` (`jit/without.rs`).
+//! Blocks that run often are gathered into regions (blocks that jump to one another inside a
+//! function) and compiled with Cranelift. The compiled code does what the fast path does, no more:
+//! RAM and flash only, and nothing but the core changes anything until the horizon. Whatever else
+//! comes up (a device, a call or return, a block outside the region, the horizon) it leaves to the
+//! caller, with the registers, cycles and instructions exactly as the interpreter would have them
+//! at that point. The interpreter stays the reference: a host that Cranelift does not know runs
+//! everything there, as does a build without the feature `compiler` (`jit/without.rs`).
 
 mod build;
 mod code;
@@ -148,8 +148,8 @@ impl Jit {
 }
 
 impl<O: Observer> Machine<O> {
-    /// After how many runs a block is compiled to host code; `None` interprets everything. The figures
-    /// are the same either way.
+    /// After how many runs a block is compiled to host code; `None` interprets everything. The
+    /// figures are the same either way.
     pub fn set_compile_after(&mut self, runs: Option<u32>) {
         self.jit.threshold = runs;
     }

@@ -1,4 +1,5 @@
-//! The memory protection unit (PMSAv7, DDI 0403 B3.5), and which addresses may be what without it (B3.1).
+//! The memory protection unit (PMSAv7, DDI 0403 B3.5), and which addresses may be what without it
+//! (B3.1).
 
 use std::ops::Range;
 
@@ -20,7 +21,8 @@ pub enum Purpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rights {
     pub(crate) privileged: bool,
-    /// The priority is that of HardFault or NMI: without CTRL.HFNMIENA there is no protection then.
+    /// The priority is that of HardFault or NMI: without CTRL.HFNMIENA there is no protection
+    /// then.
     pub(crate) unprotected: bool,
 }
 
@@ -54,7 +56,8 @@ impl Permission {
     }
 }
 
-/// Addresses at which the default memory map never allows execution (B3.1.1): devices and the system.
+/// Addresses at which the default memory map never allows execution (B3.1.1): devices and the
+/// system.
 fn never_executes(address: u32) -> bool {
     matches!(address >> 29, 2 | 5 | 6 | 7)
 }
@@ -180,10 +183,11 @@ impl Mpu {
         all
     }
 
-    /// Whether a store there goes through the write buffer, so that the core goes on before it is done.
+    /// Whether a store there goes through the write buffer, so that the core goes on before it is
+    /// done.
     ///
-    /// Without protection by the default map: everything but code and the system's own space. Else by the
-    /// region's B bit (B3.5.9).
+    /// Without protection by the default map: everything but code and the system's own space. Else
+    /// by the region's B bit (B3.5.9).
     pub(crate) fn buffers(&self, address: u32, rights: Rights) -> bool {
         let region = self.regions.iter().rev().find(|region| region.covers(address));
         match region.filter(|_| self.applies(rights) && !is_ppb(address)) {

@@ -1,10 +1,11 @@
-//! What instructions of a Cortex-M3 or M4 cost one after the other: loads and stores that pair, addresses
-//! that are not ready, IT that folds, fetches that fall behind, integer code under a division.
+//! What instructions of a Cortex-M3 or M4 cost one after the other: loads and stores that pair,
+//! addresses that are not ready, IT that folds, fetches that fall behind, integer code under a
+//! division.
 //!
-//! The manuals (DDI 0337 and DDI 0439, "load/store timings") give the rules in words; what they leave open
-//! follows measurements on STM32F103 and STM32F407 that others have published, each named at its rule.
-//! Which memory a load meets is not known here: loads from different memories pair here and do not on
-//! silicon.
+//! The manuals (DDI 0337 and DDI 0439, "load/store timings") give the rules in words; what they
+//! leave open follows measurements on STM32F103 and STM32F407 that others have published, each
+//! named at its rule. Which memory a load meets is not known here: loads from different memories
+//! pair here and do not on silicon.
 
 use super::insn::{Insn, NO_REG, Reg};
 use super::op::Index;
@@ -122,10 +123,11 @@ pub(super) fn costs(kind: CoreKind, code: &[Placed], alone: impl Fn(Insn) -> Cos
     costs
 }
 
-/// Waits for the fetch unit: while an instruction of several cycles executes, its buffer of three words fills and it stops.
-/// Of three 32-bit instructions right behind that straddle words, the third needs the first word that is asked for
-/// afterwards, and that comes a cycle late (measured on M4 by others: eprint.iacr.org/2025/523; with other
-/// instructions in front X25519's published cycles show no such wait).
+/// Waits for the fetch unit: while an instruction of several cycles executes, its buffer of three
+/// words fills and it stops. Of three 32-bit instructions right behind that straddle words, the
+/// third needs the first word that is asked for afterwards, and that comes a cycle late (measured
+/// on M4 by others: eprint.iacr.org/2025/523; with other instructions in front X25519's published
+/// cycles show no such wait).
 fn fetches(code: &[Placed], costs: &mut [Cost]) {
     for at in 3..code.len() {
         let stopped = costs[at - 3].straight() > 1 && !code[at - 3].straddles();
@@ -184,15 +186,16 @@ fn pairs(kind: CoreKind, first: Placed, second: Placed) -> bool {
     };
     match (moves(role(first.insn)), moves(role(second.insn))) {
         (_, None) => true,
-        // On the M3 only the first of a chain may move its base; on the M4 neighbours must move others (measured).
+        // On the M3 only the first of a chain may move its base; on the M4 neighbours must move
+        // others (measured).
         (_, Some(_)) if kind == CoreKind::CortexM3 => false,
         (None, Some(_)) => true,
         (Some(a), Some(b)) => a != b,
     }
 }
 
-/// VDIV and VSQRT run on beside integer code until the next floating-point instruction (DDI 0439, 7.2.3);
-/// what is left of them at the end of the run is waited for there.
+/// VDIV and VSQRT run on beside integer code until the next floating-point instruction (DDI 0439,
+/// 7.2.3); what is left of them at the end of the run is waited for there.
 fn under_divisions(code: &[Placed], costs: &mut [Cost]) {
     for at in 0..code.len() {
         if !code[at].insn.is_long_fp() {
@@ -263,8 +266,8 @@ mod tests {
         assert_eq!(m4(&[0xf854, 0x0b04, 0xf854, 0x1b04]), [2, 2]);
         // ldr r0, [r4]; ldr.w r1, [r5] in the upper half of a word.
         assert_eq!(m4(&[0x6820, 0xf8d5, 0x1000]), [2, 2]);
-        // Three 32-bit instructions in a row that straddle words: once, and only behind one of several cycles, as
-        // stmia r0!, {r1, r2}.
+        // Three 32-bit instructions in a row that straddle words: once, and only behind one of
+        // several cycles, as stmia r0!, {r1, r2}.
         let run = |first: u16, count| m4(&[vec![first], [0xeb01, 0x0002].repeat(count)].concat());
         assert_eq!(run(0xc006, 5), [3, 1, 1, 2, 1, 1]);
         assert_eq!(run(0xc006, 2), [3, 1, 1]);

@@ -1,7 +1,8 @@
-//! Which exceptions are enabled, pending and active, and with which priority (DDI 0403, B1.5.4 and B3.4).
+//! Which exceptions are enabled, pending and active, and with which priority (DDI 0403, B1.5.4 and
+//! B3.4).
 //!
-//! Numbers and priorities only: how the core moves in and out of handlers is `exception.rs`, what registers
-//! show of this is `system.rs`.
+//! Numbers and priorities only: how the core moves in and out of handlers is `exception.rs`, what
+//! registers show of this is `system.rs`.
 
 use super::system::number;
 use crate::kernel::bus::{IRQ_WORDS, IRQS};
@@ -12,7 +13,8 @@ const NUMBERS: usize = 256;
 /// Priority of the running code when nothing is active: below every exception.
 pub(crate) const IDLE_PRIORITY: i16 = 256;
 
-/// Exceptions by number: the first word is the system's, the others are laid out as NVIC registers are.
+/// Exceptions by number: the first word is the system's, the others are laid out as NVIC registers
+/// are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Set([u32; 1 + IRQ_WORDS]);
 
@@ -111,7 +113,8 @@ impl Nvic {
         used.unwrap_or(0) as u32
     }
 
-    /// Takes over the interrupt lines: a rising level becomes pending (B3.4.1). Returns whether any did.
+    /// Takes over the interrupt lines: a rising level becomes pending (B3.4.1). Returns whether any
+    /// did.
     pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; IRQS]) -> bool {
         let mut any = false;
         for (word, level) in levels.iter().enumerate() {
@@ -157,8 +160,8 @@ impl Nvic {
         any
     }
 
-    /// NVIC_ICPR. A line that is still high keeps its interrupt pending (DUI 0497A 4.2.9), unless its
-    /// handler runs.
+    /// NVIC_ICPR. A line that is still high keeps its interrupt pending (DUI 0497A 4.2.9), unless
+    /// its handler runs.
     pub(crate) fn unpend_irqs(&mut self, register: usize, bits: u32) {
         let stays = self.lines[register] & !self.active.irqs(register);
         self.pending.0[1 + register] &= !bits | stays;
@@ -233,8 +236,8 @@ impl Nvic {
         self.active.set(exception, true);
     }
 
-    /// A handler has ended: an interrupt line that is still high becomes pending again. Returns whether
-    /// one has.
+    /// A handler has ended: an interrupt line that is still high becomes pending again. Returns
+    /// whether one has.
     pub(crate) fn deactivate(&mut self, exception: u16, now: u64) -> bool {
         self.active.set(exception, false);
         let Some(irq) = exception.checked_sub(number::IRQ0) else { return false };

@@ -1,5 +1,5 @@
-//! Operands of ARMv7-M instructions that are more than a register number (ARMv7-M Architecture Reference Manual,
-//! DDI 0403, A5.3): which operation, shift, width, index form.
+//! Operands of ARMv7-M instructions that are more than a register number (ARMv7-M Architecture
+//! Reference Manual, DDI 0403, A5.3): which operation, shift, width, index form.
 //!
 //! Each fits one byte, so that an instruction stays at eight.
 

@@ -230,7 +230,8 @@ impl CarefulPort<'_> {
         }
     }
 
-    /// The firmware has written a private peripheral of the chip's maker: it may be the one that lets the trace pin out.
+    /// The firmware has written a private peripheral of the chip's maker: it may be the one that
+    /// lets the trace pin out.
     fn look_at_pin(&mut self, address: u32) {
         let Some(gate) = self.system.trace_gate.filter(|gate| gate.address == address & !3) else {
             return;
@@ -292,8 +293,8 @@ impl CarefulPort<'_> {
 }
 
 impl CarefulPort<'_> {
-    /// An unaligned access as the aligned ones that the core makes of it; each but the last adds a cycle
-    /// (DDI 0337, load and store timings).
+    /// An unaligned access as the aligned ones that the core makes of it; each but the last adds a
+    /// cycle (DDI 0337, load and store timings).
     fn parts(
         &self,
         address: u32,

@@ -1,5 +1,5 @@
-//! From what went wrong to the exception it becomes: which fault, in which status bits, and whether it escalates to
-//! HardFault or lockup (DDI 0419 and DDI 0403, B1.5.14-B1.5.15).
+//! From what went wrong to the exception it becomes: which fault, in which status bits, and whether
+//! it escalates to HardFault or lockup (DDI 0419 and DDI 0403, B1.5.14-B1.5.15).
 
 use super::core::Machine;
 use super::fault::{ExceptionStep, Fault, FaultAccess, FaultReport, HandledFault};
@@ -46,7 +46,8 @@ impl Fault {
 }
 
 impl<O: Observer> Machine<O> {
-    /// A fault of the instruction at `pc`: its exception, HardFault, or lockup when that cannot be taken.
+    /// A fault of the instruction at `pc`: its exception, HardFault, or lockup when that cannot be
+    /// taken.
     pub(crate) fn fault(&mut self, fault: Fault, pc: u32) -> Result<(), Stop> {
         self.fault_of_access(fault, pc, None)
     }
@@ -89,8 +90,8 @@ impl<O: Observer> Machine<O> {
         Err(Stop::HardFault(Box::new(report)))
     }
 
-    /// ARMv7-M: sets the status bits and makes the exception pending that the fault becomes, which is
-    /// returned. What runs now decides; nothing is entered yet.
+    /// ARMv7-M: sets the status bits and makes the exception pending that the fault becomes, which
+    /// is returned. What runs now decides; nothing is entered yet.
     pub(crate) fn pend_fault(
         &mut self,
         fault: Fault,
@@ -152,8 +153,8 @@ impl<O: Observer> Machine<O> {
         self.raised.push(report);
     }
 
-    /// The handler of `exception` is about to run: if a fault led there, a HardFault stops the run, and
-    /// others are the firmware's own business.
+    /// The handler of `exception` is about to run: if a fault led there, a HardFault stops the run,
+    /// and others are the firmware's own business.
     pub(crate) fn account_for_fault(
         &mut self,
         exception: u16,

@@ -1,10 +1,10 @@
 //! The core's loop: whole blocks while nothing can happen, single instructions otherwise.
 //!
-//! Between two events (a device's or SysTick's due cycle, a limit) nothing changes but what the core
-//! does, so a block whose worst case fits before the next event runs without looking up. As soon as an
-//! access leaves RAM, or an event comes near, the same instructions go through the careful path, one by
-//! one at their exact cycles. Both paths give the same registers, cycles and counts; a test holds them
-//! against each other.
+//! Between two events (a device's or SysTick's due cycle, a limit) nothing changes but what the
+//! core does, so a block whose worst case fits before the next event runs without looking up. As
+//! soon as an access leaves RAM, or an event comes near, the same instructions go through the
+//! careful path, one by one at their exact cycles. Both paths give the same registers, cycles and
+//! counts; a test holds them against each other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -276,8 +276,8 @@ impl<O: Observer> Machine<O> {
         Ok(())
     }
 
-    /// An empty loop: goes round it as often as fits before the next event, at once. Returns false when
-    /// not even once fits.
+    /// An empty loop: goes round it as often as fits before the next event, at once. Returns false
+    /// when not even once fits.
     fn spin(&mut self, id: BlockId) -> Result<bool, Stop> {
         let block = &self.blocks.all[id as usize];
         let due = self.bus.next_due.min(self.system.due());

@@ -1,9 +1,11 @@
-//! Transfers of several registers, which ARMv7-M interrupts for an exception and goes on with afterwards (DDI 0403, B1.5.10).
+//! Transfers of several registers, which ARMv7-M interrupts for an exception and goes on with
+//! afterwards (DDI 0403, B1.5.10).
 //!
-//! LDM, STM and POP keep in EPSR.ICI the register that comes next, and in the registers what was loaded. They begin anew
-//! inside an IT block, with the base among the loaded registers, and for floating-point registers; and PUSH does, for
-//! the frame is stacked where its words lie. With the PC among the registers they finish, as they do with
-//! ACTLR.DISMCYCINT. ARMv6-M begins anew as well; there, exceptions are taken behind the instruction here.
+//! LDM, STM and POP keep in EPSR.ICI the register that comes next, and in the registers what was
+//! loaded. They begin anew inside an IT block, with the base among the loaded registers, and for
+//! floating-point registers; and PUSH does, for the frame is stacked where its words lie. With the
+//! PC among the registers they finish, as they do with ACTLR.DISMCYCINT. ARMv6-M begins anew as
+//! well; there, exceptions are taken behind the instruction here.
 
 use strobe_model::{Bounds, Cause};
 
@@ -80,8 +82,8 @@ fn in_order(list: u16) -> impl Iterator<Item = usize> {
 }
 
 impl CarefulPort<'_> {
-    /// Before a transfer: whether an exception comes first. The first transfer is part of the instruction's
-    /// beginning.
+    /// Before a transfer: whether an exception comes first. The first transfer is part of the
+    /// instruction's beginning.
     #[inline]
     pub(crate) fn go_on(&mut self, transfer: u32) -> Result<(), Broken> {
         match self.several.yields_to {

@@ -4,7 +4,8 @@ use super::arch::Architecture;
 use super::cpu::Cpu;
 use super::system::System;
 
-/// SYSm of the special registers (B5.1.1 of DDI 0403). 0 to 7 are combinations of APSR, IPSR and EPSR.
+/// SYSm of the special registers (B5.1.1 of DDI 0403). 0 to 7 are combinations of APSR, IPSR and
+/// EPSR.
 mod sysm {
     pub(super) const MSP: u8 = 8;
     pub(super) const PSP: u8 = 9;
@@ -38,7 +39,8 @@ pub(super) fn read(cpu: &Cpu, arch: Architecture, register: u8) -> u32 {
     }
 }
 
-/// Whether writing a register may change stacks or rights, and not only flags, masks and stack pointers.
+/// Whether writing a register may change stacks or rights, and not only flags, masks and stack
+/// pointers.
 pub(super) fn changes_mode(register: u8) -> bool {
     register == sysm::CONTROL
 }

@@ -1,8 +1,9 @@
-//! The system control space (DDI 0419 and DDI 0403, B3): what its registers show of the interrupt controller,
-//! SysTick, the fault status, the memory protection unit and the floating-point context.
+//! The system control space (DDI 0419 and DDI 0403, B3): what its registers show of the interrupt
+//! controller, SysTick, the fault status, the memory protection unit and the floating-point
+//! context.
 //!
-//! How the core moves in and out of handlers is `exception.rs`; the debug blocks around this space are
-//! `debug.rs`.
+//! How the core moves in and out of handlers is `exception.rs`; the debug blocks around this space
+//! are `debug.rs`.
 
 use super::arch::Architecture;
 use super::bit_band::BitBand;
@@ -159,7 +160,8 @@ impl System {
         }
     }
 
-    /// Back to the reset state, keeping what the chip's maker chose, and what belongs to the debugger.
+    /// Back to the reset state, keeping what the chip's maker chose, and what belongs to the
+    /// debugger.
     pub(crate) fn reset(&mut self) {
         self.nvic.reset();
         self.mpu.reset();
@@ -255,8 +257,8 @@ impl System {
         self.systick.due().min(self.lost_store.map_or(u64::MAX, |store| store.due))
     }
 
-    /// Up to `now`: SysTick pends its exception when it reached 0 with TICKINT set, and a store that
-    /// nothing answered is a fault.
+    /// Up to `now`: SysTick pends its exception when it reached 0 with TICKINT set, and a store
+    /// that nothing answered is a fault.
     pub(crate) fn tick(&mut self, now: u64) {
         let due = self.systick.due();
         if self.systick.sync(now) && self.systick.control & 2 != 0 {
@@ -389,8 +391,8 @@ impl System {
         bits(active, &ACTIVE_BITS) | bits(pending, &PENDING_BITS) | bits(enabled, &ENABLE_BITS)
     }
 
-    /// Writes the system control space. Words are what the manuals define for most registers; narrower
-    /// writes, which many programs make to priorities, take effect on their bytes.
+    /// Writes the system control space. Words are what the manuals define for most registers;
+    /// narrower writes, which many programs make to priorities, take effect on their bytes.
     pub(crate) fn write(&mut self, address: u32, size: Size, value: u32, now: u64) {
         self.tick(now);
         let (offset, shift) = (address & 0xfff & !3, 8 * (address & 3));

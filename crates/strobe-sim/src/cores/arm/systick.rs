@@ -1,6 +1,7 @@
 //! SysTick, the system timer (DDI 0419 and DDI 0403, B3.3).
 //!
-//! It is worked out when looked at and not counted down: what matters to others is when it next reaches zero.
+//! It is worked out when looked at and not counted down: what matters to others is when it next
+//! reaches zero.
 
 /// SysTick (B3.3). Counts core clock cycles, or the reference clock's, down to 0 and reloads.
 #[derive(Debug, Clone, Default)]

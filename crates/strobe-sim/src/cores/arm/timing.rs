@@ -126,8 +126,8 @@ impl Timing {
         Cost { execute, load_store, refill, fetch: 0 }
     }
 
-    /// The costs of a straight run of code that begins behind a change of flow. On a Cortex-M3 or M4 they
-    /// depend on their neighbours.
+    /// The costs of a straight run of code that begins behind a change of flow. On a Cortex-M3 or
+    /// M4 they depend on their neighbours.
     pub fn costs(&self, code: &[Placed]) -> Vec<Cost> {
         if self.kind.architecture().v7m {
             neighbours::costs(self.kind, code, |insn| self.cost(insn))
@@ -136,8 +136,9 @@ impl Timing {
         }
     }
 
-    /// Further cycles of a jump to a computed address, where the first halfword of an instruction is this: the first
-    /// fetch brings only half of a 32-bit instruction in the middle of a word (measured on M3 and M4).
+    /// Further cycles of a jump to a computed address, where the first halfword of an instruction
+    /// is this: the first fetch brings only half of a 32-bit instruction in the middle of a
+    /// word (measured on M3 and M4).
     pub fn refill_at(&self, target: u32, first: Option<u32>) -> u8 {
         let wide = first.is_some_and(|half| half >> 11 & 0x1f >= 0x1d);
         u8::from(self.kind.architecture().v7m && target & 2 != 0 && wide)
@@ -149,7 +150,8 @@ impl Timing {
         u8::from(middle) + self.refill_at(target, first)
     }
 
-    /// Whether its time depends on its operands' values: divisions, and the long multiplications of an M3.
+    /// Whether its time depends on its operands' values: divisions, and the long multiplications of
+    /// an M3.
     pub fn varies(&self, insn: Insn) -> bool {
         match insn {
             Insn::Divide { .. } => true,
@@ -191,10 +193,10 @@ impl Timing {
         }
     }
 
-    /// Cycles into a handler on an M3 or M4. The twelve are with the frame stacked over the system bus while vector and
-    /// handler are fetched over the code bus; where vectors lie in RAM beside the stack, one comes after the other,
-    /// for which there is no figure (Arm knowledge base, 103489845); modelled. Stacking the floating-point registers takes
-    /// seventeen more.
+    /// Cycles into a handler on an M3 or M4. The twelve are with the frame stacked over the system
+    /// bus while vector and handler are fetched over the code bus; where vectors lie in RAM
+    /// beside the stack, one comes after the other, for which there is no figure (Arm knowledge
+    /// base, 103489845); modelled. Stacking the floating-point registers takes seventeen more.
     pub(crate) fn entry(&self, stack: u32, vectors: u32, with_fp: bool) -> Bounds {
         let cycles = u64::from(self.exception_entry()) + if with_fp { FP_CONTEXT } else { 0 };
         if stack < SYSTEM_BUS || vectors < SYSTEM_BUS {
@@ -203,8 +205,9 @@ impl Timing {
         Bounds { low: cycles + 1, likely: cycles + 4, high: cycles + 8 }
     }
 
-    /// Cycles out of a handler on an M3 or M4, behind the returning instruction's own; that it fills the pipeline is
-    /// among them. Arm says 10, which may count that instruction's cycle, where the M3's TRM had 12.
+    /// Cycles out of a handler on an M3 or M4, behind the returning instruction's own; that it
+    /// fills the pipeline is among them. Arm says 10, which may count that instruction's cycle,
+    /// where the M3's TRM had 12.
     pub(crate) fn exit(&self, with_fp: bool) -> Bounds {
         let fp = if with_fp { FP_CONTEXT } else { 0 };
         Bounds { low: 9 + fp, likely: 10 + fp, high: 12 + fp }

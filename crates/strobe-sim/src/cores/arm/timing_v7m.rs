@@ -1,10 +1,11 @@
-//! Instruction timing of Cortex-M3 (DDI 0337, table 3-1) and Cortex-M4 (DDI 0439, tables 3-1 and 7-1) at zero
-//! wait states, as far as an instruction has a fixed figure of its own.
+//! Instruction timing of Cortex-M3 (DDI 0337, table 3-1) and Cortex-M4 (DDI 0439, tables 3-1 and
+//! 7-1) at zero wait states, as far as an instruction has a fixed figure of its own.
 //!
-//! What depends on the instructions before is in `neighbours`. A jump's refill is 1 to 3 cycles by the
-//! tables, "depending on the alignment and width of the target instruction, and whether the processor manages to
-//! speculate the address early". Here that is 1 for a branch whose target its encoding tells, 2 for others; 1 more if
-//! the target of the former is in the middle of a word, and 1 more if it is a 32-bit instruction there.
+//! What depends on the instructions before is in `neighbours`. A jump's refill is 1 to 3 cycles by
+//! the tables, "depending on the alignment and width of the target instruction, and whether the
+//! processor manages to speculate the address early". Here that is 1 for a branch whose target its
+//! encoding tells, 2 for others; 1 more if the target of the former is in the middle of a word, and
+//! 1 more if it is a 32-bit instruction there.
 
 use strobe_model::Bounds;
 
@@ -16,8 +17,9 @@ use super::timing::{CoreKind, Cost};
 /// Cycles to refill the pipeline behind a jump to a computed address.
 const REFILL: u8 = 2;
 
-/// The same behind a branch whose target is known when it is decoded and lies at a word (measured on M3 and M4: the loops
-/// of github.com/jnk0le/cortexm-AES; a loop of SUBS and BNE takes 3 cycles or 4).
+/// The same behind a branch whose target is known when it is decoded and lies at a word (measured
+/// on M3 and M4: the loops of github.com/jnk0le/cortexm-AES; a loop of SUBS and BNE takes 3 cycles
+/// or 4).
 const REFILL_EARLY: u8 = 1;
 
 /// The table's row for an instruction.
@@ -25,7 +27,8 @@ pub(super) fn cost(kind: CoreKind, insn: Insn) -> Cost {
     use Insn::*;
     let m3 = kind == CoreKind::CortexM3;
     let (execute, load_store, refill) = match insn {
-        // The M3 adds in a second cycle; its long multiplications and all divisions take at least this.
+        // The M3 adds in a second cycle; its long multiplications and all divisions take at least
+        // this.
         Mla { a: 15, .. } => (1, 0, 0),
         Mla { .. } | Mls { .. } if m3 => (2, 0, 0),
         LongMul { op, .. } if m3 => (if accumulates(op) { 4 } else { 3 }, 0, 0),
@@ -93,9 +96,9 @@ pub(super) fn most_for_long_multiply(accumulates: bool) -> u32 {
     if accumulates { 3 } else { 2 }
 }
 
-/// What operands add to the least. The manuals give only the ranges (divide 2 to 12; on the M3 UMULL and
-/// SMULL 3 to 5, UMLAL and SMLAL 4 to 7), so the likely figure is a model: quotients four bits a cycle,
-/// multipliers sixteen.
+/// What operands add to the least. The manuals give only the ranges (divide 2 to 12; on the M3
+/// UMULL and SMULL 3 to 5, UMLAL and SMLAL 4 to 7), so the likely figure is a model: quotients four
+/// bits a cycle, multipliers sixteen.
 pub(super) fn extra(kind: CoreKind, work: Work) -> Bounds {
     match work {
         Work::Divide { dividend, divisor } => {

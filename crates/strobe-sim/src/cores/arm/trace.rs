@@ -1,7 +1,9 @@
-//! The trace blocks of ARMv7-M (DDI 0403E, C1.7 to C1.10): what DWT and ITM tell, through their buffers, to the bytes of the trace pin.
+//! The trace blocks of ARMv7-M (DDI 0403E, C1.7 to C1.10): what DWT and ITM tell, through their
+//! buffers, to the bytes of the trace pin.
 //!
-//! Time is only looked at when something happens: [`Trace::spend`] says what cycles were spent on, [`Trace::run`] lets the buffers empty up to a
-//! cycle. In between nothing here costs anything, and [`Trace::due`] is the next cycle at which it must be known what the core does.
+//! Time is only looked at when something happens: [`Trace::spend`] says what cycles were spent on,
+//! [`Trace::run`] lets the buffers empty up to a cycle. In between nothing here costs anything, and
+//! [`Trace::due`] is the next cycle at which it must be known what the core does.
 
 mod comparator;
 mod dwt;
@@ -134,7 +136,8 @@ impl Trace {
         }
     }
 
-    /// Writes a register; `None` where there is none. Returns what was asked for and is not modelled.
+    /// Writes a register; `None` where there is none. Returns what was asked for and is not
+    /// modelled.
     pub(crate) fn write(&mut self, write: &Write, now: u64) -> Option<Option<&'static str>> {
         let offset = write.address & 0xffc;
         self.run(now);
@@ -154,7 +157,8 @@ impl Trace {
         done
     }
 
-    /// Lets everything happen up to a cycle: packets told so far go to the ITM at their time, and bytes to the pin.
+    /// Lets everything happen up to a cycle: packets told so far go to the ITM at their time, and
+    /// bytes to the pin.
     pub(crate) fn run(&mut self, to: u64) {
         if !self.dwt.told.is_empty() {
             self.hand_over(to);
@@ -180,7 +184,8 @@ impl Trace {
         }
     }
 
-    /// Lets out what waits, up to a cycle; timestamps that only time asks for are no reason to go on.
+    /// Lets out what waits, up to a cycle; timestamps that only time asks for are no reason to go
+    /// on.
     pub(crate) fn finish(&mut self, to: u64) {
         self.run(self.now);
         while let Some(at) = self.next_byte().filter(|&at| at <= to) {
@@ -230,7 +235,8 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// A write as the core makes it. But for stimulus ports, narrow ones are words whose other bytes are zero.
+    /// A write as the core makes it. But for stimulus ports, narrow ones are words whose other
+    /// bytes are zero.
     pub(crate) fn new(address: u32, size: Size, value: u32, privileged: bool) -> Self {
         let value = value & size.mask();
         let shift = if is_port(address) { 0 } else { 8 * (address & 3) };

@@ -1,4 +1,5 @@
-//! Which instructions a part has, and how wide its program counter is: both follow from the core and the size of its flash.
+//! Which instructions a part has, and how wide its program counter is: both follow from the core
+//! and the size of its flash.
 
 use serde::Deserialize;
 

@@ -1,7 +1,8 @@
 //! Runs of instructions, decoded once: straight-line code up to the first change of flow.
 //!
-//! Cycles depend on nothing but the instructions and whether the last one jumps, so running a block costs one addition
-//! and, if anybody counts, one increment. Program memory does not change while a board runs.
+//! Cycles depend on nothing but the instructions and whether the last one jumps, so running a block
+//! costs one addition and, if anybody counts, one increment. Program memory does not change while a
+//! board runs.
 
 use super::Architecture;
 use super::decode::decode;

@@ -36,7 +36,8 @@ pub struct Machine<O: Observer> {
     pub(super) pending: bool,
     /// No interrupt is taken in this cycle: the instruction after SEI or RETI comes first.
     pub(super) shadow: u64,
-    /// Handlers under way, as far as remembered: exception, and the stack pointer of what was interrupted.
+    /// Handlers under way, as far as remembered: exception, and the stack pointer of what was
+    /// interrupted.
     pub(super) handlers: Vec<(u16, u16)>,
     pub(super) resets: u64,
     /// A block that was left in the middle, and where it goes on.

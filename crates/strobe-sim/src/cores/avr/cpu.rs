@@ -29,8 +29,8 @@ pub struct Cpu {
     pub sreg: u8,
     /// Stack pointer: the data address that the next PUSH writes.
     pub sp: u16,
-    /// The lowest stack pointer so far, as PUSH, calls and interrupts left it, or a write of its low byte: compilers write that
-    /// one last.
+    /// The lowest stack pointer so far, as PUSH, calls and interrupts left it, or a write of its
+    /// low byte: compilers write that one last.
     pub deepest: u16,
     /// Which 64 KiB ELPM reads.
     pub rampz: u8,

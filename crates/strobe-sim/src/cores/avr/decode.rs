@@ -3,8 +3,8 @@
 use super::Architecture;
 use super::insn::{Insn, Special};
 
-/// Decodes the instruction at the byte address `pc`, whose first word is `w` and whose second would be `second`. Returns
-/// it with its size in bytes.
+/// Decodes the instruction at the byte address `pc`, whose first word is `w` and whose second would
+/// be `second`. Returns it with its size in bytes.
 pub fn decode(arch: Architecture, pc: u32, w: u16, second: u16) -> (Insn, u32) {
     let size = if is_long(w) { 4 } else { 2 };
     let insn = match w >> 12 {

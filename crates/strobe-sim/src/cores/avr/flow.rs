@@ -8,8 +8,8 @@ use crate::kernel::observe::code::BlockId;
 use crate::kernel::observe::{Observer, Stack, Transfer, TransferKind};
 
 impl<O: Observer> Machine<O> {
-    /// A block has ended: says who wants to know, and which is the next. Where that is not decoded yet, the program
-    /// counter is left there.
+    /// A block has ended: says who wants to know, and which is the next. Where that is not decoded
+    /// yet, the program counter is left there.
     #[inline(always)]
     pub(super) fn arrive(&mut self, id: BlockId, how: End) -> BlockId {
         let block = &self.blocks.all[id as usize];
@@ -82,7 +82,8 @@ impl<O: Observer> Machine<O> {
         next
     }
 
-    /// The block that `id` jumps to, remembered once it is decoded; leaves the program counter there.
+    /// The block that `id` jumps to, remembered once it is decoded; leaves the program counter
+    /// there.
     #[cold]
     fn find_target(&mut self, id: BlockId) -> BlockId {
         let block = &self.blocks.all[id as usize];
@@ -137,8 +138,8 @@ impl<O: Observer> Machine<O> {
         self.report(TransferKind::Call { return_address }, from, sp);
     }
 
-    /// RETI, or a jump while a handler is under way: either may end it. Systems that switch threads leave a handler
-    /// with RET, or with another stack.
+    /// RETI, or a jump while a handler is under way: either may end it. Systems that switch threads
+    /// leave a handler with RET, or with another stack.
     fn report_return(&mut self, from: u32, reti: bool) {
         let sp = self.stack_top();
         let ends = self.handlers.last().is_some_and(|&(_, below)| reti || below == self.cpu.sp);

@@ -1,4 +1,5 @@
-//! The instructions, as decoding leaves them: targets are byte addresses, pointers the number of their low register.
+//! The instructions, as decoding leaves them: targets are byte addresses, pointers the number of
+//! their low register.
 
 /// A register of the core that lies in the I/O space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub enum Special {
 }
 
 impl Special {
-    /// The register at a data address, on a core that has it. Without ELPM and EIND their places are others'.
+    /// The register at a data address, on a core that has it. Without ELPM and EIND their places
+    /// are others'.
     pub fn at(address: u16, arch: super::Architecture) -> Option<Special> {
         Some(match address {
             0x5b if arch.extended_loads => Special::Rampz,
@@ -29,8 +31,8 @@ impl Special {
     }
 }
 
-/// An instruction. `d` and `r` are registers, `p` is a pointer's low register, `a` an I/O address, `b` and `s` bits, `k`
-/// a constant.
+/// An instruction. `d` and `r` are registers, `p` is a pointer's low register, `a` an I/O address,
+/// `b` and `s` bits, `k` a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Insn {

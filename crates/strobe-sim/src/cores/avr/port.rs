@@ -1,4 +1,5 @@
-//! How instructions reach memory and devices: fast, which is RAM alone, or with care, at exact cycles.
+//! How instructions reach memory and devices: fast, which is RAM alone, or with care, at exact
+//! cycles.
 
 use super::DATA;
 use super::cpu::Cpu;
@@ -60,7 +61,8 @@ pub(super) enum Never {}
 
 /// Everything, at its exact cycle.
 ///
-/// A read sees the state during the instruction's last cycle; a write takes effect at its end, as the edges of a pin do.
+/// A read sees the state during the instruction's last cycle; a write takes effect at its end, as
+/// the edges of a pin do.
 pub(super) struct CarefulPort<'a> {
     pub(super) bus: &'a mut Bus,
     pub(super) pc: u32,

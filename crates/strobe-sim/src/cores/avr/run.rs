@@ -1,9 +1,10 @@
 //! The core's loop: whole blocks while nothing can happen, single instructions otherwise.
 //!
-//! Between two events (a device's due cycle, a limit) nothing changes but what the core does, so a block whose worst
-//! case fits before the next event runs without looking up. Accesses to devices are made where they stand, at their
-//! exact cycle, and the block goes on unless something has come of them. Near an event the same instructions go one by
-//! one. A test holds the two against each other.
+//! Between two events (a device's due cycle, a limit) nothing changes but what the core does, so a
+//! block whose worst case fits before the next event runs without looking up. Accesses to devices
+//! are made where they stand, at their exact cycle, and the block goes on unless something has come
+//! of them. Near an event the same instructions go one by one. A test holds the two against each
+//! other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -223,8 +224,8 @@ impl<O: Observer> Machine<O> {
         !self.bus.expects_input && (nothing_due || deaf && !self.bus.may_reset())
     }
 
-    /// An empty loop: goes round it as often as fits before the next event, at once. Returns false when
-    /// not even once fits.
+    /// An empty loop: goes round it as often as fits before the next event, at once. Returns false
+    /// when not even once fits.
     fn spin(&mut self, id: BlockId) -> Result<bool, Stop> {
         if self.never_leaves() {
             return Err(Stop::SleepsForever);
@@ -261,8 +262,8 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Runs one block that fits before the horizon, and says which comes next. Where that is not decoded yet, the
-    /// program counter is left there.
+    /// Runs one block that fits before the horizon, and says which comes next. Where that is not
+    /// decoded yet, the program counter is left there.
     #[inline(always)]
     fn run_block(&mut self, id: BlockId) -> BlockId {
         let block = &self.blocks.all[id as usize];
@@ -284,8 +285,8 @@ impl<O: Observer> Machine<O> {
         self.arrive(id, how)
     }
 
-    /// Goes on with a block at instruction `at`, which the fast path has left. Returns how the block ended, or `None` if
-    /// it was left because something may have come of an access.
+    /// Goes on with a block at instruction `at`, which the fast path has left. Returns how the
+    /// block ended, or `None` if it was left because something may have come of an access.
     #[cold]
     fn with_devices(&mut self, id: BlockId, mut at: usize) -> Option<End> {
         loop {

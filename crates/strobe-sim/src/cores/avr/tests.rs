@@ -1,4 +1,5 @@
-//! Interrupts, sleep and pins to the cycle, in small programs; what each instruction does is the lockstep's business.
+//! Interrupts, sleep and pins to the cycle, in small programs; what each instruction does is the
+//! lockstep's business.
 
 use std::sync::atomic::AtomicBool;
 
@@ -93,7 +94,8 @@ fn bytes(program: &[&str]) -> Vec<u8> {
 const HANDLER: u32 = 3 * 4;
 const MAIN: u32 = 0x80;
 
-/// A board with `program` at [`MAIN`], `handler` at vector 3, and interrupts asked for in these cycles.
+/// A board with `program` at [`MAIN`], `handler` at vector 3, and interrupts asked for in these
+/// cycles.
 fn machine<const EACH: bool>(
     board: &str,
     program: &[&str],
@@ -131,7 +133,8 @@ fn run<O: Observer>(machine: &mut Machine<O>, limit: u64) -> Stop {
     machine.run(limit, &AtomicBool::new(false))
 }
 
-/// When each instruction of a program at [`MAIN`] and of its handler began: (address from MAIN or HANDLER, cycle).
+/// When each instruction of a program at [`MAIN`] and of its handler began: (address from MAIN or
+/// HANDLER, cycle).
 fn starts(board: &str, program: &[&str], handler: &[&str], asks: &[u64]) -> Vec<(u32, u64)> {
     let mut machine = machine::<true>(board, program, handler, asks);
     run(&mut machine, 40);
@@ -225,7 +228,8 @@ fn sleep_does_nothing_without_its_enable_bit() {
     assert!(warnings[0].0.contains("sleep is not enabled"), "{warnings:?}");
 }
 
-/// The call tree pairs a call with its return by the stack pointer, and the handler with its return.
+/// The call tree pairs a call with its return by the stack pointer, and the handler with its
+/// return.
 #[test]
 fn transfers_say_where_the_stack_will_be_again() {
     // rcall over the jump; ret
@@ -301,8 +305,8 @@ fn gccs_frame_of_an_interrupt() {
     assert_eq!(machine.cycles(), 38 + 41);
 }
 
-/// A byte at 500 kbit/s takes 320 cycles, and of these its interrupt 86 before its handler does anything: 4 to enter, 3
-/// for the vector's JMP, 38 and 41 for what GCC saves and restores.
+/// A byte at 500 kbit/s takes 320 cycles, and of these its interrupt 86 before its handler does
+/// anything: 4 to enter, 3 for the vector's JMP, 38 and 41 for what GCC saves and restores.
 #[test]
 fn an_interrupt_of_gccs_costs_86_cycles() {
     const BEHIND: usize = 20;
@@ -325,7 +329,8 @@ fn an_interrupt_of_gccs_costs_86_cycles() {
     assert_eq!(taken.filter(|&cycles| cycles != 1).collect::<Vec<_>>(), [1 + 4 + 3 + 38 + 41]);
 }
 
-/// An IN right behind the OUT that changes a pin still reads the old level (ATmega328P data sheet 14.2.4).
+/// An IN right behind the OUT that changes a pin still reads the old level (ATmega328P data sheet
+/// 14.2.4).
 #[test]
 fn a_pin_is_read_one_cycle_late() {
     let program = ["ldi d=0 k=255", "out a=11 d=16", "in d=0 a=9", "in d=1 a=9", "rjmp k=-1"];

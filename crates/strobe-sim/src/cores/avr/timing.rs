@@ -1,14 +1,16 @@
-//! Cycles of each instruction (DS40002198, the AVRe column; two-byte and three-byte program counters).
+//! Cycles of each instruction (DS40002198, the AVRe column; two-byte and three-byte program
+//! counters).
 //!
-//! Program memory has no wait states, so this is all there is. How a figure splits into causes is ours: one cycle to
-//! execute, one for each further cycle on the data or program bus, the rest for going elsewhere.
+//! Program memory has no wait states, so this is all there is. How a figure splits into causes is
+//! ours: one cycle to execute, one for each further cycle on the data or program bus, the rest for
+//! going elsewhere.
 
 use super::Architecture;
 use super::insn::Insn;
 use crate::kernel::observe::code::Cost;
 
-/// Cycles from an interrupt's acceptance to the first instruction in its vector: four, and one more for a third byte of
-/// program counter (ATmega328P data sheet 7.7.1, ATmega2560 7.8.1).
+/// Cycles from an interrupt's acceptance to the first instruction in its vector: four, and one more
+/// for a third byte of program counter (ATmega328P data sheet 7.7.1, ATmega2560 7.8.1).
 pub fn interrupt_entry(arch: Architecture) -> u64 {
     2 + u64::from(arch.pc_bytes())
 }

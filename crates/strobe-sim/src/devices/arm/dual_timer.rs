@@ -1,5 +1,5 @@
-//! The CMSDK's dual timer (DDI 0479 4.2): two down counters of 16 or 32 bits with prescalers, free running,
-//! periodic or one-shot.
+//! The CMSDK's dual timer (DDI 0479 4.2): two down counters of 16 or 32 bits with prescalers, free
+//! running, periodic or one-shot.
 //!
 //! Interrupt lines: one for both.
 

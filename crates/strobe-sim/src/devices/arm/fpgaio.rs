@@ -1,5 +1,5 @@
-//! FPGAIO of the MPS2 boards' FPGA images (Application Note AN385, section 4.4): user LEDs and buttons, three
-//! counters.
+//! FPGAIO of the MPS2 boards' FPGA images (Application Note AN385, section 4.4): user LEDs and
+//! buttons, three counters.
 //!
 //! Wires: `LED0`, `LED1`; `BUTTON0`, `BUTTON1`, high while driven high from outside.
 
@@ -44,7 +44,8 @@ struct Fpgaio {
     misc: u32,
     second: UpCounter,
     hundredth: UpCounter,
-    /// COUNTER and PSCNTR at `counted`; the prescaler counts down to 0, then the counter goes up by one.
+    /// COUNTER and PSCNTR at `counted`; the prescaler counts down to 0, then the counter goes up
+    /// by one.
     counter: u32,
     prescaler: u32,
     prescale: u32,

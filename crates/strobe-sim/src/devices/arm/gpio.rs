@@ -1,9 +1,10 @@
-//! The CMSDK's AHB GPIO (DDI 0479 3.2): sixteen pins, set and clear registers, masked access, interrupts by
-//! level or edge.
+//! The CMSDK's AHB GPIO (DDI 0479 3.2): sixteen pins, set and clear registers, masked access,
+//! interrupts by level or edge.
 //!
-//! Wires: `<pins>0` to `<pins>15`, with the prefix of the board file. A pin that is no output and that nobody
-//! drives reads low. Alternate functions hand a pin to a device whose wires are not modelled: it is let go.
-//! Interrupt lines: one for all pins; with seventeen, also one for each pin.
+//! Wires: `<pins>0` to `<pins>15`, with the prefix of the board file. A pin that is no output and
+//! that nobody drives reads low. Alternate functions hand a pin to a device whose wires are not
+//! modelled: it is let go. Interrupt lines: one for all pins; with seventeen, also one for each
+//! pin.
 
 use serde::Deserialize;
 
@@ -14,7 +15,8 @@ use crate::kernel::signal::SignalId;
 
 const DATA: u32 = 0x00;
 const DATAOUT: u32 = 0x04;
-/// Pairs of a set and a clear register: output enable, alternate function, interrupt enable, type and polarity.
+/// Pairs of a set and a clear register: output enable, alternate function, interrupt enable, type
+/// and polarity.
 const PAIRS: std::ops::Range<u32> = 0x10..0x38;
 const INTSTATUS: u32 = 0x38;
 const MASK_LOW: std::ops::Range<u32> = 0x400..0x800;

@@ -1,13 +1,13 @@
-//! The PrimeCell UART PL011 (DDI 0183), also of Stellaris parts (LM3S6965 data sheet, section 12): FIFOs of
-//! sixteen, frames of five to eight bits, parity, one or two stop bits.
+//! The PrimeCell UART PL011 (DDI 0183), also of Stellaris parts (LM3S6965 data sheet, section 12):
+//! FIFOs of sixteen, frames of five to eight bits, parity, one or two stop bits.
 //!
-//! The line is modelled in whole frames at the programmed rate, without a wire; parity and framing errors do
-//! not happen. Not modelled, and said so when firmware asks for it: IrDA, modem flow control, breaks. Interrupt
-//! lines: one.
+//! The line is modelled in whole frames at the programmed rate, without a wire; parity and framing
+//! errors do not happen. Not modelled, and said so when firmware asks for it: IrDA, modem flow
+//! control, breaks. Interrupt lines: one.
 //!
-//! With `forgiving`, firmware that only ever ran on an emulator prints here too: bytes leave although the
-//! UART or its transmitter is off, has no baud rate or has a full FIFO, and the report says that the
-//! hardware would lose them.
+//! With `forgiving`, firmware that only ever ran on an emulator prints here too: bytes leave
+//! although the UART or its transmitter is off, has no baud rate or has a full FIFO, and the report
+//! says that the hardware would lose them.
 
 mod fifo;
 #[cfg(test)]

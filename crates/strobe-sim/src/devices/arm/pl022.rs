@@ -1,9 +1,11 @@
-//! The PrimeCell synchronous serial port PL022 (DDI 0194) as bus master, also of Stellaris parts (LM3S6965 data
-//! sheet, section 13): FIFOs of eight frames, frames of 4 to 16 bits, SPI and TI formats.
+//! The PrimeCell synchronous serial port PL022 (DDI 0194) as bus master, also of Stellaris parts
+//! (LM3S6965 data sheet, section 13): FIFOs of eight frames, frames of 4 to 16 bits, SPI and TI
+//! formats.
 //!
-//! A frame is one event at its end, without wires. Nothing is on the bus, so that what arrives is ones or zeros, as
-//! the circuit board holds the data input; in loopback mode it is what was sent. Not modelled, and said so when
-//! firmware asks for it: slave mode, Microwire format, DMA requests. Interrupt lines: one.
+//! A frame is one event at its end, without wires. Nothing is on the bus, so that what arrives is
+//! ones or zeros, as the circuit board holds the data input; in loopback mode it is what was sent.
+//! Not modelled, and said so when firmware asks for it: slave mode, Microwire format, DMA requests.
+//! Interrupt lines: one.
 
 #[cfg(test)]
 mod tests;
@@ -118,8 +120,8 @@ impl Pl022 {
         (clocks > 0).then(|| n * clocks * u64::from(cx.bus_divider()))
     }
 
-    /// Bit periods of a frame. With SPI's first clock phase, and in TI's format, the select line moves for one
-    /// period between frames (2.4.3, 2.4.5).
+    /// Bit periods of a frame. With SPI's first clock phase, and in TI's format, the select line
+    /// moves for one period between frames (2.4.3, 2.4.5).
     fn periods(&self) -> u64 {
         let spi_second_phase = self.cr0 >> 4 & 3 == 0 && bit(self.cr0, 7);
         u64::from(self.cr0 & 0xf) + 1 + u64::from(!spi_second_phase)

@@ -1,5 +1,6 @@
-//! The serial communication controller of the MPS2 boards' FPGA images (Application Note AN385, section 4.5):
-//! what the FPGA image is, and a window to the board's microcontroller, which sets the oscillators.
+//! The serial communication controller of the MPS2 boards' FPGA images (Application Note AN385,
+//! section 4.5): what the FPGA image is, and a window to the board's microcontroller, which sets
+//! the oscillators.
 //!
 //! The oscillators can be read and written; their values have no effect on any clock.
 

@@ -1,11 +1,12 @@
-//! The CMSDK's UART (DDI 0479 4.3): one buffered byte each way, eight bits, no parity, one stop bit.
+//! The CMSDK's UART (DDI 0479 4.3): one buffered byte each way, eight bits, no parity, one stop
+//! bit.
 //!
-//! A bit lasts BAUDDIV cycles of the peripheral clock. The line is modelled in whole frames, without a wire.
-//! Interrupt lines: receive, transmit, overrun.
+//! A bit lasts BAUDDIV cycles of the peripheral clock. The line is modelled in whole frames,
+//! without a wire. Interrupt lines: receive, transmit, overrun.
 //!
-//! With `forgiving`, firmware that only ever ran on an emulator prints here too: a byte written while the
-//! buffer is full waits its turn, a divider below 16 counts as 16, and in both cases the report says that
-//! the hardware does otherwise.
+//! With `forgiving`, firmware that only ever ran on an emulator prints here too: a byte written
+//! while the buffer is full waits its turn, a divider below 16 counts as 16, and in both cases the
+//! report says that the hardware does otherwise.
 
 use serde::Deserialize;
 

@@ -1,5 +1,6 @@
-//! The watchdog of the CMSDK (DDI 0479 4.4), of the PrimeCell SP805 and of Stellaris parts: 32 bits down
-//! from LOAD, an interrupt at 0, a reset at the next 0 if the interrupt has not been cleared by then.
+//! The watchdog of the CMSDK (DDI 0479 4.4), of the PrimeCell SP805 and of Stellaris parts: 32 bits
+//! down from LOAD, an interrupt at 0, a reset at the next 0 if the interrupt has not been cleared
+//! by then.
 //!
 //! Interrupt lines: none or one. With `nmi` the interrupt is the core's non-maskable one.
 

@@ -1,8 +1,9 @@
-//! Analog to digital converter (ATmega328P data sheet, chapter 23): each channel has a constant value from the board file, or
-//! what the user says.
+//! Analog to digital converter (ATmega328P data sheet, chapter 23): each channel has a constant
+//! value from the board file, or what the user says.
 //!
-//! A conversion takes 13 ADC clocks, the first after switching on 25, and begins with the ADC clock's next edge; one that a trigger
-//! starts takes 13.5 from there, for the prescaler begins anew (23.4). The channel's value counts when it begins. Triggers are wires of the board
+//! A conversion takes 13 ADC clocks, the first after switching on 25, and begins with the ADC
+//! clock's next edge; one that a trigger starts takes 13.5 from there, for the prescaler begins
+//! anew (23.4). The channel's value counts when it begins. Triggers are wires of the board
 //! file, other devices' flags: the first goes with ADTS = 1, an empty name is none.
 
 use serde::Deserialize;

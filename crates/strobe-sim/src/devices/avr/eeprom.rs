@@ -1,5 +1,6 @@
-//! EEPROM (ATmega328P data sheet, 7.4 and 7.6): reads that halt the core for four cycles, writes in the background of 3.4 ms, allowed
-//! within four cycles of EEMPE. Its contents are the board's memory at 0x810000, where ELF files have them.
+//! EEPROM (ATmega328P data sheet, 7.4 and 7.6): reads that halt the core for four cycles, writes in
+//! the background of 3.4 ms, allowed within four cycles of EEMPE. Its contents are the board's
+//! memory at 0x810000, where ELF files have them.
 
 use serde::Deserialize;
 

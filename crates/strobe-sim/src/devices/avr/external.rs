@@ -1,7 +1,8 @@
 //! External interrupts INT0 to INT7 and pin change interrupts (ATmega328P data sheet, chapter 13).
 //!
-//! Pins are listened to by the names of the board file. Edges are seen at once, where silicon takes a few cycles to synchronise
-//! them; without the clock of input and output, edges of INTn are not seen at all, as far as `clocked_edges` says so.
+//! Pins are listened to by the names of the board file. Edges are seen at once, where silicon takes
+//! a few cycles to synchronise them; without the clock of input and output, edges of INTn are not
+//! seen at all, as far as `clocked_edges` says so.
 
 use serde::Deserialize;
 

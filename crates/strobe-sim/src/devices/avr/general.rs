@@ -1,5 +1,5 @@
-//! Registers that only keep what is written: GPIOR0 to 2 (ATmega328P data sheet, 8.6), and OSCCAL, whose trimming of the internal
-//! oscillator is not modelled.
+//! Registers that only keep what is written: GPIOR0 to 2 (ATmega328P data sheet, 8.6), and OSCCAL,
+//! whose trimming of the internal oscillator is not modelled.
 
 use serde::Deserialize;
 

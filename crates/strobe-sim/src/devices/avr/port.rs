@@ -1,12 +1,13 @@
 //! An I/O port (ATmega328P data sheet, chapter 14): eight pins with pull-ups.
 //!
-//! Wires: `<pins>0` to `<pins>7`, with the prefix of the board file. A pin that is no output and that nobody drives is
-//! high where its pull-up is on, else low.
+//! Wires: `<pins>0` to `<pins>7`, with the prefix of the board file. A pin that is no output and
+//! that nobody drives is high where its pull-up is on, else low.
 //!
-//! Alternate functions (14.3) are wires of the board file's `alternate`: where the wire of that name with `_ON` is high, the pin
-//! gets the function's level instead of PORTxn's; `_OUT` makes it an output, `_IN` an input; `_PULL` says that it has a resistor to the
-//! supply beside the chip, as open-drain lines must; `_OPEN` that besides the output never drives it high. Each change of `_TOGGLE` toggles
-//! the pin's bit in PORTx.
+//! Alternate functions (14.3) are wires of the board file's `alternate`: where the wire of that
+//! name with `_ON` is high, the pin gets the function's level instead of PORTxn's; `_OUT` makes it
+//! an output, `_IN` an input; `_PULL` says that it has a resistor to the supply beside the chip, as
+//! open-drain lines must; `_OPEN` that besides the output never drives it high. Each change of
+//! `_TOGGLE` toggles the pin's bit in PORTx.
 
 use std::collections::BTreeMap;
 
@@ -140,8 +141,8 @@ impl Port {
 }
 
 impl Device for Port {
-    /// A change of a pin shows in PINx half a cycle to one and a half cycles later: an IN right after the OUT that changes
-    /// the pin reads the old level (14.2.4).
+    /// A change of a pin shows in PINx half a cycle to one and a half cycles later: an IN right
+    /// after the OUT that changes the pin reads the old level (14.2.4).
     fn read(&mut self, register: u32, _: Size, cx: &mut Context) -> Option<u32> {
         let (old, since) = self.before;
         Some(u32::from(match register {

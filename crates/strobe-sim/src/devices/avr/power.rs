@@ -1,4 +1,5 @@
-//! Power reduction (PRR, PRR0 and PRR1; ATmega328P data sheet, 10.11.3): a one stops the clock of a peripheral.
+//! Power reduction (PRR, PRR0 and PRR1; ATmega328P data sheet, 10.11.3): a one stops the clock of a
+//! peripheral.
 //!
 //! Gates of a board file name the register by its number, 0 or 1, and the bit.
 

@@ -1,4 +1,5 @@
-//! Resets of the timers' prescalers (GTCCR; ATmega328P data sheet, 17.4.1). Wires: those of the board file's `resets`.
+//! Resets of the timers' prescalers (GTCCR; ATmega328P data sheet, 17.4.1). Wires: those of the
+//! board file's `resets`.
 
 use serde::Deserialize;
 

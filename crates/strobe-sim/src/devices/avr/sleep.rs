@@ -1,7 +1,8 @@
-//! Sleep control (ATmega328P data sheet, chapter 10): whether SLEEP does anything, and which clocks it stops. The register is SMCR
-//! or, on small parts, MCUCR, whose other bits are others'.
+//! Sleep control (ATmega328P data sheet, chapter 10): whether SLEEP does anything, and which clocks
+//! it stops. The register is SMCR or, on small parts, MCUCR, whose other bits are others'.
 //!
-//! Power-save and the standby modes stop the same clocks as power-down, as no crystal clocks Timer2; standby starts sooner.
+//! Power-save and the standby modes stop the same clocks as power-down, as no crystal clocks
+//! Timer2; standby starts sooner.
 
 use serde::Deserialize;
 

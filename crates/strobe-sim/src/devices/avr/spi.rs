@@ -1,8 +1,10 @@
 //! SPI (ATmega328P data sheet, chapter 18).
 //!
-//! Wires: `<name>_SCK`, `<name>_MOSI` and `<name>_MISO`, each with `_ON` and `_IN`; the pins `miso`, `mosi`, `sck` and `ss` of the board file
-//! are listened to. A transfer takes eight clocks from the write to SPDR; single edges are shown while somebody may see them, else only its
-//! end. SS makes a slave of a master only when it is driven from outside. A slave sees edges of SCK at once.
+//! Wires: `<name>_SCK`, `<name>_MOSI` and `<name>_MISO`, each with `_ON` and `_IN`; the pins
+//! `miso`, `mosi`, `sck` and `ss` of the board file are listened to. A transfer takes eight clocks
+//! from the write to SPDR; single edges are shown while somebody may see them, else only its
+//! end. SS makes a slave of a master only when it is driven from outside. A slave sees edges of SCK
+//! at once.
 
 use serde::Deserialize;
 
@@ -137,7 +139,8 @@ impl Spi {
         self.transfer = Some(transfer);
     }
 
-    /// Goes on to `halves` halves of a clock: each is an edge, which sets up or samples a bit (figures 18-3, 18-4).
+    /// Goes on to `halves` halves of a clock: each is an edge, which sets up or samples a bit
+    /// (figures 18-3, 18-4).
     fn step(&mut self, halves: u64, cx: &mut Context) {
         let Some(mut transfer) = self.transfer.take() else { return };
         let late = self.control & CPHA != 0;

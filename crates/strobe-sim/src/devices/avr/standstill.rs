@@ -1,5 +1,5 @@
-//! When a peripheral's clock stands still, because power reduction or a sleep mode has stopped it: what goes on inside is late by
-//! that when the clock runs again.
+//! When a peripheral's clock stands still, because power reduction or a sleep mode has stopped it:
+//! what goes on inside is late by that when the clock runs again.
 
 /// Whether the clock stands, and since when.
 #[derive(Debug, Default)]
@@ -13,8 +13,8 @@ impl Standstill {
         self.since.is_some()
     }
 
-    /// The clock runs or stands at `now`: if that is new, the cycles that it has stood, of which there are none yet where it has
-    /// just stopped.
+    /// The clock runs or stands at `now`: if that is new, the cycles that it has stood, of which
+    /// there are none yet where it has just stopped.
     pub(super) fn change(&mut self, runs: bool, now: u64) -> Option<u64> {
         match (self.since, runs) {
             (None, false) => {

@@ -47,7 +47,8 @@ fn spi_modes_differ_in_clock_level_and_phase() {
         rig.run_to(100);
         let (polarity, late) = (mode & 2 != 0, mode & 1 != 0);
         assert_eq!(rig.level("PB5"), polarity);
-        // Bits change half a clock before they are sampled: at 4 cycles a clock, with CPHA on odd ones' first edges.
+        // Bits change half a clock before they are sampled: at 4 cycles a clock, with CPHA on odd
+        // ones' first edges.
         let data: Vec<u64> = rig.edges("PB3").iter().map(|e| e.0 % 4).collect();
         assert!(data.iter().all(|&at| at == if late { 2 } else { 0 }), "{mode}: {data:?}");
     }
@@ -322,7 +323,8 @@ fn the_usi_shifts_by_software_three_wire() {
     let mut sent = 0;
     for bit in (0..8).rev() {
         rig.drive("PB0", Some(0x3c >> bit & 1 != 0));
-        // The clock rises, and falls with the shift, as the data sheet's example does: 16 edges of USCK.
+        // The clock rises, and falls with the shift, as the data sheet's example does: 16 edges of
+        // USCK.
         write(&mut rig, &[(usicr, 0x51)]);
         sent = sent << 1 | u8::from(rig.level("PB1"));
         write(&mut rig, &[(usicr, 0x53)]);

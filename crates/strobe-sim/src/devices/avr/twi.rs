@@ -1,11 +1,13 @@
 //! Two-wire interface, I2C (ATmega328P data sheet, chapter 21).
 //!
-//! Wires: `<name>_SDA` and `<name>_SCL`, each with `_ON` and `_OUT` while it is pulled low, `_IN` and `_PULL` while it is let go of:
-//! both lines are open drain, and the resistors that pull them up are taken to be there. The pins `sda` and `scl` of the board
-//! file are listened to: a slave that holds SCL low is waited for, another master that pulls SDA low wins the bus.
+//! Wires: `<name>_SDA` and `<name>_SCL`, each with `_ON` and `_OUT` while it is pulled low, `_IN`
+//! and `_PULL` while it is let go of: both lines are open drain, and the resistors that pull them
+//! up are taken to be there. The pins `sda` and `scl` of the board file are listened to: a slave
+//! that holds SCL low is waited for, another master that pulls SDA low wins the bus.
 //!
-//! A bit takes 16 + 2 TWBR 4^TWPS cycles (21.5.2); the first half of it SCL is low, and SDA changes in the middle of that.
-//! A master that has lost the bus to one that calls this chip's own address does not hear the call; sleep is not woken from by one.
+//! A bit takes 16 + 2 TWBR 4^TWPS cycles (21.5.2); the first half of it SCL is low, and SDA changes
+//! in the middle of that. A master that has lost the bus to one that calls this chip's own address
+//! does not hear the call; sleep is not woken from by one.
 
 use std::collections::VecDeque;
 

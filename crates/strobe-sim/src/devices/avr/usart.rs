@@ -1,9 +1,9 @@
-//! USART in asynchronous mode (ATmega328P data sheet, chapter 19): registers, the double transmit buffer, the receive
-//! FIFO of two with the shift register behind it.
+//! USART in asynchronous mode (ATmega328P data sheet, chapter 19): registers, the double transmit
+//! buffer, the receive FIFO of two with the shift register behind it.
 //!
-//! Wires: `<name>_TX` with `_ON` and `_OUT`, `<name>_RX_IN`; the board file's `rx_pin` is listened to. A transmission begins at
-//! once, where silicon waits for its bit clock's next edge; a bit is sampled once in its middle. Synchronous and SPI modes are not
-//! modelled.
+//! Wires: `<name>_TX` with `_ON` and `_OUT`, `<name>_RX_IN`; the board file's `rx_pin` is listened
+//! to. A transmission begins at once, where silicon waits for its bit clock's next edge; a bit is
+//! sampled once in its middle. Synchronous and SPI modes are not modelled.
 
 use serde::Deserialize;
 

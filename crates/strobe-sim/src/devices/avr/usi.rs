@@ -1,8 +1,10 @@
-//! Universal serial interface (ATtiny85 data sheet 2586Q, chapter 15): a shift register and a counter of four bits that firmware,
-//! or a pin clocks; three-wire as SPI, two-wire as I2C. That Timer0 clocks it is not modelled.
+//! Universal serial interface (ATtiny85 data sheet 2586Q, chapter 15): a shift register and a
+//! counter of four bits that firmware, or a pin clocks; three-wire as SPI, two-wire as I2C. That
+//! Timer0 clocks it is not modelled.
 //!
-//! Wires: `<name>_DO` and `_SDA`, `_SCL` with `_ON`; `_OPEN` while the two lines of two-wire mode are open drain; `<name>_TOGGLE`, each
-//! change of which toggles the clock pin's PORT bit. The pins `di` (SDA) and `clock` (SCL) of the board file are listened to.
+//! Wires: `<name>_DO` and `_SDA`, `_SCL` with `_ON`; `_OPEN` while the two lines of two-wire mode
+//! are open drain; `<name>_TOGGLE`, each change of which toggles the clock pin's PORT bit. The pins
+//! `di` (SDA) and `clock` (SCL) of the board file are listened to.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
-//! Watchdog timer (ATmega328P data sheet, 11.8 and 11.9): interrupt, reset, or one after the other, from an oscillator of 128 kHz whose
-//! tolerance is not modelled. Also MCUSR, the reset flags.
+//! Watchdog timer (ATmega328P data sheet, 11.8 and 11.9): interrupt, reset, or one after the other,
+//! from an oscillator of 128 kHz whose tolerance is not modelled. Also MCUSR, the reset flags.
 
 use serde::Deserialize;
 

@@ -1,7 +1,8 @@
-//! A counter that steps down to 0 and starts again, as timers and watchdogs of several vendors have it.
+//! A counter that steps down to 0 and starts again, as timers and watchdogs of several vendors have
+//! it.
 //!
-//! It is computed when somebody looks, so one that merely runs costs nothing. It knows neither registers nor
-//! interrupts.
+//! It is computed when somebody looks, so one that merely runs costs nothing. It knows neither
+//! registers nor interrupts.
 
 /// Counts `reload`, ..., 1, 0, `reload`, ...: a period has `reload + 1` steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

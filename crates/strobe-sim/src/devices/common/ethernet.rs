@@ -1,4 +1,5 @@
-//! What Ethernet controllers of all makers share: the transceiver, their end of the cable, and IEEE 802.3's frame.
+//! What Ethernet controllers of all makers share: the transceiver, their end of the cable, and IEEE
+//! 802.3's frame.
 
 use crate::kernel::device::ethernet::Backend;
 

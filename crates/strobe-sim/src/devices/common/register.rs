@@ -1,7 +1,8 @@
 //! Narrow accesses to word registers, which all STM32 blocks share.
 //!
 //! Models keep whole 32-bit registers; firmware may read or write a byte or a half-word of one. The
-//! peripheral bridge hands the lanes through, so a narrow write leaves the other lanes as they were.
+//! peripheral bridge hands the lanes through, so a narrow write leaves the other lanes as they
+//! were.
 
 use crate::kernel::device::Size;
 

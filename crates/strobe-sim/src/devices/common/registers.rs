@@ -1,4 +1,5 @@
-//! Registers without behaviour: identification codes, configuration that has no effect in a simulation.
+//! Registers without behaviour: identification codes, configuration that has no effect in a
+//! simulation.
 
 use serde::Deserialize;
 

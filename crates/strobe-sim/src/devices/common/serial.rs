@@ -1,7 +1,7 @@
 //! Whole frames on a serial line, for UART models that do not show single bits on a pin.
 //!
-//! A frame takes its time on the line and is over at an exact cycle. What the registers around it look like
-//! is the model's business.
+//! A frame takes its time on the line and is over at an exact cycle. What the registers around it
+//! look like is the model's business.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,8 @@ impl<const LIMIT: usize> Queue<LIMIT> {
     }
 }
 
-/// One direction of a serial line: frames that the chip sends or that come from the host, one after the other.
+/// One direction of a serial line: frames that the chip sends or that come from the host, one after
+/// the other.
 #[derive(Debug, Default)]
 pub(in crate::devices) struct Line {
     queue: Queue<QUEUE_LIMIT>,

@@ -1,7 +1,7 @@
 //! A peripheral that nobody modelled yet but whose name, clock gate and place the board file knows.
 //!
-//! Its registers follow the rule for unmodelled ones, so the report can list `I2C1` instead of a bare
-//! address, and firmware that forgot its clock is warned as with any other peripheral.
+//! Its registers follow the rule for unmodelled ones, so the report can list `I2C1` instead of a
+//! bare address, and firmware that forgot its clock is warned as with any other peripheral.
 
 use serde::Deserialize;
 

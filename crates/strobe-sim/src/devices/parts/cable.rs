@@ -1,7 +1,9 @@
-//! One end of the wires between two chips: tells what pins of this chip do, and does to other pins what it is told.
+//! One end of the wires between two chips: tells what pins of this chip do, and does to other pins
+//! what it is told.
 //!
-//! Only whoever runs both chips knows where wires lead. Options: `outputs`, pins whose levels go out; `inputs`, pins that are
-//! driven. A pin that its chip does not hold is let go of at the other end too.
+//! Only whoever runs both chips knows where wires lead. Options: `outputs`, pins whose levels go
+//! out; `inputs`, pins that are driven. A pin that its chip does not hold is let go of at the other
+//! end too.
 
 use std::collections::VecDeque;
 

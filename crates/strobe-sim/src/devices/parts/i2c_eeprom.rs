@@ -1,8 +1,10 @@
-//! An EEPROM on the I2C bus, of the 24C family (as Microchip DS20001203, AT24C256): bytes behind a counter of addresses.
+//! An EEPROM on the I2C bus, of the 24C family (as Microchip DS20001203, AT24C256): bytes behind a
+//! counter of addresses.
 //!
-//! Options: pins `sda` and `scl`; `address`, seven bits, 0x50 if not given; `size` in bytes and `page`, powers of two; `write_us`, how
-//! long a write takes, during which the part does not answer. Up to 2 KiB the upper address bits are in the device address, above
-//! that the memory address has two bytes. Its contents can be put in as a medium.
+//! Options: pins `sda` and `scl`; `address`, seven bits, 0x50 if not given; `size` in bytes and
+//! `page`, powers of two; `write_us`, how long a write takes, during which the part does not
+//! answer. Up to 2 KiB the upper address bits are in the device address, above that the memory
+//! address has two bytes. Its contents can be put in as a medium.
 
 use serde::Deserialize;
 

@@ -1,9 +1,10 @@
-//! An SD memory card on a serial bus (SD Physical Layer Simplified Specification, chapter 7, "SPI mode"): the four pins and the bits
-//! on them. What the bytes mean is `card.rs`.
+//! An SD memory card on a serial bus (SD Physical Layer Simplified Specification, chapter 7, "SPI
+//! mode"): the four pins and the bits on them. What the bytes mean is `card.rs`.
 //!
-//! Options: the pins `sclk`, `mosi`, `miso` and `cs`; `high_capacity` (block addresses, SDHC; else byte addresses), true if not given;
-//! how long the card takes: `start_us` to become ready, `access_us` before the first block of a read, `next_us` before each further
-//! one. The contents come with `image`; without them there is no card in the socket, and nothing ever answers.
+//! Options: the pins `sclk`, `mosi`, `miso` and `cs`; `high_capacity` (block addresses, SDHC; else
+//! byte addresses), true if not given; how long the card takes: `start_us` to become ready,
+//! `access_us` before the first block of a read, `next_us` before each further one. The contents
+//! come with `image`; without them there is no card in the socket, and nothing ever answers.
 //!
 //! Bits are sampled when SCLK rises and put out when it falls, as in SPI modes 0 and 3.
 
@@ -20,8 +21,8 @@ mod tests;
 
 /// Clocks with CS high that a card wants before the first command (6.4.1).
 const WAKING_CLOCKS: u32 = 74;
-/// Fastest clock until the card is ready, and then (4.2.1, 6.6.6), as nanoseconds for the seven clocks between the first and the
-/// last bit of a byte.
+/// Fastest clock until the card is ready, and then (4.2.1, 6.6.6), as nanoseconds for the seven
+/// clocks between the first and the last bit of a byte.
 const SLOW_BYTE: u64 = 7_000_000_000 / 400_000;
 const FAST_BYTE: u64 = 7_000_000_000 / 25_000_000;
 
@@ -183,7 +184,8 @@ impl Device for SdCard {
             return;
         }
         if id == self.cs {
-            // A pin that the chip does not hold yet selects nothing: cards have pull-up resistors there.
+            // A pin that the chip does not hold yet selects nothing: cards have pull-up resistors
+            // there.
             let on = !level && cx.is_held(id);
             if on != self.selected {
                 self.select(on, cx);

@@ -1,14 +1,17 @@
-//! A display of 240x320 pixels with an ST7787-style controller on three wires: select, clock and one data line for both
-//! directions, nine bits to a word, the first of which says data (1) or command (0).
+//! A display of 240x320 pixels with an ST7787-style controller on three wires: select, clock and
+//! one data line for both directions, nine bits to a word, the first of which says data (1) or
+//! command (0).
 //!
-//! Bits are taken at rising edges of the clock, what the display sends changes at falling ones. A command that reads hands the
-//! line over with the falling edge after its last bit: by then the chip must have let go of it, and if it has not, both drive the
-//! line and this is said. Reading memory takes nine clocks before the first bit and ends, with the line let go, after one
+//! Bits are taken at rising edges of the clock, what the display sends changes at falling ones. A
+//! command that reads hands the line over with the falling edge after its last bit: by then the
+//! chip must have let go of it, and if it has not, both drive the line and this is said. Reading
+//! memory takes nine clocks before the first bit and ends, with the line let go, after one
 //! pixel: three bytes with six bits each, from the left.
 //!
-//! Sources: the command set and read protocol that Sitronix's controllers share (data sheets of ST7735 and ST7789, "3-line serial
-//! protocol"); what is special about this one (nine clocks, one pixel) from published experience with it. Not modelled, and said so when
-//! firmware asks for it: partial mode, scrolling, gamma, brightness, inversion, idle mode.
+//! Sources: the command set and read protocol that Sitronix's controllers share (data sheets of
+//! ST7735 and ST7789, "3-line serial protocol"); what is special about this one (nine clocks, one
+//! pixel) from published experience with it. Not modelled, and said so when firmware asks for it:
+//! partial mode, scrolling, gamma, brightness, inversion, idle mode.
 
 mod memory;
 mod serial;
@@ -40,7 +43,8 @@ struct Options {
     /// What RDDID answers: manufacturer, version, driver.
     #[serde(default = "identification")]
     id: [u8; 3],
-    /// The shortest clock period when writing and when reading, in nanoseconds; the defaults are the ST7735's.
+    /// The shortest clock period when writing and when reading, in nanoseconds; the defaults are
+    /// the ST7735's.
     #[serde(default = "write_period")]
     write_period_ns: u64,
     #[serde(default = "read_period")]

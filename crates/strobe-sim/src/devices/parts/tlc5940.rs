@@ -1,14 +1,16 @@
-//! A chain of TLC5940 LED drivers (Texas Instruments SLVS515) with one matrix of LEDs, or several layers of them that take turns
-//! at the same outputs.
+//! A chain of TLC5940 LED drivers (Texas Instruments SLVS515) with one matrix of LEDs, or several
+//! layers of them that take turns at the same outputs.
 //!
-//! Options: `count` of drivers; the pins `sin`, `sclk`, `xlat` and `blank`; `gsclk_hz`, the grayscale clock. It is a figure and not a
-//! pin because its millions of edges in a second would say no more. `columns` and `rows` of the matrix, whose LEDs hang on the outputs
-//! row by row from output 0 of the first driver on, with `serpentine` every second row backwards; `layers`, the pins that
-//! switch them on (high), shown in `across` columns side by side.
+//! Options: `count` of drivers; the pins `sin`, `sclk`, `xlat` and `blank`; `gsclk_hz`, the
+//! grayscale clock. It is a figure and not a pin because its millions of edges in a second would
+//! say no more. `columns` and `rows` of the matrix, whose LEDs hang on the outputs row by row from
+//! output 0 of the first driver on, with `serpentine` every second row backwards; `layers`, the
+//! pins that switch them on (high), shown in `across` columns side by side.
 //!
-//! A picture is what was to be seen from one turn-on of the first layer to the next (without layers, from one BLANK to the next): of
-//! each LED the time that it really was lit, as its share of 4096 grayscale clocks. Pixels are not proportional to light but,
-//! as image files have it, to its root. Dot correction and the error outputs are not modelled.
+//! A picture is what was to be seen from one turn-on of the first layer to the next (without
+//! layers, from one BLANK to the next): of each LED the time that it really was lit, as its share
+//! of 4096 grayscale clocks. Pixels are not proportional to light but, as image files have it, to
+//! its root. Dot correction and the error outputs are not modelled.
 
 use serde::Deserialize;
 
@@ -78,7 +80,8 @@ struct Drivers {
     light: Light,
     /// When SCLK rose last.
     clocked: Option<u64>,
-    /// Core cycles that SCLK's fastest clock takes, at the core's frequency when that was worked out.
+    /// Core cycles that SCLK's fastest clock takes, at the core's frequency when that was worked
+    /// out.
     shortest: (u64, u64),
 }
 

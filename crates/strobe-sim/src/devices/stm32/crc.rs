@@ -1,7 +1,7 @@
 //! CRC calculation unit (RM0360 section 12, RM0090 section 4).
 //!
-//! A write to DR takes 4 AHB cycles for a word; the next access waits for it. Code that feeds words in a
-//! loop takes longer than that per word, so the wait is not modelled.
+//! A write to DR takes 4 AHB cycles for a word; the next access waits for it. Code that feeds words
+//! in a loop takes longer than that per word, so the wait is not modelled.
 
 use serde::Deserialize;
 
@@ -152,7 +152,8 @@ mod tests {
     /// Check values of the catalogue of CRC algorithms for the nine characters `123456789`.
     #[test]
     fn known_check_values() {
-        // (polynomial size code, polynomial, initial value, reversed, final exclusive-or, check value)
+        // (polynomial size code, polynomial, initial value, reversed, final exclusive-or, check
+        // value)
         let cases: [(u32, u32, u32, bool, u32, u32); 5] = [
             (0, 0x04c1_1db7, 0xffff_ffff, false, 0, 0x0376_e6e7), // CRC-32/MPEG-2
             (0, 0x04c1_1db7, 0xffff_ffff, true, 0xffff_ffff, 0xcbf4_3926), // CRC-32

@@ -1,13 +1,13 @@
 //! The DMA controller of RM0360 (section 10): channels that move data without the core.
 //!
-//! A beat takes, as AN2548 describes it, arbitration and address computation, one read, one write and an
-//! acknowledge, all counted in core cycles from the cycle in which a request is seen. The read and the
-//! write each hold their slave, so that the core waits if it wants the same one at that time; the
-//! controller itself is taken to win at once. How long each part takes is board data, with the
-//! defaults of [`Timing`].
+//! A beat takes, as AN2548 describes it, arbitration and address computation, one read, one write
+//! and an acknowledge, all counted in core cycles from the cycle in which a request is seen. The
+//! read and the write each hold their slave, so that the core waits if it wants the same one at
+//! that time; the controller itself is taken to win at once. How long each part takes is board
+//! data, with the defaults of [`Timing`].
 //!
-//! Requests are levels on wires. After a beat the wire `<REQUEST>_ACK` changes level for sources that
-//! cannot tell from the access itself that they were served.
+//! Requests are levels on wires. After a beat the wire `<REQUEST>_ACK` changes level for sources
+//! that cannot tell from the access itself that they were served.
 
 mod channel;
 
@@ -184,8 +184,8 @@ impl Dma {
         waiting.min_by_key(|&i| (std::cmp::Reverse(self.channels[i].priority()), i))
     }
 
-    /// Goes on by one part of a beat and asks for the cycle of the next. Each beat takes at least one
-    /// cycle, so a request that never ends cannot stop time.
+    /// Goes on by one part of a beat and asks for the cycle of the next. Each beat takes at least
+    /// one cycle, so a request that never ends cannot stop time.
     fn step(&mut self, cx: &mut Context) {
         let wait = match self.phase {
             Phase::Idle | Phase::Acknowledged => {

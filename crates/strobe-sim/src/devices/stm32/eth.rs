@@ -1,10 +1,11 @@
 //! Ethernet MAC with its DMA (RM0090 section 33) and the transceiver that the board has.
 //!
-//! Modelled: the management interface and its timing, both descriptor rings (rings and chains, enhanced
-//! format), checksum offload, address filters, transmission at the wire's pace, interrupts. At the other end of
-//! the cable is nobody, or (`backend = "loopback"`) a plug that returns every frame. Not modelled: flow control,
-//! collisions, time stamps and counters (PTP, MMC), wake-up, VLAN filters; and that the DMA's accesses take the
-//! bus from the core. A frame is read when its turn comes and written when it has arrived, all at once.
+//! Modelled: the management interface and its timing, both descriptor rings (rings and chains,
+//! enhanced format), checksum offload, address filters, transmission at the wire's pace,
+//! interrupts. At the other end of the cable is nobody, or (`backend = "loopback"`) a plug that
+//! returns every frame. Not modelled: flow control, collisions, time stamps and counters (PTP,
+//! MMC), wake-up, VLAN filters; and that the DMA's accesses take the bus from the core. A frame is
+//! read when its turn comes and written when it has arrived, all at once.
 
 mod checksum;
 mod filter;

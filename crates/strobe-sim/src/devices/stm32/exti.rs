@@ -92,8 +92,8 @@ impl Device for Exti {
             RTSR => self.rtsr = merge(self.rtsr, offset, size, value) & edges,
             FTSR => self.ftsr = merge(self.ftsr, offset, size, value) & edges,
             SWIER => {
-                // 11.3.5: a bit that goes from 0 to 1 makes its line pending if it is enabled; it is
-                // cleared with the pending bit.
+                // 11.3.5: a bit that goes from 0 to 1 makes its line pending if it is enabled; it
+                // is cleared with the pending bit.
                 let new = written & edges & !self.swier;
                 self.swier |= new;
                 self.trigger(new & (self.imr | self.emr), cx);

@@ -82,8 +82,8 @@ pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), String> {
     Ok(())
 }
 
-/// Too few wait states read garbage on silicon; the simulation reads right and says so (3.5.1). `max_hz`
-/// is the highest core clock by number of wait states.
+/// Too few wait states read garbage on silicon; the simulation reads right and says so (3.5.1).
+/// `max_hz` is the highest core clock by number of wait states.
 pub(super) fn check_speed(max_hz: &[u32], wait_states: u8, cx: &mut Context) {
     let hz = cx.clocks().core_hz();
     if let Some(&limit) = max_hz.get(usize::from(wait_states)).filter(|&&limit| hz > limit) {

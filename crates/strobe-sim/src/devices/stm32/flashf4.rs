@@ -1,5 +1,5 @@
-//! Flash memory interface registers of STM32F405/407 (RM0090 section 3): wait states, prefetch, the two
-//! caches of the ART accelerator, the locks.
+//! Flash memory interface registers of STM32F405/407 (RM0090 section 3): wait states, prefetch, the
+//! two caches of the ART accelerator, the locks.
 //!
 //! Erasing and programming are not modelled; a firmware that tries is told so and its polling ends.
 

@@ -1,8 +1,8 @@
 //! General-purpose I/O port (RM0360 section 8, RM0090 section 8).
 //!
-//! The port owns its pins' wires (`PA0` to `PA15`). A pin's level comes from the output register, from
-//! a peripheral's wire that the alternate function selects, from outside the chip, or from a pull
-//! resistor. Which wire belongs to which alternate function is board data.
+//! The port owns its pins' wires (`PA0` to `PA15`). A pin's level comes from the output register,
+//! from a peripheral's wire that the alternate function selects, from outside the chip, or from a
+//! pull resistor. Which wire belongs to which alternate function is board data.
 
 use crate::devices::common::register::{bit, merge, part};
 use crate::kernel::device::{Context, Create, Device, DrivenPins, Size};
@@ -150,8 +150,9 @@ impl Gpio {
         if level && bit(self.otyper, pin as u32) { Drive::Open } else { Drive::Level(level) }
     }
 
-    /// The pin's level. An input that nothing holds reads low. An open-drain output that lets go is taken
-    /// to have its pull-up on the circuit board, and a peripheral's input to be at an idle line.
+    /// The pin's level. An input that nothing holds reads low. An open-drain output that lets go is
+    /// taken to have its pull-up on the circuit board, and a peripheral's input to be at an
+    /// idle line.
     fn level(&self, pin: usize, cx: &Context) -> bool {
         if let Drive::Level(level) = self.drive(pin, cx) {
             return level;

@@ -1,11 +1,12 @@
 //! I2C controller of STM32F1, F2 and F4 (RM0090 section 27), as the master of its bus.
 //!
-//! Modelled: start, repeated start and stop, seven-bit addresses, transmission and reception with their
-//! acknowledges (POS included), clock stretching while nobody serves the data register, event and error
-//! interrupts, DMA requests, standard and fast clock. Who answers is board data (`targets`); an address that
-//! nobody has is not acknowledged. Not modelled, and said so when firmware asks for it: SMBus, packet error
-//! checking; silently absent are slave mode, a second master, and the acknowledge that LAST takes back at the
-//! end of a reception by DMA. The wires' levels are not driven: both idle high.
+//! Modelled: start, repeated start and stop, seven-bit addresses, transmission and reception with
+//! their acknowledges (POS included), clock stretching while nobody serves the data register, event
+//! and error interrupts, DMA requests, standard and fast clock. Who answers is board data
+//! (`targets`); an address that nobody has is not acknowledged. Not modelled, and said so when
+//! firmware asks for it: SMBus, packet error checking; silently absent are slave mode, a second
+//! master, and the acknowledge that LAST takes back at the end of a reception by DMA. The wires'
+//! levels are not driven: both idle high.
 
 mod master;
 mod target;

@@ -1,4 +1,5 @@
-//! Independent watchdog (RM0360 section 22, RM0090 section 21): counts the low-speed oscillator, whatever the core does.
+//! Independent watchdog (RM0360 section 22, RM0090 section 21): counts the low-speed oscillator,
+//! whatever the core does.
 
 use serde::Deserialize;
 

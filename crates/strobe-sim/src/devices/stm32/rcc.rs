@@ -1,7 +1,8 @@
 //! Reset and clock control (RM0360 section 7).
 //!
-//! Ready flags come after the oscillators' start-up times, which are board data, so that polling loops
-//! take as long as on silicon. Clock outputs (MCO) and the clock security system are not modelled.
+//! Ready flags come after the oscillators' start-up times, which are board data, so that polling
+//! loops take as long as on silicon. Clock outputs (MCO) and the clock security system are not
+//! modelled.
 
 use serde::Deserialize;
 
@@ -211,8 +212,8 @@ impl Rcc {
         }
     }
 
-    /// 7.4.13, USART1SW: the port's own clock, unless it runs from its bus. A source that is off stands
-    /// nearly still.
+    /// 7.4.13, USART1SW: the port's own clock, unless it runs from its bus. A source that is off
+    /// stands nearly still.
     fn usart1_hz(&self, sysclk: u32) -> Option<u32> {
         let ready = |source: Source, hz: u32| if self.is_ready(source) { hz } else { 1 };
         match self.cfgr3 & 3 {

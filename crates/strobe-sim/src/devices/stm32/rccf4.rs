@@ -1,8 +1,8 @@
 //! Reset and clock control of STM32F405/407 (RM0090 section 7).
 //!
-//! Ready flags come after the oscillators' start-up times, which are board data, so that polling loops
-//! take as long as on silicon. Clock outputs (MCO), the clock security system, spread spectrum and the clocks
-//! that LPENR stops in sleep are not modelled.
+//! Ready flags come after the oscillators' start-up times, which are board data, so that polling
+//! loops take as long as on silicon. Clock outputs (MCO), the clock security system, spread
+//! spectrum and the clocks that LPENR stops in sleep are not modelled.
 
 use super::rcc::shared::{self, CR_HSEBYP, CR_HSEON, CR_HSION, CR_PLLON, Sources};
 use crate::devices::common::register::{bit, merge, part};

@@ -1,5 +1,5 @@
-//! Random number generator (RM0090 section 24), deterministic: the same numbers in every run, from a seed that
-//! is board data.
+//! Random number generator (RM0090 section 24), deterministic: the same numbers in every run, from
+//! a seed that is board data.
 //!
 //! A number takes 40 periods of the 48 MHz clock (24.3.1), without which there is none.
 
@@ -34,8 +34,8 @@ struct Options {
 }
 
 struct Rng {
-    /// The generator's state, which resets leave alone: a firmware that resets it does not see the same
-    /// numbers again.
+    /// The generator's state, which resets leave alone: a firmware that resets it does not see the
+    /// same numbers again.
     state: u64,
     cr: u32,
     sr: u32,

@@ -1,16 +1,17 @@
-//! SPIs as bus masters: SPI1 and SPI2 of RM0360 (section 24), and without FIFOs those of RM0090 (section 28).
+//! SPIs as bus masters: SPI1 and SPI2 of RM0360 (section 24), and without FIFOs those of RM0090
+//! (section 28).
 //!
-//! Modelled: frames of 4 to 16 bits through both FIFOs with data packing, clock rate, polarity and phase,
-//! bit order, full duplex, receive-only and one-wire transfers, NSS output with pulses, overrun and mode
-//! fault, interrupts, DMA requests. A frame begins with the write when the bus is free and right
-//! after the one before otherwise; its flags change at its end, when the last clock period is over. A frame
-//! under way keeps its rate when clocks change. Not modelled, and said so when firmware asks for it:
-//! slave mode, CRC, TI frame format, I2S, odd-length DMA packing. Without FIFOs there is one frame in each direction,
-//! of 8 or 16 bits.
+//! Modelled: frames of 4 to 16 bits through both FIFOs with data packing, clock rate, polarity and
+//! phase, bit order, full duplex, receive-only and one-wire transfers, NSS output with pulses,
+//! overrun and mode fault, interrupts, DMA requests. A frame begins with the write when the bus is
+//! free and right after the one before otherwise; its flags change at its end, when the last clock
+//! period is over. A frame under way keeps its rate when clocks change. Not modelled, and said so
+//! when firmware asks for it: slave mode, CRC, TI frame format, I2S, odd-length DMA packing.
+//! Without FIFOs there is one frame in each direction, of 8 or 16 bits.
 //!
 //! Signals: `<NAME>_SCK`, `_MOSI`, `_NSS` (high unless driven), `<NAME>_MISO`, `<NAME>_TX_DMA` and
-//! `<NAME>_RX_DMA`. Wires move at their true times if anybody watches the clock or the data; otherwise a frame
-//! is one event, and MISO is taken as it stands at its end.
+//! `<NAME>_RX_DMA`. Wires move at their true times if anybody watches the clock or the data;
+//! otherwise a frame is one event, and MISO is taken as it stands at its end.
 
 mod bits;
 mod fifo;
@@ -295,8 +296,8 @@ impl Spi {
         }
     }
 
-    /// How many bytes an access to the data register moves: with FIFOs those wider than a byte carry two,
-    /// one frame or two packed ones; without, always a frame.
+    /// How many bytes an access to the data register moves: with FIFOs those wider than a byte
+    /// carry two, one frame or two packed ones; without, always a frame.
     fn access_bytes(&self, size: Size) -> usize {
         match (self.options.fifo, size) {
             (false, _) => self.frame_bytes(),

@@ -1,13 +1,14 @@
 //! The DMA controller of RM0090 (section 10): eight streams, each with a FIFO between two ports.
 //!
-//! The peripheral port and the memory port of the controller work side by side, each for one stream at a
-//! time: arbitration and address computation, one access or burst, an acknowledge, as AN4031 describes it.
-//! Accesses hold their slave, so that the core waits if it wants the same one at that time; the controller
-//! itself is taken to win at once. How long each part takes is board data, with the defaults of [`Timing`].
-//! Not modelled, and said so when firmware asks for it: a peripheral as flow controller.
+//! The peripheral port and the memory port of the controller work side by side, each for one stream
+//! at a time: arbitration and address computation, one access or burst, an acknowledge, as AN4031
+//! describes it. Accesses hold their slave, so that the core waits if it wants the same one at that
+//! time; the controller itself is taken to win at once. How long each part takes is board data,
+//! with the defaults of [`Timing`]. Not modelled, and said so when firmware asks for it: a
+//! peripheral as flow controller.
 //!
-//! Requests are levels on wires, acknowledged as by the other controller (`dma`). Which wires a stream's
-//! channels are is the board file's table.
+//! Requests are levels on wires, acknowledged as by the other controller (`dma`). Which wires a
+//! stream's channels are is the board file's table.
 
 mod fifo;
 mod stream;
@@ -42,7 +43,8 @@ const FLAG_MASK: u32 = 0x3d;
 struct Options {
     /// By channel and stream, the wires that request, several with spaces between them.
     requests: Vec<Vec<String>>,
-    /// The peripheral port reaches devices on APB1 only, as that of DMA1 (2.1.1): no memory, so no copies.
+    /// The peripheral port reaches devices on APB1 only, as that of DMA1 (2.1.1): no memory, so no
+    /// copies.
     #[serde(default)]
     apb1_only: bool,
     #[serde(default)]
@@ -144,8 +146,8 @@ impl Dma {
         waiting.min_by_key(|&i| (std::cmp::Reverse(self.streams[i].priority()), i))
     }
 
-    /// Lets both ports go on as far as they can now, and asks for the cycle of what comes next. Each grant
-    /// takes at least one cycle, so a request that never ends cannot stop time.
+    /// Lets both ports go on as far as they can now, and asks for the cycle of what comes next.
+    /// Each grant takes at least one cycle, so a request that never ends cannot stop time.
     fn run(&mut self, cx: &mut Context) {
         // What one port does can give the other something to do.
         while (0..self.ports.len()).any(|port| self.step(port, cx)) {}

@@ -1,5 +1,5 @@
-//! System configuration controller (RM0360 section 9, RM0090 section 9): memory at address 0, ports to
-//! EXTI lines, and bits that other devices look at.
+//! System configuration controller (RM0360 section 9, RM0090 section 9): memory at address 0, ports
+//! to EXTI lines, and bits that other devices look at.
 
 use std::collections::BTreeMap;
 

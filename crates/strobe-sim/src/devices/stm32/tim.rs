@@ -1,18 +1,19 @@
-//! Timers: TIM1, TIM3, TIM6, TIM7, TIM14 to TIM17 of RM0360 (sections 12 to 17) and TIM1 to TIM14 of RM0090
-//! (sections 17 to 20) as one model.
+//! Timers: TIM1, TIM3, TIM6, TIM7, TIM14 to TIM17 of RM0360 (sections 12 to 17) and TIM1 to TIM14
+//! of RM0090 (sections 17 to 20) as one model.
 //!
-//! Modelled: the prescaler, counter and repetition counter in all counting modes, update events with
-//! preload, one-pulse mode, output compare and PWM with complementary outputs, input capture,
-//! interrupts, DMA requests. Not modelled, and said so when firmware asks for it: slave modes, dead time, break
-//! inputs, DMA bursts.
+//! Modelled: the prescaler, counter and repetition counter in all counting modes, update events
+//! with preload, one-pulse mode, output compare and PWM with complementary outputs, input capture,
+//! interrupts, DMA requests. Not modelled, and said so when firmware asks for it: slave modes, dead
+//! time, break inputs, DMA bursts.
 //!
 //! The counter is computed when somebody looks. Events are asked for only where an enabled
 //! interrupt, DMA request or observed output needs one, so a timer that merely runs costs nothing.
 //!
 //! Signals: outputs `<NAME>_CH1`, `<NAME>_CH1N`; inputs `<NAME>_CH1_IN`; DMA requests
 //! `<NAME>_UP_DMA`, `<NAME>_CH1_DMA`, which stay high until `<NAME>_UP_DMA_ACK` changes level.
-//! Interrupt lines: one for all; with two, the second is capture/compare (TIM1 of RM0360); with four, they are
-//! break, update, trigger and commutation, capture/compare (TIM1 and TIM8 of RM0090).
+//! Interrupt lines: one for all; with two, the second is capture/compare (TIM1 of RM0360); with
+//! four, they are break, update, trigger and commutation, capture/compare (TIM1 and TIM8 of
+//! RM0090).
 
 mod channel;
 mod counter;
@@ -48,7 +49,8 @@ mod bdtr {
     pub(super) const MOE: u32 = 15;
 }
 
-/// The update flag: the same place in SR and EGR; its interrupt enable in DIER, and 8 bits up its DMA enable.
+/// The update flag: the same place in SR and EGR; its interrupt enable in DIER, and 8 bits up its
+/// DMA enable.
 const UPDATE: u32 = 1 << 0;
 /// The first channel's flag.
 const CAPTURE_COMPARE: u32 = 1 << 1;

@@ -1,10 +1,10 @@
 //! USARTs as asynchronous serial ports: those of RM0360 (section 23), and in `v1` those of RM0090.
 //!
 //! Modelled: word length, parity and stop bits, oversampling by 16 and 8, transmitter and receiver
-//! with their idle frames, breaks, overrun, framing, parity and idle flags, character match, interrupts, DMA
-//! requests, a kernel clock other than the bus clock. Bit times are exact fractions of core cycles. Other
-//! modes (synchronous, LIN, smartcard, IrDA, half duplex, flow control, auto baud rate) are not modelled;
-//! firmware that switches one on is told so.
+//! with their idle frames, breaks, overrun, framing, parity and idle flags, character match,
+//! interrupts, DMA requests, a kernel clock other than the bus clock. Bit times are exact fractions
+//! of core cycles. Other modes (synchronous, LIN, smartcard, IrDA, half duplex, flow control, auto
+//! baud rate) are not modelled; firmware that switches one on is told so.
 //!
 //! Signals: `<NAME>_TX`, high when idle, also before the transmitter is on; `<NAME>_RX`;
 //! `<NAME>_TX_DMA` and `<NAME>_RX_DMA`. Bytes from the host arrive one after the other at the

@@ -1,4 +1,5 @@
-//! Window watchdog (RM0090 section 22): counts the bus clock and wants to be fed neither too early nor too late.
+//! Window watchdog (RM0090 section 22): counts the bus clock and wants to be fed neither too early
+//! nor too late.
 
 use serde::Deserialize;
 

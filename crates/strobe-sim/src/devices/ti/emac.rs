@@ -1,10 +1,12 @@
-//! The Ethernet controller of Stellaris parts (LM3S6965 data sheet, section 15): a FIFO of frames in each direction
-//! that firmware fills and empties word by word, and the transceiver, which is on the chip.
+//! The Ethernet controller of Stellaris parts (LM3S6965 data sheet, section 15): a FIFO of frames
+//! in each direction that firmware fills and empties word by word, and the transceiver, which is on
+//! the chip.
 //!
-//! Modelled: both FIFOs, padding, check sequence, transmission at the wire's pace, address filter, the management
-//! interface and its timing, interrupts. At the other end of the cable is nobody, or (`backend = "loopback"`) a plug
-//! that returns every frame. Not modelled: half duplex, damaged frames, the transceiver's own registers and
-//! interrupt. A frame that may begin before it is whole (MACTHR) begins when it is. Interrupt lines: one.
+//! Modelled: both FIFOs, padding, check sequence, transmission at the wire's pace, address filter,
+//! the management interface and its timing, interrupts. At the other end of the cable is nobody, or
+//! (`backend = "loopback"`) a plug that returns every frame. Not modelled: half duplex, damaged
+//! frames, the transceiver's own registers and interrupt. A frame that may begin before it is whole
+//! (MACTHR) begins when it is. Interrupt lines: one.
 
 #[cfg(test)]
 mod tests;
@@ -138,7 +140,8 @@ impl Emac {
         }
     }
 
-    /// Bytes that the frame being written has, its length in front included; `None` before that is known.
+    /// Bytes that the frame being written has, its length in front included; `None` before that is
+    /// known.
     fn announced(&self) -> Option<usize> {
         let length = usize::from(u16::from_le_bytes(*self.tx.first_chunk()?));
         let check = if bit(self.tctl, tctl::CRC) { 0 } else { 4 };

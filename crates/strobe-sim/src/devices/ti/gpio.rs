@@ -1,8 +1,8 @@
-//! General-purpose I/O of Stellaris parts (LM3S6965 data sheet, section 8): a PrimeCell PL061 with pad control
-//! and a lock on the debug port's pins.
+//! General-purpose I/O of Stellaris parts (LM3S6965 data sheet, section 8): a PrimeCell PL061 with
+//! pad control and a lock on the debug port's pins.
 //!
-//! Wires: `P<port>0` to `P<port>7`. Pins that are handed to a peripheral (AFSEL) are let go, because those
-//! peripherals' wires are not modelled. Interrupt lines: one.
+//! Wires: `P<port>0` to `P<port>7`. Pins that are handed to a peripheral (AFSEL) are let go,
+//! because those peripherals' wires are not modelled. Interrupt lines: one.
 
 use serde::Deserialize;
 

@@ -1,8 +1,8 @@
-//! General-purpose timer module of Stellaris parts (LM3S6965 data sheet, section 9): one counter of 32 bits,
-//! two of 16 with prescalers, or a real-time counter.
+//! General-purpose timer module of Stellaris parts (LM3S6965 data sheet, section 9): one counter of
+//! 32 bits, two of 16 with prescalers, or a real-time counter.
 //!
-//! Modelled: one-shot and periodic counting, the real-time counter. Not modelled, and said so when firmware asks
-//! for it: input capture and PWM. Interrupt lines: timer A, timer B.
+//! Modelled: one-shot and periodic counting, the real-time counter. Not modelled, and said so when
+//! firmware asks for it: input capture and PWM. Interrupt lines: timer A, timer B.
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
-//! System control of Stellaris parts (LM3S6965 data sheet, section 5): identification, clocks, clock gates and
-//! resets of peripherals.
+//! System control of Stellaris parts (LM3S6965 data sheet, section 5): identification, clocks,
+//! clock gates and resets of peripherals.
 //!
-//! The PLL takes its time to lock; until then the system runs from its oscillator, whatever BYPASS says. Sleep
-//! and deep-sleep clock gating, brown-out and LDO control keep what is written and do nothing.
+//! The PLL takes its time to lock; until then the system runs from its oscillator, whatever BYPASS
+//! says. Sleep and deep-sleep clock gating, brown-out and LDO control keep what is written and do
+//! nothing.
 
 mod clock;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads and writes: which memory or register answers an address.
 //!
-//! What a device makes of an access is its own; what nobody answers is a fault or a register that nobody modelled.
+//! What a device makes of an access is its own; what nobody answers is a fault or a register that
+//! nobody modelled.
 
 use std::ops::Range;
 
@@ -34,8 +35,8 @@ impl Bus {
         [&self.flash, &self.ram].into_iter().chain(&self.more).any(|m| m.contains(address))
     }
 
-    /// Puts bytes into memory, flash included, as a programmer does. Bytes outside any memory are an
-    /// error that names the first such address.
+    /// Puts bytes into memory, flash included, as a programmer does. Bytes outside any memory are
+    /// an error that names the first such address.
     pub fn load(&mut self, address: u32, bytes: &[u8]) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let fault = BusFault { address };
@@ -61,7 +62,8 @@ impl Bus {
         self.slots.iter().position(|s| address.wrapping_sub(s.base) < s.size)
     }
 
-    /// A naturally aligned read by a bus master at `self.now`. Device events due by then happen first.
+    /// A naturally aligned read by a bus master at `self.now`. Device events due by then happen
+    /// first.
     pub fn read(&mut self, address: u32, size: Size) -> Result<u32, BusFault> {
         let address = self.unalias(address);
         if let Some(value) = self.memory_at(address).and_then(|m| m.read(address, size)) {
@@ -81,7 +83,8 @@ impl Bus {
         }
     }
 
-    /// A naturally aligned write by a bus master at `self.now`. Device events due by then happen first.
+    /// A naturally aligned write by a bus master at `self.now`. Device events due by then happen
+    /// first.
     pub fn write(&mut self, address: u32, size: Size, value: u32) -> Result<(), BusFault> {
         let address = self.unalias(address);
         let value = value & size.mask();

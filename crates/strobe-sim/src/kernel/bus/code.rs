@@ -1,6 +1,7 @@
 //! Where decoded code lies in memory that can change, and whose stores somebody watches.
 //!
-//! Stores are the fast path: one comparison says whether a store must be looked at, and all else here is rare.
+//! Stores are the fast path: one comparison says whether a store must be looked at, and all else
+//! here is rare.
 
 use std::ops::Range;
 
@@ -35,7 +36,8 @@ fn around(a: &Range<u32>, b: &Range<u32>) -> Range<u32> {
 const LITERAL_REACH: u32 = 4096;
 
 impl Bus {
-    /// Whether an aligned store to `address` must be looked at: it may change decoded code, or is watched.
+    /// Whether an aligned store to `address` must be looked at: it may change decoded code, or is
+    /// watched.
     #[inline(always)]
     pub(crate) fn needs_care(&self, address: u32) -> bool {
         let Range { start, end } = self.code.careful_stores;
@@ -68,15 +70,16 @@ impl Bus {
         }
     }
 
-    /// Code was decoded from flash that firmware can write. What lies around it may be literals, which
-    /// decoded code takes for constants.
+    /// Code was decoded from flash that firmware can write. What lies around it may be literals,
+    /// which decoded code takes for constants.
     pub(crate) fn note_writable_code(&mut self, from: u32, to: u32) {
         let from = from.saturating_sub(LITERAL_REACH) & !3;
         let to = to.saturating_add(LITERAL_REACH);
         self.code.writable = around(&self.code.writable, &(from..to));
     }
 
-    /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to be.
+    /// Code was decoded from RAM. Returns whether stores must be looked at where they had not to
+    /// be.
     pub(crate) fn note_code_in_ram(&mut self, from: u32, to: u32) -> bool {
         let (from, to) = (from & !3, to.saturating_add(3) & !3);
         let range = around(&self.code.range, &(from..to));

@@ -1,4 +1,5 @@
-//! What devices do to each other: events at their cycles, interrupt lines, wires, clocks and resets.
+//! What devices do to each other: events at their cycles, interrupt lines, wires, clocks and
+//! resets.
 //!
 //! A device changes the board while it is called; the others hear of it when the call is over.
 
@@ -76,8 +77,8 @@ impl Bus {
         self.call(at, |device, cx| device.reset(cx));
     }
 
-    /// Reset for the requested cause (power-on if nobody asked): every device back to its reset state;
-    /// memories keep their contents.
+    /// Reset for the requested cause (power-on if nobody asked): every device back to its reset
+    /// state; memories keep their contents.
     pub(crate) fn reset(&mut self) {
         self.last_reset = self.requests.reset.take().unwrap_or(ResetCause::PowerOn);
         let power_on = self.last_reset == ResetCause::PowerOn;

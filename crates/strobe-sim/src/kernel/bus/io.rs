@@ -22,7 +22,8 @@ impl IoMap {
         IoMap { base, ..IoMap::default() }
     }
 
-    /// Puts a register into the map. Returns whether its place was free and one where registers can be.
+    /// Puts a register into the map. Returns whether its place was free and one where registers can
+    /// be.
     pub(crate) fn add(&mut self, address: u16, slot: u8, register: u8) -> bool {
         self.first.resize(usize::from(IO_END), None);
         match self.first.get_mut(usize::from(address)) {

@@ -50,7 +50,8 @@ impl Bus {
         }
     }
 
-    /// Name of the register at an address with its peripheral's, as `RCC.CR`, where an SVD file tells it.
+    /// Name of the register at an address with its peripheral's, as `RCC.CR`, where an SVD file
+    /// tells it.
     pub fn register_at(&self, address: u32) -> Option<&str> {
         self.unmodelled.known(address & !3).map(|known| known.name.as_str())
     }

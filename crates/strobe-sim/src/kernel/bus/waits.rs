@@ -1,4 +1,5 @@
-//! What an access waits for: the flash's settings, the peripheral bridges, other masters of the bus.
+//! What an access waits for: the flash's settings, the peripheral bridges, other masters of the
+//! bus.
 
 use strobe_model::{Bounds, Cause};
 

@@ -1,4 +1,5 @@
-//! What comes in at an analog channel: a constant, one value for each conversion, or a course in time.
+//! What comes in at an analog channel: a constant, one value for each conversion, or a course in
+//! time.
 
 /// The values of a channel, as a converter gives them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +8,8 @@ pub enum Analog {
     Constant(u16),
     /// One for each conversion of this channel; the last one stays.
     Each(Vec<u16>),
-    /// From so many nanoseconds since reset on, in order of time; before the first it has that one's value.
+    /// From so many nanoseconds since reset on, in order of time; before the first it has that
+    /// one's value.
     Course(Vec<(u64, u16)>),
 }
 

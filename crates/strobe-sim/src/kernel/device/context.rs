@@ -1,6 +1,7 @@
 //! What a device may ask of the rest of the board, and tell it.
 //!
-//! All of it goes through the bus, and none to another device; what others must hear of they hear when the call is over.
+//! All of it goes through the bus, and none to another device; what others must hear of they hear
+//! when the call is over.
 
 use super::part::{Picture, Shown};
 use super::{DeviceId, Direction, ResetCause, SerialFrame, Size};
@@ -42,7 +43,8 @@ impl Context<'_> {
         self.bus.set_due(self.id, u64::MAX);
     }
 
-    /// Sets the level of the device's interrupt line `line` (index into the board file's `irq` list).
+    /// Sets the level of the device's interrupt line `line` (index into the board file's `irq`
+    /// list).
     pub fn interrupt(&mut self, line: usize, level: bool) {
         self.bus.set_irq(self.id, line, level);
     }
@@ -52,7 +54,8 @@ impl Context<'_> {
         self.bus.slots[self.id.0 as usize].irqs.len()
     }
 
-    /// Whether the device's own clock runs. A change is announced by [`super::Device::clock_changed`].
+    /// Whether the device's own clock runs. A change is announced by
+    /// [`super::Device::clock_changed`].
     pub fn clocked(&self) -> bool {
         self.bus.gate_open(self.id)
     }
@@ -67,7 +70,8 @@ impl Context<'_> {
         self.bus.set_signal(id, level);
     }
 
-    /// For a port: a pin's level, and whether the chip holds it there or (`held` false) somebody else may.
+    /// For a port: a pin's level, and whether the chip holds it there or (`held` false) somebody
+    /// else may.
     pub fn set_pin(&mut self, id: SignalId, level: bool, held: bool) {
         self.bus.signals.hold(id, held);
         self.bus.set_signal(id, level);
@@ -179,7 +183,8 @@ impl Context<'_> {
         self.bus.occupy(address, cycles);
     }
 
-    /// Reports a frame that has passed a serial interface; sent bytes go to the interface's host end.
+    /// Reports a frame that has passed a serial interface; sent bytes go to the interface's host
+    /// end.
     pub fn serial_frame(&mut self, direction: Direction, value: u16) {
         let frame = SerialFrame { cycle: self.bus.now, device: self.id, direction, value };
         self.bus.outputs.frames.push(frame);
@@ -218,7 +223,8 @@ impl Context<'_> {
         self.bus.requests.start_up = cycles;
     }
 
-    /// Whether anybody could notice when a pin changes: if not, edges that a device makes by itself may come together.
+    /// Whether anybody could notice when a pin changes: if not, edges that a device makes by itself
+    /// may come together.
     pub fn sees_pins(&self) -> bool {
         let bus = &*self.bus;
         let is_asked = bus.outputs.record_edges || !bus.outputs.stop_edges.is_empty();
@@ -242,8 +248,8 @@ impl Context<'_> {
         memory.data.get_mut((address - memory.base) as usize)
     }
 
-    /// For a part: drives a pin from outside, or (`None`) lets go of it. The port hears of it after this call has returned
-    /// to the bus.
+    /// For a part: drives a pin from outside, or (`None`) lets go of it. The port hears of it after
+    /// this call has returned to the bus.
     pub fn drive(&mut self, pin: SignalId, level: Option<bool>) {
         self.bus.signals.drive_later(pin, level);
     }
@@ -269,7 +275,8 @@ impl Context<'_> {
         self.change_clocks(|_, clocks| clocks.set_gate(gate, open));
     }
 
-    /// For a system controller: the alias window at `base` shows the memory at `target` from now on.
+    /// For a system controller: the alias window at `base` shows the memory at `target` from now
+    /// on.
     pub fn remap(&mut self, base: u32, target: u32) {
         self.bus.remap(base, target);
     }

@@ -9,7 +9,8 @@ pub enum Backend {
     None,
     /// Each frame comes back when it has been sent.
     Loopback,
-    /// Whoever runs the simulation, who takes frames now and then and hands in others. Not for board files.
+    /// Whoever runs the simulation, who takes frames now and then and hands in others. Not for
+    /// board files.
     #[serde(skip)]
     Host,
 }

@@ -1,17 +1,18 @@
-//! Flash accelerators: wide lines, a cache of them for instructions, a small one for data, and prefetch, as the
-//! STM32F4's (RM0090 3.5.2).
+//! Flash accelerators: wide lines, a cache of them for instructions, a small one for data, and
+//! prefetch, as the STM32F4's (RM0090 3.5.2).
 //!
-//! Unlike a prefetch buffer alone, whose cost a board file prices per jump, a cache's cost is all in what is in it. So
-//! its lines are followed, with the replacement that the manual names (least recently used); what the manual leaves
-//! open becomes bounds. Code pays for its lines when a block of it begins. A block that has found all its lines
-//! remembers the epoch, which counts the lines brought in, and until the next one comes it need not look: a
-//! loop that fits costs one comparison for each block. (Among lines used between the same two refills, the order of
-//! their first use there stands for that of their last.)
+//! Unlike a prefetch buffer alone, whose cost a board file prices per jump, a cache's cost is all
+//! in what is in it. So its lines are followed, with the replacement that the manual names (least
+//! recently used); what the manual leaves open becomes bounds. Code pays for its lines when a block
+//! of it begins. A block that has found all its lines remembers the epoch, which counts the lines
+//! brought in, and until the next one comes it need not look: a loop that fits costs one comparison
+//! for each block. (Among lines used between the same two refills, the order of their first use
+//! there stands for that of their last.)
 //!
 //! Knows lines and cycles, not instructions.
 //!
-//! Nothing has to be told of stores, the core's or DMA's: the caches hold lines of flash alone, and programming it is not
-//! modelled.
+//! Nothing has to be told of stores, the core's or DMA's: the caches hold lines of flash alone, and
+//! programming it is not modelled.
 
 use std::collections::HashMap;
 
@@ -160,8 +161,8 @@ impl Accelerator {
         self.setting.is_some()
     }
 
-    /// The flash is set otherwise. Caches keep what they hold, the buffer does not. Returns whether that changes what code
-    /// costs.
+    /// The flash is set otherwise. Caches keep what they hold, the buffer does not. Returns whether
+    /// that changes what code costs.
     pub(crate) fn set(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) -> bool {
         if self.shape.is_none() {
             return false;
@@ -230,8 +231,8 @@ impl Accelerator {
         self.shape.map_or(0, |shape| shape.line_bytes.trailing_zeros())
     }
 
-    /// Block number `id` has been decoded: its instructions by real address, with bytes and cycles, and what address
-    /// they run at.
+    /// Block number `id` has been decoded: its instructions by real address, with bytes and cycles,
+    /// and what address they run at.
     pub(crate) fn add_block(&mut self, id: u32, insns: impl Iterator<Item = (u32, u32, u32, u32)>) {
         if !self.is_on() {
             return;
@@ -292,7 +293,8 @@ impl Accelerator {
         lines.and_then(|lines| lines.last()).map_or(JUMPED, |last| last.cycles)
     }
 
-    /// A block begins: brings in the lines that it lacks. What each waits is kept for [`Accelerator::take_waits`].
+    /// A block begins: brings in the lines that it lacks. What each waits is kept for
+    /// [`Accelerator::take_waits`].
     pub(crate) fn fetch(&mut self, id: u32) -> Bounds {
         let mut sum = Bounds::exact(0);
         let mut arrived = std::mem::replace(&mut self.arrived, JUMPED);
@@ -403,7 +405,8 @@ impl Setting {
     fn line_wait(self, arrived: u32, follows: bool) -> Bounds {
         let states = u64::from(self.wait_states);
         if arrived == JUMPED {
-            // RM0090 3.5.2: at least the wait states. Another read may have to end first; the prefetch may have it.
+            // RM0090 3.5.2: at least the wait states. Another read may have to end first; the
+            // prefetch may have it.
             let low = if self.prefetch && follows { 0 } else { states };
             return Bounds { low, likely: states, high: 2 * states };
         }

@@ -1,9 +1,10 @@
 //! The exact call tree, from a shadow of every stack.
 //!
-//! Calls push, returns pop. What is neither (tail calls, longjmp, handlers, switches to another thread's
-//! stack) is recognised from the stack pointer and from where functions begin, with no help from the
-//! firmware and no unwinding tables. Each thread and each handler is a root of the tree; whose stack is
-//! whose is found out in [`threads`](super::threads), and [`schedule`](super::schedule) is told who runs.
+//! Calls push, returns pop. What is neither (tail calls, longjmp, handlers, switches to another
+//! thread's stack) is recognised from the stack pointer and from where functions begin, with no
+//! help from the firmware and no unwinding tables. Each thread and each handler is a root of the
+//! tree; whose stack is whose is found out in [`threads`](super::threads), and
+//! [`schedule`](super::schedule) is told who runs.
 
 use super::counts::AddressTable;
 use super::overflow::{self, Overflow};
@@ -144,8 +145,8 @@ impl CallTree {
         tree
     }
 
-    /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a `switch`, and that jump on to one
-    /// of its cases: they are shown as called.
+    /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a
+    /// `switch`, and that jump on to one of its cases: they are shown as called.
     pub fn know_helpers(&mut self, mut starts: Vec<u32>) {
         starts.sort_unstable();
         self.helpers = starts;
@@ -166,8 +167,8 @@ impl CallTree {
         self.active = active;
     }
 
-    /// Charges what has run up to now, where the core stands at `pc`, and ends what is under way; call it once, before
-    /// reading the nodes or the schedule.
+    /// Charges what has run up to now, where the core stands at `pc`, and ends what is under way;
+    /// call it once, before reading the nodes or the schedule.
     pub fn finish(&mut self, now: Now, pc: u32, clocks: &Clocks) {
         let active = self.active;
         self.set_active(active, now, clocks);
@@ -187,9 +188,9 @@ impl CallTree {
         }
     }
 
-    /// Return addresses of the calls that are open now, innermost first; with `interrupted`, of the code
-    /// that the running handler interrupted. Where that code was itself a handler, `None` stands for the
-    /// step from it to what it interrupted.
+    /// Return addresses of the calls that are open now, innermost first; with `interrupted`, of the
+    /// code that the running handler interrupted. Where that code was itself a handler, `None`
+    /// stands for the step from it to what it interrupted.
     pub fn backtrace(&self, interrupted: bool) -> Vec<Option<u32>> {
         let mut out = Vec::new();
         let mut contexts = self.interrupted.iter().rev();
@@ -375,7 +376,8 @@ impl CallTree {
         }
     }
 
-    /// A thread's stack pointer is where it has not been: its stack has grown, or another thread has taken over.
+    /// A thread's stack pointer is where it has not been: its stack has grown, or another thread
+    /// has taken over.
     #[cold]
     fn moved(&mut self, sp: u32, pc: u32, calls: bool, now: Now, bus: &Bus) {
         let before = self.threads.current();

@@ -1,7 +1,7 @@
 //! How often each instruction ran and where its cycles went, exactly.
 //!
-//! While the board runs, a block costs one increment; what that means for each instruction is worked out
-//! when the counts are asked for.
+//! While the board runs, a block costs one increment; what that means for each instruction is
+//! worked out when the counts are asked for.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -111,7 +111,8 @@ struct Odd {
 /// Counts that belong together.
 #[derive(Debug)]
 struct Tally {
-    /// Whole runs of each block that went on at its end, and that jumped: apart, to stay in the cache.
+    /// Whole runs of each block that went on at its end, and that jumped: apart, to stay in the
+    /// cache.
     runs: Vec<[u64; 2]>,
     odd: Vec<Odd>,
     /// Where in `entries` an address has its counts, from 1; 0 for addresses that saw nothing.
@@ -239,7 +240,8 @@ impl Counts {
         sums.into_iter().filter(|(_, count)| !count.is_empty()).collect()
     }
 
-    /// The same for each thread and handler, where they were told apart. Call after [`Counts::finish`].
+    /// The same for each thread and handler, where they were told apart. Call after
+    /// [`Counts::finish`].
     pub fn apart(&self) -> impl Iterator<Item = Share> + '_ {
         let present = self.who.map(|who| (who, &self.tally));
         let others = self.others.iter().map(|(who, tally)| (*who, tally));

@@ -1,7 +1,8 @@
 //! Stacks that grew over what lies below them, where no memory protection catches it.
 //!
-//! Where a stack should end is told from outside; [`threads`](super::threads) notices, when a stack reaches lower
-//! than ever before, that it went further. Who called whom at that moment is what explains it.
+//! Where a stack should end is told from outside; [`threads`](super::threads) notices, when a stack
+//! reaches lower than ever before, that it went further. Who called whom at that moment is what
+//! explains it.
 
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;

@@ -7,7 +7,8 @@ use crate::kernel::signal::{PinEdge, SignalId};
 /// Edges kept; a pin that toggles for ever must not fill the host's memory.
 const MAX_EDGES: usize = 1 << 20;
 
-/// Records the edges of chosen pins, and every serial frame until it is taken; if asked, all pins' edges in the same way.
+/// Records the edges of chosen pins, and every serial frame until it is taken; if asked, all pins'
+/// edges in the same way.
 #[derive(Debug, Default)]
 pub struct PinLog {
     wanted: Vec<SignalId>,
@@ -47,7 +48,8 @@ impl PinLog {
         &self.edges
     }
 
-    /// From here on keeps what every pin does, until it is taken: whoever asks for this must come for it now and then.
+    /// From here on keeps what every pin does, until it is taken: whoever asks for this must come
+    /// for it now and then.
     pub fn record(&mut self) {
         self.recording = true;
     }

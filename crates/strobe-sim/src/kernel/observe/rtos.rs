@@ -1,8 +1,8 @@
 //! What an operating system keeps of its threads, as plain addresses: where the running thread's
 //! structure is, and where in it name, priority and stack are.
 //!
-//! Whoever knows the firmware's symbols and types makes a [`Layout`]; here it is only followed, by looking
-//! at memory without side effects. Nothing here knows an operating system by name.
+//! Whoever knows the firmware's symbols and types makes a [`Layout`]; here it is only followed, by
+//! looking at memory without side effects. Nothing here knows an operating system by name.
 
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
@@ -48,7 +48,8 @@ pub struct Walk {
 const MAX_NAME: u32 = 64;
 
 impl Walk {
-    /// The address that the walk ends at; `None` where a pointer on the way is null or leads out of memory.
+    /// The address that the walk ends at; `None` where a pointer on the way is null or leads out of
+    /// memory.
     fn end(&self, from: u32, bus: &Bus) -> Option<u32> {
         self.steps.iter().try_fold(from, |at, step| match step {
             Step::Add(bytes) => Some(at.wrapping_add(*bytes)),
@@ -163,7 +164,8 @@ impl Layout {
         self.stack.as_ref()?.number(thread, bus).map(|base| base as u32)
     }
 
-    /// Whether everything that [`Layout::is_ready`] depends on lies in the thread's structure itself.
+    /// Whether everything that [`Layout::is_ready`] depends on lies in the thread's structure
+    /// itself.
     pub(super) fn states_are_inside(&self) -> bool {
         self.ready.iter().all(|ready| ready.state.fixed().is_some())
     }

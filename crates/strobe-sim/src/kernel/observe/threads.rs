@@ -1,12 +1,13 @@
 //! Tells threads apart: whose stack the stack pointer is in.
 //!
-//! Nothing is asked of the firmware. A thread that was interrupted goes on with the stack pointer that it had then; a
-//! stack pointer anywhere else belongs to another thread: to the one whose stack it is in, or to a new one. Where a
-//! [`Layout`] is known, the operating system's own note of who runs decides instead, and gives names.
+//! Nothing is asked of the firmware. A thread that was interrupted goes on with the stack pointer
+//! that it had then; a stack pointer anywhere else belongs to another thread: to the one whose
+//! stack it is in, or to a new one. Where a [`Layout`] is known, the operating system's own note of
+//! who runs decides instead, and gives names.
 //!
-//! The stack pointer changes hands at an exception's return or, where threads switch by hand, between two
-//! instructions; the second is noticed at the next call, return or jump. Only stacks count, so it makes no difference
-//! whether threads use the main or the process stack pointer.
+//! The stack pointer changes hands at an exception's return or, where threads switch by hand,
+//! between two instructions; the second is noticed at the next call, return or jump. Only stacks
+//! count, so it makes no difference whether threads use the main or the process stack pointer.
 
 use std::collections::HashMap;
 
@@ -39,12 +40,12 @@ const MAX_THREADS: usize = 1024;
 /// Bytes of a frame that an exception's entry stacks, at least.
 const FRAME: u32 = 32;
 
-/// This close below what a thread was seen to use is its own stack: a frame made by hand, the registers
-/// that its switch saved.
+/// This close below what a thread was seen to use is its own stack: a frame made by hand, the
+/// registers that its switch saved.
 const MARGIN: u32 = 64;
 
-/// The most that one call takes from a stack in memory that a symbol names. Further down is another stack
-/// in the same memory.
+/// The most that one call takes from a stack in memory that a symbol names. Further down is another
+/// stack in the same memory.
 const FRAME_IN_AREA: u32 = 1024;
 
 /// The same in memory without a name, where big frames are likelier than other stacks.
@@ -68,7 +69,8 @@ pub struct Threads {
     by_structure: HashMap<u32, usize>,
     /// The thread that runs or, in a handler, was interrupted.
     current: usize,
-    /// Where the running thread's stack pointer may be without anybody looking closer: from here on,
+    /// Where the running thread's stack pointer may be without anybody looking closer: from here
+    /// on,
     low: u32,
     /// so many bytes.
     span: u32,
@@ -103,8 +105,8 @@ impl Threads {
         self.floors = floors;
     }
 
-    /// The floor that the running thread's stack went below with the latest [move](Threads::moved) and its address, if
-    /// it did so for the first time.
+    /// The floor that the running thread's stack went below with the latest [move](Threads::moved)
+    /// and its address, if it did so for the first time.
     pub fn take_crossed(&mut self) -> Option<(Floor, u32)> {
         self.crossed.take()
     }
@@ -188,9 +190,10 @@ impl Threads {
         self.current
     }
 
-    /// The running thread's stack pointer [is elsewhere](Threads::is_elsewhere): has its stack grown, or is it
-    /// another thread's? `fresh` says that the thread has called nothing so far, so that its stack may just be
-    /// being set up; `calls`, that it is about to call, which no code does that has only just taken over another stack.
+    /// The running thread's stack pointer [is elsewhere](Threads::is_elsewhere): has its stack
+    /// grown, or is it another thread's? `fresh` says that the thread has called nothing so
+    /// far, so that its stack may just be being set up; `calls`, that it is about to call,
+    /// which no code does that has only just taken over another stack.
     pub fn moved(&mut self, sp: u32, fresh: bool, calls: bool, bus: &Bus) -> usize {
         let overflows = calls && !fresh && self.overflows(sp, bus);
         let thread = &self.all[self.current];
@@ -206,7 +209,8 @@ impl Threads {
         self.current
     }
 
-    /// Whether the running thread's stack has grown to below one of its floors, which is noted the first time.
+    /// Whether the running thread's stack has grown to below one of its floors, which is noted the
+    /// first time.
     fn overflows(&mut self, sp: u32, bus: &Bus) -> bool {
         let (current, thread) = (self.current, &self.all[self.current]);
         let layout = self.layout.as_ref();
@@ -234,8 +238,9 @@ impl Threads {
         any
     }
 
-    /// Whether a stack pointer below all that the running thread has had can be the same stack's. The frame of
-    /// one function lies between them, and a big one ends where no other stack begins.
+    /// Whether a stack pointer below all that the running thread has had can be the same stack's.
+    /// The frame of one function lies between them, and a big one ends where no other stack
+    /// begins.
     fn is_growth(&self, sp: u32) -> bool {
         let below = match self.all[self.current].low.checked_sub(sp) {
             Some(below) if self.owner(sp).is_none_or(|owner| owner == self.current) => below,
@@ -272,8 +277,8 @@ impl Threads {
         self.watch();
     }
 
-    /// Whether a stack pointer that the thread `own` has not had yet may be that of the thread that the system
-    /// calls running: some systems say so before they switch.
+    /// Whether a stack pointer that the thread `own` has not had yet may be that of the thread that
+    /// the system calls running: some systems say so before they switch.
     fn may_be_in(&self, running: u32, own: u32, sp: u32, bus: &Bus) -> bool {
         if let Some(&other) = self.by_structure.get(&running)
             && self.all[other].holds(sp)
@@ -291,8 +296,8 @@ impl Threads {
         }
     }
 
-    /// The structure of the running thread, unless its stack lies above this stack pointer: then it is named
-    /// before it runs.
+    /// The structure of the running thread, unless its stack lies above this stack pointer: then it
+    /// is named before it runs.
     fn running(&self, sp: u32, bus: &Bus) -> Option<u32> {
         let layout = self.layout.as_ref()?;
         let running = layout.running(bus)?;

@@ -1,8 +1,9 @@
-//! What programs with peripherals do to pins and serial lines, beside simavr: the same bytes, and edges at the same distances.
+//! What programs with peripherals do to pins and serial lines, beside simavr: the same bytes, and
+//! edges at the same distances.
 //!
-//! Cycles are not equal here, for reasons that the manual gives: simavr enters a handler and wakes up at once, where the core takes
-//! four cycles for each (ATmega328P data sheet, 7.7.1), and it sends an SPI byte in 100 us whatever the prescaler says, without edges
-//! of SCK and MOSI.
+//! Cycles are not equal here, for reasons that the manual gives: simavr enters a handler and wakes
+//! up at once, where the core takes four cycles for each (ATmega328P data sheet, 7.7.1), and it
+//! sends an SPI byte in 100 us whatever the prescaler says, without edges of SCK and MOSI.
 
 use std::path::Path;
 
@@ -82,11 +83,13 @@ fn three_peripherals_send_and_toggle_as_on_simavr() {
     assert_eq!(distances(&ours.edges), distances(&simavrs.edges));
     assert_eq!(ours.edges.len(), 32);
     let late = ours.edges[0].0 - simavrs.edges[0].0;
-    // simavr also writes registers at the beginning of an instruction: the STS that starts the timer takes two cycles.
+    // simavr also writes registers at the beginning of an instruction: the STS that starts the
+    // timer takes two cycles.
     assert_eq!(late, 4 + 4 + 2, "waking up, the way into the handler, the timer's start");
 }
 
-/// An unmodified sketch: what `delay(1000)` makes of a second, as finely as it counts, and all that it prints.
+/// An unmodified sketch: what `delay(1000)` makes of a second, as finely as it counts, and all that
+/// it prints.
 #[test]
 fn an_arduino_sketch_blinks_and_prints_as_on_simavr() {
     let path =

@@ -29,7 +29,8 @@ pub(crate) fn image_of(elf: &[u8]) -> Vec<u8> {
     image
 }
 
-/// Compiled by avr-gcc with avr-libc: callbacks, jump tables, division, floating point, longjmp, printf.
+/// Compiled by avr-gcc with avr-libc: callbacks, jump tables, division, floating point, longjmp,
+/// printf.
 #[test]
 fn prebuilt_firmware() {
     for (name, which) in [
@@ -43,7 +44,8 @@ fn prebuilt_firmware() {
     }
 }
 
-/// The LED cube's loop whose instants of transmission are its whole point: simavr agrees with each of its cycles.
+/// The LED cube's loop whose instants of transmission are its whole point: simavr agrees with each
+/// of its cycles.
 #[test]
 fn the_led_cubes_loop() {
     let mut image = image("cube");
@@ -65,8 +67,9 @@ fn the_led_cubes_loop() {
     assert!((64 * 45..64 * 48).contains(&agreed), "{agreed} instructions");
 }
 
-/// simavr 1.6 takes ADIW and SBIW with a constant that ends in 12 to 15 for two words when it skips them, as JMP is. They are
-/// one word (DS40002198, ADIW): the skip takes two cycles, and what comes next runs.
+/// simavr 1.6 takes ADIW and SBIW with a constant that ends in 12 to 15 for two words when it skips
+/// them, as JMP is. They are one word (DS40002198, ADIW): the skip takes two cycles, and what comes
+/// next runs.
 #[test]
 fn simavr_skips_two_words_at_adiw_and_the_manual_wins() {
     let mut words = AvrForm::named("sbrc").encode(&[('d', 0), ('b', 0)]);
@@ -91,7 +94,8 @@ fn simavr_skips_two_words_at_adiw_and_the_manual_wins() {
     assert_eq!(machine.cpu.r[5], 1);
 }
 
-/// simavr reads PINx without the synchroniser's delay; the manual wins (ATmega328P data sheet 14.2.4).
+/// simavr reads PINx without the synchroniser's delay; the manual wins (ATmega328P data sheet
+/// 14.2.4).
 #[test]
 fn simavr_reads_pins_at_once_and_the_manual_wins() {
     let mut words = AvrForm::named("ldi").encode(&[('d', 0), ('k', 0xff)]);

@@ -1,5 +1,5 @@
-//! Takes a board file and does with the board whatever firmware could. Shared with the fuzz target, which includes this
-//! file.
+//! Takes a board file and does with the board whatever firmware could. Shared with the fuzz target,
+//! which includes this file.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,8 +13,8 @@ use strobe_sim::kernel::core::Core as _;
 /// How long each board runs, in cycles.
 const RUN: u64 = 100_000;
 
-/// Parses the text and, if it is a board, builds it, touches every place that the text names, and runs a loop on it.
-/// Must never panic or hang.
+/// Parses the text and, if it is a board, builds it, touches every place that the text names, and
+/// runs a loop on it. Must never panic or hang.
 pub(crate) fn exercise(text: &str) {
     let Ok(board) = Board::parse(text) else { return };
     let mut bus = board.build().expect("a board that parses builds");
@@ -65,7 +65,8 @@ pub(crate) fn exercise(text: &str) {
 
 /// Reads and writes every register of an AVR, over and over, with what interrupts make of it.
 fn exercise_avr(mut bus: Bus, options: &avr::CoreOptions) {
-    // ldi r26, 0x20; ldi r27, 0; st X+, r16; inc r16; ld r17, X; sbrs r27, 1; rjmp to the store; rjmp to the start
+    // ldi r26, 0x20; ldi r27, 0; st X+, r16; inc r16; ld r17, X; sbrs r27, 1; rjmp to the store;
+    // rjmp to the start
     let code = [0xe2a0u16, 0xe0b0, 0x930d, 0x9503, 0x911c, 0xffb1, 0xcffb, 0xcff8];
     let image: Vec<u8> = code.into_iter().flat_map(u16::to_le_bytes).collect();
     let loaded = bus.load(0, &image);

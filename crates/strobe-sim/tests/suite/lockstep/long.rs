@@ -1,4 +1,5 @@
-//! Proofs that take minutes each, for the scheduled run: whole programs, tens of millions of instructions, many random ones.
+//! Proofs that take minutes each, for the scheduled run: whole programs, tens of millions of
+//! instructions, many random ones.
 
 use std::path::PathBuf;
 
@@ -17,8 +18,8 @@ fn many_generated_sequences() {
     super::generated(CoreKind::CortexM3, Generated::V7m, 1000..1200);
 }
 
-/// More than ten million instructions of arithmetic: every step agrees with QEMU, and the cycles with a count made
-/// independently, by summing the manual's table over QEMU's trace.
+/// More than ten million instructions of arithmetic: every step agrees with QEMU, and the cycles
+/// with a count made independently, by summing the manual's table over QEMU's trace.
 #[test]
 #[ignore = "takes minutes"]
 fn x25519_in_lockstep_and_to_the_cycle() {
@@ -31,7 +32,8 @@ fn x25519_in_lockstep_and_to_the_cycle() {
     m0_plus.run_to_exit();
     for (simulated, count) in [proof.cycles, m0_plus.cycles()].into_iter().zip(proof.counts) {
         assert_eq!(count.instructions, proof.instructions);
-        // All that may differ is what the table has no figure for: the semihosting calls, one or two cycles each.
+        // All that may differ is what the table has no figure for: the semihosting calls, one or
+        // two cycles each.
         let without = count.without_figure;
         assert!(without < 10, "{count:?}");
         let difference = simulated.abs_diff(count.cycles);
@@ -48,8 +50,9 @@ fn x25519_for_armv7m() {
     assert_eq!(proof.exit_code, 0);
 }
 
-/// Whatever programs somebody has put below `target/lockstep/cortex-m3` and `target/lockstep/cortex-m4f`: they must run on
-/// QEMU's machines for these cores without devices, and end by semihosting.
+/// Whatever programs somebody has put below `target/lockstep/cortex-m3` and
+/// `target/lockstep/cortex-m4f`: they must run on QEMU's machines for these cores without devices,
+/// and end by semihosting.
 #[test]
 #[ignore = "takes as long as the programs found"]
 fn programs_found_for_armv7m() {

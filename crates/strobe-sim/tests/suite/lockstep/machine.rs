@@ -1,4 +1,5 @@
-//! The simulated core as the comparison wants it: flash at 0, RAM at 0x20000000, stoppable anywhere.
+//! The simulated core as the comparison wants it: flash at 0, RAM at 0x20000000, stoppable
+//! anywhere.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,8 +18,8 @@ fn memories(kind: CoreKind) -> (u32, u32) {
 
 /// BKPT 0xAB: strides end before it, for what the host answers must be taken over at once.
 const SEMIHOSTING: u32 = 0xbeab;
-/// Calls that leave in R0 what no two hosts agree on: SYS_WRITEC and SYS_WRITE0 corrupt it, SYS_CLOCK and SYS_TIME tell the
-/// time.
+/// Calls that leave in R0 what no two hosts agree on: SYS_WRITEC and SYS_WRITE0 corrupt it,
+/// SYS_CLOCK and SYS_TIME tell the time.
 const HOSTS_DIFFER: [u32; 4] = [0x03, 0x04, 0x10, 0x11];
 
 /// How far to run between two comparisons.

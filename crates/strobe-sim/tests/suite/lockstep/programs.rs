@@ -24,7 +24,8 @@ fn prebuilt_firmware() {
     }
 }
 
-/// The same sources for a Cortex-M3, and arithmetic of all kinds for a Cortex-M4 with its floating-point unit.
+/// The same sources for a Cortex-M3, and arithmetic of all kinds for a Cortex-M4 with its
+/// floating-point unit.
 #[test]
 fn prebuilt_firmware_for_armv7m() {
     for (kind, name, exit_code) in

@@ -33,7 +33,8 @@ fn machine(kind: CoreKind) -> qemu::Machine {
     }
 }
 
-/// Cycle tables to count by: those of the Cortex-M0 and the Cortex-M0+, which run the same programs.
+/// Cycle tables to count by: those of the Cortex-M0 and the Cortex-M0+, which run the same
+/// programs.
 fn tables(kind: CoreKind) -> &'static [Table] {
     match kind {
         CoreKind::CortexM0 => &[Table::CORTEX_M0, Table::CORTEX_M0_PLUS],
@@ -107,7 +108,8 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 
 /// Hands a trace to all followers, and returns the exit code at its end.
 fn share(mut trace: Trace, followers: &[SyncSender<Part>]) -> i32 {
-    // A follower that has gone found a difference; the trace goes on for the others, who may find it as well.
+    // A follower that has gone found a difference; the trace goes on for the others, who may find
+    // it as well.
     let send = |part: Part| {
         let reached: Vec<bool> = followers.iter().map(|f| f.send(part.clone()).is_ok()).collect();
         reached.contains(&true)

@@ -106,8 +106,8 @@ fn chained_handlers_are_six_cycles_apart() {
     assert_eq!(order, [(14, None), (15, Some(14))]);
 }
 
-/// SysTick comes up while PendSV's frame is stacked and goes first. Early, that costs nothing; later its vector
-/// must be fetched anew; at the latest in the last cycle of the entry.
+/// SysTick comes up while PendSV's frame is stacked and goes first. Early, that costs nothing;
+/// later its vector must be fetched anew; at the latest in the last cycle of the entry.
 #[test]
 fn a_late_arrival_goes_first_up_to_the_last_cycle() {
     let mut seen = Vec::new();
@@ -144,7 +144,8 @@ fn a_late_arrival_goes_first_up_to_the_last_cycle() {
     assert!(seen[late.len()..].iter().all(|e| *e == (14, 12)), "{seen:?}");
 }
 
-/// A context of the unit in thread mode and a handler that does not use it: room on the stack, no time.
+/// A context of the unit in thread mode and a handler that does not use it: room on the stack, no
+/// time.
 #[test]
 fn lazy_stacking_costs_nothing_unless_the_handler_uses_the_unit() {
     let program = |uses: bool| {
@@ -253,7 +254,8 @@ fn the_last_of_240_interrupts_has_its_vector() {
     assert_eq!(machine.cpu.ipsr, 0);
 }
 
-/// Of two interrupts of one group neither preempts the other; the subpriority decides who goes first.
+/// Of two interrupts of one group neither preempts the other; the subpriority decides who goes
+/// first.
 #[test]
 fn subpriorities_do_not_preempt() {
     for (group, expected) in [(4u32, [16, 17]), (3, [17, 16])] {

@@ -235,7 +235,8 @@ fn a_stack_that_has_run_out_is_a_hard_fault_with_stkerr() {
     assert_eq!(machine.cpu.r[4], 1);
 }
 
-/// A thread's stack is bad, the handler's is not: BusFault is taken instead of the interrupt, which stays pending.
+/// A thread's stack is bad, the handler's is not: BusFault is taken instead of the interrupt, which
+/// stays pending.
 #[test]
 fn a_fault_while_stacking_comes_first_if_it_is_better() {
     let mut p = Program::new();
@@ -402,7 +403,8 @@ fn unprivileged_code_may_trigger_interrupts_if_allowed() {
     }
 }
 
-/// A handler that goes on is the firmware's own business: the run goes on, and faults are counted by place.
+/// A handler that goes on is the firmware's own business: the run goes on, and faults are counted
+/// by place.
 #[test]
 fn handled_faults_are_counted() {
     let mut p = Program::new();

@@ -21,8 +21,8 @@ impl Observer for Arrivals {
     }
 }
 
-/// Devices had no event since the firmware set the port up, a million cycles ago: the line begins to move now, and its
-/// bytes are a frame's time apart.
+/// Devices had no event since the firmware set the port up, a million cycles ago: the line begins
+/// to move now, and its bytes are a frame's time apart.
 #[test]
 fn what_is_typed_arrives_after_it_was_typed() {
     let mut bus = Board::builtin("lm3s6965evb").expect("comes with the project").build().unwrap();

@@ -162,7 +162,8 @@ impl Program {
         self.asm.pool();
     }
 
-    /// A core with the program in its flash, reset. Vectors without a handler lead to an empty loop.
+    /// A core with the program in its flash, reset. Vectors without a handler lead to an empty
+    /// loop.
     pub(crate) fn machine<O: Observer>(mut self, kind: CoreKind, observer: O) -> Machine<O> {
         let unexpected = self.here();
         self.stop();

@@ -49,8 +49,8 @@ fn finished(p: Program) -> Machine<()> {
     machine
 }
 
-/// What is allowed costs nothing, whichever way the code runs: with everything allowed the fast ways, with a
-/// hole in RAM one instruction after the other.
+/// What is allowed costs nothing, whichever way the code runs: with everything allowed the fast
+/// ways, with a hole in RAM one instruction after the other.
 #[test]
 fn what_is_allowed_takes_the_same_time() {
     let program = |hole: u32| {
@@ -67,7 +67,8 @@ fn what_is_allowed_takes_the_same_time() {
     assert_eq!(open.handled_faults().len() + holed.handled_faults().len(), 0);
 }
 
-/// The same loop without privilege meets RAM that is for privileged code, and code already compiled must notice.
+/// The same loop without privilege meets RAM that is for privileged code, and code already compiled
+/// must notice.
 #[test]
 fn losing_privilege_takes_effect_on_hot_code() {
     let mut p = Program::new();
@@ -124,8 +125,8 @@ fn code_that_may_not_be_executed_is_not() {
     }
 }
 
-/// A guard below a thread's stack, as operating systems have it: the frame that runs into it is MSTKERR, and
-/// the handler has a stack of its own.
+/// A guard below a thread's stack, as operating systems have it: the frame that runs into it is
+/// MSTKERR, and the handler has a stack of its own.
 #[test]
 fn a_stack_guard_is_mstkerr() {
     let mut p = Program::new();

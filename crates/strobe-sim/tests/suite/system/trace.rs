@@ -1,4 +1,5 @@
-//! What the trace blocks tell of the core: exceptions at their cycles, sleep, idle loops, data accesses.
+//! What the trace blocks tell of the core: exceptions at their cycles, sleep, idle loops, data
+//! accesses.
 
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::cortexm::{Machine, Stop};
@@ -18,7 +19,8 @@ impl Observer for Pin {
     }
 }
 
-/// A core with its trace blocks on, at one cycle a bit and with these in TCR and DWT_CTRL, and a register more.
+/// A core with its trace blocks on, at one cycle a bit and with these in TCR and DWT_CTRL, and a
+/// register more.
 fn traced(program: Program, tcr: u32, ctrl: u32, more: &[(u32, u32)]) -> Machine<Pin> {
     let mut machine = program.machine(CoreKind::CortexM4, Pin::default());
     let common = [
@@ -127,7 +129,8 @@ fn a_nested_handler_returns_to_the_other() {
     assert_eq!(seen, [(11, 1), (15, 1), (15, 2), (11, 3), (11, 2), (0, 3)]);
 }
 
-/// A loop that is skipped is sampled all the same: in each of its instructions as often as that has cycles.
+/// A loop that is skipped is sampled all the same: in each of its instructions as often as that has
+/// cycles.
 #[test]
 fn idle_loops_and_sleep_are_sampled() {
     let idle = |wait: Option<Hint>| {

@@ -134,7 +134,8 @@ impl Observer for Waits {
     }
 }
 
-/// With a wait state the vector and the handler's first instruction come later, by a modelled figure.
+/// With a wait state the vector and the handler's first instruction come later, by a modelled
+/// figure.
 #[test]
 fn flash_with_wait_states_delays_a_handler() {
     const CODE: u32 = 0x0800_0100;
@@ -147,7 +148,8 @@ fn flash_with_wait_states_delays_a_handler() {
         _ => HANDLER | 1,
     };
     let vectors: Vec<u8> = (0..48u32).map(vector).flat_map(u32::to_le_bytes).collect();
-    // ldr r0, =FLASH_ACR; movs r1, #0x11; str r1, [r0]; ldr r0, =ICSR; ldr r1, =PENDSVSET; str r1, [r0]; b .
+    // ldr r0, =FLASH_ACR; movs r1, #0x11; str r1, [r0]; ldr r0, =ICSR; ldr r1, =PENDSVSET; str r1,
+    // [r0]; b .
     let code = [0x4803u16, 0x2111, 0x6001, 0x4803, 0x4903, 0x6001, 0xe7fe, 0xbf00];
     let pool = [0x4002_2000u32, 0xe000_ed04, 1 << 28].map(u32::to_le_bytes).concat();
     let code: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).chain(pool).collect();

@@ -1,5 +1,5 @@
-//! One instruction at a time against the tables: Cortex-M0 TRM (DDI 0432C) table 3-1 and Cortex-M0+ TRM
-//! (DDI 0484C) table 3-1. Figures written down from the tables, encodings from an assembler.
+//! One instruction at a time against the tables: Cortex-M0 TRM (DDI 0432C) table 3-1 and Cortex-M0+
+//! TRM (DDI 0484C) table 3-1. Figures written down from the tables, encodings from an assembler.
 
 use strobe_sim::cortexm::timing::CoreKind;
 use strobe_sim::observe::{Observer, Retired};

@@ -1,6 +1,8 @@
-//! What passes between a board and the host while it runs: bytes, frames, pictures, edges, and what a debugger reads.
+//! What passes between a board and the host while it runs: bytes, frames, pictures, edges, and what
+//! a debugger reads.
 //!
-//! The board runs in pieces; between two of them the host is served, so a piece is as long as nobody notices.
+//! The board runs in pieces; between two of them the host is served, so a piece is as long as
+//! nobody notices.
 
 use strobe_sim::device::Direction;
 
@@ -112,8 +114,8 @@ impl Run {
     }
 }
 
-/// Whether a board that nothing is left to wake runs on: input may still come, or the user asked for a
-/// certain time.
+/// Whether a board that nothing is left to wake runs on: input may still come, or the user asked
+/// for a certain time.
 pub(super) fn goes_on_asleep(limit: Option<Limit>, host: &dyn Host) -> bool {
     limit.is_some() || host.expects_input()
 }

@@ -1,4 +1,5 @@
-//! What OpenOCD's TCL port sends, as bytes: messages that end with 0x1a, and what they mean. Knows no connection and no clock.
+//! What OpenOCD's TCL port sends, as bytes: messages that end with 0x1a, and what they mean. Knows
+//! no connection and no clock.
 
 use strobe_decode::container::Note;
 
@@ -29,7 +30,8 @@ impl Messages {
         self.pending.extend(bytes);
     }
 
-    /// The next message that is whole, without its end. To be called until there is none before more bytes are pushed.
+    /// The next message that is whole, without its end. To be called until there is none before
+    /// more bytes are pushed.
     ///
     /// # Errors
     /// When the one that has begun is longer than any.
@@ -78,7 +80,8 @@ pub fn answer(message: &str) -> Answer<'_> {
     }
 }
 
-/// What an event means: bytes of the pin go behind what is in `into`. `None` if it has trace data that are no digits.
+/// What an event means: bytes of the pin go behind what is in `into`. `None` if it has trace data
+/// that are no digits.
 pub fn event(message: &str, into: &mut Vec<u8>) -> Option<Came> {
     let words: Vec<&str> = message.split_whitespace().take(5).collect();
     let note = |text: String| Some(Came::Note(Note::Text { text }));
@@ -93,7 +96,8 @@ pub fn event(message: &str, into: &mut Vec<u8>) -> Option<Came> {
     }
 }
 
-/// The words that a read of memory returned: `0x40000001 0x0`, decimal numbers, or before 0.12 lines of `0xe0001000: 40000001 00000000`.
+/// The words that a read of memory returned: `0x40000001 0x0`, decimal numbers, or before 0.12
+/// lines of `0xe0001000: 40000001 00000000`.
 pub fn words(answer: &str) -> Option<Vec<u32>> {
     let bare_is_hex = answer.contains(':');
     let word = |text: &str| match text.strip_prefix("0x") {

@@ -18,7 +18,8 @@ pub struct Frames {
     numbers: Numbers,
 }
 
-/// The target's clock of 32 bits as one that never wraps. Between two records must be less than a turn of it: how many there were nobody knows.
+/// The target's clock of 32 bits as one that never wraps. Between two records must be less than a
+/// turn of it: how many there were nobody knows.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
     /// What it showed last, and the time that was.

@@ -1,7 +1,7 @@
 //! Adds up the kit's records.
 //!
-//! Regions are timed from begin to end, whatever came in between. What nobody can know is left out: no time lies across a record
-//! that is missing, or is said to be exact where timestamps were lost.
+//! Regions are timed from begin to end, whatever came in between. What nobody can know is left out:
+//! no time lies across a record that is missing, or is said to be exact where timestamps were lost.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The balances: what became of every sample, of every byte, and of the bytes of channels with messages.
+//! The balances: what became of every sample, of every byte, and of the bytes of channels with
+//! messages.
 
 use strobe_model::measurement::{Balance, Finding, Loss, Measurement, Parts, Severity, Unit};
 use strobe_model::{Record, Traced};

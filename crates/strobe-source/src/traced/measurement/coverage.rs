@@ -37,7 +37,8 @@ fn records(kit: &Kit) -> Loss {
     if kit.restarts > 0 { Loss::AtLeast(kit.lost) } else { Loss::Known(kit.lost) }
 }
 
-/// Whatever the trace blocks have no room for, they say so; each overflow packet stands for one packet or more.
+/// Whatever the trace blocks have no room for, they say so; each overflow packet stands for one
+/// packet or more.
 fn packets(stream: &StreamTotals) -> Loss {
     let framed = stream.frames.as_ref().map_or(0, |frames| frames.undecodable_bytes);
     match (stream.overflows, stream.undecodable_bytes + framed) {

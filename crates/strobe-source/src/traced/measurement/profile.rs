@@ -106,7 +106,8 @@ fn leaves(record: &Record, traced: &Traced, labels: &mut Labels) -> Places {
     for (location, counts) in (0u32..).zip(rest) {
         add(&mut places, (Some(location), None), counts);
     }
-    // What has no address: of a core asleep, where tracing is not allowed, and what there was no room for.
+    // What has no address: of a core asleep, where tracing is not allowed, and what there was no
+    // room for.
     let sampling = &traced.sampling;
     let known: u64 = record.profile.addresses.iter().map(|s| s.count).sum();
     let states = [

@@ -1,4 +1,5 @@
-//! Streams built for it, as measurements: they hold together, nothing is there twice, and what is not known says why.
+//! Streams built for it, as measurements: they hold together, nothing is there twice, and what is
+//! not known says why.
 
 use proptest::prelude::*;
 use strobe_decode::swo::reader::{Framing, Reader};

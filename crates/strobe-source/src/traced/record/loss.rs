@@ -1,14 +1,16 @@
 //! How many samples should have come, and so how many were lost; or why nobody knows.
 //!
-//! Samples come at a period, so time tells how many are due. Two clocks may tell the time: the target's own timestamps, and the host's. The
-//! host's is worth nothing where the bytes were read from a file, or came faster than the line can bring them.
+//! Samples come at a period, so time tells how many are due. Two clocks may tell the time: the
+//! target's own timestamps, and the host's. The host's is worth nothing where the bytes were read
+//! from a file, or came faster than the line can bring them.
 
 use strobe_model::measurement::Loss;
 use strobe_model::{Expected, Sampling, TimeBase, Traced};
 
 use super::super::{Collector, Settings};
 
-/// So much faster than the line's rate (10 bits to the byte) or the target's time bytes may come, in percent: buffers on the way.
+/// So much faster than the line's rate (10 bits to the byte) or the target's time bytes may come,
+/// in percent: buffers on the way.
 const SLACK_PERCENT: u128 = 20;
 
 /// Fewer bytes than this may have been in a buffer on the way.
@@ -101,7 +103,8 @@ fn is_too_fast(traced: &Traced, settings: &Settings, nanoseconds: u128) -> bool 
         || settings.baud.is_some_and(|baud| bits * 100 > most * u128::from(baud))
 }
 
-/// What is missing of the samples that should have come. Where a part begins and ends between two samples, one more or less is none lost.
+/// What is missing of the samples that should have come. Where a part begins and ends between two
+/// samples, one more or less is none lost.
 pub(super) fn lost(sampling: &Sampling, expected: Result<&Expected, String>, parts: u64) -> Loss {
     match expected {
         Ok(expected) => {

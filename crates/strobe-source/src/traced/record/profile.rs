@@ -10,7 +10,8 @@ use strobe_symbols::Firmware;
 use super::super::{Collector, Settings};
 use crate::names::{Counted, Names};
 
-/// Share of samples outside the firmware from which on it is probably another one, in parts of a hundred.
+/// Share of samples outside the firmware from which on it is probably another one, in parts of a
+/// hundred.
 const FOREIGN_PERCENT: u64 = 20;
 
 /// Samples at an address, as cycles of the cause that they were taken in.

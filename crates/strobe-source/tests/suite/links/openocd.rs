@@ -1,7 +1,8 @@
 //! OpenOCD, played and real.
 //!
-//! The played one answers as its TCL port does, in the way of version 0.12 or of 0.11. The real one has no chip: a memory written in Tcl stands in
-//! for it, so what is tried is its port, its interpreter and its commands; it is skipped where it is not installed.
+//! The played one answers as its TCL port does, in the way of version 0.12 or of 0.11. The real one
+//! has no chip: a memory written in Tcl stands in for it, so what is tried is its port, its
+//! interpreter and its commands; it is skipped where it is not installed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -300,7 +301,8 @@ impl Drop for Real {
 }
 
 impl Real {
-    /// Starts it with a configuration, on a port that it finds free itself; gives the port's address.
+    /// Starts it with a configuration, on a port that it finds free itself; gives the port's
+    /// address.
     fn start(script: &Path) -> (Self, String) {
         let mut command = Command::new("openocd");
         command.args(["-c", "tcl_port 0", "-f"]).arg(script);

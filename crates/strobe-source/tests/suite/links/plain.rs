@@ -25,7 +25,8 @@ fn a_stream_is_read_to_its_end() {
     assert!(heard.ended && heard.bytes == bytes);
 }
 
-/// Something that is read and brings nothing, and an error once the other end of the channel is dropped.
+/// Something that is read and brings nothing, and an error once the other end of the channel is
+/// dropped.
 struct Stuck(Receiver<()>);
 
 impl Read for Stuck {
@@ -191,7 +192,8 @@ fn what_sends_no_frames_is_refused_where_they_were_asked_for() {
 
 #[test]
 fn a_server_that_is_not_there_is_named() {
-    // A port that is taken, by a connection from it: nobody else can come to listen there meanwhile.
+    // A port that is taken, by a connection from it: nobody else can come to listen there
+    // meanwhile.
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = TcpStream::connect(server.local_addr().expect("an address")).expect("it listens");
     let address = taken.local_addr().expect("an address").to_string();

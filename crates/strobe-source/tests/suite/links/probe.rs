@@ -200,7 +200,8 @@ fn the_program_counter_is_asked_for_without_a_halt() {
     assert!(samples.iter().all(|sample| sample.halted.is_zero()));
     let in_order: Vec<u32> = (0..10).map(|i| 0x0800_0000 + 2 * i).collect();
     assert_eq!(samples.iter().take(10).map(|s| s.pc).collect::<Vec<_>>(), in_order);
-    // Ten at a thousand a second take nine milliseconds at least; none is taken sooner because one before was late.
+    // Ten at a thousand a second take nine milliseconds at least; none is taken sooner because one
+    // before was late.
     assert!(samples[9].at - begun >= Duration::from_millis(9));
     assert_eq!(port.0.borrow().chip.read(0xe000_edfc), 0x0100_0401);
     let Ok(Some(Note::Intrusion { halted_us: 0, total_us })) = link.close() else { panic!("told") };

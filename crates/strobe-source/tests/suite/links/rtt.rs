@@ -1,4 +1,5 @@
-//! A buffer in RAM over debug ports: firmware that this plays writes it, and a link empties it meanwhile.
+//! A buffer in RAM over debug ports: firmware that this plays writes it, and a link empties it
+//! meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,7 +43,8 @@ pub fn write(words: &mut BTreeMap<u32, u32>, bytes: &[u8]) -> bool {
     true
 }
 
-/// A chip that writes whenever it was looked at, until it has written everything. RAM ends at 16 KiB.
+/// A chip that writes whenever it was looked at, until it has written everything. RAM ends at 16
+/// KiB.
 struct Busy {
     chip: Chip,
     left: Vec<Vec<u8>>,

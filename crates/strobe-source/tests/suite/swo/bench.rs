@@ -1,4 +1,5 @@
-//! Runs a bundled firmware with its trace blocks programmed from outside, and takes apart what left the pin.
+//! Runs a bundled firmware with its trace blocks programmed from outside, and takes apart what left
+//! the pin.
 
 use std::sync::atomic::AtomicBool;
 
@@ -182,8 +183,8 @@ impl Traced {
         self.packets.iter().filter_map(value).collect()
     }
 
-    /// Cycles of each function without sleep, then those asleep, and how many samples each has. A sample of an address that was never
-    /// executed fails the test.
+    /// Cycles of each function without sleep, then those asleep, and how many samples each has. A
+    /// sample of an address that was never executed fails the test.
     pub(crate) fn shares(&self) -> Vec<(String, u64, u64)> {
         let profile = &self.record.profile;
         let mut all: Vec<(String, u64, u64)> =

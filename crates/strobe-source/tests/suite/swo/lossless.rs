@@ -135,7 +135,8 @@ fn timestamps_add_up_to_the_time_of_the_run() {
     assert!(last < final_sample && now.abs_diff(final_sample) < 20_000, "{now}, {final_sample}");
 }
 
-/// The firmware starts its PLL while text is on its way: the same divider makes bits ten times shorter.
+/// The firmware starts its PLL while text is on its way: the same divider makes bits ten times
+/// shorter.
 #[test]
 fn the_baud_follows_the_core_clock() {
     let traced = fast();
@@ -164,7 +165,8 @@ fn firmware_can_programme_them_itself() {
     assert_eq!(silent.bytes, [], "nobody has programmed anything");
 }
 
-/// A write to some bits of a register keeps the others: DBGMCU_CR has those of low-power debugging beside those of the pin.
+/// A write to some bits of a register keeps the others: DBGMCU_CR has those of low-power debugging
+/// beside those of the pin.
 #[test]
 fn bits_beside_those_written_are_kept() {
     let mut programme = Programme::from_iter([(0xe004_2004, 0x7)]);
@@ -181,7 +183,8 @@ fn tracing_changes_nothing() {
     assert_eq!(traced.record.totals, silent.record.totals);
 }
 
-/// What the manual says of the profiling counters (C1.8.4): instructions and what they count make up all cycles.
+/// What the manual says of the profiling counters (C1.8.4): instructions and what they count make
+/// up all cycles.
 #[test]
 fn profiling_counters_make_up_the_cycles() {
     let all = 0x1f << 17;
@@ -205,7 +208,8 @@ fn profiling_counters_make_up_the_cycles() {
     assert!((exc - overhead).abs() <= 256, "{exc} of {overhead}");
 }
 
-/// In the formatter's frames are the packets that are otherwise sent alone. (Ports are left out: waiting for a slower pin changes the run.)
+/// In the formatter's frames are the packets that are otherwise sent alone. (Ports are left out:
+/// waiting for a slower pin changes the run.)
 #[test]
 fn frames_bring_the_same_packets() {
     let silent = |frames: bool| {

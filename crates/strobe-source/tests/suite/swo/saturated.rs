@@ -1,4 +1,5 @@
-//! A link that cannot keep up: 115,226 baud at 168 MHz, a sample each 16,384 cycles (register values of micro-ROS's benchmarking).
+//! A link that cannot keep up: 115,226 baud at 168 MHz, a sample each 16,384 cycles (register
+//! values of micro-ROS's benchmarking).
 
 use super::bench::{Plan, Traced, every, run};
 
@@ -12,7 +13,8 @@ fn slow(firmware: &str) -> Traced {
     run(firmware, programme)
 }
 
-/// Six bytes of 14,580 cycles for each sample that is kept: 18.7 %, and an overflow packet with each.
+/// Six bytes of 14,580 cycles for each sample that is kept: 18.7 %, and an overflow packet with
+/// each.
 #[test]
 fn four_of_five_samples_are_lost() {
     for firmware in ["trace", "trace-detuned", "trace-resonant"] {
@@ -26,8 +28,9 @@ fn four_of_five_samples_are_lost() {
     }
 }
 
-/// Which samples are lost is no accident: the buffers have room again each 87,480 cycles. A loop of just that length has each of its two
-/// functions in half of the time, and the pin shows one of them alone or nearly so; with another length it shows both.
+/// Which samples are lost is no accident: the buffers have room again each 87,480 cycles. A loop of
+/// just that length has each of its two functions in half of the time, and the pin shows one of
+/// them alone or nearly so; with another length it shows both.
 #[test]
 fn samples_lost_to_a_full_buffer_are_not_lost_at_random() {
     let share = |firmware| {

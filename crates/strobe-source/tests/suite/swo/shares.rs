@@ -2,13 +2,15 @@
 
 use super::bench::{Plan, every, run, wilson};
 
-/// Of pairs of a run and a function, how many have the exact share within the interval that the samples promise: at least 90 %.
+/// Of pairs of a run and a function, how many have the exact share within the interval that the
+/// samples promise: at least 90 %.
 ///
-/// Samples a fixed time apart are no random ones, but while their period and the firmware's have little in common they spread even better. The
-/// periods here are odd multiples of the taps' 64 and 1024 cycles, and each is tried in several phases.
+/// Samples a fixed time apart are no random ones, but while their period and the firmware's have
+/// little in common they spread even better. The periods here are odd multiples of the taps' 64 and
+/// 1024 cycles, and each is tried in several phases.
 ///
-/// One thing is in step with all of them: SysTick comes each 168,000 cycles, a millisecond, which are 2625 times 64. Its handler, of some twenty
-/// cycles, is one of those that miss (see below).
+/// One thing is in step with all of them: SysTick comes each 168,000 cycles, a millisecond, which
+/// are 2625 times 64. Its handler, of some twenty cycles, is one of those that miss (see below).
 #[test]
 fn exact_shares_lie_within_their_intervals() {
     let periods = [(0, 12), (0, 10), (0, 6), (0, 14), (1, 0), (1, 2), (1, 4), (1, 6), (1, 12)];
@@ -44,8 +46,9 @@ fn exact_shares_lie_within_their_intervals() {
     assert!(within * 10 >= pairs * 9, "{within} of {pairs}");
 }
 
-/// DWT takes samples at multiples of 64 cycles, so it sees the same of whatever comes each 168,000, a multiple of 64 too: a short handler of SysTick at
-/// 1 kHz and 168 MHz is hit again and again or not at all, by the phase, however many samples there are.
+/// DWT takes samples at multiples of 64 cycles, so it sees the same of whatever comes each 168,000,
+/// a multiple of 64 too: a short handler of SysTick at 1 kHz and 168 MHz is hit again and again or
+/// not at all, by the phase, however many samples there are.
 #[test]
 fn a_handler_in_step_with_the_samples_is_misjudged() {
     let sampled = |init| {

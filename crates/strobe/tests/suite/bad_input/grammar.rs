@@ -1,4 +1,5 @@
-//! Places, edges and addresses are spelled alike in every command, and what is never reached ends alike.
+//! Places, edges and addresses are spelled alike in every command, and what is never reached ends
+//! alike.
 
 use crate::common::{prebuilt, strobe};
 

@@ -1,8 +1,8 @@
 //! A region as one host function: guest registers live in host registers between its blocks.
 //!
-//! The function is entered with a number that says at which block to begin. Each block's end pays its
-//! cycles and checks that the next block fits before the horizon. Everything that leaves goes through
-//! one exit, which writes back what the region changes.
+//! The function is entered with a number that says at which block to begin. Each block's end pays
+//! its cycles and checks that the next block fits before the horizon. Everything that leaves goes
+//! through one exit, which writes back what the region changes.
 
 use std::mem::offset_of;
 
@@ -47,7 +47,8 @@ pub(super) fn function(
     let slots = load(&mut b, offset_of!(Frame, slots));
     let slack = load(&mut b, offset_of!(Frame, slack));
     let events = load(&mut b, offset_of!(Frame, events));
-    // What the region uses is known once it is built: the registers are loaded in a block built last.
+    // What the region uses is known once it is built: the registers are loaded in a block built
+    // last.
     let dispatch = b.create_block();
     b.ins().jump(dispatch, &[]);
     let exit = b.create_block();
@@ -302,7 +303,8 @@ impl Build<'_> {
         self.leave_with(ExitKind::Indirect);
     }
 
-    /// Goes on where a computed jump goes, if that is a block of the region, and behind this otherwise.
+    /// Goes on where a computed jump goes, if that is a block of the region, and behind this
+    /// otherwise.
     fn jump_inside(&mut self, value: Value) {
         let plan = self.plan;
         let targets = &plan.blocks[self.at.0].computed;
@@ -395,8 +397,8 @@ impl Build<'_> {
         self.b.ins().store(trusted(), sum, base, offset as i32);
     }
 
-    /// What the jump's target in flash costs: `HalfCycleCarry::take` and `flash::bounds`. Returns the cycles, and how
-    /// many fewer and more they could be.
+    /// What the jump's target in flash costs: `HalfCycleCarry::take` and `flash::bounds`. Returns
+    /// the cycles, and how many fewer and more they could be.
     pub(super) fn target_wait(&mut self, wait: HalfCycles) -> (Value, Value, Value) {
         let carry = self.b.use_var(self.state.carry);
         let halves = self.b.ins().iadd_imm_s(carry, i64::from(wait.likely));
@@ -425,8 +427,8 @@ impl Build<'_> {
         self.add_value_to(self.slack, SLACK.1, high);
     }
 
-    /// Goes on with another block of the region, if it fits before the horizon. `arrived`: cycles in the line of flash
-    /// before it, if the core comes from there.
+    /// Goes on with another block of the region, if it fits before the horizon. `arrived`: cycles
+    /// in the line of flash before it, if the core comes from there.
     fn continue_at(&mut self, to: usize, arrived: u32) {
         let block = self.plan.blocks[to].block;
         let budget = self.b.use_var(self.state.budget);

@@ -97,8 +97,8 @@ struct Memory(Option<JITModule>);
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(module) = self.0.take() {
-            // SAFETY: the memory goes with its `Code`, and code runs only inside `Code::run`, which borrows
-            // that: nobody is in, or can call into, what is freed here.
+            // SAFETY: the memory goes with its `Code`, and code runs only inside `Code::run`, which
+            // borrows that: nobody is in, or can call into, what is freed here.
             unsafe { module.free_memory() };
         }
     }
@@ -108,20 +108,22 @@ impl Drop for Memory {
 pub(super) const ALONE: unsafe extern "C" fn(*mut Cpu, *const Insn) = alone;
 
 unsafe extern "C" fn alone(cpu: *mut Cpu, insn: *const Insn) {
-    // SAFETY: compiled code passes the processor that `Code::run` borrowed for it and does not touch it
-    // meanwhile; the instruction is one of a block's, which outlive the code (`Machine::forget_code`).
+    // SAFETY: compiled code passes the processor that `Code::run` borrowed for it and does not
+    // touch it meanwhile; the instruction is one of a block's, which outlive the code
+    // (`Machine::forget_code`).
     let (cpu, insn) = unsafe { (&mut *cpu, *insn) };
     let done = exec(cpu, &mut NoMemory, insn);
     debug_assert!(done.is_ok(), "{insn:?} uses memory");
 }
 
-/// A block begins whose lines the accelerator may lack; `arrived` as [`Accelerator::arrived`]. Returns the cycles that
-/// it waits, likely figure: called from compiled code.
+/// A block begins whose lines the accelerator may lack; `arrived` as [`Accelerator::arrived`].
+/// Returns the cycles that it waits, likely figure: called from compiled code.
 pub(super) const FETCH: unsafe extern "C" fn(*mut Frame, u32, u32) -> i64 = fetch;
 
 unsafe extern "C" fn fetch(frame: *mut Frame, block: u32, arrived: u32) -> i64 {
-    // SAFETY: compiled code passes the frame that `Code::run` borrowed for it; nothing else refers to it or to its
-    // accelerator meanwhile. Block numbers are those that the stamps were made for.
+    // SAFETY: compiled code passes the frame that `Code::run` borrowed for it; nothing else refers
+    // to it or to its accelerator meanwhile. Block numbers are those that the stamps were made
+    // for.
     let frame = unsafe { &mut *frame };
     let accelerator = unsafe { &mut *frame.accelerator };
     accelerator.arrived = arrived;
@@ -142,7 +144,8 @@ unsafe extern "C" fn read(frame: *mut Frame, pc: u32, address: u32, bytes: u32) 
 
 impl Frame {
     fn wait(&mut self, wait: Bounds) -> i64 {
-        // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it during a call.
+        // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it
+        // during a call.
         let slack = unsafe { &mut *self.slack };
         slack.0 += wait.likely - wait.low;
         slack.1 += wait.high - wait.likely;
@@ -185,13 +188,14 @@ impl Code {
     /// Runs from entry number `entry` until the code gives up.
     pub(super) fn run(&self, cpu: &mut Cpu, frame: &mut Frame, entry: u32) -> Exit {
         // SAFETY: `entry` points at code that `build::function` made for this signature and that
-        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind `frame.slack`; `frame.slots` at the region's own
-        // block numbers, and `frame.events` at its
-        // plan's events, for which `Region` holds one each; `frame.accelerator`, and its stamps at numbers of blocks that it
-        // was told of; guest memory through `frame.ram`,
-        // `frame.flash` and `frame.more` after comparing the offset with the length that the memory had when the code was
-        // made (`memory::pointer`), and memories never change size. An entry number that does not exist
-        // leaves at once.
+        // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind
+        // `frame.slack`; `frame.slots` at the region's own block numbers, and
+        // `frame.events` at its plan's events, for which `Region` holds one each;
+        // `frame.accelerator`, and its stamps at numbers of blocks that it was told of;
+        // guest memory through `frame.ram`, `frame.flash` and `frame.more` after comparing
+        // the offset with the length that the memory had when the code was
+        // made (`memory::pointer`), and memories never change size. An entry number that does not
+        // exist leaves at once.
         Exit::unpack(unsafe { (self.entry)(cpu, frame, entry) })
     }
 }
@@ -236,8 +240,8 @@ impl Compiler {
         module.define_function(id, &mut self.context).ok()?;
         module.finalize_definitions().ok()?;
         let address = module.get_finalized_function(id);
-        // SAFETY: `address` is the start of the function just defined with exactly this signature, under
-        // the host's default calling convention, which is what `extern "C"` means.
+        // SAFETY: `address` is the start of the function just defined with exactly this signature,
+        // under the host's default calling convention, which is what `extern "C"` means.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
         Some(Code { entry, _memory: Memory(Some(module)) })
     }

@@ -1,5 +1,5 @@
-//! What an instruction does to the flags, and whether there is code for it: for the analysis and the
-//! choice of blocks.
+//! What an instruction does to the flags, and whether there is code for it: for the analysis and
+//! the choice of blocks.
 
 use super::flags::{ALL, CARRY, NZ, Set};
 use crate::cores::arm::insn::{Insn, NO_REG};

@@ -1,7 +1,8 @@
 //! Flags worked out only where somebody looks.
 //!
-//! Most flags are set again before anything reads them. Within a block each flag is kept as the values
-//! it would be computed from; code for it is made where it is read or where the block is left.
+//! Most flags are set again before anything reads them. Within a block each flag is kept as the
+//! values it would be computed from; code for it is made where it is read or where the block is
+//! left.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};

@@ -1,4 +1,5 @@
-//! Comparing bytes four at a time, as string functions for the DSP extension do. Mirrors `cortexm::exec_dsp`.
+//! Comparing bytes four at a time, as string functions for the DSP extension do. Mirrors
+//! `cortexm::exec_dsp`.
 
 use std::mem::offset_of;
 

@@ -1,5 +1,6 @@
-//! What the flash accelerator makes compiled code wait: looked up where a block begins and where data is read, as the
-//! interpreter does. Nothing of this is built where there is none or it is off.
+//! What the flash accelerator makes compiled code wait: looked up where a block begins and where
+//! data is read, as the interpreter does. Nothing of this is built where there is none or it is
+//! off.
 
 use std::mem::offset_of;
 
@@ -27,7 +28,8 @@ impl Build<'_> {
         }
     }
 
-    /// A block begins: `Machine::fetch`, unless all its lines were there since the last one was brought in.
+    /// A block begins: `Machine::fetch`, unless all its lines were there since the last one was
+    /// brought in.
     pub(super) fn fetch(&mut self, id: BlockId, arrived: u32) {
         if !self.bus.flash_interface.accelerator.is_on() {
             return;

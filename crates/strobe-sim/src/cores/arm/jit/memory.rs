@@ -78,7 +78,8 @@ impl Build<'_> {
         self.b.ins().load(types::I32, guest(), self.ram, offset as i32)
     }
 
-    /// Where a span of RAM lies on the host; anything else, and where stores must be looked at, needs care.
+    /// Where a span of RAM lies on the host; anything else, and where stores must be looked at,
+    /// needs care.
     pub(super) fn writable(&mut self, address: Value, span: Span) -> Value {
         if !self.bus.code.careful_stores.is_empty() {
             self.spare(address, span);
@@ -86,8 +87,8 @@ impl Build<'_> {
         self.place(address, span, false)
     }
 
-    /// Where a span of RAM or flash lies on the host; anything else needs care. `stack`: flash is out
-    /// of the question.
+    /// Where a span of RAM or flash lies on the host; anything else needs care. `stack`: flash is
+    /// out of the question.
     pub(super) fn readable(&mut self, address: Value, span: Span, stack: bool) -> Value {
         self.place(address, span, !stack && !self.bus.flash_interface.reads_wait)
     }
@@ -137,13 +138,15 @@ impl Build<'_> {
         at
     }
 
-    /// Whether an aligned span lies in a memory, and the offset of its start there, in 64 and in 32 bits.
+    /// Whether an aligned span lies in a memory, and the offset of its start there, in 64 and in 32
+    /// bits.
     fn offset(&mut self, address: Value, span: Span, memory: &Memory) -> (Value, Value, Value) {
         let offset = {
             let base = self.constant(memory.base);
             self.b.ins().isub(address, base)
         };
-        // Rotated right, an unaligned offset is greater than any length: one comparison checks both.
+        // Rotated right, an unaligned offset is greater than any length: one comparison checks
+        // both.
         let key = match span.align {
             0 => offset,
             align => self.b.ins().rotr_imm_u(offset, i64::from(align)),

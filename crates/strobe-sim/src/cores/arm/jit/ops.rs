@@ -194,8 +194,9 @@ impl Build<'_> {
         self.set_carry(Carry::Value(carry));
     }
 
-    /// Shifts by a register's bottom byte: 0 leaves the carry alone, 33 and more clear it (or, for ASR,
-    /// repeat the sign). Done in 64 bits, where the last bit shifted out stays next to the result.
+    /// Shifts by a register's bottom byte: 0 leaves the carry alone, 33 and more clear it (or, for
+    /// ASR, repeat the sign). Done in 64 bits, where the last bit shifted out stays next to the
+    /// result.
     pub(super) fn shift_by(&mut self, shift: Shift, value: Value, by: Value) -> (Value, Value) {
         let by = self.b.ins().band_imm_u(by, 0xff);
         let most = self.constant(if shift == Shift::Asr { 32 } else { 33 });

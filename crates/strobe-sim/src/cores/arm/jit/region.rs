@@ -56,8 +56,8 @@ pub(super) struct Place {
     pub(super) otherwise: Otherwise,
 }
 
-/// The region around a hot block: what it reaches by direct jumps inside its function, as far as that
-/// has run `warm` times.
+/// The region around a hot block: what it reaches by direct jumps inside its function, as far as
+/// that has run `warm` times.
 pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -> Option<Plan<'a>> {
     if !suits(&blocks.all[hot as usize], bus) {
         return None;

@@ -1,5 +1,5 @@
-//! Instructions that do or cost something else from run to run: conditional ones, divisions; and those
-//! that the interpreter executes.
+//! Instructions that do or cost something else from run to run: conditional ones, divisions; and
+//! those that the interpreter executes.
 
 use std::mem::offset_of;
 
@@ -84,8 +84,8 @@ impl Build<'_> {
         self.add_value_to(self.events, event + offset_of!(Event, likely), cycles);
     }
 
-    /// What a division's operands add to the least: as [`timing_v7m::extra`](crate::cores::arm::timing_v7m), which is
-    /// the model.
+    /// What a division's operands add to the least: as
+    /// [`timing_v7m::extra`](crate::cores::arm::timing_v7m), which is the model.
     pub(super) fn pay_for_division(&mut self, dividend: Value, divisor: Value) {
         let (n, m) = (self.b.ins().clz(dividend), self.b.ins().clz(divisor));
         let bits = self.b.ins().isub(m, n);
@@ -115,7 +115,8 @@ impl Build<'_> {
         self.pay_longer(cycles, most);
     }
 
-    /// What arriving at a block of the region by the computed jump being built costs: `Machine::arrive_at`.
+    /// What arriving at a block of the region by the computed jump being built costs:
+    /// `Machine::arrive_at`.
     pub(super) fn pay_for_arrival(&mut self, to: usize) {
         let arrival = self.plan.blocks[to].block.arrival;
         if !arrival.wait.is_zero() {

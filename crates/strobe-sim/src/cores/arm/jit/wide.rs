@@ -1,6 +1,7 @@
 //! What ARMv7-M adds, as compiled code: data processing. Mirrors `cortexm::exec_data`.
 //!
-//! What is rare or long (the DSP and floating-point instructions) calls the interpreter's own function.
+//! What is rare or long (the DSP and floating-point instructions) calls the interpreter's own
+//! function.
 
 use std::mem::offset_of;
 
@@ -16,8 +17,8 @@ use crate::cores::arm::insn::{Insn, NO_REG, Reg};
 use crate::cores::arm::op::{DataOp, Extension, LongOp, Shift};
 use crate::kernel::device::Size;
 
-/// Whether an instruction runs by calling the interpreter, and then the core registers that it reads and
-/// writes; it does nothing to N, Z, C and V and does not use memory.
+/// Whether an instruction runs by calling the interpreter, and then the core registers that it
+/// reads and writes; it does nothing to N, Z, C and V and does not use memory.
 pub(super) fn called(insn: Insn) -> Option<(Vec<Reg>, Vec<Reg>)> {
     use Insn::*;
     if lanes::is_compiled(insn) {

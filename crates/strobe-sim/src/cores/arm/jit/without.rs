@@ -1,5 +1,6 @@
-//! What stands in for compiled code in a build without the feature `compiler`: everything is interpreted. The
-//! figures are the same, since the interpreter is the reference; only the speed differs.
+//! What stands in for compiled code in a build without the feature `compiler`: everything is
+//! interpreted. The figures are the same, since the interpreter is the reference; only the speed
+//! differs.
 
 use std::convert::Infallible;
 

@@ -1,6 +1,8 @@
-//! The DWT's comparators (DDI 0403E, C1.8.2 and tables C1-13 and C1-14) as far as they trace: data addresses, and the cycle counter.
+//! The DWT's comparators (DDI 0403E, C1.8.2 and tables C1-13 and C1-14) as far as they trace: data
+//! addresses, and the cycle counter.
 //!
-//! Watchpoints, triggers for an ETM and the comparison of data values are not modelled, and whoever asks for them is told.
+//! Watchpoints, triggers for an ETM and the comparison of data values are not modelled, and whoever
+//! asks for them is told.
 
 use std::ops::Range;
 
@@ -149,7 +151,8 @@ impl Comparator {
         }
     }
 
-    /// Whether an access touches what is compared with; below the mask, the access's own width decides.
+    /// Whether an access touches what is compared with; below the mask, the access's own width
+    /// decides.
     fn hits(&self, seen: &Seen) -> bool {
         let mask = (1 << self.mask) - 1;
         let to = self.to & !(seen.bytes - 1) & !mask;

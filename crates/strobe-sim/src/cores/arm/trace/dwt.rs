@@ -1,4 +1,5 @@
-//! The data watchpoint and trace unit (DDI 0403E, C1.8): the cycle counter with its taps, the profiling counters, comparators.
+//! The data watchpoint and trace unit (DDI 0403E, C1.8): the cycle counter with its taps, the
+//! profiling counters, comparators.
 //!
 //! What it tells goes into a list of packets with their cycles; who takes them is not its business.
 
@@ -24,7 +25,8 @@ mod ctrl {
     pub(super) const FIXED: u32 = 4 << 28;
 }
 
-/// The profiling counters: bit that enables the event, bit in the packet. Their registers follow one another from 0x08 on.
+/// The profiling counters: bit that enables the event, bit in the packet. Their registers follow
+/// one another from 0x08 on.
 const COUNTERS: [(u32, u8); 5] = [
     (ctrl::CPIEVTENA, event::CPI),
     (ctrl::EXCEVTENA, event::EXC),
@@ -117,7 +119,8 @@ impl Dwt {
         self.counts() && self.control & (ctrl::PCSAMPLENA | ctrl::CYCEVTENA) != 0
     }
 
-    /// Changes what decides about counting, keeping both counts. Everything due before `now` must have been done.
+    /// Changes what decides about counting, keeping both counts. Everything due before `now` must
+    /// have been done.
     fn change(&mut self, now: u64, change: impl FnOnce(&mut Self)) {
         let count = self.cycle_count(now);
         if let Some(due) = self.post_due {
@@ -176,7 +179,8 @@ impl Dwt {
         dues.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// Cycles up to `until`, that one not included, are spent on something: does what is due in them.
+    /// Cycles up to `until`, that one not included, are spent on something: does what is due in
+    /// them.
     pub(crate) fn spend(&mut self, until: u64, spent: Spent) {
         while self.due() < until {
             let due = self.due();
@@ -234,7 +238,8 @@ impl Dwt {
         }
     }
 
-    /// Whether instructions must be looked at one by one: for what their cycles were, or what they load.
+    /// Whether instructions must be looked at one by one: for what their cycles were, or what they
+    /// load.
     pub(crate) fn wants_instructions(&self) -> bool {
         let loads = self.watches && self.comparators.iter().any(Comparator::watches_loads);
         self.is_on(ctrl::CPIEVTENA | ctrl::LSUEVTENA | ctrl::FOLDEVTENA) || loads
@@ -280,7 +285,8 @@ impl Dwt {
         })
     }
 
-    /// Writes a register; `None` where there is none. Returns what was asked for and is not modelled.
+    /// Writes a register; `None` where there is none. Returns what was asked for and is not
+    /// modelled.
     pub(crate) fn write(
         &mut self,
         offset: u32,
@@ -327,7 +333,8 @@ mod tests {
         std::mem::take(&mut dwt.told).into_iter().map(|(at, _)| at).collect()
     }
 
-    /// DDI 0337G, 11.6.1: an event on a change of the tap while POSTCNT is 0, which is then loaded from POSTPRESET.
+    /// DDI 0337G, 11.6.1: an event on a change of the tap while POSTCNT is 0, which is then loaded
+    /// from POSTPRESET.
     #[test]
     fn samples_come_at_changes_of_the_tap() {
         let cases = [
@@ -360,7 +367,8 @@ mod tests {
         assert_eq!(dwt.told, [(64, sample), (128, asleep), (192, asleep), (256, asleep)]);
     }
 
-    /// Writing what is there already, as firmware does that sets one more bit, does not disturb the count.
+    /// Writing what is there already, as firmware does that sets one more bit, does not disturb the
+    /// count.
     #[test]
     fn the_phase_survives_other_writes() {
         let control = ctrl::CYCCNTENA | ctrl::PCSAMPLENA | 3 << 1 | 3 << 5;
@@ -371,7 +379,8 @@ mod tests {
         }
         dwt.spend(600, Spent::At(0));
         assert_eq!(times(&mut dwt), [256, 512]);
-        // CYCCNT 0x30 at cycle 600: the tap changes 16 cycles later, three times before POSTCNT is through.
+        // CYCCNT 0x30 at cycle 600: the tap changes 16 cycles later, three times before POSTCNT is
+        // through.
         dwt.write(4, 0x30, 600).expect("CYCCNT");
         dwt.spend(1000, Spent::At(0));
         assert_eq!(times(&mut dwt), [616 + 2 * 64]);

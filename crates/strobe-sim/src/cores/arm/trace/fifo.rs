@@ -6,8 +6,9 @@ use super::packet::Packet;
 
 /// Depths of the buffers on the way to the pin.
 ///
-/// No manual of a Cortex-M3 or M4 gives those of ITM and DWT; the trace port's is documented. They decide how long a burst may be; how
-/// many packets a link loses that is always too slow does not depend on them.
+/// No manual of a Cortex-M3 or M4 gives those of ITM and DWT; the trace port's is documented. They
+/// decide how long a burst may be; how many packets a link loses that is always too slow does not
+/// depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depths {
     /// Packets of software that wait in the ITM.
@@ -21,8 +22,9 @@ pub struct Depths {
 /// TPIU_DEVID bits 8 to 6 are 2: a FIFO of four bytes (DDI 0337 and DDI 0439, TPIU registers).
 const TPIU_BYTES: usize = 4;
 
-/// Of a Cortex-M3 and a Cortex-M4. A stimulus port's register is one packet; so that all four comparators can match at once, four wait in the
-/// DWT; the ITM holds two packets of a word, and what the TPIU has comes on top. All but the last assumed.
+/// Of a Cortex-M3 and a Cortex-M4. A stimulus port's register is one packet; so that all four
+/// comparators can match at once, four wait in the DWT; the ITM holds two packets of a word, and
+/// what the TPIU has comes on top. All but the last assumed.
 pub(crate) const DEPTHS: Depths =
     Depths { software_packets: 1, hardware_packets: 4, output_bytes: 10 + TPIU_BYTES };
 
@@ -54,7 +56,8 @@ impl Source {
         self.packets < depth
     }
 
-    /// Takes a packet, or notes that it was lost. However many are lost in a row, that is one overflow packet.
+    /// Takes a packet, or notes that it was lost. However many are lost in a row, that is one
+    /// overflow packet.
     pub(crate) fn push(&mut self, packet: Packet, at: u64, depth: usize) {
         if self.has_room(depth) {
             self.packets += 1;
@@ -92,7 +95,8 @@ impl Bytes {
         self.bytes.is_empty()
     }
 
-    /// Whether a packet fits. One that is larger than the whole buffer passes through the empty one.
+    /// Whether a packet fits. One that is larger than the whole buffer passes through the empty
+    /// one.
     pub(crate) fn fits(&self, packet: &Packet, depth: usize) -> bool {
         self.bytes.len() + packet.bytes().len() <= depth || self.bytes.is_empty()
     }

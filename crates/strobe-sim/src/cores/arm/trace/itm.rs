@@ -1,4 +1,5 @@
-//! The instrumentation trace macrocell (DDI 0403E, C1.7): stimulus ports, timestamps, and the order in which packets go out.
+//! The instrumentation trace macrocell (DDI 0403E, C1.7): stimulus ports, timestamps, and the order
+//! in which packets go out.
 //!
 //! It knows the cycle and what the pin does, not who executes what.
 
@@ -159,7 +160,8 @@ impl Itm {
         }
     }
 
-    /// Which bits of the count a change of asks for a global timestamp, from bit 7 or 13 on (GTSFREQ).
+    /// Which bits of the count a change of asks for a global timestamp, from bit 7 or 13 on
+    /// (GTSFREQ).
     fn global_bit(&self) -> Option<u32> {
         match self.control >> 10 & 3 {
             1 if self.is_on() => Some(7),
@@ -191,8 +193,9 @@ impl Itm {
         }
     }
 
-    /// Puts into the output what fits, in the order of the manual (DDI 0337, ITM functional description): software, DWT, timestamps, and
-    /// synchronisation before all, which must not wait for a pause that never comes.
+    /// Puts into the output what fits, in the order of the manual (DDI 0337, ITM functional
+    /// description): software, DWT, timestamps, and synchronisation before all, which must not
+    /// wait for a pause that never comes.
     pub(crate) fn arbitrate(&mut self, now: u64, line: Line) {
         while let Some(packet) = self.next(now, line) {
             if !self.output.fits(&packet.0, self.depths.output_bytes) {

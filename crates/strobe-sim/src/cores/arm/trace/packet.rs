@@ -103,8 +103,8 @@ impl Packet {
         Packet::hardware(16 + 2 * comparator + u32::from(write), value, bytes)
     }
 
-    /// Ticks since the local timestamp before; `relation` is the field TC (D4.2.4). Format 2, one byte, is for 1 to 6 ticks
-    /// and a timestamp that nothing has delayed.
+    /// Ticks since the local timestamp before; `relation` is the field TC (D4.2.4). Format 2, one
+    /// byte, is for 1 to 6 ticks and a timestamp that nothing has delayed.
     pub(crate) fn local_timestamp(ticks: u32, relation: u8) -> Self {
         if relation == 0 && (1..=6).contains(&ticks) {
             return Packet::new((ticks as u8) << 4, &[]);
@@ -114,7 +114,8 @@ impl Packet {
         packet
     }
 
-    /// Bits 0 to 25 of the global timestamp, of which the highest that are as before may be left out (D4.2.5).
+    /// Bits 0 to 25 of the global timestamp, of which the highest that are as before may be left
+    /// out (D4.2.5).
     pub(crate) fn global_timestamp1(now: u32, before: u32, wrapped: bool) -> Self {
         let mut packet = Packet::new(0x94, &[]);
         let changed = now ^ before;

@@ -1,6 +1,7 @@
 //! When the ITM puts local and global timestamps among the packets (DDI 0403E, C1.7.1 and D4.2.4).
 //!
-//! The global timestamp counts core cycles here; on silicon it is whatever the chip's maker connected, or nothing.
+//! The global timestamp counts core cycles here; on silicon it is whatever the chip's maker
+//! connected, or nothing.
 
 use super::packet::Packet;
 
@@ -60,7 +61,8 @@ impl Stamps {
         self.unstamped = Some(Unstamped { out: now, was_delayed: now > at });
     }
 
-    /// After synchronisation the next global timestamp is complete, for whoever begins to listen there.
+    /// After synchronisation the next global timestamp is complete, for whoever begins to listen
+    /// there.
     pub(crate) fn synchronise(&mut self) {
         self.global = None;
     }
@@ -103,7 +105,8 @@ impl Stamps {
         self.zero = self.wraps_at(clock);
     }
 
-    /// When the next global timestamp is asked for by the count, whose bits from `bit` on are watched.
+    /// When the next global timestamp is asked for by the count, whose bits from `bit` on are
+    /// watched.
     pub(crate) fn asks_at(&self, bit: u32) -> u64 {
         ((self.asked >> bit) + 1) << bit
     }

@@ -22,7 +22,8 @@ fn counting() -> Trace {
     trace
 }
 
-/// The pin as serial port with so many cycles a bit, port 0, samples and the like, and these bits of TCR.
+/// The pin as serial port with so many cycles a bit, port 0, samples and the like, and these bits
+/// of TCR.
 fn tracing(bit: u32, tcr: u32) -> Trace {
     let mut trace = on();
     let writes = [
@@ -168,8 +169,8 @@ fn timestamps_say_what_was_delayed() {
     port(&mut trace, 2, 105);
     port(&mut trace, 3, 205);
     assert_eq!(bytes(&mut trace, 1_000_000), [1, 1, 0xc0, 100, 1, 2, 0x50, 1, 3, 0xc0, 100]);
-    // Five and their timestamps fill the output; the sixth goes in when two more bytes have gone, each in 10,000 cycles, and its
-    // timestamp, of four bytes, when four more have.
+    // Five and their timestamps fill the output; the sixth goes in when two more bytes have gone,
+    // each in 10,000 cycles, and its timestamp, of four bytes, when four more have.
     let mut trace = tracing(1000, 2);
     (1..=6).for_each(|n| port(&mut trace, n, n.into()));
     let all = bytes(&mut trace, 1_000_000);
@@ -236,7 +237,8 @@ fn nothing_leaves_a_pin_that_is_off() {
     assert!(bytes(&mut trace, 2000).is_empty());
 }
 
-/// 168 MHz, 115,226 baud and a sample each 16,384 cycles: of a hundred, not twenty fit, and each comes with an overflow.
+/// 168 MHz, 115,226 baud and a sample each 16,384 cycles: of a hundred, not twenty fit, and each
+/// comes with an overflow.
 #[test]
 fn a_slow_link_keeps_what_it_can() {
     let mut trace = tracing(1458, 0);

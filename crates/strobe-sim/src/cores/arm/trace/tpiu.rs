@@ -1,7 +1,9 @@
-//! The trace port interface unit (DDI 0337 and DDI 0439, TPIU; DDI 0314H, chapter 8): from packets to the bytes of a pin.
+//! The trace port interface unit (DDI 0337 and DDI 0439, TPIU; DDI 0314H, chapter 8): from packets
+//! to the bytes of a pin.
 //!
-//! Its clock is the core's, as on the STM32 and the other chips here. Bytes go out one by one with a start and a stop bit; Manchester code, which
-//! lets up to eight bytes share them, is given the same time.
+//! Its clock is the core's, as on the STM32 and the other chips here. Bytes go out one by one with
+//! a start and a stop bit; Manchester code, which lets up to eight bytes share them, is given the
+//! same time.
 
 use std::collections::VecDeque;
 
@@ -92,7 +94,8 @@ impl Tpiu {
             0xfa0 => 0xf,
             0xfa4 => self.claims,
             0xfb0 | 0xfb4 | 0xfb8 => 0,
-            // DEVID: NRZ and Manchester, a FIFO of four bytes, a clock of its own, one trace source.
+            // DEVID: NRZ and Manchester, a FIFO of four bytes, a clock of its own, one trace
+            // source.
             0xfc8 => 0xca0,
             // DEVTYPE: a trace sink, trace port.
             0xfcc => 0x11,
@@ -152,7 +155,8 @@ impl Tpiu {
         Line { bit: self.bit(), busy_since }
     }
 
-    /// The DWT's heartbeat: an unfinished frame is filled up, and a frame synchronisation goes before the next.
+    /// The DWT's heartbeat: an unfinished frame is filled up, and a frame synchronisation goes
+    /// before the next.
     pub(crate) fn synchronise(&mut self) {
         if self.makes_frames() {
             self.ready.extend(self.frame.finish().into_iter().flatten());
@@ -160,7 +164,8 @@ impl Tpiu {
         }
     }
 
-    /// When the next byte can go out, from `now` on, if there is one. What fits into a frame is taken over meanwhile.
+    /// When the next byte can go out, from `now` on, if there is one. What fits into a frame is
+    /// taken over meanwhile.
     pub(crate) fn next_start(&mut self, packets: &mut Bytes, stream: u8, now: u64) -> Option<u64> {
         let waits = if self.makes_frames() {
             while self.ready.len() < FRAME
@@ -199,8 +204,8 @@ impl Tpiu {
     }
 }
 
-/// A frame under construction (DDI 0314H, 8.12): a stream's number where it changes, then its bytes, of which the lowest bits of those at
-/// even places come in the last byte.
+/// A frame under construction (DDI 0314H, 8.12): a stream's number where it changes, then its
+/// bytes, of which the lowest bits of those at even places come in the last byte.
 #[derive(Debug, Clone, Default)]
 struct Frame {
     bytes: Vec<u8>,
@@ -247,7 +252,8 @@ impl Frame {
                 // Stream 0 from here on.
                 frame[at] = 1;
             } else if at + 1 == length && length < FRAME - 1 {
-                // The last byte stands behind the change of stream, which is marked as belonging before it.
+                // The last byte stands behind the change of stream, which is marked as belonging
+                // before it.
                 frame[at + 1] = frame[at];
                 frame[at] = 1;
                 frame[FRAME - 1] |= 1 << (at / 2);

@@ -1,4 +1,5 @@
-//! How the core and the trace blocks meet: cycles are spent, bytes come out, and a debugger reaches the registers.
+//! How the core and the trace blocks meet: cycles are spent, bytes come out, and a debugger reaches
+//! the registers.
 
 use super::{Action, Counter, DWT, ITM, Sent, Spent, TPIU, Write};
 use crate::cores::arm::core::Machine;
@@ -8,7 +9,8 @@ use crate::kernel::memory::BusFault;
 use crate::kernel::observe::{Observer, TraceByte};
 
 impl<O: Observer> Machine<O> {
-    /// All cycles up to now that nobody has been named for belong to an instruction: to the one that the profile counts them for.
+    /// All cycles up to now that nobody has been named for belong to an instruction: to the one
+    /// that the profile counts them for.
     #[inline(always)]
     pub(in crate::cores::arm) fn spend(&mut self, pc: u32) {
         self.system.debug.trace.spend(self.now, Spent::At(pc));
@@ -36,7 +38,8 @@ impl<O: Observer> Machine<O> {
 
     /// An instruction took so many cycles, of which so many to load and store beyond the first.
     ///
-    /// What overlaps with the instruction before is counted here as the profile has it; the chip's own counters may put it elsewhere.
+    /// What overlaps with the instruction before is counted here as the profile has it; the chip's
+    /// own counters may put it elsewhere.
     pub(in crate::cores::arm) fn count_instruction(&mut self, cycles: u64, loading: u64) {
         let (trace, now) = (&mut self.system.debug.trace, self.now);
         let loading = loading.min(cycles.saturating_sub(1));
@@ -76,8 +79,8 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Lets the trace pin send what is left, as it would on a board that goes on; `limit` is the last cycle for it. No time passes for
-    /// the core.
+    /// Lets the trace pin send what is left, as it would on a board that goes on; `limit` is the
+    /// last cycle for it. No time passes for the core.
     pub(in crate::cores::arm) fn finish_trace(&mut self, limit: u64) {
         self.system.debug.trace.finish(limit);
         self.drain_trace_to(limit);
@@ -88,8 +91,8 @@ impl<O: Observer> Machine<O> {
         self.system.debug.trace.set_depths(depths);
     }
 
-    /// Writes a word as a debugger does, while the core stands still: a register of the trace blocks, of the system control space, of a
-    /// device, or memory.
+    /// Writes a word as a debugger does, while the core stands still: a register of the trace
+    /// blocks, of the system control space, of a device, or memory.
     ///
     /// # Errors
     /// When nothing answers there.

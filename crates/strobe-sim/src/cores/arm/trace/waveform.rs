@@ -1,4 +1,5 @@
-//! The trace pin as a wire: the edges of the bytes that leave it, for boards that lead them to a pin.
+//! The trace pin as a wire: the edges of the bytes that leave it, for boards that lead them to a
+//! pin.
 //!
 //! Edges are made only while somebody records pins. Manchester code has none here.
 
@@ -50,7 +51,8 @@ impl Waveform {
         }
     }
 
-    /// Puts the wire to what it is up to a cycle, from `now` on at `idle` where nothing is on its way.
+    /// Puts the wire to what it is up to a cycle, from `now` on at `idle` where nothing is on its
+    /// way.
     pub(crate) fn show(&mut self, bus: &mut Bus, idle: bool, now: u64, to: u64) {
         let Some(wire) = self.wire else { return };
         if self.edges.is_empty() {

@@ -1,5 +1,5 @@
-//! Where a timer's clocks come from (ATmega328P data sheet, chapter 17): the system clock through a prescaler, whose phase is that of
-//! its last reset, or the edges of a pin.
+//! Where a timer's clocks come from (ATmega328P data sheet, chapter 17): the system clock through a
+//! prescaler, whose phase is that of its last reset, or the edges of a pin.
 
 /// A clock source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,8 @@ impl Clock {
         (self.held, self.epoch) = (held, now);
     }
 
-    /// The clock stops or goes on; all clocks up to `now` have been taken. A sleep mode stops the prescaler as well.
+    /// The clock stops or goes on; all clocks up to `now` have been taken. A sleep mode stops the
+    /// prescaler as well.
     pub(super) fn set_running(&mut self, runs: bool, asleep: bool, now: u64) {
         if runs == self.runs {
             return;

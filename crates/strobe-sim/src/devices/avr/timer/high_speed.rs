@@ -1,8 +1,9 @@
-//! The ATtiny85's Timer1 (data sheet 2586Q, chapter 12): eight bits with a top register of its own, and a clock of up to 64 MHz from
-//! the PLL.
+//! The ATtiny85's Timer1 (data sheet 2586Q, chapter 12): eight bits with a top register of its own,
+//! and a clock of up to 64 MHz from the PLL.
 //!
-//! Wires: those of `outputs`, OC1A and OC1B, each with `_ON`, and of `inverted`, their complements. Edges are shown at whole core
-//! cycles, also where the PLL's clock is faster than the core's. Dead time is not modelled.
+//! Wires: those of `outputs`, OC1A and OC1B, each with `_ON`, and of `inverted`, their complements.
+//! Edges are shown at whole core cycles, also where the PLL's clock is faster than the core's. Dead
+//! time is not modelled.
 
 use serde::Deserialize;
 
@@ -47,7 +48,8 @@ const PLL_LOCKED: u8 = 1;
 /// The PLL locks within 100 us (6.1.3).
 const LOCK_NANOSECONDS: u64 = 100_000;
 
-/// Flags of [`Wave`] and their bits in TIMSK and TIFR: compare A and B, overflow; in the order of the interrupt lines.
+/// Flags of [`Wave`] and their bits in TIMSK and TIFR: compare A and B, overflow; in the order of
+/// the interrupt lines.
 const FLAGS: [(u8, u8); 3] = [(OVERFLOW << 1, 1 << 6), (OVERFLOW, 1 << 2), (OVERFLOW << 2, 1 << 5)];
 
 struct Pair {
@@ -148,7 +150,8 @@ impl Timer {
         self.wave.set_mode(Mode { shape, top });
         for (at, control) in [self.tccr, self.gtccr].into_iter().enumerate() {
             let action = control >> 4 & 3;
-            // With PWM the first mode is the second with the complement on a pin of its own (table 12-1).
+            // With PWM the first mode is the second with the complement on a pin of its own (table
+            // 12-1).
             self.wave.channels[at].action =
                 if self.is_pwm() { action.max(action << 1 & 2) } else { action };
         }

@@ -1,8 +1,8 @@
-//! How a timer counts and what its compare outputs do (ATmega328P data sheet, 15.7 and 16.9): plain arithmetic that knows no
-//! register and no cycle.
+//! How a timer counts and what its compare outputs do (ATmega328P data sheet, 15.7 and 16.9): plain
+//! arithmetic that knows no register and no cycle.
 //!
-//! Everything that a match or the end of a period does is seen one timer clock later (figures 15-10, 15-11): so it all
-//! happens with the clock at which the counter leaves the value.
+//! Everything that a match or the end of a period does is seen one timer clock later (figures
+//! 15-10, 15-11): so it all happens with the clock at which the counter leaves the value.
 
 /// Shape of the counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -159,8 +159,8 @@ impl Wave {
         }
     }
 
-    /// With PWM only unit A toggles, and only in modes with a top that can be set (tables 15-3, 16-2): of the fast ones
-    /// both with 16 bits, of the others that whose top is OCRnA.
+    /// With PWM only unit A toggles, and only in modes with a top that can be set (tables 15-3,
+    /// 16-2): of the fast ones both with 16 bits, of the others that whose top is OCRnA.
     fn may_toggle(&self, at: usize) -> bool {
         at == 0
             && match self.mode.top {

@@ -1,4 +1,5 @@
-//! One of the two open-drain lines: what its port must do while this chip pulls it low, and while it lets go.
+//! One of the two open-drain lines: what its port must do while this chip pulls it low, and while
+//! it lets go.
 
 use crate::kernel::device::{Context, Create};
 use crate::kernel::signal::SignalId;

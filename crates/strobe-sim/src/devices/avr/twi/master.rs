@@ -1,4 +1,5 @@
-//! The master's half: START, bytes and STOP as moves of the two lines, each some time after the one before (21.3, 21.7.1, 21.7.2).
+//! The master's half: START, bytes and STOP as moves of the two lines, each some time after the one
+//! before (21.3, 21.7.1, 21.7.2).
 
 use super::{TWEA, TWSTO, Twi, status};
 use crate::kernel::device::{Context, Direction};

@@ -1,5 +1,5 @@
-//! The slave's half (21.7.3, 21.7.4): an address is answered, bytes are taken and given with somebody else's SCL, which is held low
-//! while firmware has not answered the interrupt.
+//! The slave's half (21.7.3, 21.7.4): an address is answered, bytes are taken and given with
+//! somebody else's SCL, which is held low while firmware has not answered the interrupt.
 
 use super::{TWEA, Twi};
 use crate::kernel::device::{Context, Direction};

@@ -31,7 +31,8 @@ fn command(rig: &mut Rig, control: u8) -> u8 {
     rig.bus.io_read(TWSR)
 }
 
-/// The same for a byte, of which a slave pulls these bits low, the highest first, then the acknowledge.
+/// The same for a byte, of which a slave pulls these bits low, the highest first, then the
+/// acknowledge.
 fn byte(rig: &mut Rig, control: u8, low: u16) -> u8 {
     rig.bus.io_write(TWCR, control);
     rig.bus.settle();

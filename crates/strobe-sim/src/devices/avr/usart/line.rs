@@ -1,5 +1,5 @@
-//! Frames on the two lines of a USART: one start bit, five to nine data bits, parity, stop bits (ATmega328P data sheet, 19.5).
-//! Pure arithmetic in core cycles.
+//! Frames on the two lines of a USART: one start bit, five to nine data bits, parity, stop bits
+//! (ATmega328P data sheet, 19.5). Pure arithmetic in core cycles.
 
 use std::collections::VecDeque;
 
@@ -191,7 +191,8 @@ impl Receiver {
         self.queue.push(byte)
     }
 
-    /// Puts the host's next byte on a free line, and sees its start bit when it is there. Returns whether that cost a frame.
+    /// Puts the host's next byte on a free line, and sees its start bit when it is there. Returns
+    /// whether that cost a frame.
     pub(super) fn begin(&mut self, format: Format, now: u64) -> bool {
         if self.enabled
             && self.arriving.is_none()

@@ -1,5 +1,6 @@
-//! The transceiver at the other end of the management interface: IEEE 802.3 clause 22 registers 0 to 6, and
-//! register 31 of Microchip's LAN8710A and LAN8720A, which boards with these parts mostly have.
+//! The transceiver at the other end of the management interface: IEEE 802.3 clause 22 registers 0
+//! to 6, and register 31 of Microchip's LAN8710A and LAN8720A, which boards with these parts mostly
+//! have.
 
 use serde::Deserialize;
 

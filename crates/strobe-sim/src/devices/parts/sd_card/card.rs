@@ -1,5 +1,5 @@
-//! A card as bytes that go in and come out at the same time: commands, responses, data tokens (chapter 7 of the specification).
-//! It knows no pins.
+//! A card as bytes that go in and come out at the same time: commands, responses, data tokens
+//! (chapter 7 of the specification). It knows no pins.
 
 use std::collections::VecDeque;
 
@@ -175,7 +175,8 @@ impl Card {
         let application = std::mem::take(&mut self.application);
         let right = crc7(&self.command[..5]) << 1 | 1 == end;
         if !self.serial {
-            // A card that is not in SPI mode yet understands CMD0 alone, and that with its check sum.
+            // A card that is not in SPI mode yet understands CMD0 alone, and that with its check
+            // sum.
             if number == 0 && right {
                 self.serial = true;
             } else {
@@ -246,7 +247,8 @@ impl Card {
         self.answer(ILLEGAL, &[]);
     }
 
-    /// ACMD41. A card with block addresses never gets ready for a host that does not know of them (4.2.3).
+    /// ACMD41. A card with block addresses never gets ready for a host that does not know of them
+    /// (4.2.3).
     fn start(&mut self, host_knows: bool, now: u64) {
         if self.medium.is_high_capacity() && !host_knows {
             self.complain("ACMD41 without HCS: a high-capacity card never gets ready".to_owned());

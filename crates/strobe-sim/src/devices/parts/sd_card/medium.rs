@@ -1,8 +1,10 @@
-//! What is on the card and what the card says of itself: blocks, the registers CID and CSD, check sums.
+//! What is on the card and what the card says of itself: blocks, the registers CID and CSD, check
+//! sums.
 
 /// Bytes of a block, in a read and for the file systems on the card.
 pub(super) const BLOCK: usize = 512;
-/// Capacity of a card with block addresses comes in these steps (5.3.3), of one with byte addresses it ends at 2 GiB.
+/// Capacity of a card with block addresses comes in these steps (5.3.3), of one with byte addresses
+/// it ends at 2 GiB.
 const STEP: u64 = 512 << 10;
 const MOST_BYTES: u64 = 2 << 30;
 
@@ -52,7 +54,8 @@ impl Medium {
         cid
     }
 
-    /// Card-specific data, version 2.0 (5.3.3) or 1.0 (5.3.2): 25 MHz, blocks of 512 bytes, write-protected for good.
+    /// Card-specific data, version 2.0 (5.3.3) or 1.0 (5.3.2): 25 MHz, blocks of 512 bytes,
+    /// write-protected for good.
     pub(super) fn csd(&self) -> [u8; 16] {
         let mut csd = [0; 16];
         // TRAN_SPEED 25 MHz; command classes 0, 2, 4, 5, 7, 8, 10; READ_BL_LEN 512 bytes.

@@ -79,7 +79,8 @@ impl Host {
     }
 }
 
-/// The specification's own examples (4.5): CMD0, CMD17 with argument 0 and its response, 512 bytes of 0xff.
+/// The specification's own examples (4.5): CMD0, CMD17 with argument 0 and its response, 512 bytes
+/// of 0xff.
 #[test]
 fn check_sums_are_the_specifications() {
     assert_eq!(command(0, 0)[5], 0x95);

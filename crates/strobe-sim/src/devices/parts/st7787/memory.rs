@@ -5,7 +5,8 @@ pub(super) const WIDTH: u16 = 240;
 /// Rows.
 pub(super) const HEIGHT: u16 = 320;
 
-/// Memory access control (36h): rows from the bottom, columns from the right, the two exchanged, blue before red.
+/// Memory access control (36h): rows from the bottom, columns from the right, the two exchanged,
+/// blue before red.
 const ROWS_REVERSED: u8 = 0x80;
 const COLUMNS_REVERSED: u8 = 0x40;
 const EXCHANGED: u8 = 0x20;

@@ -56,8 +56,8 @@ impl Serial {
         Some(word)
     }
 
-    /// A falling edge: what the display puts on the line, `None` where it lets go of it. Before the first bit there is
-    /// nothing to read, but the line is the display's.
+    /// A falling edge: what the display puts on the line, `None` where it lets go of it. Before the
+    /// first bit there is nothing to read, but the line is the display's.
     pub(super) fn put(&mut self) -> Option<bool> {
         let answer = self.answer.as_mut()?;
         let at = answer.at;

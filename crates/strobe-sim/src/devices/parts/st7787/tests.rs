@@ -73,8 +73,8 @@ impl Wires {
         self.set(CS, 0);
     }
 
-    /// A command that reads: what is on the line at each of so many clocks. The chip lets go of the line before the clock
-    /// falls, or a clock too late.
+    /// A command that reads: what is on the line at each of so many clocks. The chip lets go of the
+    /// line before the clock falls, or a clock too late.
     fn read(&mut self, command: u8, clocks: usize, late: bool) -> Vec<bool> {
         self.set(0, CS);
         self.word(false, command);

@@ -1,4 +1,5 @@
-//! The shift registers of a chain of drivers as one: 192 bits for each, the last output's most significant bit first.
+//! The shift registers of a chain of drivers as one: 192 bits for each, the last output's most
+//! significant bit first.
 
 /// Bits of a grayscale value, and outputs of a driver.
 const BITS: usize = 12;
@@ -32,8 +33,8 @@ impl Chain {
         self.fresh += 1;
     }
 
-    /// How many bits came since the last latch, if they are not whole fillings of the chain. None is fine: a chain may
-    /// latch what it holds again.
+    /// How many bits came since the last latch, if they are not whole fillings of the chain. None
+    /// is fine: a chain may latch what it holds again.
     pub(super) fn odd_bits(&self) -> Option<u64> {
         (!self.fresh.is_multiple_of(self.ring.len() as u64)).then_some(self.fresh)
     }

@@ -1,5 +1,5 @@
-//! How long each LED is lit: an output is on from the end of BLANK for as many grayscale clocks as its value says, and lights the
-//! LED of each layer that is switched on meanwhile.
+//! How long each LED is lit: an output is on from the end of BLANK for as many grayscale clocks as
+//! its value says, and lights the LED of each layer that is switched on meanwhile.
 
 use super::Options;
 use crate::kernel::device::part::Picture;
@@ -20,7 +20,8 @@ pub(super) struct Light {
     began: Option<u64>,
     /// Everything up to here, in nanoseconds, has been added up.
     done: u64,
-    /// Layers that are on, those that have been since the last picture; one bit each. Without layers, bit 0 is always on.
+    /// Layers that are on, those that have been since the last picture; one bit each. Without
+    /// layers, bit 0 is always on.
     on: u32,
     seen: u32,
     all: u32,

@@ -6,7 +6,8 @@ use crate::boards::{Board, PartEntry};
 use crate::kernel::bus::Bus;
 use crate::kernel::device::part::Picture;
 
-/// Two drivers with three layers of two rows of three LEDs each; GSCLK has one clock for two of the core's.
+/// Two drivers with three layers of two rows of three LEDs each; GSCLK has one clock for two of the
+/// core's.
 const OPTIONS: &str = "count = 2, sin = 'PB3', sclk = 'PB5', xlat = 'PB1', blank = 'PB2', gsclk_hz = 8_000_000, \
                        columns = 3, rows = 2, serpentine = true, layers = ['PC0', 'PC1', 'PC2']";
 
@@ -85,7 +86,8 @@ fn a_full_refresh_is_a_picture_of_all_layers() {
     let pictures = host.pictures();
     assert_eq!(pictures.len(), 1);
     assert_eq!((pictures[0].width, pictures[0].height), (7, 5), "two by two tiles and the gaps");
-    // The roots of 1, 2 and 4 in 4096 are 4, 5.6 and 8 in 255; the second row of a layer runs backwards.
+    // The roots of 1, 2 and 4 in 4096 are 4, 5.6 and 8 in 255; the second row of a layer runs
+    // backwards.
     let expected: [[u8; 7]; 5] = [
         [255, 4, 4, 0, 6, 255, 6],
         [4, 4, 4, 0, 6, 6, 6],

@@ -19,7 +19,8 @@ pub(super) mod ccr {
     pub(crate) const MEM2MEM: u32 = 14;
 }
 
-/// Flags of a channel in ISR and IFCR, as bits of its nibble; the enables in CCR are in the same order.
+/// Flags of a channel in ISR and IFCR, as bits of its nibble; the enables in CCR are in the same
+/// order.
 pub(super) mod flag {
     pub(crate) const GLOBAL: u32 = 1 << 0;
     pub(crate) const COMPLETE: u32 = 1 << 1;
@@ -99,7 +100,8 @@ impl Channel {
         if bit(self.ccr, ccr::DIR) { (memory, peripheral) } else { (peripheral, memory) }
     }
 
-    /// A beat is done: counts it, flags half and end of the block, and starts the next one if circular.
+    /// A beat is done: counts it, flags half and end of the block, and starts the next one if
+    /// circular.
     pub(super) fn complete(&mut self) {
         self.left = self.left.saturating_sub(1);
         self.done = self.done.wrapping_add(1);

@@ -1,4 +1,5 @@
-//! Checksums that the MAC inserts and checks (RM0090 33.5.3): IPv4 header, TCP, UDP and ICMP; and the frame's own.
+//! Checksums that the MAC inserts and checks (RM0090 33.5.3): IPv4 header, TCP, UDP and ICMP; and
+//! the frame's own.
 
 /// Ethernet header without VLAN tag.
 const HEADER: usize = 14;
@@ -63,7 +64,8 @@ impl Layout {
     }
 }
 
-/// What TDES0.CIC asks for: 1 the header's, 2 the payload's with what software has put in its place, 3 all.
+/// What TDES0.CIC asks for: 1 the header's, 2 the payload's with what software has put in its
+/// place, 3 all.
 pub(super) fn insert(frame: &mut [u8], cic: u32) {
     let Some(parts) = layout(frame).filter(|_| cic > 0) else { return };
     let at = parts.header.start + 10;

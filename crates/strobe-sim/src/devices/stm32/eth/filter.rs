@@ -7,7 +7,8 @@ use crate::devices::common::register::bit;
 
 /// Bits of a receive descriptor's status, without those of its place in the ring.
 mod status {
-    /// Payload checksum error, frame type, IP header checksum error: by threes they mean what 33.6.8 lists.
+    /// Payload checksum error, frame type, IP header checksum error: by threes they mean what
+    /// 33.6.8 lists.
     pub(super) const PCE: u32 = 1 << 0;
     pub(super) const FT: u32 = 1 << 5;
     pub(super) const IPHCE: u32 = 1 << 7;
@@ -56,7 +57,8 @@ fn in_table(registers: &Registers, destination: &[u8; 6]) -> bool {
     bit(registers.get(if place < 32 { MACHTLR } else { MACHTHR }), place % 32)
 }
 
-/// The frame as it goes into memory, with its check sequence unless that is stripped, and its status.
+/// The frame as it goes into memory, with its check sequence unless that is stripped, and its
+/// status.
 pub(super) fn finish(registers: &Registers, mut frame: Vec<u8>) -> (Vec<u8>, u32) {
     let control = registers.get(MACCR);
     let kind = frame.get(12..14).map_or(0, |k| u16::from_be_bytes([k[0], k[1]]));
@@ -72,7 +74,8 @@ pub(super) fn finish(registers: &Registers, mut frame: Vec<u8>) -> (Vec<u8>, u32
         (true, _) if typed => status::IPHCE | status::PCE,
         _ => when(typed, status::FT),
     };
-    // Length frames lose padding and check sequence together (APCS), type frames the check sequence (CSTF).
+    // Length frames lose padding and check sequence together (APCS), type frames the check sequence
+    // (CSTF).
     let unpadded = bit(control, maccr::APCS) && kind <= LONGEST;
     if unpadded {
         frame.truncate(14 + usize::from(kind));

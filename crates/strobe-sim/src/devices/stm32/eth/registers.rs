@@ -68,7 +68,8 @@ pub(super) mod dmasr {
     pub(crate) const CLEARABLE: u32 = 0x1_e7ff;
     /// What the abnormal summary sums up.
     pub(crate) const ABNORMAL: u32 = CLEARABLE & !NORMAL & !NIS & !AIS;
-    /// Process states: receiver waits, receiver suspended, transmitter sends, transmitter suspended.
+    /// Process states: receiver waits, receiver suspended, transmitter sends, transmitter
+    /// suspended.
     pub(crate) const RPS_WAITING: u32 = 3 << 17;
     pub(crate) const RPS_SUSPENDED: u32 = 4 << 17;
     pub(crate) const TPS_SENDING: u32 = 2 << 20;
@@ -83,8 +84,8 @@ pub(super) mod dmaomr {
     pub(crate) const FTF: u32 = 20;
 }
 
-/// Registers that keep what firmware writes: offset, reset value, writable bits. Some have an effect where
-/// they are looked at; counters (MMC) stay at zero.
+/// Registers that keep what firmware writes: offset, reset value, writable bits. Some have an
+/// effect where they are looked at; counters (MMC) stay at zero.
 const KEPT: &[(u32, u32, u32)] = &[
     (MACCR, 0x8000, 0x02cf_7efc),
     (MACFFR, 0, 0x8000_07ff),

@@ -1,7 +1,8 @@
-//! The rings of descriptors in memory by which the MAC's DMA and the firmware hand frames to each other
-//! (RM0090 33.6.7 and 33.6.8).
+//! The rings of descriptors in memory by which the MAC's DMA and the firmware hand frames to each
+//! other (RM0090 33.6.7 and 33.6.8).
 //!
-//! Knows neither registers nor time: reads and writes memory through the context and says what it found.
+//! Knows neither registers nor time: reads and writes memory through the context and says what it
+//! found.
 
 use crate::devices::common::register::bit;
 use crate::kernel::device::{Context, Size};
@@ -156,8 +157,8 @@ fn read_bytes(from: u32, length: u32, to: &mut Vec<u8>, cx: &mut Context) -> Res
     Ok(())
 }
 
-/// Puts a frame (with its check sequence) into the receive ring. `None` if the next descriptor is the
-/// firmware's; else whether an interrupt is wanted. `status` goes into the last descriptor.
+/// Puts a frame (with its check sequence) into the receive ring. `None` if the next descriptor is
+/// the firmware's; else whether an interrupt is wanted. `status` goes into the last descriptor.
 pub(super) fn store(
     ring: &mut Ring,
     frame: &[u8],

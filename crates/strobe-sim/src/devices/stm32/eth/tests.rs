@@ -20,7 +20,8 @@ fn ethernet(options: &str) -> Rig {
     rig
 }
 
-/// A ring of two transmit descriptors and two receive descriptors of 128 bytes, everything on at 100 Mbit/s.
+/// A ring of two transmit descriptors and two receive descriptors of 128 bytes, everything on at
+/// 100 Mbit/s.
 fn started() -> Rig {
     let mut rig = ethernet("backend = 'loopback'");
     for n in 0..2 {

@@ -1,4 +1,5 @@
-//! Alternate function I/O (RM0008 section 9.4): ports to EXTI lines, and the remap bits that ports look at.
+//! Alternate function I/O (RM0008 section 9.4): ports to EXTI lines, and the remap bits that ports
+//! look at.
 
 use std::collections::BTreeMap;
 

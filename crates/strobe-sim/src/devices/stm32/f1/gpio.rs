@@ -1,8 +1,8 @@
 //! General-purpose I/O port of the STM32F1 (RM0008 section 9.2): four configuration bits a pin.
 //!
-//! The port owns its pins' wires (`PA0` to `PA15`). A pin in an alternate output mode follows the peripheral
-//! that board data names for it: the first whose remap conditions hold and whose clock is on. A pin that is
-//! an input feeds every peripheral input that is named for it.
+//! The port owns its pins' wires (`PA0` to `PA15`). A pin in an alternate output mode follows the
+//! peripheral that board data names for it: the first whose remap conditions hold and whose clock
+//! is on. A pin that is an input feeds every peripheral input that is named for it.
 
 mod alternate;
 #[cfg(test)]
@@ -128,8 +128,8 @@ impl Gpio {
         (!(open_drain && level)).then_some(level)
     }
 
-    /// The pin's level. An input that nothing holds reads low; an open-drain output that lets go is taken to have
-    /// its pull-up on the circuit board.
+    /// The pin's level. An input that nothing holds reads low; an open-drain output that lets go is
+    /// taken to have its pull-up on the circuit board.
     fn level(&self, pin: usize, cx: &Context) -> bool {
         let unheld = match self.mode(pin) {
             Mode::Pulled => bit(self.odr, pin as u32),

@@ -1,7 +1,7 @@
 //! Reset and clock control of low- to high-density STM32F1 parts (RM0008 section 7.3).
 //!
-//! Ready flags come after the oscillators' start-up times, which are board data. Clock outputs (MCO), the clock
-//! security system and the USB prescaler are not modelled.
+//! Ready flags come after the oscillators' start-up times, which are board data. Clock outputs
+//! (MCO), the clock security system and the USB prescaler are not modelled.
 
 use serde::Deserialize;
 

@@ -25,8 +25,8 @@ pub(super) struct Options {
     pub(super) ospeedr: u32,
     #[serde(default)]
     pub(super) pupdr: u32,
-    /// By pin number, the wires of functions 0, 1, 2, ...: empty for none, `<NAME` for an input of the
-    /// peripheral `NAME`, plain for an output.
+    /// By pin number, the wires of functions 0, 1, 2, ...: empty for none, `<NAME` for an input of
+    /// the peripheral `NAME`, plain for an output.
     #[serde(default)]
     alternate: BTreeMap<String, Vec<String>>,
 }

@@ -1,7 +1,7 @@
 //! The bus as its master drives it: conditions and bytes one after the other (RM0090 27.3.3).
 //!
-//! Knows neither registers nor the board: it is told what firmware wishes and the length of a clock period, and
-//! says what has come to pass.
+//! Knows neither registers nor the board: it is told what firmware wishes and the length of a clock
+//! period, and says what has come to pass.
 
 use super::sr1;
 use super::target::Target;
@@ -157,7 +157,8 @@ impl Master {
         }
     }
 
-    /// Between two bytes: a condition that firmware wishes for, else the next byte if there can be one.
+    /// Between two bytes: a condition that firmware wishes for, else the next byte if there can be
+    /// one.
     fn resume(&mut self, wish: Wish, period: u64, now: u64) -> Option<Done> {
         if self.phase == Phase::Addressed {
             return None;

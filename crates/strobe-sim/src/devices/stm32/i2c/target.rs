@@ -1,7 +1,7 @@
 //! What answers on the two wires: simple register files, as sensors and memories show themselves.
 //!
-//! The first byte of a write is the register's number, further ones go there and on; a read begins where the
-//! last access has left off. A target acknowledges everything.
+//! The first byte of a write is the register's number, further ones go there and on; a read begins
+//! where the last access has left off. A target acknowledges everything.
 
 use serde::Deserialize;
 

@@ -16,8 +16,8 @@ impl Source {
         [Source::Lsi, Source::Lse, Source::Hsi, Source::Hse, Source::Pll, Source::Hsi14];
 }
 
-/// One source's state. Times are nanoseconds since the start of the run, so that a changed core clock
-/// does not change them.
+/// One source's state. Times are nanoseconds since the start of the run, so that a changed core
+/// clock does not change them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::devices::stm32) enum State {
     #[default]

@@ -1,5 +1,6 @@
-//! What the reset and clock controllers of all families have in common: sources that take their time to start, each with a
-//! flag and an interrupt; a bit for each gate and reset; a protected backup domain; why the last reset was.
+//! What the reset and clock controllers of all families have in common: sources that take their
+//! time to start, each with a flag and an interrupt; a bit for each gate and reset; a protected
+//! backup domain; why the last reset was.
 
 use super::oscillator::State;
 use crate::devices::common::register::bit;
@@ -7,7 +8,8 @@ use crate::kernel::clock::Gate;
 use crate::kernel::device::{Context, ResetCause};
 use crate::kernel::signal::SignalId;
 
-/// Clock control: the internal oscillator, the crystal, its bypass by an external clock, and the PLL are on.
+/// Clock control: the internal oscillator, the crystal, its bypass by an external clock, and the
+/// PLL are on.
 pub(in crate::devices::stm32) const CR_HSION: u32 = 1 << 0;
 pub(in crate::devices::stm32) const CR_HSEON: u32 = 1 << 16;
 pub(in crate::devices::stm32) const CR_HSEBYP: u32 = 1 << 18;
@@ -22,7 +24,8 @@ pub(in crate::devices::stm32) const CSR_SFTRSTF: u32 = 1 << 28;
 pub(in crate::devices::stm32) const CSR_IWDGRSTF: u32 = 1 << 29;
 pub(in crate::devices::stm32) const CSR_WWDGRSTF: u32 = 1 << 30;
 
-/// The bits of CR that cannot be cleared while the system clock comes from the PLL or not, and in the end from the crystal or not.
+/// The bits of CR that cannot be cleared while the system clock comes from the PLL or not, and in
+/// the end from the crystal or not.
 pub(in crate::devices::stm32) fn needed(pll: bool, crystal: bool) -> u32 {
     let root = if crystal { CR_HSEON } else { CR_HSION };
     if pll { CR_PLLON | root } else { root }
@@ -103,7 +106,8 @@ pub(in crate::devices::stm32) fn switch_gates(register: u32, old: u32, new: u32,
     }
 }
 
-/// A reset register has changed from `old` to `new`: a reset lasts, but happens when its bit is set.
+/// A reset register has changed from `old` to `new`: a reset lasts, but happens when its bit is
+/// set.
 pub(in crate::devices::stm32) fn reset_devices(
     register: u32,
     old: u32,

@@ -1,4 +1,5 @@
-//! The registers that enable, reset and, in sleep, stop the peripherals: five words of each, one per bus.
+//! The registers that enable, reset and, in sleep, stop the peripherals: five words of each, one
+//! per bus.
 
 /// What a word of these registers does to its peripherals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,8 +8,8 @@ pub(super) enum Role {
     Reset,
     /// AHB1ENR to APB2ENR: a set bit lets the clock through.
     Enable,
-    /// AHB1LPENR to APB2LPENR: whether it goes on in sleep. Kept, without effect: sleeping cores have no
-    /// say over what they left running.
+    /// AHB1LPENR to APB2LPENR: whether it goes on in sleep. Kept, without effect: sleeping cores
+    /// have no say over what they left running.
     LowPower,
 }
 

@@ -1,4 +1,5 @@
-//! The clock tree's arithmetic: configuration register fields to frequencies (RM0090 7.2, 7.3.2, 7.3.3).
+//! The clock tree's arithmetic: configuration register fields to frequencies (RM0090 7.2, 7.3.2,
+//! 7.3.3).
 
 /// The clock sources, in the order of their bits in the clock interrupt register (RM0090 7.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! One frame on the wires, half a clock period at a time (RM0360, "Clock phase and clock polarity").
+//! One frame on the wires, half a clock period at a time (RM0360, "Clock phase and clock
+//! polarity").
 //!
 //! Pure: what the wires do at each step and when; who drives them is not its business.
 

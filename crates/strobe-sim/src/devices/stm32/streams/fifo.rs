@@ -1,4 +1,5 @@
-//! The sixteen bytes between a stream's two ports, which also pack and unpack items (RM0090 10.3.12).
+//! The sixteen bytes between a stream's two ports, which also pack and unpack items (RM0090
+//! 10.3.12).
 
 use crate::kernel::device::Size;
 

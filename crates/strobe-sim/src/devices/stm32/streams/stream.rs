@@ -1,7 +1,7 @@
 //! One DMA stream: its registers, where its two ports read and write next, and what is left.
 //!
-//! Knows neither the bus nor the other streams. The peripheral side counts items (NDTR), the memory side
-//! bytes, because the FIFO between them lets one run ahead of the other.
+//! Knows neither the bus nor the other streams. The peripheral side counts items (NDTR), the memory
+//! side bytes, because the FIFO between them lets one run ahead of the other.
 
 use super::fifo::Fifo;
 use crate::devices::common::register::bit;
@@ -343,8 +343,8 @@ impl Stream {
         }
     }
 
-    /// 10.3.12: reaching the threshold starts the memory port, which goes on until the FIFO is empty, or
-    /// full on the way to a peripheral.
+    /// 10.3.12: reaching the threshold starts the memory port, which goes on until the FIFO is
+    /// empty, or full on the way to a peripheral.
     fn update_flow(&mut self) {
         let (level, threshold) = (self.fifo.len(), self.threshold());
         let item = self.memory_size().bytes();
@@ -368,7 +368,8 @@ impl Stream {
         self.fcr = self.fcr & !writable | value & writable;
     }
 
-    /// Writes SxM0AR or SxM1AR: with double buffers also while the stream is on and uses the other one.
+    /// Writes SxM0AR or SxM1AR: with double buffers also while the stream is on and uses the other
+    /// one.
     pub(super) fn set_memory(&mut self, which: usize, address: u32) {
         let in_use = !bit(self.cr, cr::DBM) || usize::from(bit(self.cr, cr::CT)) == which;
         if !self.is_enabled() || !in_use {

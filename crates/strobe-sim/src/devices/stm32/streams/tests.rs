@@ -198,7 +198,8 @@ fn memory_is_copied_through_both_ports() {
     );
     let end = rig.run_to_irq(16, 10_000).unwrap();
     assert_eq!(ram(&rig, 64, 38), (0..37).chain([0]).collect::<Vec<u8>>());
-    // 37 reads of arbitration 2, access 1, acknowledge 1; the rest of the block is written behind them.
+    // 37 reads of arbitration 2, access 1, acknowledge 1; the rest of the block is written behind
+    // them.
     assert!((37 * 4..37 * 4 + 16).contains(&end), "{end}");
     assert_eq!(rig.read32(BASE + 4), COMPLETE << 6 | HALF << 6);
 }

@@ -19,8 +19,9 @@ pub(super) enum Mode {
 pub(super) struct Counter {
     mode: Mode,
     top: u32,
-    /// Ticks since the start of the period. Negative while the counter runs outside 0..=top because
-    /// firmware moved it or the top: it gets back in range by wrapping at its full width.
+    /// Ticks since the start of the period. Negative while the counter runs outside 0..=top
+    /// because firmware moved it or the top: it gets back in range by wrapping at its full
+    /// width.
     position: i64,
     /// Number of counter values, a power of two.
     modulus: i64,
@@ -63,12 +64,14 @@ impl Counter {
         self.top
     }
 
-    /// Puts the counter to `value`, which goes on in direction `down` where the mode leaves a choice.
+    /// Puts the counter to `value`, which goes on in direction `down` where the mode leaves a
+    /// choice.
     pub(super) fn place(&mut self, value: u32, down: bool) {
         let (value, top) = (i64::from(value & self.mask()), i64::from(self.top));
         self.position = match self.mode {
             Mode::Down => top - value,
-            // Going down from above the top is undefined in the manual; the top is the nearest place.
+            // Going down from above the top is undefined in the manual; the top is the nearest
+            // place.
             Mode::Center if down => (2 * top - value).max(top) % (2 * top).max(1),
             Mode::Up | Mode::Center if value > top => value - self.modulus,
             Mode::Up | Mode::Center => value,

@@ -44,8 +44,8 @@ impl Timer {
         self.value(register)
     }
 
-    /// What a narrow write leaves in the other lanes: flags that are cleared by 0 stay, commands that
-    /// are given by 1 are not given.
+    /// What a narrow write leaves in the other lanes: flags that are cleared by 0 stay, commands
+    /// that are given by 1 are not given.
     pub(super) fn write_base(&self, register: u32) -> Option<u32> {
         match register {
             SR => Some(u32::MAX),

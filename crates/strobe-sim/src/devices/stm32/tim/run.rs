@@ -1,7 +1,7 @@
 //! Letting a timer's time pass: from one access or event to the next, at the exact cycles between.
 //!
-//! Nothing here runs per tick. A stretch without an overflow is one step; once the preloaded registers
-//! have taken effect all periods are alike, so any number of them is one step too.
+//! Nothing here runs per tick. A stretch without an overflow is one step; once the preloaded
+//! registers have taken effect all periods are alike, so any number of them is one step too.
 
 use super::{CAPTURE_COMPARE, Timer, UPDATE};
 use super::{cr1, features::MAX_CHANNELS};
@@ -131,8 +131,8 @@ impl Timer {
         }
     }
 
-    /// EGR.UG: starts the period anew. Being set to a compare value is not a match: Embassy's time driver
-    /// relies on it, which gives UG while CCR1 is still 0 and then enables CC1IE.
+    /// EGR.UG: starts the period anew. Being set to a compare value is not a match: Embassy's time
+    /// driver relies on it, which gives UG while CCR1 is still 0 and then enables CC1IE.
     pub(super) fn generate_update(&mut self, now: u64) {
         let updates = !bit(self.cr1, cr1::UDIS);
         if updates {

@@ -1,7 +1,7 @@
 //! What a USART puts on the line: levels of a frame, and how long they last.
 //!
-//! Pure arithmetic; half bits are the unit, because stop bits come in halves and the receiver samples
-//! in the middle of a bit.
+//! Pure arithmetic; half bits are the unit, because stop bits come in halves and the receiver
+//! samples in the middle of a bit.
 
 /// Duration of one bit as a fraction of core cycles, so that long frames stay exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub(super) struct Baud {
 }
 
 impl Baud {
-    /// `kernel_clocks` per bit, each of `numerator / denominator` core cycles. `None` if that is no time
-    /// at all: the baud rate generator stands still.
+    /// `kernel_clocks` per bit, each of `numerator / denominator` core cycles. `None` if that is no
+    /// time at all: the baud rate generator stands still.
     pub(super) fn new(kernel_clocks: u32, numerator: u32, denominator: u32) -> Option<Self> {
         let numerator = u64::from(kernel_clocks) * u64::from(numerator);
         // A bit shorter than a core cycle cannot be followed.
@@ -32,7 +32,8 @@ impl Baud {
         u32::try_from(cycles / u128::from(self.numerator)).unwrap_or(u32::MAX)
     }
 
-    /// Where something that began at `start` would have begun at the rate `to`, to be as far on `now`.
+    /// Where something that began at `start` would have begun at the rate `to`, to be as far on
+    /// `now`.
     pub(super) fn rescale(self, to: Baud, start: u64, now: u64) -> u64 {
         if self == to {
             return start;
@@ -123,7 +124,8 @@ impl Format {
         Frame { levels: u16::MAX, bits: 1 + self.word_bits, stop_halves: self.stop_halves }
     }
 
-    /// A break: low for a frame with one stop bit, then high for two bits (RM0360, "Break characters").
+    /// A break: low for a frame with one stop bit, then high for two bits (RM0360, "Break
+    /// characters").
     pub(super) fn break_frame(self) -> Frame {
         Frame { levels: 0, bits: 2 + self.word_bits, stop_halves: 4 }
     }
@@ -161,7 +163,8 @@ mod tests {
 
     #[test]
     fn fractional_baud_rates_do_not_drift() {
-        // 8 MHz kernel clock, 48 MHz core, 69 clocks per bit: 414 cycles; 7/3 cycles per clock: 161.
+        // 8 MHz kernel clock, 48 MHz core, 69 clocks per bit: 414 cycles; 7/3 cycles per clock:
+        // 161.
         assert_eq!(Baud::new(69, 48, 8).unwrap().after(0, 20), 4140);
         let baud = Baud::new(10, 7, 3).unwrap();
         assert_eq!(baud.after(100, 2), 124);

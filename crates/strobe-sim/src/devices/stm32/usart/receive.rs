@@ -1,8 +1,8 @@
 //! The receiver: bytes from the host at the pace of the line, or bits sampled from the RX wire
 //! (RM0360, "Receiver").
 //!
-//! Every bit is sampled once, in its middle; wires carry no noise. A frame is complete in the middle
-//! of its first stop bit.
+//! Every bit is sampled once, in its middle; wires carry no noise. A frame is complete in the
+//! middle of its first stop bit.
 
 use super::format::{Baud, Format};
 use crate::devices::common::serial::Queue;

@@ -1,5 +1,5 @@
-//! The older register map of the same port (RM0090 section 30): status and data registers whose flags are
-//! cleared by reading one after the other.
+//! The older register map of the same port (RM0090 section 30): status and data registers whose
+//! flags are cleared by reading one after the other.
 //!
 //! Everything but the registers is the newer port's: this translates.
 

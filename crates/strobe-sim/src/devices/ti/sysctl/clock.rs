@@ -1,7 +1,8 @@
-//! The clock tree's arithmetic: RCC and RCC2 to a frequency (LM3S6965 data sheet, 5.2.4 and table 5-4).
+//! The clock tree's arithmetic: RCC and RCC2 to a frequency (LM3S6965 data sheet, 5.2.4 and table
+//! 5-4).
 
-/// Bits of RCC that can be written: ACG, SYSDIV, USESYSDIV, USEPWMDIV, PWMDIV, PWRDN, BYPASS, XTAL, OSCSRC,
-/// IOSCDIS, MOSCDIS.
+/// Bits of RCC that can be written: ACG, SYSDIV, USESYSDIV, USEPWMDIV, PWMDIV, PWRDN, BYPASS, XTAL,
+/// OSCSRC, IOSCDIS, MOSCDIS.
 pub(super) const RCC_WRITABLE: u32 = 0x0fde_2bf3;
 /// USERCC2, SYSDIV2, PWRDN2, BYPASS2, OSCSRC2.
 pub(super) const RCC2_WRITABLE: u32 = 0x9f80_2870;
@@ -99,7 +100,8 @@ impl Setting {
         (source / u64::from(divisor)) as u32
     }
 
-    /// PLLCFG: F (13..5) and R (4..0) that make 400 MHz of the crystal as F / (R + 1), as nearly as they can.
+    /// PLLCFG: F (13..5) and R (4..0) that make 400 MHz of the crystal as F / (R + 1), as nearly as
+    /// they can.
     pub(super) fn pll_configuration(self) -> u32 {
         let crystal = u64::from(self.crystal_hz().unwrap_or(4_000_000));
         let candidates = (0..32u64).map(|r| {

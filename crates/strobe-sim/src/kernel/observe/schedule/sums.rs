@@ -10,8 +10,8 @@ pub struct Extreme {
     pub cycles: u64,
     /// The cycle at which it ended.
     pub at: u64,
-    /// Address of the instruction that was interrupted (latencies, handlers) or at which the thread
-    /// stopped.
+    /// Address of the instruction that was interrupted (latencies, handlers) or at which the
+    /// thread stopped.
     pub pc: u32,
 }
 

@@ -106,7 +106,8 @@ fn a_handler_that_pends_the_switch_preempts() {
     assert_eq!((rig.thread(3).gave_up, rig.thread(3).preempted), (1, 0));
 }
 
-/// Seen with FreeRTOS: a thread yields, and while PendSV switches to the next one an interrupt has it switch again.
+/// Seen with FreeRTOS: a thread yields, and while PendSV switches to the next one an interrupt has
+/// it switch again.
 #[test]
 fn a_switch_that_is_overtaken_was_asked_for_all_the_same() {
     let mut rig = Rig::new();
@@ -118,7 +119,8 @@ fn a_switch_that_is_overtaken_was_asked_for_all_the_same() {
     assert_eq!((rig.thread(0).gave_up, rig.thread(0).preempted), (1, 0));
 }
 
-/// Nothing tells who waits: who gave up did, and the interrupt that leads to its next run is taken for what woke it.
+/// Nothing tells who waits: who gave up did, and the interrupt that leads to its next run is taken
+/// for what woke it.
 #[test]
 fn a_wake_up_counts_from_the_interrupt_that_led_to_the_switch() {
     let mut rig = Rig::new();

@@ -1,7 +1,7 @@
 //! Which threads wait, and since when one that was woken could run.
 //!
-//! Looked at where a thread may have been woken: at exceptions, and in thread code wherever the call tree looks. That is often, so
-//! where words in memory tell, only those are compared.
+//! Looked at where a thread may have been woken: at exceptions, and in thread code wherever the
+//! call tree looks. That is often, so where words in memory tell, only those are compared.
 
 use super::Schedule;
 use crate::kernel::bus::Bus;
@@ -63,8 +63,8 @@ impl Schedule {
     }
 
     fn look_at_watched(&mut self, by: State, threads: &Threads, bus: &Bus) {
-        // A system keeps its threads together, and this happens at every call: a hundred look-ups of the memory that
-        // holds a word would cost more than the simulation.
+        // A system keeps its threads together, and this happens at every call: a hundred look-ups
+        // of the memory that holds a word would cost more than the simulation.
         let memory = self.watched.first().and_then(|watched| bus.memory_at(watched.address));
         let value = |address| {
             let near = memory.and_then(|memory| memory.read(address, Size::Word));

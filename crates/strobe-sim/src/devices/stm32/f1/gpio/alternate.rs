@@ -15,8 +15,8 @@ pub(super) struct Options {
     pub(super) port: String,
     /// Pins that the package has.
     pub(super) pins: Vec<u8>,
-    /// By pin number, the peripherals' wires: `<NAME` for an input, plain for an output, each followed by any
-    /// number of `when WIRE` and `unless WIRE`.
+    /// By pin number, the peripherals' wires: `<NAME` for an input, plain for an output, each
+    /// followed by any number of `when WIRE` and `unless WIRE`.
     #[serde(default)]
     alternate: BTreeMap<String, Vec<String>>,
 }

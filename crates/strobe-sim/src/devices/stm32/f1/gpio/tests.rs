@@ -5,7 +5,8 @@ use crate::rig::{Rig, apb_device};
 
 const BASE: u32 = 0x4001_0800;
 
-/// A port with a serial port that can be moved from PA9 and PA10 to PA11 and PA12, and a timer on PA9.
+/// A port with a serial port that can be moved from PA9 and PA10 to PA11 and PA12, and a timer on
+/// PA9.
 fn rig() -> Rig {
     let options = "port = 'A'\npins = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\n\
          [device.options.alternate]\n9 = ['USART1_TX unless REMAP', 'TIM1_CH2']\n\
