@@ -161,11 +161,15 @@ pub fn write_compressed(measurement: &Measurement, out: &mut dyn Write) -> io::R
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use strobe_model::measurement::{
         Content, Ended, Instrument, Quantity, Subject, Text, Unit, Window,
     };
 
     use super::*;
+    use crate::export::{Choice, FORMATS};
+    use crate::text::{self as view, Selection, Tree};
+    use crate::{Excerpt, Options, Style};
 
     fn measurement() -> Measurement {
         let subject = Subject { name: "app.elf".to_owned(), ..Subject::default() };
@@ -224,5 +228,42 @@ mod tests {
         let bomb = encoder.finish().unwrap();
         assert!(matches!(text(&bomb, 4095), Err(Error::TooLarge)));
         assert_eq!(text(&bomb, 4096).unwrap().len(), 4096);
+    }
+
+    /// Numbers that a damaged or hostile file may have.
+    const NUMBERS: [&str; 8] =
+        ["0", "1", "7", "-1", "4294967295", "9223372036854775807", "1e308", "null"];
+
+    proptest! {
+        /// Numbers of a file replaced: it is refused, or shown, shortened and exported without a panic.
+        #[test]
+        fn damaged_ones_are_refused_or_shown(
+            sample in any::<prop::sample::Index>(),
+            damage in prop::collection::vec((any::<prop::sample::Index>(), 0..NUMBERS.len()), 1..4),
+        ) {
+            let all = crate::samples::measurements::all();
+            let mut text = json(&all[sample.index(all.len())].1);
+            for (place, number) in damage {
+                let is_digit = |at: usize| text.as_bytes()[at].is_ascii_digit();
+                let starts = |at: &usize| is_digit(*at) && !is_digit(*at - 1);
+                let places: Vec<usize> = (1..text.len()).filter(starts).collect();
+                let at = places[place.index(places.len())];
+                let length = text[at..].bytes().take_while(u8::is_ascii_digit).count();
+                text.replace_range(at..at + length, NUMBERS[number]);
+            }
+            let Ok(Form::Measurement(read)) = read(text.as_bytes()) else { return Ok(()) };
+            prop_assert_eq!(&reread(json(&read).as_bytes()), &*read);
+            let selection = Selection { tree: Some(Tree::default()), ..Selection::default() };
+            for width in [60, 100] {
+                let style = Style { width, colour: false };
+                let options = Options { style, ..Options::default() };
+                view::measurement(&read, &selection, &options, &mut Vec::new()).unwrap();
+            }
+            let excerpt = Excerpt { top: Some(2), ..Excerpt::default() };
+            prop_assert_eq!(excerpt.of(&read).check(), Ok(()));
+            for format in FORMATS {
+                let _ = format.write(&read, &Choice::default(), &mut Vec::new());
+            }
+        }
     }
 }

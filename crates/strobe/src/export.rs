@@ -182,8 +182,10 @@ impl Args {
             }
         };
         if let Some(line) = line {
+            // Before others, as that of watched variables alone: formats take the first one.
             measured.sections.retain(|section| section.id != "timeline");
             measured.push("timeline", "time line", Content::Timeline(Box::new(line)));
+            measured.sections.rotate_right(1);
         }
         Ok(measured)
     }
