@@ -126,10 +126,10 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     let is_profile = |section: &&Section| matches!(section.content, Content::Profile(_));
     let wanted = page.measurement.sections.iter().filter(|s| page.selection.wants(s));
     let mut wanted: Vec<&'a Section> = wanted.collect();
-    if wanted.iter().any(|s| is_profile(s)) {
+    if wanted.iter().any(is_profile) {
         wanted.retain(|section| section.id != causes::CAUSES);
     }
-    let first = wanted.iter().position(|s| is_profile(s)).unwrap_or(wanted.len());
+    let first = wanted.iter().position(is_profile).unwrap_or(wanted.len());
     let mut views: Vec<Box<dyn View + 'a>> = vec![Box::new(header::Header)];
     for section in wanted.iter().filter(|s| is_profile(s)) {
         views.extend(causes(section));

@@ -6,6 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use strobe_model::measurement::{Address, Column, Content, Measurement, Table, Unit};
 use strobe_symbols::{Firmware, Function};
 
+/// Reads a line of a source file, if the file is there.
+pub type ReadLine<'a> = dyn FnMut(&str, u32) -> Option<String> + 'a;
+
 /// What to put into a measurement.
 #[derive(Default)]
 pub struct Attach<'a> {
@@ -15,7 +18,7 @@ pub struct Attach<'a> {
     pub disassembly: bool,
     /// The source lines of functions that ran; a line of a file, as the debug information names
     /// it, is read by the caller.
-    pub source: Option<&'a mut dyn FnMut(&str, u32) -> Option<String>>,
+    pub source: Option<&'a mut ReadLine<'a>>,
 }
 
 /// The most lines of source that a measurement takes.

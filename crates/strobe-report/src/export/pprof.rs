@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
         let label = sample.label.and_then(|l| self.chains.profile.labels.get(l as usize));
         let label = label.map(|label| {
             let (key, str) = (self.text(&label.key), self.text(&label.value));
-            message::Label { key, str, ..Default::default() }
+            message::Label { key, str }
         });
         message::Sample { location_id, value: sample.values.clone(), label: Vec::from_iter(label) }
     }

@@ -168,7 +168,7 @@ fn window(record: &Record, model: &Model) -> Window {
     let exact = Bounds::exact(window.nanoseconds);
     let bounds = if cycles.is_exact() { exact } else { bounds };
     let asked = |name: &&str| record.instrument.settings.contains_key(*name);
-    let windows = window.entries != 1 || ["from", "to"].iter().any(|name| asked(&name));
+    let windows = window.entries != 1 || ["from", "to"].iter().any(asked);
     Window {
         begin: moment(window.begin),
         end: moment(window.end),

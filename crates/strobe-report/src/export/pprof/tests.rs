@@ -80,12 +80,15 @@ fn messages(of: &Fields, field: u64) -> Vec<Fields> {
     of.get(&field).into_iter().flatten().map(message).collect()
 }
 
+/// Frames, values, labels.
+type Sample = (Vec<String>, Vec<i64>, Vec<(String, String)>);
+
 /// A profile as it was read: types with units, and samples with their frames, innermost first,
 /// values and labels.
 #[derive(Debug)]
 struct Decoded {
     types: Vec<(String, String)>,
-    samples: Vec<(Vec<String>, Vec<i64>, Vec<(String, String)>)>,
+    samples: Vec<Sample>,
     period: (String, u64),
     comments: Vec<String>,
 }

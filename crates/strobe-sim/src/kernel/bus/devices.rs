@@ -167,7 +167,10 @@ impl Bus {
     fn tell_driven(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);
         (0..self.slots.len()).for_each(|at| {
-            self.call(at, |device, cx| Some(device.driven_pins()?.driven(pin, cx)));
+            self.call(at, |device, cx| {
+                device.driven_pins()?.driven(pin, cx);
+                Some(())
+            });
         });
     }
 }

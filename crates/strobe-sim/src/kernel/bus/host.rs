@@ -52,7 +52,10 @@ impl Bus {
 
     /// Hands a byte from the host to a serial device.
     pub fn host_byte(&mut self, id: DeviceId, byte: u8) {
-        self.call(id.0 as usize, |device, cx| Some(device.serial_end_mut()?.host_byte(byte, cx)));
+        self.call(id.0 as usize, |device, cx| {
+            device.serial_end_mut()?.host_byte(byte, cx);
+            Some(())
+        });
         self.settle();
     }
 
@@ -102,7 +105,10 @@ impl Bus {
 
     /// Tells a cable what its wires are going to do.
     pub fn edges_come(&mut self, id: DeviceId, edges: &[Edge]) {
-        self.call(id.0 as usize, |device, cx| Some(device.cable_end()?.edges_come(edges, cx)));
+        self.call(id.0 as usize, |device, cx| {
+            device.cable_end()?.edges_come(edges, cx);
+            Some(())
+        });
     }
 
     /// What parts have shown since the last call.
@@ -118,7 +124,10 @@ impl Bus {
 
     /// Says what is at the other end of an Ethernet controller's cable.
     pub fn connect(&mut self, id: DeviceId, backend: Backend) {
-        self.call(id.0 as usize, |device, _| Some(device.network_end()?.connect(backend)));
+        self.call(id.0 as usize, |device, _| {
+            device.network_end()?.connect(backend);
+            Some(())
+        });
     }
 
     /// The frames that an Ethernet controller has sent to the host since the last call.
@@ -130,7 +139,10 @@ impl Bus {
 
     /// Hands a frame from the host, without check sequence, to an Ethernet controller.
     pub fn host_frame(&mut self, id: DeviceId, frame: Vec<u8>) {
-        self.call(id.0 as usize, |device, cx| Some(device.network_end()?.host_frame(frame, cx)));
+        self.call(id.0 as usize, |device, cx| {
+            device.network_end()?.host_frame(frame, cx);
+            Some(())
+        });
         self.settle();
     }
 }

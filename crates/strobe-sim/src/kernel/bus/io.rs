@@ -141,7 +141,10 @@ impl Bus {
     pub(crate) fn core_sleeps(&mut self, asleep: bool) {
         self.run_events(self.now);
         for at in 0..self.slots.len() {
-            self.call(at, |device, cx| Some(device.core_events()?.core_sleeps(asleep, cx)));
+            self.call(at, |device, cx| {
+                device.core_events()?.core_sleeps(asleep, cx);
+                Some(())
+            });
         }
         self.settle();
     }
@@ -159,7 +162,10 @@ impl Bus {
             for line in
                 (0..lines).filter(|&l| self.slots[at].irqs[l] == (irq, true)).collect::<Vec<_>>()
             {
-                self.call(at, |device, cx| Some(device.core_events()?.interrupt_taken(line, cx)));
+                self.call(at, |device, cx| {
+                    device.core_events()?.interrupt_taken(line, cx);
+                    Some(())
+                });
             }
         }
         self.settle();
@@ -169,7 +175,10 @@ impl Bus {
     pub(crate) fn watchdog_reset(&mut self) {
         self.run_events(self.now);
         for at in 0..self.slots.len() {
-            self.call(at, |device, cx| Some(device.core_events()?.watchdog_reset(cx)));
+            self.call(at, |device, cx| {
+                device.core_events()?.watchdog_reset(cx);
+                Some(())
+            });
         }
         self.settle();
     }
