@@ -1,8 +1,8 @@
 //! Measurements in the formats of other programs: one trait, one file for each format, and the list
 //! of them.
 //!
-//! Formats see sections and no instruments. Those of profiles begin with [`chains`], which makes
-//! call chains of whatever a profile has; those of time lines with [`timed`], which gives
+//! Formats see sections and no instruments. Those of profiles begin with `chains`, which makes
+//! call chains of whatever a profile has; those of time lines with `timed`, which gives
 //! everything a time in nanoseconds.
 
 mod callgrind;

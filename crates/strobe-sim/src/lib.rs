@@ -3,8 +3,8 @@
 //! The crate runs firmware images given as bytes at load addresses. It knows neither ELF files nor
 //! symbols nor reports: what it sees goes to observers as plain values.
 //!
-//! Its folders are layers, and imports lead down only: [`kernel`], on it [`cores`] and [`devices`],
-//! which do not know each other, on them [`boards`], and [`machine`] on top. Inside the crate
+//! Its folders are layers, and imports lead down only: [`kernel`], on it `cores` and `devices`,
+//! which do not know each other, on them `boards`, and [`machine`] on top. Inside the crate
 //! everything is imported from its layer; the other names below are for callers.
 
 pub mod boards;
