@@ -175,7 +175,8 @@ impl Spread {
 
     fn put(&mut self, value: u64, times: u64) {
         let bucket = if self.coarse { floor(value) } else { value };
-        *self.buckets.entry(bucket).or_default() += times;
+        let sum = self.buckets.entry(bucket).or_default();
+        *sum = sum.saturating_add(times);
         if !self.coarse && self.buckets.len() > DISTINCT {
             self.coarsen();
         }
@@ -184,7 +185,8 @@ impl Spread {
     fn coarsen(&mut self) {
         self.coarse = true;
         for (value, times) in std::mem::take(&mut self.buckets) {
-            *self.buckets.entry(floor(value)).or_default() += times;
+            let sum = self.buckets.entry(floor(value)).or_default();
+            *sum = sum.saturating_add(times);
         }
     }
 
@@ -365,6 +367,18 @@ mod tests {
             let cycles: Spread = (1..=n).map(|tick| tick * 64).collect();
             assert_eq!(ticks.scaled(64), cycles);
         }
+    }
+
+    #[test]
+    fn counts_of_a_hostile_file_saturate() {
+        let json = format!(
+            r#"{{"count":{0},"sum":{0},"squares":1,"min":5,"max":5,"at":[5],"times":[{0}]}}"#,
+            u64::MAX
+        );
+        let huge: Spread = serde_json::from_str(&json).unwrap();
+        let mut merged = huge.clone();
+        merged.merge(&huge);
+        assert_eq!((merged.count(), merged.quantile(1.0)), (u64::MAX, Some(5)));
     }
 
     #[test]
