@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strobe_model::measurement::{Content, Measurement, Number};
+use strobe_model::measurement::{Content, Measurement};
 use strobe_report::file::{self, Form};
 
-use crate::common::{prebuilt, root, strobe};
+use crate::common::{measured, prebuilt, root, strobe, total};
 
 /// Writes one and reads it: the library holds it to what a measurement promises.
 fn written(directory: &Path, name: &str, arguments: &[&str]) -> (PathBuf, Measurement) {
@@ -27,10 +27,6 @@ fn read(path: &Path) -> Measurement {
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-fn total(measurement: &Measurement, id: &str) -> Number {
-    measurement.total(id).and_then(|q| q.value()).unwrap_or_else(|| panic!("no total {id}"))
 }
 
 #[test]
@@ -87,6 +83,7 @@ fn figures_are_those_of_the_run() {
     fs::write(&old, json).unwrap();
     let shown = strobe(&["report", text(&old)]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert_eq!(measured(&run), (0, measurement));
     let now = strobe(&["report", text(&path)]).stdout;
     let cycles = |report: &str| {
         let line = report.lines().find(|line| line.starts_with("  cycles  "));

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use strobe_model::measurement::{Measurement, Number};
+use strobe_report::file::{self, Form};
 
 /// What a call of `strobe` gave.
 pub struct Ran {
@@ -47,6 +49,22 @@ pub fn ran(command: &mut Command) -> Ran {
     let code = code.unwrap_or_else(|| panic!("{command:?}: {}\n{stderr}", output.status));
     let stdout = String::from_utf8(output.stdout).expect("results are UTF-8");
     Ran { code, stdout, stderr }
+}
+
+/// Runs a command, as `["run", "fw.elf"]`, and reads the measurement that it writes. Reading holds
+/// it to what a measurement promises: it balances, its tables are whole, its indices point inside.
+pub fn measured(arguments: &[&str]) -> (i32, Measurement) {
+    let ran = strobe(&[arguments, &["--format", "measurement", "--quiet"]].concat());
+    match file::read(ran.stdout.as_bytes()) {
+        Ok(Form::Measurement(measurement)) => (ran.code, *measurement),
+        other => panic!("{arguments:?}: {other:?}\n{}\n{}", ran.stdout, ran.stderr),
+    }
+}
+
+/// The likely value of a headline figure.
+pub fn total(measurement: &Measurement, id: &str) -> Number {
+    let figure = measurement.total(id).and_then(|quantity| quantity.value());
+    figure.unwrap_or_else(|| panic!("no total {id}"))
 }
 
 /// Runs a firmware and reads its record, which must balance.
