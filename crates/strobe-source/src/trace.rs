@@ -13,11 +13,14 @@
 //! None of this decodes what comes.
 
 pub mod capture;
+pub mod flash;
 pub mod link;
+pub mod links;
 pub mod open;
 pub mod openocd;
 pub mod orbflow;
 mod pieces;
+pub mod place;
 pub mod plan;
 pub mod probe;
 #[cfg(feature = "probe")]

@@ -5,6 +5,8 @@
 //! revision A: 8, 16 and 32 bits), detects overlapping records, and reports errors by line. It must
 //! not know what memory is at an address.
 
+mod write;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +14,8 @@ use ihex::{ReaderError, Record};
 
 use crate::error::Error;
 use crate::image::{LoadAddress, Machine, Permissions, Segment, TOTAL_SIZE_LIMIT};
+
+pub use write::write;
 
 /// Maximum size of the text: more than the largest image needs, even in short records.
 const MOST_TEXT: usize = 256 << 20;

@@ -55,6 +55,7 @@ pub use error::{Error, Warning};
 pub use firmware::Firmware;
 pub use frames::{Frame, Frames, FramesBatch, Missing};
 pub use functions::{DataSymbol, Function, FunctionId, FunctionSource};
+pub use hex::write as write_hex;
 pub use image::{
     LoadAddress, Machine, Permissions, ReturnAddress, SectionRange, Segment, TOTAL_SIZE_LIMIT,
 };

@@ -13,7 +13,8 @@ Exit codes:
   64       wrong arguments
   65       unusable firmware, board or capture
   66       a file cannot be read
-  68       a probe, port or server cannot be reached, or nothing comes from it
+  68       a probe, port or server cannot be reached, or nothing comes from it, or it could not
+           program the firmware
   69       a trace plan does not fit through its pin
   70       a defect in strobe
   74       a file cannot be written
@@ -35,6 +36,7 @@ const DOES_NOT_FIT: u8 = 69;
 const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
 const NEVER: u8 = 122;
+const INTERRUPTED: u8 = 130;
 
 /// An error that knows its exit code.
 #[derive(Debug)]
@@ -69,6 +71,11 @@ pub fn no_input(text: impl Into<String>) -> anyhow::Error {
 /// A probe, port or server that cannot be reached or is silent.
 pub fn no_link(text: impl Into<String>) -> anyhow::Error {
     Failure { code: NO_LINK, text: text.into() }.into()
+}
+
+/// Something that Ctrl-C stopped before it was done.
+pub fn interrupted(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: INTERRUPTED, text: text.into() }.into()
 }
 
 /// A trace plan that does not fit through its pin.
@@ -118,7 +125,7 @@ pub fn code_for(record: &Record) -> ExitCode {
         EndReason::Lockup => 121,
         EndReason::Unmodelled => 123,
         EndReason::DefaultLimit => 124,
-        EndReason::Interrupted => 130,
+        EndReason::Interrupted => INTERRUPTED,
         _ if !record.unreached.is_empty() => NEVER,
         EndReason::Exit { .. }
         | EndReason::Reached { .. }

@@ -1,27 +1,26 @@
-//! Opens whatever brings the bytes of a trace pin: `strobe record` and `strobe top` share it.
+//! Sources of a trace pin's bytes as arguments: `strobe record` and `strobe top` share them, and
+//! open them here.
 
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use strobe_decode::capture::parse_frequency;
-use strobe_decode::container::{Carries, Source};
-use strobe_decode::orbflow;
-use strobe_model::{KitWay, TraceSettings, Verdict};
-use strobe_source::simulated::trace::{Programme, RegisterWrite};
-use strobe_source::trace::link::{Error, Link};
-use strobe_source::trace::open::{Tap, Tapped};
-use strobe_source::trace::openocd::{self, OpenOcd};
-use strobe_source::trace::registers;
-use strobe_source::trace::rtt::{self, USUAL_RAM};
-use strobe_source::trace::simulated::{Setup, Simulated};
+use strobe_decode::container::Carries;
+use strobe_model::{TraceSettings, Verdict};
+use strobe_source::trace::flash::{self, Image, Observer};
+use strobe_source::trace::link::Error;
+use strobe_source::trace::links::{self, Access, Origin, Request};
+use strobe_source::trace::open::Tap;
+use strobe_source::trace::place::{self, Place};
+use strobe_source::trace::probe::Polling;
 use strobe_source::trace::target::{self, Target};
-use strobe_source::traced::kit_setting;
 use strobe_symbols::Firmware;
 
-use crate::trace_options::{self, Wanted};
+use crate::trace_options;
 use crate::{board, capture, exit, input, plan};
+
+pub use strobe_source::trace::links::Opened;
 
 /// The part of `--help` that names the sources.
 pub const SOURCES: &str = "\
@@ -35,7 +34,8 @@ Sources:
   probe  or  probe:VID:PID[:SERIAL]
                             a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
   sim  or  sim:BOARD        a simulated board that runs --elf
-The last three with --rtt: a buffer in RAM that the firmware writes, instead of the pin.";
+The last three with --rtt: a buffer in RAM that the firmware writes, instead of the pin.
+OpenOCD and probes with --flash: the firmware of --elf is programmed first.";
 
 /// How to open a source.
 #[derive(clap::Args, Default)]
@@ -50,6 +50,10 @@ pub struct Options {
     /// The chip behind the probe, as STM32F407VG.
     #[arg(long, value_name = "NAME", help_heading = "Probe")]
     pub chip: Option<String>,
+    /// Program the firmware of --elf into the chip's flash first, verify it by reading it back, and
+    /// have the chip run it. Over `probe` and `openocd`.
+    #[arg(long, help_heading = "Probe")]
+    pub flash: bool,
     /// Reset the chip once everything is set up, to record from its first instruction. Until the
     /// firmware has started its PLL the line's speed is another one.
     #[arg(long, help_heading = "Probe")]
@@ -96,298 +100,118 @@ fn range(text: &str) -> Result<Range<u32>, String> {
     range.ok_or_else(|| "an address as 0x20000000, or a range as 0x20000000..0x20004000".to_owned())
 }
 
-/// A source that is open.
-pub struct Opened {
-    /// What brings the bytes.
-    pub link: Box<dyn Link>,
-    /// What it is.
-    pub source: Source,
-    /// The chip or board, where known.
-    pub target: Option<String>,
-    /// Its core, where known.
-    pub core: Option<String>,
-    /// How the hardware is set up, as far as anybody said.
-    pub settings: Option<TraceSettings>,
-    /// What comes, if that is known.
-    pub carries: Carries,
-    /// It was set up for this.
-    pub programmed: bool,
-}
-
 /// Opens a source. `limit` is how long it will be read, if that is known.
 pub fn open(
     source: &str,
     options: &Options,
     firmware: Option<(&Path, &Firmware)>,
     limit: Option<Duration>,
+    observer: &mut dyn Observer,
 ) -> anyhow::Result<Opened> {
-    let spec = Spec::parse(source, options)?;
-    if options.rtt.is_some() {
-        return over_rtt(&spec, options, firmware, limit);
-    }
-    if !matches!(spec, Spec::Probe(_) | Spec::OpenOcd(_)) {
-        only_listens(options)?;
-    }
+    let place = Place::parse(source, options.trace.baud()).map_err(|e| no_source(source, &e))?;
+    let elf = firmware.map(|(_, firmware)| firmware);
+    let image = options.image(elf)?;
+    let mut request = options.request(elf, limit);
+    request.image = image.as_ref();
+    links::fits(&place, &request).map_err(no_link)?;
     let capture;
-    let tap = match spec {
-        Spec::Input => Tap::Input,
-        Spec::File(path) => Tap::File(base_name(path), file(path)?),
-        Spec::Tcp(address) => Tap::Server(address),
-        Spec::Orbflow(address, tag) => Tap::Orbflow(address, tag),
-        Spec::Serial(device, baud) => Tap::Serial(device, baud),
-        Spec::Capture(path, pin, baud) => {
+    let origin = match place {
+        Place::Input => Origin::Tap(Tap::Input),
+        Place::File(path) => Origin::Tap(Tap::File(base_name(path), file(path)?)),
+        Place::Tcp(address) => Origin::Tap(Tap::Server(address)),
+        Place::Orbflow(address, tag) => Origin::Tap(Tap::Orbflow(address, tag)),
+        Place::Serial(device, baud) => Origin::Tap(Tap::Serial(device, baud)),
+        Place::Capture(path, pin, baud) => {
             (_, capture) = capture::open(Path::new(path), None, capture::MAX_EDGES)?;
             let channel = capture::channel(&capture, pin)?;
-            Tap::Capture(base_name(path), &capture, channel, baud.map(f64::from))
+            Origin::Tap(Tap::Capture(base_name(path), &capture, channel, baud.map(f64::from)))
         }
-        Spec::Probe(selector) => {
-            return over_probe(selector, options, firmware.map(|(_, firmware)| firmware));
-        }
-        Spec::OpenOcd(address) => {
-            return over_openocd(address, options, firmware.map(|(_, firmware)| firmware));
-        }
-        Spec::Simulated(name) => return simulated(name, options, firmware, limit, None),
-    };
-    let is_capture = matches!(tap, Tap::Capture(..));
-    let tapped = tap.open();
-    let Tapped { link, source } = tapped.map_err(|e| match is_capture {
-        true => exit::usage(e.to_string()),
-        false => no_link(e),
-    })?;
-    let settings = settings(options, firmware.map(|(_, firmware)| firmware))?;
-    let target = options.trace.target().map(|target: &Target| target.name.to_owned());
-    let carries = if options.kit { Carries::Kit } else { Carries::Unspecified };
-    Ok(Opened { link, source, target, core: None, settings, carries, programmed: false })
-}
-
-/// A buffer in the target's RAM.
-fn over_rtt(
-    spec: &Spec,
-    options: &Options,
-    firmware: Option<(&Path, &Firmware)>,
-    limit: Option<Duration>,
-) -> anyhow::Result<Opened> {
-    if options.reset {
-        return Err(exit::usage("--reset goes with the pin; RTT reads the core as it runs"));
-    }
-    let elf = firmware.map(|(_, firmware)| firmware);
-    let symbol = elf.and_then(|firmware| {
-        firmware.data_symbols().iter().find(|symbol| symbol.name == "_SEGGER_RTT")
-    });
-    let block = match (&options.rtt_at, symbol) {
-        (Some(range), _) => range.clone(),
-        (None, Some(symbol)) => symbol.address..symbol.address.saturating_add(1),
-        (None, None) => USUAL_RAM,
-    };
-    let wanted = rtt::Wanted { block, channel: options.rtt.unwrap_or_default() };
-    // Whatever else is in other buffers, the kit's own is the first.
-    let kit = options.kit || elf.and_then(kit_setting).is_some_and(|kit| kit.way == KitWay::Rtt);
-    let carries = if kit && wanted.channel == 0 { Carries::Kit } else { Carries::Channel };
-    let (mut opened, kind) = match spec {
-        Spec::Simulated(name) => {
-            let rate = options.poll_rate.unwrap_or(SIMULATED_RTT_HZ);
-            (simulated(*name, options, firmware, limit, Some((wanted, rate)))?, "sim")
-        }
-        Spec::OpenOcd(address) => {
-            let port = openocd::memory(address).map_err(no_link)?;
-            let link = rtt::Polled::new(port, wanted, options.poll_rate);
-            let source = Source { kind: "openocd".to_owned(), name: (*address).to_owned() };
-            (polled(Box::new(link), source, options.chip.clone()), "openocd")
-        }
-        Spec::Probe(selector) => (rtt_probe(*selector, options, wanted)?, "probe"),
-        _ => {
-            let text = "--rtt reads memory: over probe, openocd:HOST:PORT or sim";
-            return Err(exit::usage(text));
+        Place::Probe(selector) => Origin::Probe(selector),
+        Place::OpenOcd(address) => Origin::OpenOcd(address),
+        Place::Simulated(name) => {
+            let needed = || exit::usage("a simulated board needs its firmware: --elf FIRMWARE");
+            let (path, firmware) = firmware.ok_or_else(needed)?;
+            let which = board::Which::named(name.map(str::to_owned));
+            let board = board::choose(&which, firmware)?.board;
+            // The board's thread has a firmware of its own.
+            Origin::Simulated(Box::new((board, input::firmware(path)?)))
         }
     };
-    opened.source.kind = format!("{kind}, RTT");
-    opened.carries = carries;
-    Ok(opened)
-}
-
-/// Looks at a simulated board's memory in a second of its own time.
-const SIMULATED_RTT_HZ: u32 = 1000;
-
-/// What is polled and not set up.
-fn polled(link: Box<dyn Link>, source: Source, target: Option<String>) -> Opened {
-    let (core, settings, carries, programmed) = (None, None, Carries::Unspecified, false);
-    Opened { link, source, target, core, settings, carries, programmed }
-}
-
-#[cfg(feature = "probe")]
-fn rtt_probe(
-    selector: Option<&str>,
-    options: &Options,
-    wanted: rtt::Wanted,
-) -> anyhow::Result<Opened> {
-    use strobe_source::trace::probe_rs::ProbeRs;
-
-    let chip = options.chip.as_deref();
-    let chip = chip.ok_or_else(|| exit::usage("a probe needs the --chip, as STM32F407VG"))?;
-    let port = ProbeRs::open(selector, chip).map_err(no_link)?;
-    let target = Some(port.chip());
-    let source = Source { kind: String::new(), name: selector.unwrap_or_default().to_owned() };
-    Ok(polled(Box::new(rtt::Polled::new(port, wanted, options.poll_rate)), source, target))
-}
-
-#[cfg(not(feature = "probe"))]
-fn rtt_probe(_: Option<&str>, _: &Options, _: rtt::Wanted) -> anyhow::Result<Opened> {
-    Err(without_probes())
-}
-
-/// A simulated board that runs the firmware, its trace blocks set up as was asked for; if nothing
-/// was, the firmware's own set-up holds.
-fn simulated(
-    name: Option<&str>,
-    options: &Options,
-    firmware: Option<(&Path, &Firmware)>,
-    limit: Option<Duration>,
-    rtt: Option<(rtt::Wanted, u32)>,
-) -> anyhow::Result<Opened> {
-    let Some((path, firmware)) = firmware else {
-        return Err(exit::usage("a simulated board needs its firmware: --elf FIRMWARE"));
-    };
-    let choice = board::choose(&board::Which::named(name.map(str::to_owned)), firmware)?;
-    let board = choice.board;
-    let (target, core) = (board.name().to_owned(), board.core_name().to_owned());
-    let family = target::of_chip(&target);
-    let wanted = options.trace.given().then(|| worthwhile(options, Some(firmware), family));
-    let wanted = wanted.transpose()?;
-    let mut programme = Programme::default();
-    if let Some(wanted) = &wanted {
-        let writes = registers::writes(&wanted.settings, wanted.target);
-        let writes = writes.map_err(|e| exit::usage(e.to_string()))?;
-        programme.writes.extend(writes.iter().map(RegisterWrite::from));
-    }
-    let settings = wanted.map(|wanted| wanted.settings);
-    let baud = settings.as_ref().map(|settings| settings.line.baud());
-    // The board's thread has a firmware of its own.
-    let firmware = input::firmware(path)?;
-    let link = Simulated::start(Setup { firmware, board, programme, baud, limit, rtt });
-    let source = Source { kind: "sim".to_owned(), name: target.clone() };
-    let (target, core, programmed) = (Some(target), Some(core), settings.is_some());
-    let carries = Carries::Unspecified;
-    Ok(Opened { link: Box::new(link), source, target, core, settings, carries, programmed })
-}
-
-/// What the hardware was said to be set to, if anything was said.
-fn settings(
-    options: &Options,
-    firmware: Option<&Firmware>,
-) -> anyhow::Result<Option<TraceSettings>> {
-    if !options.trace.given() {
-        return Ok(None);
-    }
-    Ok(Some(options.trace.wanted(firmware, None)?.settings))
-}
-
-/// Options that need a probe make no sense without.
-fn only_listens(options: &Options) -> anyhow::Result<()> {
-    let given = [
-        (options.chip.is_some(), "--chip"),
-        (options.reset, "--reset"),
-        (options.pcsr, "--pcsr"),
-        (options.halt, "--halt"),
-    ];
-    match given.into_iter().find(|(given, _)| *given) {
-        Some((_, option)) => {
-            Err(exit::usage(format!("{option} needs a probe; this source only listens")))
-        }
-        None => Ok(()),
-    }
-}
-
-/// The settings that are to be programmed, if they are worth it.
-fn worthwhile(
-    options: &Options,
-    firmware: Option<&Firmware>,
-    target: Option<&'static Target>,
-) -> anyhow::Result<Wanted> {
-    let wanted = options.trace.wanted(firmware, target)?;
-    let plan = wanted.plan()?;
-    if plan.verdict == Verdict::Loses && !options.insist {
-        return Err(exit::does_not_fit(plan::loses(&plan)));
-    }
-    Ok(wanted)
-}
-
-fn over_openocd(
-    address: &str,
-    options: &Options,
-    firmware: Option<&Firmware>,
-) -> anyhow::Result<Opened> {
-    if options.pcsr || options.halt || options.reset {
-        let text =
-            "--pcsr, --halt and --reset go through `probe`; have OpenOCD reset the chip itself";
-        return Err(exit::usage(text));
-    }
-    let family = options.chip.as_deref().and_then(target::of_chip);
-    let wanted = worthwhile(options, firmware, family)?;
-    let opened = OpenOcd::open(address, &wanted.settings, wanted.target).map_err(no_link)?;
-    let (link, settings) = opened;
-    Ok(Opened {
-        link: Box::new(link),
-        source: Source { kind: "openocd".to_owned(), name: address.to_owned() },
-        target: Some(options.chip.clone().unwrap_or_else(|| wanted.target.name.to_owned())),
-        core: None,
-        settings: Some(settings),
-        carries: Carries::Unspecified,
-        programmed: true,
+    request.trace = options.settings(&origin, &request.access, elf)?;
+    let is_capture = matches!(origin, Origin::Tap(Tap::Capture(..)));
+    links::open(origin, &request, observer).map_err(|error| match is_capture {
+        true => exit::usage(error.to_string()),
+        false => no_link(error),
     })
 }
 
-#[cfg(not(feature = "probe"))]
-fn without_probes() -> anyhow::Error {
-    exit::usage(
-        "this strobe was built without the library for debug probes; get it with `cargo install --locked \
-         --path crates/strobe --features probe` in a checkout of strobe, or record through OpenOCD: \
-         openocd:localhost:6666",
-    )
+impl Options {
+    /// What is wanted of the link, as far as it does not depend on which one it is.
+    fn request(&self, firmware: Option<&Firmware>, limit: Option<Duration>) -> Request<'_> {
+        let poll = self.pcsr.then_some(Polling::Pcsr).or(self.halt.then_some(Polling::Halt));
+        let mut request = Request {
+            family: self.trace.target(),
+            chip: self.chip.as_deref(),
+            reset: self.reset,
+            access: poll.map_or(Access::Pin, |how| Access::Poll(how, self.poll_rate)),
+            carries: if self.kit { Carries::Kit } else { Carries::Unspecified },
+            limit,
+            ..Request::default()
+        };
+        if let Some(channel) = self.rtt {
+            request.read_buffer((channel, self.rtt_at.clone()), self.poll_rate, firmware);
+        }
+        request
+    }
+
+    /// What is to be programmed, if anything.
+    fn image(&self, firmware: Option<&Firmware>) -> anyhow::Result<Option<Image>> {
+        if !self.flash {
+            return Ok(None);
+        }
+        let needed = "--flash programs a firmware: which one? --elf FIRMWARE";
+        let firmware = firmware.ok_or_else(|| exit::usage(needed))?;
+        Image::of(firmware).map(Some).map_err(|error| no_link(error.into()))
+    }
+
+    /// What the hardware is to be set to, if it is worth it; or was, as far as anybody said.
+    fn settings(
+        &self,
+        origin: &Origin<'_>,
+        access: &Access,
+        firmware: Option<&Firmware>,
+    ) -> anyhow::Result<Option<(TraceSettings, &'static Target)>> {
+        let chip = self.chip.as_deref().and_then(target::of_chip);
+        let claimed = self.trace.given();
+        let (family, needed) = match (origin, access) {
+            (Origin::OpenOcd(_) | Origin::Probe(_), Access::Rtt(..)) => return Ok(None),
+            (Origin::OpenOcd(_) | Origin::Probe(_), Access::Pin) => (chip, true),
+            (Origin::Simulated(board), _) => (target::of_chip(board.0.name()), claimed),
+            (Origin::Probe(_) | Origin::OpenOcd(_) | Origin::Tap(_), _) => (None, false),
+        };
+        if !needed && !claimed {
+            return Ok(None);
+        }
+        let wanted = self.trace.wanted(firmware, family)?;
+        if needed {
+            let plan = wanted.plan()?;
+            if plan.verdict == Verdict::Loses && !self.insist {
+                return Err(exit::does_not_fit(plan::loses(&plan)));
+            }
+        }
+        Ok(Some((wanted.settings, wanted.target)))
+    }
 }
 
-#[cfg(feature = "probe")]
-fn over_probe(
-    selector: Option<&str>,
-    options: &Options,
-    firmware: Option<&Firmware>,
-) -> anyhow::Result<Opened> {
-    use strobe_source::trace::probe::{Poller, Polling, Probe};
-    use strobe_source::trace::probe_rs::ProbeRs;
-
-    let chip = options.chip.as_deref();
-    let chip = chip.ok_or_else(|| exit::usage("a probe needs the --chip, as STM32F407VG"))?;
-    let family = target::of_chip(chip);
-    let polls = match (options.pcsr, options.halt) {
-        (true, _) => Some(Polling::Pcsr),
-        (_, true) => Some(Polling::Halt),
-        _ => None,
+/// An argument that is no source.
+fn no_source(text: &str, error: &place::Error) -> anyhow::Error {
+    let is_file = matches!(error, place::Error::NoKind(_)) && Path::new(text).exists();
+    let hint = if is_file { format!("; is it file:{text}?") } else { String::new() };
+    let sources = match error {
+        place::Error::Form { .. } => String::new(),
+        place::Error::NoKind(_) | place::Error::UnknownKind(_) => format!("\n{SOURCES}"),
     };
-    // What cannot be is found out before the probe is touched.
-    let wanted = if polls.is_none() { Some(worthwhile(options, firmware, family)?) } else { None };
-    let port = ProbeRs::open(selector, chip).map_err(no_link)?;
-    let (target, name) = (Some(port.chip()), selector.unwrap_or_default().to_owned());
-    let kind = if polls.is_some() { "probe, polled" } else { "probe" };
-    let source = Source { kind: kind.to_owned(), name };
-    let (link, settings): (Box<dyn Link>, _) = match (polls, wanted) {
-        (None, Some(wanted)) => {
-            let reset = options.reset;
-            let opened = Probe::open(port, &wanted.settings, wanted.target, reset);
-            let (link, settings) = opened.map_err(no_link)?;
-            (Box::new(link), Some(settings))
-        }
-        (how, _) => {
-            let how = how.unwrap_or(Polling::Pcsr);
-            let link = Poller::open(port, how, options.poll_rate).map_err(no_link)?;
-            (Box::new(link), settings(options, firmware)?)
-        }
-    };
-    let (programmed, carries) = (polls.is_none(), Carries::Unspecified);
-    Ok(Opened { link, source, target, core: None, settings, carries, programmed })
-}
-
-#[cfg(not(feature = "probe"))]
-fn over_probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Result<Opened> {
-    Err(without_probes())
+    exit::usage(format!("{error}{hint}{sources}"))
 }
 
 /// A file that can be read.
@@ -399,97 +223,18 @@ fn file(path: &str) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// A link that cannot be opened or does no more.
+/// A link that cannot be opened, cannot do what was asked, or does no more.
 pub fn no_link(error: Error) -> anyhow::Error {
-    exit::no_link(error.to_string())
+    let text = error.to_string();
+    match error {
+        Error::Unfit { .. } => exit::usage(text),
+        Error::Flash(flash::Error::Machine | flash::Error::Elsewhere { .. }) => exit::data(text),
+        Error::Flash(flash::Error::Interrupted { .. }) => exit::interrupted(text),
+        _ => exit::no_link(text),
+    }
 }
 
 /// A path without its folders.
 fn base_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
-}
-
-/// A source, as an argument.
-#[derive(Debug, PartialEq)]
-enum Spec<'a> {
-    Input,
-    File(&'a str),
-    Tcp(&'a str),
-    Orbflow(&'a str, u8),
-    Serial(&'a str, u32),
-    Capture(&'a str, &'a str, Option<u32>),
-    OpenOcd(&'a str),
-    Probe(Option<&'a str>),
-    Simulated(Option<&'a str>),
-}
-
-impl<'a> Spec<'a> {
-    fn parse(text: &'a str, options: &Options) -> anyhow::Result<Spec<'a>> {
-        let wrong = |form: &str| exit::usage(format!("the source `{text}`: write it {form}"));
-        match text {
-            "-" => return Ok(Spec::Input),
-            "probe" => return Ok(Spec::Probe(None)),
-            _ => {}
-        }
-        if text == "sim" {
-            return Ok(Spec::Simulated(None));
-        }
-        let Some((kind, rest)) = text.split_once(':') else {
-            let file = Path::new(text).exists();
-            let hint = if file { format!("; is it file:{text}?") } else { String::new() };
-            return Err(exit::usage(format!("`{text}` is no source{hint}\n{SOURCES}")));
-        };
-        let baud = options.trace.baud();
-        match kind {
-            "file" if !rest.is_empty() => Ok(Spec::File(rest)),
-            "sim" if !rest.is_empty() => Ok(Spec::Simulated(Some(rest))),
-            "tcp" => Ok(Spec::Tcp(host_port(rest).ok_or_else(|| wrong("tcp:HOST:PORT"))?)),
-            "orbflow" => {
-                let (rest, tag) = rest.split_once('/').map_or((rest, None), |(a, b)| (a, Some(b)));
-                let tag = tag.map_or(Ok(orbflow::ITM), str::parse);
-                let address = host_port(rest).zip(tag.ok());
-                let form = "orbflow:HOST:PORT or orbflow:HOST:PORT/TAG, a tag of 0 to 255";
-                let (address, tag) = address.ok_or_else(|| wrong(form))?;
-                Ok(Spec::Orbflow(address, tag))
-            }
-            "openocd" => {
-                let address = host_port(rest).ok_or_else(|| wrong("openocd:HOST:PORT"))?;
-                Ok(Spec::OpenOcd(address))
-            }
-            "probe" if !rest.is_empty() => Ok(Spec::Probe(Some(rest))),
-            "serial" => {
-                let form = "serial:DEVICE@BAUD, or give --baud";
-                let (device, baud) = at_baud(rest, baud).ok_or_else(|| wrong(form))?;
-                Ok(Spec::Serial(device, baud))
-            }
-            "sr" => {
-                let form = "sr:PATH:PIN or sr:PATH:PIN@BAUD";
-                let (rest, baud) = match at_baud(rest, baud) {
-                    Some((rest, baud)) => (rest, Some(baud)),
-                    None if rest.contains('@') => return Err(wrong(form)),
-                    None => (rest, None),
-                };
-                let (path, pin) = rest.rsplit_once(':').ok_or_else(|| wrong(form))?;
-                Ok(Spec::Capture(path, pin, baud))
-            }
-            _ => Err(exit::usage(format!("`{kind}:` is no kind of source\n{SOURCES}"))),
-        }
-    }
-}
-
-fn host_port(text: &str) -> Option<&str> {
-    let (host, port) = text.rsplit_once(':')?;
-    (!host.is_empty() && port.parse::<u16>().is_ok()).then_some(text)
-}
-
-/// What stands before the `@`, and the bit rate behind it.
-fn at_baud(text: &str, default: Option<u32>) -> Option<(&str, u32)> {
-    let (what, baud) = match text.rsplit_once('@') {
-        Some((what, baud)) => {
-            let baud = parse_frequency(baud).and_then(|baud| u32::try_from(baud).ok());
-            (what, baud)
-        }
-        None => (text, default),
-    };
-    Some((what, baud?)).filter(|(what, _)| !what.is_empty())
 }

@@ -14,6 +14,7 @@ mod cycles;
 mod events;
 mod exit;
 mod export;
+mod flashing;
 mod gallery;
 mod host;
 mod input;

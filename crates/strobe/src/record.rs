@@ -15,6 +15,7 @@ use strobe_model::spelling;
 use strobe_source::trace::link::{Came, Error, Sample};
 use strobe_symbols::Firmware;
 
+use crate::flashing::{self, Progress};
 use crate::link::{self, Opened};
 use crate::live::Live;
 use crate::{exit, input};
@@ -31,11 +32,12 @@ Examples:
   strobe record orbflow:localhost:3402 -o run.strobe
   strobe record sr:pin.sr:D0@8M -o run.strobe
   strobe record probe --chip STM32F070CB --rtt --elf fw.elf -o run.strobe
+  strobe record openocd:localhost:6666 --flash --elf fw.elf --clock 168MHz --baud 2M -o run.strobe
   orbcat ... | strobe record - -o run.strobe
 
 Without --for it goes on until Ctrl-C or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
 
-Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, broke off or was silent, 69 the plan loses packets
+Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, could not program the firmware, broke off or was silent, 69 the plan loses packets
 all the time (without --insist), 64 wrong arguments, 65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
     )
 }
@@ -81,7 +83,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     // Before the file is begun: a source that cannot be opened leaves none.
     let elf = args.elf.as_deref().zip(firmware.as_ref());
-    let opened = link::open(&args.source, &args.link, elf, args.time)?;
+    // Ctrl-C while flash is written must not leave a half-read image and a bar behind.
+    let early = args.link.flash.then(interruption);
+    let mut progress = Progress::new(args.quiet, early.clone().unwrap_or_default());
+    let opened = link::open(&args.source, &args.link, elf, args.time, &mut progress)?;
+    drop(progress);
+    flashing::report(opened.flashed.as_ref(), args.quiet);
     let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
     let out = create(&args.output)?;
     let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
@@ -97,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         shown: Instant::now(),
         warned: Warned::default(),
     };
-    let ended = session.record(&interruption());
+    let ended = session.record(&early.unwrap_or_else(interruption));
     session.finish(ended)
 }
 
@@ -117,6 +124,7 @@ pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>)
         carries: opened.carries,
         programmed: opened.programmed,
         elf,
+        flashed: opened.flashed.clone(),
     }
 }
 

@@ -12,6 +12,7 @@ use strobe_report::text::{Top, top};
 use strobe_source::trace::link::Came;
 use strobe_symbols::Firmware;
 
+use crate::flashing::{self, Progress};
 use crate::link::{self, Opened};
 use crate::output::{self, Format};
 use crate::run::By;
@@ -63,7 +64,11 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let elf = args.elf.as_deref().zip(firmware.as_ref());
-    let opened = link::open(&args.source, &args.link, elf, args.time)?;
+    let early = args.link.flash.then(simulate::on_interrupt);
+    let mut progress = Progress::new(false, early.clone().unwrap_or_default());
+    let opened = link::open(&args.source, &args.link, elf, args.time, &mut progress)?;
+    drop(progress);
+    flashing::report(opened.flashed.as_ref(), false);
     let header = record::header(&opened, args.elf.as_deref(), firmware.as_ref());
     let options = traced::Options {
         idle: args.idle.clone(),
@@ -73,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let session = Session::new(&options, Some(&header), firmware.as_ref())?;
     let mut live =
         Live { args, firmware: firmware.as_ref(), session, before: None, begun: Instant::now() };
-    live.run(opened, &simulate::on_interrupt())
+    live.run(opened, &early.unwrap_or_else(simulate::on_interrupt))
 }
 
 struct Live<'a> {

@@ -197,6 +197,7 @@ fn of_capture(
         carries: Carries::Unspecified,
         programmed: false,
         elf: None,
+        flashed: None,
     };
     let mut session = session(Some(&header))?;
     let mut link = tapped.link;

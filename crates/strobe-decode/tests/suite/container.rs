@@ -19,6 +19,7 @@ fn header() -> Header {
         carries: Carries::Kit,
         programmed: true,
         elf: Some(Elf { file: "fw.elf".to_owned(), sha256: "00ff".to_owned(), build_id: None }),
+        flashed: None,
     }
 }
 

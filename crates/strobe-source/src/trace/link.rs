@@ -77,12 +77,26 @@ pub enum Error {
         /// What may be wrong.
         advice: &'static str,
     },
+    /// What was asked for is nothing that this link, or this build, can do.
+    #[error("{why}")]
+    Unfit {
+        /// Why not, and what can.
+        why: String,
+    },
+    /// The firmware could not be programmed.
+    #[error(transparent)]
+    Flash(#[from] super::flash::Error),
 }
 
 impl Error {
     /// One for something that cannot be opened.
     pub fn open(what: impl Into<String>, why: impl ToString) -> Self {
         Error::Open { what: what.into(), why: why.to_string() }
+    }
+
+    /// One for something that this link cannot do.
+    pub fn unfit(why: impl Into<String>) -> Self {
+        Error::Unfit { why: why.into() }
     }
 
     /// One for something that fails.

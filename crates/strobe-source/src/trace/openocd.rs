@@ -6,6 +6,7 @@
 //! worked, so each is wrapped in one that does. Before 0.12 the pin is set up with `tpiu config`,
 //! since then with an object that the board's configuration has made.
 
+mod flash;
 pub mod messages;
 
 use std::collections::VecDeque;
@@ -22,8 +23,12 @@ use super::program::{self, Registers};
 use super::registers::{writes, writes_off};
 use super::target::Target;
 
+pub use flash::program as program_flash;
+
 /// How long OpenOCD may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How often whoever waits is asked whether it goes on.
+const ASKED_EVERY: Duration = Duration::from_millis(100);
 /// The most bytes of events that may come before an answer.
 const EVENTS: usize = 1 << 24;
 
@@ -123,9 +128,26 @@ impl Tcl {
 
     /// Runs a command and gives what it returned.
     fn command(&mut self, command: &str) -> Result<String, Error> {
+        self.command_within(command, ANSWER, &mut || true)
+    }
+
+    /// The same for a command that may take longer. `goes_on` is asked meanwhile; when it does not,
+    /// or when the time is over, the connection is of no more use.
+    fn command_within(
+        &mut self,
+        command: &str,
+        longest: Duration,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<String, Error> {
         self.stream.write_all(&messages::wrapped(command)).map_err(|e| self.failed(e))?;
-        let (until, mut bytes) = (Instant::now() + ANSWER, 0);
-        while let Some(message) = self.message(until)? {
+        let (until, mut bytes) = (Instant::now() + longest, 0);
+        loop {
+            let Some(message) = self.message(until.min(Instant::now() + ASKED_EVERY))? else {
+                if goes_on() && Instant::now() < until {
+                    continue;
+                }
+                break;
+            };
             match messages::answer(&message) {
                 Answer::Ok(result) => return Ok(result.to_owned()),
                 Answer::Bad(why) => return Err(self.failed(format!("`{command}`: {why}"))),
@@ -141,7 +163,8 @@ impl Tcl {
                 }
             }
         }
-        Err(self.failed(format!("no answer to `{command}`")))
+        let seconds = longest.as_secs_f64();
+        Err(self.failed(format!("no answer to `{command}` in {seconds} s")))
     }
 
     /// The next event, if one comes in time.

@@ -3,6 +3,8 @@
 //! What the library keeps to itself is not known here either: the bit rate that a probe grants, and
 //! whether its buffer overran.
 
+mod flash;
+
 use std::time::Duration;
 
 use ::probe_rs::architecture::arm::{SwoAccess, SwoConfig, SwoMode};

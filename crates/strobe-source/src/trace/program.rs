@@ -27,8 +27,11 @@ pub trait Registers {
     /// # Errors
     /// If the port or the target does not answer.
     fn read_words(&mut self, address: u32, into: &mut [u32]) -> Result<(), Error> {
-        for (at, word) in (address..).step_by(4).zip(into) {
+        // The last word may be that at the end of the address space.
+        let mut at = address;
+        for word in into {
             *word = self.read_word(at)?;
+            at = at.wrapping_add(4);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
+use strobe_symbols::Firmware;
 
 use super::link::{Came, Error, Link};
 use super::program::Registers;
@@ -37,6 +38,17 @@ pub struct Wanted {
     pub block: Range<u32>,
     /// Which buffer to the host.
     pub channel: u32,
+}
+
+impl Wanted {
+    /// A channel of the block in that range; without one of the block that the firmware has, else
+    /// of one in the usual RAM.
+    pub fn find(channel: u32, at: Option<Range<u32>>, firmware: Option<&Firmware>) -> Wanted {
+        let mut symbols = firmware.into_iter().flat_map(Firmware::data_symbols);
+        let symbol = symbols.find(|symbol| symbol.name == "_SEGGER_RTT");
+        let known = symbol.map(|symbol| symbol.address..symbol.address.saturating_add(1));
+        Wanted { block: at.or(known).unwrap_or(USUAL_RAM), channel }
+    }
 }
 
 /// Reads a buffer, once its control block is found.

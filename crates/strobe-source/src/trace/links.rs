@@ -1,0 +1,212 @@
+//! Opens any link, whoever asks: what only listens as it is, and what can be set up (a debug probe,
+//! OpenOCD, a simulated board) as it is wanted, with the firmware programmed first if that is
+//! wanted too.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use strobe_decode::container::{Carries, Flashed, Source};
+use strobe_model::{KitWay, TraceSettings};
+#[cfg(feature = "simulator")]
+use strobe_sim::board::Board;
+use strobe_symbols::Firmware;
+
+use super::flash::{Image, Observer};
+use super::link::{Error, Link};
+use super::open::{Tap, Tapped};
+use super::openocd::{self, OpenOcd};
+use super::place::Place;
+use super::probe::Polling;
+use super::rtt;
+use super::target::Target;
+use crate::traced::kit_setting;
+
+mod fits;
+#[cfg(feature = "probe")]
+#[path = "links/probe.rs"]
+mod probes;
+#[cfg(not(feature = "probe"))]
+#[path = "links/without.rs"]
+mod probes;
+#[cfg(feature = "simulator")]
+mod simulated;
+
+pub use fits::fits;
+
+/// What is at the other end.
+pub enum Origin<'a> {
+    /// Something that is only listened to.
+    Tap(Tap<'a>),
+    /// OpenOCD, at its TCL port.
+    OpenOcd(&'a str),
+    /// A debug probe: the only one, or the one of that selector.
+    Probe(Option<&'a str>),
+    /// A simulated board and the firmware that it runs.
+    #[cfg(feature = "simulator")]
+    Simulated(Box<(Board, Firmware)>),
+}
+
+impl Origin<'_> {
+    fn place(&self) -> Place<'_> {
+        match self {
+            Origin::Tap(_) => Place::Input,
+            Origin::OpenOcd(address) => Place::OpenOcd(address),
+            Origin::Probe(selector) => Place::Probe(*selector),
+            #[cfg(feature = "simulator")]
+            Origin::Simulated(_) => Place::Simulated(None),
+        }
+    }
+}
+
+/// How it is asked for what it brings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Access {
+    /// It sends by itself what the trace pin has.
+    #[default]
+    Pin,
+    /// The program counter is asked for, so often in a second, or as often as can be.
+    Poll(Polling, Option<u32>),
+    /// A buffer in RAM is read, so often in a second at most.
+    Rtt(rtt::Wanted, Option<u32>),
+}
+
+/// What is wanted of a link.
+#[derive(Default)]
+pub struct Request<'a> {
+    /// The settings of the trace hardware, and the chip's family. What can be set up is; of others
+    /// it is what the user claims.
+    pub trace: Option<(TraceSettings, &'static Target)>,
+    /// The family that the user named, if settings or not.
+    pub family: Option<&'static Target>,
+    /// The chip behind a probe.
+    pub chip: Option<&'a str>,
+    /// The target is reset once everything is set up.
+    pub reset: bool,
+    /// How it is read.
+    pub access: Access,
+    /// The kind of bytes, if it is known.
+    pub carries: Carries,
+    /// How long it will be read, if that is known.
+    pub limit: Option<Duration>,
+    /// The firmware's image, to be programmed first.
+    pub image: Option<&'a Image>,
+}
+
+impl Request<'_> {
+    /// A buffer of RTT is read, where it was said to be or where the firmware has it. Whatever else
+    /// is in other buffers, the kit's own is the first.
+    pub fn read_buffer(
+        &mut self,
+        (channel, at): (u32, Option<Range<u32>>),
+        rate_hz: Option<u32>,
+        firmware: Option<&Firmware>,
+    ) {
+        let has_kit = || firmware.and_then(kit_setting).is_some_and(|kit| kit.way == KitWay::Rtt);
+        let kit = channel == 0 && (self.carries == Carries::Kit || has_kit());
+        self.carries = if kit { Carries::Kit } else { Carries::Channel };
+        self.access = Access::Rtt(rtt::Wanted::find(channel, at, firmware), rate_hz);
+    }
+}
+
+/// A link that is open.
+pub struct Opened {
+    /// What brings the bytes.
+    pub link: Box<dyn Link>,
+    /// What it is.
+    pub source: Source,
+    /// The chip or board, where known.
+    pub target: Option<String>,
+    /// Its core, where known.
+    pub core: Option<String>,
+    /// How the hardware is set up, as far as known.
+    pub settings: Option<TraceSettings>,
+    /// The kind of bytes.
+    pub carries: Carries,
+    /// The hardware was set up for this.
+    pub programmed: bool,
+    /// How the firmware was programmed for this, if it was.
+    pub flashed: Option<Flashed>,
+}
+
+impl Opened {
+    /// A link of which nothing else is known.
+    fn new(link: Box<dyn Link>, kind: &str, name: &str) -> Self {
+        Opened {
+            link,
+            source: Source { kind: kind.to_owned(), name: name.to_owned() },
+            target: None,
+            core: None,
+            settings: None,
+            carries: Carries::Unspecified,
+            programmed: false,
+            flashed: None,
+        }
+    }
+}
+
+/// Opens a link.
+///
+/// # Errors
+/// [`Error::Unfit`] before anything is touched if the link cannot do what is wanted; otherwise if
+/// the other end does not answer, does not take the settings, or the firmware.
+pub fn open(
+    origin: Origin<'_>,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Opened, Error> {
+    fits(&origin.place(), request)?;
+    let opened = match origin {
+        Origin::Tap(tap) => tapped(tap, request),
+        Origin::OpenOcd(address) => over_openocd(address, request, observer),
+        Origin::Probe(selector) => probes::open(selector, request, observer),
+        #[cfg(feature = "simulator")]
+        Origin::Simulated(board) => simulated::open(*board, request),
+    }?;
+    let carries = request.carries;
+    let kind = match request.access {
+        Access::Rtt(..) => format!("{}, RTT", opened.source.kind),
+        Access::Pin | Access::Poll(..) => opened.source.kind.clone(),
+    };
+    let source = Source { kind, ..opened.source };
+    Ok(Opened { carries, source, ..opened })
+}
+
+fn tapped(tap: Tap<'_>, request: &Request<'_>) -> Result<Opened, Error> {
+    let Tapped { link, source } = tap.open()?;
+    let settings = request.trace.as_ref().map(|(settings, _)| settings.clone());
+    let target = request.family.map(|family| family.name.to_owned());
+    Ok(Opened { settings, target, ..Opened::new(link, &source.kind, &source.name) })
+}
+
+fn over_openocd(
+    address: &str,
+    request: &Request<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Opened, Error> {
+    if matches!(request.access, Access::Pin) && request.trace.is_none() {
+        return Err(Error::unfit(
+            "OpenOCD sets up the pin: the core's --clock and --baud are needed",
+        ));
+    }
+    let program = |image: &Image| openocd::program_flash(address, image, image.longest(), observer);
+    let flashed = request.image.map(program).transpose()?;
+    let chip = request.chip.map(str::to_owned);
+    let opened = match (&request.access, &request.trace) {
+        (Access::Rtt(wanted, rate), _) => {
+            let memory = openocd::memory(address)?;
+            let link = rtt::Polled::new(memory, wanted.clone(), *rate);
+            Opened { target: chip, ..Opened::new(Box::new(link), "openocd", address) }
+        }
+        (_, Some((settings, family))) => {
+            let (link, settings) = OpenOcd::open(address, settings, family)?;
+            Opened {
+                target: Some(chip.unwrap_or_else(|| family.name.to_owned())),
+                settings: Some(settings),
+                programmed: true,
+                ..Opened::new(Box::new(link), "openocd", address)
+            }
+        }
+        (_, None) => return Err(Error::unfit("nothing was asked of OpenOCD")),
+    };
+    Ok(Opened { flashed, ..opened })
+}
