@@ -4,11 +4,13 @@
 //! - [`plan`] says what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
+//! - [`place`] reads the names of sources, and [`links`] opens any of them as it is wanted.
 //! - [`link`] is what brings bytes; [`stream`], [`tcp`], [`serial`], [`capture`], [`simulated`],
 //!   [`openocd`] and [`probe`] are such links, and [`orbflow`] is one around another; [`open`]
 //!   opens those that only listen.
 //! - [`rtt`] reads a buffer in RAM over a debug port instead of a pin.
-//! - [`program`] carries out writes over the last two, and reads them back.
+//! - [`program`] carries out writes over the last two, and reads them back; [`flash`] programs the
+//!   firmware over them.
 //!
 //! None of this decodes what comes.
 

@@ -6,7 +6,8 @@
 //!
 //! [`Collector`] adds up in memory that depends on how much code there is and not on how long the
 //! stream is; [`Settings`] is what is known besides; [`Collector::record`] makes the record.
-//! Nothing here knows where the bytes come from.
+//! A [`Session`] is all of that for one stream. Only what reads a stream to its end knows where the
+//! bytes come from.
 
 mod channels;
 mod collect;
@@ -15,8 +16,11 @@ mod intake;
 mod kinds;
 mod kit;
 mod measurement;
+mod notes;
 mod record;
+mod replay;
 mod samples;
+mod session;
 mod span;
 mod steps;
 mod threads;
@@ -33,7 +37,9 @@ pub use intake::{Intake, Listener, Payload};
 pub use kit::{KitSetting, kit_setting};
 pub use measurement::measurement;
 pub use record::NONSENSE_PERCENT;
+pub use replay::Error as ReplayError;
 pub use samples::{MOST_PLACES, Places};
+pub use session::{Error, Port, Session};
 pub use timeline::Tracks;
 pub use windows::{Bounds, Mark};
 

@@ -18,6 +18,7 @@ mod flashing;
 mod gallery;
 mod host;
 mod input;
+mod interrupt;
 mod link;
 mod live;
 mod man;

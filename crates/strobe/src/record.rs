@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,6 +15,7 @@ use strobe_source::trace::link::{Came, Error, Sample};
 use strobe_symbols::Firmware;
 
 use crate::flashing::{self, Progress};
+use crate::interrupt::{self, on_interrupt};
 use crate::link::{self, Opened};
 use crate::live::Live;
 use crate::{exit, input};
@@ -35,7 +35,7 @@ Examples:
   strobe record openocd:localhost:6666 --flash --elf fw.elf --clock 168MHz --baud 2M -o run.strobe
   orbcat ... | strobe record - -o run.strobe
 
-Without --for it goes on until Ctrl-C or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
+Without --for it goes on until Ctrl-C (SIGTERM, SIGHUP) or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
 
 Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, could not program the firmware, broke off or was silent, 69 the plan loses packets
 all the time (without --insist), 64 wrong arguments, 65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Before the file is begun: a source that cannot be opened leaves none.
     let elf = args.elf.as_deref().zip(firmware.as_ref());
     // Ctrl-C while flash is written must not leave a half-read image and a bar behind.
-    let early = args.link.flash.then(interruption);
+    let early = args.link.flash.then(on_interrupt);
     let mut progress = Progress::new(args.quiet, early.clone().unwrap_or_default());
     let opened = link::open(&args.source, &args.link, elf, args.time, &mut progress)?;
     drop(progress);
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         shown: Instant::now(),
         warned: Warned::default(),
     };
-    let ended = session.record(&early.unwrap_or_else(interruption));
+    let ended = session.record(&early.unwrap_or_else(on_interrupt));
     session.finish(ended)
 }
 
@@ -141,18 +141,6 @@ fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
     exit::output(format!("cannot write {}: {error}", path.display()))
 }
 
-/// Set by Ctrl-C; a second one ends at once.
-fn interruption() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    interrupted
-}
-
 fn bar(quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -167,14 +155,13 @@ fn bar(quiet: bool) -> ProgressBar {
 enum Ended {
     /// As was asked for, by that.
     Well(&'static str),
+    /// The user has seen enough, or somebody asked for the end.
+    Interrupted,
     /// The link broke.
     Broken(Error),
     /// Nothing came.
     Silent,
 }
-
-/// The user has seen enough.
-const INTERRUPTED: &str = "Ctrl-C";
 
 /// What was warned of once.
 #[derive(Default)]
@@ -204,7 +191,7 @@ impl Session<'_> {
         loop {
             let Some(wait) = self.time_left() else { return Ok(Ended::Well("time")) };
             if interrupted.load(Ordering::Relaxed) {
-                return Ok(Ended::Well(INTERRUPTED));
+                return Ok(Ended::Interrupted);
             }
             let came = self.opened.link.read(&mut bytes, wait.min(TICK));
             self.take(&mut bytes)?;
@@ -334,6 +321,7 @@ impl Session<'_> {
         let ended = ended?;
         let why = match &ended {
             Ended::Well(why) => (*why).to_owned(),
+            Ended::Interrupted => interrupt::by().to_owned(),
             Ended::Broken(error) => error.to_string(),
             Ended::Silent => "nothing came".to_owned(),
         };
@@ -351,9 +339,9 @@ impl Session<'_> {
             let _ = writeln!(io::stderr(), "strobe: {}; ended by: {why}", self.live.line(elapsed));
         }
         match ended {
-            Ended::Well(why) => {
+            Ended::Well(_) | Ended::Interrupted => {
                 closed.map_err(link::no_link)?;
-                if self.live.anything() || why == INTERRUPTED {
+                if self.live.anything() || matches!(ended, Ended::Interrupted) {
                     return Ok(ExitCode::SUCCESS);
                 }
                 Err(exit::no_link(silent(None, &self.opened)))

@@ -12,6 +12,7 @@ use strobe_source::simulated::{Host, Joined, Limit, Recorder, Settings};
 use strobe_symbols::Firmware;
 
 use crate::gallery::Gallery;
+use crate::interrupt::on_interrupt;
 use crate::simulate::{self, PathFor, Setup};
 use crate::{board, exit, host, input};
 
@@ -174,7 +175,7 @@ impl Rig {
             let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
             hosts.push(host.with_gallery(gallery));
         }
-        let interrupted = simulate::on_interrupt();
+        let interrupted = on_interrupt();
         let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
         let outcomes = simulated::run(&chips, &self.wires, self.delay, &mut ends, &interrupted);
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();

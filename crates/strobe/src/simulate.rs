@@ -1,8 +1,6 @@
 //! What `run` and `cycles --run` share: the options of a simulated run, and carrying it out.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use strobe_model::{EndReason, Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
@@ -18,6 +16,7 @@ use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
 use crate::gallery::Gallery;
+use crate::interrupt::on_interrupt;
 use crate::{analog, exit, host, input};
 
 /// How to simulate, and what to measure of it.
@@ -281,19 +280,6 @@ fn carry_out(
         record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
     Ok(Finished { record, flash: outcome.flash })
-}
-
-/// A flag that Ctrl-C sets: the run then ends and is reported.
-pub fn on_interrupt() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // A second Ctrl-C, with the report under way, ends at once. Without a handler Ctrl-C just ends.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    interrupted
 }
 
 /// Adds to a record what only the host knows: what it could not deliver.

@@ -10,14 +10,16 @@ use strobe_model::Record;
 use strobe_report::file;
 use strobe_report::text::{Top, top};
 use strobe_source::trace::link::Came;
+use strobe_source::traced::Session;
 use strobe_symbols::Firmware;
 
 use crate::flashing::{self, Progress};
+use crate::interrupt::on_interrupt;
 use crate::link::{self, Opened};
 use crate::output::{self, Format};
 use crate::run::By;
-use crate::traced::{self, Session};
-use crate::{exit, input, measurement, record, simulate};
+use crate::traced;
+use crate::{exit, input, measurement, record};
 
 /// Show where the core is just now, from a trace pin (SWO), on the terminal.
 #[derive(clap::Args)]
@@ -64,7 +66,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let elf = args.elf.as_deref().zip(firmware.as_ref());
-    let early = args.link.flash.then(simulate::on_interrupt);
+    let early = args.link.flash.then(on_interrupt);
     let mut progress = Progress::new(false, early.clone().unwrap_or_default());
     let opened = link::open(&args.source, &args.link, elf, args.time, &mut progress)?;
     drop(progress);
@@ -75,10 +77,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         thread_pointer: args.thread_pointer.clone(),
         ..traced::Options::default()
     };
-    let session = Session::new(&options, Some(&header), firmware.as_ref())?;
+    let session = traced::begin(&options, Some(&header), firmware.as_ref())?;
     let mut live =
         Live { args, firmware: firmware.as_ref(), session, before: None, begun: Instant::now() };
-    live.run(opened, &early.unwrap_or_else(simulate::on_interrupt))
+    live.run(opened, &early.unwrap_or_else(on_interrupt))
 }
 
 struct Live<'a> {
@@ -105,18 +107,18 @@ impl Live<'_> {
             self.session.at(elapsed.as_micros().try_into().unwrap_or(u64::MAX));
             if !bytes.is_empty() {
                 (last, anything) = (Instant::now(), true);
-                self.session.push(&bytes)?;
+                self.session.push(&bytes).map_err(traced::unusable)?;
                 bytes.clear();
             }
             match came {
                 Ok(Came::Ended) => break None,
                 Err(error) => break Some(error),
-                Ok(Came::Note(note)) => self.session.note(&note),
-                Ok(Came::Samples(samples)) => {
-                    (last, anything) = (Instant::now(), true);
-                    samples.iter().for_each(|sample| self.session.polled(sample.pc));
+                Ok(came) => {
+                    if matches!(came, Came::Samples(_)) {
+                        (last, anything) = (Instant::now(), true);
+                    }
+                    self.session.take(&came);
                 }
-                Ok(Came::Bytes | Came::Nothing) => {}
             }
             if !anything && !self.args.silence.is_zero() && last.elapsed() > self.args.silence {
                 return Err(exit::no_link(record::silent(Some(self.args.silence), &opened)));
@@ -134,7 +136,7 @@ impl Live<'_> {
     }
 
     fn show(&mut self, opened: &Opened, elapsed: Duration) -> anyhow::Result<()> {
-        let record = self.session.so_far(self.firmware)?;
+        let record = self.session.so_far(self.firmware).map_err(traced::unusable)?;
         let mut out = io::stdout().lock();
         match self.args.format {
             Format::Json => {

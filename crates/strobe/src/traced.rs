@@ -1,26 +1,23 @@
 //! What comes out of a trace pin, from whatever it comes, up to the record: options, the reading of
 //! files, and a session that bytes are pushed into.
 
-mod notes;
 mod options;
-mod session;
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, BufWriter};
 use std::path::Path;
-use std::time::Duration;
 
-use strobe_decode::container::{self, Carries, Content, Ending, Header};
+use strobe_decode::container::{self, Carries, Header};
 use strobe_model::Record;
 use strobe_model::measurement::Timeline;
-use strobe_source::trace::link::{Came, Link};
+use strobe_source::trace::link::Link;
 use strobe_source::trace::open::Tap;
+use strobe_source::traced::{self, Port, ReplayError, Session};
 use strobe_symbols::Firmware;
 
 use crate::{capture, exit, input, link};
 
 pub use options::Options;
-pub use session::Session;
 
 /// What a file with a trace pin's bytes is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +64,7 @@ fn read(
     keep: bool,
 ) -> anyhow::Result<Made> {
     let session = |header: Option<&Header>| {
-        let mut session = Session::new(options, header, firmware)?;
+        let mut session = begin(options, header, firmware)?;
         if keep {
             session.keep_events();
         }
@@ -87,7 +84,7 @@ fn read(
             };
             let mut link = tap.open().map_err(link::no_link)?.link;
             drain(path, link.as_mut(), &mut session)?;
-            session.finish(firmware)
+            session.finish(firmware).map_err(unusable)
         }
         Kind::Capture => of_capture(path, firmware, options, session),
     }?;
@@ -108,30 +105,45 @@ fn unreadable(path: &Path, e: &std::io::Error) -> anyhow::Error {
     exit::no_input(format!("cannot read {}: {e}", path.display()))
 }
 
-/// Reads a link to its end, which somebody has recorded before.
-fn drain(path: &Path, link: &mut dyn Link, session: &mut Session) -> anyhow::Result<()> {
-    let mut bytes = Vec::new();
-    loop {
-        let came = link.read(&mut bytes, WAIT);
-        if let Some(at) = link.elapsed() {
-            session.at(at.as_micros().try_into().unwrap_or(u64::MAX));
-        }
-        session.push(&bytes)?;
-        bytes.clear();
-        match came {
-            Ok(Came::Ended) => return Ok(()),
-            Ok(Came::Note(note)) => session.note(&note),
-            Ok(Came::Samples(samples)) => samples.iter().for_each(|s| session.polled(s.pc)),
-            Ok(Came::Bytes | Came::Nothing) => {}
-            Err(error) => {
-                return Err(exit::no_input(format!("cannot read {}: {error}", path.display())));
-            }
-        }
+/// A session of which nothing has been read; `header` is its recording's. Files for what ports
+/// bring are opened.
+pub fn begin(
+    options: &Options,
+    header: Option<&Header>,
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Session> {
+    let settings = options.settings(header, firmware)?;
+    let open = |(number, name): &(u8, String)| {
+        let file = File::create(name)
+            .map_err(|why| unusable(traced::Error::Port { name: name.clone(), why }))?;
+        let sink = Box::new(BufWriter::new(file));
+        Ok(Port { number: *number, name: name.clone(), sink })
+    };
+    let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;
+    Ok(Session::new(settings, header, options.frames, ports))
+}
+
+/// A session that takes no more.
+pub fn unusable(error: traced::Error) -> anyhow::Error {
+    match error {
+        traced::Error::Port { .. } => exit::output(error.to_string()),
+        traced::Error::NoTimes => exit::usage(error.to_string()),
+        traced::Error::Unbalanced(error) => error.into(),
     }
 }
 
-/// How long to wait for bytes of a file at once.
-const WAIT: Duration = Duration::from_millis(100);
+/// Something that was recorded before and cannot be read to its end.
+fn broken(path: &Path, error: ReplayError) -> anyhow::Error {
+    match error {
+        ReplayError::Read(why) => exit::no_input(format!("cannot read {}: {why}", path.display())),
+        ReplayError::Session(error) => unusable(error),
+    }
+}
+
+/// Reads a link to its end, which somebody has recorded before.
+fn drain(path: &Path, link: &mut dyn Link, session: &mut Session) -> anyhow::Result<()> {
+    session.drain(link).map_err(|error| broken(path, error))
+}
 
 /// A recording of `strobe record`.
 fn recording(
@@ -143,37 +155,8 @@ fn recording(
     let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{}: {e}", path.display()));
     let mut reader = container::Reader::new(input).map_err(|e| wrong(&e))?;
     let mut session = session(reader.header())?;
-    while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
-        session.at(chunk.host_us);
-        if chunk.missing_before > 0 {
-            session.gap();
-            session.add("chunks of the recording are missing or damaged");
-        }
-        match chunk.content {
-            Content::Raw(bytes) => session.push(bytes)?,
-            Content::Polled(samples) => samples.iter().for_each(|sample| session.polled(sample.pc)),
-            Content::Note(note) => session.note(&note),
-            Content::End(_) => {}
-        }
-    }
-    let summary = reader.summary();
-    if let Ending::CutShort { .. } = summary.ending {
-        session.add("the recording has no end mark: whoever made it was stopped");
-    }
-    if summary.damaged_bytes > 0 {
-        let at = summary.damages.first().map_or(0, |damage| damage.at);
-        session.add(&format!("{} bytes from byte {at} on are damaged", summary.damaged_bytes));
-    }
-    if summary.unknown_chunks > 0 {
-        session.add(&format!(
-            "{} chunks are of kinds this version does not know",
-            summary.unknown_chunks
-        ));
-    }
-    if summary.header_damaged {
-        session.add("its header is damaged: clock and settings are not known");
-    }
-    session.finish(firmware)
+    session.replay(&mut reader).map_err(|error| broken(path, error))?;
+    session.finish(firmware).map_err(unusable)
 }
 
 /// A logic analyser's capture of the pin, whose time is its own.
@@ -202,5 +185,5 @@ fn of_capture(
     let mut session = session(Some(&header))?;
     let mut link = tapped.link;
     drain(path, link.as_mut(), &mut session)?;
-    session.finish(firmware)
+    session.finish(firmware).map_err(unusable)
 }

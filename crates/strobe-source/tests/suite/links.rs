@@ -1,5 +1,6 @@
 //! Links to trace pins, against peers that the tests play.
 
+mod flash;
 mod openocd;
 mod plain;
 mod probe;

@@ -19,6 +19,7 @@ mod display;
 mod ecosystem;
 mod ecosystem_f407;
 mod exports;
+mod flash;
 mod kit;
 mod machines;
 mod man;

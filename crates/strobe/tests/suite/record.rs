@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{self, command, prebuilt, ran, strobe};
@@ -117,9 +117,13 @@ impl Running {
     /// Without a limit for silence, if there is none in `more`: no test writes within a certain
     /// time.
     fn start(out: &Path, more: &[&str]) -> Self {
+        Self::launch(command(), out, more)
+    }
+
+    /// The same with a command that goes on with strobe's arguments.
+    fn launch(mut command: Command, out: &Path, more: &[&str]) -> Self {
         let server = TcpListener::bind("127.0.0.1:0").expect("a port");
         let source = format!("tcp:{}", server.local_addr().expect("an address"));
-        let mut command = command();
         command.args(["record", &source, "-o"]).arg(out).args(more);
         if !more.contains(&"--silence") {
             command.args(["--silence", "0s"]);
@@ -151,8 +155,13 @@ impl Running {
 
     #[cfg(unix)]
     fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: &str) {
         let id = self.child.id().to_string();
-        let sent = std::process::Command::new("kill").args(["-INT", &id]).status().expect("a kill");
+        let sent = Command::new("kill").args([signal, &id]).status().expect("a kill");
         assert!(sent.success());
     }
 
@@ -195,6 +204,43 @@ fn ctrl_c_ends_it_with_its_mark() {
     assert_eq!(code, Some(0), "{text}");
     let recording = read(&out);
     assert_eq!((why(&recording).as_str(), recording.raw.len()), ("Ctrl-C", 10));
+}
+
+/// What service managers and closed terminals send.
+#[test]
+#[cfg(unix)]
+fn other_signals_end_it_with_their_marks() {
+    for (signal, mark) in [("-TERM", "SIGTERM"), ("-HUP", "SIGHUP")] {
+        let folder = Folder::new();
+        let out = folder.path("stopped.strobe");
+        let mut running = Running::start(&out, &[]);
+        running.peer.write_all(&[0x70; 10]).expect("it listens");
+        running.wait_for(&out, |recording| recording.raw.len() == 10);
+        running.signal(signal);
+        let (code, text) = running.end();
+        assert_eq!(code, Some(0), "{text}");
+        let recording = read(&out);
+        assert_eq!((why(&recording).as_str(), recording.raw.len()), (mark, 10));
+    }
+}
+
+/// A recording that `nohup` started goes on when the terminal is closed.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_was_ignored_stays_ignored() {
+    let folder = Folder::new();
+    let out = folder.path("nohup.strobe");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(command().get_program());
+    let mut running = Running::launch(shell, &out, &[]);
+    running.peer.write_all(&[0x70; 10]).expect("it listens");
+    running.wait_for(&out, |recording| recording.raw.len() == 10);
+    running.signal("-HUP");
+    running.peer.write_all(&[0x70; 10]).expect("it listens");
+    running.wait_for(&out, |recording| recording.raw.len() == 20);
+    running.signal("-TERM");
+    assert_eq!(running.end().0, Some(0));
+    assert_eq!(why(&read(&out)), "SIGTERM");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub fn breaks_off(note: &Note) -> bool {
 pub struct Notes(pub Vec<(String, u64)>);
 
 impl Notes {
+    /// Something without a note of its own.
     pub fn add(&mut self, text: &str) {
         self.add_times(text.to_owned(), 1);
     }
@@ -29,6 +30,7 @@ impl Notes {
         }
     }
 
+    /// A note of the recording.
     pub fn note(&mut self, note: &Note) {
         match note {
             Note::Gap { why } => self.add(&format!("the source broke off: {why}")),

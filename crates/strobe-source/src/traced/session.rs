@@ -1,19 +1,46 @@
 //! A stream on its way to a record: bytes are pushed, events are added up, ports go to files.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
+use strobe_decode::swo::reader::Hint;
 use strobe_decode::swo::timeline::{Event, Events, What};
 use strobe_model::measurement::Timeline;
-use strobe_model::{KitWay, Record, Warning};
-use strobe_source::traced::{Collector, Intake, Listener, Payload, Settings, Tracks};
+use strobe_model::{KitWay, Record, Unbalanced, Warning};
 use strobe_symbols::Firmware;
 
-use super::Options;
 use super::notes::{self, Notes};
-use crate::exit;
+use super::{Collector, Intake, Listener, Payload, Settings, Tracks};
+
+/// What is wrong with a session.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The sink of a port takes no more.
+    #[error("cannot write {name}: {why}")]
+    Port {
+        /// The sink's name.
+        name: String,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// Events have no times.
+    #[error("a time line needs the core's clock and the cycles of a tick: --clock and --tick")]
+    NoTimes,
+    /// A defect: the totals do not balance.
+    #[error(transparent)]
+    Unbalanced(#[from] Unbalanced),
+}
+
+/// Where the bytes of a stimulus port go.
+pub struct Port {
+    /// The port.
+    pub number: u8,
+    /// The sink's name, for errors.
+    pub name: String,
+    /// The sink.
+    pub sink: Box<dyn Write>,
+}
 
 /// A stream that is being read.
 pub struct Session {
@@ -32,8 +59,8 @@ struct Sinks {
     keep: bool,
     /// That, once it is known what the stream is.
     tracks: Option<Tracks>,
-    ports: Vec<(u8, String, BufWriter<File>)>,
-    failed: Option<anyhow::Error>,
+    ports: Vec<Port>,
+    failed: Option<Error>,
 }
 
 impl Events for Sinks {
@@ -58,8 +85,7 @@ impl Listener for Sinks {
         if self.keep {
             self.tracks = Tracks::new(&self.settings);
             if self.tracks.is_none() {
-                let text = "a time line needs the core's clock and the cycles of a tick: --clock and --tick";
-                self.failed.get_or_insert(exit::usage(text));
+                self.failed.get_or_insert(Error::NoTimes);
             }
         }
     }
@@ -96,45 +122,37 @@ fn kit_tick(settings: &Settings) -> Option<u32> {
 
 impl Sinks {
     fn write(&mut self, port: u8, data: &[u8]) {
-        for (_, name, file) in self.ports.iter_mut().filter(|(n, ..)| *n == port) {
-            if let Err(e) = file.write_all(data) {
-                self.failed.get_or_insert(unwritable(name, &e));
+        for port in self.ports.iter_mut().filter(|other| other.number == port) {
+            if let Err(why) = port.sink.write_all(data) {
+                self.failed.get_or_insert(Error::Port { name: port.name.clone(), why });
             }
         }
     }
 
-    fn check(&mut self) -> anyhow::Result<()> {
+    fn check(&mut self) -> Result<(), Error> {
         self.failed.take().map_or(Ok(()), Err)
     }
 }
 
-fn unwritable(name: &str, e: &std::io::Error) -> anyhow::Error {
-    exit::output(format!("cannot write {name}: {e}"))
-}
-
 impl Session {
-    /// A stream of which nothing has been read; `header` is its recording's.
+    /// A stream of which nothing has been read; `header` is its recording's, `frames` what the user
+    /// knows of the trace port's frames.
     pub fn new(
-        options: &Options,
+        settings: Settings,
         header: Option<&Header>,
-        firmware: Option<&Firmware>,
-    ) -> anyhow::Result<Session> {
-        let settings = options.settings(header, firmware)?;
-        let open = |(port, name): &(u8, String)| {
-            let file = File::create(name).map_err(|e| unwritable(name, &e))?;
-            Ok((*port, name.clone(), BufWriter::new(file)))
-        };
-        let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;
+        frames: Option<Hint>,
+        ports: Vec<Port>,
+    ) -> Session {
         let collector = Collector::new(settings.thread)
             .with_kit(settings.kit_port())
             .with_defmt(settings.defmt.clone())
             .within(&settings.bounds);
-        Ok(Session {
-            intake: Intake::of(header, options.frames),
+        Session {
+            intake: Intake::of(header, frames),
             events: Sinks { collector, settings, keep: false, tracks: None, ports, failed: None },
             notes: Notes::default(),
             host_us: 0,
-        })
+        }
     }
 
     /// The stream is frames of the kit for the target.
@@ -153,7 +171,10 @@ impl Session {
     }
 
     /// More bytes.
-    pub fn push(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If the sink of a port takes no more, or events are kept and have no times.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.intake.push(bytes, &mut self.events);
         self.events.check()
     }
@@ -185,16 +206,19 @@ impl Session {
     }
 
     /// The record of everything, and the time line if it is wanted, the stream being over.
+    ///
+    /// # Errors
+    /// As for [`Session::push`].
     pub fn finish(
         mut self,
         firmware: Option<&Firmware>,
-    ) -> anyhow::Result<(Record, Option<Timeline>)> {
+    ) -> Result<(Record, Option<Timeline>), Error> {
         self.intake.finish(&mut self.events);
         self.events.check()?;
         let settings = self.settings(&self.intake);
         let Session { intake, events, .. } = self;
-        for (_, name, mut file) in events.ports {
-            file.flush().map_err(|e| unwritable(&name, &e))?;
+        for Port { name, mut sink, .. } in events.ports {
+            sink.flush().map_err(|why| Error::Port { name, why })?;
         }
         let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
         let record = events.collector.record(intake.reader(), firmware, &settings)?;
@@ -202,7 +226,10 @@ impl Session {
     }
 
     /// The record of what has come so far; the stream goes on.
-    pub fn so_far(&self, firmware: Option<&Firmware>) -> anyhow::Result<Record> {
+    ///
+    /// # Errors
+    /// Only for a defect: when the totals do not balance.
+    pub fn so_far(&self, firmware: Option<&Firmware>) -> Result<Record, Error> {
         let mut collector = self.events.collector.clone();
         let mut intake = self.intake.clone();
         intake.finish(&mut collector);
