@@ -38,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use strobe_model::TraceSettings;
 
 pub use read::{Chunk, Content, Damage, Ending, Error, Reader, Summary};
+pub use strobe_model::Flashed;
 pub use write::Writer;
 
 /// The version of the format that this writes, and the newest that it reads.
@@ -91,30 +92,6 @@ pub struct Header {
     /// How that firmware was programmed for this recording, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flashed: Option<Flashed>,
-}
-
-/// Firmware that was programmed into the target's flash before a recording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flashed {
-    /// The program that did it, as `OpenOCD 0.12.0`.
-    pub by: String,
-    /// Bytes of the firmware's image.
-    pub bytes: u64,
-    /// The time for erasing and writing, in microseconds of the host.
-    pub write_us: u64,
-    /// Every byte was read back and is that of the image.
-    pub verified: bool,
-    /// The time for that, in microseconds of the host.
-    #[serde(default)]
-    pub verify_us: u64,
-}
-
-impl Flashed {
-    /// Bytes written per second, erasing included, if it took any time.
-    pub fn bytes_per_second(&self) -> Option<u64> {
-        let rate = u128::from(self.bytes) * 1_000_000 / u128::from(self.write_us.max(1));
-        u64::try_from(rate).ok().filter(|_| self.write_us > 0)
-    }
 }
 
 /// The kind of bytes in a recording.

@@ -10,7 +10,6 @@ use strobe_source::defmt::Table;
 use strobe_source::traced::{Bounds, Mark, Settings, kit_setting};
 use strobe_symbols::Firmware;
 
-use crate::flashing::line;
 use crate::{exit, input};
 
 /// How to understand the stream. A recording says most of this itself.
@@ -146,9 +145,10 @@ impl Options {
                 nanoseconds: 0,
                 notes: Vec::new(),
                 replayed: REPLAYED.contains(&header.source.kind.as_str()),
+                flashed: header.flashed.clone(),
             }),
             target: header.and_then(|header| header.target.clone()).unwrap_or_default(),
-            shown: header.map(shown).unwrap_or_default(),
+            shown: recorded.map(shown).unwrap_or_default(),
             warnings: other.into_iter().chain(no_defmt).collect(),
         })
     }
@@ -301,13 +301,7 @@ fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
 }
 
 /// Settings as the report shows them.
-fn shown(header: &Header) -> Vec<(String, String)> {
-    let mut out = header.settings.as_ref().map(shown_settings).unwrap_or_default();
-    out.extend(header.flashed.as_ref().map(|flashed| ("flashed".to_owned(), line(flashed))));
-    out
-}
-
-fn shown_settings(settings: &TraceSettings) -> Vec<(String, String)> {
+fn shown(settings: &TraceSettings) -> Vec<(String, String)> {
     let mut out = vec![("baud".to_owned(), settings.line.baud().to_string())];
     if let Some(sampling) = settings.sampling {
         out.push(("period".to_owned(), format!("{} cycles", sampling.period_cycles())));

@@ -1,7 +1,7 @@
 //! The stream itself: packets by kind, streams of the frames, how well packets could be timed.
 
-use strobe_model::Traced;
 use strobe_model::measurement::{Column, Content, Fact, Measurement, Quantity, Table, Unit};
+use strobe_model::{Flashed, Traced};
 
 use super::per_second;
 
@@ -10,6 +10,19 @@ pub(super) fn sections(traced: &Traced, out: &mut Measurement) {
     packets(traced, out);
     streams(traced, out);
     times(traced, out);
+}
+
+/// The firmware was programmed for this.
+fn flashed(flashed: &Flashed) -> Vec<Fact> {
+    let verified = if flashed.verified { "verified by reading back" } else { "not verified" };
+    let bytes = Quantity::exact(flashed.bytes, Unit::BYTES);
+    let text = format!("by {}, {verified}", flashed.by);
+    let time = Quantity::exact(flashed.write_us.saturating_mul(1000), Unit::NANOSECONDS);
+    let rate = flashed.bytes_per_second();
+    let rate = rate.map(|rate| Quantity::exact(rate, Unit::other("bytes/s")));
+    let bytes = Fact { text: Some(text), ..Fact::figure("flashed", bytes) };
+    let time = Fact::figure("erasing and writing took", time);
+    [bytes, time].into_iter().chain(rate.map(|rate| Fact::figure("flash rate", rate))).collect()
 }
 
 /// Clocks, and the parts that were measured if that is not everything.
@@ -22,6 +35,7 @@ pub(super) fn facts(traced: &Traced) -> Vec<Fact> {
         let name = if host.replayed { "replayed in" } else { "host's clock" };
         facts.push(Fact::figure(name, time));
     }
+    facts.extend(traced.recording.iter().flat_map(|r| &r.flashed).flat_map(flashed));
     let tick = times.tick_cycles.filter(|_| times.local > 0);
     facts.extend(tick.map(|n| Fact::figure("tick", Quantity::exact(n, Unit::CYCLES))));
     let stamps = [
