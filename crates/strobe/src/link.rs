@@ -21,7 +21,7 @@ use strobe_source::traced::kit_setting;
 use strobe_symbols::Firmware;
 
 use crate::trace_options::{self, Wanted};
-use crate::{board, capture, exit, input, plan};
+use crate::{board, capture, exit, files, input, plan};
 
 /// The part of `--help` that names the sources.
 pub const SOURCES: &str = "\
@@ -392,11 +392,7 @@ fn over_probe(_: Option<&str>, _: &Options, _: Option<&Firmware>) -> anyhow::Res
 
 /// A file that can be read.
 fn file(path: &str) -> anyhow::Result<File> {
-    let file = File::open(path).map_err(|e| exit::no_input(format!("cannot read {path}: {e}")))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(exit::no_input(format!("{path} is a directory")));
-    }
-    Ok(file)
+    files::stream(Path::new(path))
 }
 
 /// A link that cannot be opened or does no more.

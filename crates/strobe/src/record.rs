@@ -1,11 +1,9 @@
 //! `strobe record`: the bytes of a trace pin into a file, with what is needed to interpret them
 //! later.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,9 +13,10 @@ use strobe_model::spelling;
 use strobe_source::trace::link::{Came, Error, Sample};
 use strobe_symbols::Firmware;
 
+use crate::files::{self, Recording};
 use crate::link::{self, Opened};
 use crate::live::Live;
-use crate::{exit, input};
+use crate::{exit, input, interrupt, terminal};
 
 /// Examples and exit codes, below the sources.
 fn after_help() -> String {
@@ -49,6 +48,9 @@ pub struct Args {
     /// The recording; `-` is standard output.
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
+    /// Record over a file that exists.
+    #[arg(long)]
+    force: bool,
     /// The firmware that runs: its hash and build id go into the recording, and its variables can
     /// be watched by name.
     #[arg(long, value_name = "FIRMWARE")]
@@ -72,6 +74,16 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| spelling::TIME.to_owned())
 }
 
+impl Args {
+    /// Registers the files that are read and written; the source is when it is opened.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads(&self.elf);
+        if self.output != Path::new("-") {
+            named.writes("-o", [&self.output]);
+        }
+    }
+}
+
 /// How often progress is shown and what waits is written.
 const TICK: Duration = Duration::from_millis(50);
 const SHOWN_EVERY: Duration = Duration::from_millis(250);
@@ -83,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elf = args.elf.as_deref().zip(firmware.as_ref());
     let opened = link::open(&args.source, &args.link, elf, args.time)?;
     let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
-    let out = create(&args.output)?;
+    let out = create(&args.output, args.force)?;
     let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
     let live = Live::new(&header);
     let mut session = Session {
@@ -97,7 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         shown: Instant::now(),
         warned: Warned::default(),
     };
-    let ended = session.record(&interruption());
+    let ended = session.record(&interrupt::flag());
     session.finish(ended)
 }
 
@@ -121,28 +133,15 @@ pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>)
 }
 
 /// The file is not buffered: what the writer has written is out of this process.
-fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+fn create(path: &Path, force: bool) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdout()));
     }
-    let file = File::create(path).map_err(|e| unwritable(path, &e))?;
-    Ok(Box::new(file))
+    Recording::create(path, force)
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
     exit::output(format!("cannot write {}: {error}", path.display()))
-}
-
-/// Set by Ctrl-C; a second one ends at once.
-fn interruption() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    interrupted
 }
 
 fn bar(quiet: bool) -> ProgressBar {
@@ -315,7 +314,7 @@ impl Session<'_> {
 
     fn say(&self, text: &str) {
         if !self.args.quiet {
-            self.bar.suspend(|| drop(writeln!(io::stderr(), "strobe: {text}")));
+            self.bar.suspend(|| terminal::say(&format!("strobe: {text}")));
         }
     }
 
@@ -340,7 +339,7 @@ impl Session<'_> {
         let now = self.now();
         self.writer.finish(now, &why).map_err(|e| unwritable(&self.args.output, &e))?;
         if !self.args.quiet {
-            let _ = writeln!(io::stderr(), "strobe: {}; ended by: {why}", self.live.line(elapsed));
+            terminal::say(&format!("strobe: {}; ended by: {why}", self.live.line(elapsed)));
         }
         match ended {
             Ended::Well(why) => {

@@ -1,6 +1,6 @@
 //! `strobe top`: where the core is just now, as its trace pin tells.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use crate::link::{self, Opened};
 use crate::output::{self, Format};
 use crate::run::By;
 use crate::traced::{self, Session};
-use crate::{exit, input, measurement, record, simulate};
+use crate::{exit, input, interrupt, measurement, record, terminal};
 
 /// Show where the core is just now, from a trace pin (SWO), on the terminal.
 #[derive(clap::Args)]
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let session = Session::new(&options, Some(&header), firmware.as_ref())?;
     let mut live =
         Live { args, firmware: firmware.as_ref(), session, before: None, begun: Instant::now() };
-    live.run(opened, &simulate::on_interrupt())
+    live.run(opened, &interrupt::flag())
 }
 
 struct Live<'a> {
@@ -130,7 +130,7 @@ impl Live<'_> {
 
     fn show(&mut self, opened: &Opened, elapsed: Duration) -> anyhow::Result<()> {
         let record = self.session.so_far(self.firmware)?;
-        let mut out = io::stdout().lock();
+        let (mut out, mut clears) = (Vec::new(), false);
         match self.args.format {
             Format::Json => {
                 let form = strobe_report::json::Form::Compact;
@@ -141,9 +141,7 @@ impl Live<'_> {
                 out.write_all(file::json(&measurement::of(&record)).as_bytes())?;
             }
             Format::Text => {
-                let on_terminal = io::stdout().is_terminal();
-                // The cursor goes home and what was there goes away.
-                let begin = if on_terminal { "\x1b[H\x1b[J" } else { "" };
+                clears = terminal::is_watched();
                 let source = format!("{} {}", opened.source.kind, opened.source.name);
                 let view = Top {
                     source: source.trim(),
@@ -151,16 +149,17 @@ impl Live<'_> {
                     by: self.args.by.place(),
                     rows: self.args.top,
                 };
-                let mut text = begin.as_bytes().to_vec();
                 let options = output::options(true, false);
-                top(&record, self.before.as_ref(), view, &options, &mut text)?;
-                if !on_terminal {
-                    text.push(b'\n');
+                top(&record, self.before.as_ref(), view, &options, &mut out)?;
+                if !clears {
+                    out.push(b'\n');
                 }
-                out.write_all(&text)?;
             }
         }
-        out.flush()?;
+        if clears {
+            terminal::clear()?;
+        }
+        terminal::result(&out)?;
         self.before = Some(record);
         Ok(())
     }

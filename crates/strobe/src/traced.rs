@@ -17,7 +17,8 @@ use strobe_source::trace::link::{Came, Link};
 use strobe_source::trace::open::Tap;
 use strobe_symbols::Firmware;
 
-use crate::{capture, exit, input, link};
+use crate::files;
+use crate::{capture, exit, input, interrupt, link};
 
 pub use options::Options;
 pub use session::Session;
@@ -66,6 +67,7 @@ fn read(
     options: &Options,
     keep: bool,
 ) -> anyhow::Result<Made> {
+    let _ = interrupt::flag();
     let session = |header: Option<&Header>| {
         let mut session = Session::new(options, header, firmware)?;
         if keep {
@@ -101,7 +103,7 @@ fn read(
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
-    File::open(path).map_err(|e| unreadable(path, &e))
+    files::open(path, &files::Kind::PIECEWISE)
 }
 
 fn unreadable(path: &Path, e: &std::io::Error) -> anyhow::Error {
@@ -112,6 +114,10 @@ fn unreadable(path: &Path, e: &std::io::Error) -> anyhow::Error {
 fn drain(path: &Path, link: &mut dyn Link, session: &mut Session) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     loop {
+        if interrupt::happened() {
+            session.add(STOPPED);
+            return Ok(());
+        }
         let came = link.read(&mut bytes, WAIT);
         if let Some(at) = link.elapsed() {
             session.at(at.as_micros().try_into().unwrap_or(u64::MAX));
@@ -130,6 +136,9 @@ fn drain(path: &Path, link: &mut dyn Link, session: &mut Session) -> anyhow::Res
     }
 }
 
+/// What a report says that was asked for before everything was read.
+const STOPPED: &str = "reading was stopped by the user: what follows is not in the figures";
+
 /// How long to wait for bytes of a file at once.
 const WAIT: Duration = Duration::from_millis(100);
 
@@ -144,6 +153,10 @@ fn recording(
     let mut reader = container::Reader::new(input).map_err(|e| wrong(&e))?;
     let mut session = session(reader.header())?;
     while let Some(chunk) = reader.next().map_err(|e| unreadable(path, &e))? {
+        if interrupt::happened() {
+            session.add(STOPPED);
+            return session.finish(firmware);
+        }
         session.at(chunk.host_us);
         if chunk.missing_before > 0 {
             session.gap();

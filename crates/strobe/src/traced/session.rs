@@ -1,7 +1,7 @@
 //! A stream on its way to a record: bytes are pushed, events are added up, ports go to files.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
+use std::path::Path;
 
 use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
@@ -14,6 +14,7 @@ use strobe_symbols::Firmware;
 use super::Options;
 use super::notes::{self, Notes};
 use crate::exit;
+use crate::files::{Whole, cannot_write};
 
 /// A stream that is being read.
 pub struct Session {
@@ -32,7 +33,7 @@ struct Sinks {
     keep: bool,
     /// That, once it is known what the stream is.
     tracks: Option<Tracks>,
-    ports: Vec<(u8, String, BufWriter<File>)>,
+    ports: Vec<(u8, String, Whole)>,
     failed: Option<anyhow::Error>,
 }
 
@@ -98,7 +99,7 @@ impl Sinks {
     fn write(&mut self, port: u8, data: &[u8]) {
         for (_, name, file) in self.ports.iter_mut().filter(|(n, ..)| *n == port) {
             if let Err(e) = file.write_all(data) {
-                self.failed.get_or_insert(unwritable(name, &e));
+                self.failed.get_or_insert(cannot_write(Path::new(name), &e));
             }
         }
     }
@@ -106,10 +107,6 @@ impl Sinks {
     fn check(&mut self) -> anyhow::Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
-}
-
-fn unwritable(name: &str, e: &std::io::Error) -> anyhow::Error {
-    exit::output(format!("cannot write {name}: {e}"))
 }
 
 impl Session {
@@ -121,8 +118,7 @@ impl Session {
     ) -> anyhow::Result<Session> {
         let settings = options.settings(header, firmware)?;
         let open = |(port, name): &(u8, String)| {
-            let file = File::create(name).map_err(|e| unwritable(name, &e))?;
-            Ok((*port, name.clone(), BufWriter::new(file)))
+            Ok((*port, name.clone(), Whole::create(Path::new(name))?))
         };
         let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;
         let collector = Collector::new(settings.thread)
@@ -193,9 +189,7 @@ impl Session {
         self.events.check()?;
         let settings = self.settings(&self.intake);
         let Session { intake, events, .. } = self;
-        for (_, name, mut file) in events.ports {
-            file.flush().map_err(|e| unwritable(&name, &e))?;
-        }
+        events.ports.into_iter().try_for_each(|(.., file)| file.commit())?;
         let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
         let record = events.collector.record(intake.reader(), firmware, &settings)?;
         Ok((record, events_kept))
