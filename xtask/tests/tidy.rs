@@ -286,7 +286,8 @@ fn files_are_opened_in_one_place() {
     let place = "crates/strobe/src/files";
     // A control: the check finds what it looks for.
     assert!(found.iter().any(|line| line.contains(place)));
-    found.retain(|line| !line.contains(place));
+    // What the system says of this process is no file of the user's.
+    found.retain(|line| !line.contains(place) && !line.contains("/proc/self/status"));
     assert_eq!(found, Vec::<String>::new(), "crates/strobe/src/files.rs opens files");
     let mut found = lines_with("strobe-source", &FILES);
     // Serial adapters and terminals: devices, which are neither made nor emptied.

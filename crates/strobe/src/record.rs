@@ -90,6 +90,7 @@ const SHOWN_EVERY: Duration = Duration::from_millis(250);
 
 /// Opens, records, says what came.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    Recording::may_begin(&args.output, args.force)?;
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     // Before the file is begun: a source that cannot be opened leaves none.
     let elf = args.elf.as_deref().zip(firmware.as_ref());
@@ -109,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         shown: Instant::now(),
         warned: Warned::default(),
     };
-    let ended = session.record(&interrupt::flag());
+    let ended = session.record(&interrupt::on_interrupt());
     session.finish(ended)
 }
 
@@ -324,6 +325,7 @@ impl Session<'_> {
         let closed = self.opened.link.close();
         let ended = ended?;
         let why = match &ended {
+            Ended::Well(INTERRUPTED) => interrupt::by().to_owned(),
             Ended::Well(why) => (*why).to_owned(),
             Ended::Broken(error) => error.to_string(),
             Ended::Silent => "nothing came".to_owned(),

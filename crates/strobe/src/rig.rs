@@ -174,7 +174,7 @@ impl Rig {
             let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
             hosts.push(host.with_gallery(gallery));
         }
-        let interrupted = interrupt::flag();
+        let interrupted = interrupt::on_interrupt();
         let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
         let outcomes = simulated::run(&chips, &self.wires, self.delay, &mut ends, &interrupted);
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();

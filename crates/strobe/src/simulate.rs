@@ -297,7 +297,7 @@ fn carry_out(
     let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
     let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(told.recorder);
     terminal = terminal.with_trace(told.trace);
-    let interrupted = interrupt::flag();
+    let interrupted = interrupt::on_interrupt();
     let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;

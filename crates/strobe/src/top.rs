@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let session = Session::new(&options, Some(&header), firmware.as_ref())?;
     let mut live =
         Live { args, firmware: firmware.as_ref(), session, before: None, begun: Instant::now() };
-    live.run(opened, &interrupt::flag())
+    live.run(opened, &interrupt::on_interrupt())
 }
 
 struct Live<'a> {

@@ -67,7 +67,7 @@ fn read(
     options: &Options,
     keep: bool,
 ) -> anyhow::Result<Made> {
-    let _ = interrupt::flag();
+    let _ = interrupt::on_interrupt();
     let session = |header: Option<&Header>| {
         let mut session = Session::new(options, header, firmware)?;
         if keep {

@@ -27,17 +27,28 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins a file, which must not exist, or, with `force`, not be written by another process.
+    /// Whether there is a recording, or another file with something in it, that would be lost.
     ///
     /// # Errors
-    /// If it exists (64), is an input (64), or cannot be written (74).
+    /// If there is one, and no `force`.
+    pub fn may_begin(path: &Path, force: bool) -> anyhow::Result<()> {
+        let metadata = std::fs::metadata(path);
+        if !force && metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
+            let shown = path.display();
+            return Err(exit::usage(format!("{shown} exists; --force records over it")));
+        }
+        Ok(())
+    }
+
+    /// Begins a file, which must not exist or be empty, or, with `force`, not be written by another process.
+    ///
+    /// # Errors
+    /// If there is something in it (64), it is an input (64), or cannot be written (74).
     pub fn create(path: &Path, force: bool) -> anyhow::Result<Box<dyn Write>> {
         let is_regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         let is_new = std::fs::metadata(path).is_err();
         ledger::writes(path)?;
-        if is_regular && !force {
-            return Err(exit::usage(format!("{} exists; --force records over it", path.display())));
-        }
+        Recording::may_begin(path, force)?;
         let mut options = OpenOptions::new();
         // Not truncated before it is locked: another one may be recording into it.
         let file = options.write(true).create(is_new).truncate(false).open(path);

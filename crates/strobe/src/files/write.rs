@@ -157,6 +157,8 @@ fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTe
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    // The system's own words, if there is no such directory.
+    std::fs::metadata(directory)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".strobe-").suffix(".part");
     #[cfg(unix)]
@@ -164,7 +166,7 @@ fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTe
     // Of a new file, less what the user's mask takes away.
     #[cfg(unix)]
     builder.permissions(new);
-    let file = builder.tempfile_in(directory).map_err(|e| cause(&e))?;
+    let file = builder.tempfile_in(directory).map_err(|e| io::Error::from(e.kind()))?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions.clone())?;
     }
@@ -177,13 +179,6 @@ fn commit(out: io::BufWriter<NamedTempFile>, place: &Path) -> io::Result<()> {
     file.as_file().sync_data()?;
     file.persist(place).map_err(|e| e.error)?;
     Ok(())
-}
-
-/// The cause alone: what the library says has the name of a file that nobody asked for.
-fn cause(error: &io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|e| e.source()?.downcast_ref::<io::Error>());
-    let code = error.raw_os_error().or(inner.and_then(io::Error::raw_os_error));
-    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]

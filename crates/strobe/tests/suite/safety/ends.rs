@@ -70,19 +70,19 @@ fn a_comparison_that_is_stopped_has_no_ratio() {
 #[test]
 fn runs_of_different_lengths_are_not_divided_in_silence() {
     let folder = Folder::new();
-    let blink = prebuilt("blink");
+    let elf = prebuilt("loop-0ws");
     let compare = |a: &str, b: &str| {
         let ran = folder.strobe(&["compare", a, b]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let run = |name: &str, until: &[&str]| {
-        let arguments = [&["run", &blink, "-o", name], until].concat();
+        let arguments = [&["run", &elf, "-o", name], until].concat();
         assert_eq!(folder.strobe(&arguments).code, 0);
     };
-    run("short.measurement", &["--until", "20ms"]);
-    run("long.measurement", &["--until", "30ms"]);
-    run("place.measurement", &["--until", "PC7=1", "--until", "2s"]);
+    run("short.measurement", &["--until", "100us"]);
+    run("long.measurement", &["--until", "200us"]);
+    run("place.measurement", &["--until", "finished"]);
     let text = compare("short.measurement", "long.measurement");
     assert!(text.contains("stopped after different times"), "{text}");
     let text = compare("short.measurement", "place.measurement");

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use strobe_synth::{Assembler, ElfBuilder};
+use strobe_synth::{Assembler, ElfBuilder, Imm8Op, Insn, Reg};
 
 use super::Folder;
 use crate::common::Ran;
@@ -31,6 +31,7 @@ fn assert_shown(ran: &Ran, what: &str) {
 /// A firmware whose function and section have that name.
 fn firmware(name: &str) -> Vec<u8> {
     let mut assembler = Assembler::new(0x40);
+    assembler.emit(Insn::Imm8 { op: Imm8Op::Add, rdn: Reg::new(0), imm8: 1 });
     let here = assembler.label_here();
     assembler.b(here);
     let (code, _) = assembler.finish();
