@@ -11,6 +11,7 @@ mod chip;
 mod compare;
 mod completions;
 mod cycles;
+mod ending;
 mod events;
 mod exit;
 mod export;

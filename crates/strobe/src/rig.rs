@@ -14,7 +14,7 @@ use strobe_symbols::Firmware;
 use crate::files::{self, Kind};
 use crate::gallery::Gallery;
 use crate::simulate::{self, PathFor, Setup};
-use crate::{board, exit, host, input, interrupt};
+use crate::{board, ending, exit, host, input, interrupt};
 
 /// A rig file.
 #[derive(Deserialize)]
@@ -158,6 +158,7 @@ impl Rig {
         asked: &Settings,
         mut recorder: Option<&mut dyn Recorder>,
     ) -> anyhow::Result<Vec<Record>> {
+        let asked = &ending::patient(asked, self.members.iter().map(|member| &member.firmware));
         let mut chips = Vec::new();
         let mut hosts = Vec::new();
         for (i, member) in self.members.iter().enumerate() {

@@ -10,15 +10,14 @@ use strobe_source::network;
 use strobe_source::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
-    self, DEFAULT_LIMIT, Description, Limit, Recorder, SerialInput, Settings, Systems,
-    TimelineSettings,
+    self, Description, Limit, Recorder, SerialInput, Settings, Systems, TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
 use crate::files::{self, Kind};
 use crate::gallery::Gallery;
-use crate::{analog, exit, host, input, interrupt, serial_ports};
+use crate::{analog, ending, exit, host, input, interrupt, serial_ports};
 
 /// How to simulate, and what to measure of it.
 #[derive(clap::Args, Default)]
@@ -51,7 +50,8 @@ pub struct Setup {
     /// address, a pin's edge), or only when the firmware exits (`exit`). A time and a symbol
     /// may both be given. In any case a run ends when the firmware exits, at a HardFault, and,
     /// unless a time is given, when nothing is left to wake a sleeping core; by default also
-    /// after a second of simulated time, or, if a place is given, after 10,000 million cycles.
+    /// after a second of simulated time, or after 10,000 million cycles if a place is given or the
+    /// firmware can exit (semihosting).
     #[arg(long, value_name = "WHEN")]
     pub until: Vec<String>,
     /// What is around the chip.
@@ -186,6 +186,12 @@ impl World {
         }
     }
 
+    /// Whether somebody types, or other machines send something.
+    fn is_open(&self) -> bool {
+        self.uart.iter().any(|spec| spec.target == Target::Pty)
+            || self.ethernet.iter().any(|spec| matches!(spec.target, network::Target::Tap(_)))
+    }
+
     /// The same without what the firmware prints.
     #[must_use]
     pub fn silent(&self) -> Self {
@@ -298,6 +304,7 @@ fn carry_out(
     let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(told.recorder);
     terminal = terminal.with_trace(told.trace);
     let interrupted = interrupt::on_interrupt();
+    let settings = &ending::patient(settings, [firmware].into_iter());
     let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
@@ -441,24 +448,13 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
         }
     }
     if setup.until.is_empty() {
-        settings.default_limit = default_limit(setup, &settings.inputs);
+        // Where somebody types or other machines are, Ctrl-C ends it.
+        let limit = ending::default_limit(&settings.inputs);
+        settings.default_limit = limit.filter(|_| !setup.world.is_open());
     } else if settings.until.is_some() {
-        settings.default_limit = settings.default_limit.and(Some(PLACE_LIMIT));
+        settings.default_limit = settings.default_limit.and(Some(ending::PATIENCE));
     }
     Ok(settings)
-}
-
-/// Cycles after which a place that was asked for is not waited for any longer.
-const PLACE_LIMIT: Limit = Limit::Cycles(10_000_000_000);
-
-/// How long a run goes on of which nobody says how long it shall: what is sent later is waited for,
-/// and where somebody types or other machines are, Ctrl-C ends it.
-fn default_limit(setup: &Setup, inputs: &[SerialInput]) -> Option<Limit> {
-    let is_open = setup.world.uart.iter().any(|spec| spec.target == Target::Pty)
-        || setup.world.ethernet.iter().any(|spec| matches!(spec.target, network::Target::Tap(_)));
-    let Limit::Nanoseconds(nanoseconds) = DEFAULT_LIMIT else { return None };
-    let later = inputs.iter().map(|input| input.not_before_nanoseconds).max().unwrap_or(0);
-    (!is_open).then(|| Limit::Nanoseconds(nanoseconds.saturating_add(later)))
 }
 
 fn media(setup: &Setup) -> anyhow::Result<Vec<(String, Vec<u8>)>> {

@@ -40,7 +40,7 @@ impl Kind {
     /// A measurement.
     pub const MEASUREMENT: Kind = Kind::new("", "a measurement", 1 << 30);
     /// Bytes for a serial device: a minute and a half at 115,200 baud.
-    pub const SERIAL_INPUT: Kind = Kind::new("serial input ", "a file", 1 << 20);
+    pub const SERIAL_INPUT: Kind = Kind::new("", "a file", 1 << 20);
     /// Source text.
     pub const SOURCE: Kind = Kind::new("", "a source file", 16 << 20);
     /// What is read piece by piece, however long it is.
