@@ -263,6 +263,61 @@ fn libraries_neither_print_nor_look_around_nor_know_the_time() {
     assert!(!lines_with("strobe", &["std::fs"]).is_empty());
 }
 
+/// What opens, makes, replaces or removes a file.
+const FILES: [&str; 12] = [
+    "File::open",
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "fs::read(",
+    "fs::read_to_string",
+    "fs::write",
+    "fs::rename",
+    "fs::copy",
+    "fs::remove",
+    "fs::hard_link",
+    ".persist(",
+];
+
+/// No output is an input, because one module opens them all; and limits hold because it reads them.
+#[test]
+fn files_are_opened_in_one_place() {
+    let mut found = lines_with("strobe", &FILES);
+    let place = "crates/strobe/src/files";
+    // A control: the check finds what it looks for.
+    assert!(found.iter().any(|line| line.contains(place)));
+    // What the system says of this process is no file of the user's.
+    found.retain(|line| !line.contains(place) && !line.contains("/proc/self/status"));
+    assert_eq!(found, Vec::<String>::new(), "crates/strobe/src/files.rs opens files");
+    let mut found = lines_with("strobe-source", &FILES);
+    // Serial adapters and terminals: devices, which are neither made nor emptied.
+    let devices = ["trace/serial.rs", "serial/pty.rs", "network/"];
+    found.retain(|line| !devices.iter().any(|device| line.contains(device)));
+    assert_eq!(found, Vec::<String>::new(), "the command opens files, and hands them over");
+}
+
+/// What is printed goes through one place, so that no terminal obeys a name.
+#[test]
+fn the_command_prints_in_one_place() {
+    let print = ["println!(", "print!(", "stdout()", "stderr()", ".print()"];
+    let mut found = lines_with("strobe", &print);
+    let places = [
+        "src/terminal.rs",
+        // The firmware's own output, by `visible::Stream`.
+        "src/host.rs",
+        "src/serial_ports.rs",
+        // Whether there is a terminal, for the progress bar.
+        "is_terminal()",
+        "AutoStream::choice",
+        // The bytes of a recording.
+        "Ok(Box::new(io::stdout()))",
+        // Help and version, and errors whose arguments have been looked at.
+        "match error.print()",
+    ];
+    found.retain(|line| !places.iter().any(|place| line.contains(place)));
+    assert_eq!(found, Vec::<String>::new(), "crates/strobe/src/terminal.rs prints");
+}
+
 /// The seed of property tests comes from .cargo/config.toml, and that of everything else from the
 /// test itself.
 #[test]

@@ -12,8 +12,8 @@ mod tables;
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Quantity, Severity,
-    Subject, Table, Unit, Window,
+    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, Quantity,
+    Severity, Subject, Table, Unit, Window,
 };
 
 use difference::Figure;
@@ -43,6 +43,10 @@ pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
     compared
 }
 
+/// Lengths of runs that are farther apart are different ones; a limit is reached within some
+/// instructions.
+const LENGTHS_APART: f64 = 0.001;
+
 /// Adds a finding that the two are not alike in something.
 fn differ(compared: &mut Measurement, code: &str, what: &str, [a, b]: [String; 2]) {
     if a == b {
@@ -67,6 +71,7 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     differ(compared, "other-clock", "core clock", both(clock));
     let windows = |m: &Measurement| m.window.entries.unwrap_or(1).to_string();
     differ(compared, "other-windows", "number of windows", both(windows));
+    ends(compared, a, b);
     let (of_a, of_b) = (&a.instrument.settings, &b.instrument.settings);
     let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
     let evidence = |settings: &strobe_model::measurement::Settings| {
@@ -80,6 +85,44 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         let evidence = settings.map(|(side, values)| (side.to_owned(), values)).into();
         let count = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name)).count();
         compared.findings.push(Finding { count: count as u64, evidence, ..finding });
+    }
+}
+
+/// Runs that somebody or something stopped have no length of their own: what they took is not to be
+/// divided by one another in silence.
+fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+    let [end_a, end_b] = [a, b].map(|side| &side.window.ended);
+    let mut warn = |code: &str, text: String| {
+        compared.findings.push(Finding::new(Severity::Warning, code, text));
+    };
+    if end_a.kind != end_b.kind {
+        warn(
+            "other-end",
+            format!(
+                "they ended for different reasons: {} (a), {} (b); times and sums may not be of the same work",
+                end_a.text, end_b.text
+            ),
+        );
+        return;
+    }
+    let is_whole = |side: &Measurement| side.window.entries.is_none();
+    let was_stopped = ["limit", "default-limit", "interrupted"].contains(&end_a.kind.as_str());
+    let lengths = [a, b].map(|side| side.window.duration.value().map(Number::as_f64));
+    if let [Some(of_a), Some(of_b)] = lengths
+        && was_stopped
+        && is_whole(a)
+        && is_whole(b)
+        && (of_a - of_b).abs() > LENGTHS_APART * of_a.max(of_b)
+    {
+        warn(
+            "other-length",
+            format!(
+                "they were stopped after different times, {:.3} ms (a) and {:.3} ms (b): compare what each does in \
+                 the same time (--until), or the same work (--from, --to)",
+                of_a / 1e6,
+                of_b / 1e6
+            ),
+        );
     }
 }
 

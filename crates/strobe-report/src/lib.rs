@@ -33,6 +33,7 @@ mod samples;
 mod table;
 pub mod text;
 mod view;
+pub mod visible;
 mod words;
 
 pub use excerpt::Excerpt;

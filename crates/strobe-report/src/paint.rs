@@ -37,6 +37,19 @@ impl Paint {
         }
     }
 
+    /// Every escape sequence that painted text may have.
+    pub(crate) fn codes() -> Vec<String> {
+        let paints =
+            [Paint::Strong, Paint::Faint, Paint::Hot, Paint::Idle, Paint::Warn, Paint::Bad];
+        let both = |paint: Paint| [format!("{}", paint.ansi()), format!("{:#}", paint.ansi())];
+        let mut codes: Vec<String> = paints.into_iter().flat_map(both).collect();
+        codes.sort();
+        codes.dedup();
+        // The longest that fits is the one that was written.
+        codes.sort_by_key(|code| std::cmp::Reverse(code.len()));
+        codes
+    }
+
     /// The text, painted if the style says so.
     pub(crate) fn on(self, text: &str, style: Style) -> String {
         if !style.colour || self == Paint::Plain || text.is_empty() {

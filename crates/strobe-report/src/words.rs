@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The text without control characters: names come from files, and a terminal must not obey them.
+/// The text with control characters made visible: names come from files, and a terminal must not
+/// obey them.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    crate::visible::line(text).into_owned()
 }
 
 /// At most `width` characters: the middle of a longer text gives way to `...`. Most of what is kept
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn escape_sequences_do_not_pass() {
-        assert_eq!(clean("a\x1b[31mb\n"), "a?[31mb?");
+        assert_eq!(clean("a\x1b[31mb\n"), "a\\x1b[31mb\\n");
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The host's end of a simulated serial port: a stream, a file or a pseudo-terminal.
 //!
-//! Knows nothing of the simulated chip: bytes go out by [`HostPort::write`] and come in by
+//! Knows nothing of the simulated chip, and opens no files, which the caller does: bytes go out by [`HostPort::write`] and come in by
 //! [`HostPort::read`], neither of which ever waits for the other side.
 
 mod input;
@@ -10,10 +10,10 @@ mod pty;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-pub use input::{InputError, InputSpec, InputSpecError, Source};
+pub use input::{InputSpec, InputSpecError, Source};
 
 /// Where a port's bytes go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,32 +89,36 @@ impl fmt::Display for Spec {
     }
 }
 
-/// A port that could not be opened.
+/// A pseudo-terminal that is not to be had.
 #[derive(Debug, thiserror::Error)]
-pub enum PortError {
-    /// The file cannot be made.
-    #[error("serial port {device}: cannot write {}: {source}", path.display())]
-    File {
-        /// The device.
-        device: String,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// No pseudo-terminal is to be had.
-    #[error("serial port {device}: cannot make a pseudo-terminal: {source}; use file:PATH instead")]
-    Pty {
-        /// The device.
-        device: String,
-        /// Why.
-        source: io::Error,
-    },
+#[error("serial port {device}: cannot make a pseudo-terminal: {source}; use file:PATH instead")]
+pub struct PortError {
+    /// The device.
+    device: String,
+    /// Why.
+    source: io::Error,
+}
+
+/// A file that grows.
+struct Log {
+    path: PathBuf,
+    out: io::BufWriter<File>,
+    failed: Option<io::Error>,
+}
+
+impl Log {
+    /// Keeps the first error; the file ends before it.
+    fn keep(&mut self, done: io::Result<()>) {
+        if let Err(error) = done {
+            self.failed.get_or_insert(error);
+        }
+    }
 }
 
 enum Output {
     Null,
     Writer(Box<dyn Write + Send>),
+    File(Log),
     #[cfg(unix)]
     Pty(pty::Pty),
 }
@@ -127,31 +131,30 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Opens what the specification names. The path of a new pseudo-terminal goes to standard
-    /// error, so that a person can attach a terminal to it.
+    /// A port whose bytes nobody wants.
+    pub fn null(device: &str) -> Self {
+        HostPort { device: device.to_owned(), output: Output::Null, lost: 0 }
+    }
+
+    /// A port whose bytes go to a file, which the caller has opened; `path` is its name. What
+    /// cannot be written is an error, which [`HostPort::failure`] has.
+    pub fn to_file(device: &str, path: &Path, file: File) -> Self {
+        let (path, out) = (path.to_owned(), io::BufWriter::new(file));
+        let output = Output::File(Log { path, out, failed: None });
+        HostPort { device: device.to_owned(), output, lost: 0 }
+    }
+
+    /// A port with a new pseudo-terminal, whose path a person needs to attach a terminal to it.
     ///
     /// # Errors
-    /// When the file or the pseudo-terminal cannot be made.
-    pub fn open(spec: &Spec) -> Result<Self, PortError> {
-        let device = spec.device.clone();
-        let output = match &spec.target {
-            Target::Null => Output::Null,
-            Target::Stdout => Output::Writer(Box::new(io::stdout())),
-            Target::Stderr => Output::Writer(Box::new(io::stderr())),
-            Target::File(path) => match File::create(path) {
-                Ok(file) => Output::Writer(Box::new(io::BufWriter::new(file))),
-                Err(source) => return Err(PortError::File { device, path: path.clone(), source }),
-            },
-            Target::Pty => match open_pty() {
-                Ok(output) => output,
-                Err(source) => return Err(PortError::Pty { device, source }),
-            },
+    /// When it cannot be made.
+    pub fn pty(device: &str) -> Result<Self, PortError> {
+        let device = device.to_owned();
+        let output = match open_pty() {
+            Ok(output) => output,
+            Err(source) => return Err(PortError { device, source }),
         };
-        let port = HostPort { device, output, lost: 0 };
-        if let Some(path) = port.terminal() {
-            let _ = writeln!(io::stderr(), "serial port {} is {path}", port.device);
-        }
-        Ok(port)
+        Ok(HostPort { device, output, lost: 0 })
     }
 
     /// A port that writes to `writer`, as a buffer in memory.
@@ -178,6 +181,14 @@ impl HostPort {
         self.lost
     }
 
+    /// Why bytes are missing from the port's file, if any are.
+    pub fn failure(&self) -> Option<String> {
+        let Output::File(Log { path, failed: Some(error), .. }) = &self.output else {
+            return None;
+        };
+        Some(format!("serial port {}: cannot write {}: {error}", self.device, path.display()))
+    }
+
     /// Whether bytes may come in.
     pub fn expects_input(&self) -> bool {
         self.terminal().is_some()
@@ -187,6 +198,12 @@ impl HostPort {
     pub fn write(&mut self, bytes: &[u8]) {
         let lost = match &mut self.output {
             Output::Null => 0,
+            Output::File(log) if log.failed.is_some() => bytes.len(),
+            Output::File(log) => {
+                let done = log.out.write_all(bytes);
+                log.keep(done);
+                if log.failed.is_none() { 0 } else { bytes.len() }
+            }
             Output::Writer(writer) => {
                 let done = writer.write_all(bytes);
                 if done.is_ok() { 0 } else { bytes.len() }
@@ -213,6 +230,10 @@ impl HostPort {
     pub fn flush(&mut self) {
         match &mut self.output {
             Output::Null => {}
+            Output::File(log) => {
+                let done = log.out.flush();
+                log.keep(done);
+            }
             // Like a failed write, a closed other side must not end the measurement.
             Output::Writer(writer) => drop(writer.flush()),
             #[cfg(unix)]
@@ -312,13 +333,21 @@ mod tests {
     fn a_file_holds_what_was_sent() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let spec = format!("USART1=file:{}", path.display()).parse().unwrap();
-        let mut port = HostPort::open(&spec).unwrap();
+        let mut port = HostPort::to_file("USART1", &path, File::create(&path).unwrap());
         port.write(b"hello");
         port.flush();
         assert_eq!(std::fs::read(&path).unwrap(), b"hello");
-        let missing = Target::File(folder.path().join("no/such/folder"));
-        let error = HostPort::open(&Spec { device: "U".to_owned(), target: missing });
-        assert!(error.err().unwrap().to_string().starts_with("serial port U: cannot write"));
+        assert_eq!((port.lost(), port.failure()), (0, None));
+    }
+
+    #[test]
+    fn a_file_that_takes_nothing_is_said() {
+        let path = Path::new("/dev/full");
+        let file = File::options().write(true).open(path).unwrap();
+        let mut port = HostPort::to_file("USART1", path, file);
+        port.write(b"hello");
+        port.flush();
+        let failure = port.failure().unwrap();
+        assert!(failure.starts_with("serial port USART1: cannot write /dev/full: "), "{failure}");
     }
 }

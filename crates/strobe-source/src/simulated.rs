@@ -31,7 +31,7 @@ pub use debugger::Debugger;
 pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
-pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
+pub use settings::{DEFAULT_LIMIT, Limit, SerialInput, Settings, Spot, TimelineSettings};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
 /// default.
@@ -82,9 +82,32 @@ pub trait Host {
     fn recorder(&mut self) -> Option<&mut dyn Recorder> {
         None
     }
-    /// Called now and then with the cycles simulated so far.
-    fn progress(&mut self, cycles: u64) {
-        let _ = cycles;
+    /// Called now and then.
+    fn progress(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Core cycles since reset.
+    pub cycles: u64,
+    /// Simulated time since reset.
+    pub nanoseconds: u64,
+    /// Where it ends at the latest, if that is known.
+    pub limit: Option<Limit>,
+}
+
+impl Progress {
+    /// The part of the run that is done, from 0 to 1.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let (done, all) = match self.limit? {
+            Limit::Cycles(all) => (self.cycles, all),
+            Limit::Nanoseconds(all) => (self.nanoseconds, all),
+        };
+        (all > 0).then(|| (done as f64 / all as f64).min(1.0))
     }
 }
 

@@ -39,7 +39,7 @@ pub use measurement::measurement;
 pub use record::NONSENSE_PERCENT;
 pub use replay::Error as ReplayError;
 pub use samples::{MOST_PLACES, Places};
-pub use session::{Error, Port, Session};
+pub use session::{Error, Port, Session, Sink};
 pub use timeline::Tracks;
 pub use windows::{Bounds, Mark};
 

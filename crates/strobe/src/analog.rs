@@ -4,16 +4,13 @@
 //! time in seconds and the value from then on, as a logger's CSV has them. Lines that are empty or
 //! begin with `#` are skipped, and so is a heading.
 
-use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
 use strobe_sim::device::analog::Analog;
 
 use crate::exit;
-
-/// The most a file may have: some million values.
-const MOST_BYTES: u64 = 64 << 20;
+use crate::files::{self, Kind};
 
 /// The largest result of a converter of 16 bits.
 const MOST: u16 = u16::MAX;
@@ -55,20 +52,21 @@ impl FromStr for Spec {
 }
 
 impl Spec {
+    /// The file that has the values, if one has.
+    pub fn path(&self) -> Option<&str> {
+        match &self.source {
+            Source::File(path) => Some(path),
+            Source::Value(_) => None,
+        }
+    }
+
     /// The values.
     pub fn read(&self) -> anyhow::Result<Analog> {
         let path = match &self.source {
             Source::Value(value) => return Ok(Analog::Constant(*value)),
             Source::File(path) => path,
         };
-        let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {path}: {e}"));
-        let mut text = String::new();
-        let file = std::fs::File::open(Path::new(path)).map_err(unreadable)?;
-        file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
-        if text.len() as u64 > MOST_BYTES {
-            let most = MOST_BYTES >> 20;
-            return Err(exit::data(format!("{path}: more than {most} MiB of values")));
-        }
+        let text = files::text(Path::new(path), &Kind::VALUES)?;
         parse(&text).map_err(|problem| exit::data(format!("{path}: {problem}")))
     }
 }

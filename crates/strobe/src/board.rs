@@ -10,6 +10,7 @@ use strobe_symbols::Firmware;
 
 use crate::chip::{self, Hertz, Memory, Said};
 use crate::exit;
+use crate::files::{self, Kind};
 
 /// Which board.
 #[derive(clap::Args, Default)]
@@ -49,6 +50,12 @@ impl Which {
         Which { board, described }
     }
 
+    /// Registers the files that describe it.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads(self.board.iter().filter(|name| is_path(name)));
+        self.described.files(named);
+    }
+
     /// Whether anything was said.
     pub fn is_given(&self) -> bool {
         self.board.is_some() || self.described.is_given()
@@ -56,6 +63,11 @@ impl Which {
 }
 
 impl Described {
+    /// Registers the file that describes it.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads(&self.svd);
+    }
+
     fn is_given(&self) -> bool {
         self.svd.is_some() || !self.memory.is_empty() || self.clock.is_some()
     }
@@ -90,19 +102,9 @@ pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     })
 }
 
-/// The most an SVD file may have; some have tens of megabytes.
-const MAX_SVD_BYTES: u64 = 64 << 20;
-
 fn read_svd(path: &Path) -> anyhow::Result<Svd> {
     let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_SVD_BYTES {
-        let limit = MAX_SVD_BYTES >> 20;
-        return Err(exit::data(format!(
-            "{shown}: more than {limit} MiB, no SVD file is that large"
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = files::bytes(path, &Kind::SVD)?;
     let text = String::from_utf8_lossy(&bytes);
     Svd::parse(&text).map_err(|e| exit::data(format!("{shown}: {e}")))
 }
@@ -139,14 +141,17 @@ fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
     Ok(Choice { board: load(name)?, note: Some(note) })
 }
 
+/// Whether a board is named by its file.
+fn is_path(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR)
+}
+
 /// The board of that name, or in that file.
 pub fn load(name: &str) -> anyhow::Result<Board> {
-    let is_path = name.ends_with(".toml") || name.contains(std::path::MAIN_SEPARATOR);
-    if !is_path {
+    if !is_path(name) {
         return Board::builtin(name).map_err(|e| exit::usage(e.to_string()));
     }
-    let toml = std::fs::read_to_string(name)
-        .map_err(|e| exit::no_input(format!("cannot read board file {name}: {e}")))?;
+    let toml = files::text(Path::new(name), &Kind::BOARD)?;
     // The parser's messages show the line in question: indented, they stay one message.
     let message = |e: String| format!("{name}: {}", e.trim_end().replace('\n', "\n  "));
     Board::parse(&toml).map_err(|e| exit::data(message(e.to_string())))

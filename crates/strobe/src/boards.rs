@@ -27,7 +27,7 @@ enum Form {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let boards: Vec<Board> =
         Board::builtin_names().map(Board::builtin).collect::<Result<_, _>>()?;
-    let mut out = std::io::stdout().lock();
+    let mut out = Vec::new();
     match args.format {
         Form::Text => {
             let width = boards.iter().map(|board| board.name().len()).max().unwrap_or(0);
@@ -49,5 +49,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             writeln!(out, "{list:#}")?;
         }
     }
+    crate::terminal::result(&out)?;
     Ok(ExitCode::SUCCESS)
 }

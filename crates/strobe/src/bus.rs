@@ -12,7 +12,7 @@ use strobe_model::BusUnit;
 use strobe_report::{json, text};
 
 use crate::output::{Format, Wanted};
-use crate::recording;
+use crate::{files, recording};
 
 const EXAMPLES: &str = "\
 Decoders, channels and options, spelled as sigrok-cli spells them (shorter words in brackets):
@@ -68,6 +68,14 @@ fn unit(text: &str) -> Result<(String, u64), String> {
         (!name.is_empty()).then(|| (name.to_owned(), words))
     });
     parsed.ok_or_else(|| "a name and a number of data words, as pixel=2".to_owned())
+}
+
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        self.source.files(named);
+        self.result.files(named);
+    }
 }
 
 /// Decodes and prints.

@@ -1,12 +1,12 @@
 //! Reading logic-analyser captures, for `strobe pins` and `strobe bus`.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use strobe_decode::capture::{self, Capture, Error, Format, Options, Tick};
 
-use crate::exit;
+use crate::files::{self, Kind, Whole};
+use crate::{exit, terminal};
 
 /// Edges that are kept unless somebody asks for more.
 pub const MAX_EDGES: usize = 50_000_000;
@@ -25,10 +25,7 @@ pub fn open(
 ) -> anyhow::Result<(Format, Capture)> {
     let shown = path.display();
     let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    let file = File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.is_dir() {
-        return Err(exit::no_input(format!("{shown} is a directory; give a capture file")));
-    }
+    let file = files::open(path, &Kind::CAPTURE)?;
     let options = Options { max_edges, clock, ..Options::default() };
     let input = &mut BufReader::with_capacity(1 << 16, file);
     capture::read(input, &options).map_err(|error| match error {
@@ -49,15 +46,15 @@ pub fn export(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     let (bytes, notes) = match path.extension().and_then(|e| e.to_str()) {
         Some("sr") => capture::write_sigrok(capture).map_err(|e| failed(&e))?,
         Some("vcd") => {
-            let file = File::create(path).map_err(|e| failed(&e))?;
-            let out = &mut std::io::BufWriter::new(file);
-            return capture::write_vcd(capture, out).map_err(|e| failed(&e));
+            let mut out = Whole::create(path)?;
+            capture::write_vcd(capture, &mut out).map_err(|e| failed(&e))?;
+            return out.commit();
         }
         _ => {
             let name = path.display();
             return Err(exit::usage(format!("export to {name}: the name must end in .vcd or .sr")));
         }
     };
-    notes.iter().for_each(|note| eprintln!("strobe: {note}"));
-    std::fs::write(path, bytes).map_err(|e| failed(&e))
+    notes.iter().for_each(|note| terminal::say(&format!("strobe: {note}")));
+    files::write(path, &bytes)
 }

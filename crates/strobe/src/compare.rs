@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_model::Record;
 use strobe_model::measurement::Measurement;
+use strobe_model::{EndReason, Record};
 use strobe_report::text::{AnnotateRow, Side};
 use strobe_symbols::Firmware;
 
 use crate::output::{Format, Wanted};
 use crate::simulate::{self, Setup, Threads, World};
 use crate::source::Sources;
-use crate::{board, exit, input, measurement, run};
+use crate::{board, exit, files, input, measurement, run};
 
 /// Compare two measurements, or two firmwares, or one on two boards: cycles, time, instructions,
 /// causes, functions, and which instructions took them.
@@ -86,6 +86,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads([&self.a, &self.b]);
+        self.board.iter().for_each(|b| board::Which::named(Some(b.clone())).files(named));
+        self.described.files(named);
+        self.world.files(named);
+        self.result.files(named);
+    }
+}
+
 /// A side of the comparison.
 enum Measured {
     /// A firmware that was run.
@@ -128,6 +139,10 @@ fn one(args: &Args, number: usize) -> anyhow::Result<Measured> {
     let firmware = input::firmware(path)?;
     let choice = board::choose(&options.setup.board, &firmware)?;
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)?;
+    if done.record.window.end_reason == EndReason::Interrupted {
+        let text = format!("{}: stopped by the user; nothing is compared", path.display());
+        return Err(exit::interrupted(text));
+    }
     if done.record.totals.cycles.likely == 0 {
         return Err(exit::never(format!(
             "{}: nothing was measured: the run ended before --from was reached; --until may be too early",

@@ -16,6 +16,6 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::Cli::command(), "strobe", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    crate::terminal::result(&script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use strobe_source::cycles::{self, FlashState, Request};
 use crate::output::{Format, Wanted};
 use crate::simulate::Threads;
 use crate::source::Sources;
-use crate::{board, exit, input, simulate};
+use crate::{board, exit, files, input, simulate};
 
 /// Explain a function: every instruction with its cycles and why, by block and loop iteration.
 #[derive(clap::Args)]
@@ -36,6 +36,15 @@ pub struct Args {
     result: Wanted,
     #[command(flatten)]
     simulation: simulate::Options,
+}
+
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads([&self.firmware]);
+        self.simulation.files(named);
+        self.result.files(named);
+    }
 }
 
 /// Explains and prints.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use strobe_decode::ctf::{self, Trace};
 use strobe_source::archive::{Meanings, Source, Stream};
 
+use crate::files::{self, Kind};
 use crate::{exit, input};
 
 /// The most that the streams of a trace may have together: they are read as a whole.
@@ -39,13 +40,7 @@ impl Opened {
 
 /// Reads the file, which must not be larger than that.
 pub fn read(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    let length = std::fs::metadata(path).map_err(unreadable)?.len();
-    if length > most {
-        return Err(exit::data(format!("{shown} has {length} bytes; at most {most} are read")));
-    }
-    std::fs::read(path).map_err(unreadable)
+    files::bytes(path, &Kind::STREAM.at_most(most))
 }
 
 /// The metadata beside a stream, if there is one.

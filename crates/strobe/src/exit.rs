@@ -1,14 +1,17 @@
 //! Exit codes: what each means, and how errors are printed.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use strobe_model::{EndReason, Record};
 
+use crate::terminal::say;
+
 /// The part of `--help` that documents them.
 pub const HELP: &str = "\
 Exit codes:
-  0        the run ended as asked, or the firmware exited with 0
+  0        the run ended as asked, the firmware exited with 0, or it did not end and nobody asked
+           how long it shall run (--until)
   1-63     the firmware's own exit code (semihosting); other codes of its own become 63
   64       wrong arguments
   65       unusable firmware, board or capture
@@ -24,8 +27,7 @@ Exit codes:
   122      a place, edge or mark that was asked for was never reached (--from, --to, --until,
            --trigger, --mark)
   123      unmodelled register, with --strict
-  124      stopped by the built-in limit
-  130      stopped by Ctrl-C";
+  130      stopped by Ctrl-C, SIGTERM or SIGHUP";
 
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
@@ -36,7 +38,8 @@ const DOES_NOT_FIT: u8 = 69;
 const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
 const NEVER: u8 = 122;
-const INTERRUPTED: u8 = 130;
+/// Stopped by the user.
+pub const INTERRUPTED: u8 = 130;
 
 /// An error that knows its exit code.
 #[derive(Debug)]
@@ -73,11 +76,6 @@ pub fn no_link(text: impl Into<String>) -> anyhow::Error {
     Failure { code: NO_LINK, text: text.into() }.into()
 }
 
-/// Something that Ctrl-C stopped before it was done.
-pub fn interrupted(text: impl Into<String>) -> anyhow::Error {
-    Failure { code: INTERRUPTED, text: text.into() }.into()
-}
-
 /// A trace plan that does not fit through its pin.
 pub fn does_not_fit(text: impl Into<String>) -> anyhow::Error {
     Failure { code: DOES_NOT_FIT, text: text.into() }.into()
@@ -105,14 +103,14 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     code.into()
 }
 
-/// Writes a line to standard error; if nobody listens there the exit code must do.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
-}
-
 /// A place that was asked for and never reached.
 pub fn never(text: impl Into<String>) -> anyhow::Error {
     Failure { code: NEVER, text: text.into() }.into()
+}
+
+/// Stopped by the user before there was a result.
+pub fn interrupted(text: impl Into<String>) -> anyhow::Error {
+    Failure { code: INTERRUPTED, text: text.into() }.into()
 }
 
 /// The exit code for how a run ended.
@@ -124,10 +122,10 @@ pub fn code_for(record: &Record) -> ExitCode {
         EndReason::HardFault => 120,
         EndReason::Lockup => 121,
         EndReason::Unmodelled => 123,
-        EndReason::DefaultLimit => 124,
         EndReason::Interrupted => INTERRUPTED,
         _ if !record.unreached.is_empty() => NEVER,
         EndReason::Exit { .. }
+        | EndReason::DefaultLimit
         | EndReason::Reached { .. }
         | EndReason::Limit
         | EndReason::SleepsForever

@@ -1,6 +1,5 @@
 //! `strobe export`: measurements, and what somebody recorded, for other programs.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,9 +11,10 @@ use strobe_report::export::{self, Choice, Export, ExportError, FORMATS, Output};
 use strobe_source::archive::{self, Names, NoNames, timeline};
 use strobe_source::simulated::TimelineSettings;
 
+use crate::files::{self, Whole};
 use crate::report::{Kind, detect};
 use crate::simulate::{Setup, Threads, World};
-use crate::{board, events, exit, input, measurement, output, simulate, traced};
+use crate::{board, events, exit, input, interrupt, measurement, output, simulate, traced};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,6 +75,18 @@ pub struct Args {
 }
 
 impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        let inputs =
+            [Some(&self.path), self.elf.as_ref(), self.metadata.as_ref(), self.meanings.as_ref()];
+        named.reads(inputs.into_iter().flatten());
+        board::Which::named(self.board.clone()).files(named);
+        if self.to.about().extension.is_some() {
+            named.writes("-o", &self.output);
+        }
+        self.options.files(named);
+    }
+
     /// What of a trace pin it is; `None` for a trace of events.
     fn trace_pin(&self) -> anyhow::Result<Option<traced::Kind>> {
         let kind = match self.kind {
@@ -171,6 +183,9 @@ impl Args {
             Some(kind) => {
                 let (record, line) =
                     traced::events(&self.path, kind, firmware.as_ref(), &self.options)?;
+                if interrupt::happened() {
+                    return Err(exit::interrupted("stopped by the user; nothing is exported"));
+                }
                 (measurement::of(&record), line)
             }
             None => {
@@ -213,7 +228,7 @@ impl Args {
 /// A directory of its own.
 struct Folder {
     path: PathBuf,
-    file: Option<File>,
+    file: Option<Whole>,
 }
 
 impl Folder {
@@ -228,15 +243,15 @@ impl Folder {
     }
 
     fn finish(self) -> anyhow::Result<()> {
-        let shown = self.path.display();
-        let flushed = self.file.map_or(Ok(()), |mut file| file.flush());
-        flushed.map_err(|e| exit::output(format!("cannot write {shown}: {e}")))
+        self.file.map_or(Ok(()), Whole::commit)
     }
 }
 
 impl Output for Folder {
     fn file(&mut self, name: &str) -> io::Result<&mut dyn Write> {
         std::fs::create_dir_all(&self.path)?;
-        Ok(self.file.insert(File::create(self.path.join(name))?))
+        self.file.take().map_or(Ok(()), Whole::commit).map_err(io::Error::other)?;
+        let whole = Whole::create(&self.path.join(name)).map_err(io::Error::other)?;
+        Ok(self.file.insert(whole))
     }
 }

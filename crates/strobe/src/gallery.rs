@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use strobe_report::picture::{self, Shown};
 use strobe_sim::device::part::Picture;
 
-use crate::exit;
+use crate::{exit, files};
 
 /// The list's name.
 const LIST: &str = "pictures.json";
@@ -20,7 +20,7 @@ pub struct Gallery {
     shown: Vec<Shown>,
     /// By part: its last picture, and where that is in `shown`.
     last: Vec<(String, Picture, usize)>,
-    failed: Option<String>,
+    failed: Option<anyhow::Error>,
     left_out: u64,
 }
 
@@ -72,26 +72,25 @@ impl Gallery {
             (u32::from(picture.width) * zoom as u32, u32::from(picture.height) * zoom as u32);
         let written = picture::png(width, height, &enlarged(picture, zoom))
             .map_err(|e| e.to_string())
-            .and_then(|bytes| std::fs::write(&path, bytes).map_err(|e| e.to_string()));
+            .map_err(|e| exit::output(format!("cannot write {}: {e}", path.display())))
+            .and_then(|bytes| files::write(&path, &bytes));
         if let Err(problem) = written {
-            let text = format!("cannot write {}: {problem}", path.display());
-            self.failed.get_or_insert(text);
+            self.failed.get_or_insert(problem);
         }
     }
 
     /// Writes the list; `Err` if any file could not be written. Returns how many pictures were left
     /// out.
-    pub fn finish(galleries: Vec<Gallery>) -> anyhow::Result<u64> {
+    pub fn finish(mut galleries: Vec<Gallery>) -> anyhow::Result<u64> {
         let Some(directory) = galleries.first().map(|g| g.directory.clone()) else { return Ok(0) };
         let left_out = galleries.iter().map(|g| g.left_out).sum();
-        if let Some(problem) = galleries.iter().find_map(|g| g.failed.clone()) {
-            return Err(exit::output(problem));
+        if let Some(problem) = galleries.iter_mut().find_map(|g| g.failed.take()) {
+            return Err(problem);
         }
         let mut all: Vec<Shown> = galleries.into_iter().flat_map(|g| g.shown).collect();
         all.sort_by(|a, b| (&a.part, a.first_ns).cmp(&(&b.part, b.first_ns)));
         let path = directory.join(LIST);
-        std::fs::write(&path, strobe_report::json::pictures(&all))
-            .map_err(|e| exit::output(format!("cannot write {}: {e}", path.display())))?;
+        files::write(&path, strobe_report::json::pictures(&all).as_bytes())?;
         Ok(left_out)
     }
 }

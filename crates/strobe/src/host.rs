@@ -1,15 +1,18 @@
 //! The terminal as the simulated board's host: console, serial ports, progress.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use strobe_report::visible::Stream;
 use strobe_sim::device::part::Picture;
 use strobe_sim::semihost::Console;
 use strobe_source::network::HostPlug;
 use strobe_source::serial::HostPort;
-use strobe_source::simulated::{Host, Recorder, trace};
+use strobe_source::simulated::{Host, Progress, Recorder, trace};
 
+use crate::files;
 use crate::gallery::Gallery;
 
 /// Firmware output goes to standard error, so that standard output holds the report alone.
@@ -19,6 +22,8 @@ pub struct Terminal<'a> {
     quiet: bool,
     /// What serial devices send is shown, unless it goes to a port.
     shows_serial: bool,
+    /// Of each serial device, its text as it is shown.
+    serial: BTreeMap<String, Stream>,
     ports: Vec<HostPort>,
     plugs: Vec<HostPlug>,
     gallery: Option<Gallery>,
@@ -40,7 +45,19 @@ impl<'a> Terminal<'a> {
         );
         let (started, shows_serial) = (Instant::now(), !quiet);
         let (gallery, recorder, trace) = (None, None, None);
-        Terminal { bar, started, quiet, shows_serial, ports, plugs, gallery, recorder, trace }
+        let serial = BTreeMap::new();
+        Terminal {
+            bar,
+            started,
+            quiet,
+            shows_serial,
+            serial,
+            ports,
+            plugs,
+            gallery,
+            recorder,
+            trace,
+        }
     }
 
     /// The same for a chip whose serial lines may lead to other chips: they are not shown.
@@ -68,6 +85,7 @@ impl<'a> Terminal<'a> {
     pub fn finish(&mut self) -> Option<Gallery> {
         self.bar.finish_and_clear();
         self.ports.iter_mut().for_each(HostPort::flush);
+        self.ports.iter().filter_map(HostPort::failure).for_each(files::log_failed);
         self.gallery.take()
     }
 
@@ -81,7 +99,7 @@ impl<'a> Terminal<'a> {
 
 impl Host for Terminal<'_> {
     fn console(&mut self) -> Box<dyn Console> {
-        Box::new(Streams { bar: self.bar.clone(), quiet: self.quiet })
+        Box::new(Streams { bar: self.bar.clone(), shown: Stream::default(), quiet: self.quiet })
     }
 
     fn serial_output(&mut self, name: &str, bytes: &[u8]) {
@@ -89,7 +107,8 @@ impl Host for Terminal<'_> {
         if let Some(port) = port {
             self.bar.suspend(|| port.write(bytes));
         } else if self.shows_serial {
-            self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
+            let shown = self.serial.entry(name.to_owned()).or_default().push(bytes);
+            self.bar.suspend(|| drop(io::stderr().write_all(shown.as_bytes())));
         }
     }
 
@@ -142,22 +161,31 @@ impl Host for Terminal<'_> {
         }
     }
 
-    fn progress(&mut self, cycles: u64) {
+    fn progress(&mut self, progress: &Progress) {
         let elapsed = self.started.elapsed();
         // Short runs need no bar.
         if elapsed > Duration::from_secs(1) {
-            let speed = cycles as f64 / elapsed.as_secs_f64() / 1e6;
-            self.bar.set_message(format!(
-                "{} million cycles, {speed:.0} million/s",
-                cycles / 1_000_000
-            ));
+            self.bar.set_message(progress_line(progress, elapsed));
             self.bar.tick();
         }
     }
 }
 
+/// Simulated time, its share of the whole run where that is known, and how fast it goes.
+fn progress_line(progress: &Progress, elapsed: Duration) -> String {
+    let simulated = progress.nanoseconds as f64 / 1e9;
+    let share =
+        progress.share().map_or_else(String::new, |share| format!(", {:.0} %", share * 100.0));
+    let real = elapsed.as_secs_f64().max(1e-3);
+    let (speed, times) = (progress.cycles as f64 / real / 1e6, simulated / real);
+    format!(
+        "{simulated:.3} s simulated{share}, {speed:.0} million cycles/s, {times:.2} times real time"
+    )
+}
+
 struct Streams {
     bar: ProgressBar,
+    shown: Stream,
     quiet: bool,
 }
 
@@ -165,11 +193,31 @@ impl Console for Streams {
     fn write(&mut self, _: bool, bytes: &[u8]) {
         if !self.quiet {
             // A closed standard error must not stop the measurement.
-            self.bar.suspend(|| drop(io::stderr().write_all(bytes)));
+            let shown = self.shown.push(bytes);
+            self.bar.suspend(|| drop(io::stderr().write_all(shown.as_bytes())));
         }
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         io::stdin().read(buffer).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strobe_source::simulated::Limit;
+
+    use super::*;
+
+    #[test]
+    fn progress_has_time_share_and_speed() {
+        let limit = Some(Limit::Nanoseconds(1_000_000_000));
+        let progress = Progress { cycles: 12_000_000, nanoseconds: 250_000_000, limit };
+        let line = progress_line(&progress, Duration::from_secs(2));
+        assert_eq!(line, "0.250 s simulated, 25 %, 6 million cycles/s, 0.12 times real time");
+        let endless = Progress { limit: None, ..progress };
+        assert!(!progress_line(&endless, Duration::from_secs(2)).contains('%'));
+        let cycles = Progress { limit: Some(Limit::Cycles(24_000_000)), ..progress };
+        assert!(progress_line(&cycles, Duration::from_secs(2)).contains(", 50 %,"));
     }
 }

@@ -1,61 +1,29 @@
 //! Reading firmware files.
 
-use std::io::Read;
 use std::path::Path;
 
 use strobe_model::spelling;
 use strobe_symbols::{Detail, Firmware};
 
 use crate::exit;
-
-/// The most a firmware file may have; far above any real one, far below what hurts.
-const MAX_BYTES: u64 = 1 << 30;
+use crate::files::{self, Kind};
 
 /// Reads and parses an ELF file or Intel HEX.
 pub fn firmware(path: &Path) -> anyhow::Result<Firmware> {
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    if metadata.is_dir() {
-        return Err(exit::no_input(format!(
-            "{shown} is a directory; give the firmware's ELF file"
-        )));
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(exit::data(format!(
-            "{shown} has {} bytes; no firmware is that large",
-            metadata.len()
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    Firmware::parse(bytes).map_err(|e| exit::data(format!("{shown}: {e}")))
+    let bytes = files::bytes(path, &Kind::FIRMWARE)?;
+    Firmware::parse(bytes).map_err(|e| exit::data(format!("{}: {e}", path.display())))
 }
 
 /// Whether a file looks like firmware, an ELF file or Intel HEX, by its first bytes.
 pub fn is_firmware(path: &Path) -> anyhow::Result<bool> {
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
-        return Err(exit::no_input(format!(
-            "{shown} is a directory; give a firmware or a capture"
-        )));
-    }
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    file.take(64).read_to_end(&mut head).map_err(unreadable)?;
+    let head = files::head(path, &Kind::RECORDED, 64)?;
     let is_hex = matches!(head.trim_ascii_start(), [b':', digit, ..] if digit.is_ascii_hexdigit());
     Ok(head.starts_with(b"\x7fELF") || is_hex)
 }
 
 /// Reads what is put into a part: the image of a memory card.
 pub fn medium(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MAX_BYTES {
-        let limit = MAX_BYTES >> 20;
-        return Err(exit::data(format!("{shown}: an image may have {limit} MiB at most")));
-    }
-    std::fs::read(path).map_err(unreadable)
+    files::bytes(path, &Kind::MEDIUM)
 }
 
 /// A path's last component, for records and headings.

@@ -6,20 +6,30 @@ use std::sync::{Arc, LazyLock};
 /// The number of the signal that asked for the end, if it was not Ctrl-C.
 static BY: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
+/// One flag for the process: a command that runs twice is ended as a whole.
+static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    // Without a handler Ctrl-C just ends.
+    let _ = ctrlc::set_handler(move || {
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    on_termination(&flag);
+    flag
+});
+
 /// A flag that Ctrl-C sets, and SIGTERM and SIGHUP on Unix: what runs then ends and is reported. A
 /// second signal ends at once. Whoever started strobe with one of them ignored (`nohup`) goes on
 /// having it ignored.
 pub fn on_interrupt() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // Without a handler Ctrl-C just ends.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
-    on_termination(&interrupted);
-    interrupted
+    Arc::clone(&FLAG)
+}
+
+/// Whether the flag is set.
+pub fn happened() -> bool {
+    FLAG.load(Ordering::Relaxed)
 }
 
 #[cfg(unix)]

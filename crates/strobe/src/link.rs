@@ -18,7 +18,7 @@ use strobe_source::trace::target::{self, Target};
 use strobe_symbols::Firmware;
 
 use crate::trace_options;
-use crate::{board, capture, exit, input, plan};
+use crate::{board, capture, exit, files, input, plan};
 
 pub use strobe_source::trace::links::Opened;
 
@@ -216,11 +216,7 @@ fn no_source(text: &str, error: &place::Error) -> anyhow::Error {
 
 /// A file that can be read.
 fn file(path: &str) -> anyhow::Result<File> {
-    let file = File::open(path).map_err(|e| exit::no_input(format!("cannot read {path}: {e}")))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(exit::no_input(format!("{path} is a directory")));
-    }
-    Ok(file)
+    files::stream(Path::new(path))
 }
 
 /// A link that cannot be opened, cannot do what was asked, or does no more.

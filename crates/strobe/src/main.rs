@@ -11,9 +11,11 @@ mod chip;
 mod compare;
 mod completions;
 mod cycles;
+mod ending;
 mod events;
 mod exit;
 mod export;
+mod files;
 mod flashing;
 mod gallery;
 mod host;
@@ -31,9 +33,11 @@ mod recording;
 mod report;
 mod rig;
 mod run;
+mod serial_ports;
 mod simulate;
 mod source;
 mod swo;
+mod terminal;
 mod top;
 mod trace_options;
 mod traced;
@@ -44,6 +48,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
+use strobe_report::visible;
 
 /// Measures, explains and compares where firmware spends its cycles.
 #[derive(Parser)]
@@ -80,25 +85,48 @@ fn main() -> ExitCode {
         Err(error) => return explain(&error),
     };
     cli.color.apply();
-    let result = match cli.command {
-        Command::Run(args) => run::run(&args),
-        Command::Cycles(args) => cycles::run(&args),
-        Command::Compare(args) => compare::run(&args),
-        Command::Pins(args) => pins::run(&args),
-        Command::Plan(args) => plan::run(&args),
-        Command::Bus(args) => bus::run(&args),
-        Command::Record(args) => record::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Top(args) => top::run(&args),
-        Command::Export(args) => export::run(&args),
-        Command::Boards(args) => boards::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
-    };
-    match result {
+    match named(&cli.command).register().and_then(|()| carry_out(&cli.command)) {
         Ok(code) => code,
         Err(error) => exit::report(&error),
     }
+}
+
+/// The files that the arguments name: before anything is opened, no output is an input.
+fn named(command: &Command) -> files::Named {
+    let mut named = files::Named::default();
+    match command {
+        Command::Run(args) => args.files(&mut named),
+        Command::Cycles(args) => args.files(&mut named),
+        Command::Compare(args) => args.files(&mut named),
+        Command::Pins(args) => args.files(&mut named),
+        Command::Plan(args) => args.files(&mut named),
+        Command::Bus(args) => args.files(&mut named),
+        Command::Record(args) => args.files(&mut named),
+        Command::Report(args) => args.files(&mut named),
+        Command::Export(args) => args.files(&mut named),
+        Command::Top(_) | Command::Boards(_) | Command::Completions(_) | Command::Man(_) => {}
+    }
+    named
+}
+
+fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
+    let code = match command {
+        Command::Run(args) => run::run(args),
+        Command::Cycles(args) => cycles::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Pins(args) => pins::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Bus(args) => bus::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Top(args) => top::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Boards(args) => boards::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
+    }?;
+    files::logs_are_whole()?;
+    Ok(code)
 }
 
 /// What the parser has to say: help and version are results, anything else is a usage error.
@@ -106,6 +134,13 @@ fn explain(error: &clap::Error) -> ExitCode {
     if let Some(file) = file_as_command(error) {
         let message = format!("`{file}` is no command; to profile it: strobe run {file}");
         return exit::report(&exit::usage(message));
+    }
+    // Arguments are shown in it: what a terminal would obey goes, and the colours with it.
+    if error.use_stderr()
+        && std::env::args_os().any(|text| text.to_string_lossy().chars().any(visible::is_obeyed))
+    {
+        terminal::say(&error.render().to_string());
+        return exit::USAGE.into();
     }
     match error.print() {
         Err(io) if !error.use_stderr() => exit::report(&io.into()),

@@ -1,7 +1,5 @@
 //! Reading measurements that a command has written, compressed or not.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use strobe_model::Record;
@@ -9,9 +7,8 @@ use strobe_model::measurement::Measurement;
 use strobe_report::file::{self, Form};
 
 use crate::exit;
+use crate::files::{self, Kind};
 
-/// The most that a file may have; what is compressed may have no more either.
-const MAX_BYTES: u64 = 1 << 30;
 /// Within its first bytes a measurement names its schema.
 const HEAD: u64 = 256;
 
@@ -20,15 +17,10 @@ const HEAD: u64 = 256;
 /// # Errors
 /// When it cannot be read.
 pub fn is_one(path: &Path) -> anyhow::Result<bool> {
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+    if files::is_directory(path)? {
         return Ok(false);
     }
-    let mut head = Vec::new();
-    let begin = File::open(path).map_err(unreadable)?;
-    begin.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
-    Ok(file::is_one(&head))
+    Ok(file::is_one(&files::head(path, &Kind::PIECEWISE, HEAD)?))
 }
 
 /// Reads a measurement; none where the file is something else.
@@ -40,12 +32,8 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Measurement>> {
     if !is_one(path)? {
         return Ok(None);
     }
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{shown}: {e}"));
+    let bytes = files::bytes(path, &Kind::MEASUREMENT)?;
+    let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{}: {e}", path.display()));
     match file::read(&bytes).map_err(|e| wrong(&e))? {
         Form::Measurement(measurement) => Ok(Some(*measurement)),
         Form::Record(text) => {

@@ -1,12 +1,12 @@
 //! Where results go: standard output or a file, with or without colours.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use strobe_model::measurement::Measurement;
 use strobe_report::{Excerpt, file, text};
 
-use crate::exit;
+use crate::{exit, files, terminal};
 
 /// When to use colours.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
@@ -67,6 +67,11 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Registers the file that is written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.writes("-o", &self.output);
+    }
+
     /// The look of a text report.
     pub fn options(&self) -> strobe_report::Options {
         options(self.output.is_none(), self.terse)
@@ -149,7 +154,10 @@ impl Wanted {
 
     /// Writes it where it is wanted.
     pub fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        write(bytes, self.output.as_deref())
+        match &self.output {
+            None => write(bytes, None),
+            Some(path) => write(&terminal::safe(bytes, false), Some(path)),
+        }
     }
 }
 
@@ -167,16 +175,7 @@ pub fn options(to_stdout: bool, terse: bool) -> strobe_report::Options {
 /// Writes a finished result to standard output, or to a file if one is named.
 pub fn write(bytes: &[u8], path: Option<&Path>) -> anyhow::Result<()> {
     match path {
-        None => {
-            let mut out = io::stdout().lock();
-            out.write_all(bytes)?;
-            out.flush()?;
-        }
-        Some(path) => {
-            std::fs::write(path, bytes).map_err(|e| {
-                crate::exit::output(format!("cannot write {}: {e}", path.display()))
-            })?;
-        }
+        None => Ok(terminal::result(bytes)?),
+        Some(path) => files::write(path, bytes),
     }
-    Ok(())
 }

@@ -12,7 +12,7 @@ use strobe_report::{json, text};
 
 use crate::output::{Format, Wanted};
 use crate::recording::{self, Opened};
-use crate::{capture, exit};
+use crate::{capture, exit, files};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,6 +65,16 @@ pub struct Args {
     export: Option<PathBuf>,
     #[command(flatten)]
     result: Wanted,
+}
+
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        self.source.files(named);
+        named.reads(&self.against);
+        named.writes("--export", &self.export);
+        self.result.files(named);
+    }
 }
 
 /// Measures and prints.

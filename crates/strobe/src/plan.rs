@@ -9,7 +9,7 @@ use strobe_source::trace::plan::measurement;
 use strobe_source::trace::script;
 
 use crate::output::{Format, Wanted};
-use crate::{exit, input, trace_options};
+use crate::{exit, files, input, trace_options};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,6 +51,14 @@ enum Script {
     Gdb,
     /// A shell script that calls probe-rs.
     ProbeRs,
+}
+
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads(&self.elf);
+        self.result.files(named);
+    }
 }
 
 /// Plans and prints.

@@ -1,7 +1,6 @@
 //! `strobe record`: the bytes of a trace pin into a file, with what is needed to interpret them
 //! later.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,11 +13,12 @@ use strobe_model::spelling;
 use strobe_source::trace::link::{Came, Error, Sample};
 use strobe_symbols::Firmware;
 
+use crate::files::{self, Recording};
 use crate::flashing::{self, Progress};
-use crate::interrupt::{self, on_interrupt};
+use crate::interrupt::on_interrupt;
 use crate::link::{self, Opened};
 use crate::live::Live;
-use crate::{exit, input};
+use crate::{exit, input, interrupt, terminal};
 
 /// Examples and exit codes, below the sources.
 fn after_help() -> String {
@@ -51,6 +51,9 @@ pub struct Args {
     /// The recording; `-` is standard output.
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
+    /// Record over a file that exists.
+    #[arg(long)]
+    force: bool,
     /// The firmware that runs: its hash and build id go into the recording, and its variables can
     /// be watched by name.
     #[arg(long, value_name = "FIRMWARE")]
@@ -74,12 +77,23 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| spelling::TIME.to_owned())
 }
 
+impl Args {
+    /// Registers the files that are read and written; the source is when it is opened.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads(&self.elf);
+        if self.output != Path::new("-") {
+            named.writes("-o", [&self.output]);
+        }
+    }
+}
+
 /// How often progress is shown and what waits is written.
 const TICK: Duration = Duration::from_millis(50);
 const SHOWN_EVERY: Duration = Duration::from_millis(250);
 
 /// Opens, records, says what came.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    Recording::may_begin(&args.output, args.force)?;
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     // Before the file is begun: a source that cannot be opened leaves none.
     let elf = args.elf.as_deref().zip(firmware.as_ref());
@@ -90,7 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     drop(progress);
     flashing::report(opened.flashed.as_ref(), args.quiet);
     let header = header(&opened, args.elf.as_deref(), firmware.as_ref());
-    let out = create(&args.output)?;
+    let out = create(&args.output, args.force)?;
     let writer = Writer::new(out, &header).map_err(|e| unwritable(&args.output, &e))?;
     let live = Live::new(&header);
     let mut session = Session {
@@ -129,12 +143,11 @@ pub fn header(opened: &Opened, path: Option<&Path>, firmware: Option<&Firmware>)
 }
 
 /// The file is not buffered: what the writer has written is out of this process.
-fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+fn create(path: &Path, force: bool) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdout()));
     }
-    let file = File::create(path).map_err(|e| unwritable(path, &e))?;
-    Ok(Box::new(file))
+    Recording::create(path, force)
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> anyhow::Error {
@@ -310,7 +323,7 @@ impl Session<'_> {
 
     fn say(&self, text: &str) {
         if !self.args.quiet {
-            self.bar.suspend(|| drop(writeln!(io::stderr(), "strobe: {text}")));
+            self.bar.suspend(|| terminal::say(&format!("strobe: {text}")));
         }
     }
 
@@ -336,7 +349,7 @@ impl Session<'_> {
         let now = self.now();
         self.writer.finish(now, &why).map_err(|e| unwritable(&self.args.output, &e))?;
         if !self.args.quiet {
-            let _ = writeln!(io::stderr(), "strobe: {}; ended by: {why}", self.live.line(elapsed));
+            terminal::say(&format!("strobe: {}; ended by: {why}", self.live.line(elapsed)));
         }
         match ended {
             Ended::Well(_) | Ended::Interrupted => {

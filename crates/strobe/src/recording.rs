@@ -10,7 +10,7 @@ use strobe_source::simulated::{Beginning, Moment, Recorder};
 
 use crate::rig::{self, Rig};
 use crate::simulate::PathFor;
-use crate::{board, capture, exit, input, simulate};
+use crate::{board, capture, exit, files, input, simulate};
 
 /// What the commands on recordings have in common.
 #[derive(clap::Args)]
@@ -39,6 +39,15 @@ pub struct Source {
     pub load: Vec<PathFor>,
     #[command(flatten)]
     pub setup: simulate::Setup,
+}
+
+impl Source {
+    /// Registers the files that are read.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads([&self.file]);
+        named.reads(self.load.iter().map(|load| &load.path));
+        self.setup.files(named);
+    }
 }
 
 /// A recording, wherever it comes from.
@@ -130,7 +139,7 @@ fn notes(record: &Record) -> Vec<String> {
         EndReason::Exit { code: 0 } | EndReason::SleepsForever => None,
         EndReason::Exit { code } => Some(format!("the firmware exited with code {code}")),
         EndReason::DefaultLimit => {
-            Some("the run ended at the built-in limit; --until sets another one".to_owned())
+            Some("the firmware did not end by itself; --until says how long it runs".to_owned())
         }
         EndReason::HardFault => Some("the run ended in a fault; strobe run shows it".to_owned()),
         EndReason::Lockup => Some("the core locked up; strobe run shows where".to_owned()),

@@ -17,7 +17,7 @@ use strobe_symbols::Firmware;
 
 use crate::output::{Format, Wanted};
 use crate::run::By;
-use crate::{events, exit, measurement, traced};
+use crate::{events, exit, files, interrupt, measurement, traced};
 
 const EXAMPLES: &str = "\
 What can be reported:
@@ -96,6 +96,16 @@ pub struct Args {
     options: traced::Options,
 }
 
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        let others = [&self.elf, &self.symbols, &self.metadata, &self.meanings, &self.published];
+        named.reads(others.into_iter().flatten().chain([&self.path]));
+        self.options.files(named);
+        self.result.files(named);
+    }
+}
+
 /// What a file is.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Kind {
@@ -153,7 +163,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if interrupt::happened() { exit::INTERRUPTED.into() } else { ExitCode::SUCCESS })
 }
 
 /// A measurement, whoever wrote it.

@@ -11,10 +11,10 @@ use strobe_source::simulated::rig::{self as simulated, Chip, Pin, Wire};
 use strobe_source::simulated::{Host, Joined, Limit, Recorder, Settings};
 use strobe_symbols::Firmware;
 
+use crate::files::{self, Kind};
 use crate::gallery::Gallery;
-use crate::interrupt::on_interrupt;
 use crate::simulate::{self, PathFor, Setup};
-use crate::{board, exit, host, input};
+use crate::{board, ending, exit, host, input, interrupt};
 
 /// A rig file.
 #[derive(Deserialize)]
@@ -126,8 +126,7 @@ impl Rig {
         setup: &Setup,
     ) -> anyhow::Result<Rig> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| exit::no_input(format!("cannot read rig file {shown}: {e}")))?;
+        let text = files::text(path, &Kind::RIG)?;
         let wrong = |problem: String| {
             exit::data(format!("rig file {shown}: {}", problem.trim_end().replace('\n', "\n  ")))
         };
@@ -159,6 +158,7 @@ impl Rig {
         asked: &Settings,
         mut recorder: Option<&mut dyn Recorder>,
     ) -> anyhow::Result<Vec<Record>> {
+        let asked = &ending::patient(asked, self.members.iter().map(|member| &member.firmware));
         let mut chips = Vec::new();
         let mut hosts = Vec::new();
         for (i, member) in self.members.iter().enumerate() {
@@ -175,7 +175,7 @@ impl Rig {
             let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
             hosts.push(host.with_gallery(gallery));
         }
-        let interrupted = on_interrupt();
+        let interrupted = interrupt::on_interrupt();
         let mut ends: Vec<&mut dyn Host> = hosts.iter_mut().map(|h| h as &mut dyn Host).collect();
         let outcomes = simulated::run(&chips, &self.wires, self.delay, &mut ends, &interrupted);
         let galleries = hosts.iter_mut().filter_map(host::Terminal::finish).collect();

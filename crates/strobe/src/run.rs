@@ -17,7 +17,7 @@ use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
 use crate::swo::Raw;
-use crate::{board, exit, input, measurement, simulate};
+use crate::{board, exit, files, input, measurement, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
@@ -223,6 +223,15 @@ fn functions<'a>(
 }
 
 impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads(self.firmware.iter().chain(&self.rig));
+        named.reads(self.load.iter().map(|load| &load.path));
+        named.writes("--swo", &self.swo);
+        self.simulation.files(named);
+        self.result.files(named);
+    }
+
     /// Puts into a measurement what was asked for.
     fn attach(&self, measurement: &mut Measurement, firmware: &Firmware) {
         let wants = |what| self.attach.contains(&what);

@@ -6,8 +6,8 @@ use strobe_model::{EndReason, Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 use strobe_source::cycles::FlashState;
-use strobe_source::network::{self, HostPlug};
-use strobe_source::serial::{HostPort, InputSpec, Spec, Target};
+use strobe_source::network;
+use strobe_source::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
     self, Description, Limit, Recorder, SerialInput, Settings, Systems, TimelineSettings,
@@ -15,9 +15,9 @@ use strobe_source::simulated::{
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
+use crate::files::{self, Kind};
 use crate::gallery::Gallery;
-use crate::interrupt::on_interrupt;
-use crate::{analog, exit, host, input};
+use crate::{analog, ending, exit, host, input, interrupt, serial_ports};
 
 /// How to simulate, and what to measure of it.
 #[derive(clap::Args, Default)]
@@ -50,7 +50,8 @@ pub struct Setup {
     /// address, a pin's edge), or only when the firmware exits (`exit`). A time and a symbol
     /// may both be given. In any case a run ends when the firmware exits, at a HardFault, and,
     /// unless a time is given, when nothing is left to wake a sleeping core; by default also
-    /// after 10,000 million cycles.
+    /// after a second of simulated time, or after 10,000 million cycles if a place is given or the
+    /// firmware can exit (semihosting).
     #[arg(long, value_name = "WHEN")]
     pub until: Vec<String>,
     /// What is around the chip.
@@ -64,8 +65,9 @@ pub struct Setup {
 #[command(next_help_heading = "Simulation")]
 pub struct World {
     /// Join a serial device to the host: `USART1=pty`, `USART2=file:log.txt`, `USART1=stdout`,
-    /// `=stderr`, `=null`; by default what devices send goes to standard error. With `pty`,
-    /// where somebody may type, the board runs no faster than a real one.
+    /// `=stderr`, `=null`; by default what devices send goes to standard error. Files and
+    /// pseudo-terminals get the bytes; elsewhere control characters are shown as `\x1b`. With
+    /// `pty`, where somebody may type, the board runs no faster than a real one.
     #[arg(long, value_name = "DEVICE=TARGET")]
     uart: Vec<Spec>,
     /// Send a serial device bytes that are known before, the same at every run:
@@ -147,13 +149,49 @@ impl std::str::FromStr for PathFor {
 }
 
 impl Options {
+    /// Registers the files that they name.
+    pub fn files(&self, named: &mut files::Named) {
+        self.setup.files(named);
+    }
+
     /// One of two runs that are compared.
     pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
         Options { setup, from, to, mark }
     }
 }
 
+impl Setup {
+    /// Registers the files that it names.
+    pub fn files(&self, named: &mut files::Named) {
+        self.board.files(named);
+        self.world.files(named);
+    }
+}
+
 impl World {
+    /// Registers the files that it names.
+    pub fn files(&self, named: &mut files::Named) {
+        for spec in &self.uart_input {
+            if let Source::File(path) = &spec.source {
+                named.reads([path]);
+            }
+        }
+        named.reads(self.adc.iter().filter_map(analog::Spec::path));
+        named.reads(self.rtos.iter().filter(|name| *name != "none"));
+        named.reads(self.insert.iter().map(|insert| &insert.path));
+        for spec in &self.uart {
+            if let Target::File(path) = &spec.target {
+                named.writes(&format!("--uart {}", spec.device), [path]);
+            }
+        }
+    }
+
+    /// Whether somebody types, or other machines send something.
+    fn is_open(&self) -> bool {
+        self.uart.iter().any(|spec| spec.target == Target::Pty)
+            || self.ethernet.iter().any(|spec| matches!(spec.target, network::Target::Tap(_)))
+    }
+
     /// The same without what the firmware prints.
     #[must_use]
     pub fn silent(&self) -> Self {
@@ -185,13 +223,10 @@ impl Setup {
 
     /// The terminal with the ends of serial lines and cables that the options name.
     pub fn host<'a>(&self) -> anyhow::Result<host::Terminal<'a>> {
-        let ports = self.world.uart.iter().map(HostPort::open).collect::<Result<_, _>>();
-        let ports = ports.map_err(|e| exit::output(e.to_string()))?;
-        let mut plugs = Vec::new();
-        for spec in &self.world.ethernet {
-            plugs.extend(HostPlug::open(spec).map_err(|e| exit::output(e.to_string()))?);
-        }
-        Ok(host::Terminal::new(self.world.quiet, ports, plugs))
+        let ports = self.world.uart.iter().map(serial_ports::port).collect::<Result<_, _>>()?;
+        let plugs = self.world.ethernet.iter().map(serial_ports::plug);
+        let plugs = plugs.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten();
+        Ok(host::Terminal::new(self.world.quiet, ports, plugs.collect()))
     }
 }
 
@@ -268,7 +303,8 @@ fn carry_out(
     let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
     let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(told.recorder);
     terminal = terminal.with_trace(told.trace);
-    let interrupted = on_interrupt();
+    let interrupted = interrupt::on_interrupt();
+    let settings = &ending::patient(settings, [firmware].into_iter());
     let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
@@ -353,7 +389,7 @@ pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
 pub fn elsewhere(asked: &Settings) -> Settings {
     Settings {
         limit: asked.limit,
-        default_limit_cycles: asked.default_limit_cycles,
+        default_limit: asked.default_limit,
         strict: asked.strict,
         run_on_after_fault: asked.run_on_after_fault,
         interpret: asked.interpret,
@@ -397,7 +433,7 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
     for until in &setup.until {
         match limit(until) {
             Some(limit) if settings.limit.is_none() => settings.limit = Some(limit),
-            None if until == "exit" => settings.default_limit_cycles = u64::MAX,
+            None if until == "exit" => settings.default_limit = None,
             None if spelling::lacks_unit(until) => {
                 return Err(exit::usage(format!(
                     "--until {until}: a number needs a unit, as in 1000c (cycles), 20us, 20ms or 2s"
@@ -410,6 +446,13 @@ fn common_settings(setup: &Setup) -> anyhow::Result<Settings> {
                 )));
             }
         }
+    }
+    if setup.until.is_empty() {
+        // Where somebody types or other machines are, Ctrl-C ends it.
+        let limit = ending::default_limit(&settings.inputs);
+        settings.default_limit = limit.filter(|_| !setup.world.is_open());
+    } else if settings.until.is_some() {
+        settings.default_limit = settings.default_limit.and(Some(ending::PATIENCE));
     }
     Ok(settings)
 }
@@ -455,7 +498,7 @@ fn inputs(setup: &Setup) -> anyhow::Result<Vec<SerialInput>> {
         if typed || inputs.iter().any(|input| is_same(&input.device)) {
             return Err(exit::usage(format!("--uart-input {device}: it has an input already")));
         }
-        let bytes = spec.read().map_err(|e| exit::no_input(e.to_string()))?;
+        let bytes = serial_ports::input(spec)?;
         inputs.push(SerialInput { device, bytes, not_before_nanoseconds });
     }
     Ok(inputs)
@@ -467,8 +510,7 @@ fn systems(named: Option<&str>) -> anyhow::Result<Systems> {
         Some("none") => return Ok(Systems::None),
         Some(path) => path,
     };
-    let toml = std::fs::read_to_string(path)
-        .map_err(|e| exit::no_input(format!("cannot read RTOS description {path}: {e}")))?;
+    let toml = files::text(Path::new(path), &Kind::RTOS)?;
     // The parser's messages show the line in question: indented, they stay one message.
     let parsed = Description::parse(&toml)
         .map_err(|e| exit::data(format!("{path}: {}", e.replace('\n', "\n  "))))?;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use strobe_model::SourceLine;
 use strobe_symbols::Firmware;
 
-/// The most a source file may have.
-const MAX_BYTES: u64 = 16 << 20;
+use crate::files::{self, Kind};
 
 /// Source files by the name that the debug information gives them.
 pub struct Sources {
@@ -54,9 +53,9 @@ impl Sources {
         let candidates =
             std::iter::once(PathBuf::from(file)).chain(self.roots.iter().flat_map(ends));
         let found = candidates.into_iter().find(|path| {
-            std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MAX_BYTES)
+            std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= Kind::SOURCE.most_bytes)
         })?;
-        let text = std::fs::read(found).ok()?;
+        let text = files::bytes(&found, &Kind::SOURCE).ok()?;
         Some(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
     }
 }

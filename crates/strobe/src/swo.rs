@@ -1,34 +1,33 @@
 //! `--swo FILE`: the raw bytes of a simulated trace pin.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use strobe_source::simulated::trace::Pin;
 
-use crate::exit;
+use crate::files::{self, Whole};
 
 /// A file that bytes go to as they leave the pin.
 pub struct Raw {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: Whole,
     bytes: u64,
     /// The first thing that went wrong; nothing is written after it.
     failed: Option<io::Error>,
 }
 
 impl Raw {
-    /// An empty file.
+    /// A file that is there when the run has ended.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
-        let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-        Ok(Raw { path: path.to_owned(), out: BufWriter::new(file), bytes: 0, failed: None })
+        Ok(Raw { path: path.to_owned(), out: Whole::create(path)?, bytes: 0, failed: None })
     }
 
     /// Closes the file; returns how many bytes are in it.
-    pub fn finish(mut self) -> anyhow::Result<u64> {
-        let done = self.failed.map_or_else(|| self.out.flush(), Err);
-        done.map_err(|error| cannot_write(&self.path, &error))?;
-        Ok(self.bytes)
+    pub fn finish(self) -> anyhow::Result<u64> {
+        match self.failed {
+            Some(error) => Err(files::cannot_write(&self.path, &error)),
+            None => self.out.commit().map(|()| self.bytes),
+        }
     }
 }
 
@@ -39,8 +38,4 @@ impl Pin for Raw {
             self.bytes += 1;
         }
     }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> anyhow::Error {
-    exit::output(format!("cannot write {}: {error}", path.display()))
 }

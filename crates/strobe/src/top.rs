@@ -1,6 +1,6 @@
 //! `strobe top`: where the core is just now, as its trace pin tells.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::link::{self, Opened};
 use crate::output::{self, Format};
 use crate::run::By;
 use crate::traced;
-use crate::{exit, input, measurement, record};
+use crate::{exit, input, measurement, record, terminal};
 
 /// Show where the core is just now, from a trace pin (SWO), on the terminal.
 #[derive(clap::Args)]
@@ -137,7 +137,7 @@ impl Live<'_> {
 
     fn show(&mut self, opened: &Opened, elapsed: Duration) -> anyhow::Result<()> {
         let record = self.session.so_far(self.firmware).map_err(traced::unusable)?;
-        let mut out = io::stdout().lock();
+        let (mut out, mut clears) = (Vec::new(), false);
         match self.args.format {
             Format::Json => {
                 let form = strobe_report::json::Form::Compact;
@@ -148,9 +148,7 @@ impl Live<'_> {
                 out.write_all(file::json(&measurement::of(&record)).as_bytes())?;
             }
             Format::Text => {
-                let on_terminal = io::stdout().is_terminal();
-                // The cursor goes home and what was there goes away.
-                let begin = if on_terminal { "\x1b[H\x1b[J" } else { "" };
+                clears = terminal::is_watched();
                 let source = format!("{} {}", opened.source.kind, opened.source.name);
                 let view = Top {
                     source: source.trim(),
@@ -158,16 +156,17 @@ impl Live<'_> {
                     by: self.args.by.place(),
                     rows: self.args.top,
                 };
-                let mut text = begin.as_bytes().to_vec();
                 let options = output::options(true, false);
-                top(&record, self.before.as_ref(), view, &options, &mut text)?;
-                if !on_terminal {
-                    text.push(b'\n');
+                top(&record, self.before.as_ref(), view, &options, &mut out)?;
+                if !clears {
+                    out.push(b'\n');
                 }
-                out.write_all(&text)?;
             }
         }
-        out.flush()?;
+        if clears {
+            terminal::clear()?;
+        }
+        terminal::result(&out)?;
         self.before = Some(record);
         Ok(())
     }

@@ -12,6 +12,7 @@ use strobe_source::trace::target::{self, TARGETS, Target};
 use strobe_symbols::Firmware;
 
 use crate::exit;
+use crate::files::{self, Kind};
 
 /// What to trace.
 #[derive(clap::Args, Default)]
@@ -418,13 +419,7 @@ fn symbol(firmware: Option<&Firmware>, name: &str) -> anyhow::Result<(u32, u32)>
 }
 
 fn read_plan(path: &Path) -> anyhow::Result<PlanReport> {
-    /// Far above any plan.
-    const MOST: u64 = 16 << 20;
-    let shown = path.display();
-    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
-    if std::fs::metadata(path).map_err(unreadable)?.len() > MOST {
-        return Err(exit::data(format!("{shown}: no plan is that large")));
-    }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    serde_json::from_str(&text).map_err(|e| exit::data(format!("{shown} is no plan: {e}")))
+    let text = files::text(path, &Kind::PLAN)?;
+    serde_json::from_str(&text)
+        .map_err(|e| exit::data(format!("{} is no plan: {e}", path.display())))
 }

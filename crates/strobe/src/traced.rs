@@ -4,7 +4,7 @@
 mod options;
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufReader;
 use std::path::Path;
 
 use strobe_decode::container::{self, Carries, Header};
@@ -15,7 +15,8 @@ use strobe_source::trace::open::Tap;
 use strobe_source::traced::{self, Port, ReplayError, Session};
 use strobe_symbols::Firmware;
 
-use crate::{capture, exit, input, link};
+use crate::files::{self, Whole};
+use crate::{capture, exit, input, interrupt, link};
 
 pub use options::Options;
 
@@ -98,11 +99,7 @@ fn read(
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
-    File::open(path).map_err(|e| unreadable(path, &e))
-}
-
-fn unreadable(path: &Path, e: &std::io::Error) -> anyhow::Error {
-    exit::no_input(format!("cannot read {}: {e}", path.display()))
+    files::open(path, &files::Kind::PIECEWISE)
 }
 
 /// A session of which nothing has been read; `header` is its recording's. Files for what ports
@@ -114,13 +111,13 @@ pub fn begin(
 ) -> anyhow::Result<Session> {
     let settings = options.settings(header, firmware)?;
     let open = |(number, name): &(u8, String)| {
-        let file = File::create(name)
-            .map_err(|why| unusable(traced::Error::Port { name: name.clone(), why }))?;
-        let sink = Box::new(BufWriter::new(file));
+        let sink = Box::new(Whole::create(Path::new(name))?);
         Ok(Port { number: *number, name: name.clone(), sink })
     };
     let ports = options.port.iter().map(open).collect::<anyhow::Result<_>>()?;
-    Ok(Session::new(settings, header, options.frames, ports))
+    let mut session = Session::new(settings, header, options.frames, ports);
+    session.stop_on(interrupt::on_interrupt());
+    Ok(session)
 }
 
 /// A session that takes no more.

@@ -71,14 +71,8 @@ pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture,
 
 fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
     match error {
-        ZipError::Io(io)
-            if io.kind() != std::io::ErrorKind::InvalidData
-                && io.kind() != std::io::ErrorKind::UnexpectedEof
-                && io.kind() != std::io::ErrorKind::InvalidInput
-                && io.kind() != std::io::ErrorKind::Other =>
-        {
-            Error::Io(io)
-        }
+        // What the system says is about the file; what the archive's reader says, about its bytes.
+        ZipError::Io(io) if io.raw_os_error().is_some() => Error::Io(io),
         error if member.is_empty() => {
             Error::in_file(format!("not a complete zip file: {error}"), DAMAGED)
         }
@@ -341,14 +335,8 @@ pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
     let total = total.ok_or_else(|| refuse("more than 4 GiB of samples"))?;
 
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let mut put = |name: &str, bytes: &[u8]| -> Result<(), Error> {
-        // No date: the same capture gives the same bytes.
-        let options = SimpleFileOptions::default();
-        zip.start_file(name, options).map_err(|e| zip_error(name, 0, e))?;
-        Ok(zip.write_all(bytes)?)
-    };
-    put("version", b"2")?;
-    put("metadata", metadata(capture, hz, unit).as_bytes())?;
+    put(&mut zip, "version", b"2")?;
+    put(&mut zip, "metadata", metadata(capture, hz, unit).as_bytes())?;
     let mut chunk = Vec::new();
     let mut number = 0;
     let mut now = vec![0u8; unit];
@@ -358,14 +346,29 @@ pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
         now[n / 8] |= u8::from(channel.initial.is_high()) << (n % 8);
     }
     let mut at = 0;
+    // A member in which nothing changes, and what it repeats.
+    let mut still: Option<(String, Vec<u8>)> = None;
     let mut fill = |now: &[u8], from: &mut u64, to: u64| -> Result<(), Error> {
         while *from < to {
+            let is_still = chunk.is_empty() && to - *from >= (CHUNK_BYTES / unit) as u64;
+            if is_still && let Some((name, _)) = still.as_ref().filter(|(_, same)| same == now) {
+                // Copied as it is compressed: a pause of hours takes no time to write.
+                number += 1;
+                zip.deep_copy_file(name, &format!("logic-1-{number}"))
+                    .map_err(|e| zip_error(name, 0, e))?;
+                *from += (CHUNK_BYTES / unit) as u64;
+                continue;
+            }
             let room = ((CHUNK_BYTES / unit - chunk.len() / unit) as u64).min(to - *from);
             (0..room).for_each(|_| chunk.extend_from_slice(now));
             *from += room;
             if chunk.len() / unit >= CHUNK_BYTES / unit || *from == total {
                 number += 1;
-                put(&format!("logic-1-{number}"), &chunk)?;
+                let name = format!("logic-1-{number}");
+                put(&mut zip, &name, &chunk)?;
+                if is_still {
+                    still = Some((name, now.to_vec()));
+                }
                 chunk.clear();
             }
         }
@@ -386,6 +389,14 @@ pub fn write(capture: &Capture) -> Result<(Vec<u8>, Vec<String>), Error> {
         )],
     };
     Ok((bytes, notes))
+}
+
+type Archive = zip::ZipWriter<Cursor<Vec<u8>>>;
+
+/// Adds a member. It has no date: the same capture gives the same bytes.
+fn put(zip: &mut Archive, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    zip.start_file(name, SimpleFileOptions::default()).map_err(|e| zip_error(name, 0, e))?;
+    Ok(zip.write_all(bytes)?)
 }
 
 fn metadata(capture: &Capture, hz: u64, unit: usize) -> String {

@@ -140,7 +140,7 @@ fn ended(reason: &EndReason, core: &str) -> String {
         EndReason::Reached { place } => format!("{place} was reached"),
         EndReason::Limit => "the limit that was asked for".to_owned(),
         EndReason::DefaultLimit => {
-            "the built-in limit: the firmware did not end by itself".to_owned()
+            "the firmware did not end by itself; --until says how long it runs".to_owned()
         }
         EndReason::HardFault => "a fault: the core entered HardFault (see below)".to_owned(),
         EndReason::Lockup => {

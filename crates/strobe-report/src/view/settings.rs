@@ -7,6 +7,7 @@ pub(crate) fn setting(name: &str, value: &str) -> String {
     let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
     match (name, number.parse::<u64>(), unit) {
         ("default-limit", Ok(n), "cycles") => format!("limit {} (default)", cycles(n)),
+        ("default-limit", Ok(n), "ns") => format!("limit {} (default)", time(u128::from(n))),
         ("until", Ok(n), "cycles") => format!("until {}", cycles(n)),
         ("until", Ok(n), "ns") => format!("until {}", time(u128::from(n))),
         ("until-symbol", ..) => format!("until {value}"),
@@ -51,6 +52,7 @@ mod tests {
     #[test]
     fn settings_read_like_the_command_line() {
         assert_eq!(setting("default-limit", "10000000000 cycles"), "limit 10 G cycles (default)");
+        assert_eq!(setting("default-limit", "1000000000 ns"), "limit 1.000 s (default)");
         assert_eq!(setting("until", "1500 cycles"), "until 1,500 cycles");
         assert_eq!(setting("until", "20000000 ns"), "until 20.00 ms");
         assert_eq!(setting("until", "exit"), "until exit");

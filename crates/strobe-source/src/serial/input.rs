@@ -1,8 +1,6 @@
 //! What is sent to a serial device, known before the run: the same bytes at the same cycles each
 //! time.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -55,44 +53,6 @@ impl FromStr for InputSpec {
     }
 }
 
-/// Bytes that cannot be had.
-#[derive(Debug, thiserror::Error)]
-#[error("input for serial port {device}: cannot read {what}: {source}")]
-pub struct InputError {
-    /// The device.
-    pub device: String,
-    /// The file, or `standard input`.
-    pub what: String,
-    /// Why.
-    pub source: io::Error,
-}
-
-/// The most that is read: a minute and a half at 115,200 baud.
-const MOST_BYTES: u64 = 1 << 20;
-
-impl InputSpec {
-    /// All bytes.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or there are more than a mebibyte.
-    pub fn read(&self) -> Result<Vec<u8>, InputError> {
-        let (what, bytes) = match &self.source {
-            Source::Stdin => ("standard input".to_owned(), all(io::stdin())),
-            Source::File(path) => (path.display().to_string(), File::open(path).and_then(all)),
-        };
-        bytes.map_err(|source| InputError { device: self.device.clone(), what, source })
-    }
-}
-
-fn all(from: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are more than 1 MiB"));
-    }
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,11 +71,5 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap_err().problem, problem, "{text}");
         }
-    }
-
-    #[test]
-    fn input_without_end_is_refused() {
-        assert!(all(io::repeat(b'x')).is_err());
-        assert_eq!(all(&b"ls\n"[..]).unwrap(), b"ls\n");
     }
 }

@@ -72,7 +72,7 @@ pub(super) struct Run {
     /// Whether `to` and `until` were reached.
     reached: (bool, bool),
     limit: Option<Limit>,
-    default_limit: u64,
+    default_limit: Option<Limit>,
     run_on: bool,
 }
 
@@ -158,7 +158,7 @@ impl Run {
             reached: (false, false),
             until_name: settings.until.clone().unwrap_or_default(),
             limit: settings.limit,
-            default_limit: settings.default_limit_cycles,
+            default_limit: settings.default_limit,
             run_on: settings.run_on_after_fault,
         };
         if from.is_none() {
@@ -269,12 +269,19 @@ impl Run {
 
     /// The cycle to stop at and what that would mean.
     fn next_limit(&self) -> (u64, EndReason) {
+        let reason = if self.limit.is_some() { EndReason::Limit } else { EndReason::DefaultLimit };
         let clocks = &self.machine.bus().clocks;
-        match self.limit {
-            Some(Limit::Cycles(n)) => (n, EndReason::Limit),
-            Some(Limit::Nanoseconds(ns)) => (clocks.cycle_at_nanoseconds(ns), EndReason::Limit),
-            None => (self.default_limit, EndReason::DefaultLimit),
-        }
+        let cycle = match self.end() {
+            Some(Limit::Cycles(n)) => n,
+            Some(Limit::Nanoseconds(ns)) => clocks.cycle_at_nanoseconds(ns),
+            None => u64::MAX,
+        };
+        (cycle, reason)
+    }
+
+    /// The limit that holds: the user's or the built-in one.
+    fn end(&self) -> Option<Limit> {
+        self.limit.or(self.default_limit)
     }
 
     /// A change of clock has moved a limit given in time.

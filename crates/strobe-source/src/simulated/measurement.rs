@@ -183,9 +183,10 @@ fn ended(reason: &EndReason, core: &str) -> Ended {
         EndReason::Exit { code } => ("exit", format!("the firmware exited with code {code}")),
         EndReason::Reached { place } => ("reached", format!("{place} was reached")),
         EndReason::Limit => ("limit", "the limit that was asked for".to_owned()),
-        EndReason::DefaultLimit => {
-            ("default-limit", "the built-in limit: the firmware did not end by itself".to_owned())
-        }
+        EndReason::DefaultLimit => (
+            "default-limit",
+            "the firmware did not end by itself; --until says how long it runs".to_owned(),
+        ),
         EndReason::HardFault => ("hard-fault", "a fault: the core entered HardFault".to_owned()),
         EndReason::Lockup if core.starts_with("AVR") => {
             ("lockup", "an opcode that is no instruction of this core".to_owned())

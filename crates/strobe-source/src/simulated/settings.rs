@@ -16,6 +16,10 @@ pub enum Limit {
     Nanoseconds(u64),
 }
 
+/// How long a firmware runs that does not end and of which nobody says how long it shall: a second
+/// of its own time.
+pub const DEFAULT_LIMIT: Limit = Limit::Nanoseconds(1_000_000_000);
+
 /// A place in the code: a symbol, or an address written as one (`0x080000c0`).
 pub type Spot = String;
 
@@ -44,8 +48,9 @@ pub struct SerialInput {
 pub struct Settings {
     /// The user's limit, if any.
     pub limit: Option<Limit>,
-    /// The built-in limit in cycles, for firmware that does not end.
-    pub default_limit_cycles: u64,
+    /// The built-in limit, for firmware that does not end; none where only the firmware ends the
+    /// run.
+    pub default_limit: Option<Limit>,
     /// Ends the run when reached.
     pub until: Option<Spot>,
     /// Measuring starts each time this is reached; from reset without it.
@@ -95,7 +100,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             limit: None,
-            default_limit_cycles: 10_000_000_000,
+            default_limit: Some(DEFAULT_LIMIT),
             until: None,
             from: None,
             to: None,
@@ -128,8 +133,11 @@ impl Settings {
         match self.limit {
             Some(Limit::Cycles(n)) => put("until", format!("{n} cycles")),
             Some(Limit::Nanoseconds(n)) => put("until", format!("{n} ns")),
-            None if self.default_limit_cycles == u64::MAX => put("until", "exit".to_owned()),
-            None => put("default-limit", format!("{} cycles", self.default_limit_cycles)),
+            None => match self.default_limit {
+                Some(Limit::Cycles(n)) => put("default-limit", format!("{n} cycles")),
+                Some(Limit::Nanoseconds(n)) => put("default-limit", format!("{n} ns")),
+                None => put("until", "exit".to_owned()),
+            },
         };
         for (name, spot) in [("until-symbol", &self.until), ("from", &self.from), ("to", &self.to)]
         {

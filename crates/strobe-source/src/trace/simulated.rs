@@ -19,7 +19,7 @@ use super::link::{Came, Error, Link};
 use super::program::Registers;
 use super::rtt::{Rtt, Wanted};
 use crate::simulated::trace::{Pin, Programme};
-use crate::simulated::{self, Debugger, Host, Limit, Settings};
+use crate::simulated::{self, Debugger, Host, Limit, Progress, Settings};
 
 /// Blocks that may wait: the board does not run far ahead.
 const WAITING: usize = 16;
@@ -80,7 +80,7 @@ fn run(setup: &Setup, sender: SyncSender<Sent>, stop: &Arc<AtomicBool>) {
     let limit = setup.limit.map(|limit| limit.as_nanos().try_into().unwrap_or(u64::MAX));
     let settings = Settings {
         limit: limit.map(Limit::Nanoseconds),
-        default_limit_cycles: u64::MAX,
+        default_limit: None,
         trace: setup.programme.clone(),
         ..Settings::default()
     };
@@ -190,7 +190,7 @@ impl Host for Listener {
         self.memory.is_some().then_some(self as &mut dyn Debugger)
     }
 
-    fn progress(&mut self, _cycles: u64) {
+    fn progress(&mut self, _: &Progress) {
         if !self.line.hand_over() {
             self.stop.store(true, Ordering::Relaxed);
         }

@@ -42,6 +42,9 @@ impl Session {
     pub fn drain(&mut self, link: &mut dyn Link) -> Result<(), Error> {
         let mut bytes = Vec::new();
         loop {
+            if self.is_stopped() {
+                return Ok(());
+            }
             let came = link.read(&mut bytes, WAIT);
             if let Some(at) = link.elapsed() {
                 self.at(at.as_micros().try_into().unwrap_or(u64::MAX));
@@ -61,6 +64,9 @@ impl Session {
     /// If the file cannot be read, or the session takes no more.
     pub fn replay<R: Read>(&mut self, reader: &mut Reader<R>) -> Result<(), Error> {
         while let Some(chunk) = reader.next().map_err(|error| Error::Read(error.to_string()))? {
+            if self.is_stopped() {
+                return Ok(());
+            }
             self.at(chunk.host_us);
             if chunk.missing_before > 0 {
                 self.gap();

@@ -1,6 +1,8 @@
 //! A stream on its way to a record: bytes are pushed, events are added up, ports go to files.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use strobe_decode::container::{Header, Note};
 use strobe_decode::swo::packet::Packet;
@@ -22,7 +24,7 @@ pub enum Error {
         /// The sink's name.
         name: String,
         /// Why.
-        why: std::io::Error,
+        why: io::Error,
     },
     /// Events have no times.
     #[error("a time line needs the core's clock and the cycles of a tick: --clock and --tick")]
@@ -39,7 +41,16 @@ pub struct Port {
     /// The sink's name, for errors.
     pub name: String,
     /// The sink.
-    pub sink: Box<dyn Write>,
+    pub sink: Box<dyn Sink>,
+}
+
+/// What takes the bytes of a port; it may be something that is whole only at its end.
+pub trait Sink: Write {
+    /// All bytes were written.
+    ///
+    /// # Errors
+    /// If something of them could not be.
+    fn complete(self: Box<Self>) -> io::Result<()>;
 }
 
 /// A stream that is being read.
@@ -49,6 +60,8 @@ pub struct Session {
     notes: Notes,
     /// Host time of the last bytes since the recording began, in microseconds.
     host_us: u64,
+    /// Set where reading what was recorded is to end.
+    stop: Arc<AtomicBool>,
 }
 
 /// Where events go.
@@ -152,7 +165,22 @@ impl Session {
             events: Sinks { collector, settings, keep: false, tracks: None, ports, failed: None },
             notes: Notes::default(),
             host_us: 0,
+            stop: Arc::default(),
         }
+    }
+
+    /// Reading what was recorded before ends where this is set.
+    pub fn stop_on(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = stop;
+    }
+
+    /// Whether reading is to end; the report then names that.
+    pub(super) fn is_stopped(&mut self) -> bool {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        if stopped {
+            self.add("reading was stopped by the user: what follows is not in the figures");
+        }
+        stopped
     }
 
     /// The stream is frames of the kit for the target.
@@ -217,8 +245,8 @@ impl Session {
         self.events.check()?;
         let settings = self.settings(&self.intake);
         let Session { intake, events, .. } = self;
-        for Port { name, mut sink, .. } in events.ports {
-            sink.flush().map_err(|why| Error::Port { name, why })?;
+        for Port { name, sink, .. } in events.ports {
+            sink.complete().map_err(|why| Error::Port { name, why })?;
         }
         let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
         let record = events.collector.record(intake.reader(), firmware, &settings)?;

@@ -1,25 +1,25 @@
 //! Everything that sigrok decodes and strobe does not, through `sigrok-cli`.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
 use strobe_decode::capture::{self, Capture};
 
-use crate::exit;
 use crate::output::Format;
+use crate::{exit, terminal};
 
 /// What sigrok-cli prints for a decoder: annotations with sample numbers, or its JSON trace. It
 /// gets the capture as a session of its own, whatever format it came in.
 pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Result<Vec<u8>> {
     let (bytes, notes) = capture::write_sigrok(capture).map_err(|e| exit::data(e.to_string()))?;
-    notes.iter().for_each(|note| eprintln!("strobe: {note}"));
+    notes.iter().for_each(|note| terminal::say(&format!("strobe: {note}")));
     let file = tempfile::Builder::new().prefix("strobe").suffix(".sr").tempfile();
-    let file =
+    let mut file =
         file.map_err(|e| exit::output(format!("cannot write a session for sigrok-cli: {e}")))?;
-    std::fs::write(file.path(), bytes)
+    file.write_all(&bytes)
         .map_err(|e| exit::output(format!("cannot write a session for sigrok-cli: {e}")))?;
     let mut command = Command::new("sigrok-cli");
-    command.arg("-i").arg(file.path()).args(["-P", decoder]).stderr(Stdio::inherit());
+    command.arg("-i").arg(file.path()).args(["-P", decoder]).stderr(Stdio::piped());
     command.arg(match format {
         Format::Text => "--protocol-decoder-samplenum",
         Format::Json => "--protocol-decoder-jsontrace",
@@ -33,6 +33,10 @@ pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Resul
         ),
         _ => exit::usage(format!("sigrok-cli cannot be started: {e}")),
     })?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !said.trim().is_empty() {
+        terminal::say(&said);
+    }
     if !output.status.success() {
         return Err(exit::usage(format!(
             "sigrok-cli refused decoder {decoder}: {}",

@@ -1,6 +1,5 @@
 //! What a file is, by its first bytes and what lies beside it.
 
-use std::io::Read;
 use std::path::Path;
 
 use strobe_decode::archive::allocations;
@@ -8,6 +7,7 @@ use strobe_model::Record;
 use strobe_source::traced::NONSENSE_PERCENT;
 
 use super::Kind;
+use crate::files;
 use crate::{events, exit};
 
 /// So much of a file is looked at.
@@ -21,9 +21,7 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
     if has_metadata {
         return Ok(Kind::Ctf);
     }
-    let unreadable =
-        |e: std::io::Error| exit::no_input(format!("cannot read {}: {e}", path.display()));
-    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+    if files::is_directory(path)? {
         return match events::metadata_beside(path) {
             Some(_) => Ok(Kind::Ctf),
             None => Err(exit::no_input(format!(
@@ -32,9 +30,7 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
             ))),
         };
     }
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    file.take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
+    let head = files::head(path, &files::Kind::PIECEWISE, HEAD)?;
     let kind = by_bytes(path, &head);
     let readable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if matches!(kind, Kind::Swo) && !head.is_empty() && head.iter().all(readable) {

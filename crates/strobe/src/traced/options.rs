@@ -10,7 +10,7 @@ use strobe_source::defmt::Table;
 use strobe_source::traced::{Bounds, Mark, Settings, kit_setting};
 use strobe_symbols::Firmware;
 
-use crate::{exit, input};
+use crate::{exit, files, input};
 
 /// How to understand the stream. A recording says most of this itself.
 #[derive(Clone, clap::Args, Default)]
@@ -113,6 +113,13 @@ const THREAD_POINTERS: [&str; 6] = [
 const REPLAYED: [&str; 2] = ["file", "capture"];
 
 impl Options {
+    /// Registers the files that ports are written to.
+    pub fn files(&self, named: &mut files::Named) {
+        for (port, path) in &self.port {
+            named.writes(&format!("--port {port}"), [path]);
+        }
+    }
+
     /// What is known of the stream: what the user says, else what the recording says.
     pub fn settings(
         &self,

@@ -262,7 +262,7 @@ fn records_come_through_a_serial_port() {
         assert_eq!((number(&window["parts"]), number(&window["cycles"])), (40, cycles));
         // A recording of the same.
         let (source, recorded) = (format!("file:{file}"), format!("{file}.strobe"));
-        let arguments = ["record", &source, "--elf", &firmware, "-q", "-o", &recorded];
+        let arguments = ["record", &source, "--elf", &firmware, "-q", "-o", &recorded, "--force"];
         for kit in [&[][..], &["--kit"]] {
             let ran = strobe(&[&arguments[..], kit].concat());
             assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -324,17 +324,17 @@ fn what_a_full_buffer_could_not_take_is_counted() {
 fn the_block_is_found_without_a_symbol() {
     let (firmware, directory) = (prebuilt("kit-m0-rtt"), tempfile::tempdir().expect("a directory"));
     let file = directory.path().join("kit.strobe").display().to_string();
-    let arguments = ["record", "sim:stm32f070cb", "--rtt=0", "--elf", &firmware, "-q", "-o", &file];
+    let arguments = ["--elf", &firmware, "-q", "-o", &file, "--force"];
+    let arguments = [&["record", "sim:stm32f070cb", "--rtt=0"], &arguments[..]].concat();
     let ran = strobe(&[&arguments[..], &["--rtt-at", "0x20000000..0x20004000"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     is_small(&told(&file, &firmware, &[]), "rtt");
     let wrong = ["--rtt-at", "0x30000000"];
     let ran = strobe(&[&arguments[..], &wrong].concat());
     assert!(ran.code == 68 && ran.stderr.contains("0x30000000"), "{}", ran.stderr);
-    let other =
-        strobe(&["record", "sim:stm32f070cb", "--rtt=3", "--elf", &firmware, "-q", "-o", &file]);
+    let other = strobe(&[&["record", "sim:stm32f070cb", "--rtt=3"], &arguments[3..]].concat());
     assert!(other.code == 68 && other.stderr.contains("no 3"), "{}", other.stderr);
-    let serial = strobe(&["record", "file:x", "--rtt", "-o", &file]);
+    let serial = strobe(&["record", "file:x", "--rtt", "-o", &file, "--force"]);
     assert!(serial.code == 64 && serial.stderr.contains("--rtt"), "{}", serial.stderr);
 }
 

@@ -28,6 +28,7 @@ mod perfetto;
 mod profile_exports;
 mod record;
 mod rig;
+mod safety;
 mod samples;
 mod simulated_pins;
 mod svd;

@@ -319,7 +319,7 @@ fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
     let at = frames.len() / 2;
     frames[at] ^= 0x10;
     std::fs::write(&raw, &frames).expect("it is ours");
-    let damaged = ran(command().args(["record", &source, "-o"]).arg(&out));
+    let damaged = ran(command().args(["record", &source, "--force", "-o"]).arg(&out));
     assert!(damaged.stderr.contains("came damaged"), "{}", damaged.stderr);
     let recording = read(&out);
     assert!((200..=400).contains(&(stream.len() - recording.raw.len())));

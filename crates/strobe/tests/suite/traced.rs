@@ -203,7 +203,7 @@ fn every_way_in_gives_the_same_figures() {
     let (capture, raw) = (path("pin.sr"), path("pin.swo"));
     let recorded = |source: &str| {
         let out = path("out.strobe");
-        let ran = strobe(&["record", source, "-o", &out, "--quiet"]);
+        let ran = strobe(&["record", source, "-o", &out, "--quiet", "--force"]);
         assert_eq!(ran.code, 0, "{source}: {}", ran.stderr);
         figures(&report(&[&out]))
     };

@@ -10,7 +10,7 @@ use super::Run;
 use crate::simulated::debugger::Memory;
 use crate::simulated::script::Script;
 use crate::simulated::settings::Limit;
-use crate::simulated::{Host, trace};
+use crate::simulated::{Host, Progress, trace};
 
 /// Cycles between two looks at serial ports and the progress bar.
 const CHUNK: u64 = 1 << 22;
@@ -47,6 +47,13 @@ impl Run {
             };
         }
         CHUNK
+    }
+
+    /// How far the run has come.
+    fn progress(&self) -> Progress {
+        let cycles = self.machine.cycles();
+        let nanoseconds = self.machine.bus().clocks.nanoseconds_at(cycles);
+        Progress { cycles, nanoseconds, limit: self.end() }
     }
 
     /// Moves frames between Ethernet controllers and the host.
@@ -110,7 +117,7 @@ impl Run {
             let bus = self.machine.bus();
             host.keep_pace(bus.clocks.nanoseconds_at(self.machine.cycles()));
         }
-        host.progress(self.machine.cycles());
+        host.progress(&self.progress());
     }
 }
 

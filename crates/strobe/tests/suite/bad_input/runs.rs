@@ -27,14 +27,6 @@ fn an_endless_loop_ends_at_the_limit_with_a_report() {
     assert_says(&report, &["balance: 100,000 taken", "the limit that was asked for"]);
 }
 
-/// It sleeps nearly all the time, so ten thousand million cycles pass at once.
-#[test]
-fn firmware_that_never_ends_stops_at_the_built_in_limit() {
-    let ran = strobe(&["run", &prebuilt("blink")]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (124, ""));
-    assert_says(&ran.stdout, &["the built-in limit", "taken = "]);
-}
-
 #[test]
 fn the_exit_code_of_firmware_is_cut_at_63() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,0 +1,55 @@
+//! Every file that a command reads or writes: the one place where files are opened.
+//!
+//! What is read is registered with the device and inode that it has, and so is what is written,
+//! before anything is opened or truncated: no output may be an input, by whatever name, nor another
+//! output. What is read must be a regular file within its limit; what is written as a whole is
+//! written beside the old result and takes its place at the end.
+
+mod ledger;
+mod read;
+mod recording;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+pub use read::{Kind, bytes, head, is_directory, open, stream, text};
+pub use recording::Recording;
+pub use write::{Whole, cannot_write, log, log_failed, logs_are_whole, write};
+
+/// What a command was asked to read and to write, by its arguments.
+///
+/// Files that are named elsewhere, as a rig's firmware, are registered when they are read, which
+/// is before anything is written.
+#[derive(Default)]
+pub struct Named {
+    inputs: Vec<PathBuf>,
+    outputs: Vec<(String, PathBuf)>,
+}
+
+impl Named {
+    /// Files that are read; with those in it if it is a directory.
+    pub fn reads<P: AsRef<Path>>(&mut self, paths: impl IntoIterator<Item = P>) -> &mut Self {
+        self.inputs.extend(paths.into_iter().map(|path| path.as_ref().to_owned()));
+        self
+    }
+
+    /// A file that is written, for that option.
+    pub fn writes<P: AsRef<Path>>(
+        &mut self,
+        option: &str,
+        paths: impl IntoIterator<Item = P>,
+    ) -> &mut Self {
+        let paths = paths.into_iter().map(|path| path.as_ref().to_owned());
+        self.outputs.extend(paths.map(|path| (option.to_owned(), path)));
+        self
+    }
+
+    /// Registers all of them.
+    ///
+    /// # Errors
+    /// If an output is an input or another output.
+    pub fn register(self) -> anyhow::Result<()> {
+        self.inputs.iter().for_each(|path| ledger::reads(path));
+        self.outputs.iter().try_for_each(|(option, path)| ledger::will_write(option, path))
+    }
+}

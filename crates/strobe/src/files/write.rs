@@ -1,0 +1,224 @@
+//! Writing files: whole results beside the older one, whose place they take when they are complete;
+//! logs as they grow.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use strobe_source::traced::Sink;
+use tempfile::NamedTempFile;
+
+use super::ledger;
+use crate::exit;
+
+/// A result that is written as a whole. Until [`Whole::commit`] whatever was there before stays as
+/// it was; a full disk or the end of the process costs no older result.
+pub struct Whole {
+    /// As it was named.
+    path: PathBuf,
+    out: Out,
+}
+
+enum Out {
+    /// A new file, which is to be at that place.
+    Beside(io::BufWriter<NamedTempFile>, PathBuf),
+    /// A device, a pipe, standard output by its name.
+    Direct(io::BufWriter<File>),
+}
+
+impl Whole {
+    /// Begins a result.
+    ///
+    /// # Errors
+    /// If it cannot be written there, or the file is an input or another output.
+    pub fn create(path: &Path) -> anyhow::Result<Whole> {
+        ledger::writes(path)?;
+        let out = begin(path).map_err(|e| cannot_write(path, &e))?;
+        Ok(Whole { path: path.to_owned(), out })
+    }
+
+    /// Puts the result in its place.
+    ///
+    /// # Errors
+    /// If something of it could not be written; then the older result is still there.
+    pub fn commit(self) -> anyhow::Result<()> {
+        let path = self.path.clone();
+        self.finish().map_err(|e| cannot_write(&path, &e))
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self.out {
+            Out::Direct(mut file) => file.flush()?,
+            Out::Beside(out, place) => commit(out, &place)?,
+        }
+        ledger::is_open(&self.path);
+        Ok(())
+    }
+}
+
+impl Sink for Whole {
+    fn complete(self: Box<Self>) -> io::Result<()> {
+        self.finish()
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.out {
+            Out::Beside(out, _) => out.write(bytes),
+            Out::Direct(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::Beside(out, _) => out.flush(),
+            Out::Direct(out) => out.flush(),
+        }
+    }
+}
+
+/// Writes a whole result.
+///
+/// # Errors
+/// Those of [`Whole::create`] and [`Whole::commit`].
+pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut whole = Whole::create(path)?;
+    whole.write_all(bytes).map_err(|e| cannot_write(path, &e))?;
+    whole.commit()
+}
+
+/// Opens a file that grows while something runs and can be followed meanwhile; what was in it goes.
+///
+/// # Errors
+/// If it cannot be written, or is an input or another output.
+pub fn log(path: &Path) -> anyhow::Result<File> {
+    ledger::writes(path)?;
+    let file = File::create(path).map_err(|e| cannot_write(path, &e))?;
+    ledger::is_open(path);
+    Ok(file)
+}
+
+/// What could not be written of logs, while a run went on.
+static FAILED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Notes that a log lacks something, so that the command ends as one whose output could not be
+/// written.
+pub fn log_failed(what: String) {
+    if let Ok(mut failed) = FAILED.lock() {
+        failed.get_or_insert(what);
+    }
+}
+
+/// Whether every log is whole.
+///
+/// # Errors
+/// If one could not be written.
+pub fn logs_are_whole() -> anyhow::Result<()> {
+    let failed = FAILED.lock().ok().and_then(|mut failed| failed.take());
+    failed.map_or(Ok(()), |what| Err(exit::output(what)))
+}
+
+/// The error for a file that cannot be written.
+pub fn cannot_write(path: &Path, error: &io::Error) -> anyhow::Error {
+    exit::output(format!("cannot write {}: {error}", path.display()))
+}
+
+fn begin(path: &Path) -> io::Result<Out> {
+    let direct = |path: &Path| {
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        Ok(Out::Direct(io::BufWriter::new(file)))
+    };
+    if is_open_elsewhere(path) {
+        return direct(path);
+    }
+    let place = ledger::end_of_links(path);
+    let permissions = match std::fs::metadata(path) {
+        // A directory refuses by itself.
+        Ok(metadata) if !metadata.is_file() => return direct(path),
+        Ok(metadata) => {
+            // What may not be written to may not be replaced either.
+            OpenOptions::new().write(true).open(path)?;
+            Some(metadata.permissions())
+        }
+        Err(_) => None,
+    };
+    match beside(&place, permissions.as_ref()) {
+        Ok(file) => Ok(Out::Beside(io::BufWriter::new(file), place)),
+        // The file may be written, its directory not.
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied && permissions.is_some() => {
+            direct(path)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether the name is one for what somebody has opened: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`.
+fn is_open_elsewhere(path: &Path) -> bool {
+    let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
+    path.starts_with("/dev/fd")
+        || path.starts_with("/proc")
+        || streams.iter().any(|stream| path == Path::new(stream))
+}
+
+fn beside(place: &Path, permissions: Option<&Permissions>) -> io::Result<NamedTempFile> {
+    let directory = match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    // The system's own words, if there is no such directory.
+    std::fs::metadata(directory)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".strobe-").suffix(".part");
+    #[cfg(unix)]
+    let new = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    // Of a new file, less what the user's mask takes away.
+    #[cfg(unix)]
+    builder.permissions(new);
+    let file = builder.tempfile_in(directory).map_err(|e| io::Error::from(e.kind()))?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions.clone())?;
+    }
+    Ok(file)
+}
+
+fn commit(out: io::BufWriter<NamedTempFile>, place: &Path) -> io::Result<()> {
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    // Its bytes are on the disk before its name is.
+    file.as_file().sync_data()?;
+    file.persist(place).map_err(|e| e.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_result_takes_its_place_when_it_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("old"), "older").expect("a file");
+        std::fs::set_permissions(at("old"), Permissions::from_mode(0o640)).expect("its mode");
+        symlink("old", at("link")).expect("a link");
+        let mut whole = Whole::create(&at("link")).expect("it may be written");
+        whole.write_all(b"new").expect("there is room");
+        assert_eq!(std::fs::read(at("old")).expect("it stays"), b"older");
+        whole.commit().expect("it takes its place");
+        assert_eq!(std::fs::read(at("old")).expect("the new one"), b"new");
+        assert!(std::fs::symlink_metadata(at("link")).expect("the link").is_symlink());
+        assert_eq!(std::fs::metadata(at("old")).expect("its mode").mode() & 0o777, 0o640);
+        drop(Whole::create(&at("other")).expect("it may be written"));
+        assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 2);
+    }
+
+    #[test]
+    fn devices_are_written_as_they_are() {
+        write(Path::new("/dev/null"), b"gone").expect("it takes all");
+        let error = write(Path::new("/dev/full"), b"gone").expect_err("it takes nothing");
+        assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Runs that nobody bounds, and runs that somebody stops.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::{Folder, ended};
+use crate::common::{Ran, command, prebuilt, strobe};
+
+#[test]
+fn a_firmware_that_does_not_end_runs_for_a_second() {
+    let ran = strobe(&["run", &prebuilt("blink")]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("--until"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1.000 s"), "{}", ran.stdout);
+    let longer = strobe(&["run", &prebuilt("blink"), "--until", "3s"]);
+    assert!(longer.stdout.contains("3.000 s"), "{}", longer.stdout);
+}
+
+fn stopped(child: Child, signal: &str) -> Ran {
+    let mut child = child;
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().expect("kill");
+    assert!(sent.success());
+    ended(&mut child, Duration::from_secs(60), signal);
+    let output = child.wait_with_output().expect("it has ended");
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = command();
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    // Until its handler is there; a signal before that ends it at once.
+    let status = format!("/proc/{}/status", child.id());
+    let caught = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0) >> 14 & 1 == 1
+    };
+    while !caught() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn signals_end_a_run_with_its_report() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let elf = prebuilt("x25519-c");
+        let ran = stopped(start(&["run", &elf, "--until", "exit", "--interpret"]), signal);
+        assert_eq!(ran.code, 130, "{signal}: {}", ran.stderr);
+        assert!(ran.stdout.contains("stopped by the user"), "{signal}: {}", ran.stdout);
+        assert!(ran.stdout.contains("balance"), "{signal}");
+    }
+}
+
+#[test]
+fn a_comparison_that_is_stopped_has_no_ratio() {
+    let elf = prebuilt("x25519-c");
+    let child = start(&["compare", &elf, &elf, "--until", "exit", "--interpret"]);
+    let ran = stopped(child, "TERM");
+    assert_eq!((ran.code, ran.stdout.as_str()), (130, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing is compared"), "{}", ran.stderr);
+}
+
+#[test]
+fn runs_of_different_lengths_are_not_divided_in_silence() {
+    let folder = Folder::new();
+    let elf = prebuilt("loop-0ws");
+    let compare = |a: &str, b: &str| {
+        let ran = folder.strobe(&["compare", a, b]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let run = |name: &str, until: &[&str]| {
+        let arguments = [&["run", &elf, "-o", name], until].concat();
+        assert_eq!(folder.strobe(&arguments).code, 0);
+    };
+    run("short.measurement", &["--until", "100us"]);
+    run("long.measurement", &["--until", "200us"]);
+    run("place.measurement", &["--until", "finished"]);
+    let text = compare("short.measurement", "long.measurement");
+    assert!(text.contains("stopped after different times"), "{text}");
+    let text = compare("short.measurement", "place.measurement");
+    assert!(text.contains("ended for different reasons"), "{text}");
+    let text = compare("short.measurement", "short.measurement");
+    assert!(!text.contains("different"), "{text}");
+}

@@ -1,0 +1,151 @@
+//! No output is an input, results take their place when they are whole, and what cannot be written
+//! ends in 74.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::{Folder, is_symlink};
+
+/// Calls, each with the file that it must leave as it was.
+const ATTEMPTS: [(&[&str], &str); 14] = [
+    (&["report", "q.strobe", "--port", "0=q.strobe"], "q.strobe"),
+    (&["report", "q.swo", "--as", "swo", "--port", "0=q.swo"], "q.swo"),
+    (&["record", "file:q.swo", "-o", "q.swo", "--force"], "q.swo"),
+    (&["record", "file:q.swo", "--elf", "fw.elf", "-o", "fw.elf", "--force"], "fw.elf"),
+    (&["run", "fw.elf", "-o", "fw.elf"], "fw.elf"),
+    (&["run", "fw.elf", "-o", "./fw.elf"], "fw.elf"),
+    (&["run", "fw.elf", "-o", "soft"], "fw.elf"),
+    (&["run", "fw.elf", "-o", "hard"], "fw.elf"),
+    (&["run", "fw.elf", "--swo", "fw.elf"], "fw.elf"),
+    (&["run", "fw.elf", "--uart", "USART1=file:fw.elf"], "fw.elf"),
+    (&["export", "x.measurement", "--to", "collapsed", "-o", "x.measurement"], "x.measurement"),
+    (&["pins", "x.vcd", "--export", "x.vcd"], "x.vcd"),
+    (&["run", "--rig", "rig.toml", "-o", "fw.elf"], "fw.elf"),
+    (&["run", "--rig", "rig.toml", "--uart", "USART1=file:board.toml"], "board.toml"),
+];
+
+fn everything() -> Folder {
+    let folder = Folder::new();
+    let recorded = folder.strobe(&["record", "file:q.swo", "-o", "q.strobe"]);
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let measured = folder.strobe(&["run", "fw.elf", "-o", "x.measurement"]);
+    assert_eq!(measured.code, 0, "{}", measured.stderr);
+    symlink("fw.elf", folder.path("soft")).expect("a link");
+    std::fs::hard_link(folder.path("fw.elf"), folder.path("hard")).expect("a link");
+    let board = "../../crates/strobe-sim/boards/stm32f070cb.toml";
+    let board = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(board);
+    std::fs::copy(board, folder.path("board.toml")).expect("the board's file");
+    folder.write(
+        "rig.toml",
+        b"name = 'one'\n[[chip]]\nname = 'a'\nboard = 'board.toml'\nfirmware = 'fw.elf'\n",
+    );
+    folder
+}
+
+#[test]
+fn no_output_is_an_input() {
+    let folder = everything();
+    for (arguments, file) in ATTEMPTS {
+        let before = folder.read(file);
+        let ran = folder.strobe(arguments);
+        assert_eq!(ran.code, 64, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(file), "{arguments:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+        assert_eq!(folder.read(file), before, "{arguments:?} destroyed {file}");
+    }
+}
+
+#[test]
+fn no_output_is_another_output() {
+    let folder = Folder::new();
+    let twice: [&[&str]; 3] = [
+        &["run", "fw.elf", "-o", "same", "--swo", "same"],
+        &["run", "fw.elf", "-o", "same", "--uart", "USART1=file:./same"],
+        &["report", "q.swo", "--port", "0=same", "--port", "1=same"],
+    ];
+    for arguments in twice {
+        let ran = folder.strobe(arguments);
+        assert_eq!(ran.code, 64, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("written twice"), "{}", ran.stderr);
+        assert!(!folder.path("same").exists(), "{arguments:?}");
+    }
+    let twice = ["run", "fw.elf", "-o", "/dev/null", "--uart", "USART1=file:/dev/null"];
+    assert_eq!(folder.strobe(&twice).code, 0, "nothing is lost there");
+}
+
+#[test]
+fn a_result_keeps_links_and_modes() {
+    let folder = Folder::new();
+    folder.write("old", b"older");
+    let mode = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(folder.path("old"), mode).expect("its mode");
+    symlink("old", folder.path("link")).expect("a link");
+    let before = folder.files();
+    assert_eq!(folder.strobe(&["run", "fw.elf", "-o", "link"]).code, 0);
+    assert!(is_symlink(&folder.path("link")));
+    assert!(folder.read("old").len() > 100);
+    let mode = std::fs::metadata(folder.path("old")).expect("a file").permissions().mode();
+    assert_eq!((mode & 0o777, folder.files()), (0o640, before));
+    let stdout = folder.strobe(&["run", "fw.elf", "-o", "/dev/stdout"]);
+    assert_eq!((stdout.code, stdout.stdout.as_bytes()), (0, &*folder.read("old")));
+}
+
+/// The limit on a file's size stands in for a full disk.
+#[test]
+fn a_result_that_does_not_fit_leaves_the_older_one() {
+    let folder = Folder::new();
+    folder.write("old.measurement", b"older");
+    let strobe = assert_cmd::cargo::cargo_bin!("strobe").display();
+    let script = format!("trap '' XFSZ; ulimit -f 2; '{strobe}' run fw.elf -o old.measurement");
+    let mut shell = std::process::Command::new("bash");
+    let ran = shell.args(["-c", &script]).current_dir(folder.0.path()).output().expect("bash");
+    assert_eq!(ran.status.code(), Some(74), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(folder.read("old.measurement"), b"older");
+    assert_eq!(folder.files(), 4, "nothing is left beside it");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_ends_in_74() {
+    let folder = Folder::new();
+    std::fs::copy(crate::common::prebuilt("hello-uart"), folder.path("fw.elf")).expect("a copy");
+    let ran = folder.strobe(&["run", "fw.elf", "--uart", "USART1=file:/dev/full"]);
+    assert_eq!(ran.code, 74, "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot write /dev/full"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("balance"), "the report is there all the same");
+    let ran = folder.strobe(&["run", "fw.elf", "--uart", "USART1=file:log"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!folder.read("log").is_empty());
+}
+
+#[test]
+fn a_recording_is_not_recorded_over() {
+    let folder = Folder::new();
+    folder.write("x.strobe", b"an older one");
+    let arguments = ["record", "file:q.swo", "-o", "x.strobe"];
+    let ran = folder.strobe(&arguments);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
+    assert_eq!(folder.read("x.strobe"), b"an older one");
+    assert_eq!(folder.strobe(&[&arguments[..], &["--force"]].concat()).code, 0);
+    assert!(folder.read("x.strobe").starts_with(b"\x93strobe\n"));
+}
+
+#[test]
+fn a_recording_under_way_is_not_written_by_another() {
+    let folder = Folder::new();
+    folder.fifo("wire");
+    let first = ["record", "file:wire", "-o", "x.strobe", "--silence", "0s", "-q"];
+    let mut first = folder.command(&first).spawn().expect("it starts");
+    let mut wire = std::fs::OpenOptions::new().write(true).open(folder.path("wire")).expect("it");
+    std::io::Write::write_all(&mut wire, &folder.read("q.swo")).expect("it is read");
+    while std::fs::metadata(folder.path("x.strobe")).map_or(0, |m| m.len()) < 200 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let second = folder.strobe(&["record", "file:q.swo", "-o", "x.strobe", "--force"]);
+    assert_eq!(second.code, 74, "{}", second.stderr);
+    assert!(second.stderr.contains("another process"), "{}", second.stderr);
+    drop(wire);
+    assert!(first.wait().expect("it ends").success());
+    let report = folder.strobe(&["report", "x.strobe"]);
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert!(!report.stdout.contains("damaged"), "{}", report.stdout);
+}
