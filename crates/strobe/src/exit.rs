@@ -25,7 +25,7 @@ Exit codes:
            --trigger, --mark)
   123      unmodelled register, with --strict
   124      stopped by the built-in limit
-  130      stopped by Ctrl-C";
+  130      stopped by Ctrl-C, SIGTERM or SIGHUP";
 
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
