@@ -37,8 +37,9 @@ Examples:
 
 Without --for it goes on until Ctrl-C (SIGTERM, SIGHUP) or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
 
-Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, could not program the firmware, broke off or was silent, 69 the plan loses packets
-all the time (without --insist), 64 wrong arguments, 65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
+Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, could not program the firmware, broke off or was
+silent, 69 the plan loses packets all the time (without --insist), 64 wrong arguments,
+65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
     )
 }
 

@@ -76,7 +76,8 @@ pub enum Error {
     Machine,
     /// Bytes of the firmware lie where the target has no flash.
     #[error(
-        "the firmware does not fit this target: {why}. Is it linked for this chip? Code that is loaded into RAM cannot be programmed"
+        "the firmware does not fit this target: {why}. Is it linked for this chip? Code that is \
+         loaded into RAM cannot be programmed"
     )]
     Elsewhere {
         /// Which bytes, as the programmer reports it.
@@ -92,7 +93,9 @@ pub enum Error {
     },
     /// The flash holds something else than what was written.
     #[error(
-        "verification failed at {address:#010x}: {} expected, {} read; {different} of {compared} bytes differ. Is the flash write-protected or worn out, or does the firmware overlap what a bootloader keeps?",
+        "verification failed at {address:#010x}: {} expected, {} read; {different} of \
+         {compared} bytes differ. Is the flash write-protected or worn out, or does the \
+         firmware overlap what a bootloader keeps?",
         hex(.expected), hex(.found)
     )]
     Differs {

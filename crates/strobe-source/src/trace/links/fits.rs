@@ -42,7 +42,8 @@ fn why_no_tap(request: &Request<'_>) -> Option<String> {
 
 fn why_no_board(request: &Request<'_>) -> Option<String> {
     if request.image.is_some() {
-        let why = "a simulated board needs no programming, it runs the firmware of --elf: leave out --flash";
+        let why = "a simulated board needs no programming, it runs the firmware of --elf: leave \
+            out --flash";
         return Some(why.to_owned());
     }
     given(request).map(|option| format!("{option} needs a probe; this is a simulated board"))

@@ -99,7 +99,8 @@ impl Programmer for OpenOcd {
         let printed = self.run(&command, Step::Write, self.longest, observer);
         let printed = printed.map_err(|error| match error {
             Error::Step { step, why } if why.contains("couldn't open") => {
-                let advice = "OpenOCD reads the image itself: it must run on this machine, with the same folder for temporary files, as this user or root";
+                let advice = "OpenOCD reads the image itself: it must run on this machine, with \
+                    the same folder for temporary files, as this user or root";
                 Error::Step { step, why: format!("{why}; {advice}") }
             }
             error => error,
@@ -108,7 +109,8 @@ impl Programmer for OpenOcd {
         // no flash it leaves out without an error.
         if let Some(written) = written(&printed).filter(|written| *written < image.bytes()) {
             let why = format!(
-                "OpenOCD wrote {written} of {} bytes, the others lie in no flash bank of its configuration",
+                "OpenOCD wrote {written} of {} bytes, the others lie in no flash bank of its \
+                 configuration",
                 image.bytes()
             );
             return Err(Error::Elsewhere { why });
@@ -142,7 +144,8 @@ impl Programmer for OpenOcd {
 /// A command whose error has what OpenOCD wrote to its log meanwhile.
 fn captured(command: &str) -> String {
     format!(
-        "set strobe_log [capture {{set strobe_failed [catch {{{command}}} strobe_output]; format {{}}}}]; \
+        "set strobe_log [capture {{set strobe_failed [catch {{{command}}} strobe_output]; \
+         format {{}}}}]; \
          if {{$strobe_failed}} {{error \"$strobe_output$strobe_log\"}}; format %s $strobe_output"
     )
 }
