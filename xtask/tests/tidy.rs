@@ -299,7 +299,7 @@ fn files_are_opened_in_one_place() {
 /// What is printed goes through one place, so that no terminal obeys a name.
 #[test]
 fn the_command_prints_in_one_place() {
-    let print = ["println!(", "print!(", "stdout()", "stderr()", ".print()"];
+    let print = ["println!(", "print!(", "io::stdout()", "io::stderr()", ".print()"];
     let mut found = lines_with("strobe", &print);
     let places = [
         "src/terminal.rs",

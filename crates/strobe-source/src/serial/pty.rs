@@ -75,11 +75,11 @@ impl Pty {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HostPort, Spec};
+    use super::super::HostPort;
     use super::*;
 
     fn port() -> HostPort {
-        HostPort::open(&"USART1=pty".parse::<Spec>().unwrap()).unwrap()
+        HostPort::pty("USART1").unwrap()
     }
 
     fn attach(port: &HostPort) -> File {
