@@ -29,6 +29,7 @@ mod recording;
 mod report;
 mod rig;
 mod run;
+mod show;
 mod simulate;
 mod source;
 mod swo;

@@ -5,7 +5,7 @@ use strobe_model::measurement::{
     Address, Cell, ClockSpan, Column, Content, Coverage, Ended, Fact, Finding, Measurement,
     Quantity, Severity, Subject, Table, Trust, Unit, Window,
 };
-use strobe_model::{CycleRange, CyclesReport, RunCycles};
+use strobe_model::{CausedCycles, CycleRange, CyclesReport, RunCycles};
 
 use super::seen;
 use crate::measuring::{count, instrument, notes};
@@ -140,6 +140,7 @@ fn instructions(report: &CyclesReport) -> Table {
     columns.extend(run_columns("executed"));
     columns.extend([
         Column::text("note", "note"),
+        Column::text("made-of", "made of"),
         Column::text("file", "file").worth(0),
         count("line", "line").worth(0),
         Column::text("inlined", "inlined").worth(0),
@@ -162,6 +163,7 @@ fn instructions(report: &CyclesReport) -> Table {
             taken,
             cycles,
             instruction.note.clone().into(),
+            made_of(&instruction.causes).into(),
             source.map(|source| source.file.clone()).into(),
             source.map(|source| source.line).into(),
             source.and_then(|source| source.inlined.clone()).into(),
@@ -169,6 +171,19 @@ fn instructions(report: &CyclesReport) -> Table {
         ]);
     }
     table
+}
+
+/// `1 execute (+ 2 pipeline refill + ~1.5 (1-3) fetch wait if taken)`.
+fn made_of(parts: &[CausedCycles]) -> String {
+    let groups = parts.chunk_by(|a, b| a.when == b.when).map(|group| {
+        let amounts = group.iter().map(|part| format!("{} {}", part.cycles, part.cause.name()));
+        let amounts = amounts.collect::<Vec<_>>().join(" + ");
+        match group.first().and_then(|part| part.when.as_deref()) {
+            Some(when) => format!("(+ {amounts} {when})"),
+            None => amounts,
+        }
+    });
+    groups.collect::<Vec<_>>().join(" ")
 }
 
 fn causes(report: &CyclesReport) -> Table {
