@@ -87,6 +87,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             line.text = sources.text(&line.file, line.line);
         }
     }
-    args.result.measurement(&cycles::measurement(&report), &args.result.selection())?;
+    let mut selection = args.result.selection_of(0);
+    // Each instruction's are behind it.
+    selection.without.push("causes".to_owned());
+    args.result.measurement(&cycles::measurement(&report), &selection)?;
     Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record)))
 }

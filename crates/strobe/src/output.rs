@@ -88,8 +88,14 @@ impl Wanted {
 
     /// What of a measurement is shown as text.
     pub fn selection(&self) -> text::Selection {
+        self.selection_of(20)
+    }
+
+    /// What of a measurement is shown as text, with so many rows unless the user names another
+    /// number; 0 for all.
+    pub fn selection_of(&self, top: usize) -> text::Selection {
         let sections = (!self.fields.is_empty()).then(|| self.fields.clone());
-        text::Selection { top: self.top(), sections, ..text::Selection::default() }
+        text::Selection { top: self.top.unwrap_or(top), sections, ..text::Selection::default() }
     }
 
     /// Writes a measurement as text or JSON.

@@ -209,7 +209,12 @@ fn table(profiles: [&Profile; 2], measure: &Measure) -> Table {
         let [a, b] = [&sides[0], &sides[1]].map(|side| own(side, name));
         (std::cmp::Reverse(b.abs_diff(a)), std::cmp::Reverse(a.max(b)))
     });
-    for name in names {
+    let has_any = |side: &Functions, name: &String| {
+        let sums = [&side.own, &side.inclusive].into_iter().filter_map(|sums| sums.get(name));
+        let calls = side.calls.get(name).copied().unwrap_or(0);
+        calls != 0 || sums.into_iter().any(|sum| sum.value != 0)
+    };
+    for name in names.into_iter().filter(|name| sides.iter().any(|side| has_any(side, name))) {
         let mut cells = vec![Cell::from(name.as_str())];
         cells.extend(three_of(sides.each_ref().map(|s| sum(s, s.own.get(name)))));
         if has_inclusive {

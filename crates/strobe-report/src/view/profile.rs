@@ -118,8 +118,8 @@ impl<'a> Shape<'a> {
             let other = &profile.measures[*i];
             let fits = match other.id.as_str() {
                 "calls" => *by == By::Function,
-                // Branches are instructions.
-                "taken" => *by == By::Address,
+                // Of interest to programs.
+                "taken" => false,
                 _ => true,
             };
             other.id != measure.id && other.part.is_none() && fits
@@ -204,6 +204,9 @@ impl<'a> Shape<'a> {
         match self.by {
             By::Function | By::Line | By::File | By::Label(_) => {
                 table.text(noun(self.by)[1].clone())
+            }
+            By::Address if !self.instructions.is_empty() => {
+                table.text("address, instruction").keeping_start()
             }
             By::Address => table.text("address, function, line"),
         }
@@ -325,12 +328,10 @@ impl<'a> Shape<'a> {
                 None => row.name.clone(),
             },
             Spot::Address(address) => {
-                let text = self.instructions.get(&address).map(|text| one_line(text));
-                let text = text.map_or_else(String::new, |text| format!("  {text}  "));
-                let name = format!("{}{text}", row.name);
-                match self.locations.get(&address) {
-                    Some(location) => address_name(self.profile, &name, *location),
-                    None => name,
+                match (self.instructions.get(&address), self.locations.get(&address)) {
+                    (Some(text), _) => format!("{}  {}", row.name, one_line(text)),
+                    (None, Some(location)) => address_name(self.profile, &row.name, *location),
+                    (None, None) => row.name.clone(),
                 }
             }
             // Its name says so.
