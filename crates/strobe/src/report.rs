@@ -165,12 +165,8 @@ fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
 
 /// A record as text.
 fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
-    let show = Show {
-        rows: args.by.into(),
-        top: args.result.top(),
-        tree: args.tree.then(Tree::default),
-        annotate: Vec::new(),
-    };
+    let show =
+        Show { rows: args.by.into(), top: args.result.top(), tree: args.tree.then(Tree::default) };
     let mut out = Vec::new();
     let options = args.result.options();
     text::report(record, &show, &options, &mut out)?;

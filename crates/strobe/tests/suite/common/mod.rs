@@ -2,6 +2,7 @@
 
 pub mod figures;
 pub mod image;
+pub mod old_record;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +57,7 @@ pub fn ran(command: &mut Command) -> Ran {
 /// Runs a command, as `["run", "fw.elf"]`, and reads the measurement that it writes. Reading holds
 /// it to what a measurement promises: it balances, its tables are whole, its indices point inside.
 pub fn measured(arguments: &[&str]) -> (i32, Measurement) {
-    let ran = strobe(&[arguments, &["--format", "measurement", "--quiet"]].concat());
+    let ran = strobe(&[arguments, &["--format", "json", "--quiet"]].concat());
     (ran.code, read(&ran))
 }
 
