@@ -38,9 +38,12 @@ pub enum Format {
     /// For people.
     #[default]
     Text,
-    /// For programs: a form of its own for each kind of result; versioned, see docs/schema.
+    /// For programs: the measurement, which report, compare and export read
+    /// (docs/measurement.md).
+    #[value(alias = "measurement")]
     Json,
-    /// The measurement, which report, compare and export read (docs/measurement.md).
+    /// The same, chosen by the name of the file.
+    #[value(skip)]
     Measurement,
 }
 
@@ -50,7 +53,7 @@ pub struct Wanted {
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
-    /// How to print the result [default: text, or measurement for files that end in .measurement
+    /// How to print the result [default: text, or json for files that end in .json, .measurement
     /// or .measurement.gz].
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -77,7 +80,7 @@ impl Wanted {
         let name = self.output.as_deref().and_then(Path::file_name).unwrap_or_default();
         let name = name.to_string_lossy();
         let bare = name.strip_suffix(".gz").unwrap_or(&name);
-        let is_measurement = bare.ends_with(".measurement");
+        let is_measurement = [".measurement", ".json"].iter().any(|end| bare.ends_with(end));
         self.format.unwrap_or(if is_measurement { Format::Measurement } else { Format::Text })
     }
 

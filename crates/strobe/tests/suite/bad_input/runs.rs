@@ -24,7 +24,7 @@ fn an_endless_loop_ends_at_the_limit_with_a_report() {
     let report = reported(&busy, &["--until", "1ms"], 0);
     assert_says(&report, &["1.000 ms simulated", "the limit that was asked for"]);
     let report = reported(&busy, &["--until", "100000c"], 0);
-    assert_says(&report, &["balance: 100,000 taken", "the limit that was asked for"]);
+    assert_says(&report, &["balance: 100,000 cycles taken", "the limit that was asked for"]);
 }
 
 /// It sleeps nearly all the time, so ten thousand million cycles pass at once.
@@ -32,7 +32,7 @@ fn an_endless_loop_ends_at_the_limit_with_a_report() {
 fn firmware_that_never_ends_stops_at_the_built_in_limit() {
     let ran = strobe(&["run", &prebuilt("blink")]);
     assert_eq!((ran.code, ran.stderr.as_str()), (124, ""));
-    assert_says(&ran.stdout, &["the built-in limit", "taken = "]);
+    assert_says(&ran.stdout, &["the built-in limit", "cycles taken = "]);
 }
 
 #[test]
