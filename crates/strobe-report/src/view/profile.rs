@@ -349,7 +349,8 @@ impl<'a> Shape<'a> {
         // How often functions were called says nothing when it is added up.
         let mut sums = sums.clone();
         for i in self.others.iter().filter(|i| self.profile.measures[**i].id == "calls") {
-            sums.others[*i] = None;
+            // Nothing at all has no other measures.
+            sums.others.get_mut(*i).into_iter().for_each(|calls| *calls = None);
         }
         self.beside(&sums, &mut cells);
         cells.push(name.into());
