@@ -150,7 +150,7 @@ impl<'a> Shape<'a> {
             others,
             executions,
             locations: by_address,
-            instructions: if *by == By::Address {
+            instructions: if *by == By::Address && page.selection.instructions {
                 instructions(page.measurement)
             } else {
                 HashMap::new()
