@@ -4,6 +4,7 @@
 //! Only what has the same name and the same unit is compared. What one side alone has, and what
 //! makes the two hard to compare (another clock, another board, another instrument), is a finding.
 
+mod code;
 mod difference;
 mod distributions;
 mod functions;
@@ -17,6 +18,9 @@ use strobe_model::measurement::{
 };
 
 use difference::Figure;
+
+/// The name of how much code ran.
+const CODE: &str = "code-run";
 
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
@@ -158,7 +162,9 @@ fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
         .totals
         .iter()
         .filter_map(|total| both(&total.id, &total.title, &total.quantity, b.total(&total.id)?));
-    time.into_iter().chain(totals).collect()
+    let code = code::bytes_run(a).zip(code::bytes_run(b));
+    let code = code.and_then(|(a, b)| both(CODE, "bytes of code run", &a, &b));
+    time.into_iter().chain(totals).chain(code).collect()
 }
 
 /// Tables of headline figures, one for each unit: a column has one.
@@ -181,12 +187,15 @@ fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         let adds_up = ![Unit::RATIO, Unit::PERCENT, Unit::HERTZ].contains(unit);
         if adds_up && windows.iter().any(|n| *n > 1) {
             let mut table = side_by_side(unit);
-            for pair in of_unit() {
+            // Each window runs the same code.
+            for pair in of_unit().filter(|pair| pair.id != CODE) {
                 let (a, b) = (pair.a.divided(windows[0]), pair.b.divided(windows[1]));
                 table.row(row(pair.names(), &a, &b));
             }
             let title = format!("each window, on average: {unit}");
-            compared.push(&format!("windows-{id}"), title, Content::Table(table));
+            if !table.is_empty() {
+                compared.push(&format!("windows-{id}"), title, Content::Table(table));
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 //! This is documentation applied to code, with a run's counts beside it where there was a run.
 //! Whoever fills it knows cores, memories and flow; these types know none of them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Bounds, Cause, CauseCycles};
@@ -64,6 +66,26 @@ pub struct CycleRange {
     /// dearest's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely_most: Option<f64>,
+}
+
+/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`; where the
+/// path decides as well, `~2-4.5 (2-6)`.
+impl fmt::Display for CycleRange {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let CycleRange { min, max, likely, likely_most } = *self;
+        let average = |cycles: f64| {
+            let text = format!("{cycles:.2}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        match (likely, likely_most) {
+            _ if min == max => write!(f, "{min}"),
+            (None, _) => write!(f, "{min}-{max}"),
+            (Some(likely), None) => write!(f, "~{} ({min}-{max})", average(likely)),
+            (Some(likely), Some(most)) => {
+                write!(f, "~{}-{} ({min}-{max})", average(likely), average(most))
+            }
+        }
+    }
 }
 
 impl CycleRange {
@@ -247,6 +269,15 @@ pub struct FunctionCycles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_say_where_they_come_from() {
+        assert_eq!(CycleRange::exact(7).to_string(), "7");
+        assert_eq!(CycleRange::between(1, 3).to_string(), "1-3");
+        assert_eq!(CycleRange::modelled(8, 8.5, 10).to_string(), "~8.5 (8-10)");
+        let path = CycleRange::exact(2).or(CycleRange::modelled(4, 4.5, 6));
+        assert_eq!(path.to_string(), "~2-4.5 (2-6)");
+    }
 
     /// `~likely-most (min-max)` in one line.
     fn parts(range: CycleRange) -> (u64, u64, Option<f64>, Option<f64>) {

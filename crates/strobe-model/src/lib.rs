@@ -18,7 +18,6 @@ mod form;
 mod kit;
 pub mod measurement;
 mod messages;
-mod only;
 mod pins;
 mod plan;
 mod profile;

@@ -1,8 +1,8 @@
 //! Figures with how far they can be trusted: a modelled number never looks like an exact one.
 
-use strobe_model::{Bounds, CycleRange, Trust};
+use strobe_model::{Bounds, Trust};
 
-use crate::number::{grouped, ratio, time};
+use crate::number::grouped;
 
 /// What stands before a figure that has no bounds of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +38,6 @@ impl Mark {
         let sign = if n == 0 && self == Mark::About { "" } else { self.sign() };
         format!("{sign}{}", grouped(n))
     }
-
-    /// A time behind its mark: `~45.19 us`.
-    pub(crate) fn time(self, nanoseconds: u64) -> String {
-        let sign = if nanoseconds == 0 { "" } else { self.sign() };
-        format!("{sign}{}", time(u128::from(nanoseconds)))
-    }
 }
 
 /// The marks of one record's figures.
@@ -74,37 +68,6 @@ impl Marks {
     pub(crate) fn count(self, n: u64) -> String {
         self.modelled(false).figure(n)
     }
-
-    /// The mark of a figure with bounds.
-    pub(crate) fn bounded(self, bounds: Bounds) -> Mark {
-        self.modelled(!bounds.is_exact())
-    }
-
-    /// The likely figure behind its mark.
-    pub(crate) fn figure(self, bounds: Bounds) -> String {
-        // A likely zero that may be more is no plain zero.
-        let mark = self.bounded(bounds);
-        format!("{}{}", mark.sign(), grouped(bounds.likely))
-    }
-
-    /// In a sentence: `2,172`, or `~2,172 (2,045-2,554, -5.9/+18 %)`.
-    pub(crate) fn sentence(self, bounds: Bounds) -> String {
-        let figure = self.figure(bounds);
-        if bounds.is_exact() {
-            return figure;
-        }
-        let (low, high) = (grouped(bounds.low), grouped(bounds.high));
-        format!("{figure} ({low}-{high}, {})", spread(bounds))
-    }
-
-    /// Cycles per instruction, with bounds where there are any.
-    pub(crate) fn ratio(self, bounds: Bounds, per: u64) -> String {
-        let likely = format!("{}{}", self.bounded(bounds).sign(), ratio(bounds.likely, per));
-        if bounds.is_exact() || per == 0 {
-            return likely;
-        }
-        format!("{likely} ({}-{})", ratio(bounds.low, per), ratio(bounds.high, per))
-    }
 }
 
 /// Bounds relative to the likely figure, rounded outwards: `-5.9/+18 %`; empty when exact.
@@ -118,24 +81,6 @@ pub(crate) fn spread(bounds: Bounds) -> String {
     let below = outwards(bounds.likely.saturating_sub(bounds.low), bounds.likely);
     let above = outwards(bounds.high.saturating_sub(bounds.likely), bounds.likely);
     format!("-{below}/+{above} %")
-}
-
-/// Cycles between a least and a most: `7`, `1-3`, or, with a model in it, `~8.5 (8-10)`; where the
-/// path decides as well, `~2-4.5 (2-6)`.
-pub(crate) fn range(cycles: CycleRange) -> String {
-    let CycleRange { min, max, likely, likely_most } = cycles;
-    let average = |cycles: f64| {
-        let text = format!("{cycles:.2}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    match likely {
-        _ if min == max => grouped(min),
-        None => format!("{}-{}", grouped(min), grouped(max)),
-        Some(likely) => {
-            let most = likely_most.map(|most| format!("-{}", average(most))).unwrap_or_default();
-            format!("~{}{most} ({}-{})", average(likely), grouped(min), grouped(max))
-        }
-    }
 }
 
 fn outwards(part: u64, whole: u64) -> String {
@@ -154,25 +99,17 @@ mod tests {
     #[test]
     fn a_modelled_figure_says_so() {
         let marks = Marks::of(&Trust::Modelled { causes: Vec::new() });
+        assert_eq!(marks.modelled(true).figure(2172), "~2,172");
+        assert_eq!(marks.modelled(false).figure(1790), "1,790");
         let bounds = Bounds { low: 2045, likely: 2172, high: 2554 };
-        assert_eq!(marks.sentence(bounds), "~2,172 (2,045-2,554, -5.9/+18 %)");
-        assert_eq!(marks.sentence(Bounds::exact(1790)), "1,790");
-        assert_eq!(marks.ratio(bounds, 1000), "~2.17 (2.05-2.55)");
+        assert_eq!(spread(bounds), "-5.9/+18 %");
+        assert_eq!(spread(Bounds::exact(1790)), "");
     }
 
     #[test]
     fn samples_are_never_exact() {
         let marks = Marks::of(&Trust::Sampled { n: 10, period_cycles: Some(100) });
-        assert_eq!(marks.sentence(Bounds::exact(1000)), "~1,000");
-    }
-
-    #[test]
-    fn ranges_say_where_they_come_from() {
-        assert_eq!(range(CycleRange::exact(7)), "7");
-        assert_eq!(range(CycleRange::between(1, 3)), "1-3");
-        assert_eq!(range(CycleRange::modelled(8, 8.5, 10)), "~8.5 (8-10)");
-        let path = CycleRange::exact(2).or(CycleRange::modelled(4, 4.5, 6));
-        assert_eq!(range(path), "~2-4.5 (2-6)");
+        assert_eq!(marks.count(1000), "~1,000");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`,
-//! `strobe-bus/1`, `strobe-against/1`, `strobe-plan/1`, `strobe-rig/1` and `strobe-pictures/1`.
+//! Versioned forms for machines: `strobe-record/1`, `strobe-pins/1`, `strobe-bus/1`,
+//! `strobe-against/1`, `strobe-plan/1` and `strobe-pictures/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`:
 //! flat tables worked out from it, so that a script need not. They are ignored on reading.
@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use strobe_model::against::Against;
 use strobe_model::{
-    AllocationsReport, Bounds, BusReport, By, CauseCycles, CyclesReport, EventsReport, PinsReport,
-    Place, PlanReport, PublishedReport, Record, Who,
+    AllocationsReport, Bounds, BusReport, By, CauseCycles, EventsReport, PinsReport, Place,
+    PlanReport, PublishedReport, Record, Who,
 };
 
 use crate::picture::{List, Shown};
@@ -104,38 +104,6 @@ pub fn record_as(record: &Record, form: Form) -> String {
     text(&Document { record, views: Views::of(record) }, form)
 }
 
-/// Two records as they are compared, as indented JSON with a newline at its end.
-pub fn comparison(a: &Record, b: &Record) -> String {
-    #[derive(Serialize)]
-    struct Comparison<'a> {
-        schema: &'static str,
-        a: Document<'a>,
-        b: Document<'a>,
-    }
-    let [a, b] = [a, b].map(|record| Document { record, views: Views::of(record) });
-    text(&Comparison { schema: "strobe-comparison/1", a, b }, Form::Pretty)
-}
-
-/// What the chips of a rig did, as indented JSON with a newline at its end: (name, record) of each.
-pub fn rig(name: &str, chips: &[(&str, &Record)]) -> String {
-    #[derive(Serialize)]
-    struct Chip<'a> {
-        name: &'a str,
-        record: Document<'a>,
-    }
-    #[derive(Serialize)]
-    struct Rig<'a> {
-        schema: &'static str,
-        name: &'a str,
-        chips: Vec<Chip<'a>>,
-    }
-    let chips = chips.iter().map(|&(name, record)| Chip {
-        name,
-        record: Document { record, views: Views::of(record) },
-    });
-    text(&Rig { schema: "strobe-rig/1", name, chips: chips.collect() }, Form::Pretty)
-}
-
 /// The list of pictures that were shown, as indented JSON with a newline at its end.
 pub fn pictures(shown: &[Shown]) -> String {
     text(&List { schema: "strobe-pictures/1", pictures: shown }, Form::Pretty)
@@ -147,11 +115,6 @@ pub fn pictures(shown: &[Shown]) -> String {
 /// Those of `out`.
 pub fn write(record: &Record, form: Form, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text(&Document { record, views: Views::of(record) }, form).as_bytes())
-}
-
-/// The cycles of a function as JSON, with a newline at its end.
-pub fn cycles(report: &CyclesReport, form: Form) -> String {
-    text(report, form)
 }
 
 /// What pins did as JSON, with a newline at its end.

@@ -10,12 +10,16 @@
 //! them; sleep is idle time, not hot code; what was lost or not modelled is said.
 //!
 //! ```
+//! use strobe_model::measurement::{Ended, Instrument, Measurement, Quantity, Subject, Unit, Window};
 //! use strobe_report::{Options, text};
-//! # let json = include_str!("../tests/minimal.json");
-//! let record = strobe_report::json::parse(json)?;
+//!
+//! let subject = Subject { name: "minimal.elf".into(), ..Subject::default() };
+//! let window = Window::untimed("nobody looked at the clock", Ended::default());
+//! let mut measurement = Measurement::new(subject, Instrument::default(), window);
+//! measurement.push_total("cycles", "cycles", Quantity::exact(3u64, Unit::CYCLES));
 //! let mut out = Vec::new();
-//! text::summary(&record, &Options::default(), &mut out)?;
-//! assert!(String::from_utf8(out)?.starts_with("minimal.elf on "));
+//! text::measurement(&measurement, &Default::default(), &Options::default(), &mut out)?;
+//! assert!(String::from_utf8(out)?.starts_with("minimal.elf\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

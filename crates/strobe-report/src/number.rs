@@ -100,13 +100,6 @@ pub(crate) fn percent(ppm: u64) -> String {
     format!("{}.{} %", permille / 10, permille % 10)
 }
 
-/// How long `cycles` take at `hz`; `None` if the clock stands still.
-pub(crate) fn cycles_to_time(cycles: u64, hz: u32) -> Option<String> {
-    let product = u128::from(cycles) * 1_000_000_000;
-    let hz = u128::from(hz);
-    (hz > 0).then(|| time((product + hz / 2) / hz))
-}
-
 /// A clock: `48 MHz`, `32.768 kHz`.
 pub(crate) fn hertz(hz: u32) -> String {
     let (unit, name): (u32, &str) = match hz {
@@ -170,13 +163,6 @@ mod tests {
         assert_eq!(moment(-500_000, 7), "-0.0000005");
         assert_eq!(moment(-1, 9), "0.000000000");
         assert_eq!(percent(450_049), "45.0 %");
-    }
-
-    #[test]
-    fn cycles_become_time_by_the_clock() {
-        assert_eq!(cycles_to_time(2169, 48_000_000).as_deref(), Some("45.19 us"));
-        assert_eq!(cycles_to_time(1, 0), None);
-        assert!(cycles_to_time(u64::MAX, 1).is_some());
     }
 
     #[test]

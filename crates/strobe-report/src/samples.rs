@@ -3,7 +3,6 @@
 mod archives;
 mod build;
 mod buses;
-mod cycles;
 mod faults;
 pub(crate) mod measurements;
 mod odd;
@@ -17,7 +16,6 @@ use strobe_model::Record;
 
 pub(crate) use archives::{allocations, events, no_events, published};
 pub(crate) use buses::{i2c, uart};
-pub(crate) use cycles::{cycles, explained, explained_with_run};
 pub(crate) use faults::faulted;
 pub(crate) use odd::zero;
 pub(crate) use pins::{against, pins, simulated_pins};

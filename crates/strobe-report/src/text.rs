@@ -5,28 +5,16 @@
 
 mod against;
 mod allocations;
-mod annotate;
 mod bus;
 mod capture;
-mod causes;
-mod closing;
-mod compare;
-mod cycles;
 mod events;
-mod exceptions;
-mod fault;
-mod kit_cost;
 pub(crate) mod layout;
 mod pins;
 mod plan;
 mod profile;
 mod published;
-mod series;
-mod summary;
 #[cfg(test)]
 mod tests;
-mod threads;
-mod timeline;
 mod traced;
 mod tree;
 
@@ -36,20 +24,11 @@ use strobe_model::{By, Record};
 
 pub use against::against;
 pub use allocations::allocations;
-pub use annotate::{AnnotateInput, AnnotateRow, annotate};
 pub use bus::{BusShow, bus};
-pub use closing::closing;
-pub use compare::{Side, compare};
-pub use cycles::cycles;
 pub use events::{EventsShow, events};
-pub use fault::fault;
 pub use pins::pins;
 pub use plan::plan;
-pub use profile::profile;
 pub use published::published;
-pub use summary::summary;
-pub use threads::threads;
-pub use timeline::timeline;
 pub use traced::{Top, top};
 pub use tree::tree;
 
@@ -74,18 +53,15 @@ pub struct Show {
     pub top: usize,
     /// The call tree, if wanted.
     pub tree: Option<Tree>,
-    /// Functions to annotate.
-    pub annotate: Vec<AnnotateInput>,
 }
 
 impl Default for Show {
     fn default() -> Self {
-        Show { rows: Rows::By(By::Function), top: 20, tree: None, annotate: Vec::new() }
+        Show { rows: Rows::By(By::Function), top: 20, tree: None }
     }
 }
 
-/// A whole report: summary, profile, timeline, call tree, annotated functions, fault, and what to
-/// know about the figures.
+/// The report of a trace pin; nothing of a record without a trace pin.
 ///
 /// # Errors
 /// Those of `out`.
@@ -95,25 +71,8 @@ pub fn report(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if let Some(traced) = &record.traced {
-        return self::traced::report(record, traced, show, options, out);
+    match &record.traced {
+        Some(traced) => self::traced::report(record, traced, show, options, out),
+        None => Ok(()),
     }
-    summary(record, options, out)?;
-    match show.rows {
-        Rows::By(by) => {
-            threads::summary(record, options, out)?;
-            profile(record, by, show.top, options, out)?;
-        }
-        Rows::Threads => threads(record, options, out)?,
-    }
-    timeline(record, show.top, options, out)?;
-    if let Some(depth) = &show.tree {
-        tree(record, depth, options, out)?;
-    }
-    for function in &show.annotate {
-        annotate(function, options, out)?;
-    }
-    kit_cost::kit_cost(record, options, out)?;
-    fault(record, options, out)?;
-    closing(record, options, out)
 }

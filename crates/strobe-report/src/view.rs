@@ -43,6 +43,8 @@ pub struct Selection {
     pub top: usize,
     /// The call tree, if wanted.
     pub tree: Option<Tree>,
+    /// Profiles also by instruction, where the measurement has its own disassembly.
+    pub instructions: bool,
     /// Functions to show instruction by instruction, from the measurement's own disassembly.
     pub annotate: Vec<String>,
     /// Sections to show, by id; all but [`Selection::without`] if not given.
@@ -58,6 +60,7 @@ impl Default for Selection {
             measure: None,
             top: 20,
             tree: None,
+            instructions: false,
             annotate: Vec::new(),
             sections: None,
             without: ["symbols", "disassembly", "source"].map(str::to_owned).into(),
@@ -68,6 +71,13 @@ impl Default for Selection {
 /// Sections about single threads and handlers: shown where rows are labels, unless asked for.
 const OF_LABELS: [&str; 5] = ["latencies", "durations", "wake-ups", "wake-up-times", "worst-cases"];
 
+/// Whose the cycles were is no question where there is one thread.
+fn is_alone(section: &Section) -> bool {
+    let Content::Table(table) = &section.content else { return false };
+    let kinds = table.column("kind").map_or(&[][..], |column| &column.cells);
+    section.id == "threads" && kinds.iter().filter(|kind| kind.text() == Some("thread")).count() < 2
+}
+
 impl Selection {
     fn wants(&self, section: &Section) -> bool {
         match &self.sections {
@@ -75,7 +85,7 @@ impl Selection {
             None => {
                 let by_label = matches!(self.by, By::Label(_));
                 !self.without.contains(&section.id)
-                    && (by_label || !OF_LABELS.contains(&section.id.as_str()))
+                    && (by_label || !OF_LABELS.contains(&section.id.as_str()) && !is_alone(section))
             }
         }
     }

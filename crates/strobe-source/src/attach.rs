@@ -19,6 +19,8 @@ pub struct Attach<'a> {
     /// The source lines of functions that ran; a line of a file, as the debug information names
     /// it, is read by the caller.
     pub source: Option<&'a mut ReadLine<'a>>,
+    /// Functions that are treated as if they ran.
+    pub also: Vec<&'a Function>,
 }
 
 /// The most lines of source that a measurement takes.
@@ -33,7 +35,10 @@ pub fn attach(measurement: &mut Measurement, firmware: &Firmware, what: Attach<'
     if what.symbols {
         put(measurement, "symbols", "functions and variables", symbols(firmware));
     }
-    let functions = functions(measurement, firmware);
+    let mut functions = functions(measurement, firmware);
+    functions.extend(what.also);
+    functions.sort_by_key(|function| function.start);
+    functions.dedup_by_key(|function| function.start);
     if what.disassembly {
         let title = "instructions of functions that ran";
         put(measurement, "disassembly", title, disassembly(firmware, &functions));
@@ -118,6 +123,7 @@ fn disassembly(firmware: &Firmware, functions: &[&Function]) -> Table {
         Column::text("function", "function"),
         Column::text("file", "file"),
         Column::figure("line", "line", Unit::COUNT),
+        Column::text("inlined", "inlined"),
     ]);
     for function in functions {
         for instruction in firmware.instructions(range(function)) {
@@ -130,6 +136,7 @@ fn disassembly(firmware: &Firmware, functions: &[&Function]) -> Table {
                 function.name.as_str().into(),
                 frame.and_then(|frame| frame.file).into(),
                 frame.and_then(|frame| frame.line).into(),
+                frame.filter(|frame| frame.inlined).and_then(|frame| frame.name).into(),
             ]);
         }
     }

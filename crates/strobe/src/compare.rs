@@ -1,18 +1,16 @@
 //! `strobe compare`: two firmwares on two boards, side by side.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_model::EndReason;
 use strobe_model::measurement::Measurement;
-use strobe_model::{EndReason, Record};
-use strobe_report::text::{AnnotateRow, Side};
-use strobe_symbols::Firmware;
+use strobe_report::text;
+use strobe_source::{Attach, attach};
 
-use crate::output::{Format, Wanted};
+use crate::output::Wanted;
 use crate::simulate::{self, Setup, Threads, World};
-use crate::source::Sources;
-use crate::{board, exit, files, input, measurement, run};
+use crate::{board, exit, files, input, measurement};
 
 /// Compare two measurements, or two firmwares, or one on two boards: cycles, time, instructions,
 /// causes, functions, and which instructions took them.
@@ -51,9 +49,6 @@ pub struct Args {
     result: Wanted,
 }
 
-/// Bytes of the longest instruction.
-const LONGEST: u32 = 4;
-
 const EXAMPLE: &str = "\
 Example: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
   strobe compare avr.elf arm.elf --board arduino-uno --board stm32f070cb \\
@@ -61,28 +56,10 @@ Example: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
 
 /// Runs both and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let sides = [one(args, 0)?, one(args, 1)?];
-    match (args.result.format(), &sides) {
-        (Format::Text, [Measured::Run(a, of_a), Measured::Run(b, of_b)]) => {
-            let mut sources = Sources::new(&[]);
-            let sides = [(a, of_a), (b, of_b)].map(|(firmware, record)| Side {
-                record,
-                rows: rows(firmware, record, &mut sources),
-            });
-            let (mut out, options) = (Vec::new(), args.result.options());
-            strobe_report::text::compare(&sides, args.result.top(), &options, &mut out)?;
-            args.result.write(&out)?;
-        }
-        (Format::Json, [Measured::Run(_, a), Measured::Run(_, b)]) => {
-            args.result.write(strobe_report::json::comparison(a, b).as_bytes())?;
-        }
-        _ => {
-            let [a, b] = sides.each_ref().map(Measured::measurement);
-            let compared = strobe_analyse::compare::compare(&a, &b);
-            let selection = args.result.selection();
-            args.result.measurement(&compared, &selection)?;
-        }
-    }
+    let [a, b] = [one(args, 0)?, one(args, 1)?];
+    let compared = strobe_analyse::compare::compare(&a, &b);
+    let selection = text::Selection { instructions: true, ..args.result.selection() };
+    args.result.measurement(&compared, &selection)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,28 +74,11 @@ impl Args {
     }
 }
 
-/// A side of the comparison.
-enum Measured {
-    /// A firmware that was run.
-    Run(Box<Firmware>, Box<Record>),
-    /// A measurement from a file.
-    Read(Box<Measurement>),
-}
-
-impl Measured {
-    fn measurement(&self) -> Cow<'_, Measurement> {
-        match self {
-            Measured::Run(_, record) => Cow::Owned(measurement::of(record)),
-            Measured::Read(measurement) => Cow::Borrowed(measurement),
-        }
-    }
-}
-
 /// Runs A (0) or B (1).
-fn one(args: &Args, number: usize) -> anyhow::Result<Measured> {
+fn one(args: &Args, number: usize) -> anyhow::Result<Measurement> {
     let path = [&args.a, &args.b][number];
     if let Some(measurement) = measurement::read(path)? {
-        return Ok(Measured::Read(Box::new(measurement)));
+        return Ok(measurement);
     }
     let pick = |name: &str, given: &[String]| match given {
         [] => Ok(None),
@@ -149,15 +109,8 @@ fn one(args: &Args, number: usize) -> anyhow::Result<Measured> {
             path.display()
         )));
     }
-    Ok(Measured::Run(Box::new(firmware), Box::new(done.record)))
-}
-
-/// Every instruction that was seen to run.
-fn rows(firmware: &Firmware, record: &Record, sources: &mut Sources) -> Vec<AnnotateRow> {
-    let samples = record.profile.addresses.iter();
-    let instruction = |at: u32| firmware.instructions(at..at.saturating_add(LONGEST)).next();
-    samples
-        .filter_map(|sample| instruction(sample.address))
-        .map(|instruction| run::annotated(firmware, record, instruction, sources))
-        .collect()
+    let mut measurement = measurement::of(&done.record);
+    // Which instructions took the cycles is a part of the comparison.
+    attach(&mut measurement, &firmware, Attach { disassembly: true, ..Attach::default() });
+    Ok(measurement)
 }

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_report::json;
 use strobe_source::cycles::{self, FlashState, Request};
 
-use crate::output::{Format, Wanted};
+use crate::output::Wanted;
 use crate::simulate::Threads;
 use crate::source::Sources;
 use crate::{board, exit, files, input, simulate};
@@ -97,18 +96,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             line.text = sources.text(&line.file, line.line);
         }
     }
-    match args.result.format() {
-        Format::Json => {
-            let json = json::cycles(&report, json::Form::Pretty);
-            args.result.write(json.as_bytes())?;
-        }
-        Format::Measurement => args.result.file(&cycles::measurement(&report))?,
-        Format::Text => {
-            let mut out = Vec::new();
-            let options = args.result.options();
-            strobe_report::text::cycles(&report, &options, &mut out)?;
-            args.result.write(&out)?;
-        }
-    }
+    let mut selection = args.result.selection_of(0);
+    // Each instruction's are behind it.
+    selection.without.push("causes".to_owned());
+    args.result.measurement(&cycles::measurement(&report), &selection)?;
     Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record)))
 }

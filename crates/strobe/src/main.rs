@@ -34,6 +34,7 @@ mod report;
 mod rig;
 mod run;
 mod serial_ports;
+mod show;
 mod simulate;
 mod source;
 mod swo;

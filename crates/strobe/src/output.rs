@@ -38,9 +38,12 @@ pub enum Format {
     /// For people.
     #[default]
     Text,
-    /// For programs: a form of its own for each kind of result; versioned, see docs/schema.
+    /// For programs: the measurement, which report, compare and export read
+    /// (docs/measurement.md).
+    #[value(alias = "measurement")]
     Json,
-    /// The measurement, which report, compare and export read (docs/measurement.md).
+    /// The same, chosen by the name of the file.
+    #[value(skip)]
     Measurement,
 }
 
@@ -50,7 +53,7 @@ pub struct Wanted {
     /// Leave out the explanations.
     #[arg(long)]
     terse: bool,
-    /// How to print the result [default: text, or measurement for files that end in .measurement
+    /// How to print the result [default: text, or json for files that end in .json, .measurement
     /// or .measurement.gz].
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -82,7 +85,7 @@ impl Wanted {
         let name = self.output.as_deref().and_then(Path::file_name).unwrap_or_default();
         let name = name.to_string_lossy();
         let bare = name.strip_suffix(".gz").unwrap_or(&name);
-        let is_measurement = bare.ends_with(".measurement");
+        let is_measurement = [".measurement", ".json"].iter().any(|end| bare.ends_with(end));
         self.format.unwrap_or(if is_measurement { Format::Measurement } else { Format::Text })
     }
 
@@ -93,8 +96,14 @@ impl Wanted {
 
     /// What of a measurement is shown as text.
     pub fn selection(&self) -> text::Selection {
+        self.selection_of(20)
+    }
+
+    /// What of a measurement is shown as text, with so many rows unless the user names another
+    /// number; 0 for all.
+    pub fn selection_of(&self, top: usize) -> text::Selection {
         let sections = (!self.fields.is_empty()).then(|| self.fields.clone());
-        text::Selection { top: self.top(), sections, ..text::Selection::default() }
+        text::Selection { top: self.top.unwrap_or(top), sections, ..text::Selection::default() }
     }
 
     /// Writes a measurement as text or JSON.

@@ -6,7 +6,6 @@ pub mod detect;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_analyse::attribution::{self, restricted};
 use strobe_model::Record;
 use strobe_model::measurement::{Content, Measurement};
 use strobe_report::json;
@@ -17,7 +16,7 @@ use strobe_symbols::Firmware;
 
 use crate::output::{Format, Wanted};
 use crate::run::By;
-use crate::{events, exit, files, interrupt, measurement, traced};
+use crate::{events, exit, files, interrupt, measurement, show, traced};
 
 const EXAMPLES: &str = "\
 What can be reported:
@@ -167,38 +166,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// A measurement, whoever wrote it.
-fn measured(args: &Args, mut measurement: Measurement) -> anyhow::Result<ExitCode> {
-    if let Some(name) = &args.thread {
-        measurement = restricted(&measurement, name).ok_or_else(|| {
-            exit::usage(format!("--thread {name}: no thread or interrupt of that name"))
-        })?;
-    }
-    let keys = ["thread", "handler"].map(str::to_owned);
-    let by = match args.by {
-        By::Function => attribution::By::Function,
-        By::Line => attribution::By::Line,
-        By::Address => attribution::By::Address,
-        By::File => attribution::By::File,
-        By::Thread => attribution::By::Label(keys.into()),
-    };
-    let selection = text::Selection {
-        by,
-        tree: args.tree.then(Tree::default),
-        annotate: args.annotate.clone(),
-        ..args.result.selection()
-    };
+fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
+    let measurement = show::part_of(measurement, args.thread.as_deref())?;
+    let selection = show::selection(&args.result, args.by, args.tree, args.annotate.clone());
     args.result.measurement(&measurement, &selection)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A record as text.
 fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
-    let show = Show {
-        rows: args.by.into(),
-        top: args.result.top(),
-        tree: args.tree.then(Tree::default),
-        annotate: Vec::new(),
-    };
+    let show =
+        Show { rows: args.by.into(), top: args.result.top(), tree: args.tree.then(Tree::default) };
     let mut out = Vec::new();
     let options = args.result.options();
     text::report(record, &show, &options, &mut out)?;

@@ -1,23 +1,22 @@
 //! `strobe run`: simulate a firmware, profile it, report.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use strobe_model::Warning;
 use strobe_model::measurement::Measurement;
-use strobe_model::{Record, Trust, Warning};
-use strobe_report::text::{AnnotateInput, AnnotateRow, Rows, Show, Tree};
+use strobe_report::text::Rows;
 use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{self, Limit, TimelineSettings};
 use strobe_source::{Attach, attach};
-use strobe_symbols::Firmware;
+use strobe_symbols::{Firmware, Function};
 
 use crate::output::{Format, Wanted};
 use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
 use crate::swo::Raw;
-use crate::{board, exit, files, input, measurement, simulate};
+use crate::{board, exit, files, input, measurement, show, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
@@ -140,7 +139,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(path)?;
     let choice = board::choose(&args.simulation.setup.board, &firmware)?;
     // A wrong name shall not cost a whole run.
-    functions(&firmware, &args.annotate)?;
+    let annotated = functions(&firmware, &args.annotate)?;
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
@@ -149,19 +148,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let text = "nothing left the trace pin: the trace blocks are to be programmed, by the firmware or with --trace-write";
         done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
     }
-    let record = args.part_of(&done.record)?;
-    match args.result.format() {
-        Format::Json => {
-            let json = strobe_report::json::record(&record);
-            args.result.write(json.as_bytes())?;
-        }
-        Format::Measurement => {
-            let mut measurement = measurement::of(&record);
-            args.attach(&mut measurement, &firmware);
-            args.result.file(&measurement)?;
-        }
-        Format::Text => args.result.write(&args.text(&firmware, &record, &args.annotate)?)?,
-    }
+    let whole = measurement::of(&done.record);
+    let mut measurement = show::part_of(whole, args.thread.as_deref())?;
+    args.attach(&mut measurement, &firmware, &annotated);
+    args.show(&measurement, &annotated)?;
     Ok(exit::code_for(&done.record))
 }
 
@@ -169,56 +159,29 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
     let (chip, setup) = (args.chip.as_deref(), &args.simulation.setup);
     let rig = Rig::load(path, chip, &args.load, setup)?;
-    functions(&rig.members[rig.chosen].firmware, &args.annotate)?;
+    let annotated = functions(&rig.members[rig.chosen].firmware, &args.annotate)?;
     let asked = simulate::settings(&args.simulation, args.threads()?)?;
     let mut records = rig.simulate(setup, &asked, None)?;
     simulate::never_reached(&mut records[rig.chosen], setup);
-    let code = rig::code_for(&records);
-    // Only the chosen chip has what was asked for.
-    let mut shown = Vec::new();
-    for (i, (member, record)) in rig.members.iter().zip(&records).enumerate() {
-        let is_chosen = i == rig.chosen;
-        if is_chosen {
-            shown.push((member, args.part_of(record)?, args.annotate.as_slice()));
-        } else if chip.is_none() {
-            shown.push((member, Cow::Borrowed(record), &[]));
-        }
+    let shown = (0..records.len()).filter(|i| *i == rig.chosen || chip.is_none());
+    let shown: Vec<usize> = shown.collect();
+    let chips = shown.iter().map(|i| (rig.members[*i].name.clone(), &records[*i]));
+    let chips: Vec<_> = chips.collect();
+    let mut measurement = simulated::rig_measurement(&rig.name, &chips, &rig.joined());
+    for (part, i) in measurement.parts.iter_mut().zip(shown) {
+        // Only the chosen chip has what was asked for.
+        let (thread, annotated) = match i == rig.chosen {
+            true => (args.thread.as_deref(), annotated.as_slice()),
+            false => (None, [].as_slice()),
+        };
+        part.measurement = show::part_of(part.measurement.clone(), thread)?;
+        args.attach(&mut part.measurement, &rig.members[i].firmware, annotated);
     }
-    match args.result.format() {
-        Format::Json => {
-            let chips = shown.iter().map(|(m, part, _)| (m.name.as_str(), &**part));
-            let chips: Vec<_> = chips.collect();
-            let json = strobe_report::json::rig(&rig.name, &chips);
-            args.result.write(json.as_bytes())?;
-        }
-        Format::Measurement => {
-            let chips = shown.iter().map(|(m, part, _)| (m.name.clone(), &**part));
-            let chips: Vec<_> = chips.collect();
-            let mut measurement = simulated::rig_measurement(&rig.name, &chips, &rig.joined());
-            for (part, (member, ..)) in measurement.parts.iter_mut().zip(&shown) {
-                args.attach(&mut part.measurement, &member.firmware);
-            }
-            args.result.file(&measurement)?;
-        }
-        Format::Text => {
-            let mut out = Vec::new();
-            for (member, part, annotate) in &shown {
-                if shown.len() > 1 {
-                    let gap = if out.is_empty() { "" } else { "\n\n" };
-                    out.extend(format!("{gap}== {} ==\n\n", member.name).into_bytes());
-                }
-                out.extend(args.text(&member.firmware, part, annotate)?);
-            }
-            args.result.write(&out)?;
-        }
-    }
-    Ok(code)
+    args.show(&measurement, &annotated)?;
+    Ok(rig::code_for(&records))
 }
 
-fn functions<'a>(
-    firmware: &'a Firmware,
-    names: &[String],
-) -> anyhow::Result<Vec<&'a strobe_symbols::Function>> {
+fn functions<'a>(firmware: &'a Firmware, names: &[String]) -> anyhow::Result<Vec<&'a Function>> {
     names.iter().map(|name| input::function(firmware, name)).collect()
 }
 
@@ -232,17 +195,26 @@ impl Args {
         self.result.files(named);
     }
 
-    /// Puts into a measurement what was asked for.
-    fn attach(&self, measurement: &mut Measurement, firmware: &Firmware) {
+    /// Puts into a measurement what was asked for, and for text what functions are annotated from.
+    fn attach(&self, measurement: &mut Measurement, firmware: &Firmware, annotated: &[&Function]) {
+        let annotates = self.result.format() == Format::Text && !annotated.is_empty();
         let wants = |what| self.attach.contains(&what);
         let mut sources = Sources::new(&self.source);
         let mut line = |file: &str, line| sources.text(file, line);
         let what = Attach {
             symbols: wants(What::Symbols),
-            disassembly: wants(What::Disassembly),
-            source: wants(What::Source).then_some(&mut line),
+            disassembly: wants(What::Disassembly) || annotates,
+            source: (wants(What::Source) || annotates).then_some(&mut line),
+            also: if annotates { annotated.to_vec() } else { Vec::new() },
         };
         attach(measurement, firmware, what);
+    }
+
+    /// Prints or writes it.
+    fn show(&self, measurement: &Measurement, annotated: &[&Function]) -> anyhow::Result<()> {
+        let names = annotated.iter().map(|function| function.name.clone()).collect();
+        let selection = show::selection(&self.result, self.by, self.tree, names);
+        self.result.measurement(measurement, &selection)
     }
 
     /// What is to be seen of threads.
@@ -253,36 +225,6 @@ impl Args {
             timeline: timeline(self)?,
         })
     }
-
-    /// The whole record, or the part of the thread that was asked for.
-    fn part_of<'a>(&self, record: &'a Record) -> anyhow::Result<Cow<'a, Record>> {
-        Ok(match &self.thread {
-            Some(name) => Cow::Owned(only(record, name)?),
-            None => Cow::Borrowed(record),
-        })
-    }
-
-    /// The report as text, with these functions annotated.
-    fn text(
-        &self,
-        firmware: &Firmware,
-        record: &Record,
-        annotate: &[String],
-    ) -> anyhow::Result<Vec<u8>> {
-        let mut sources = Sources::new(&self.source);
-        let functions = functions(firmware, annotate)?.into_iter();
-        let annotate = functions.map(|f| annotation(firmware, f, record, &mut sources));
-        let show = Show {
-            rows: self.by.into(),
-            top: self.result.top(),
-            tree: self.tree.then(Tree::default),
-            annotate: annotate.collect(),
-        };
-        let mut out = Vec::new();
-        let options = self.result.options();
-        strobe_report::text::report(record, &show, &options, &mut out)?;
-        Ok(out)
-    }
 }
 
 fn timeline(args: &Args) -> anyhow::Result<Option<TimelineSettings>> {
@@ -292,57 +234,5 @@ fn timeline(args: &Args) -> anyhow::Result<Option<TimelineSettings>> {
             Ok(Some(TimelineSettings { worst: part == Part::Worst, nanoseconds }))
         }
         _ => Err(exit::usage(format!("--span {}: a time such as 5ms or 200us", args.span))),
-    }
-}
-
-/// The part of the record that belongs to the thread or interrupt of that name.
-fn only(record: &Record, name: &str) -> anyhow::Result<Record> {
-    let who = record.named(name);
-    if who.is_empty() {
-        let threads = record.scheduling.iter().flat_map(|s| &s.threads).map(|t| t.name.as_str());
-        let interrupts = record.exceptions.iter().map(|e| e.name.as_str());
-        let known: Vec<&str> = threads.chain(interrupts).collect();
-        return Err(exit::usage(format!(
-            "no thread or interrupt {name} has run; there were {}",
-            known.join(", ")
-        )));
-    }
-    Ok(record.only(&who)?)
-}
-
-/// A function's instructions with what the run saw of each.
-fn annotation(
-    firmware: &Firmware,
-    function: &strobe_symbols::Function,
-    record: &Record,
-    sources: &mut Sources,
-) -> AnnotateInput {
-    let end = u32::try_from(function.end()).unwrap_or(u32::MAX);
-    let row = |i| annotated(firmware, record, i, sources);
-    AnnotateInput {
-        function: function.name.clone(),
-        rows: firmware.instructions(function.start..end).map(row).collect(),
-        trust: Trust::clone(&record.trust),
-    }
-}
-
-/// An instruction with what the run saw of it.
-pub fn annotated(
-    firmware: &Firmware,
-    record: &Record,
-    i: strobe_symbols::Instruction,
-    sources: &mut Sources,
-) -> AnnotateRow {
-    let samples = &record.profile.addresses;
-    let at = samples.binary_search_by_key(&i.address, |s| s.address).ok();
-    let sample = at.map(|at| &samples[at]);
-    AnnotateRow {
-        address: i.address,
-        bytes: i.encoding(),
-        text: i.to_string(),
-        source: sources.line_of(firmware, i.address),
-        count: sample.map_or(0, |s| s.count),
-        cycles: sample.map_or_else(Default::default, |s| s.cycles),
-        bounds: sample.map_or_else(Default::default, |s| s.bounds),
     }
 }

@@ -3,9 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use strobe_model::SourceLine;
-use strobe_symbols::Firmware;
-
 use crate::files::{self, Kind};
 
 /// Source files by the name that the debug information gives them.
@@ -19,15 +16,6 @@ impl Sources {
     /// the name.
     pub fn new(roots: &[PathBuf]) -> Self {
         Sources { roots: roots.to_vec(), files: HashMap::new() }
-    }
-
-    /// Where an address comes from, with the text where its file is found.
-    pub fn line_of(&mut self, firmware: &Firmware, address: u32) -> Option<SourceLine> {
-        let found = firmware.frames(address);
-        let frame = found.innermost()?;
-        let (file, line) = (frame.file?, frame.line?);
-        let inlined = frame.inlined.then(|| frame.name.unwrap_or("?").to_owned());
-        Some(SourceLine { file: file.to_owned(), line, text: self.text(file, line), inlined })
     }
 
     /// One line of a file, if it is to be had.

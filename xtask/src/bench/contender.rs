@@ -36,7 +36,7 @@ enum How {
     BareCore {
         xtask: PathBuf,
     },
-    /// `strobe run` with all measurements, which writes its record to a file.
+    /// `strobe run` with all measurements, which writes its measurement to a file.
     StrobeRun {
         strobe: PathBuf,
         out: PathBuf,
@@ -64,10 +64,10 @@ pub(super) fn all(core: Core, plugin: &Path, strobe: &Path, scratch: &Path) -> V
         out: scratch.join("count.txt"),
     };
     let xtask = strobe.with_file_name("xtask");
-    let record = How::StrobeRun { strobe: strobe.to_owned(), out: scratch.join("record.json") };
+    let run = How::StrobeRun { strobe: strobe.to_owned(), out: scratch.join("run.measurement") };
     let mut all = vec![
         Contender { name: "strobe, bare core", how: How::BareCore { xtask } },
-        Contender { name: "strobe run, full profile", how: record },
+        Contender { name: "strobe run, full profile", how: run },
     ];
     if core == Core::Avr {
         let image = scratch.join("image.bin");
@@ -93,7 +93,7 @@ impl Contender {
         run.cycles = match &self.how {
             How::Simavr { .. } => Some(count_behind("end ", &printed)?),
             How::StrobeRun { out, .. } if core == Core::Avr => {
-                Some(recorded(&read(out)?, "/totals/cycles/likely")?)
+                Some(measured(&read(out)?, "cycles")?)
             }
             _ => None,
         };
@@ -101,7 +101,7 @@ impl Contender {
             How::Qemu | How::Simavr { .. } => None,
             How::BareCore { .. } => Some(count_behind("instructions ", &printed)?),
             How::Counted { out, .. } => Some(count_behind("instructions ", &read(out)?)?),
-            How::StrobeRun { out, .. } => Some(recorded(&read(out)?, "/totals/instructions")?),
+            How::StrobeRun { out, .. } => Some(measured(&read(out)?, "instructions")?),
         };
         Ok(run)
     }
@@ -179,11 +179,14 @@ fn count_behind(word: &str, text: &str) -> Result<u64> {
     count.and_then(|word| word.parse().ok()).with_context(|| format!("no count in {text:?}"))
 }
 
-/// From strobe's record.
-fn recorded(json: &str, pointer: &str) -> Result<u64> {
-    let record: serde_json::Value = serde_json::from_str(json).context("the record is not JSON")?;
-    let count = record.pointer(pointer).and_then(serde_json::Value::as_u64);
-    count.with_context(|| format!("the record has no {pointer}"))
+/// A total of strobe's measurement.
+fn measured(json: &str, id: &str) -> Result<u64> {
+    let measurement: serde_json::Value =
+        serde_json::from_str(json).context("the measurement is not JSON")?;
+    let totals = measurement["totals"].as_array().map_or(&[][..], Vec::as_slice);
+    let total = totals.iter().find(|total| total["id"] == id);
+    let value = total.and_then(|total| total["value"].as_u64());
+    value.with_context(|| format!("the measurement has no count of {id}"))
 }
 
 /// The first line of QEMU's version message.

@@ -21,7 +21,8 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         else {
             continue;
         };
-        measures(compared, &section.id, [of_a, of_b]);
+        let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));
+        measures(compared, &section.id, [of_a, of_b], windows);
         let first = of_a.measures.first().and_then(|m| Some((m, of_b.measure(&m.id)?)));
         let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) else { continue };
         let table = Content::Table(table([of_a, of_b], measure));
@@ -208,7 +209,12 @@ fn table(profiles: [&Profile; 2], measure: &Measure) -> Table {
         let [a, b] = [&sides[0], &sides[1]].map(|side| own(side, name));
         (std::cmp::Reverse(b.abs_diff(a)), std::cmp::Reverse(a.max(b)))
     });
-    for name in names {
+    let has_any = |side: &Functions, name: &String| {
+        let sums = [&side.own, &side.inclusive].into_iter().filter_map(|sums| sums.get(name));
+        let calls = side.calls.get(name).copied().unwrap_or(0);
+        calls != 0 || sums.into_iter().any(|sum| sum.value != 0)
+    };
+    for name in names.into_iter().filter(|name| sides.iter().any(|side| has_any(side, name))) {
         let mut cells = vec![Cell::from(name.as_str())];
         cells.extend(three_of(sides.each_ref().map(|s| sum(s, s.own.get(name)))));
         if has_inclusive {
@@ -257,34 +263,45 @@ fn footer(table: &mut Table, sides: &[Functions; 2]) {
     }
 }
 
-/// Sums of all measures that both have: of cycles, by cause.
-fn measures(compared: &mut Measurement, id: &str, profiles: [&Profile; 2]) {
+/// Sums of all measures that both have: of cycles, by cause. What is nothing in both is left out.
+fn measures(compared: &mut Measurement, id: &str, profiles: [&Profile; 2], windows: [u64; 2]) {
     let both = profiles[0].measures.iter().filter_map(|measure| {
         let there = profiles[1].measure(&measure.id)?;
         (there.unit == measure.unit).then_some((measure, there))
     });
-    let mut tables: Vec<(Unit, Table)> = Vec::new();
+    let mut tables: Vec<(Unit, [Table; 2])> = Vec::new();
     for (of_a, of_b) in both {
-        let whole = |profile: &Profile, measure: &Measure| {
-            let samples = [&profile.leaves, &profile.chains];
-            let samples = samples.into_iter().find(|s| s.of(&measure.id).is_some())?;
-            let each = (0..samples.len()).filter_map(|n| value(samples, &measure.id, &[], n));
-            let mut sum = Sum::default();
-            each.for_each(|(value, _)| sum.add(value));
-            Some(sum.figure(&measure.kind, sum.value))
-        };
         let figures = whole(profiles[0], of_a).zip(whole(profiles[1], of_b));
-        let Some((a, b)) = figures else { continue };
+        let nothing = |figure: &Figure| figure.value.is_none_or(|value| value.as_f64() == 0.0);
+        let Some((a, b)) = figures.filter(|(a, b)| !(nothing(a) && nothing(b))) else { continue };
         let known = tables.iter().position(|(unit, _)| *unit == of_a.unit);
         let place = known.unwrap_or_else(|| {
-            let table = super::side_by_side(&of_a.unit);
-            tables.push((of_a.unit.clone(), table));
+            let tables_of = [(), ()].map(|()| super::side_by_side(&of_a.unit));
+            tables.push((of_a.unit.clone(), tables_of));
             tables.len() - 1
         });
-        tables[place].1.row(super::row((&of_a.id, &of_a.title), &a, &b));
+        let names = (of_a.id.as_str(), of_a.title.as_str());
+        let [sums, each] = &mut tables[place].1;
+        sums.row(super::row(names, &a, &b));
+        each.row(super::row(names, &a.divided(windows[0]), &b.divided(windows[1])));
     }
-    for (unit, table) in tables {
-        let name = format!("{id}-measures-{}", kebab(&unit));
-        compared.push(&name, format!("measures: {unit}"), Content::Table(table));
+    for (unit, [sums, each]) in tables {
+        let name = kebab(&unit);
+        let title = format!("measures: {unit}");
+        compared.push(&format!("{id}-measures-{name}"), title, Content::Table(sums));
+        if windows.iter().any(|n| *n > 1) {
+            let title = format!("measures, each window on average: {unit}");
+            compared.push(&format!("{id}-windows-{name}"), title, Content::Table(each));
+        }
     }
+}
+
+/// All of a measure.
+fn whole(profile: &Profile, measure: &Measure) -> Option<Figure> {
+    let samples = [&profile.leaves, &profile.chains];
+    let samples = samples.into_iter().find(|s| s.of(&measure.id).is_some())?;
+    let each = (0..samples.len()).filter_map(|n| value(samples, &measure.id, &[], n));
+    let mut sum = Sum::default();
+    each.for_each(|(value, _)| sum.add(value));
+    Some(sum.figure(&measure.kind, sum.value))
 }

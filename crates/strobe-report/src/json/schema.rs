@@ -6,12 +6,12 @@ use schemars::Schema;
 use serde_json::Value;
 use strobe_model::against::Against;
 use strobe_model::{
-    AllocationsReport, BusReport, CyclesReport, EventsReport, PUBLISHED_SCHEMA, PinsReport,
-    PlanReport, PublishedReport,
+    AllocationsReport, BusReport, EventsReport, PUBLISHED_SCHEMA, PinsReport, PlanReport,
+    PublishedReport,
 };
 
 use super::{
-    Document, Form, List, Shown, against, allocations, bus, cycles, events, pictures, pins, plan,
+    Document, Form, List, Shown, against, allocations, bus, events, pictures, pins, plan,
     published, write,
 };
 use crate::samples;
@@ -57,16 +57,6 @@ fn records_match_the_committed_schema() {
     committed("record-1.json", &schema);
     for (name, record) in samples::records() {
         check(&output(&record), schema.as_value(), schema.as_value(), name);
-    }
-}
-
-#[test]
-fn cycles_match_the_committed_schema() {
-    let schema = schemars::schema_for!(CyclesReport);
-    committed("cycles-1.json", &schema);
-    for (name, report) in samples::cycles() {
-        let value = serde_json::from_str(&cycles(&report, Form::Pretty)).unwrap();
-        check(&value, schema.as_value(), schema.as_value(), name);
     }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use strobe_model::*;
 
-use super::{Error, Form, cycles, parse, record, write};
+use super::{Error, Form, parse, record, write};
 use crate::samples;
 
 fn compact(record: &Record) -> String {
@@ -18,16 +18,11 @@ fn every_sample_comes_back_as_it_was() {
         assert_eq!(parse(&record(&before)).unwrap(), before, "{name}");
         assert_eq!(parse(&compact(&before)).unwrap(), before, "{name}, compact");
     }
-    for (name, before) in samples::cycles() {
-        let text = cycles(&before, Form::Compact);
-        assert_eq!(serde_json::from_str::<CyclesReport>(&text).unwrap(), before, "{name}");
-    }
 }
 
 #[test]
 fn the_form_is_versioned_and_readable() {
     insta::assert_snapshot!(record(&samples::faulted()));
-    insta::assert_snapshot!(cycles(&samples::explained(), Form::Pretty));
 }
 
 #[test]
@@ -152,26 +147,5 @@ proptest! {
     fn any_record_comes_back_as_it_was(before in any_record()) {
         prop_assert_eq!(&parse(&record(&before)).unwrap(), &before);
         prop_assert_eq!(&parse(&compact(&before)).unwrap(), &before);
-    }
-
-    #[test]
-    fn any_record_makes_a_text_report(record in any_record(), width in 0usize..200) {
-        let options = crate::Options {
-            style: crate::Style { colour: false, width },
-            quiet: false,
-        };
-        let by = [By::Function, By::Line, By::Address].map(crate::text::Rows::By);
-        for rows in by.into_iter().chain([crate::text::Rows::Threads]) {
-            let show = crate::text::Show {
-                rows,
-                top: 3,
-                tree: Some(crate::text::Tree::default()),
-                annotate: Vec::new(),
-            };
-            let mut out = Vec::new();
-            crate::text::report(&record, &show, &options, &mut out).unwrap();
-            let text = String::from_utf8(out).unwrap();
-            prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
-        }
     }
 }

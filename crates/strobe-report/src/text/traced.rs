@@ -18,7 +18,7 @@ use strobe_model::measurement::Loss;
 use strobe_model::{KitWay, Record, Sampling, TimeBase, Traced, TracedWindow, Trust};
 
 use super::layout::{fields, heading, item};
-use super::{Rows, Show, annotate, summary, tree};
+use super::{Rows, Show, tree};
 use crate::Options;
 use crate::number::{counted, grouped, hertz, share, time};
 use crate::paint::Paint;
@@ -40,7 +40,7 @@ pub(super) fn report(
         if subject.board.is_empty() { String::new() } else { format!(" on {}", subject.board) };
     writeln!(out, "{}", Paint::Strong.on(&clean(&format!("{name}{on}")), options.style))?;
     fields(&facts(record, traced), options, out)?;
-    summary::warnings(record, options, out)?;
+    warnings(record, options, out)?;
     if traced.sampling.taken > 0 {
         match show.rows {
             Rows::By(by) => profile::profile(record, traced, by, show.top, options, out)?,
@@ -49,9 +49,6 @@ pub(super) fn report(
     }
     if let Some(depth) = &show.tree {
         tree(record, depth, options, out)?;
-    }
-    for function in &show.annotate {
-        annotate(function, options, out)?;
     }
     events::exceptions(traced, options, out)?;
     if show.rows != Rows::Threads {
@@ -65,6 +62,22 @@ pub(super) fn report(
     channels::channels(traced, options, out)?;
     stream::table(traced, options, out)?;
     trust(record, traced, options, out)
+}
+
+fn warnings(record: &Record, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    if record.warnings.is_empty() {
+        return Ok(());
+    }
+    heading("warnings", options, out)?;
+    for warning in &record.warnings {
+        let times = if warning.count > 1 {
+            format!(" ({} times)", grouped(warning.count))
+        } else {
+            String::new()
+        };
+        item("! ", &format!("{}{times}", warning.text), Paint::Warn, options, out)?;
+    }
+    Ok(())
 }
 
 fn facts(record: &Record, traced: &Traced) -> Vec<(&'static str, String)> {

@@ -21,6 +21,10 @@ pub(super) struct Annotated;
 
 impl View for Annotated {
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+        // Functions are those of the chips, not of the rig.
+        if page.measurement.profiles().next().is_none() && !page.measurement.parts.is_empty() {
+            return Ok(());
+        }
         page.selection.annotate.iter().try_for_each(|function| one(page, function, out))
     }
 }
@@ -45,10 +49,19 @@ struct Instruction {
     address: Address,
     bytes: String,
     text: String,
-    /// File, line and the line's text.
-    source: Option<(String, u64, String)>,
+    source: Option<Source>,
     /// `None` where nothing was measured.
     sums: Option<Sums>,
+}
+
+/// Where an instruction comes from.
+#[derive(PartialEq, Eq)]
+struct Source {
+    file: String,
+    line: u64,
+    text: String,
+    /// The function whose code was put here.
+    inlined: String,
 }
 
 fn one(page: &Page, function: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -161,8 +174,9 @@ fn instructions(
             bytes: text("bytes", row).to_owned(),
             text: one_line(text("text", row)),
             source: source.map(|line| {
-                let text = sources.get(&(file, line)).copied().unwrap_or_default();
-                (file.to_owned(), line, one_line(text))
+                let words = sources.get(&(file, line)).copied().unwrap_or_default();
+                let (file, inlined) = (file.to_owned(), text("inlined", row).to_owned());
+                Source { file, line, text: words.to_owned(), inlined }
             }),
             sums: measured.get(&at).map(|row| row.sums.clone()),
         })
@@ -189,7 +203,7 @@ impl Listing<'_> {
         };
         let title = format!("{name}: {} {}{idle}", self.busy(&total), self.measure.title);
         heading(&title, options, out)?;
-        let files = self.all.iter().filter_map(|i| Some(i.source.as_ref()?.0.as_str()));
+        let files = self.all.iter().filter_map(|i| Some(i.source.as_ref()?.file.as_str()));
         let files: BTreeSet<&str> = files.collect();
         for file in files.into_iter().filter(|file| last_name(file) != *file) {
             item("source: ", file, Paint::Faint, options, out)?;
@@ -235,20 +249,19 @@ impl Listing<'_> {
     }
 
     fn by_line(&self, total: &Sums, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let mut lines: BTreeMap<(bool, &str, u64), (Sums, &str)> = BTreeMap::new();
+        let mut lines: BTreeMap<(bool, &str, u64), (Sums, Option<&Source>)> = BTreeMap::new();
         for instruction in self.all {
             // What has no line comes last.
             let source = instruction.source.as_ref();
-            let key = source.map_or((true, "", 0), |(file, line, _)| (false, file.as_str(), *line));
-            let (sums, text) = lines.entry(key).or_default();
+            let key = source.map_or((true, "", 0), |s| (false, s.file.as_str(), s.line));
+            let (sums, known) = lines.entry(key).or_default();
             instruction.sums.iter().for_each(|own| sums.add(own));
-            *text = source.map_or("", |(_, _, text)| text);
+            *known = source;
         }
         let mut layout = self.columns("instr.").text("line").room(36).keeping_start();
-        for ((nowhere, file, line), (sums, text)) in &lines {
+        for (sums, source) in lines.values() {
             let mut cells = self.cells(sums, total);
-            let name = if *nowhere { "(no line)".to_owned() } else { line_text(file, *line, text) };
-            cells.push(name.into());
+            cells.push(source.map_or_else(|| "(no line)".to_owned(), Source::shown).into());
             layout.row(cells);
         }
         layout.rule();
@@ -264,8 +277,7 @@ impl Listing<'_> {
         let mut last = None;
         for instruction in self.all {
             if last != Some(&instruction.source) {
-                let line = instruction.source.as_ref();
-                let name = line.map(|(file, line, text)| line_text(file, *line, text));
+                let name = instruction.source.as_ref().map(Source::shown);
                 layout.across(&name.unwrap_or_else(|| "(no line)".to_owned()), Paint::Faint);
                 last = Some(&instruction.source);
             }
@@ -290,9 +302,17 @@ impl Listing<'_> {
     }
 }
 
-/// `loop.c:12  while (--n)`: the file's last name, which is enough below the list of files.
-fn line_text(file: &str, line: u64, text: &str) -> String {
-    format!("{}:{line}  {text}", last_name(file))
+impl Source {
+    fn shown(&self) -> String {
+        line_text(&self.file, self.line, &self.inlined, &self.text)
+    }
+}
+
+/// `loop.c:12 (in next)  while (--n)`: the file's last name, which is enough below the list of
+/// files.
+pub(super) fn line_text(file: &str, line: u64, inlined: &str, text: &str) -> String {
+    let inlined = if inlined.is_empty() { String::new() } else { format!(" (in {inlined})") };
+    format!("{}:{line}{inlined}  {}", last_name(file), one_line(text))
 }
 
 fn last_name(path: &str) -> &str {

@@ -52,6 +52,15 @@ impl Reasons {
         });
         self.0[at].1.extend(figure);
     }
+
+    /// Whether a reason is nothing but several of the others, each behind a semicolon.
+    fn covers(&self, why: &str) -> bool {
+        let mut rest = why.to_owned();
+        for (known, _) in self.0.iter().filter(|(known, _)| known != why) {
+            rest = rest.replace(known.as_str(), "");
+        }
+        rest.chars().all(|c| c == ';' || c == ' ')
+    }
 }
 
 fn reasons(page: &Page, sections: &[&Section]) -> Reasons {
@@ -131,7 +140,9 @@ fn modelled(page: &Page, reasons: &Reasons, out: &mut dyn Write) -> io::Result<(
     let text =
         format!("modelled figures: those marked ~ are likely ones and have bounds; {others}");
     heading(&text, options, out)?;
-    for (why, figures) in &reasons.0 {
+    for (why, figures) in
+        reasons.0.iter().filter(|(why, figures)| !figures.is_empty() || !reasons.covers(why))
+    {
         for figure in figures {
             item("~ ", figure, Paint::Plain, options, out)?;
         }

@@ -6,7 +6,7 @@ use strobe_model::measurement::{Finding, Severity};
 
 use super::{Page, View};
 use crate::Options;
-use crate::number::grouped;
+use crate::number::{grouped, time};
 use crate::paint::Paint;
 use crate::text::layout::{heading, item};
 use crate::words::{clean, folded};
@@ -18,7 +18,9 @@ impl View for Findings {
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
         let options = page.options;
         for severity in [Severity::Warning, Severity::Note, Severity::Advice] {
-            let all = page.measurement.findings.iter().filter(|f| f.severity == severity);
+            // Why figures are modelled is what the report ends with.
+            let all = page.measurement.findings.iter();
+            let all = all.filter(|f| f.severity == severity && f.code != "modelled");
             let all: Vec<&Finding> = all.collect();
             if all.is_empty() || options.quiet && severity == Severity::Advice {
                 continue;
@@ -60,7 +62,10 @@ impl View for Faults {
         let faults = page.measurement.findings.iter().filter(|f| f.severity == Severity::Fault);
         for fault in faults {
             let place = fault.place.as_ref().map(|place| format!(" at {place}"));
-            let title = clean(&format!("{}{}", fault.code, place.unwrap_or_default()));
+            let mut values = fault.evidence.iter().flat_map(|(_, values)| values);
+            let kind = values.find(|(name, _)| name == "kind").map(|(_, kind)| kind);
+            let name = kind.unwrap_or(&fault.code);
+            let title = clean(&format!("{name}{}", place.unwrap_or_default()));
             writeln!(out)?;
             for line in folded(&title, options.style.width.max(20)) {
                 writeln!(out, "{}", Paint::Bad.on(&line, options.style))?;
@@ -80,8 +85,11 @@ impl View for Faults {
 
 /// `NAME  value` in as many columns as fit; one in a line where values are sentences.
 fn pairs(pairs: &[(String, String)], options: &Options, out: &mut dyn Write) -> io::Result<()> {
-    let pairs: Vec<(String, String)> =
-        pairs.iter().map(|(name, value)| (clean(name), clean(value))).collect();
+    let pairs = pairs.iter().map(|(name, value)| match (name.as_str(), value.parse()) {
+        ("nanoseconds", Ok(n)) => ("time".to_owned(), time(n)),
+        _ => (clean(name), clean(value)),
+    });
+    let pairs: Vec<(String, String)> = pairs.collect();
     let longest = |pick: fn(&(String, String)) -> &String| {
         pairs.iter().map(|p| pick(p).chars().count()).max().unwrap_or(0)
     };

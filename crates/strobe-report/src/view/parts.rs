@@ -15,7 +15,12 @@ impl View for Parts {
             let style = page.options.style;
             let name = shortened(&clean(&part.name), style.width.saturating_sub(6).max(8));
             writeln!(out, "\n{}\n", Paint::Strong.on(&format!("== {name} =="), style))?;
-            measurement(&part.measurement, page.selection, page.options, out)?;
+            let mut selection = page.selection.clone();
+            if part.measurement.table("disassembly").is_none() {
+                // What is asked of one chip is not asked of those beside it.
+                selection.annotate.clear();
+            }
+            measurement(&part.measurement, &selection, page.options, out)?;
         }
         Ok(())
     }

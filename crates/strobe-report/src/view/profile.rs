@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use strobe_analyse::attribution::{By, Flat as Rows, Row, Spot, Sums, rows};
-use strobe_model::measurement::{Address, Measure, Profile, Section, Unit};
+use strobe_model::measurement::{self, Address, Measure, Measurement, Profile, Section, Unit};
 
 use super::causes::{figure, figure_of, strip, whole_of};
 use super::figure::{amount_spread, interval, plain, share};
@@ -17,6 +17,7 @@ use crate::number::{grouped, ratio};
 use crate::paint::Paint;
 use crate::table::{Cell, MATTERS, Table};
 use crate::text::layout::heading;
+use crate::words::one_line;
 
 /// The section.
 pub(super) struct Flat<'a> {
@@ -36,16 +37,35 @@ impl View for Flat<'_> {
         };
         let Some(flat) = rows(profile, &measure.id, &by) else { return Ok(()) };
         let why = if by == page.selection.by { "" } else { " (there are no symbols)" };
-        let view = Shape::new(page, profile, measure, &by, &flat);
-        heading(&view.title(self.section, why), page.options, out)?;
-        view.table().write(page.options.style, out)?;
+        self.by(&by, why, &flat, page, out)?;
         let modelled = !flat.total.all.is_exact();
         balance::under(page.measurement, &measure.unit, modelled, page.options, out)?;
         notes(self.section, page, out)?;
-        match page.selection.tree {
-            Some(tree) => tree::write(tree, profile, measure, page, out),
-            None => Ok(()),
+        if let Some(tree) = page.selection.tree {
+            tree::write(tree, profile, measure, page, out)?;
         }
+        let instructions = page.selection.instructions && by != By::Address;
+        if instructions && page.measurement.table("disassembly").is_some() {
+            let Some(flat) = rows(profile, &measure.id, &By::Address) else { return Ok(()) };
+            return self.by(&By::Address, "", &flat, page, out);
+        }
+        Ok(())
+    }
+}
+
+impl Flat<'_> {
+    fn by(
+        &self,
+        by: &By,
+        why: &str,
+        flat: &Rows,
+        page: &Page,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let Some(measure) = page.selection.measure_of(self.profile) else { return Ok(()) };
+        let view = Shape::new(page, self.profile, measure, by, flat);
+        heading(&view.title(self.section, why), page.options, out)?;
+        view.table().write(page.options.style, out)
     }
 }
 
@@ -81,6 +101,8 @@ struct Shape<'a> {
     executions: Option<usize>,
     /// Locations by address, where rows are addresses.
     locations: HashMap<Address, u32>,
+    /// Instructions by address, where rows are addresses and the measurement has them.
+    instructions: HashMap<Address, &'a str>,
 }
 
 impl<'a> Shape<'a> {
@@ -94,8 +116,13 @@ impl<'a> Shape<'a> {
         let known = |i: &usize| flat.total.others.get(*i).copied().flatten().is_some();
         let beside = |i: &usize| {
             let other = &profile.measures[*i];
-            let is_calls = other.id == "calls" && *by != By::Function;
-            other.id != measure.id && other.part.is_none() && !is_calls
+            let fits = match other.id.as_str() {
+                "calls" => *by == By::Function,
+                // Of interest to programs.
+                "taken" => false,
+                _ => true,
+            };
+            other.id != measure.id && other.part.is_none() && fits
         };
         let others = (0..profile.measures.len()).filter(known).filter(beside);
         let mut others: Vec<usize> = others.collect();
@@ -123,6 +150,11 @@ impl<'a> Shape<'a> {
             others,
             executions,
             locations: by_address,
+            instructions: if *by == By::Address && page.selection.instructions {
+                instructions(page.measurement)
+            } else {
+                HashMap::new()
+            },
         }
     }
 
@@ -172,6 +204,9 @@ impl<'a> Shape<'a> {
         match self.by {
             By::Function | By::Line | By::File | By::Label(_) => {
                 table.text(noun(self.by)[1].clone())
+            }
+            By::Address if !self.instructions.is_empty() => {
+                table.text("address, instruction").keeping_start()
             }
             By::Address => table.text("address, function, line"),
         }
@@ -292,10 +327,13 @@ impl<'a> Shape<'a> {
                 Some(((measure, _), _)) => format!("({})", measure.title),
                 None => row.name.clone(),
             },
-            Spot::Address(address) => match self.locations.get(&address) {
-                Some(location) => address_name(self.profile, &row.name, *location),
-                None => row.name.clone(),
-            },
+            Spot::Address(address) => {
+                match (self.instructions.get(&address), self.locations.get(&address)) {
+                    (Some(text), _) => format!("{}  {}", row.name, one_line(text)),
+                    (None, Some(location)) => address_name(self.profile, &row.name, *location),
+                    (None, None) => row.name.clone(),
+                }
+            }
             // Its name says so.
             Spot::Nowhere(Some(_)) => row.name.clone(),
             _ if idle && self.flat.sampled => format!("{} (counts as idle)", row.name),
@@ -311,7 +349,8 @@ impl<'a> Shape<'a> {
         // How often functions were called says nothing when it is added up.
         let mut sums = sums.clone();
         for i in self.others.iter().filter(|i| self.profile.measures[**i].id == "calls") {
-            sums.others[*i] = None;
+            // Nothing at all has no other measures.
+            sums.others.get_mut(*i).into_iter().for_each(|calls| *calls = None);
         }
         self.beside(&sums, &mut cells);
         cells.push(name.into());
@@ -361,6 +400,18 @@ impl<'a> Shape<'a> {
         cells.extend(["", name].map(Cell::from));
         cells
     }
+}
+
+/// The texts of the instructions that the measurement has.
+fn instructions(measurement: &Measurement) -> HashMap<Address, &str> {
+    let Some(table) = measurement.table("disassembly") else { return HashMap::new() };
+    let column = |id: &str| table.column(id).map_or(&[][..], |column| &column.cells);
+    let both = column("address").iter().zip(column("text"));
+    both.filter_map(|(address, text)| match address {
+        measurement::Cell::Address(address) => Some((*address, text.text()?)),
+        _ => None,
+    })
+    .collect()
 }
 
 fn added<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sums {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use strobe_model::measurement::{Cell, CellKind, Column, Number, Section, Table, Trust, Unit};
 
+use super::annotate::line_text;
 use super::figure::{cell, number, range, spread, unit_name};
 use super::text::notes;
 use super::{Page, View};
@@ -47,7 +48,13 @@ impl View for Rows<'_> {
         }
         let rows = self.table.len();
         let shown = if page.selection.top == 0 { rows } else { rows.min(MOST_ROWS) };
+        let mut line = None;
         for row in 0..shown {
+            let now = source_line(self.table, row);
+            if now != line {
+                layout.across(now.as_deref().unwrap_or("(no line)"), Paint::Faint);
+                line = now;
+            }
             let cells = columns.iter().map(|c| c.text(c.cell(row)));
             layout.row(cells.map(Shown::from).collect());
         }
@@ -126,6 +133,13 @@ impl Shape<'_> {
 /// The columns as they are shown: the name last, which gives way where there is no room.
 fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
+    let has = |id: &str| table.column(id).is_some();
+    // What stands above the rows, and names for programs where there are some for people.
+    order.retain(|i| match table.columns[*i].id.as_str() {
+        "file" | "line" | "inlined" | "source" => !has_source(table),
+        "id" => !has("title"),
+        _ => true,
+    });
     let is_text = |i: &usize| table.columns[*i].kind == CellKind::Text;
     // Names are longer than what else is in words.
     let longest = |i: &usize| {
@@ -153,6 +167,23 @@ fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
         });
     }
     shapes
+}
+
+/// Whether rows are code with its source.
+fn has_source(table: &Table) -> bool {
+    ["file", "line", "source"].iter().all(|id| table.column(id).is_some())
+}
+
+/// The source line that a row comes from.
+fn source_line(table: &Table, row: usize) -> Option<String> {
+    if !has_source(table) {
+        return None;
+    }
+    let cell = |id: &str| table.column(id).and_then(|column| column.cells.get(row));
+    let text = |id: &str| cell(id).and_then(Cell::text);
+    let line = cell("line").and_then(Cell::number)?;
+    let (inlined, words) = (text("inlined").unwrap_or_default(), text("source"));
+    Some(line_text(text("file")?, line.as_u64(), inlined, words.unwrap_or_default()))
 }
 
 /// A column with its share and bounds, which go before it does.

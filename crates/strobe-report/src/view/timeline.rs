@@ -47,7 +47,14 @@ impl View for Line<'_> {
         if let Some(text) = self.exactness() {
             item("", &text, Paint::Plain, options, out)?;
         }
-        Picture::new(timeline, options).write(options, out)?;
+        Picture::new(timeline, timeline.extent, options).write(options, out)?;
+        // What was asked for is too short a part of a long run to be seen in it.
+        for part in timeline.exact.iter().filter(|part| self.is_short(part)) {
+            let text = format!("from {} to {}:", at(part.from), at(part.to));
+            writeln!(out)?;
+            item("", &text, Paint::Plain, options, out)?;
+            Picture::new(timeline, *part, options).write(options, out)?;
+        }
         self.gaps(page, out)?;
         self.counters(page, out)?;
         self.spans(page, out)?;
@@ -88,6 +95,12 @@ impl Line<'_> {
             None => "of the rest nothing is known".to_owned(),
         };
         Some(format!("{parts}; {rest}"))
+    }
+
+    /// Whether a part has less than half of the picture of the whole.
+    fn is_short(&self, part: &Extent) -> bool {
+        let length = |extent: &Extent| u128::from(extent.to.abs_diff(extent.from));
+        part.from < part.to && length(part) * 2 < length(&self.timeline.extent)
     }
 
     fn gaps(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {

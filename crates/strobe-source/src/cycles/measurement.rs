@@ -5,7 +5,7 @@ use strobe_model::measurement::{
     Address, Cell, ClockSpan, Column, Content, Coverage, Ended, Fact, Finding, Measurement,
     Quantity, Severity, Subject, Table, Trust, Unit, Window,
 };
-use strobe_model::{CycleRange, CyclesReport, RunCycles};
+use strobe_model::{CycleRange, CyclesReport, InstructionCycles, RunCycles};
 
 use super::seen;
 use crate::measuring::{count, instrument, notes};
@@ -51,7 +51,7 @@ fn subject(report: &CyclesReport) -> Subject {
         facts: vec![
             Fact::text("function", &report.function),
             Fact::text("address", Address(report.address.into()).to_string()),
-            Fact::figure("size", Quantity::exact(report.size_bytes, Unit::BYTES)),
+            Fact::figure("code", Quantity::exact(report.size_bytes, Unit::BYTES)),
         ],
         ..Subject::default()
     }
@@ -136,10 +136,13 @@ fn instructions(report: &CyclesReport) -> Table {
         Column::text("bytes", "bytes").worth(0),
         Column::text("instruction", "instruction"),
     ];
-    columns.extend(self::columns("cycles"));
+    columns.push(Column::text("cycles", "cycles"));
+    // The same for programs.
+    columns.extend(self::columns("cycles").map(|column| column.worth(0)));
     columns.extend(run_columns("executed"));
     columns.extend([
-        Column::text("note", "note"),
+        Column::text("note", "note").worth(1),
+        Column::text("made-of", "made of"),
         Column::text("file", "file").worth(0),
         count("line", "line").worth(0),
         Column::text("inlined", "inlined").worth(0),
@@ -154,6 +157,7 @@ fn instructions(report: &CyclesReport) -> Table {
             address(instruction.address),
             instruction.bytes.as_str().into(),
             instruction.text.as_str().into(),
+            instruction.cycles.to_string().into(),
             min,
             max,
             likely,
@@ -162,6 +166,7 @@ fn instructions(report: &CyclesReport) -> Table {
             taken,
             cycles,
             instruction.note.clone().into(),
+            made_of(instruction).into(),
             source.map(|source| source.file.clone()).into(),
             source.map(|source| source.line).into(),
             source.and_then(|source| source.inlined.clone()).into(),
@@ -169,6 +174,23 @@ fn instructions(report: &CyclesReport) -> Table {
         ]);
     }
     table
+}
+
+/// `1 execute (+ 2 pipeline refill + ~1.5 (1-3) fetch wait if taken)`.
+fn made_of(instruction: &InstructionCycles) -> String {
+    let groups = instruction.causes.chunk_by(|a, b| a.when == b.when).map(|group| {
+        let amounts = group.iter().map(|part| format!("{} {}", part.cycles, part.cause.name()));
+        let amounts = amounts.collect::<Vec<_>>().join(" + ");
+        match group.first().and_then(|part| part.when.as_deref()) {
+            Some(when) => format!("(+ {amounts} {when})"),
+            None => amounts,
+        }
+    });
+    let parts = groups.collect::<Vec<_>>().join(" ");
+    match &instruction.note {
+        Some(note) => format!("{parts}; {note}"),
+        None => parts,
+    }
 }
 
 fn causes(report: &CyclesReport) -> Table {

@@ -21,7 +21,7 @@ fn a_function_from_the_tables() {
     has(
         &figures,
         &[
-            ("facts/size", 36.0),
+            ("facts/code", 36.0),
             ("totals/code-instructions", 6.0),
             ("totals/once-through-min", 10.0),
             ("totals/once-through-max", 19.0),

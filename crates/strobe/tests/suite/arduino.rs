@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::common::*;
+use crate::common::figures::*;
+use crate::common::root;
 
 fn built(name: &str) -> String {
     let path = root().join("target/subjects").join(name).with_extension("elf");
@@ -25,16 +26,16 @@ fn blink_blinks_and_tells_the_time() {
         let text = directory.path().join("printed.txt").display().to_string();
         let line = format!("USART0=file:{text}");
         let arguments = ["--board", board, "--until", "6500ms", "--mark", "LED", "--uart", &line];
-        let (code, record) = record(&[&[built(name).as_str()], &arguments[..]].concat());
+        let (code, ran) = run(&[&[built(name).as_str()], &arguments[..]].concat());
         assert_eq!(code, 0);
         let printed = fs::read_to_string(&text).expect("what it printed");
         assert_eq!(printed, "blink\r\nmillis 1999\r\nmillis 3999\r\nmillis 6000\r\n");
-        let high = widths(&record, &format!("{pin} high"));
+        let high = widths(&ran, &format!("{pin} high"));
         assert_eq!(high.len(), 3);
         let most = SECOND + 5 * STEP;
         assert!(high.iter().all(|&n| (SECOND..most).contains(&n)), "{name}: {high:?}");
-        assert!(array(&record["unmodelled"]).is_empty());
-        assert_eq!(record["trust"]["kind"], "exact");
+        assert!(ran.section("unmodelled").is_none());
+        assert_exact(&ran);
     }
 }
 
@@ -64,15 +65,15 @@ fn the_cores_services_work() {
         "--uart-input-after=120ms".to_owned(),
     ];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (code, record) = record(&arguments);
+    let (code, ran) = run(&arguments);
     assert_eq!(code, 0);
     let printed = fs::read_to_string(path("out.txt")).unwrap();
     let expected = "written 0\r\nit was busy\r\nread kept\r\nanalog 100 7\r\nedges 21\r\nTYPED";
     assert_eq!(printed, expected);
     // 1 kHz for 20 ms, from an interrupt: two for each period.
-    let low = widths(&record, "PB0 low");
+    let low = widths(&ran, "PB0 low");
     assert_eq!(low.len(), 20);
     assert!(low.iter().all(|&n| n.abs_diff(8000) < 150), "{low:?}");
     // analogWrite of 64 on Timer0, which counts 65 of 256 steps high.
-    assert!(widths(&record, "PD5 high").iter().all(|&n| n == 65 * STEP));
+    assert!(widths(&ran, "PD5 high").iter().all(|&n| n == 65 * STEP));
 }

@@ -2,28 +2,31 @@
 
 use std::io::Write;
 
-use crate::common::*;
+use strobe_model::measurement::Cell;
+
+use crate::common::figures::*;
+use crate::common::{measured, prebuilt, strobe};
 
 /// 1022 cycles from edge to edge: 63.875 us at 16 MHz, where a logic analyser saw 63.88.
 #[test]
 fn the_founding_loop_on_an_arduino_uno() {
-    let (code, record) = record(&[&prebuilt("loop-avr"), "--mark", "PD1"]);
+    let (code, ran) = run(&[&prebuilt("loop-avr"), "--mark", "PD1"]);
     assert_eq!(code, 0);
-    assert_eq!(record["subject"]["board"], "arduino-uno", "chosen by itself");
-    assert_eq!(record["subject"]["core"], "AVRe+");
-    assert_eq!(widths(&record, "PD1 high"), [1022; 20]);
-    assert_eq!(record["trust"]["kind"], "exact");
-    assert_eq!(record["window"]["end_reason"]["kind"], "sleeps-forever");
+    assert_eq!(board(&ran), Some("arduino-uno"), "chosen by itself");
+    assert_eq!(core(&ran), Some("AVRe+"));
+    assert_eq!(widths(&ran, "PD1 high"), [1022; 20]);
+    assert_exact(&ran);
+    assert_eq!(ended(&ran), "sleeps-forever");
 }
 
 #[test]
 fn a_profile_has_avr_libcs_functions_and_balances() {
     for (program, board) in [("work-avr", "arduino-uno"), ("work-avr-2560", "arduino-mega")] {
-        let (code, record) = record(&[&prebuilt(program), "--board", board]);
+        let (code, ran) = run(&[&prebuilt(program), "--board", board]);
         assert_eq!(code, 0, "{program}");
-        let functions = array(&record["profile"]["functions"]);
+        let functions = functions(&ran);
         for name in ["sorts", "qsort", "sqrt", "__udivmodsi4", "vfprintf"] {
-            assert!(functions.iter().any(|f| f["name"] == name), "{program}: no {name}");
+            assert!(functions.iter().any(|f| f.0 == name), "{program}: no {name}");
         }
     }
 }
@@ -63,9 +66,9 @@ fn three_peripherals_interrupt_at_their_own_pace() {
     // Count, cycles, share and its sign, per entry.
     assert_eq!((received[0].as_str(), received[4].as_str()), ("64", "91"));
     assert_eq!(row("TIMER1_COMPA (TIMER1)")[0], "32");
-    let (code, record) = record(&[&program, "--mark", "PB0", "--board", "arduino-uno"]);
+    let (code, ran) = run(&[&program, "--mark", "PB0", "--board", "arduino-uno"]);
     assert_eq!(code, 0);
-    assert!(widths(&record, "PB0 high").iter().all(|&cycles| cycles == 8192));
+    assert!(widths(&ran, "PB0 high").iter().all(|&cycles| cycles == 8192));
 }
 
 /// Intel HEX has no names, but the same instructions: what is measured is the same.
@@ -80,10 +83,12 @@ fn intel_hex_runs_as_the_elf_file_does() {
         let elf = prebuilt(program);
         let status = std::process::Command::new(objcopy).args(["-O", "ihex", &elf, &hex]).status();
         assert!(status.expect("binutils run").success());
-        let named = record(&[&elf, "--until", "20ms"]).1;
-        let (code, bare) = record(&[&hex, "--until", "20ms"]);
-        assert_eq!((code, bare["subject"]["board"].as_str()), (0, Some(board)));
-        assert_eq!(bare["totals"], named["totals"], "{program}");
+        let named = run(&[&elf, "--until", "20ms"]).1;
+        let (code, bare) = run(&[&hex, "--until", "20ms"]);
+        assert_eq!((code, self::board(&bare)), (0, Some(board)));
+        assert_eq!(bare.totals, named.totals, "{program}");
+        let causes = ["cycles", "cause"].map(|name| column(&bare, "causes", name));
+        assert_eq!(causes, ["cycles", "cause"].map(|name| column(&named, "causes", name)));
         let ran = strobe(&["run", &hex, "--board", board, "--until", "1ms", "--quiet"]);
         assert!(ran.stdout.contains("profile by address"), "{}", ran.stdout);
         let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -141,36 +146,33 @@ const MANUAL: [(&str, Range, Range); 24] = [
 /// Each instruction of avr-libc's printing, sorting and arithmetic, before a run and in it.
 #[test]
 fn cycles_of_each_instruction_are_the_manuals() {
-    let mut met = std::collections::BTreeSet::new();
+    let (mut met, mut ran) = (std::collections::BTreeSet::new(), 0);
     for (program, board, wide) in
         [("work-avr", "arduino-uno", false), ("work-avr-2560", "arduino-mega", true)]
     {
         for function in ["main", "sorts", "qsort", "vfprintf", "sqrt", "__udivmodsi4"] {
             let elf = prebuilt(program);
-            let ran = strobe(&[
-                "cycles", &elf, function, "--board", board, "--run", "--quiet", "--format", "json",
-            ]);
-            assert_eq!(ran.code, 0, "{}", ran.stderr);
-            let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
-            for i in array(&report["instructions"]) {
-                let range = (number(&i["cycles"]["min"]), number(&i["cycles"]["max"]));
-                let mnemonic = i["text"].as_str().and_then(|t| t.split(' ').next()).unwrap();
+            let (code, explained) =
+                measured(&["cycles", &elf, function, "--board", board, "--run"]);
+            assert_eq!(code, 0, "{function}");
+            let cells = |name: &str| column(&explained, "instructions", name);
+            for (i, text) in cells("instruction").iter().enumerate() {
+                let of = |name: &str| number(&cells(name)[i]);
+                let range = (of("cycles-min"), of("cycles-max"));
+                let text = text.text().expect("an instruction");
+                let mnemonic = text.split(' ').next().unwrap();
                 if let Some((name, narrow, broad)) = MANUAL.iter().find(|row| row.0 == mnemonic) {
-                    assert_eq!(
-                        range,
-                        if wide { *broad } else { *narrow },
-                        "{board}: {}",
-                        i["text"]
-                    );
+                    assert_eq!(range, if wide { *broad } else { *narrow }, "{board}: {text}");
                     met.insert(*name);
                 }
-                if let Some(run) = i["run"].as_object() {
-                    let (count, jumped) = (number(&run["count"]), number(&run["jumped"]));
+                if cells("runs")[i] != Cell::Empty {
+                    let (count, jumped) = (of("runs"), of("taken"));
                     let more = if range.0 == range.1 { 0 } else { jumped * (range.1 - range.0) };
-                    assert_eq!(number(&run["cycles"]["likely"]), count * range.0 + more, "{i:#}");
+                    assert_eq!(of("run-cycles"), count * range.0 + more, "{board}: {text}");
+                    ran += u64::from(count > 0);
                 }
             }
         }
     }
-    assert!(met.len() >= 20, "only {met:?}");
+    assert!(met.len() >= 20 && ran > 100, "only {met:?}, {ran} ran");
 }

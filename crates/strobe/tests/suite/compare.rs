@@ -1,7 +1,10 @@
 //! Two firmwares side by side, and windows between pins' edges.
 
-use crate::common::{Ran, prebuilt, strobe};
-use serde_json::Value;
+use strobe_analyse::attribution::{self, Spot};
+use strobe_model::measurement::{Cell, Trust};
+
+use crate::common::figures::{part, profile, taken, total};
+use crate::common::{Ran, measured, prebuilt, read, strobe};
 
 const EDGES: [&str; 12] = [
     "--board",
@@ -29,15 +32,17 @@ fn compare(more: &[&str]) -> Ran {
 fn the_founding_loop_on_both_chips() {
     let ran = compare(&["--format", "json"]);
     assert_eq!(ran.code, 0);
-    let both: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    assert_eq!(both["schema"], "strobe-comparison/1");
-    for (side, pulse) in [("a", 1022), ("b", 1790)] {
-        let record = &both[side];
-        let windows = record["window"]["entries"].as_u64().expect("a number");
-        assert!(windows >= 10, "{side}: {windows}");
-        let cycles = &record["totals"]["cycles"];
-        assert_eq!(cycles["low"], cycles["high"], "{side} is exact");
-        assert_eq!(cycles["likely"], pulse * windows, "{side}");
+    let both = read(&ran);
+    assert_eq!(both.subject.kind, "comparison");
+    for (name, pulse) in [("a", 1022), ("b", 1790)] {
+        let side = part(&both, name);
+        let windows = side.window.entries.expect("a number");
+        assert!(windows >= 10, "{name}: {windows}");
+        let cycles = side.total("cycles").expect("cycles");
+        assert_eq!(*cycles.trust(), Trust::Exact, "{name} is exact");
+        assert_eq!(total(side, "cycles"), pulse * windows, "{name}");
+        let each = both.table("windows-cycles").and_then(|table| table.column(name));
+        assert_eq!(each.expect("a side").cells[0], Cell::from(pulse));
     }
 }
 
@@ -52,17 +57,31 @@ fn columns_for_people() {
 #[test]
 fn every_instruction_is_listed() {
     let [a, b] = ["calculator-m3", "calculator-m4f"].map(prebuilt);
-    let ran =
-        strobe(&["compare", &a, &b, "--board", "cortex-m3", "--board", "cortex-m4f", "--top", "0"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let arguments = ["compare", &a, &b, "--board", "cortex-m3", "--board", "cortex-m4f"];
+    let (code, both) = measured(&arguments);
+    assert_eq!(code, 0);
+    for name in ["a", "b"] {
+        let side = part(&both, name);
+        let disassembly = side.table("disassembly").and_then(|table| table.column("address"));
+        let listed = &disassembly.expect("the instructions").cells;
+        let flat = attribution::rows(profile(side), "cycles", &attribution::By::Address);
+        let rows = flat.expect("cycles").rows.into_iter();
+        let rows = rows.filter(|row| match row.spot {
+            Spot::Address(address) => listed.contains(&Cell::Address(address)),
+            _ => false,
+        });
+        assert_eq!(rows.map(|row| row.sums.all.value as u64).sum::<u64>(), taken(side), "{name}");
+    }
+    let ran = strobe(&[&arguments[..], &["--top", "0"]].concat());
     let number = |text: &str| text.trim_start_matches('~').replace(',', "").parse::<u64>().ok();
-    let cycles = ran.stdout.lines().find(|line| line.trim_start().starts_with("cycles  "));
-    let totals = cycles.expect("a line of cycles").split_whitespace().filter_map(number);
-    let listed = ran.stdout.split("the instructions that took them").skip(1).map(|list| {
+    let lists = ran.stdout.split("profile by address").skip(1);
+    let listed = lists.map(|list| {
+        let rows = list.lines().take_while(|line| !line.contains("---"));
         let first = |line: &str| line.split_whitespace().next().and_then(number);
-        list.lines().filter_map(first).sum::<u64>()
+        rows.filter_map(first).sum::<u64>()
     });
-    assert_eq!(listed.collect::<Vec<_>>(), totals.collect::<Vec<_>>());
+    let [of_a, of_b] = ["a", "b"].map(|name| taken(part(&both, name)));
+    assert_eq!(listed.collect::<Vec<_>>(), [of_a, of_b]);
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::common::*;
+use crate::common::figures::*;
+use crate::common::{array, measured, prebuilt, root, strobe};
 use serde_json::Value;
+use strobe_model::measurement::{Content, Measurement};
 use strobe_synth::{CardLayout, CubeFrame, PACKET_BYTES, SIDE, animation_file, card_image};
 use tempfile::TempDir;
 
@@ -20,8 +22,8 @@ fn file(directory: &TempDir, name: &str, contents: &[u8]) -> String {
     path.display().to_string()
 }
 
-/// The cube alone, given bytes on its serial line. Returns its record and what it answered.
-fn cube_alone(program: &str, bytes: &[u8], more: &[&str]) -> (Value, String) {
+/// The cube alone, given bytes on its serial line. Returns what was measured and what it answered.
+fn cube_alone(program: &str, bytes: &[u8], more: &[&str]) -> (Measurement, String) {
     let directory = tempfile::tempdir().unwrap();
     let input = format!("USART0=file:{}", file(&directory, "in", bytes));
     let answers = directory.path().join("out");
@@ -29,11 +31,11 @@ fn cube_alone(program: &str, bytes: &[u8], more: &[&str]) -> (Value, String) {
     let program = prebuilt(program);
     let fixed =
         [&program, "--board", "arduino-uno", "--uart-input", input.as_str(), "--uart", &output];
-    let (code, record) = record(&[&fixed, more].concat());
+    let (code, ran) = run(&[&fixed, more].concat());
     // A test point that never changes ends the run with a code of its own.
-    let never = record["warnings"].to_string().contains("--mark");
+    let never = warnings(&ran).concat().contains("--mark");
     assert_eq!(code, if never { 122 } else { 0 });
-    (record, std::fs::read_to_string(answers).unwrap())
+    (ran, std::fs::read_to_string(answers).unwrap())
 }
 
 /// Packets at fifty in a second: 672 bytes, then 328 that are not looked at.
@@ -46,28 +48,29 @@ fn packets(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(|n| CubeFrame::animation(n.into()).packet(n)).collect()
 }
 
-fn exception<'a>(record: &'a Value, name: &str) -> &'a Value {
-    let all = array(&record["exceptions"]);
-    let found = all.iter().find(|e| e["name"].as_str().is_some_and(|n| n.contains(name)));
-    found.unwrap_or_else(|| panic!("no {name}"))
+/// The longest latency of an interrupt, in cycles.
+fn latency(ran: &Measurement, name: &str) -> u64 {
+    figure(ran, "interrupts", name, "latency-max")
 }
 
 /// How many widths of that name there are: pulses of a test point.
-fn pulses(record: &Value, name: &str) -> usize {
-    let mut all = array(&record["series"]).iter();
-    all.find(|s| s["name"] == name).map_or(0, |s| array(&s["values"]).len())
+fn pulses(ran: &Measurement, name: &str) -> usize {
+    let Some(section) = ran.section("pins") else { return 0 };
+    let Content::Distributions(all) = &section.content else { panic!("{section:?}") };
+    let found = all.distributions.iter().find(|series| series.name == name);
+    found.map_or(0, |series| series.values.len())
 }
 
 /// How often a pin changed, of whose n edges there are n - 1 widths.
-fn edges(record: &Value, pin: &str) -> usize {
+fn edges(ran: &Measurement, pin: &str) -> usize {
     let widths: usize =
-        ["high", "low"].iter().map(|level| pulses(record, &format!("{pin} {level}"))).sum();
+        ["high", "low"].iter().map(|level| pulses(ran, &format!("{pin} {level}"))).sum();
     if widths == 0 { 0 } else { widths + 1 }
 }
 
 /// What a run of the whole rig gave.
 struct Shown {
-    chips: BTreeMap<String, Value>,
+    chips: BTreeMap<String, Measurement>,
     /// (gray by row, first and last nanosecond, how often in a row).
     pictures: Vec<(Vec<u8>, u64, u64, u64)>,
 }
@@ -79,19 +82,17 @@ fn play(card: &[u8], until: &str, more: &[&str]) -> Shown {
     let card = format!("card={}", file(&directory, "card.img", card));
     let folder = directory.path().join("pictures");
     let path = folder.display().to_string();
-    let fixed =
-        ["run", "--format", "json", "--quiet", "--rig", &rig, "--insert", &card, "--until", until];
-    let ran = strobe(&[&fixed[..], &["--pictures", &path], more].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let chips = array(&report["chips"]).iter().map(|chip| {
-        assert_balanced(&chip["record"]);
-        (chip["name"].as_str().unwrap().to_owned(), chip["record"].clone())
+    let fixed = ["run", "--rig", &rig, "--insert", &card, "--until", until, "--pictures", &path];
+    let (code, rig) = measured(&[&fixed[..], more].concat());
+    assert_eq!(code, 0, "{:?}", rig.findings);
+    let chips = rig.parts.into_iter().map(|chip| {
+        assert_balanced(&chip.measurement);
+        (chip.name, chip.measurement)
     });
     let list = std::fs::read_to_string(folder.join("pictures.json")).unwrap();
     let list: Value = serde_json::from_str(&list).unwrap();
     let pictures = array(&list["pictures"]).iter().map(|entry| {
-        let at = |key: &str| number(&entry[key]);
+        let at = |key: &str| entry[key].as_u64().expect("a number");
         let gray = gray(&folder.join(entry["file"].as_str().unwrap()));
         (gray, at("first_ns"), at("last_ns"), at("times"))
     });
@@ -152,9 +153,9 @@ fn the_cube_shows_what_is_on_the_card_frame_by_frame() {
     }
     // Twenty milliseconds are three refreshes and a half.
     assert!(shown.pictures[1..34].iter().all(|&(.., times)| (3..=4).contains(&times)));
-    for (name, record) in &shown.chips {
-        assert_eq!(array(&record["warnings"]), [] as [Value; 0], "{name}");
-        assert_eq!(record["trust"]["kind"], "exact");
+    for (name, chip) in &shown.chips {
+        assert_eq!(warnings(chip), [""; 0], "{name}");
+        assert_exact(chip);
     }
 }
 
@@ -163,13 +164,12 @@ fn the_cube_shows_what_is_on_the_card_frame_by_frame() {
 fn both_chips_have_ram_to_spare() {
     let shown = animated(CardLayout::PLAIN, 5, "300ms");
     for (chip, ram, room) in [("cube", 2048, 400), ("player", 512, 200)] {
-        let record = &shown.chips[chip];
-        let linked = number(&record["subject"]["sizes"]["ram"]);
-        let stack = &array(&record["scheduling"]["threads"])[0]["stack"];
-        let address =
-            |at: usize| u64::from_str_radix(&stack[at].as_str().unwrap()[2..], 16).unwrap();
-        let used = linked + address(1) - address(0);
-        assert!(address(1) > address(0) && used + room < ram, "{chip}: {linked}, {used} of {ram}");
+        let ran = &shown.chips[chip];
+        let linked = ran.subject.facts.iter().find(|fact| fact.name == "RAM");
+        let linked = linked.and_then(|fact| fact.figure.as_ref()?.value()).expect("RAM").as_u64();
+        let stack = number(&column(ran, "stacks", "used")[0]);
+        let used = linked + stack;
+        assert!(stack > 0 && used + room < ram, "{chip}: {linked}, {used} of {ram}");
     }
 }
 
@@ -177,9 +177,9 @@ fn both_chips_have_ram_to_spare() {
 #[test]
 fn bytes_go_out_22_22_and_23_cycles_apart() {
     let program = prebuilt("cube");
-    let (_, record) =
-        record(&[&program, "--board", "arduino-uno", "--until", "3ms", "--mark", "PB5,pair"]);
-    let low = widths(&record, "PB5 low");
+    let (_, ran) =
+        run(&[&program, "--board", "arduino-uno", "--until", "3ms", "--mark", "PB5,pair"]);
+    let low = widths(&ran, "PB5 low");
     let layers: Vec<&[u64]> = low.split(|&width| width > 100).collect();
     let whole = layers.iter().filter(|layer| layer.len() == 192 * 8 - 1);
     assert!(whole.clone().count() >= 4);
@@ -191,7 +191,7 @@ fn bytes_go_out_22_22_and_23_cycles_apart() {
         }
     }
     // Two outputs in 67 cycles, all 128 in 4288, 52.3 % of 8192.
-    let pairs = widths(&record, "pair to pair");
+    let pairs = widths(&ran, "pair to pair");
     assert_eq!(pairs.iter().filter(|&&cycles| cycles == 67).count(), 4 * 63);
 }
 
@@ -260,9 +260,9 @@ fn no_byte_waits_as_long_as_the_next_one_takes() {
     for start in 0..64u64 {
         let after = format!("{}ns", 1_000_000 + (start * 125).div_ceil(2));
         let more = ["--uart-input-after", &after, "--until", "18ms"];
-        let (record, answers) = cube_alone("cube", &bytes, &more);
+        let (ran, answers) = cube_alone("cube", &bytes, &more);
         assert_eq!(answers, "");
-        let latest = |name: &str| number(&exception(&record, name)["latency_max"]);
+        let latest = |name: &str| latency(&ran, name);
         worst = (worst.0.max(latest("USART_RX")), worst.1.max(latest("TIMER1_COMPA")));
     }
     let (byte, refresh) = worst;
@@ -295,11 +295,11 @@ fn bad_frames_are_answered_and_the_next_one_is_shown() {
     bytes.extend(paced(good[8..9].to_vec()));
     // Breaks off.
     bytes.extend(&good[0][..100]);
-    let (record, answers) = cube_alone("cube", &bytes, &["--until", "250ms", "--mark", "PD7"]);
+    let (ran, answers) = cube_alone("cube", &bytes, &["--until", "250ms", "--mark", "PD7"]);
     // Which of two is refused depends on when the refresh took the one before over; here it is the
     // second.
     assert_eq!(answers, "SSEBT");
-    assert_eq!(pulses(&record, "PD7 high"), 5, "frames 0, 1, 4, 6 and 8");
+    assert_eq!(pulses(&ran, "PD7 high"), 5, "frames 0, 1, 4, 6 and 8");
 }
 
 /// The experiment: the refresh keeps serial bytes waiting on purpose. By more than a byte's time
@@ -308,19 +308,18 @@ fn bad_frames_are_answered_and_the_next_one_is_shown() {
 #[test]
 fn frames_are_lost_when_the_interrupt_is_too_late() {
     let bytes = paced(packets(20));
-    let run = |program: &str| {
-        let (record, answers) = cube_alone(program, &bytes, &["--until", "420ms", "--mark", "PD7"]);
-        let latency = number(&exception(&record, "USART_RX")["latency_max"]);
-        (pulses(&record, "PD7 high"), answers, latency, record)
+    let lit_by = |program: &str| {
+        let (ran, answers) = cube_alone(program, &bytes, &["--until", "420ms", "--mark", "PD7"]);
+        (pulses(&ran, "PD7 high"), answers, latency(&ran, "USART_RX"), ran)
     };
-    let (taken, answers, latency, record) = run("cube-late");
+    let (taken, answers, latency, ran) = lit_by("cube-late");
     assert_eq!((taken, answers.as_str()), (20, ""));
     assert!(latency > 320, "{latency}");
-    assert_eq!(array(&record["warnings"]), [] as [Value; 0]);
-    let (taken, answers, _, record) = run("cube-too-late");
+    assert_eq!(warnings(&ran), [""; 0]);
+    let (taken, answers, _, ran) = lit_by("cube-too-late");
     assert_eq!(taken, 0);
     assert!(answers.len() >= 15 && answers.chars().all(|c| c == 'S'), "{answers}");
-    let warnings = record["warnings"].to_string();
+    let warnings = warnings(&ran).concat();
     let overrun = "USART0: bytes came in before the firmware took those before";
     assert!(warnings.contains(overrun) && warnings.contains("--mark PD7"), "{warnings}");
 }
@@ -349,8 +348,8 @@ fn the_reader_follows_fat16_and_fat32_chains() {
         assert!(frames.len() >= 16, "{name}: {frames:?}");
         let in_order: Vec<usize> = (0..frames.len()).map(|n| n % 12).collect();
         assert_eq!(frames, in_order, "{name}");
-        for (chip, record) in &shown.chips {
-            assert_eq!(array(&record["warnings"]), [] as [Value; 0], "{name}: {chip}");
+        for (chip, ran) in &shown.chips {
+            assert_eq!(warnings(ran), [""; 0], "{name}: {chip}");
         }
     }
 }
@@ -364,7 +363,7 @@ fn cards_without_the_file_leave_the_cube_dark() {
         let shown = play(&card, "250ms", &["--chip", "player", "--mark", "TXLED"]);
         let player = &shown.chips["player"];
         assert_eq!(edges(player, "PD5"), 0, "{name}");
-        assert_eq!(player["window"]["end_reason"]["kind"], "limit");
+        assert_eq!(ended(player), "limit");
         assert!(shown.pictures.iter().all(|(gray, ..)| gray.iter().all(|&p| p == 0)), "{name}");
     }
 }

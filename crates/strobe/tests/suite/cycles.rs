@@ -1,30 +1,58 @@
 //! `strobe cycles` adds up, and says of each figure whether a model has a part in it.
 
-use crate::common::*;
-use serde_json::Value;
+use strobe_model::measurement::{Cell, Content, Measurement, Table, Trust};
+
+use crate::common::figures::{column, number};
+use crate::common::{measured, prebuilt, strobe};
 
 /// One function explained.
-fn explained(program: &str, function: &str, arguments: &[&str]) -> Value {
+fn explained(program: &str, function: &str, arguments: &[&str]) -> Measurement {
     let elf = prebuilt(program);
-    let all = [&["cycles", &elf, function, "--format", "json"], arguments].concat();
+    let all = [&["cycles", &elf, function], arguments].concat();
     let ran = strobe(&all);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{all:?}");
-    serde_json::from_str(&ran.stdout).expect("JSON")
+    assert_eq!(ran.code, 0, "{all:?}: {}", ran.stderr);
+    measured(&all).1
 }
 
-/// Every range in the report.
-fn ranges(value: &Value) -> Vec<&Value> {
-    let inside = match value {
-        Value::Array(items) => items.iter().flat_map(ranges).collect(),
-        Value::Object(fields) => fields.values().flat_map(ranges).collect(),
-        _ => Vec::new(),
+/// A range of cycles in a row of a table.
+struct Range {
+    min: u64,
+    max: u64,
+    likely: Option<f64>,
+    likely_most: Option<f64>,
+}
+
+/// The ranges of a table whose columns begin with that name.
+fn ranges_of(table: &Table, prefix: &str) -> Vec<Range> {
+    let cells = |end: &str| {
+        let column = table.column(&format!("{prefix}-{end}"));
+        column.map_or(&[][..], |column| column.cells.as_slice())
     };
-    let itself = value.get("min").is_some().then_some(value);
-    itself.into_iter().chain(inside).collect()
+    let each = cells("min").iter().zip(cells("max")).zip(cells("likely"));
+    each.zip(cells("likely-most"))
+        .map(|(((min, max), likely), most)| Range {
+            min: number(min),
+            max: number(max),
+            likely: likely.number().map(|n| n.as_f64()),
+            likely_most: most.number().map(|n| n.as_f64()),
+        })
+        .collect()
 }
 
-fn bounds_of(range: &Value) -> (u64, u64) {
-    (number(&range["min"]), number(&range["max"]))
+fn table<'a>(explained: &'a Measurement, id: &str) -> &'a Table {
+    explained.table(id).unwrap_or_else(|| panic!("no table {id}"))
+}
+
+/// Every range in the tables.
+fn ranges(explained: &Measurement) -> Vec<Range> {
+    let tables = explained.sections.iter().filter_map(|section| match &section.content {
+        Content::Table(table) => Some(table),
+        _ => None,
+    });
+    tables
+        .flat_map(|table| [ranges_of(table, "cycles"), ranges_of(table, "iteration")])
+        .flatten()
+        .collect()
 }
 
 /// Functions of every kind: loops, calls, returns through a register, tables, peripherals.
@@ -40,46 +68,62 @@ const FUNCTIONS: [(&str, &str); 6] = [
 #[test]
 fn what_a_model_touches_always_has_a_likely_figure() {
     for (program, function) in FUNCTIONS {
-        let report = explained(program, function, &["--wait-states", "1"]);
-        for instruction in array(&report["instructions"]) {
-            let causes = array(&instruction["causes"]);
-            let waits = causes.iter().any(|c| c["cause"].as_str().unwrap().ends_with("wait"));
-            let likely = &instruction["cycles"]["likely"];
-            assert_eq!(likely.is_number(), waits, "{program} {function}: {instruction:#}");
+        let explained = explained(program, function, &["--wait-states", "1"]);
+        let instructions = ranges_of(table(&explained, "instructions"), "cycles");
+        let addresses = column(&explained, "instructions", "address");
+        assert!(!instructions.is_empty());
+        for (range, address) in instructions.iter().zip(addresses) {
+            let causes = column(&explained, "causes", "address").iter();
+            let mut causes = causes.zip(column(&explained, "causes", "cause"));
+            let waits = causes.any(|(at, cause)| {
+                at == address && cause.text().is_some_and(|cause| cause.ends_with("wait"))
+            });
+            assert_eq!(range.likely.is_some(), waits, "{program} {function}: {address:?}");
         }
-        for range in ranges(&report) {
-            let (min, max) = bounds_of(range);
-            let Some(likely) = range["likely"].as_f64() else { continue };
-            let most = range["likely_most"].as_f64().unwrap_or(likely);
-            assert!(min as f64 <= likely && likely <= most && most <= max as f64, "{range:#}");
+        let ranges = ranges(&explained);
+        assert!(ranges.iter().any(|range| range.likely.is_some()), "{program} {function}");
+        for Range { min, max, likely, likely_most } in ranges {
+            let Some(likely) = likely else { continue };
+            let most = likely_most.unwrap_or(likely);
+            let in_order = min as f64 <= likely && likely <= most && most <= max as f64;
+            assert!(in_order, "{program} {function}: {min} {likely} {most} {max}");
         }
-        let of_function = &report["totals"]["once_through"];
-        assert!(of_function.is_null() || of_function["likely"].is_number(), "{of_function:#}");
+        let [least, likely] =
+            ["min", "likely"].map(|end| explained.total(&format!("once-through-{end}")));
+        assert_eq!(least.is_some(), likely.is_some(), "{program} {function}");
     }
 }
 
 #[test]
 fn without_wait_states_figures_are_documented_ones() {
     for function in ["main", "merge_sort", "compare_u16", "_vfprintf_r"] {
-        let report = explained("generic-c", function, &[]);
-        let modelled = ranges(&report).into_iter().find(|range| !range["likely"].is_null());
-        assert_eq!(modelled, None, "{function}");
+        let explained = explained("generic-c", function, &[]);
+        let ranges = ranges(&explained);
+        assert!(!ranges.is_empty() && ranges.iter().all(|r| r.likely.is_none()), "{function}");
+        assert_eq!(explained.total("once-through-likely"), None, "{function}");
     }
 }
 
 #[test]
 fn a_block_is_the_sum_of_its_instructions() {
     for (program, function) in FUNCTIONS {
-        let report = explained(program, function, &["--wait-states", "1"]);
-        let address = |value: &Value| value.as_str().expect("an address").to_owned();
-        for block in array(&report["blocks"]) {
-            let inside = address(&block["first"])..=address(&block["last"]);
-            let instructions = array(&report["instructions"]).iter();
-            let sum = instructions
-                .filter(|i| inside.contains(&address(&i["address"])))
-                .map(|i| bounds_of(&i["cycles"]))
-                .fold((0, 0), |sum, cycles| (sum.0 + cycles.0, sum.1 + cycles.1));
-            assert_eq!(sum, bounds_of(&block["cycles"]), "{program} {function}: {block:#}");
+        let explained = explained(program, function, &["--wait-states", "1"]);
+        let address = |cell: &Cell| match cell {
+            Cell::Address(address) => *address,
+            other => panic!("{other:?} is no address"),
+        };
+        let blocks = ranges_of(table(&explained, "blocks"), "cycles");
+        assert!(!blocks.is_empty());
+        let edges = ["first", "last"].map(|edge| column(&explained, "blocks", edge));
+        for (block, (first, last)) in blocks.iter().zip(edges[0].iter().zip(edges[1])) {
+            let inside = address(first)..=address(last);
+            let addresses = column(&explained, "instructions", "address").iter();
+            let ranges = ranges_of(table(&explained, "instructions"), "cycles");
+            let sum = addresses
+                .zip(ranges)
+                .filter(|(at, _)| inside.contains(&address(at)))
+                .fold((0, 0), |sum, (_, cycles)| (sum.0 + cycles.min, sum.1 + cycles.max));
+            assert_eq!(sum, (block.min, block.max), "{program} {function}: {first:?}");
         }
     }
 }
@@ -90,16 +134,24 @@ fn a_run_stays_within_the_bounds() {
     // The others run without wait states as well, before the clock is set up.
     let later = ["test_loop", "send_by_cpu", "on_tick", "_vfprintf_r"];
     for (program, function) in FUNCTIONS.into_iter().filter(|(_, f)| later.contains(f)) {
-        let report = explained(program, function, &["--run", "--until", "30ms", "--quiet"]);
-        let ran = array(&report["instructions"]).iter().filter(|i| number(&i["run"]["count"]) > 0);
+        let explained = explained(program, function, &["--run", "--until", "30ms"]);
+        let ranges = ranges_of(table(&explained, "instructions"), "cycles");
+        let [counts, cycles] =
+            ["runs", "run-cycles"].map(|name| column(&explained, "instructions", name));
         let mut some = false;
-        for instruction in ran {
-            let ((min, max), count) =
-                (bounds_of(&instruction["cycles"]), number(&instruction["run"]["count"]));
-            let cycles = &instruction["run"]["cycles"];
-            let (low, high) = (number(&cycles["low"]), number(&cycles["high"]));
-            let within = min * count <= low && high <= max * count;
-            assert!(within, "{program} {function}: {instruction:#}");
+        for ((range, count), cycles) in ranges.iter().zip(counts).zip(cycles) {
+            let count = number(count);
+            if count == 0 {
+                continue;
+            }
+            let (low, high) = match cycles {
+                Cell::Figure { trust: Trust::Modelled { low, high, .. }, .. } => {
+                    (low.as_u64(), high.as_u64())
+                }
+                cell => (number(cell), number(cell)),
+            };
+            let within = range.min * count <= low && high <= range.max * count;
+            assert!(within, "{program} {function}: {count} times {cycles:?}");
             some = true;
         }
         assert!(some, "{program} {function} did not run");

@@ -2,14 +2,15 @@
 
 use std::fs;
 
-use crate::common::*;
+use crate::common::figures::*;
+use crate::common::{assert_each, prebuilt, root, strobe};
 
 /// Pulse widths and bounds of the founding loop, in cycles.
 fn pulses(program: &str) -> (Vec<u64>, Vec<(u64, u64)>) {
-    let (code, record) = record(&[&prebuilt(program), "--mark", "PB8"]);
+    let (code, ran) = run(&[&prebuilt(program), "--mark", "PB8"]);
     assert_eq!(code, 0);
-    assert_eq!(record["window"]["end_reason"]["kind"], "sleeps-forever");
-    (widths(&record, "PB8 high"), bounds(&record, "PB8 high"))
+    assert_eq!(ended(&ran), "sleeps-forever");
+    (widths(&ran, "PB8 high"), bounds(&ran, "PB8 high"))
 }
 
 #[test]
@@ -59,16 +60,16 @@ fn generic_c_exits_with_42_and_prints_what_it_should() {
     let expected = fs::read_to_string(root().join("firmware/generic-c/expected.txt")).unwrap();
     // The first line and the last go other ways than standard output; all of them are shown.
     assert_eq!(ran.stderr, format!("generic-c\n{expected}this line is on standard error\n"));
-    let (code, _) = record(&[&prebuilt("generic-c")]);
+    let (code, _) = run(&[&prebuilt("generic-c")]);
     assert_eq!(code, 42);
 }
 
 #[test]
 fn programs_that_check_themselves_succeed() {
     for name in ["crc-rs", "x25519-c", "x25519-c-m3", "numbers-m4f"] {
-        let (code, record) = record(&[&prebuilt(name)]);
+        let (code, ran) = run(&[&prebuilt(name)]);
         assert_eq!(code, 0, "{name}");
-        assert_eq!(record["window"]["end_reason"]["kind"], "exit", "{name}");
+        assert_eq!(ended(&ran), "exit", "{name}");
     }
 }
 
@@ -99,45 +100,41 @@ fn shift_prints_the_same_checksum_by_processor_and_by_dma() {
 #[test]
 fn shift_frees_the_processor_by_dma() {
     let cycles_in = |function: &str| {
-        let (code, record) =
-            record(&[&prebuilt("shift"), "--from", function, "--to", "fletcher16"]);
+        let (code, ran) = run(&[&prebuilt("shift"), "--from", function, "--to", "fletcher16"]);
         assert_eq!(code, 0);
-        assert_eq!(record["window"]["entries"], 4);
-        number(&record["totals"]["cycles"]["likely"]) / 4
+        assert_eq!(ran.window.entries, Some(4));
+        total(&ran, "cycles") / 4
     };
     let by_cpu = cycles_in("send_by_cpu");
     assert!((32_768..40_000).contains(&by_cpu), "{by_cpu}");
     let by_dma = cycles_in("send_by_dma");
     assert!(by_dma < 200, "{by_dma}");
-    let (_, record) = record(&[&prebuilt("shift")]);
-    assert!(number(&record["balance"]["idle"]) > 4 * 5_000, "wait_for_dma sleeps");
-    let dma =
-        array(&record["exceptions"]).iter().find(|e| e["name"].as_str().unwrap().contains("DMA1"));
-    assert_eq!(dma.expect("DMA1's interrupt")["count"], 4);
+    let (_, ran) = run(&[&prebuilt("shift")]);
+    assert!(balance(&ran).idle > 4 * 5_000, "wait_for_dma sleeps");
+    assert_eq!(figure(&ran, "interrupts", "DMA1", "count"), 4);
 }
 
 #[test]
 fn stepper_ticks_every_2400_cycles_and_mostly_sleeps() {
-    let (code, record) = record(&[&prebuilt("stepper"), "--mark", "on_tick", "--until", "50ms"]);
+    let (code, ran) = run(&[&prebuilt("stepper"), "--mark", "on_tick", "--until", "50ms"]);
     assert_eq!(code, 0);
-    let ticks = widths(&record, "on_tick to on_tick");
+    let ticks = widths(&ran, "on_tick to on_tick");
     assert!((990..1000).contains(&ticks.len()), "{}", ticks.len());
     // What the core was doing when the interrupt came moves a tick by a few cycles, but not the
     // mean.
     assert_each(&ticks, 2400, 40);
     let mean = ticks.iter().sum::<u64>() as f64 / ticks.len() as f64;
     assert!((mean - 2400.0).abs() < 0.1, "{mean}");
-    let taken = number(&record["balance"]["taken"]);
-    let idle = number(&record["balance"]["idle"]) * 100 / taken;
+    let idle = idle_percent(&ran);
     assert!((50..95).contains(&idle), "idle for {idle} %");
 }
 
 #[test]
 fn blink_changes_its_light_every_second() {
-    let (code, record) = record(&[&prebuilt("blink"), "--mark", "PA5", "--until", "4500ms"]);
+    let (code, ran) = run(&[&prebuilt("blink"), "--mark", "PA5", "--until", "4500ms"]);
     assert_eq!(code, 0);
-    assert_each(&widths(&record, "PA5 high"), 48_000_000, 2);
-    assert_each(&widths(&record, "PA5 low"), 48_000_000, 2);
+    assert_each(&widths(&ran, "PA5 high"), 48_000_000, 2);
+    assert_each(&widths(&ran, "PA5 low"), 48_000_000, 2);
     let ran = strobe(&["run", &prebuilt("blink"), "--until", "100ms"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("without idle cycles"), "{}", ran.stdout);
@@ -156,7 +153,7 @@ fn a_fault_is_reported_with_its_way_there() {
 
 #[test]
 fn a_fault_in_the_fault_handler_locks_up() {
-    let (code, _) = record(&[&prebuilt("lockup")]);
+    let (code, _) = run(&[&prebuilt("lockup")]);
     assert_eq!(code, 120, "the first fault ends the run unless told otherwise");
     let ran = strobe(&["run", &prebuilt("lockup"), "--run-on"]);
     assert_eq!(ran.code, 121, "{}", ran.stderr);
@@ -165,13 +162,13 @@ fn a_fault_in_the_fault_handler_locks_up() {
 }
 
 #[test]
-fn a_record_names_its_schema_and_is_the_same_each_time() {
+fn a_measurement_names_its_schema_and_is_the_same_each_time() {
     for name in ["loop-48mhz", "generic-c", "shift", "generic-c-m3"] {
         let arguments = ["run", &prebuilt(name), "--format", "json", "--quiet"];
         let first = strobe(&arguments);
-        let record: serde_json::Value = serde_json::from_str(&first.stdout).expect("JSON");
-        assert_eq!(record["schema"], "strobe-record/1");
-        assert_eq!(record["subject"]["file"], format!("{name}.elf"));
+        let json: serde_json::Value = serde_json::from_str(&first.stdout).expect("JSON");
+        assert_eq!(json["schema"], "strobe-measurement/1");
+        assert_eq!(json["subject"]["name"], format!("{name}.elf"));
         assert_eq!(first.stdout, strobe(&arguments).stdout, "{name}");
     }
 }

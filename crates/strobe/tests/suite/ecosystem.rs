@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::*;
+use crate::common::figures::*;
+use crate::common::{assert_each, read, root, strobe};
+use strobe_model::measurement::Measurement;
 
 fn built(file: &str) -> PathBuf {
     let path = root().join("target/subjects").join(file);
@@ -31,11 +33,11 @@ fn third_party(suffix: &str, board: &str) -> usize {
         let ran = strobe(&["run", &elf(&name), "--board", board, "--format", "json"]);
         assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
         assert_eq!(ran.stderr, expected, "{name}");
-        let record: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_balanced(&record);
-        assert_eq!(record["window"]["end_reason"]["kind"], "exit", "{name}");
+        let ran = read(&ran);
+        assert_balanced(&ran);
+        assert_eq!(ended(&ran), "exit", "{name}");
         if suffix.is_empty() {
-            assert_eq!(record["trust"]["kind"], "exact", "{name}");
+            assert_exact(&ran);
         }
         count += 1;
     }
@@ -60,8 +62,7 @@ fn the_floating_point_unit_saves_most_of_a_fourier_transform() {
     let cycles = |name: &str, board: &str| {
         let ran = strobe(&["run", &elf(name), "--board", board, "--format", "json"]);
         assert_eq!(ran.stderr, fs::read_to_string(built("fft.expected")).unwrap(), "{name}");
-        let record: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-        number(&record["totals"]["cycles"]["likely"])
+        total(&read(&ran), "cycles")
     };
     let [library, unit] = [("fft-m4", "cortex-m4"), ("fft-m4f", "cortex-m4f")]
         .map(|(name, board)| cycles(name, board));
@@ -77,22 +78,22 @@ fn rtic_programs_print_on_the_evaluation_board_what_they_print_in_qemu() {
         let ran = strobe(&["run", &elf(name), "--board", "lm3s6965evb", "--format", "json"]);
         assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
         assert_eq!(ran.stderr, expected, "{name}");
-        let record: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_balanced(&record);
-        assert_eq!(record["window"]["end_reason"]["kind"], "exit", "{name}");
-        assert!(array(&record["unmodelled"]).is_empty(), "{name} touches what the board lacks");
+        let ran = read(&ran);
+        assert_balanced(&ran);
+        assert_eq!(ended(&ran), "exit", "{name}");
+        assert!(ran.section("unmodelled").is_none(), "{name} touches what the board lacks");
     }
 }
 
 /// Runs a program of the ecosystem on the STM32F070 to a limit.
-fn on_the_board(name: &str, until: &str, more: &[&str]) -> serde_json::Value {
+fn on_the_board(name: &str, until: &str, more: &[&str]) -> Measurement {
     let elf = elf(name);
-    let (code, record) = record(&[&[&elf, "--until", until], more].concat());
+    let (code, ran) = run(&[&[&elf, "--until", until], more].concat());
     assert_eq!(code, 0, "{name}");
-    assert_eq!(record["subject"]["board"], "stm32f070cb");
-    assert_eq!(record["window"]["end_reason"]["kind"], "limit", "{name}");
-    assert!(array(&record["unmodelled"]).is_empty(), "{name} touches what the board lacks");
-    record
+    assert_eq!(board(&ran), Some("stm32f070cb"));
+    assert_eq!(ended(&ran), "limit", "{name}");
+    assert!(ran.section("unmodelled").is_none(), "{name} touches what the board lacks");
+    ran
 }
 
 /// What a program sends until then, with time stamps of its own.
@@ -104,29 +105,20 @@ fn sent(name: &str, port: &str, until: &str) -> String {
     fs::read_to_string(log).unwrap()
 }
 
-/// The frequency at the end of the run.
-fn final_hz(record: &serde_json::Value) -> u64 {
-    number(&array(&record["subject"]["clock"]).last().expect("a clock")["hz"])
-}
-
-fn idle_percent(record: &serde_json::Value) -> u64 {
-    number(&record["balance"]["idle"]) * 100 / number(&record["balance"]["taken"])
-}
-
 #[test]
 fn embassy_blinky_keeps_two_rhythms_on_one_timer() {
-    let record = on_the_board("embassy-blinky", "1100ms", &["--mark", "PA5,PB0,PB1"]);
-    assert_eq!(final_hz(&record), 8_000_000);
+    let ran = on_the_board("embassy-blinky", "1100ms", &["--mark", "PA5,PB0,PB1"]);
+    assert_eq!(final_hertz(&ran), 8_000_000);
     // The time driver counts in steps of 100 us; the other task may delay an edge by some
     // microseconds.
     let tick = 800;
-    assert_each(&widths(&record, "PA5 high"), 2_000_000, tick);
-    assert_each(&widths(&record, "PA5 low"), 2_000_000, tick);
-    assert_each(&widths(&record, "PB0 high"), 240_000, tick);
-    assert_each(&widths(&record, "PB0 low"), 240_000, tick);
-    assert_each(&widths(&record, "PB1 high"), 480_000, tick);
-    assert_eq!(widths(&record, "PA5 high").len() + widths(&record, "PA5 low").len(), 3);
-    assert!(idle_percent(&record) > 95, "{} % idle", idle_percent(&record));
+    assert_each(&widths(&ran, "PA5 high"), 2_000_000, tick);
+    assert_each(&widths(&ran, "PA5 low"), 2_000_000, tick);
+    assert_each(&widths(&ran, "PB0 high"), 240_000, tick);
+    assert_each(&widths(&ran, "PB0 low"), 240_000, tick);
+    assert_each(&widths(&ran, "PB1 high"), 480_000, tick);
+    assert_eq!(widths(&ran, "PA5 high").len() + widths(&ran, "PA5 low").len(), 3);
+    assert!(idle_percent(&ran) > 95, "{} % idle", idle_percent(&ran));
 }
 
 #[test]
@@ -145,13 +137,13 @@ fn embassy_serial_ticks_each_50_ms() {
 
 #[test]
 fn hal_blinky_polls_systick() {
-    let record = on_the_board("hal-blinky", "1100ms", &["--mark", "PA5"]);
-    let (high, low) = (widths(&record, "PA5 high"), widths(&record, "PA5 low"));
+    let ran = on_the_board("hal-blinky", "1100ms", &["--mark", "PA5"]);
+    let (high, low) = (widths(&ran, "PA5 high"), widths(&ran, "PA5 low"));
     // A poll takes less than 100 cycles.
     assert_each(&high, 2_000_000, 100);
     assert_each(&low, 2_000_000, 100);
     assert_eq!(high.len() + low.len(), 3);
-    assert_eq!(idle_percent(&record), 0);
+    assert_eq!(idle_percent(&ran), 0);
 }
 
 #[test]
@@ -163,17 +155,17 @@ fn hal_serial_prints_three_lines() {
 
 #[test]
 fn hal_timer_toggles_dims_and_feeds_the_watchdog() {
-    let record = on_the_board("hal-timer", "350ms", &["--mark", "PA5,PA6"]);
-    assert_eq!(final_hz(&record), 48_000_000);
+    let ran = on_the_board("hal-timer", "350ms", &["--mark", "PA5,PA6"]);
+    assert_eq!(final_hertz(&ran), 48_000_000);
     // What the core was doing when the interrupt came moves an edge by a few cycles, but not the
     // mean.
-    let edges = [widths(&record, "PA5 high"), widths(&record, "PA5 low")].concat();
+    let edges = [widths(&ran, "PA5 high"), widths(&ran, "PA5 low")].concat();
     assert_each(&edges, 48_001, 8);
     let mean = edges.iter().sum::<u64>() as f64 / edges.len() as f64;
     assert!((mean - 48_001.0).abs() < 0.1, "{mean}");
     // A reset by the watchdog would leave out pulses: 350 ms have room for 349 changes.
     assert_eq!(edges.len(), 348);
-    assert_eq!(widths(&record, "PA6 high"), vec![600; widths(&record, "PA6 high").len()]);
-    assert_eq!(widths(&record, "PA6 low"), vec![1801; widths(&record, "PA6 low").len()]);
-    assert!(idle_percent(&record) > 95, "{} % idle", idle_percent(&record));
+    assert_eq!(widths(&ran, "PA6 high"), vec![600; widths(&ran, "PA6 high").len()]);
+    assert_eq!(widths(&ran, "PA6 low"), vec![1801; widths(&ran, "PA6 low").len()]);
+    assert!(idle_percent(&ran) > 95, "{} % idle", idle_percent(&ran));
 }

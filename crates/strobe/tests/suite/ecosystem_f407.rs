@@ -9,7 +9,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use crate::common::*;
+use crate::common::figures::*;
+use crate::common::{assert_each, root};
+use strobe_model::measurement::Measurement;
 use strobe_sim::board::Board;
 use strobe_sim::device::ethernet::Backend;
 use strobe_sim::semihost::Console;
@@ -23,14 +25,13 @@ fn built(name: &str) -> PathBuf {
 }
 
 /// Runs a program to a limit.
-fn on(board: &str, name: &str, until: &str, more: &[&str]) -> serde_json::Value {
+fn on(board: &str, name: &str, until: &str, more: &[&str]) -> Measurement {
     let elf = built(name).display().to_string();
-    let (code, record) = record(&[&[&elf, "--board", board, "--until", until], more].concat());
+    let (code, ran) = run(&[&[&elf, "--board", board, "--until", until], more].concat());
     assert_eq!(code, 0, "{name}");
-    assert_eq!(record["window"]["end_reason"]["kind"], "limit", "{name}");
-    assert!(array(&record["unmodelled"]).is_empty(), "{name} touches what the board lacks");
-    assert_balanced(&record);
-    record
+    assert_eq!(ended(&ran), "limit", "{name}");
+    assert!(ran.section("unmodelled").is_none(), "{name} touches what the board lacks");
+    ran
 }
 
 /// What a program sends until then.
@@ -42,18 +43,14 @@ fn sent(board: &str, name: &str, port: &str, until: &str) -> String {
     fs::read_to_string(log).unwrap()
 }
 
-fn final_hz(record: &serde_json::Value) -> u64 {
-    number(&array(&record["subject"]["clock"]).last().expect("a clock")["hz"])
-}
-
 #[test]
 fn embassy_blinky_keeps_its_rhythm_on_the_internal_oscillator() {
-    let record = on("stm32f4-discovery", "f407-blinky", "1600ms", &["--mark", "LD4,LD5"]);
-    assert_eq!(final_hz(&record), 16_000_000);
+    let ran = on("stm32f4-discovery", "f407-blinky", "1600ms", &["--mark", "LD4,LD5"]);
+    assert_eq!(final_hertz(&ran), 16_000_000);
     let tick = 1600;
-    assert_each(&widths(&record, "PD12 high"), 4_000_000, tick);
-    assert_each(&widths(&record, "PD12 low"), 4_000_000, tick);
-    assert_each(&widths(&record, "PD14 high"), 8_000_000, tick);
+    assert_each(&widths(&ran, "PD12 high"), 4_000_000, tick);
+    assert_each(&widths(&ran, "PD12 low"), 4_000_000, tick);
+    assert_each(&widths(&ran, "PD14 high"), 8_000_000, tick);
 }
 
 #[test]
@@ -73,9 +70,8 @@ fn embassy_finds_the_devices_of_the_board() {
 
 #[test]
 fn embassy_frames_come_back_through_the_plug() {
-    let record = on("olimex-e407", "f407-ethernet", "100ms", &[]);
-    let mac = array(&record["exceptions"]).iter().find(|e| e["name"] == "IRQ61 (ETH)");
-    assert_eq!(mac.map(|e| number(&e["count"])), Some(4));
+    let ran = on("olimex-e407", "f407-ethernet", "100ms", &[]);
+    assert_eq!(figure(&ran, "interrupts", "IRQ61 (ETH)", "count"), 4);
     let text = sent("olimex-e407", "f407-ethernet", "USART1", "100ms");
     // Four bytes more come back: of frames with a type and not a length the MAC keeps the check
     // sequence, whatever MACCR.APCS says (RM0090 33.6.2), unless MACCR.CSTF is set.
@@ -139,9 +135,9 @@ fn hal_serial_prints_three_lines() {
 
 #[test]
 fn hal_blinky_polls_systick_between_floating_point() {
-    let record = on("stm32f4-discovery", "f407-hal-blinky", "1100ms", &["--mark", "LD4"]);
-    assert_eq!(final_hz(&record), 168_000_000);
-    let edges = [widths(&record, "PD12 high"), widths(&record, "PD12 low")].concat();
+    let ran = on("stm32f4-discovery", "f407-hal-blinky", "1100ms", &["--mark", "LD4"]);
+    assert_eq!(final_hertz(&ran), 168_000_000);
+    let edges = [widths(&ran, "PD12 high"), widths(&ran, "PD12 low")].concat();
     assert_each(&edges, 42_000_000, 500);
     assert_eq!(edges.len(), 3);
 }

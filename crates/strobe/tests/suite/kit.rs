@@ -8,8 +8,10 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use crate::common::figures::{column, number as of_cell, run as simulate, spent};
 use crate::common::{self, array, command, number, prebuilt, strobe};
 use serde_json::Value;
+use strobe_model::measurement::Measurement;
 use strobe_symbols::Firmware;
 
 /// Ports 30 and 31, at 2 Mbaud.
@@ -28,39 +30,14 @@ const WRITES: [&str; 8] = [
 /// ends and begins and two values, and five short texts.
 const RECORDS: u64 = 81 + 1 + 20 + 40 * 8 + 5;
 
-fn simulated(traced: bool) -> Value {
+fn simulated(traced: bool) -> Measurement {
     let firmware = prebuilt("trace-kit");
     let mut arguments = vec![firmware.as_str(), "--board", "stm32f407", "--until", "finished"];
     let writes = WRITES.iter().filter(|_| traced);
     writes.for_each(|write| arguments.extend(["--trace-write", write]));
-    let (code, record) = common::record(&arguments);
+    let (code, ran) = simulate(&arguments);
     assert_eq!(code, 0);
-    record
-}
-
-/// Cycles and calls of a function with all that it calls: at the likely figure.
-fn spent(record: &Value, name: &str) -> (u64, u64) {
-    let profile = &record["profile"];
-    let functions = array(&profile["functions"]);
-    let index = functions.iter().position(|f| f["name"] == name);
-    let index = index.unwrap_or_else(|| panic!("no {name}")) as u64;
-    let nodes = array(&profile["tree"]);
-    let is_it = |node: &Value| node["place"]["function"].as_u64() == Some(index);
-    let (mut cycles, mut calls) = (0, 0);
-    for (at, node) in nodes.iter().enumerate() {
-        if is_it(node) {
-            calls += number(&node["calls"]);
-        }
-        let mut up = Some(at);
-        while let Some(here) = up {
-            if is_it(&nodes[here]) {
-                cycles += number(&node["self_cycles"]);
-                break;
-            }
-            up = nodes[here]["parent"].as_u64().map(|parent| parent as usize);
-        }
-    }
-    (cycles, calls)
+    ran
 }
 
 #[test]
@@ -147,7 +124,7 @@ fn the_crate_says_the_same() {
     assert_eq!((&regions[0]["name"], &regions[1]["name"]), (&"round".into(), &"work".into()));
     assert_eq!(kit["values"][1]["min"].as_i64(), Some(-19));
     assert_eq!(kit["channels"][0]["text"], "ok\n");
-    let (code, run) = common::record(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
+    let (code, run) = simulate(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
     assert_eq!(code, 0);
     for (function, most) in
         [("strobe_trace::kit::way::record", 32), ("strobe_trace::kit::way::value", 36)]
@@ -218,7 +195,7 @@ fn is_small(record: &Value, way: &str) {
 /// The region `work` is the function `work`, as the simulation has it, with its call and the
 /// record's own time: 40 of both.
 fn work_is_timed(record: &Value, firmware: &str, board: &str, until: &[&str], most: u64) {
-    let (code, run) = common::record(&[&[firmware, "--board", board][..], until].concat());
+    let (code, run) = simulate(&[&[firmware, "--board", board][..], until].concat());
     assert_eq!(code, 0);
     let (cycles, calls) = spent(&run, "work");
     let work = &record["traced"]["kit"]["regions"][1];
@@ -462,10 +439,10 @@ fn threads_and_interrupts_at_once_tear_nothing() {
     assert_eq!(number(&turn["timed"]), of("slow"));
     assert!(number(&turn["shortest"]) > 100 && number(&turn["longest"]) < 5000, "{turn}");
     // They did come in between one another.
-    let (code, run) = common::record(&[&firmware, "--board", "stm32f070cb", "--until", "finished"]);
+    let (code, run) = simulate(&[&firmware, "--board", "stm32f070cb", "--until", "finished"]);
     assert_eq!(code, 0);
-    let exceptions = array(&run["exceptions"]);
-    assert!(exceptions.iter().map(|e| number(&e["count"])).sum::<u64>() > 1500);
+    let entered = column(&run, "interrupts", "count").iter().map(of_cell);
+    assert!(entered.sum::<u64>() > 1500);
 }
 
 /// Cycles for a call of record and of value on each core and way, as `docs/kit.md` has them;
@@ -486,7 +463,7 @@ fn a_call_costs_what_the_documents_say() {
         ("AVR", "bytes", "arduino-uno", "kit-avr-bytes", finished, 4620, 6300),
     ] {
         let firmware = prebuilt(name);
-        let (code, run) = common::record(&[&[&firmware[..], "--board", board], until].concat());
+        let (code, run) = simulate(&[&[&firmware[..], "--board", board], until].concat());
         assert_eq!(code, 0);
         let ran = strobe(&[&["run", &firmware[..], "--board", board, "-q"], until].concat());
         let mut row = format!("| {core} | {way} |");
@@ -503,12 +480,13 @@ fn a_call_costs_what_the_documents_say() {
                 "{core}, {way}, {function}: {tenths} tenths, not {expected}"
             );
             let printed = ran.stdout.lines().filter(|line| line.ends_with(function));
-            let figure = format!(" {}.{} ", tenths / 10, tenths % 10);
-            assert!(
-                printed.into_iter().any(|line| line.contains(&figure)),
-                "{figure}\n{}",
-                ran.stdout
-            );
+            let mean = cycles as f64 / calls as f64;
+            let whole = cycles % calls == 0;
+            let figure = if whole { mean.to_string() } else { format!("{mean:.1}") };
+            let has = |line: &str| {
+                line.split_whitespace().any(|word| word.trim_start_matches('~') == figure)
+            };
+            assert!(printed.into_iter().any(has), "{figure}\n{}", ran.stdout);
             row += &format!(" {}.{} |", tenths / 10, tenths % 10);
         }
         assert!(documents.contains(&row), "docs/kit.md has no row {row}");
@@ -528,7 +506,7 @@ fn the_crate_says_the_same_over_rtt() {
     assert_eq!((&regions[0]["name"], &regions[1]["name"]), (&"round".into(), &"work".into()));
     assert_eq!(kit["values"][1]["min"].as_i64(), Some(-19));
     assert_eq!(kit["channels"][0]["text"], "ok\n");
-    let (code, run) = common::record(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
+    let (code, run) = simulate(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
     assert_eq!(code, 0);
     for (function, most) in
         [("strobe_trace::kit::way::record", 115), ("strobe_trace::kit::way::value", 155)]

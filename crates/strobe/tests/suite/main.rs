@@ -3,6 +3,7 @@
 //! One binary: every further one would link the crates anew.
 
 mod any_image;
+mod any_record;
 mod archives;
 mod arduino;
 mod avr;

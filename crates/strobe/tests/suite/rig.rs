@@ -2,25 +2,22 @@
 
 use std::io::Write;
 
-use crate::common::*;
 use serde_json::Value;
+use strobe_model::measurement::Measurement;
+
+use crate::common::figures::*;
+use crate::common::{array, measured, prebuilt, strobe};
 
 fn echo() -> String {
     format!("{}/../../firmware/echo/echo.toml", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The rig's chips by name, each with its record.
-fn chips(args: &[&str]) -> (i32, Value) {
-    let ran = strobe(&[&["run", "--format", "json", "--rig"], args].concat());
-    let json: Value = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {} {}", ran.stdout, ran.stderr));
-    assert_eq!(json["schema"], "strobe-rig/1");
-    (ran.code, json)
-}
-
-fn chip<'a>(rig: &'a Value, name: &str) -> &'a Value {
-    let chip = array(&rig["chips"]).iter().find(|chip| chip["name"] == name);
-    &chip.unwrap_or_else(|| panic!("no chip {name}"))["record"]
+/// The rig, whose chips are its parts.
+fn chips(args: &[&str]) -> (i32, Measurement) {
+    let (code, rig) = measured(&[&["run", "--rig"], args].concat());
+    assert_eq!(rig.subject.kind, "rig");
+    rig.parts.iter().for_each(|chip| assert_balanced(&chip.measurement));
+    (code, rig)
 }
 
 /// A rig file of this text, as long as the result lives.
@@ -53,17 +50,16 @@ fn path(file: &tempfile::NamedTempFile) -> &str {
 fn two_chips_talk_over_a_serial_line() {
     let (code, rig) = chips(&[&echo(), "--mark", "PB0", "--until", "PB1=1"]);
     assert_eq!(code, 0);
-    let ping = chip(&rig, "ping");
-    assert_eq!(ping["window"]["end_reason"]["kind"], "reached", "all answers were right");
+    let ping = part(&rig, "ping");
+    assert_eq!(ended(ping), "reached", "all answers were right");
     // The first byte comes before the other chip listens; nothing comes back.
     let widths = widths(ping, "PB0 high");
     assert_eq!(widths.len(), 66);
     assert!(widths[1..].iter().all(|cycles| (650..=670).contains(cycles)), "{widths:?}");
-    let pong = chip(&rig, "pong");
-    assert_eq!(pong["window"]["end_reason"]["kind"], "other-chip");
-    assert_eq!(pong["window"]["end_reason"]["chip"], "ping");
-    let handler = array(&pong["exceptions"]).iter().find(|e| e["name"] == "IRQ27 (USART1)");
-    assert_eq!(handler.unwrap_or_else(|| panic!("{}", pong["exceptions"]))["count"], 65);
+    let pong = part(&rig, "pong");
+    assert_eq!(ended(pong), "other-chip");
+    assert!(pong.window.ended.text.contains("chip ping"), "{}", pong.window.ended.text);
+    assert_eq!(figure(pong, "interrupts", "IRQ27 (USART1)", "count"), 65);
 }
 
 #[test]
@@ -78,7 +74,7 @@ fn the_order_of_the_chips_makes_no_difference() {
     let swapped = rig_file(&swapped.replace("../prebuilt", &folder));
     let (_, other) = chips(&[path(&swapped), "--until", "5ms"]);
     for name in ["ping", "pong"] {
-        assert_eq!(chip(&rig, name), chip(&other, name), "{name}");
+        assert_eq!(part(&rig, name), part(&other, name), "{name}");
     }
 }
 
@@ -87,16 +83,18 @@ fn a_rig_ends_when_nothing_can_wake_any_chip() {
     let (code, rig) = chips(&[&echo()]);
     assert_eq!(code, 0);
     for name in ["ping", "pong"] {
-        assert_eq!(chip(&rig, name)["window"]["end_reason"]["kind"], "sleeps-forever", "{name}");
+        assert_eq!(ended(part(&rig, name)), "sleeps-forever", "{name}");
     }
 }
 
 #[test]
 fn one_chip_can_be_reported_alone() {
     let (_, rig) = chips(&[&echo(), "--chip", "pong", "--until", "5ms"]);
-    assert_eq!(array(&rig["chips"]).len(), 1);
+    assert_eq!(rig.parts.len(), 1);
     let ran = strobe(&["run", "--rig", &echo(), "--chip", "pong", "--until", "5ms"]);
-    assert!(ran.stdout.starts_with("echo-pong.elf on stm32f070cb"), "{}", ran.stdout);
+    let (_, chip) = ran.stdout.split_once("== pong ==\n\n").expect("the chip");
+    assert!(chip.starts_with("echo-pong.elf on stm32f070cb"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("echo-ping.elf"), "{}", ran.stdout);
     assert_eq!(ran.stderr, "", "what goes over the wires is not for the terminal");
     let ran = strobe(&["run", "--rig", &echo(), "--until", "5ms"]);
     let headings: Vec<&str> = ran.stdout.lines().filter(|l| l.starts_with("== ")).collect();
@@ -108,7 +106,7 @@ fn a_chip_can_run_something_else() {
     let other = prebuilt("loop-avr");
     let (_, rig) =
         chips(&[&echo(), "--load", &format!("ping={other}"), "--mark", "PD1", "--until", "5ms"]);
-    assert_eq!(widths(chip(&rig, "ping"), "PD1 high"), [1022; 20]);
+    assert_eq!(widths(part(&rig, "ping"), "PD1 high"), [1022; 20]);
 }
 
 #[test]

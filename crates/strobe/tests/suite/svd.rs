@@ -1,6 +1,7 @@
 //! Chips that no board file describes, and names for what boards do not model.
 
-use crate::common::*;
+use crate::common::figures::*;
+use crate::common::{prebuilt, root, strobe};
 
 fn svd(name: &str) -> String {
     root().join("crates/strobe/tests/svd").join(name).display().to_string()
@@ -10,19 +11,16 @@ fn svd(name: &str) -> String {
 #[test]
 fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
     let part = svd("part.svd");
-    let (code, record) = record(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
-    assert_eq!(code, 0, "{record:#}");
-    assert_eq!(record["subject"]["board"], "PARTF070");
-    assert_eq!(record["subject"]["core"], "Cortex-M0");
-    assert_eq!(record["window"]["end_reason"]["kind"], "reached");
-    let touched: Vec<&str> = array(&record["unmodelled"])
-        .iter()
-        .filter_map(|register| register["register"].as_str())
-        .collect();
+    let (code, ran) = run(&[&prebuilt("hello-uart"), "--svd", &part, "--until", "finished"]);
+    assert_eq!(code, 0, "{:?}", ran.findings);
+    assert_eq!(board(&ran), Some("PARTF070"));
+    assert_eq!(core(&ran), Some("Cortex-M0"));
+    assert_eq!(ended(&ran), "reached");
+    let touched = texts(&ran, "unmodelled", "register");
     for name in ["RCC.CR", "RCC.CFGR", "FLASH.ACR", "USART1.CR1", "USART1.ISR", "USART1.TDR"] {
         assert!(touched.contains(&name), "{name}: {touched:?}");
     }
-    let warnings = record["warnings"].to_string();
+    let warnings = warnings(&ran).concat();
     assert!(warnings.contains("no board file describes PARTF070"), "{warnings}");
     assert!(
         warnings.contains("flash 0x08000000..0x08100000, ram 0x20000000..0x20004000"),
@@ -33,7 +31,7 @@ fn a_firmware_for_an_unlisted_chip_goes_as_far_as_its_registers_carry_it() {
 
 #[test]
 fn what_the_user_says_of_the_chip_holds() {
-    let (code, record) = record(&[
+    let (code, ran) = run(&[
         &prebuilt("loop-0ws"),
         "--memory",
         "flash=0x08000000:128K,ram=0x20000000:0x4000",
@@ -43,8 +41,8 @@ fn what_the_user_says_of_the_chip_holds() {
         "finished",
     ]);
     assert_eq!(code, 0);
-    assert_eq!(array(&record["subject"]["clock"])[0]["hz"], 24_000_000);
-    let warnings = record["warnings"].to_string();
+    assert_eq!(hertz(&ran)[0], 24_000_000);
+    let warnings = warnings(&ran).concat();
     assert!(warnings.contains("as told by --memory"), "{warnings}");
 }
 
@@ -52,10 +50,10 @@ fn what_the_user_says_of_the_chip_holds() {
 fn a_listed_board_gets_names_for_what_it_does_not_model() {
     let part = svd("part.svd");
     let arguments = [&prebuilt("hello-uart"), "--svd", &part, "--until", "210ms"];
-    let (code, record) = record(&[&arguments[..], &["--board", "stm32f070cb"]].concat());
+    let (code, ran) = run(&[&arguments[..], &["--board", "stm32f070cb"]].concat());
     assert_eq!(code, 0);
-    assert_eq!(record["subject"]["board"], "stm32f070cb");
-    assert!(array(&record["unmodelled"]).is_empty(), "the board models all that it uses");
+    assert_eq!(board(&ran), Some("stm32f070cb"));
+    assert!(ran.section("unmodelled").is_none(), "the board models all that it uses");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::common::{self, Ran, array, number, prebuilt, strobe};
+use crate::common::{self, Ran, array, figures, number, prebuilt, strobe};
 use serde_json::Value;
 use strobe_synth::captures::{LineFault, trace_pin};
 
@@ -61,14 +61,14 @@ fn sampled_shares_are_where_their_intervals_say() {
     let plan = [&FAST[..], &["--period", "1024", "--for", "2s"]].concat();
     let (_directory, file) = record(&firmware, &plan);
     let sampled = report(&[&file, "--elf", &firmware]);
-    let (_, exact) = common::record(&[&firmware, "--board", "stm32f407"]);
+    let (_, exact) = figures::run(&[&firmware, "--board", "stm32f407"]);
     let taken = number(&sampled["traced"]["sampling"]["taken"]);
-    let all = &exact["balance"]["taken"];
-    assert!(taken.abs_diff(number(all) / 1024) <= 1, "{taken}");
+    let all = figures::taken(&exact);
+    assert!(taken.abs_diff(all / 1024) <= 1, "{taken}");
     let samples = functions(&sampled);
     let (mut inside, mut looked_at) = (0, 0);
-    for (name, cycles) in functions(&exact).into_iter().filter(|(_, cycles)| *cycles > 0) {
-        let share = cycles as f64 / number(all) as f64;
+    for (name, cycles) in figures::functions(&exact).into_iter().filter(|(_, cycles)| *cycles > 0) {
+        let share = cycles as f64 / all as f64;
         let n = samples.iter().find(|(other, _)| *other == name).map_or(0, |(_, n)| *n);
         let (low, high) = strobe_analyse::statistics::wilson(taken, n);
         looked_at += 1;
@@ -85,11 +85,12 @@ fn exceptions_are_those_of_the_run() {
     let (_directory, file) =
         record(&firmware, &[&FAST[..], &["--period", "none", "--for", "500ms"]].concat());
     let traced = report(&[&file, "--elf", &firmware]);
-    let (_, exact) = common::record(&[&firmware, "--board", "stm32f407", "--until", "500ms"]);
+    let (_, exact) = figures::run(&[&firmware, "--board", "stm32f407", "--until", "500ms"]);
     let count = |list: &Value, key: &str| -> Vec<(u64, u64)> {
         array(list).iter().map(|e| (number(&e["number"]), number(&e[key]))).collect()
     };
-    let truth = count(&exact["exceptions"], "count");
+    let of = |name| figures::column(&exact, "interrupts", name).iter().map(figures::number);
+    let truth: Vec<(u64, u64)> = of("number").zip(of("count")).collect();
     assert_eq!(truth.len(), 2);
     assert_eq!(count(&traced["traced"]["exceptions"], "entered"), truth);
     assert_eq!(count(&traced["traced"]["exceptions"], "left"), truth);

@@ -33,8 +33,9 @@ pub(super) struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    pub(super) fn new(timeline: &'a Timeline, options: &Options) -> Self {
-        let Extent { from, to } = timeline.extent;
+    /// The picture of a part of a time line, or of all of it.
+    pub(super) fn new(timeline: &'a Timeline, part: Extent, options: &Options) -> Self {
+        let Extent { from, to } = part;
         let from = from.min(i64::MAX - 1);
         let extent = Extent { from, to: to.max(from + 1) };
         let names = timeline.tracks.iter().map(|track| clean(&track.name).chars().count());
@@ -140,6 +141,9 @@ impl<'a> Picture<'a> {
     }
 
     fn mark(&mut self, track: usize, at: i64) {
+        if !(self.extent.from..=self.extent.to).contains(&at) {
+            return;
+        }
         let column = self.columns(at, at).start.min(self.width - 1);
         if let Some(row) = self.rows.get_mut(track) {
             row.marks[column] = true;
@@ -148,7 +152,10 @@ impl<'a> Picture<'a> {
 
     fn gaps(&self, row: &mut Row) {
         let gaps = &self.timeline.gaps;
-        for (from, to) in gaps.from.iter().zip(&gaps.to) {
+        let Extent { from: begin, to: end } = self.extent;
+        let inside =
+            gaps.from.iter().zip(&gaps.to).filter(|(from, to)| **from <= end && **to >= begin);
+        for (from, to) in inside {
             for column in self.columns(*from, *to) {
                 row.marks[column] = true;
             }

@@ -15,12 +15,12 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
     let cycles = |id: &str, title: &str| Column::figure(id, title, Unit::CYCLES);
     let mut table = Table::new(vec![
         Column::figure("count", "count", Unit::COUNT),
-        Column::figure("tail-chained", "chained", Unit::COUNT),
+        Column::figure("tail-chained", "chained", Unit::COUNT).worth(4),
         cycles("cycles", "cycles").of(all.parts().taken),
         cycles("idle", "idle").worth(0),
         cycles("per-entry", "per entry").worth(3),
         cycles("latency-min", "latency min").worth(2),
-        cycles("latency-mean", "mean"),
+        cycles("latency-mean", "mean").worth(5),
         cycles("latency-max", "max"),
         Column::figure("latency-max-at", "max at", Unit::NANOSECONDS).worth(1),
         Column::text("name", "name"),

@@ -15,7 +15,8 @@ fn column<'a>(table: &'a Table, id: &str) -> &'a [Cell] {
 fn attached(name: &str, board: &str) -> Measurement {
     let mut measurement = simulated::measurement(&run(name, board, &for_ms(5)));
     let mut read = |file: &str, line: u32| (line != 1).then(|| format!("{file}:{line}"));
-    let what = Attach { symbols: true, disassembly: true, source: Some(&mut read) };
+    let what =
+        Attach { symbols: true, disassembly: true, source: Some(&mut read), also: Vec::new() };
     attach(&mut measurement, &firmware(name), what);
     measurement.check().expect("it holds together");
     measurement

@@ -24,7 +24,7 @@ fn an_endless_loop_ends_at_the_limit_with_a_report() {
     let report = reported(&busy, &["--until", "1ms"], 0);
     assert_says(&report, &["1.000 ms simulated", "the limit that was asked for"]);
     let report = reported(&busy, &["--until", "100000c"], 0);
-    assert_says(&report, &["balance: 100,000 taken", "the limit that was asked for"]);
+    assert_says(&report, &["balance: 100,000 cycles taken", "the limit that was asked for"]);
 }
 
 #[test]

@@ -4,9 +4,11 @@
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::{By, EndReason, Record};
-use strobe_report::text::{Rows, Show, Tree};
-use strobe_report::{Options, json, text};
+use strobe_analyse::attribution::By;
+use strobe_model::{EndReason, Record};
+use strobe_report::file::{self, Form};
+use strobe_report::text::{Selection, Tree};
+use strobe_report::{Options, text};
 use strobe_sim::board::Board;
 use strobe_source::simulated::{self, Limit, Quiet, Settings};
 use strobe_symbols::Firmware;
@@ -107,16 +109,19 @@ fn check(record: &Record) {
     assert_eq!(ran, totals.instructions, "instructions in the call tree");
 }
 
+/// What is measured holds together, can be shown, and comes back as it was written.
 fn show(record: &Record) {
+    let measurement = simulated::measurement(record);
+    measurement.check().expect("a measurement that holds together");
     for by in [By::Function, By::Line, By::Address] {
-        let show =
-            Show { rows: Rows::By(by), top: 5, tree: Some(Tree::default()), annotate: Vec::new() };
+        let tree = Some(Tree::default());
+        let selection = Selection { by, top: 5, tree, ..Selection::default() };
         let mut out = Vec::new();
-        text::report(record, &show, &Options::default(), &mut out)
+        text::measurement(&measurement, &selection, &Options::default(), &mut out)
             .expect("memory takes everything");
     }
-    // What JSON leaves out (single latencies) is not read either: the text is the same again.
-    let text = json::record(record);
-    let again = json::parse(&text).expect("what is written can be read");
-    assert_eq!(json::record(&again), text);
+    match file::read(file::json(&measurement).as_bytes()) {
+        Ok(Form::Measurement(again)) => assert_eq!(*again, measurement),
+        other => panic!("what is written can be read: {other:?}"),
+    }
 }

@@ -1,6 +1,9 @@
 //! Runs `strobe` as a user does and reads what it says.
 
+pub mod figures;
 pub mod image;
+pub mod old_record;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,10 +57,15 @@ pub fn ran(command: &mut Command) -> Ran {
 /// Runs a command, as `["run", "fw.elf"]`, and reads the measurement that it writes. Reading holds
 /// it to what a measurement promises: it balances, its tables are whole, its indices point inside.
 pub fn measured(arguments: &[&str]) -> (i32, Measurement) {
-    let ran = strobe(&[arguments, &["--format", "measurement", "--quiet"]].concat());
+    let ran = strobe(&[arguments, &["--format", "json", "--quiet"]].concat());
+    (ran.code, read(&ran))
+}
+
+/// The measurement that a command has written to standard output.
+pub fn read(ran: &Ran) -> Measurement {
     match file::read(ran.stdout.as_bytes()) {
-        Ok(Form::Measurement(measurement)) => (ran.code, *measurement),
-        other => panic!("{arguments:?}: {other:?}\n{}\n{}", ran.stdout, ran.stderr),
+        Ok(Form::Measurement(measurement)) => *measurement,
+        other => panic!("{other:?}\n{}\n{}", ran.stdout, ran.stderr),
     }
 }
 
@@ -65,33 +73,6 @@ pub fn measured(arguments: &[&str]) -> (i32, Measurement) {
 pub fn total(measurement: &Measurement, id: &str) -> Number {
     let figure = measurement.total(id).and_then(|quantity| quantity.value());
     figure.unwrap_or_else(|| panic!("no total {id}"))
-}
-
-/// Runs a firmware and reads its record, which must balance.
-pub fn record(arguments: &[&str]) -> (i32, Value) {
-    let ran = strobe(&[&["run", "--format", "json", "--quiet"], arguments].concat());
-    let record = serde_json::from_str(&ran.stdout)
-        .unwrap_or_else(|e| panic!("{arguments:?}: {e}\n{}\n{}", ran.stdout, ran.stderr));
-    assert_balanced(&record);
-    (ran.code, record)
-}
-
-/// Every cycle taken is accounted for, in the balance, by cause and by address.
-pub fn assert_balanced(record: &Value) {
-    let part = |name: &str| number(&record["balance"][name]);
-    let unattributed: u64 =
-        array(&record["balance"]["unattributed"]).iter().map(|pair| number(&pair[1])).sum();
-    let accounted = part("attributed") + unattributed + part("idle") + part("lost");
-    assert_eq!(part("taken"), accounted, "the balance of {}", record["subject"]["file"]);
-    let total = number(&record["totals"]["cycles"]["likely"]);
-    assert_eq!(part("taken"), total);
-    assert_eq!(total, by_cause(&record["totals"]["by_cause"]));
-    let addresses = array(&record["profile"]["addresses"]);
-    assert_eq!(total, addresses.iter().map(|a| by_cause(&a["cycles"])).sum::<u64>());
-}
-
-fn by_cause(cycles: &Value) -> u64 {
-    cycles.as_object().expect("cycles by cause").values().map(number).sum()
 }
 
 /// A count.
@@ -102,22 +83,6 @@ pub fn number(value: &Value) -> u64 {
 /// A list.
 pub fn array(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list"))
-}
-
-/// The likely widths of a series, in cycles.
-pub fn widths(record: &Value, name: &str) -> Vec<u64> {
-    array(&series(record, name)["values"]).iter().map(number).collect()
-}
-
-/// The lower and upper bounds of a series, in cycles.
-pub fn bounds(record: &Value, name: &str) -> Vec<(u64, u64)> {
-    let pairs = array(&series(record, name)["bounds"]).iter();
-    pairs.map(|pair| (number(&pair[0]), number(&pair[1]))).collect()
-}
-
-fn series<'a>(record: &'a Value, name: &str) -> &'a Value {
-    let mut all = array(&record["series"]).iter();
-    all.find(|s| s["name"] == name).unwrap_or_else(|| panic!("no series {name}"))
 }
 
 /// Every width within a cycle count of what is expected.

@@ -1,15 +1,12 @@
 //! Any text as a record: refused with a message, or shown. The fuzz target `record` does the same
 //! with its own inputs; what it finds becomes a case here.
 
-#[path = "common/exercise.rs"]
-mod exercise;
-
-use exercise::exercise;
+use crate::common::old_record::exercise;
 use proptest::prelude::*;
 use serde_json::Value;
 
 fn minimal() -> Value {
-    serde_json::from_str(include_str!("minimal.json")).expect("JSON")
+    serde_json::from_str(include_str!("../../../strobe-report/tests/minimal.json")).expect("JSON")
 }
 
 #[test]
