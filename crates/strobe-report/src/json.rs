@@ -1,5 +1,5 @@
-//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-pins/1`,
-//! `strobe-bus/1`, `strobe-against/1`, `strobe-plan/1`, `strobe-rig/1` and `strobe-pictures/1`.
+//! The versioned forms for machines: `strobe-record/1`, `strobe-cycles/1`, `strobe-rig/1` and
+//! `strobe-pictures/1`.
 //!
 //! The schemas are kept in `docs/schema`. A record in JSON has, beside the record itself, `views`:
 //! flat tables worked out from it, so that a script need not. They are ignored on reading.
@@ -7,11 +7,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use strobe_model::against::Against;
-use strobe_model::{
-    AllocationsReport, Bounds, BusReport, By, CauseCycles, CyclesReport, EventsReport, PinsReport,
-    Place, PlanReport, PublishedReport, Record, Who,
-};
+use strobe_model::{Bounds, By, CauseCycles, CyclesReport, Place, Record, Who};
 
 use crate::picture::{List, Shown};
 
@@ -151,41 +147,6 @@ pub fn write(record: &Record, form: Form, out: &mut dyn Write) -> io::Result<()>
 
 /// The cycles of a function as JSON, with a newline at its end.
 pub fn cycles(report: &CyclesReport, form: Form) -> String {
-    text(report, form)
-}
-
-/// What pins did as JSON, with a newline at its end.
-pub fn pins(report: &PinsReport, form: Form) -> String {
-    text(report, form)
-}
-
-/// A plan for a trace pin as JSON, with a newline at its end.
-pub fn plan(plan: &PlanReport, form: Form) -> String {
-    text(plan, form)
-}
-
-/// Two recordings of pins side by side.
-pub fn against(report: &Against, form: Form) -> String {
-    text(report, form)
-}
-
-/// What a bus carried as JSON, with a newline at its end.
-pub fn bus(report: &BusReport, form: Form) -> String {
-    text(report, form)
-}
-
-/// Allocations as JSON, with a newline at its end.
-pub fn allocations(report: &AllocationsReport, form: Form) -> String {
-    text(report, form)
-}
-
-/// A record beside what was published of it, as JSON with a newline at its end.
-pub fn published(report: &PublishedReport, form: Form) -> String {
-    text(report, form)
-}
-
-/// A trace of events as JSON, with a newline at its end.
-pub fn events(report: &EventsReport, form: Form) -> String {
     text(report, form)
 }
 

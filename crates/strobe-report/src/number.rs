@@ -94,12 +94,6 @@ pub(crate) fn moment(ps: i64, decimals: u32) -> String {
     format!("{sign}{}.{:0width$}", scaled / second, scaled % second, width = decimals as usize)
 }
 
-/// Millionths as a percentage: `45.0 %`.
-pub(crate) fn percent(ppm: u64) -> String {
-    let permille = (ppm + 500) / 1000;
-    format!("{}.{} %", permille / 10, permille % 10)
-}
-
 /// How long `cycles` take at `hz`; `None` if the clock stands still.
 pub(crate) fn cycles_to_time(cycles: u64, hz: u32) -> Option<String> {
     let product = u128::from(cycles) * 1_000_000_000;
@@ -169,7 +163,6 @@ mod tests {
         assert_eq!(moment(114_155_000_000, 9), "0.114155000");
         assert_eq!(moment(-500_000, 7), "-0.0000005");
         assert_eq!(moment(-1, 9), "0.000000000");
-        assert_eq!(percent(450_049), "45.0 %");
     }
 
     #[test]

@@ -1,27 +1,19 @@
 //! Records built by hand, one for each way a report can go. For tests only.
 
-mod archives;
 mod build;
-mod buses;
 mod cycles;
 mod faults;
 pub(crate) mod measurements;
 mod odd;
-mod pins;
-mod plan;
 mod runs;
 mod threads;
 mod traced;
 
 use strobe_model::Record;
 
-pub(crate) use archives::{allocations, events, no_events, published};
-pub(crate) use buses::{i2c, uart};
 pub(crate) use cycles::{cycles, explained, explained_with_run};
 pub(crate) use faults::faulted;
 pub(crate) use odd::zero;
-pub(crate) use pins::{against, pins, simulated_pins};
-pub(crate) use plan::plan;
 pub(crate) use runs::{exact, modelled};
 pub(crate) use threads::threaded;
 pub(crate) use traced::sampled;
@@ -30,6 +22,11 @@ use faults::faulted_with_status;
 use odd::{largest, long_names, without_symbols};
 use runs::{unmodelled, windowed};
 use traced::{replayed, traced};
+
+/// Those of simulated runs, which reports of records are for.
+pub(crate) fn runs() -> Vec<(&'static str, Record)> {
+    records().into_iter().filter(|(_, record)| record.traced.is_none()).collect()
+}
 
 /// All of them.
 pub(crate) fn records() -> Vec<(&'static str, Record)> {

@@ -3,54 +3,39 @@
 //! Each section starts with an empty line and a heading, except the first. [`report`] puts the
 //! usual ones together.
 
-mod against;
-mod allocations;
 mod annotate;
-mod bus;
-mod capture;
 mod causes;
 mod closing;
 mod compare;
 mod cycles;
-mod events;
 mod exceptions;
 mod fault;
 mod kit_cost;
 pub(crate) mod layout;
-mod pins;
-mod plan;
 mod profile;
-mod published;
 mod series;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod threads;
 mod timeline;
-mod traced;
+mod top;
 mod tree;
 
 use std::io::{self, Write};
 
 use strobe_model::{By, Record};
 
-pub use against::against;
-pub use allocations::allocations;
 pub use annotate::{AnnotateInput, AnnotateRow, annotate};
-pub use bus::{BusShow, bus};
 pub use closing::closing;
 pub use compare::{Side, compare};
 pub use cycles::cycles;
-pub use events::{EventsShow, events};
 pub use fault::fault;
-pub use pins::pins;
-pub use plan::plan;
 pub use profile::profile;
-pub use published::published;
 pub use summary::summary;
 pub use threads::threads;
 pub use timeline::timeline;
-pub use traced::{Top, top};
+pub use top::{Top, top};
 pub use tree::tree;
 
 use crate::Options;
@@ -95,9 +80,6 @@ pub fn report(
     options: &Options,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if let Some(traced) = &record.traced {
-        return self::traced::report(record, traced, show, options, out);
-    }
     summary(record, options, out)?;
     match show.rows {
         Rows::By(by) => {

@@ -11,6 +11,7 @@ mod distributions;
 mod figure;
 mod findings;
 mod header;
+mod histogram;
 mod parts;
 mod profile;
 pub(crate) mod settings;
@@ -45,6 +46,8 @@ pub struct Selection {
     pub tree: Option<Tree>,
     /// Functions to show instruction by instruction, from the measurement's own disassembly.
     pub annotate: Vec<String>,
+    /// Histograms of distributions.
+    pub histograms: bool,
     /// Sections to show, by id; all but [`Selection::without`] if not given.
     pub sections: Option<Vec<String>>,
     /// Sections to leave out unless they are asked for.
@@ -59,8 +62,11 @@ impl Default for Selection {
             top: 20,
             tree: None,
             annotate: Vec::new(),
+            histograms: false,
             sections: None,
-            without: ["symbols", "disassembly", "source"].map(str::to_owned).into(),
+            without: ["symbols", "disassembly", "source", "words", "settings"]
+                .map(str::to_owned)
+                .into(),
         }
     }
 }
@@ -142,6 +148,9 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     views.extend(before.iter().chain(&early).map(|section| content(section)));
     views.push(Box::new(findings::Findings));
     views.extend(late.into_iter().map(content));
+    if page.selection.histograms {
+        views.extend(wanted.iter().filter_map(|section| histogram(section)));
+    }
     views.push(Box::new(annotate::Annotated));
     views.push(Box::new(balance::Balances));
     views.push(Box::new(findings::Faults));
@@ -153,6 +162,13 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
 fn causes<'a>(section: &&'a Section) -> Option<Box<dyn View + 'a>> {
     match &section.content {
         Content::Profile(profile) => Some(Box::new(causes::Causes { profile })),
+        _ => None,
+    }
+}
+
+fn histogram<'a>(section: &&'a Section) -> Option<Box<dyn View + 'a>> {
+    match &section.content {
+        Content::Distributions(all) => Some(Box::new(histogram::Histograms { all })),
         _ => None,
     }
 }

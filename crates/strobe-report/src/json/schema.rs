@@ -4,16 +4,9 @@ use std::path::Path;
 
 use schemars::Schema;
 use serde_json::Value;
-use strobe_model::against::Against;
-use strobe_model::{
-    AllocationsReport, BusReport, CyclesReport, EventsReport, PUBLISHED_SCHEMA, PinsReport,
-    PlanReport, PublishedReport,
-};
+use strobe_model::CyclesReport;
 
-use super::{
-    Document, Form, List, Shown, against, allocations, bus, cycles, events, pictures, pins, plan,
-    published, write,
-};
+use super::{Document, Form, List, Shown, cycles, pictures, write};
 use crate::samples;
 
 /// A schema with a reference to its meta-schema, as it is committed.
@@ -68,64 +61,6 @@ fn cycles_match_the_committed_schema() {
         let value = serde_json::from_str(&cycles(&report, Form::Pretty)).unwrap();
         check(&value, schema.as_value(), schema.as_value(), name);
     }
-}
-
-#[test]
-fn pins_match_the_committed_schema() {
-    let schema = schemars::schema_for!(PinsReport);
-    committed("pins-1.json", &schema);
-    let value = serde_json::from_str(&pins(&samples::pins(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "pins");
-}
-
-#[test]
-fn recordings_side_by_side_match_the_committed_schema() {
-    let schema = schemars::schema_for!(Against);
-    committed("against-1.json", &schema);
-    let value = serde_json::from_str(&against(&samples::against(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "against");
-}
-
-#[test]
-fn buses_match_the_committed_schema() {
-    let schema = schemars::schema_for!(BusReport);
-    committed("bus-1.json", &schema);
-    for report in [samples::uart(), samples::i2c()] {
-        let value = serde_json::from_str(&bus(&report, Form::Pretty)).unwrap();
-        check(&value, schema.as_value(), schema.as_value(), &report.protocol);
-    }
-}
-
-#[test]
-fn plans_match_the_committed_schema() {
-    let schema = schemars::schema_for!(PlanReport);
-    committed("plan-1.json", &schema);
-    let value = serde_json::from_str(&plan(&samples::plan(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "plan");
-}
-
-#[test]
-fn traces_of_events_match_the_committed_schema() {
-    let schema = schemars::schema_for!(EventsReport);
-    committed("events-1.json", &schema);
-    for report in [samples::events(), samples::no_events()] {
-        let value = serde_json::from_str(&events(&report, Form::Pretty)).unwrap();
-        check(&value, schema.as_value(), schema.as_value(), "events");
-    }
-}
-
-#[test]
-fn archives_match_the_committed_schemas() {
-    let schema = schemars::schema_for!(AllocationsReport);
-    committed("allocations-1.json", &schema);
-    let value = serde_json::from_str(&allocations(&samples::allocations(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "allocations");
-    let schema = schemars::schema_for!(PublishedReport);
-    committed("published-1.json", &schema);
-    let (record, beside) = (samples::sampled(), samples::published());
-    let report = PublishedReport { schema: PUBLISHED_SCHEMA, record, published: beside };
-    let value = serde_json::from_str(&published(&report, Form::Compact)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "published");
 }
 
 #[test]

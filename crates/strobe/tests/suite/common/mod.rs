@@ -1,6 +1,7 @@
 //! Runs `strobe` as a user does and reads what it says.
 
 pub mod image;
+pub mod recorded;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
