@@ -7,6 +7,7 @@
 
 mod compare;
 mod known;
+mod readable;
 mod second;
 mod select;
 
@@ -103,7 +104,7 @@ fn build() -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A fake strobe that always prints one JSON value. A child process writes it: a file that this
+    /// A fake strobe that always prints one measurement. A child process writes it: a file that this
     /// process had open for writing could not be executed while another test's child, just forked,
     /// still has it open.
     fn strobe(directory: &Path, json: &str) -> PathBuf {
@@ -141,11 +142,18 @@ is = { '/a/0/n' = 3, '/a/#' = 2 }
 between = { '/a/*/n' = [6, 8] }
 ";
 
+    /// A measurement with a table `a` of one column.
+    fn measurement(n: &[u64]) -> String {
+        let table = serde_json::json!({ "columns": [{ "id": "n", "cells": n }] });
+        let section = serde_json::json!({ "id": "a", "content": { "table": table } });
+        serde_json::json!({ "sections": [section] }).to_string()
+    }
+
     #[test]
     fn what_differs_is_named_with_both_values() {
-        let judged = outcome(r#"{"a": [{"n": 3}, {"n": 4}]}"#, TABLE);
+        let judged = outcome(&measurement(&[3, 4]), TABLE);
         assert!(matches!(judged, Outcome::Passed));
-        let Outcome::Failed(lines) = outcome(r#"{"a": [{"n": 9}]}"#, TABLE) else {
+        let Outcome::Failed(lines) = outcome(&measurement(&[9]), TABLE) else {
             panic!("not failed")
         };
         let command = "strobe report here.bin";

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use strobe_analyse::figures::figures;
 use strobe_model::measurement::{Content, Measurement, Number, Trust};
 
-#[path = "../../strobe-report/src/samples/buses.rs"]
+#[path = "samples/buses.rs"]
 #[allow(dead_code)]
 mod buses;
-#[path = "../../strobe-report/src/samples/pins.rs"]
+#[path = "samples/pins.rs"]
 #[allow(dead_code)]
 mod pins;
 
@@ -116,7 +116,7 @@ fn pins_of_a_simulated_board() {
 fn a_serial_line() {
     let report = buses::uart();
     let measurement = crate::bus::measurement(&report);
-    let figures = checked(&measurement, 6000);
+    let figures = checked(&measurement, 7000);
     let summary = &report.lanes[0].summary;
     has(
         &figures,
@@ -163,7 +163,7 @@ fn a_bus_with_transfers() {
     let unit = "pixel".to_owned();
     report.unit = Some(strobe_model::BusUnit { name: unit, words: 2, count: 1, per_second: None });
     let measurement = crate::bus::measurement(&report);
-    let figures = checked(&measurement, 6000);
+    let figures = checked(&measurement, 7000);
     has(
         &figures,
         &[

@@ -1,9 +1,9 @@
 //! Turns what was measured into what a person or a machine reads.
 //!
-//! [`text`] writes tables for a terminal or a log, [`json`] writes and reads the versioned form,
-//! [`export`] writes time lines for viewers. Both start from plain values (`strobe_model`), and
-//! neither knows a simulator, a probe or an ELF file; what only those know (disassembly, source
-//! text) the caller brings.
+//! [`text`] writes tables for a terminal or a log, [`file`] writes and reads the versioned form,
+//! [`export`] writes for viewers of others. All start from one plain value, the measurement
+//! (`strobe_model::measurement`), and none knows a simulator, a probe or an ELF file; what only
+//! those know (disassembly, source text) the measurement brings.
 //!
 //! Rules that every report here keeps: a percentage stands beside its count; a modelled number is
 //! marked `~` and its bounds and reason are printed; tables add up to the total printed beneath
@@ -25,15 +25,15 @@
 
 mod excerpt;
 pub mod export;
-mod figure;
 pub mod file;
-pub mod json;
 mod number;
 mod options;
 mod paint;
 pub mod picture;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod schema;
 mod table;
 pub mod text;
 mod view;

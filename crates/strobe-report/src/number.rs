@@ -94,12 +94,6 @@ pub(crate) fn moment(ps: i64, decimals: u32) -> String {
     format!("{sign}{}.{:0width$}", scaled / second, scaled % second, width = decimals as usize)
 }
 
-/// Millionths as a percentage: `45.0 %`.
-pub(crate) fn percent(ppm: u64) -> String {
-    let permille = (ppm + 500) / 1000;
-    format!("{}.{} %", permille / 10, permille % 10)
-}
-
 /// A clock: `48 MHz`, `32.768 kHz`.
 pub(crate) fn hertz(hz: u32) -> String {
     let (unit, name): (u32, &str) = match hz {
@@ -162,7 +156,6 @@ mod tests {
         assert_eq!(moment(114_155_000_000, 9), "0.114155000");
         assert_eq!(moment(-500_000, 7), "-0.0000005");
         assert_eq!(moment(-1, 9), "0.000000000");
-        assert_eq!(percent(450_049), "45.0 %");
     }
 
     #[test]

@@ -27,9 +27,19 @@ pub struct Shown {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "strobe-pictures/1"))]
 pub(crate) struct List<'a> {
-    pub(crate) schema: &'static str,
+    schema: &'static str,
     /// In order of part and time.
-    pub(crate) pictures: &'a [Shown],
+    pictures: &'a [Shown],
+}
+
+/// The list of pictures that were shown, as indented JSON with a newline at its end
+/// (`docs/schema/pictures-1.json`).
+///
+/// # Errors
+/// Never for what can be shown; those of the serialiser.
+pub fn list(shown: &[Shown]) -> serde_json::Result<String> {
+    let list = List { schema: "strobe-pictures/1", pictures: shown };
+    serde_json::to_string_pretty(&list).map(|text| text + "\n")
 }
 
 /// A picture as a PNG file: rows from the top, three bytes (red, green, blue) for each pixel.

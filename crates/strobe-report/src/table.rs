@@ -194,6 +194,15 @@ impl Table {
         widths.get(column).is_some_and(|w| *w > 0) || self.narrows && self.used(&widths) > width
     }
 
+    /// Whether all columns are shown in full at that width.
+    pub(crate) fn has_room(&self, width: usize) -> bool {
+        let mut all = self.widths(usize::MAX / 2);
+        if let Some(last) = all.last_mut().filter(|_| self.wraps) {
+            *last = (*last).min(MIN_WRAP);
+        }
+        self.used(&all) <= width
+    }
+
     /// Of each column, the texts that do not fit, as they are shown: no two of them alike.
     fn shortened(&self, widths: &[usize]) -> Vec<HashMap<&str, String>> {
         let texts = |column: usize| {

@@ -11,6 +11,7 @@ mod distributions;
 mod figure;
 mod findings;
 mod header;
+mod histogram;
 mod parts;
 mod profile;
 pub(crate) mod settings;
@@ -28,7 +29,6 @@ use strobe_model::measurement::{Content, Measurement, Profile, Section};
 
 use crate::Options;
 
-pub use annotate::annotate;
 pub use tree::Tree;
 
 /// What a text report of a measurement shows. What explains (meanings, advice, reasons) is left out
@@ -47,6 +47,8 @@ pub struct Selection {
     pub instructions: bool,
     /// Functions to show instruction by instruction, from the measurement's own disassembly.
     pub annotate: Vec<String>,
+    /// Histograms of distributions.
+    pub histograms: bool,
     /// Sections to show, by id; all but [`Selection::without`] if not given.
     pub sections: Option<Vec<String>>,
     /// Sections to leave out unless they are asked for.
@@ -62,8 +64,11 @@ impl Default for Selection {
             tree: None,
             instructions: false,
             annotate: Vec::new(),
+            histograms: false,
             sections: None,
-            without: ["symbols", "disassembly", "source"].map(str::to_owned).into(),
+            without: ["symbols", "disassembly", "source", "words", "settings"]
+                .map(str::to_owned)
+                .into(),
         }
     }
 }
@@ -152,6 +157,9 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     views.extend(before.iter().chain(&early).map(|section| content(section)));
     views.push(Box::new(findings::Findings));
     views.extend(late.into_iter().map(content));
+    if page.selection.histograms {
+        views.extend(wanted.iter().filter_map(|section| histogram(section)));
+    }
     views.push(Box::new(annotate::Annotated));
     views.push(Box::new(balance::Balances));
     views.push(Box::new(findings::Faults));
@@ -163,6 +171,13 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
 fn causes<'a>(section: &&'a Section) -> Option<Box<dyn View + 'a>> {
     match &section.content {
         Content::Profile(profile) => Some(Box::new(causes::Causes { profile })),
+        _ => None,
+    }
+}
+
+fn histogram<'a>(section: &&'a Section) -> Option<Box<dyn View + 'a>> {
+    match &section.content {
+        Content::Distributions(all) => Some(Box::new(histogram::Histograms { all })),
         _ => None,
     }
 }

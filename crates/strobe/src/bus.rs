@@ -9,9 +9,8 @@ use std::process::ExitCode;
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
 use strobe_model::BusUnit;
-use strobe_report::{json, text};
 
-use crate::output::{Format, Wanted};
+use crate::output::Wanted;
 use crate::{files, recording};
 
 const EXAMPLES: &str = "\
@@ -96,19 +95,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.errors_only {
         report.lanes.iter_mut().for_each(|lane| lane.words.clear());
     }
-    match args.result.format() {
-        Format::Json => {
-            args.result.write(json::bus(&report, json::Form::Pretty).as_bytes())?;
-        }
-        Format::Measurement => args.result.file(&strobe_decode::bus::measurement(&report))?,
-        Format::Text => {
-            let mut out = Vec::new();
-            let show = text::BusShow { errors_only: args.errors_only };
-            let options = args.result.options();
-            text::bus(&report, &show, &options, &mut out)?;
-            args.result.write(&out)?;
-        }
-    }
+    let measurement = strobe_decode::bus::measurement(&report);
+    args.result.measurement(&measurement, &args.result.selection())?;
     Ok(code)
 }
 

@@ -90,7 +90,7 @@ impl Gallery {
         let mut all: Vec<Shown> = galleries.into_iter().flat_map(|g| g.shown).collect();
         all.sort_by(|a, b| (&a.part, a.first_ns).cmp(&(&b.part, b.first_ns)));
         let path = directory.join(LIST);
-        files::write(&path, strobe_report::json::pictures(&all).as_bytes())?;
+        files::write(&path, strobe_report::picture::list(&all)?.as_bytes())?;
         Ok(left_out)
     }
 }

@@ -42,9 +42,6 @@ pub enum Format {
     /// (docs/measurement.md).
     #[value(alias = "measurement")]
     Json,
-    /// The same, chosen by the name of the file.
-    #[value(skip)]
-    Measurement,
 }
 
 /// How a command's result is wanted.
@@ -86,12 +83,7 @@ impl Wanted {
         let name = name.to_string_lossy();
         let bare = name.strip_suffix(".gz").unwrap_or(&name);
         let is_measurement = [".measurement", ".json"].iter().any(|end| bare.ends_with(end));
-        self.format.unwrap_or(if is_measurement { Format::Measurement } else { Format::Text })
-    }
-
-    /// Rows of a profile as text; 0 for all.
-    pub fn top(&self) -> usize {
-        self.top.unwrap_or(20)
+        self.format.unwrap_or(if is_measurement { Format::Json } else { Format::Text })
     }
 
     /// What of a measurement is shown as text.

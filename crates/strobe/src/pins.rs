@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use strobe_decode::capture::Capture;
 use strobe_decode::pins::{self, Edges, Trigger};
 use strobe_model::{PINS_SCHEMA, PinsReport, spelling};
-use strobe_report::{json, text};
 
-use crate::output::{Format, Wanted};
+use strobe_report::text::Selection;
+
+use crate::output::Wanted;
 use crate::recording::{self, Opened};
 use crate::{capture, exit, files};
 
@@ -112,17 +113,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         intervals,
         notes: capture.notes,
     };
-    match args.result.format() {
-        Format::Json => {
-            args.result.write(json::pins(&report, json::Form::Pretty).as_bytes())?;
-        }
-        Format::Measurement => args.result.file(&pins::measurement(&report))?,
-        Format::Text => {
-            let mut out = Vec::new();
-            text::pins(&report, &args.result.options(), &mut out)?;
-            args.result.write(&out)?;
-        }
-    }
+    let selection = Selection { histograms: args.histogram, ..args.result.selection() };
+    args.result.measurement(&pins::measurement(&report), &selection)?;
     Ok(code)
 }
 

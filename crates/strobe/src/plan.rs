@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strobe_model::Verdict;
-use strobe_report::{json, text};
+use strobe_report::text::Selection;
 use strobe_source::trace::plan::measurement;
 use strobe_source::trace::script;
 
-use crate::output::{Format, Wanted};
+use crate::output::Wanted;
 use crate::{exit, files, input, trace_options};
 
 const EXAMPLES: &str = "\
@@ -66,33 +66,27 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
     let plan = args.trace.wanted(firmware.as_ref(), None)?.plan()?;
     let refused = plan.verdict == Verdict::Loses && !args.insist;
-    let bytes = match (args.script, args.result.format()) {
+    match args.script {
         // What would lose nearly everything is not written out to be used.
-        (Some(_), _) if refused => {
-            return Err(exit::does_not_fit(loses(&plan)));
-        }
-        (Some(Script::Openocd), _) => script::openocd(&plan).into_bytes(),
-        (Some(Script::Gdb), _) => script::gdb(&plan).into_bytes(),
-        (Some(Script::ProbeRs), _) => script::probe_rs(&plan).into_bytes(),
-        (None, Format::Json) => json::plan(&plan, json::Form::Pretty).into_bytes(),
-        (None, Format::Measurement) => {
-            args.result.file(&measurement(&plan))?;
-            Vec::new()
-        }
-        (None, Format::Text) => {
-            let mut out = Vec::new();
-            let options = args.result.options();
-            text::plan(&plan, args.registers, &options, &mut out)?;
-            out
-        }
-    };
-    if !bytes.is_empty() {
-        args.result.write(&bytes)?;
+        Some(_) if refused => {}
+        Some(Script::Openocd) => args.result.write(script::openocd(&plan).as_bytes())?,
+        Some(Script::Gdb) => args.result.write(script::gdb(&plan).as_bytes())?,
+        Some(Script::ProbeRs) => args.result.write(script::probe_rs(&plan).as_bytes())?,
+        None => args.result.measurement(&measurement(&plan), &selection(args))?,
     }
     if refused {
         return Err(exit::does_not_fit(loses(&plan)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Registers and their fields are shown on request.
+fn selection(args: &Args) -> Selection {
+    let mut selection = args.result.selection();
+    if !args.registers {
+        selection.without.extend(["registers", "fields"].map(str::to_owned));
+    }
+    selection
 }
 
 /// Why a plan is refused.

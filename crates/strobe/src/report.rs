@@ -6,15 +6,12 @@ pub mod detect;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_model::Record;
 use strobe_model::measurement::{Content, Measurement};
-use strobe_report::json;
-use strobe_report::text::{self, EventsShow, Show, Tree};
 use strobe_source::archive as source;
 
 use strobe_symbols::Firmware;
 
-use crate::output::{Format, Wanted};
+use crate::output::Wanted;
 use crate::run::By;
 use crate::{events, exit, files, interrupt, measurement, show, traced};
 
@@ -134,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(exit::usage("--from and --to are for what came out of a trace pin"));
     }
     let firmware = archive::names(args)?;
-    match kind {
+    let code = match kind {
         Kind::Ctf => trace(args, firmware.as_ref()),
         Kind::Samples => archive::samples(args, firmware.as_ref()),
         Kind::Allocations => archive::allocations(args, firmware.as_ref()),
@@ -155,14 +152,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if args.kind.is_none() && kind == traced::Kind::Raw {
                 detect::is_trace(&args.path, &record)?;
             }
-            match args.result.format() {
-                Format::Json => args.result.write(json::record(&record).as_bytes()),
-                Format::Measurement => args.result.file(&measurement::of(&record)),
-                Format::Text => args.result.write(&record_text(args, &record)?),
-            }
+            measured(args, measurement::of(&record))?;
+            Ok(exit::code_for(&record))
         }
     }?;
-    Ok(if interrupt::happened() { exit::INTERRUPTED.into() } else { ExitCode::SUCCESS })
+    Ok(if interrupt::happened() { exit::INTERRUPTED.into() } else { code })
 }
 
 /// A measurement, whoever wrote it.
@@ -173,33 +167,13 @@ fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A record as text.
-fn record_text(args: &Args, record: &Record) -> anyhow::Result<Vec<u8>> {
-    let show =
-        Show { rows: args.by.into(), top: args.result.top(), tree: args.tree.then(Tree::default) };
-    let mut out = Vec::new();
-    let options = args.result.options();
-    text::report(record, &show, &options, &mut out)?;
-    Ok(out)
-}
-
 /// A trace of events.
-fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
+fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<ExitCode> {
     let opened = events::open(&args.path, args.metadata.as_deref(), args.meanings.as_deref())?;
     let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
-    if args.result.format() == Format::Measurement {
-        let events = source::measurement::events;
-        let mut measurement = opened.with(|trace| events(trace, &opened.meanings, names));
-        let line = opened.with(|trace| source::timeline(trace, &opened.meanings, names));
-        measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
-        return args.result.file(&measurement);
-    }
-    let report = opened.with(|trace| source::events(trace, &opened.meanings, names));
-    if args.result.format() == Format::Json {
-        return args.result.write(json::events(&report, json::Form::Pretty).as_bytes());
-    }
-    let mut out = Vec::new();
-    let options = args.result.options();
-    text::events(&report, &EventsShow { top: args.result.top() }, &options, &mut out)?;
-    args.result.write(&out)
+    let events = source::measurement::events;
+    let mut measurement = opened.with(|trace| events(trace, &opened.meanings, names));
+    let line = opened.with(|trace| source::timeline(trace, &opened.meanings, names));
+    measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
+    measured(args, measurement)
 }

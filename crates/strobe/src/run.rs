@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use strobe_model::Warning;
 use strobe_model::measurement::Measurement;
-use strobe_report::text::Rows;
 use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{self, Limit, TimelineSettings};
 use strobe_source::{Attach, attach};
@@ -111,21 +110,11 @@ pub enum Part {
 impl By {
     /// The place in the code; functions for what is no place.
     pub fn place(self) -> strobe_model::By {
-        match Rows::from(self) {
-            Rows::By(by) => by,
-            Rows::Threads => strobe_model::By::Function,
-        }
-    }
-}
-
-impl From<By> for Rows {
-    fn from(by: By) -> Self {
-        match by {
-            By::Function => Rows::By(strobe_model::By::Function),
-            By::Line => Rows::By(strobe_model::By::Line),
-            By::Address => Rows::By(strobe_model::By::Address),
-            By::File => Rows::By(strobe_model::By::File),
-            By::Thread => Rows::Threads,
+        match self {
+            By::Function | By::Thread => strobe_model::By::Function,
+            By::Line => strobe_model::By::Line,
+            By::Address => strobe_model::By::Address,
+            By::File => strobe_model::By::File,
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Args {
     /// The watched variable that points to the current thread, by name or comparator (0 to 3).
     #[arg(long, value_name = "NAME|N")]
     thread_pointer: Option<String>,
-    /// How to print it; `json` is a record in a line each time.
+    /// How to print it; `json` is a measurement in a line for each refresh.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     #[command(flatten)]
@@ -139,12 +139,8 @@ impl Live<'_> {
         let record = self.session.so_far(self.firmware).map_err(traced::unusable)?;
         let (mut out, mut clears) = (Vec::new(), false);
         match self.args.format {
+            // One line for each refresh.
             Format::Json => {
-                let form = strobe_report::json::Form::Compact;
-                out.write_all(strobe_report::json::record_as(&record, form).as_bytes())?;
-            }
-            // One line for each look.
-            Format::Measurement => {
                 out.write_all(file::json(&measurement::of(&record)).as_bytes())?;
             }
             Format::Text => {

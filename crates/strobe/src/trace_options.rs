@@ -11,8 +11,7 @@ use strobe_source::trace::plan::{self, PortLoad, Workload};
 use strobe_source::trace::target::{self, TARGETS, Target};
 use strobe_symbols::Firmware;
 
-use crate::exit;
-use crate::files::{self, Kind};
+use crate::{exit, measurement};
 
 /// What to trace.
 #[derive(clap::Args, Default)]
@@ -28,9 +27,9 @@ pub struct Options {
     /// The pin's bit rate.
     #[arg(long, value_name = "BAUD", value_parser = frequency)]
     baud: Option<u32>,
-    /// Take the settings of a plan that `strobe plan --format json` printed; options beside it
+    /// Take the settings of a plan that `strobe plan -o FILE.measurement` wrote; options beside it
     /// change them.
-    #[arg(long, value_name = "PLAN.json")]
+    #[arg(long, value_name = "PLAN")]
     settings: Option<PathBuf>,
     /// Sample the program counter every so many cycles (64 to 16384, or the nearest there is),
     /// `fit` for the shortest period with which the plan fits, or `none`.
@@ -332,8 +331,7 @@ impl Options {
         let unsupported = |e: strobe_model::Unsupported| exit::usage(e.to_string());
         let manchester = self.manchester.then_some(Encoding::Manchester);
         if let Some(path) = &self.settings {
-            let plan = read_plan(path)?;
-            let mut settings = plan.settings;
+            let (mut settings, target) = read_plan(path)?;
             let line = settings.line;
             if let Some(clock) = self.clock.and_then(std::num::NonZeroU32::new) {
                 settings.core_hz = clock;
@@ -342,7 +340,7 @@ impl Options {
             let baud = self.baud.unwrap_or(line.baud());
             let encoding = manchester.unwrap_or(line.encoding());
             settings.line = Line::new(trace_hz, baud, encoding).map_err(unsupported)?;
-            return Ok((settings, Some(plan.target)));
+            return Ok((settings, Some(target)));
         }
         let core_hz = self.clock.and_then(std::num::NonZeroU32::new);
         let core_hz =
@@ -418,8 +416,11 @@ fn symbol(firmware: Option<&Firmware>, name: &str) -> anyhow::Result<(u32, u32)>
     Ok((found.address, if found.size == 0 { 4 } else { found.size }))
 }
 
-fn read_plan(path: &Path) -> anyhow::Result<PlanReport> {
-    let text = files::text(path, &Kind::PLAN)?;
-    serde_json::from_str(&text)
-        .map_err(|e| exit::data(format!("{} is no plan: {e}", path.display())))
+/// The settings of a plan, and its family of chips.
+fn read_plan(path: &Path) -> anyhow::Result<(TraceSettings, String)> {
+    let shown = path.display();
+    let wrong = |e: &dyn std::fmt::Display| exit::data(format!("{shown} is no plan: {e}"));
+    let plan = measurement::read(path)?.ok_or_else(|| wrong(&"it is no measurement"))?;
+    let settings = strobe_source::trace::plan::settings_of(&plan).map_err(|e| wrong(&e))?;
+    Ok((settings, plan.subject.name))
 }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::known::{Known, Recording, Run};
+use super::known::{Balance, Known, Recording, Run};
+use super::readable::readable;
 use super::select::{sum, value};
 use super::{Outcome, second};
 
@@ -82,11 +83,12 @@ impl Judge<'_> {
         Err(format!("strobe {}: {}: {}", arguments.join(" "), output.status, errors.trim()))
     }
 
-    /// The same, parsed as JSON.
-    pub(super) fn json(&self, folder: &Path, arguments: &[&str]) -> Result<Value, String> {
-        let printed = self.strobe(folder, &[arguments, &["--format", "json"]].concat())?;
+    /// The measurement, as paths refer to it.
+    pub(super) fn measured(&self, folder: &Path, arguments: &[&str]) -> Result<Value, String> {
+        let printed = self.strobe(folder, &[arguments, &["--format", "measurement"]].concat())?;
         let unusable = |error| format!("strobe {}: not JSON: {error}", arguments.join(" "));
-        serde_json::from_slice(&printed).map_err(unusable)
+        let measurement: Value = serde_json::from_slice(&printed).map_err(unusable)?;
+        Ok(readable(&measurement))
     }
 
     fn run(&self, folder: &Path, run: &Run, differences: &mut Vec<String>) -> Result<()> {
@@ -94,7 +96,7 @@ impl Judge<'_> {
         ensure!(!arguments.is_empty(), "known.toml has a run without arguments");
         let command = format!("strobe {}", arguments.join(" "));
         if run.has_values() {
-            match self.json(folder, &arguments) {
+            match self.measured(folder, &arguments) {
                 Ok(report) => {
                     let found = values(run, &report).into_iter().chain(self.unbalanced(&report));
                     differences.extend(found.map(|difference| format!("{command}: {difference}")));
@@ -122,9 +124,8 @@ impl Judge<'_> {
 
     /// The violated balances of this kind of report.
     fn unbalanced(&self, report: &Value) -> Vec<String> {
-        // A report on a publication contains the record.
-        let report = if report["record"].is_object() { &report["record"] } else { report };
-        let of_its_kind = self.known.balances.iter().filter(|b| report["schema"] == *b.schema);
+        let of = |balance: &&Balance| report["instrument"] == *balance.instrument;
+        let of_its_kind = self.known.balances.iter().filter(of);
         let sums = of_its_kind.map(|b| (b, sum(report, &b.left), sum(report, &b.right)));
         let unequal = sums.filter(|(_, left, right)| left != right);
         unequal

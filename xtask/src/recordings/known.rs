@@ -24,7 +24,7 @@ pub(super) struct Known {
 #[serde(deny_unknown_fields)]
 pub(super) struct Balance {
     /// The kind of report.
-    pub(super) schema: String,
+    pub(super) instrument: String,
     pub(super) left: Vec<String>,
     pub(super) right: Vec<String>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Recording {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
-    /// `--format json` is added if values are checked.
+    /// `--format measurement` is added if values are checked.
     pub(super) arguments: Vec<String>,
     #[serde(default)]
     pub(super) is: BTreeMap<String, Value>,
@@ -108,7 +108,7 @@ impl Recording {
 }
 
 impl Run {
-    /// Whether values of its JSON are checked.
+    /// Whether values of its measurement are checked.
     pub(super) fn has_values(&self) -> bool {
         !self.is.is_empty() || !self.between.is_empty()
     }

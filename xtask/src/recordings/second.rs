@@ -104,8 +104,8 @@ fn exported_ctf(judge: &Judge, recording: &Recording, scratch: &Path) -> Result<
     let both =
         judge.strobe(&folder, &["export", name, "--to", "ctf", "-o", exported]).and_then(|_| {
             Ok((
-                judge.json(&folder, &["report", name])?,
-                judge.json(&folder, &["report", exported])?,
+                judge.measured(&folder, &["report", name])?,
+                judge.measured(&folder, &["report", exported])?,
             ))
         });
     let (before, after) = match both {
@@ -123,7 +123,7 @@ fn exported_ctf(judge: &Judge, recording: &Recording, scratch: &Path) -> Result<
     }
     let read =
         printed(Command::new("babeltrace2").arg("--clock-cycles").arg(&out))?.lines().count();
-    let events = value(&after, "/trace/streams/0/events");
+    let events = value(&after, "/streams/0/events");
     if events.as_ref().and_then(Value::as_u64) != Some(read as u64) {
         differences
             .push(format!("exported as CTF: babeltrace2 reads {read} events, found {events:?}"));
@@ -190,7 +190,7 @@ fn sigrok_words(
     at_least: usize,
 ) -> Result<Vec<String>> {
     let (folder, name) = (judge.folder(recording), recording.name());
-    let report = match judge.json(&folder, &["bus", name, "-P", decoder]) {
+    let report = match judge.measured(&folder, &["bus", name, "-P", decoder]) {
         Ok(report) => report,
         Err(failure) => return Ok(vec![failure]),
     };
@@ -199,8 +199,10 @@ fn sigrok_words(
         let text = annotations(&folder.join(name), decoder, lane)?;
         let theirs: Vec<&str> =
             text.lines().filter_map(|line| Some(line.split_once(": ")?.1)).collect();
-        let words = report["lanes"][n]["words"].as_array();
-        let values = words.into_iter().flatten().filter_map(|word| word["value"].as_u64());
+        let words = report["words"].as_array().into_iter().flatten();
+        let line = &report["lines"][n]["line"];
+        let values = words.filter(|word| word["line"] == *line);
+        let values = values.filter_map(|word| word["value"].as_u64());
         let ours: Vec<String> = values.map(|value| format!("{value:02X}")).collect();
         let same =
             first_difference("word", &ours, &theirs, "sigrok-cli", |line, _| line.to_owned());
@@ -215,7 +217,7 @@ fn sigrok_words(
 /// Packets as counted by sigrok's own decoder, except for the sample at the end, which it drops.
 fn sigrok_itm(judge: &Judge, recording: &Recording, decoder: &str) -> Result<Vec<String>> {
     let (folder, name) = (judge.folder(recording), recording.name());
-    let report = match judge.json(&folder, &["report", name]) {
+    let report = match judge.measured(&folder, &["report", name]) {
         Ok(report) => report,
         Err(failure) => return Ok(vec![failure]),
     };
@@ -230,7 +232,7 @@ fn sigrok_itm(judge: &Judge, recording: &Recording, decoder: &str) -> Result<Vec
     ];
     let mut differences = Vec::new();
     for (kind, expected) in expected {
-        let path = format!("/traced/stream/kinds/[name={kind}]/packets");
+        let path = format!("/packets/[kind={kind}]/packets");
         let found = value(&report, &path).and_then(|n| n.as_u64()).unwrap_or(0);
         if found != expected {
             differences.push(format!("{path}: sigrok-cli reads {expected}, found {found}"));
@@ -238,9 +240,10 @@ fn sigrok_itm(judge: &Judge, recording: &Recording, decoder: &str) -> Result<Vec
     }
     let words: String =
         text.lines().filter_map(|line| line.split_once(" 0: \"")?.1.strip_suffix('"')).collect();
-    let ours = value(&report, "/traced/channels/0/text").unwrap_or_default();
+    let ours = value(&report, "/port-0").unwrap_or_default();
     let ours = ours.as_str().unwrap_or_default().replace("[lost?]", "");
-    if ours != words {
+    // The measurement has lines, of which the last may have had an end or none.
+    if ours != words.trim_end_matches('\n') {
         differences.push(format!("port 0: sigrok-cli reads {words:?}, found {ours:?}"));
     }
     Ok(differences)

@@ -77,17 +77,17 @@ fn table(report: &Against, of: FigureUnit, unit: &Unit) -> Table {
     let [a, b] = [side(&report.a), side(&report.b)];
     let mut table = Table::new(vec![
         Column::text("a-pin", "pin"),
-        Column::text("b-pin", "against"),
+        Column::text("b-pin", "against").worth(0),
         Column::text("of", "of"),
         Column::text("figure", "figure"),
         count("a-count", "n"),
         figure("a", a),
-        count("b-count", "n"),
+        count("b-count", "n").worth(2),
         figure("b", b),
         figure("difference", "difference"),
-        Column::figure("relative", "of the first", Unit::PERCENT),
+        Column::figure("relative", "of the first", Unit::PERCENT).worth(1),
+        Column::text("reason", "why").worth(3),
         Column::text("verdict", "verdict"),
-        Column::text("reason", "why"),
     ]);
     let modelled = [&report.a, &report.b].map(|capture| capture.simulated.is_some());
     for pair in &report.pairs {
@@ -134,8 +134,8 @@ fn row(pair: &Pair, figures: &FigurePair, modelled: [bool; 2]) -> [Cell; 12] {
         value(figures.b, modelled[1]),
         figures.difference.map_or(Cell::Empty, difference),
         relative.into(),
-        verdict.into(),
         reason.into(),
+        verdict.into(),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! A bus as a measurement: its lines, words, transfers, faults, and what the core did meanwhile.
 
+mod listing;
+
 use strobe_model::measurement::{
     Column, Content, Distributions, Measurement, Quantity, Table, Unit,
 };
@@ -33,7 +35,10 @@ pub fn measurement(report: &BusReport) -> Measurement {
     push("fault-counts", "faults by kind", fault_counts(report), &[]);
     push("faults", "faults", faults(report), &[OWN_TIME]);
     push("transfers", "transfers", transfers(report), &[OWN_TIME]);
-    push("words", "words", words(report), &[OWN_TIME]);
+    let legend = listing::legend(report);
+    let legend: Vec<&str> = [OWN_TIME].into_iter().chain(legend.as_deref()).collect();
+    push("bytes", "words in order", listing::table(report), &legend);
+    push("words", "each word", words(report), &[OWN_TIME]);
     gaps(&mut measurement, report);
     measurement
 }
@@ -44,6 +49,10 @@ fn count(id: &str, title: &str) -> Column {
 
 fn time(id: &str, title: &str) -> Column {
     Column::figure(id, title, Unit::PICOSECONDS)
+}
+
+fn moment(id: &str, title: &str) -> Column {
+    Column::moment(id, title, Unit::PICOSECONDS)
 }
 
 fn totals(measurement: &mut Measurement, report: &BusReport) {
@@ -115,14 +124,14 @@ fn speeds(report: &BusReport) -> Table {
         baud("used", "decoded with"),
         Column::text("origin", "which is"),
         baud("measured", "pulses show"),
-        Column::figure("misfit", "off on the average", Unit::other("bits")),
-        count("pulses", "pulses"),
+        Column::figure("misfit", "mean misfit", Unit::other("bits")),
         Column::text("sure", "sure"),
+        count("pulses", "pulses"),
     ]);
     for (lane, baud) in report.lanes.iter().filter_map(|lane| Some((lane, lane.baud?))) {
         let origin = match baud.origin {
             BaudOrigin::Given => "given",
-            BaudOrigin::NearestUsual => "the usual speed nearest to the pulses",
+            BaudOrigin::NearestUsual => "usual speed nearest to the pulses",
             BaudOrigin::Measured => "by the pulses, no usual speed",
         };
         table.row([
@@ -131,8 +140,8 @@ fn speeds(report: &BusReport) -> Table {
             origin.into(),
             baud.measured.into(),
             baud.misfit.into(),
-            baud.pulses.into(),
             if baud.sure { "yes" } else { "no" }.into(),
+            baud.pulses.into(),
         ]);
     }
     table
@@ -177,7 +186,7 @@ fn fault_counts(report: &BusReport) -> Table {
 
 fn faults(report: &BusReport) -> Table {
     let mut table = Table::new(vec![
-        time("start", "at"),
+        moment("start", "at"),
         time("duration", "for"),
         Column::text("line", "line"),
         Column::text("fault", "fault"),
@@ -198,8 +207,8 @@ fn faults(report: &BusReport) -> Table {
 
 fn transfers(report: &BusReport) -> Table {
     let mut table = Table::new(vec![
-        time("start", "from"),
-        time("end", "to"),
+        moment("start", "from"),
+        moment("end", "to"),
         count("first", "first word").worth(0),
         count("words", "words"),
         Column::text("address", "address"),
@@ -223,8 +232,8 @@ fn transfers(report: &BusReport) -> Table {
 
 fn words(report: &BusReport) -> Table {
     let mut table = Table::new(vec![
-        time("start", "from"),
-        time("end", "to").worth(0),
+        moment("start", "from"),
+        moment("end", "to").worth(0),
         Column::text("line", "line"),
         count("word", "word"),
         count("value", "value"),

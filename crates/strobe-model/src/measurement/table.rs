@@ -38,6 +38,9 @@ pub struct Column {
     /// Views may leave it out where there is no room; the least goes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worth: Option<u8>,
+    /// Its figures are moments, not lengths of time: views show all digits of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moment: bool,
     /// The cells.
     pub cells: Vec<Cell>,
 }
@@ -205,6 +208,11 @@ impl Column {
         Column::new(id, title, CellKind::Address, None)
     }
 
+    /// A column of moments on a time line.
+    pub fn moment(id: &str, title: &str, unit: Unit) -> Self {
+        Column { moment: true, ..Column::figure(id, title, unit) }
+    }
+
     /// A column of figures.
     pub fn figure(id: &str, title: &str, unit: Unit) -> Self {
         Column::new(id, title, CellKind::Figure, Some(unit))
@@ -212,7 +220,7 @@ impl Column {
 
     fn new(id: &str, title: &str, kind: CellKind, unit: Option<Unit>) -> Self {
         let (id, title) = (id.to_owned(), title.to_owned());
-        Column { id, title, kind, unit, whole: None, worth: None, cells: Vec::new() }
+        Column { id, title, kind, unit, whole: None, worth: None, moment: false, cells: Vec::new() }
     }
 
     /// Its figures are shares of this.

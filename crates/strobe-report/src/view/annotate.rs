@@ -9,7 +9,7 @@ use strobe_model::measurement::{Address, Measure, Measurement, Profile, Table, U
 
 use super::causes::{figure, strip};
 use super::figure::{amount_spread, plain, share, with_unit};
-use super::{Page, Selection, View};
+use super::{Page, View};
 use crate::Options;
 use crate::paint::Paint;
 use crate::table::{Cell, Table as Layout};
@@ -27,21 +27,6 @@ impl View for Annotated {
         }
         page.selection.annotate.iter().try_for_each(|function| one(page, function, out))
     }
-}
-
-/// A function of a measurement, instruction by instruction: by source line, then in address order
-/// under the lines. Where the measurement has no disassembly of it, that is what is written.
-///
-/// # Errors
-/// Those of `out`.
-pub fn annotate(
-    measurement: &Measurement,
-    function: &str,
-    options: &Options,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let selection = Selection::default();
-    one(&Page { measurement, selection: &selection, options }, function, out)
 }
 
 /// An instruction with what was measured there.

@@ -26,11 +26,13 @@ impl View for Spreads<'_> {
         }
         heading(&self.section.title, page.options, out)?;
         let mut table = Table::new().narrowing().number("n").number("min").number("mean");
-        table = table.number("median").number("p99").number("max").text("unit").text("what");
+        table = table.number("median").number("p90").optional(2).number("p99").number("max");
+        table = table.number("dev.").optional(1).text("unit").text("what");
         all.iter().for_each(|distribution| rows(distribution, &mut table));
         table.write(page.options.style, out)?;
         if all.iter().any(|distribution| distribution.spread.is_coarse()) {
-            let text = "of more than 1,024 different values, median and p99 are low by up to 0.8 %";
+            let text =
+                "of more than 1,024 different values, median, p90 and p99 are low by up to 0.8 %";
             item("", text, Paint::Faint, page.options, out)?;
         }
         notes(self.section, page, out)
@@ -40,7 +42,7 @@ impl View for Spreads<'_> {
 fn rows(distribution: &Distribution, table: &mut Table) {
     let Distribution { name, unit, spread, low, high, hertz, .. } = distribution;
     let unit_text = unit_name(unit).unwrap_or_default();
-    let line = |first: &str, figures: [String; 5], unit: &str, name: &str| {
+    let line = |first: &str, figures: [String; 7], unit: &str, name: &str| {
         let mut cells: Vec<Cell> = vec![first.into()];
         cells.extend(figures.map(Cell::from));
         cells.extend([unit.into(), name.into()]);
@@ -53,7 +55,7 @@ fn rows(distribution: &Distribution, table: &mut Table) {
     };
     let bounds = low.as_ref().zip(high.as_ref()).filter(|(low, high)| low != high);
     let sign = if bounds.is_some() { "~" } else { "" };
-    let figures = |all: [Number; 5], sign: &str| all.map(|n| format!("{sign}{}", number(n, unit)));
+    let figures = |all: [Number; 7], sign: &str| all.map(|n| format!("{sign}{}", number(n, unit)));
     table.row(line(&count, figures(likely, sign), &unit_text, name));
     if let Some((low, high)) = bounds {
         for (what, spread) in [("at least", low), ("at most", high)] {
@@ -68,17 +70,19 @@ fn rows(distribution: &Distribution, table: &mut Table) {
     }
 }
 
-/// Smallest, mean, median, 99th percentile and largest; the mean as it is, not rounded.
-fn statistics(spread: &Spread) -> Option<[Number; 5]> {
+/// Smallest, mean, median, 90th and 99th percentile, largest, and the sample standard deviation; the
+/// mean as it is, not rounded.
+fn statistics(spread: &Spread) -> Option<[Number; 7]> {
     let (sum, count) = (spread.sum(), spread.count());
     let mean = if count > 0 && sum.is_multiple_of(count) {
         Number::from(sum / count)
     } else {
         Number::from(spread.mean()?)
     };
-    let [min, median, p99, max] =
-        [spread.min()?, spread.quantile(0.5)?, spread.quantile(0.99)?, spread.max()?];
-    Some([min.into(), mean, median.into(), p99.into(), max.into()])
+    let [median, p90, p99] = [0.5, 0.9, 0.99].map(|part| spread.quantile(part));
+    let deviation = Number::Real(spread.deviation()?);
+    let (min, max) = (spread.min()?.into(), spread.max()?.into());
+    Some([min, mean, median?.into(), p90?.into(), p99?.into(), max, deviation])
 }
 
 /// How long ticks take at so many in a second.

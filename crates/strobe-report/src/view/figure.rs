@@ -23,9 +23,25 @@ pub(super) fn number(value: Number, unit: &Unit) -> String {
         (unit, value) if *unit == Unit::HERTZ => frequency(value),
         (unit, value) if *unit == Unit::RATIO => decimals(value, 2),
         (unit, value) if *unit == Unit::PERCENT => percent(value.as_f64()),
+        (unit, value) if unit.0 == MILLIONTHS => millionths(value.as_f64()),
         (_, value) => plain(value),
     };
     format!("{sign}{text}")
+}
+
+/// The unit of parts in a million, which people read as percentages.
+const MILLIONTHS: &str = "millionths";
+
+/// Millionths as a percentage; of less than one percent no digit is lost.
+fn millionths(ppm: f64) -> String {
+    match ppm {
+        0.0 => "0.0 %".to_owned(),
+        ppm if ppm < 10_000.0 => {
+            let digits = format!("{:.4}", ppm / 1e4);
+            format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        ppm => percent(ppm / 1e4),
+    }
 }
 
 fn whole(x: f64) -> u64 {
@@ -154,7 +170,7 @@ pub(super) fn unit_name(unit: &Unit) -> Option<Cow<'_, str>> {
         Unit::NANOSECONDS,
         Unit::PICOSECONDS,
     ];
-    (!silent.contains(unit)).then_some(Cow::Borrowed(unit.0.as_ref()))
+    (!silent.contains(unit) && unit.0 != MILLIONTHS).then_some(Cow::Borrowed(unit.0.as_ref()))
 }
 
 /// Bounds relative to the value, rounded outwards: `-5.9/+18 %`; `None` where they meet.

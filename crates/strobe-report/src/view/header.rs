@@ -123,7 +123,12 @@ fn time(measurement: &Measurement) -> String {
     };
     let (Some(part), Some(all)) = (seen.value(), whole.value()) else { return length };
     if part == all && entries <= 1 {
-        return format!("{length}{simulated}, the whole run");
+        let begin = window.begin.nanoseconds.filter(|ns| *ns != 0 && window.begin.cycle.is_none());
+        let begin = begin.map_or_else(String::new, |ns| {
+            let at = crate::number::moment(ns.saturating_mul(1000), 9);
+            format!("; begins at {at} s of its own clock")
+        });
+        return format!("{length}{simulated}, the whole run{begin}");
     }
     let unit = unit_name(whole.unit()).unwrap_or_default();
     let part = format!(

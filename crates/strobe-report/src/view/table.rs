@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use strobe_model::measurement::{Cell, CellKind, Column, Number, Section, Table, Trust, Unit};
 
@@ -10,7 +11,7 @@ use super::annotate::line_text;
 use super::figure::{cell, number, range, spread, unit_name};
 use super::text::notes;
 use super::{Page, View};
-use crate::number::{counted, share};
+use crate::number::{counted, moment, share};
 use crate::paint::Paint;
 use crate::table::{Cell as Shown, MATTERS, Table as Layout};
 use crate::text::layout::{heading, item};
@@ -18,6 +19,12 @@ use crate::words::one_line;
 
 /// Rows shown of a longer table, unless all are asked for.
 const MOST_ROWS: usize = 40;
+
+/// Over what figures of limited resolution are off by.
+const FINE: &str = "+/-";
+
+/// How sections with the messages of a port begin.
+const LOG: &str = "port-";
 
 /// Prose whose words are no longer than this is wrapped, names are shortened.
 const LONGEST_WORD: usize = 24;
@@ -34,7 +41,47 @@ impl View for Rows<'_> {
             return Ok(());
         }
         heading(&self.section.title, page.options, out)?;
-        let columns = columns(self.table, &self.section.title);
+        let mut columns = columns(self.table, &self.section.title);
+        let rows = self.table.len();
+        let shown = if page.selection.top == 0 { rows } else { rows.min(MOST_ROWS) };
+        let width = page.options.style.width;
+        // Of what grows at its end, the end is shown.
+        let is_log = self.section.id.starts_with(LOG);
+        let range = if is_log { rows - shown..rows } else { 0..shown };
+        let mut layout = self.layout(&columns, range.clone());
+        let mut units = BTreeMap::new();
+        if !layout.has_room(width) {
+            units = without_units(&mut columns);
+            layout = self.layout(&columns, range);
+        }
+        layout.write(page.options.style, out)?;
+        if shown < rows {
+            let which = if is_log { "earlier row" } else { "more row" };
+            let more = counted((rows - shown) as u64, which);
+            item("", &format!("and {more}; --top 0 shows all"), Paint::Faint, page.options, out)?;
+        }
+        for (unit, titles) in units {
+            item("", &format!("{} in {unit}", listed(&titles)), Paint::Faint, page.options, out)?;
+        }
+        let hidden = columns.iter().enumerate().filter(|(i, _)| !layout.shows(*i, width));
+        let hidden =
+            hidden.filter(|(_, column)| column.shows == Shows::Bounds && column.head != FINE);
+        for (at, column) in hidden {
+            let figure = columns.iter().take(at).rposition(|c| c.shows == Shows::Value);
+            if figure.is_some_and(|figure| layout.shows(figure, width)) {
+                bounds_note(column, page, out)?;
+            }
+        }
+        let fine = columns.iter().enumerate().filter(|(_, column)| column.head == FINE);
+        let fine = fine.filter(|(i, _)| layout.shows(*i, width)).map(|(_, column)| column.index);
+        beneath(self.table, &fine.collect::<Vec<_>>(), page, out)?;
+        notes(self.section, page, out)
+    }
+}
+
+impl Rows<'_> {
+    /// The first rows and the footer.
+    fn layout(&self, columns: &[Shape], range: Range<usize>) -> Layout {
         let mut layout = columns.iter().fold(Layout::new().narrowing(), |layout, column| {
             let head = column.head.clone();
             let layout = if column.right { layout.number(head) } else { layout.text(head) };
@@ -46,10 +93,8 @@ impl View for Rows<'_> {
         if columns.last().is_some_and(|last| last.is_prose(self.table.len())) {
             layout = layout.wrapping();
         }
-        let rows = self.table.len();
-        let shown = if page.selection.top == 0 { rows } else { rows.min(MOST_ROWS) };
         let mut line = None;
-        for row in 0..shown {
+        for row in range {
             let now = source_line(self.table, row);
             if now != line {
                 layout.across(now.as_deref().unwrap_or("(no line)"), Paint::Faint);
@@ -67,21 +112,35 @@ impl View for Rows<'_> {
             let paint = if last { Paint::Strong } else { Paint::Plain };
             layout.painted(cells.map(Shown::from).collect(), paint);
         }
-        layout.write(page.options.style, out)?;
-        if shown < rows {
-            let more = counted((rows - shown) as u64, "more row");
-            item("", &format!("and {more}"), Paint::Faint, page.options, out)?;
-        }
-        let width = page.options.style.width;
-        let hidden = columns.iter().enumerate().filter(|(i, _)| !layout.shows(*i, width));
-        for (at, column) in hidden.filter(|(_, column)| column.shows == Shows::Bounds) {
-            let figure = columns.iter().take(at).rposition(|c| c.shows == Shows::Value);
-            if figure.is_some_and(|figure| layout.shows(figure, width)) {
-                bounds_note(column, page, out)?;
+        layout
+    }
+}
+
+/// Takes units out of headings: the columns of each.
+fn without_units(columns: &mut [Shape]) -> BTreeMap<String, Vec<String>> {
+    let mut units: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for shape in columns {
+        let Some(column) = shape.column.filter(|c| shape.head != c.title) else { continue };
+        if let (Shows::Value, false, Some(unit)) =
+            (shape.shows, column.moment, unit_name(&shape.unit))
+        {
+            let titles = units.entry(unit.into_owned()).or_default();
+            if !titles.contains(&column.title) {
+                titles.push(column.title.clone());
             }
+            shape.head = column.title.clone();
         }
-        beneath(self.table, page, out)?;
-        notes(self.section, page, out)
+    }
+    units
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [first @ .., second, last] => {
+            [first, &[format!("{second} and {last}")]].concat().join(", ")
+        }
+        _ => names.concat(),
     }
 }
 
@@ -102,6 +161,8 @@ struct Shape<'a> {
     index: usize,
     column: Option<&'a Column>,
     unit: Unit,
+    /// Decimals of moments.
+    decimals: Option<u32>,
 }
 
 impl Shape<'_> {
@@ -111,7 +172,10 @@ impl Shape<'_> {
 
     fn text(&self, cell: &Cell) -> String {
         let text = match self.shows {
-            Shows::Value => value(cell, &self.unit),
+            Shows::Value => match self.decimals.zip(cell.number()) {
+                Some((decimals, at)) => Some(moment(picoseconds(at, &self.unit), decimals)),
+                None => value(cell, &self.unit),
+            },
             Shows::Share => {
                 let whole = self.column.and_then(|column| column.whole);
                 let of = |part: Number| Some(share(part.as_u64(), whole?.as_u64()));
@@ -164,6 +228,7 @@ fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
             index: usize::MAX,
             column: None,
             unit,
+            decimals: None,
         });
     }
     shapes
@@ -199,14 +264,21 @@ fn shapes_of<'a>(index: usize, column: &'a Column, title: &str) -> Vec<Shape<'a>
         index,
         column: Some(column),
         unit: unit.clone(),
+        decimals: decimals(column, &unit).filter(|_| shows == Shows::Value),
     };
     let mut shapes = vec![shape(head(column, &unit, title), Shows::Value, worth(2))];
     if right && column.whole.is_some() {
         shapes.push(shape("share".to_owned(), Shows::Share, worth(0)));
     }
-    if right && column.cells.iter().any(|cell| bounds(cell, &unit).is_some()) {
+    let by_resolution = column.cells.iter().any(is_fine);
+    let bounded = column.cells.iter().any(|cell| bounds(cell, &unit).is_some());
+    if right && bounded && (!by_resolution || is_uneven(column, &unit)) {
         let sampled = column.cells.iter().any(is_sampled);
-        let head = if sampled { "interval" } else { "bounds" };
+        let head = match (sampled, by_resolution) {
+            (true, _) => "interval",
+            (_, true) => FINE,
+            _ => "bounds",
+        };
         shapes.push(shape(head.to_owned(), Shows::Bounds, worth(1).or(Some(MATTERS))));
     }
     shapes
@@ -218,9 +290,37 @@ fn head(column: &Column, unit: &Unit, title: &str) -> String {
         let stem = unit.strip_suffix('s').unwrap_or(unit);
         column.title.contains(stem) || title.contains(stem)
     };
+    if decimals(column, unit).is_some() {
+        return format!("{} [s]", column.title);
+    }
     match unit_name(unit).filter(|unit| column.kind == CellKind::Figure && !named(unit)) {
         Some(unit) => format!("{} ({unit})", column.title),
         None => column.title.clone(),
+    }
+}
+
+/// With how many decimals the moments of a column are shown: as many as tell them apart, and no
+/// fewer than microseconds need.
+fn decimals(column: &Column, unit: &Unit) -> Option<u32> {
+    if !column.moment || ![Unit::NANOSECONDS, Unit::PICOSECONDS].contains(unit) {
+        return None;
+    }
+    let numbers = column.cells.iter().filter_map(Cell::number);
+    let mut all: Vec<i64> = numbers.map(|at| picoseconds(at, unit)).collect();
+    all.sort_unstable();
+    all.dedup();
+    if all.iter().all(|ps| ps % 1_000_000 == 0) {
+        return Some(6);
+    }
+    let alike = all.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) < 1000);
+    Some(if alike { 12 } else { 9 })
+}
+
+fn picoseconds(at: Number, unit: &Unit) -> i64 {
+    let scale = if *unit == Unit::NANOSECONDS { 1000 } else { 1 };
+    match at {
+        Number::Integer(n) => n.saturating_mul(scale),
+        Number::Real(x) => (x * scale as f64).round() as i64,
     }
 }
 
@@ -245,8 +345,33 @@ fn bounds(cell: &Cell, unit: &Unit) -> Option<String> {
     match trust {
         Trust::Modelled { low, high, .. } => spread(*value, *low, *high),
         Trust::Sampled { low, high, .. } => Some(range(*low, *high, unit)),
+        Trust::Resolution { low, high } => Some(number(off(*value, *low, *high), unit)),
         _ => None,
     }
+}
+
+/// By how much a figure of limited resolution may be off.
+fn off(value: Number, low: Number, high: Number) -> Number {
+    match (value, low, high) {
+        (Number::Integer(value), Number::Integer(low), Number::Integer(high)) => {
+            Number::Integer(value.saturating_sub(low).max(high.saturating_sub(value)))
+        }
+        _ => {
+            let value = value.as_f64();
+            Number::Real((value - low.as_f64()).max(high.as_f64() - value))
+        }
+    }
+}
+
+/// Whether cells of limited resolution are off by different amounts, so that each needs its own.
+fn is_uneven(column: &Column, unit: &Unit) -> bool {
+    let each = column.cells.iter().filter(|cell| is_fine(cell)).map(|cell| bounds(cell, unit));
+    let each: Vec<Option<String>> = each.collect();
+    each.windows(2).any(|pair| pair[0] != pair[1])
+}
+
+fn is_fine(cell: &Cell) -> bool {
+    matches!(cell, Cell::Figure { trust: Trust::Resolution { .. }, .. })
 }
 
 /// The widest bounds of a column for which there was no room.
@@ -269,12 +394,18 @@ fn bounds_note(shape: &Shape, page: &Page, out: &mut dyn Write) -> io::Result<()
     )
 }
 
-/// What cells could not say: why figures are unknown, and how fine those of limited resolution are.
-pub(super) fn beneath(table: &Table, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+/// What cells could not say: why figures are unknown, and how fine those of limited resolution are;
+/// of columns in `fine` they say that themselves.
+pub(super) fn beneath(
+    table: &Table,
+    fine: &[usize],
+    page: &Page,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let footer = |i: usize| table.footer.iter().filter_map(move |row| row.get(i));
     for (i, column) in table.columns.iter().enumerate() {
-        let mut off = 0.0f64;
+        let mut largest = 0.0f64;
         for cell in column.cells.iter().chain(footer(i)) {
             let Cell::Figure { value, trust } = cell else { continue };
             if let Trust::Unknown { why } = trust {
@@ -284,14 +415,14 @@ pub(super) fn beneath(table: &Table, page: &Page, out: &mut dyn Write) -> io::Re
                 }
             }
             if let (Trust::Resolution { low, high }, Some(value)) = (trust, value) {
-                let value = value.as_f64();
-                off = off.max(value - low.as_f64()).max(high.as_f64() - value);
+                largest = largest.max(off(*value, *low, *high).as_f64());
             }
         }
-        if off > 0.0 {
+        if largest > 0.0 && !fine.contains(&i) {
             let unit = column.unit.as_ref().unwrap_or(&Unit::COUNT);
-            let off = number(Number::Real(off), unit);
-            let text = format!("{}: +/- {off}, by the resolution", column.title);
+            let largest = number(Number::Real(largest), unit);
+            let most = if is_uneven(column, unit) { "at most " } else { "" };
+            let text = format!("{}: +/- {most}{largest}, by the resolution", column.title);
             item("", &text, Paint::Faint, page.options, out)?;
         }
     }

@@ -203,7 +203,7 @@ impl Line<'_> {
             table.row(cells);
         }
         table.write(page.options.style, out)?;
-        beneath(&Columns::new(spans.details.clone()), page, out)
+        beneath(&Columns::new(spans.details.clone()), &[], page, out)
     }
 }
 

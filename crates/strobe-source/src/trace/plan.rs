@@ -16,7 +16,7 @@ use strobe_model::{
 use super::registers::{self, Error};
 use super::target::Target;
 
-pub use measurement::measurement;
+pub use measurement::{measurement, settings_of};
 
 /// What the firmware does, per second: that makes packets beside those that only the clock makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -294,6 +294,7 @@ fn assemble(
     let mut by_cause = CauseCycles::ZERO;
     by_cause[Cause::Asleep] = parts.idle;
     by_cause[Cause::Execute] = sampling.taken - parts.idle;
+    let unreached = traced.window.as_ref().map(windows::unreached);
     let cycles = traced.times.cycles();
     let cycles = cycles.map(|all| traced.window.as_ref().map_or(all, |window| window.cycles));
     let nanoseconds = cycles.and_then(|cycles| traced.times.nanoseconds(cycles));
@@ -331,7 +332,7 @@ fn assemble(
         exceptions: Vec::new(),
         scheduling: None,
         series: Vec::new(),
-        unreached: Vec::new(),
+        unreached: unreached.unwrap_or_default(),
         unmodelled: Vec::new(),
         warnings,
         fault: None,

@@ -180,6 +180,16 @@ impl Windows {
     }
 }
 
+/// Marks that were asked for and are not in the stream, as the user gave them.
+pub(super) fn unreached(window: &TracedWindow) -> Vec<String> {
+    let never = |option: &str, mark: &Option<String>, times: u64| {
+        mark.iter().filter(|_| times == 0).map(|mark| format!("{option} {mark}")).next()
+    };
+    let marks =
+        [never("--from", &window.from, window.starts), never("--to", &window.to, window.stops)];
+    marks.into_iter().flatten().collect()
+}
+
 /// What the user should know of the marks.
 pub(super) fn warnings(window: &TracedWindow) -> impl Iterator<Item = Warning> {
     let to = window.to.as_deref().unwrap_or("its end");

@@ -23,9 +23,6 @@ pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Resul
     command.arg(match format {
         Format::Text => "--protocol-decoder-samplenum",
         Format::Json => "--protocol-decoder-jsontrace",
-        Format::Measurement => {
-            return Err(exit::usage("sigrok's decoders make no measurement: use text or json"));
-        }
     });
     let output = command.output().map_err(|e| match e.kind() {
         ErrorKind::NotFound => exit::usage(

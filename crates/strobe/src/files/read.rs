@@ -31,8 +31,6 @@ impl Kind {
     pub const RTOS: Kind = Kind::new("RTOS description ", "a description", 4 << 20);
     /// What describes a chip; some have tens of megabytes.
     pub const SVD: Kind = Kind::new("", "an SVD file", 64 << 20);
-    /// A trace plan.
-    pub const PLAN: Kind = Kind::new("", "a plan", 16 << 20);
     /// Values of an analog channel.
     pub const VALUES: Kind = Kind::new("", "a file of values", 64 << 20);
     /// Streams of a trace and what describes them, lists of samples and of allocations.

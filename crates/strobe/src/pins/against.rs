@@ -8,10 +8,8 @@ use strobe_decode::pins;
 use strobe_model::against::{AGAINST_SCHEMA, Against, Pair};
 use strobe_model::measurement::Measurement;
 use strobe_model::{CaptureSummary, PINS_SCHEMA, PinsReport};
-use strobe_report::{json, text};
 
 use super::{Args, trigger};
-use crate::output::Format;
 use crate::recording::Opened;
 use crate::{capture, exit, input};
 
@@ -47,20 +45,9 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
         pairs: compared,
         notes: notes.collect(),
     };
-    match args.result.format() {
-        Format::Measurement => {
-            let [a, b] = sides.map(|side| alone(args, side));
-            return args.result.file(&pairing::measurement(&report, a, b));
-        }
-        Format::Json => {
-            let json = json::against(&report, json::Form::Pretty);
-            return args.result.write(json.as_bytes());
-        }
-        Format::Text => {}
-    }
-    let mut out = Vec::new();
-    text::against(&report, &args.result.options(), &mut out)?;
-    args.result.write(&out)
+    let [a, b] = sides.map(|side| alone(args, side));
+    let compared = pairing::measurement(&report, a, b);
+    args.result.measurement(&compared, &args.result.selection())
 }
 
 /// One side as a measurement of its own.

@@ -1,17 +1,16 @@
 //! Lists of samples and of allocations, with what was published of them.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use strobe_decode::archive::{allocations, profile, samples, symbols};
-use strobe_model::{PUBLISHED_SCHEMA, PublishedReport, Record, Warning};
-use strobe_report::{json, text};
+use strobe_model::{Record, Warning};
 use strobe_source::archive::allocations::{About, beside, of_text, of_tree};
 use strobe_source::archive::{NoNames, measurement, published};
 use strobe_source::traced::{Collector, Places};
 use strobe_symbols::Firmware;
 
 use super::Args;
-use crate::output::Format;
 use crate::{events, exit, input};
 
 /// The most that such a file may have.
@@ -57,7 +56,7 @@ fn wrong(path: &Path, error: &dyn std::fmt::Display) -> anyhow::Error {
 }
 
 /// A list of samples as a profile.
-pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
+pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<ExitCode> {
     let bytes = events::read(&args.path, MAX_BYTES)?;
     let list = samples::parse(&bytes).map_err(|e| wrong(&args.path, &e))?;
     let record = record(args, &list, firmware)?;
@@ -73,29 +72,11 @@ pub fn samples(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
             Some(published(&input::file_name(path), &profile, &list.pcs, firmware))
         }
     };
-    if args.result.format() == Format::Json {
-        let json = match published {
-            None => json::record(&record),
-            Some(published) => {
-                let report = PublishedReport { schema: PUBLISHED_SCHEMA, record, published };
-                json::published(&report, json::Form::Pretty)
-            }
-        };
-        return args.result.write(json.as_bytes());
-    }
-    if args.result.format() == Format::Measurement {
-        let samples = crate::measurement::of(&record);
-        return args.result.file(&match published {
-            None => samples,
-            Some(published) => measurement::published(samples, &published),
-        });
-    }
-    let mut out = super::record_text(args, &record)?;
+    let mut samples = crate::measurement::of(&record);
     if let Some(published) = published {
-        let options = args.result.options();
-        text::published(&published, args.result.top(), &options, &mut out)?;
+        samples = measurement::published(samples, &published);
     }
-    args.result.write(&out)
+    super::measured(args, samples)
 }
 
 fn record(
@@ -129,7 +110,7 @@ fn record(
 }
 
 /// Allocations, as a text or a tree.
-pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<()> {
+pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<ExitCode> {
     let bytes = events::read(&args.path, MAX_BYTES)?;
     let file = input::file_name(&args.path);
     let about = About {
@@ -154,16 +135,5 @@ pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<(
         let tree = tree.map_err(|e| wrong(path, &e))?;
         report.published = Some(beside(&input::file_name(path), &report, &tree));
     }
-    match args.result.format() {
-        Format::Json => {
-            let json = json::allocations(&report, json::Form::Pretty);
-            return args.result.write(json.as_bytes());
-        }
-        Format::Measurement => return args.result.file(&measurement::allocations(&report)),
-        Format::Text => {}
-    }
-    let mut out = Vec::new();
-    let options = args.result.options();
-    text::allocations(&report, args.result.top(), &options, &mut out)?;
-    args.result.write(&out)
+    super::measured(args, measurement::allocations(&report))
 }

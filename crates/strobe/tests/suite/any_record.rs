@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 fn minimal() -> Value {
-    serde_json::from_str(include_str!("../../../strobe-report/tests/minimal.json")).expect("JSON")
+    serde_json::from_str(include_str!("common/minimal-record.json")).expect("JSON")
 }
 
 #[test]

@@ -4,7 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common::number;
+use crate::common::recorded::{
+    balance, column, figure, findings, recorded, row, rows, unattributed,
+};
 use serde_json::Value;
+use strobe_model::measurement::Measurement;
 use strobe_synth::ctf::CtfTrace;
 use strobe_synth::{archive, tracer};
 
@@ -20,10 +25,6 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&printed(&[arguments, &["--format", "json"]].concat())).expect("JSON")
-}
-
 fn refused(arguments: &[&str], code: i32) -> String {
     let output = strobe(arguments);
     assert_eq!(output.status.code(), Some(code), "{output:?}");
@@ -36,11 +37,6 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> String {
     path.into_os_string().into_string().unwrap()
 }
 
-/// An array's sum of a number in each of its elements.
-fn sum(array: &Value, key: &str) -> u64 {
-    array.as_array().unwrap().iter().map(|element| element[key].as_u64().unwrap()).sum()
-}
-
 #[test]
 fn samples_and_the_profile_that_was_published_of_them() {
     let made = archive::samples(1, 5000);
@@ -49,38 +45,37 @@ fn samples_and_the_profile_that_was_published_of_them() {
     let symbols = write(folder.path(), "functions.csv", made.functions.as_bytes());
     let profile = write(folder.path(), "profile.txt", made.profile.as_bytes());
     let arguments = ["report", &packets, "--symbols", &symbols, "--published", &profile];
-    let report = json(&arguments);
-    let (published, attributed) = (&report["published"], made.attributed());
+    let report = recorded(&arguments);
+    let (published, attributed) = (rows(&report, "published"), made.attributed());
+    let footer = &report.table("published").unwrap().footer[0];
+    let sums = [1, 2].map(|column| footer[column].number().unwrap().as_u64());
     let total: u64 = made.published.iter().map(|(_, hits)| hits).sum();
     assert!(total * 2 < attributed, "the faulty profile has {total} of {attributed}");
-    assert_eq!(
-        (published["counted"].as_u64(), published["total"].as_u64()),
-        (Some(attributed), Some(total))
-    );
-    let taken = &report["record"]["traced"]["sampling"]["taken"];
-    assert_eq!(taken.as_u64(), Some(attributed + made.corrupt));
+    assert_eq!(sums, [attributed, total]);
+    assert_eq!(figure(&report, "samples"), attributed + made.corrupt);
     // Each function, whether it was published or lost.
-    let functions = published["functions"].as_array().unwrap();
-    let listed =
-        functions.iter().map(|f| (f["name"].as_str().unwrap(), f["counted"].as_u64().unwrap()));
-    let missing = published["missing"].as_array().unwrap().iter();
-    let missing = missing.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_u64().unwrap()));
-    let lost = missing.clone().next();
-    let mut all: Vec<(&str, u64)> = listed.chain(missing).collect();
+    let counted = |row: &Value| (row["function"].to_string(), number(&row["samples"]));
+    let lost = published.iter().find(|row| row["published"].is_null()).map(counted);
+    let mut all: Vec<(String, u64)> = published.iter().map(counted).collect();
     all.sort();
+    let all: Vec<(&str, u64)> = all.iter().map(|(name, n)| (name.trim_matches('"'), *n)).collect();
     assert!(all.iter().copied().eq(made.samples.iter().map(|(name, n)| (name.as_str(), *n))));
     let in_profile = |name: &str| made.published.iter().any(|(other, _)| other == name);
     let most = made.samples.iter().filter(|(name, _)| !in_profile(name)).map(|(_, n)| *n).max();
     assert_eq!(lost.map(|(_, n)| n), most);
     // The tool's fault leaves exactly what was published.
-    assert_eq!(published["fault"]["exact"], true);
-    assert_eq!(published["fault"]["functions"].as_u64(), Some(made.published.len() as u64));
-    let hits = functions.iter().map(|f| f["published"].as_u64().unwrap());
+    let fault = |report: &Measurement| {
+        let all = findings(report, "published-fault");
+        all[0].evidence[0].1.clone()
+    };
+    let is = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert!(fault(&report).contains(&is("exact", "yes")));
+    assert!(fault(&report).contains(&is("functions", &made.published.len().to_string())));
+    let hits = published.iter().filter_map(|f| f["published"].as_u64());
     assert!(hits.eq(made.published.iter().map(|(_, hits)| *hits)));
-    let warnings = report["record"]["warnings"].as_array().unwrap();
     let warned = |text: &str| {
-        let warning = warnings.iter().find(|w| w["text"].as_str().unwrap().contains(text));
-        warning.and_then(|warning| warning["count"].as_u64())
+        let warning = report.findings.iter().find(|finding| finding.text.contains(text));
+        warning.map(|warning| warning.count)
     };
     assert_eq!(warned("`overflow`"), Some(made.overflows));
     assert_eq!(warned("no packet or have no address"), Some(made.unusable));
@@ -92,8 +87,25 @@ fn samples_and_the_profile_that_was_published_of_them() {
     let first = format!("hits: {}\n", made.published[0].1);
     let other = made.profile.replacen(&first, &format!("hits: {}\n", made.published[0].1 + 1), 1);
     let other = write(folder.path(), "other.txt", other.as_bytes());
-    let report = json(&["report", &packets, "--symbols", &symbols, "--published", &other]);
-    assert_eq!(report["published"]["fault"]["exact"], false);
+    let report = recorded(&["report", &packets, "--symbols", &symbols, "--published", &other]);
+    assert!(fault(&report).contains(&is("exact", "no")));
+}
+
+/// What every chain of callers has of a measure, with all below it.
+fn below(report: &Measurement, measure: &str) -> Vec<u64> {
+    let profile = report.profiles().next().expect("a profile");
+    let mut sums = vec![0; profile.stacks.location.len()];
+    let values = &profile.chains.of(measure).expect("the measure").values;
+    for (stack, value) in profile.chains.at.iter().zip(values) {
+        sums[stack.expect("a caller") as usize] += *value as u64;
+    }
+    // Those who call come first.
+    for stack in (0..sums.len()).rev() {
+        if let Some(parent) = profile.stacks.parent[stack] {
+            sums[parent as usize] += sums[stack];
+        }
+    }
+    sums
 }
 
 #[test]
@@ -103,53 +115,54 @@ fn allocations_as_text_and_as_tree() {
     let text = write(folder.path(), "itm_port0.txt", &made.text);
     let symbols = write(folder.path(), "functions.csv", made.functions.as_bytes());
     let tree = write(folder.path(), "tree.json", &made.tree);
-    let report = json(&["report", &text, "--symbols", &symbols, "--published", &tree]);
-    let number = |value: &Value| value.as_u64().unwrap();
-    assert_eq!((number(&report["count"]), number(&report["bytes"])), (made.count, made.bytes));
-    let big = (number(&report["big_count"]), number(&report["big_bytes"]));
-    assert_eq!((big, number(&report["failed"])), ((made.big_count, made.big_bytes), made.failed));
+    let report = recorded(&["report", &text, "--symbols", &symbols, "--published", &tree]);
+    assert_eq!((figure(&report, "blocks"), figure(&report, "bytes")), (made.count, made.bytes));
+    let big = (figure(&report, "big-blocks"), figure(&report, "big-bytes"));
+    assert_eq!((big, figure(&report, "failed")), ((made.big_count, made.big_bytes), made.failed));
     assert!(made.big_count > 20 && made.failed > 5);
     let damage = [
-        ("frames", made.damaged_frames),
-        ("all_frames", made.frames),
-        ("astray", made.astray_frames),
-        ("allocations", made.doubtful),
-        ("heads", made.damaged_heads),
-        ("before", made.before),
-        ("remarks", made.remarks),
-        ("not_utf8", made.not_utf8),
+        ("callers damaged", "count", made.damaged_frames),
+        ("callers damaged", "of", made.frames),
+        ("callers in no function", "count", made.astray_frames),
+        ("allocations with such a caller", "count", made.doubtful),
+        ("unreadable first lines of allocations", "count", made.damaged_heads),
+        ("lines before the first allocation", "count", made.before),
+        ("remarks of the unwinder in place of a caller", "count", made.remarks),
+        ("bytes that are no UTF-8", "count", made.not_utf8),
     ];
-    for (what, wanted) in damage {
-        assert_eq!(report["damage"][what].as_u64(), Some(wanted), "{what}");
+    for (what, of, wanted) in damage {
+        assert_eq!(number(&row(&report, "damage", what)[of]), wanted, "{what}");
         assert!(wanted >= 5, "hardly any {what}: {wanted}");
     }
     // Every chain of callers, with what was allocated below it.
-    assert_eq!(report["tree"].as_array().unwrap().len(), made.chains.len());
+    let (blocks, bytes) = (below(&report, "blocks"), below(&report, "bytes"));
+    assert_eq!(blocks.len(), made.chains.len());
     assert_eq!(
-        sum(&report["tree"], "count"),
+        blocks.iter().sum::<u64>(),
         made.chains.values().map(|(count, _)| count).sum::<u64>()
     );
     assert_eq!(
-        sum(&report["tree"], "bytes"),
+        bytes.iter().sum::<u64>(),
         made.chains.values().map(|(_, bytes)| bytes).sum::<u64>()
     );
-    let roots = report["tree"].as_array().unwrap().iter().filter(|node| node["parent"].is_null());
-    assert_eq!(roots.map(|node| number(&node["count"])).sum::<u64>(), made.count);
+    assert_eq!(balance(&report, "blocks").attributed, made.count);
+    assert_eq!(unattributed(&report, "blocks", "no caller"), 0);
     // Where the unwinder remarked that it was at its end, the tool made up a caller: that is all
     // that differs.
-    let published = &report["published"];
+    let published = row(&report, "published", "published");
     assert_eq!(
-        (number(&published["count"]), number(&published["bytes"])),
+        (number(&published["blocks"]), number(&published["bytes"])),
         (made.count, made.bytes)
     );
     assert_eq!(number(&published["same"]), made.chains.len() as u64);
-    assert_eq!(number(&published["nodes"]), made.chains.len() as u64 + made.made_up);
-    assert_eq!(number(&published["all_differ"]), made.made_up);
-    assert_eq!(number(&published["not_utf8"]), made.tree_not_utf8);
+    assert_eq!(number(&published["callers"]), made.chains.len() as u64 + made.made_up);
+    assert_eq!(number(&published["differ"]), made.made_up);
+    assert_eq!(findings(&report, "published-not-utf8")[0].count, made.tree_not_utf8);
     // The tree alone.
-    let report = json(&["report", &tree]);
-    assert_eq!((number(&report["count"]), number(&report["bytes"])), (made.count, made.bytes));
-    assert_eq!(number(&report["damage"]["not_utf8"]), made.tree_not_utf8);
+    let report = recorded(&["report", &tree]);
+    assert_eq!((figure(&report, "blocks"), figure(&report, "bytes")), (made.count, made.bytes));
+    let damage = row(&report, "damage", "bytes that are no UTF-8");
+    assert_eq!(number(&damage["count"]), made.tree_not_utf8);
     // Valid UTF-8, which the archive itself is not.
     assert!(made.tree_not_utf8 > 3);
     assert!(printed(&["report", &text, "--top", "0"]).contains('\u{fffd}'));
@@ -162,10 +175,10 @@ fn a_tracers_streams_and_their_folder() {
     write(folder.path(), "metadata.tsdl", tracer::metadata().as_bytes());
     let stream = write(folder.path(), "mem-dyn.raw.bin", &heap.bytes);
     write(folder.path(), "isr.raw.bin", &isr.bytes);
-    let report = json(&["report", &stream]);
-    assert_eq!(report["heap"]["peak_bytes"].as_u64(), Some(heap.truth.peak_bytes));
-    let undecodable = &report["trace"]["streams"][0]["undecodable_bytes"];
-    assert_eq!(undecodable.as_u64(), Some((heap.noise + heap.tail) as u64));
+    let report = recorded(&["report", &stream]);
+    assert_eq!(figure(&report, "heap-peak"), heap.truth.peak_bytes);
+    let undecodable = column(&report, "streams", "undecodable-bytes");
+    assert_eq!(undecodable, [(heap.noise + heap.tail) as u64]);
     let error = refused(&["report", folder.path().to_str().unwrap()], 64);
     assert!(error.contains("no trace but a folder with streams"), "{error}");
     assert!(error.contains(".raw.bin"), "{error}");
@@ -174,14 +187,12 @@ fn a_tracers_streams_and_their_folder() {
     write(trace.path(), "metadata", tracer::metadata().as_bytes());
     write(trace.path(), "channel0", &heap.bytes);
     write(trace.path(), "channel1", &isr.bytes);
-    let report = json(&["report", trace.path().to_str().unwrap()]);
-    assert_eq!(
-        sum(&report["trace"]["streams"], "events"),
-        (heap.events.len() + isr.events.len()) as u64
-    );
-    assert_eq!(report["heap"]["peak_bytes"].as_u64(), Some(heap.truth.peak_bytes));
+    let report = recorded(&["report", trace.path().to_str().unwrap()]);
+    let sum = |table: &str, id: &str| column(&report, table, id).iter().sum::<u64>();
+    assert_eq!(sum("streams", "events"), (heap.events.len() + isr.events.len()) as u64);
+    assert_eq!(figure(&report, "heap-peak"), heap.truth.peak_bytes);
     let lost: u64 = isr.truth.handlers.values().map(|handlers| handlers.unmatched_enters).sum();
-    assert_eq!(sum(&report["interrupts"], "unmatched_enters"), lost);
+    assert_eq!(sum("interrupts", "unmatched-enters"), lost);
 }
 
 #[test]
@@ -191,19 +202,20 @@ fn a_trace_of_unknown_events_says_what_it_is() {
     write(folder.path(), "metadata", made.metadata.as_bytes());
     let stream = write(folder.path(), "channel0", &[&made.stream[..], b"tail"].concat());
     let trace = folder.path().to_str().unwrap();
-    let report = json(&["report", trace]);
-    let events: u64 =
-        report["kinds"].as_array().unwrap().iter().map(|k| k["count"].as_u64().unwrap()).sum();
+    let report = recorded(&["report", trace]);
+    let kinds = rows(&report, "kinds");
+    let events: u64 = column(&report, "kinds", "events").iter().sum();
     assert_eq!(events, made.events.len() as u64);
-    assert_eq!(report["undecodable"][0]["bytes"], 4);
+    assert_eq!(rows(&report, "undecodable")[0]["bytes"], 4);
     let text = printed(&["report", trace]);
-    assert!(text.contains(&format!("lost: {} event", made.lost)), "{text}");
+    assert!(text.contains(&format!("the tracer left out {} event", made.lost)), "{text}");
     // One stream beside its metadata, or with it given.
-    assert_eq!(json(&["report", &stream])["kinds"], report["kinds"]);
+    assert_eq!(rows(&recorded(&["report", &stream]), "kinds"), kinds);
     let elsewhere = tempfile::tempdir().unwrap();
     let alone = write(elsewhere.path(), "channel0", &made.stream);
     let metadata = folder.path().join("metadata").into_os_string().into_string().unwrap();
-    assert_eq!(json(&["report", &alone, "--metadata", &metadata])["kinds"], report["kinds"]);
+    let report = recorded(&["report", &alone, "--metadata", &metadata]);
+    assert_eq!(rows(&report, "kinds"), kinds);
     let error = refused(&["report", &alone, "--as", "ctf"], 65);
     assert!(error.contains("no metadata beside it"), "{error}");
 }

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use crate::common::recorded::{row, rows};
+use strobe_model::measurement::{Content, Measurement};
+use strobe_report::file::{self, Form};
 use strobe_synth::{Line, UartWave};
 
 /// Ticks of a microsecond to a bit at 9600 baud.
@@ -27,9 +29,12 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-fn json(arguments: &[&str]) -> Value {
-    let text = printed(&[arguments, &["--format", "json"]].concat());
-    serde_json::from_str(&text).expect("JSON")
+fn measured(arguments: &[&str]) -> Measurement {
+    let text = printed(&[arguments, &["--format", "measurement"]].concat());
+    match file::read(text.as_bytes()) {
+        Ok(Form::Measurement(measurement)) => *measurement,
+        other => panic!("{arguments:?}: {other:?}"),
+    }
 }
 
 const DEMO: &str = "docs/captures/serial.vcd";
@@ -82,33 +87,44 @@ fn the_capture_that_documents_show_is_the_one_made_here() {
 
 #[test]
 fn bytes_and_faults_of_a_line_whose_speed_is_not_given() {
-    let report = json(&["bus", DEMO, "-P", "uart:rx=RX"]);
-    assert_eq!(report["schema"], "strobe-bus/1");
-    let lane = &report["lanes"][0];
-    assert_eq!(lane["baud"]["used"], 9600.0);
-    let words = lane["words"].as_array().unwrap();
+    let report = measured(&["bus", DEMO, "-P", "uart:rx=RX"]);
+    assert_eq!(rows(&report, "speeds")[0]["used"], 9600.0);
+    let words = rows(&report, "words");
     let text: Vec<u8> = words.iter().map(|w| w["value"].as_u64().unwrap() as u8).collect();
     assert_eq!(text, b"Hello, strobe!\r\n\x06");
-    let wanted = serde_json::json!({ "framing": 1, "break": 1, "glitch": 1 });
-    assert_eq!(report["fault_counts"], wanted);
+    let counts = rows(&report, "fault-counts");
+    assert_eq!(counts.len(), 3);
+    for fault in ["framing error", "break", "glitch"] {
+        assert_eq!(row(&report, "fault-counts", fault)["count"], 1, "{fault}");
+    }
+    // The same for people: hexadecimal digits and text, what is faulty marked, and no words where
+    // none are wanted.
+    let lines = rows(&report, "bytes");
+    assert_eq!(lines[0]["text"], "Hello, strobe!..");
+    assert!(lines[0]["hex"].as_str().unwrap().contains(" 72! 6f"), "{lines:?}");
+    let errors = measured(&["bus", DEMO, "-P", "uart:rx=RX", "--errors-only"]);
+    assert!(errors.section("words").is_none() && errors.section("bytes").is_none());
+    assert_eq!(rows(&errors, "faults"), rows(&report, "faults"));
+    let text = printed(&["bus", DEMO, "-P", "uart:rx=RX"]);
+    assert!(text.contains("0.011458") && text.contains("at [s]"), "{text}");
 }
 
 #[test]
 fn an_export_measures_as_the_original_does() {
     let directory = tempfile::tempdir().unwrap();
-    let measured = |path: &str| {
-        let report = json(&["pins", path, "--from", "RX:fall", "--to", "LED:any"]);
-        let pins = json(&["pins", path, "led", "--histogram"]);
-        let bus = json(&["bus", path, "-P", "uart:rx=RX:baudrate=9600"]);
-        (
-            report["intervals"].clone(),
-            pins["pins"].clone(),
-            bus["lanes"].clone(),
-            bus["faults"].clone(),
-        )
+    let figures = |path: &str| -> Vec<(String, Content)> {
+        let all = [
+            measured(&["pins", path, "--from", "RX:fall", "--to", "LED:any"]),
+            measured(&["pins", path, "led", "--histogram"]),
+            measured(&["bus", path, "-P", "uart:rx=RX:baudrate=9600"]),
+        ];
+        all.into_iter().flat_map(|m| m.sections).map(|s| (s.id, s.content)).collect()
     };
-    let original = measured(DEMO);
-    assert_eq!(original.1[0]["rising"], 8);
+    let original = figures(DEMO);
+    for section in ["intervals", "edges", "pins", "lines", "words", "faults"] {
+        assert!(original.iter().any(|(id, _)| id == section), "{section}");
+    }
+    assert_eq!(rows(&measured(&["pins", DEMO, "led"]), "edges")[0]["rising"], 8);
     for name in ["again.sr", "again.vcd"] {
         let path = directory.path().join(name);
         let path = path.to_str().unwrap();
@@ -120,7 +136,7 @@ fn an_export_measures_as_the_original_does() {
             "-o",
             directory.path().join("report").to_str().unwrap(),
         ]);
-        assert!(measured(path) == original, "{name} differs");
+        assert!(figures(path) == original, "{name} differs");
     }
 }
 
@@ -171,6 +187,12 @@ fn wrong_arguments_and_files_say_what_to_do() {
         assert!(message.contains(wanted), "{arguments:?}: {message}");
         assert!(output.stdout.is_empty(), "{arguments:?} prints a result");
     }
-    assert!(printed(&["pins", &still]).contains("pins that never change"));
-    assert!(printed(&["bus", &still, "-P", "uart:rx=a:baudrate=9600"]).contains("no words"));
+    let pin = row(&measured(&["pins", &still]), "edges", "a");
+    assert_eq!(
+        (&pin["rising"], &pin["falling"], &pin["initial"]),
+        (&0.into(), &0.into(), &"high".into())
+    );
+    assert!(printed(&["pins", &still]).contains("edges          0\n"));
+    let text = printed(&["bus", &still, "-P", "uart:rx=a:baudrate=9600"]);
+    assert!(text.contains("words           0\n"), "{text}");
 }

@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use crate::common::{Ran, array, number, prebuilt, root, strobe};
+use crate::common::recorded::{balance, column, recorded, rows};
+use crate::common::{Ran, number, prebuilt, root, strobe};
 use proptest::prelude::*;
 use serde_json::Value;
 use strobe_decode::container::{Carries, Header, Reader, Writer};
 use strobe_model::Decoded;
+use strobe_model::measurement::{Content, Measurement};
 use strobe_source::defmt::{Log, Table};
 use strobe_symbols::Firmware;
 
 const FIRMWARE: &str = "log-rs";
 
 /// Records the pin while the firmware runs.
-fn recorded(directory: &Path, pin: &[&str]) -> String {
+fn record(directory: &Path, pin: &[&str]) -> String {
     let file = directory.join("log.strobe").display().to_string();
     let elf = prebuilt(FIRMWARE);
     let source = ["record", "sim:stm32f407", "--elf", &elf, "-q", "-o", &file, "--clock", "16M"];
@@ -29,57 +31,70 @@ fn reported(file: &str, options: &[&str]) -> Ran {
     strobe(&[&["report", file, "--elf", &elf][..], options].concat())
 }
 
-/// Port 0 of a report.
-fn port(file: &str, options: &[&str]) -> Value {
-    let ran = reported(file, &[&["--format", "json"][..], options].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let record: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    record["traced"]["channels"][0].clone()
+fn measured(file: &str, options: &[&str]) -> Measurement {
+    let elf = prebuilt(FIRMWARE);
+    recorded(&[&["report", file, "--elf", &elf][..], options].concat())
 }
 
-/// Every byte of the port is somewhere.
-fn assert_accounted(port: &Value) {
-    let decoded = &port["decoded"];
-    let parts = ["message_bytes", "separator_bytes", "malformed_bytes", "trailing_bytes"];
-    let sum: u64 = parts.iter().map(|part| number(&decoded[part])).sum();
-    assert_eq!(number(&port["bytes"]), sum);
-    let kept = array(&decoded["last"]).len() as u64;
-    assert_eq!(number(&decoded["messages"]), number(&decoded["earlier"]) + kept);
+/// Port 0 of a report.
+fn port(report: &Measurement) -> Value {
+    let port = rows(report, "ports").remove(0);
+    assert_eq!(port["port"], 0);
+    port
+}
+
+/// Every byte of the port is somewhere, and so is every message.
+fn assert_accounted(report: &Measurement) {
+    let port = port(report);
+    assert_eq!(number(&port["bytes"]), balance(report, "bytes of port 0").taken);
+    let kept = rows(report, "port-0").len() as u64;
+    let notes = &report.section("port-0").expect("messages").notes;
+    let earlier = notes.iter().find_map(|note| note.split_once(" earlier messages"));
+    let earlier = earlier.map_or(0, |(n, _)| n.parse::<u64>().expect("a number"));
+    assert_eq!(number(&port["messages"]), earlier + kept);
+    let levels: u64 = column(report, "port-0-levels", "messages").iter().sum();
+    assert_eq!(number(&port["messages"]), levels);
+}
+
+/// What is decoded of port 0, in all its sections.
+fn decoded(report: &Measurement) -> Vec<Content> {
+    let ids = ["port-0", "port-0-levels"];
+    ids.iter().map(|id| report.section(id).expect(id).content.clone()).collect()
 }
 
 /// `expected.txt` is what `defmt-print` 1.2.0 makes of the same bytes (`--port 0=FILE`).
 #[test]
 fn messages_are_those_of_defmt_print() {
     let directory = tempfile::tempdir().expect("a directory");
-    let port = port(&recorded(directory.path(), &QUIET), &[]);
-    assert_accounted(&port);
-    assert_eq!(number(&port["decoded"]["malformed"]) + number(&port["decoded"]["doubtful"]), 0);
+    let report = measured(&record(directory.path(), &QUIET), &[]);
+    assert_accounted(&report);
+    assert_eq!(number(&port(&report)["malformed"]) + number(&port(&report)["doubtful"]), 0);
+    let messages = rows(&report, "port-0");
     let line = |message: &Value| {
-        let text = message["text"].as_str().expect("a text");
+        let text = message["message"].as_str().expect("a text");
         match (message["time"].as_str(), message["level"].as_str()) {
             (Some(time), Some(level)) => format!("{time} {:<5} {text}\n", level.to_uppercase()),
             // It shows no time for those without level.
             _ => format!("{text}\n"),
         }
     };
-    let ours: String = array(&port["decoded"]["last"]).iter().map(line).collect();
+    let ours: String = messages.iter().map(line).collect();
     let expected = root().join("firmware/rust/log-rs/expected.txt");
     assert_eq!(ours, std::fs::read_to_string(expected).expect("the expected text"));
-    let places = array(&port["decoded"]["last"]).iter().map(|message| &message["place"]);
-    for place in places {
-        assert_eq!(place[0], "firmware/rust/log-rs/src/main.rs");
-        assert!(number(&place[1]) > 50);
+    for message in messages {
+        assert_eq!(message["file"], "firmware/rust/log-rs/src/main.rs");
+        assert!(number(&message["line"]) > 50);
     }
 }
 
 #[test]
 fn the_report_shows_the_last_messages() {
     let directory = tempfile::tempdir().expect("a directory");
-    let file = recorded(directory.path(), &QUIET);
+    let file = record(directory.path(), &QUIET);
     let ran = reported(&file, &[]);
     let shown: Vec<&str> = ran.stdout.lines().collect();
     let begin = shown.iter().position(|line| *line == "stimulus ports").expect("ports");
-    let end = shown.iter().position(|line| line.starts_with("stream:")).expect("the stream");
+    let end = shown.iter().position(|line| line.starts_with("packets of")).expect("the stream");
     insta::assert_snapshot!(shown[begin..end].join("\n"));
 }
 
@@ -88,28 +103,28 @@ fn the_report_shows_the_last_messages() {
 fn losses_are_told_and_the_rest_is_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let pin = ["--baud", "115200", "--period", "64", "--port", "0", "--insist"];
-    let file = recorded(directory.path(), &pin);
-    let port = port(&file, &[]);
-    assert_accounted(&port);
-    let decoded = &port["decoded"];
+    let file = record(directory.path(), &pin);
+    let report = measured(&file, &[]);
+    assert_accounted(&report);
+    let port = port(&report);
     assert!(number(&port["interrupted"]) > 0, "{port}");
-    assert!(number(&decoded["doubtful"]) + number(&decoded["malformed"]) > 0, "{decoded}");
+    assert!(number(&port["doubtful"]) + number(&port["malformed"]) > 0, "{port}");
 }
 
 #[test]
 fn who_knows_better_says_where_messages_are() {
     let directory = tempfile::tempdir().expect("a directory");
-    let file = recorded(directory.path(), &QUIET);
+    let file = record(directory.path(), &QUIET);
     for options in [["--defmt-port", "none"], ["--defmt-port", "3"]] {
-        assert_eq!(port(&file, &options)["decoded"], Value::Null);
+        assert_eq!(port(&measured(&file, &options))["messages"], Value::Null);
     }
-    let decoded = port(&file, &["--defmt-port", "0"])["decoded"].clone();
-    assert_eq!(number(&decoded["messages"]), 35);
+    let port = port(&measured(&file, &["--defmt-port", "0"]));
+    assert_eq!(number(&port["messages"]), 35);
 
     // Without the texts they are bytes.
     let other = prebuilt("trace");
     let ran = strobe(&["report", &file, "--elf", &other]);
-    assert!(ran.code == 0 && ran.stdout.contains("writes, binary"), "{}", ran.stdout);
+    assert!(ran.code == 0 && ran.stdout.contains("  binary"), "{}", ran.stdout);
     let ran = strobe(&["report", &file, "--elf", &other, "--defmt-port", "0"]);
     assert!(ran.code == 65 && ran.stderr.contains("no section .defmt"), "{}", ran.stderr);
     let ran = strobe(&["report", &file, "--defmt-port", "0"]);
@@ -121,7 +136,7 @@ fn who_knows_better_says_where_messages_are() {
 #[test]
 fn another_version_is_said_with_advice() {
     let directory = tempfile::tempdir().expect("a directory");
-    let file = recorded(directory.path(), &QUIET);
+    let file = record(directory.path(), &QUIET);
     let mut bytes = std::fs::read(prebuilt(FIRMWARE)).expect("the firmware");
     let version = b"_defmt_version_ = 4";
     let is_one = |at: &usize| bytes[*at..].starts_with(version);
@@ -140,7 +155,7 @@ fn another_version_is_said_with_advice() {
 /// What the firmware sent, from a report.
 fn bytes() -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
-    let file = recorded(directory.path(), &QUIET);
+    let file = record(directory.path(), &QUIET);
     let out = directory.path().join("port.bin").display().to_string();
     assert_eq!(reported(&file, &["--port", &format!("0={out}")]).code, 0);
     std::fs::read(out).expect("the port's bytes")
@@ -219,7 +234,7 @@ fn damaged_firmware_is_refused_or_read() {
 #[test]
 fn a_channel_that_comes_alone_says_the_same() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (file, bytes) = (recorded(directory.path(), &QUIET), directory.path().join("port0"));
+    let (file, bytes) = (record(directory.path(), &QUIET), directory.path().join("port0"));
     let ran = reported(&file, &["--port", &format!("0={}", bytes.display())]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let bytes = std::fs::read(bytes).expect("the port's bytes");
@@ -232,10 +247,11 @@ fn a_channel_that_comes_alone_says_the_same() {
     let path = directory.path().join("alone.strobe");
     std::fs::write(&path, alone).expect("a file");
     let path = path.display().to_string();
-    let (theirs, ours) = (port(&file, &[]), port(&path, &[]));
+    let (theirs, ours) = (measured(&file, &[]), measured(&path, &[]));
     assert_accounted(&ours);
-    assert_eq!(ours["decoded"], theirs["decoded"]);
+    assert_eq!(decoded(&ours), decoded(&theirs));
+    assert_eq!(number(&port(&ours)["bytes"]), bytes.len() as u64);
     let shown = reported(&path, &[]).stdout;
-    assert!(shown.contains(&format!("\nthe channel\n  {} bytes, ", bytes.len())), "{shown}");
+    assert!(shown.contains("\nthe channel\n"), "{shown}");
     assert!(!shown.contains("belong to no packet"), "{shown}");
 }

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::number;
+use crate::common::recorded::{column, recorded, rows, spread};
 use serde_json::Value;
+use strobe_model::measurement::Measurement;
 use strobe_synth::tracer;
 use tempfile::TempDir;
 
@@ -102,12 +105,18 @@ fn trace() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn threads(report: &Value) -> Vec<(i64, String, u64)> {
-    let threads = report["threads"]["threads"].as_array().unwrap().iter();
+fn report(path: &Path) -> Measurement {
+    recorded(&["report", text(path)])
+}
+
+fn threads(report: &Measurement) -> Vec<(i64, String, u64)> {
     let thread = |t: &Value| {
-        (t["id"].as_i64().unwrap(), t["name"].to_string(), t["running_ns"].as_u64().unwrap())
+        let name = t["thread"].as_str().unwrap().to_owned();
+        // What runs without a start have is nobody's for sure.
+        let running = number(&t["time"]) - number(&t["unannounced-time"]);
+        (t["number"].as_i64().unwrap(), name, running)
     };
-    let mut all: Vec<_> = threads.map(thread).filter(|t| t.2 > 0).collect();
+    let mut all: Vec<_> = rows(report, "threads").iter().map(thread).filter(|t| t.2 > 0).collect();
     all.sort();
     all
 }
@@ -117,17 +126,21 @@ fn ctf_is_read_back_and_by_babeltrace2() {
     let (folder, path) = trace();
     let out = folder.path().join("out");
     strobe(&["export", text(&path), "--to", "ctf", "-o", text(&out)]);
-    let before = json(&strobe(&["report", text(&path), "--format", "json"]));
-    let after = json(&strobe(&["report", text(&out), "--format", "json"]));
+    let (before, after) = (report(&path), report(&out));
     assert_eq!(threads(&before), threads(&after));
     assert_eq!(
         threads(&before),
-        [(1, "\"main\"".to_owned(), 50_000), (2, "\"worker \\\"two\\\"\"".to_owned(), 40_000)]
+        [(1, "main (1)".to_owned(), 50_000), (2, "worker \"two\" (2)".to_owned(), 40_000)]
     );
-    assert_eq!(before["interrupts"], after["interrupts"]);
-    assert_eq!(before["interrupts"][1]["durations"]["mean"], 20_000);
-    assert_eq!(before["timers"][0]["durations"], after["timers"][0]["durations"]);
-    assert_eq!(after["trace"]["streams"][0]["undecodable_bytes"], 0);
+    for section in ["interrupts", "interrupt-durations"] {
+        let of = |m: &Measurement| m.section(section).expect(section).content.clone();
+        assert_eq!(of(&before), of(&after), "{section}");
+    }
+    assert_eq!(spread(&before, "interrupt-durations", "15").mean(), Some(20_000.0));
+    // The export has the tracks' names.
+    let timer = spread(&before, "timer-durations", "9");
+    assert_eq!((timer, timer.count()), (spread(&after, "timer-durations", "timer 9"), 1));
+    assert_eq!(column(&after, "streams", "undecodable-bytes"), [0]);
     let lines = run("babeltrace2", &["--clock-cycles", "--no-delta", text(&out)]);
     let lines: Vec<&str> = lines.lines().map(str::trim_end).collect();
     // 3 runs of threads, the last without length, 2 handlers, 1 timer; 1 moment and 1 value of a
@@ -193,22 +206,16 @@ fn long_traces_are_read_back() {
         std::fs::write(&stream, bytes).unwrap();
         let out = folder.path().join(name.replace('.', "-"));
         strobe(&["export", text(&stream), "--to", "ctf", "-o", text(&out)]);
-        let after = json(&strobe(&["report", text(&out), "--format", "json"]));
-        let timed: Vec<u64> = after["interrupts"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|i| i["timed"].as_u64().unwrap())
-            .collect();
+        let after = report(&out);
+        let timed = column(&after, "interrupts", "timed");
         if name == "isr.raw.bin" {
             let wanted = handlers.truth.handlers.values().map(|h| h.durations.len() as u64);
             assert!(timed.iter().copied().eq(wanted), "{timed:?}");
         } else {
-            let before = json(&strobe(&["report", text(&stream), "--format", "json"]));
-            let named = |report: &Value| -> Vec<String> {
-                let all = report["threads"]["threads"].as_array().unwrap().iter();
-                let ran = all.filter(|t| t["running_ns"].as_u64() > Some(0));
-                let mut names: Vec<String> = ran.map(|t| t["name"].to_string()).collect();
+            let before = report(&stream);
+            let named = |report: &Measurement| -> Vec<String> {
+                let all = self::threads(report).into_iter();
+                let mut names: Vec<String> = all.map(|(_, name, _)| name).collect();
                 names.sort();
                 names
             };
@@ -216,7 +223,7 @@ fn long_traces_are_read_back() {
             assert_eq!(named(&after).len(), threads.truth.running_ns.len());
         }
         let lines = run("babeltrace2", &["--clock-cycles", text(&out)]);
-        let events = after["trace"]["streams"][0]["events"].as_u64().unwrap();
+        let events = column(&after, "streams", "events")[0];
         assert_eq!(lines.lines().count() as u64, events, "{name}");
         assert!(events > 1000, "{name}: {events}");
     }

@@ -8,7 +8,10 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use crate::common::figures::{column, number as of_cell, run as simulate, spent};
+use crate::common::recorded::{
+    balance, column, counter, ended, fact, figure, findings, functions, lines, recorded, row, rows,
+    spent, spread, unattributed,
+};
 use crate::common::{self, array, command, number, prebuilt, strobe};
 use serde_json::Value;
 use strobe_model::measurement::Measurement;
@@ -30,14 +33,27 @@ const WRITES: [&str; 8] = [
 /// ends and begins and two values, and five short texts.
 const RECORDS: u64 = 81 + 1 + 20 + 40 * 8 + 5;
 
+/// A run that ends well.
+fn run(firmware: &str, more: &[&str]) -> Measurement {
+    recorded(&[&["run", firmware, "--quiet"], more].concat())
+}
+
 fn simulated(traced: bool) -> Measurement {
-    let firmware = prebuilt("trace-kit");
-    let mut arguments = vec![firmware.as_str(), "--board", "stm32f407", "--until", "finished"];
+    let mut arguments = vec!["--board", "stm32f407", "--until", "finished"];
     let writes = WRITES.iter().filter(|_| traced);
     writes.for_each(|write| arguments.extend(["--trace-write", write]));
-    let (code, ran) = simulate(&arguments);
-    assert_eq!(code, 0);
-    ran
+    run(&prebuilt("trace-kit"), &arguments)
+}
+
+/// The only row of the kit's own sums.
+fn kit(report: &Measurement) -> Value {
+    rows(report, "kit-records").remove(0)
+}
+
+/// The text of a channel, by its place.
+fn channel_text(report: &Measurement, place: usize) -> Vec<String> {
+    let channel = &rows(report, "kit-channels")[place];
+    lines(report, &format!("kit-channel-{}", channel["id"])).to_vec()
 }
 
 #[test]
@@ -49,42 +65,40 @@ fn what_the_firmware_says_comes_out_by_name() {
     let pin = ["--clock", "168M", "--baud", "2M", "--period", "none", "--timestamps", "1"];
     let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let ran = strobe(&["report", &file, "--elf", &firmware, "--format", "json"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let record: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let kit = &record["traced"]["kit"];
+    let report = told(&file, &firmware, &[]);
+    let kit = kit(&report);
 
     // The burst is what the pin cannot carry, and all that is missing.
-    let (came, lost) = (number(&kit["records"]), number(&kit["lost"]));
+    let (came, lost) = (number(&kit["records"]), number(&kit["missing"]));
     assert_eq!(came + lost, RECORDS);
-    assert!((10..20).contains(&lost) && number(&kit["losses"]) == 1, "{lost} lost");
+    assert!((10..20).contains(&lost) && number(&kit["places"]) == 1, "{lost} lost");
     assert_eq!(number(&kit["unusable"]), 0);
-    let named = |list: &str, name: &str| {
-        let all = array(&kit[list]);
-        all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
-    };
-    assert_eq!(number(&named("marks", "tick")["count"]), 82);
-    assert_eq!(number(&named("marks", "burst")["count"]) + lost, 20);
-    assert_eq!(number(&named("values", "level")["count"]), 40);
-    assert!(named("values", "error")["min"].as_i64() < Some(0));
-    assert_eq!(named("channels", "log")["text"], "on\n".repeat(5));
+    let named = |list: &str, name: &str| row(&report, list, name);
+    assert_eq!(number(&named("kit-marks", "tick")["count"]), 82);
+    assert_eq!(number(&named("kit-marks", "burst")["count"]) + lost, 20);
+    assert_eq!(number(&named("kit-values", "level")["count"]), 40);
+    assert!(named("kit-values", "error")["min"].as_i64() < Some(0));
+    assert_eq!(named("kit-channels", "log")["bytes"], 15);
+    assert_eq!(channel_text(&report, 0), ["on"; 5]);
 
     // What the simulation says of the same function, plus the call and the records' own time.
     let (cycles, calls) = spent(&simulated(true), "filter");
-    let filter = named("regions", "filter");
-    assert_eq!((calls, number(&filter["timed"])), (40, 40));
-    let longer = number(&filter["sum"]) / 40 - cycles / 40;
+    let filter = named("kit-regions", "filter");
+    assert_eq!((calls, number(&filter["exact"])), (40, 40));
+    let longer = spread(&report, "kit-durations", "filter").sum() / 40 - cycles / 40;
     assert!((5..60).contains(&longer), "{longer}");
 
     let ran = strobe(&["report", &file, "--elf", &firmware]);
     for line in
-        ["missing in 1 place", "  filter\n", "  tick\n", "  level\n", "channel log: 15 bytes"]
+        ["missing, in 1 place", "  filter\n", "  tick\n", "  level\n", "channel log\n  | on\n"]
     {
         assert!(ran.stdout.contains(line), "{line}\n{}", ran.stdout);
     }
     // Without the firmware nobody knows that these are records.
     let ran = strobe(&["report", &file]);
-    assert!(ran.stdout.contains("port 30: "), "{}", ran.stdout);
+    let port = report_of(&["report", &file]);
+    assert!(column(&port, "ports", "port").contains(&30), "{}", ran.stdout);
+    assert!(port.section("kit-records").is_none() && ran.stdout.contains("stimulus ports"));
 }
 
 /// `docs/kit.md` has these figures: `cargo test -p strobe-cli kit:: -- --nocapture` prints them.
@@ -103,6 +117,17 @@ fn a_call_costs_little() {
     }
 }
 
+/// Twenty rounds of two regions, two values and a mark, and a text.
+fn is_of_the_crate(report: &Measurement) {
+    let kit = kit(report);
+    assert_eq!((number(&kit["records"]), number(&kit["missing"])), (20 * 7 + 1, 0));
+    let regions = rows(report, "kit-regions");
+    assert!(regions.iter().all(|r| number(&r["exact"]) == 20 && number(&r["unmatched"]) == 0));
+    assert_eq!((&regions[0]["region"], &regions[1]["region"]), (&"round".into(), &"work".into()));
+    assert_eq!(rows(report, "kit-values")[1]["min"].as_i64(), Some(-19));
+    assert_eq!(channel_text(report, 0), ["ok"]);
+}
+
 /// The crate's records are the source's.
 #[test]
 fn the_crate_says_the_same() {
@@ -113,19 +138,8 @@ fn the_crate_says_the_same() {
     let pin = ["--clock", "16M", "--baud", "2M", "--period", "none", "--timestamps", "1"];
     let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let ran = strobe(&["report", &file, "--elf", &firmware, "--format", "json"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let record: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let kit = &record["traced"]["kit"];
-    // Twenty rounds of two regions, two values and a mark, and a text.
-    assert_eq!((number(&kit["records"]), number(&kit["lost"])), (20 * 7 + 1, 0));
-    let regions = array(&kit["regions"]);
-    assert!(regions.iter().all(|r| number(&r["timed"]) == 20 && number(&r["unmatched"]) == 0));
-    assert_eq!((&regions[0]["name"], &regions[1]["name"]), (&"round".into(), &"work".into()));
-    assert_eq!(kit["values"][1]["min"].as_i64(), Some(-19));
-    assert_eq!(kit["channels"][0]["text"], "ok\n");
-    let (code, run) = simulate(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
-    assert_eq!(code, 0);
+    is_of_the_crate(&told(&file, &firmware, &[]));
+    let run = run(&firmware, &["--board", "stm32f407", "--until", "finished"]);
     for (function, most) in
         [("strobe_trace::kit::way::record", 32), ("strobe_trace::kit::way::value", 36)]
     {
@@ -136,7 +150,7 @@ fn the_crate_says_the_same() {
 }
 
 /// What a recording of RTT tells; `more` are arguments for the recording.
-fn over_rtt(board: &str, firmware: &str, more: &[&str]) -> Value {
+fn over_rtt(board: &str, firmware: &str, more: &[&str]) -> Measurement {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("kit.strobe").display().to_string();
     let board = format!("sim:{board}");
@@ -146,12 +160,13 @@ fn over_rtt(board: &str, firmware: &str, more: &[&str]) -> Value {
     told(&file, firmware, &[])
 }
 
-/// The record of a file.
-fn told(file: &str, firmware: &str, more: &[&str]) -> Value {
-    let arguments = ["report", file, "--elf", firmware, "--format", "json"];
-    let ran = strobe(&[&arguments[..], more].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    serde_json::from_str(&ran.stdout).expect("JSON")
+/// The report of a file.
+fn told(file: &str, firmware: &str, more: &[&str]) -> Measurement {
+    report_of(&[&["report", file, "--elf", firmware], more].concat())
+}
+
+fn report_of(arguments: &[&str]) -> Measurement {
+    recorded(arguments)
 }
 
 /// What comes out of a simulated serial port while the firmware runs, in a file.
@@ -167,39 +182,38 @@ fn over_uart(directory: &tempfile::TempDir, board: &str, firmware: &str, port: &
 const SMALL: u64 = 40 * 7 + 5;
 
 /// Everything that `trace-kit/small.c` tells, with nothing lost.
-fn is_small(record: &Value, way: &str) {
-    let kit = &record["traced"]["kit"];
+fn is_small(report: &Measurement, transport: &str) {
+    let kit = kit(report);
     assert_eq!(
-        (number(&kit["records"]), number(&kit["lost"]), number(&kit["restarts"])),
+        (number(&kit["records"]), number(&kit["missing"]), number(&kit["restarts"])),
         (SMALL, 0, 0)
     );
-    assert_eq!((number(&kit["unusable"]), &kit["way"]), (0, &way.into()));
-    for (region, name) in array(&kit["regions"]).iter().zip(["round", "work"]) {
-        assert_eq!(region["name"], name);
-        assert_eq!((number(&region["timed"]), number(&region["unmatched"])), (40, 0));
+    assert_eq!((number(&kit["unusable"]), &kit["transport"]), (0, &transport.into()));
+    for (region, name) in rows(report, "kit-regions").iter().zip(["round", "work"]) {
+        assert_eq!(region["region"], name);
+        assert_eq!((number(&region["exact"]), number(&region["unmatched"])), (40, 0));
     }
-    assert_eq!((&kit["marks"][0]["name"], number(&kit["marks"][0]["count"])), (&"done".into(), 40));
-    assert_eq!(number(&kit["values"][0]["count"]), 40);
-    let error = &kit["values"][1];
+    let done = &rows(report, "kit-marks")[0];
+    assert_eq!((&done["mark"], number(&done["count"])), (&"done".into(), 40));
+    let values = rows(report, "kit-values");
+    assert_eq!(number(&values[0]["count"]), 40);
+    let error = &values[1];
     assert_eq!(
-        (&error["name"], error["min"].as_i64(), error["last"].as_i64()),
+        (&error["value"], error["min"].as_i64(), error["last"].as_i64()),
         (&"error".into(), Some(-39), Some(-39))
     );
-    assert_eq!(kit["channels"][0]["text"], "on\n".repeat(5));
-    let stream = &record["traced"]["stream"];
-    assert_eq!(number(&stream["packets"]), SMALL);
-    assert_eq!(number(&stream["packet_bytes"]), 11 * 200 + 16 * 85);
-    assert_eq!(number(&stream["undecodable_bytes"]), 0);
+    assert_eq!(channel_text(report, 0), ["on"; 5]);
+    assert_eq!(figure(report, "packets"), SMALL);
+    assert_eq!(balance(report, "bytes").attributed, 11 * 200 + 16 * 85);
+    assert_eq!(unattributed(report, "bytes", "undecodable"), 0);
 }
 
 /// The region `work` is the function `work`, as the simulation has it, with its call and the
 /// record's own time: 40 of both.
-fn work_is_timed(record: &Value, firmware: &str, board: &str, until: &[&str], most: u64) {
-    let (code, run) = simulate(&[&[firmware, "--board", board][..], until].concat());
-    assert_eq!(code, 0);
+fn work_is_timed(report: &Measurement, firmware: &str, board: &str, until: &[&str], most: u64) {
+    let run = run(firmware, &[&["--board", board][..], until].concat());
     let (cycles, calls) = spent(&run, "work");
-    let work = &record["traced"]["kit"]["regions"][1];
-    let longer = (number(&work["sum"]) - cycles) / calls;
+    let longer = (spread(report, "kit-durations", "work").sum() - cycles) / calls;
     println!("{firmware}: {longer} cycles longer");
     assert!(calls == 40 && (5..most).contains(&longer), "{longer} cycles longer");
 }
@@ -214,10 +228,10 @@ fn records_come_over_rtt() {
     ] {
         let firmware = prebuilt(name);
         let record = over_rtt(board, &firmware, &[]);
-        is_small(&record, "rtt");
+        is_small(&record, "RTT");
         // Interrupts of the clock are in it too.
         work_is_timed(&record, &firmware, board, until, 300);
-        assert_eq!(record["instrument"]["kind"], "records of the firmware's kit");
+        assert_eq!(record.instrument.kind, "records of the firmware's kit");
     }
 }
 
@@ -232,20 +246,19 @@ fn records_come_through_a_serial_port() {
         is_small(&record, "bytes");
         assert_eq!(record, told(&file, &firmware, &["--as", "kit"]), "the bytes say what they are");
         // The port's interrupts are in it.
-        let cycles = number(&record["traced"]["kit"]["regions"][1]["sum"]);
+        let cycles = spread(&record, "kit-durations", "work").sum();
         assert!(cycles > 40 * 3000, "{cycles}");
         let part = told(&file, &firmware, &["--from", "work", "--to", "work"]);
-        let window = &part["traced"]["window"];
-        assert_eq!((number(&window["parts"]), number(&window["cycles"])), (40, cycles));
+        assert_eq!((part.window.entries, figure(&part, "cycles")), (Some(40), cycles));
         // A recording of the same.
-        let (source, recorded) = (format!("file:{file}"), format!("{file}.strobe"));
-        let arguments = ["record", &source, "--elf", &firmware, "-q", "-o", &recorded, "--force"];
+        let (source, recording) = (format!("file:{file}"), format!("{file}.strobe"));
+        let arguments = ["record", &source, "--elf", &firmware, "-q", "-o", &recording, "--force"];
         for kit in [&[][..], &["--kit"]] {
             let ran = strobe(&[&arguments[..], kit].concat());
             assert_eq!(ran.code, 0, "{}", ran.stderr);
-            is_small(&told(&recorded, &firmware, &[]), "bytes");
+            is_small(&told(&recording, &firmware, &[]), "bytes");
         }
-        let times = ["export", &recorded, "--to", "chrome", "--elf", &firmware, "--clock", "16M"];
+        let times = ["export", &recording, "--to", "chrome", "--elf", &firmware, "--clock", "16M"];
         let ran = strobe(&times);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let trace: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -265,17 +278,17 @@ fn damage_is_counted_and_the_rest_comes() {
     bytes.splice(2000..2000, [0xff, 0x00, 0x41]);
     std::fs::write(&file, bytes).expect("it is ours");
     let record = told(&file, &firmware, &[]);
-    let (kit, stream) = (&record["traced"]["kit"], &record["traced"]["stream"]);
-    let lost = number(&kit["lost"]);
+    let kit = kit(&record);
+    let lost = number(&kit["missing"]);
     assert!((3..=6).contains(&lost) && number(&kit["records"]) + lost == SMALL, "{lost} lost");
-    assert_eq!((number(&kit["losses"]), number(&stream["disruptions"])), (3, 3));
-    let parts =
-        ["packet_bytes", "padding_bytes", "undecodable_bytes"].map(|part| number(&stream[part]));
-    assert_eq!(parts.iter().sum::<u64>(), SMALL * 11 + 85 * 5);
+    let undecodable = findings(&record, "undecodable-bytes");
+    assert_eq!((number(&kit["places"]), undecodable.len()), (3, 1));
+    let places = ("places".to_owned(), "3".to_owned());
+    assert!(undecodable[0].evidence[0].1.contains(&places), "{undecodable:?}");
+    assert_eq!(balance(&record, "bytes").taken, SMALL * 11 + 85 * 5);
     let ran = strobe(&["report", &file, "--elf", &firmware]);
     assert!(
-        ran.stdout.contains("records came as bytes, ")
-            && ran.stdout.contains("missing in 3 places"),
+        ran.stdout.contains("  bytes\n") && ran.stdout.contains("missing, in 3 places"),
         "{}",
         ran.stdout
     );
@@ -286,15 +299,15 @@ fn damage_is_counted_and_the_rest_comes() {
 fn what_a_full_buffer_could_not_take_is_counted() {
     let firmware = prebuilt("trace-kit-rtt");
     let whole = over_rtt("stm32f407", &firmware, &[]);
-    let kit = &whole["traced"]["kit"];
-    assert_eq!((number(&kit["records"]), number(&kit["lost"])), (RECORDS, 0), "bursts too");
+    let all = kit(&whole);
+    assert_eq!((number(&all["records"]), number(&all["missing"])), (RECORDS, 0), "bursts too");
     let record = over_rtt("stm32f407", &firmware, &["--poll-rate", "50"]);
-    let kit = &record["traced"]["kit"];
-    let (came, lost) = (number(&kit["records"]), number(&kit["lost"]));
+    let kit = kit(&record);
+    let (came, lost) = (number(&kit["records"]), number(&kit["missing"]));
     assert!(lost > 50 && came > 100, "{came} came, {lost} lost");
     // The last ones may be among them, and no number follows.
     assert!((RECORDS - 40..=RECORDS).contains(&(came + lost)), "{came} came, {lost} lost");
-    assert_eq!(number(&record["traced"]["stream"]["undecodable_bytes"]), 0, "none is torn");
+    assert_eq!(unattributed(&record, "bytes", "undecodable"), 0, "none is torn");
 }
 
 #[test]
@@ -305,7 +318,7 @@ fn the_block_is_found_without_a_symbol() {
     let arguments = [&["record", "sim:stm32f070cb", "--rtt=0"], &arguments[..]].concat();
     let ran = strobe(&[&arguments[..], &["--rtt-at", "0x20000000..0x20004000"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    is_small(&told(&file, &firmware, &[]), "rtt");
+    is_small(&told(&file, &firmware, &[]), "RTT");
     let wrong = ["--rtt-at", "0x30000000"];
     let ran = strobe(&[&arguments[..], &wrong].concat());
     assert!(ran.code == 68 && ran.stderr.contains("0x30000000"), "{}", ran.stderr);
@@ -389,21 +402,21 @@ fn rtt_is_recorded_through_openocd() {
         symbol.expect("the kit's block").address,
         std::fs::read(&file).expect("it is there"),
     );
-    let (source, recorded) = (format!("openocd:{address}"), format!("{file}.strobe"));
+    let (source, recording) = (format!("openocd:{address}"), format!("{file}.strobe"));
     let arguments = ["record", &source, "--rtt", "--elf", &firmware, "-q", "--silence", "0s"];
-    let mut recording = command();
-    recording.args(arguments).args(["-o", &recorded]);
-    let mut recording = recording.spawn().expect("it starts");
+    let mut process = command();
+    process.args(arguments).args(["-o", &recording]);
+    let mut process = process.spawn().expect("it starts");
     // It ends once everything is read, not after a time, which would depend on the load; and in the
     // middle of a command.
     let all_read = finished.recv_timeout(Duration::from_secs(600));
-    let id = recording.id().to_string();
+    let id = process.id().to_string();
     let stopped = Command::new("kill").args(["-INT", &id]).status().expect("a kill");
     drop(go_on);
-    let status = recording.wait().expect("it ends");
+    let status = process.wait().expect("it ends");
     assert!(all_read.is_ok() && stopped.success() && status.success(), "{all_read:?}, {status}");
-    is_small(&told(&recorded, &firmware, &[]), "rtt");
-    let ran = strobe(&["report", &recorded, "--elf", &firmware]);
+    is_small(&told(&recording, &firmware, &[]), "RTT");
+    let ran = strobe(&["report", &recording, "--elf", &firmware]);
     assert!(ran.stdout.contains("the RTT control block is at 0x20000"), "{}", ran.stdout);
 }
 
@@ -412,37 +425,34 @@ fn rtt_is_recorded_through_openocd() {
 fn threads_and_interrupts_at_once_tear_nothing() {
     let firmware = prebuilt("kit-tasks");
     let record = over_rtt("stm32f070cb", &firmware, &[]);
-    let (kit, stream) = (&record["traced"]["kit"], &record["traced"]["stream"]);
-    assert_eq!((number(&kit["lost"]), number(&kit["losses"]), number(&kit["unusable"])), (0, 0, 0));
-    assert_eq!(number(&stream["undecodable_bytes"]), 0);
-    let values = array(&kit["values"]);
+    let kit = kit(&record);
+    let wrong = ["missing", "places", "unusable"].map(|what| number(&kit[what]));
+    assert_eq!(wrong, [0, 0, 0]);
+    assert_eq!(unattributed(&record, "bytes", "undecodable"), 0);
+    let values = rows(&record, "kit-values");
     let mut all = 0;
     for (id, name) in (1..).zip(["fast", "slow", "high", "low", "idle"]) {
-        let counts = values.iter().find(|value| value["name"] == name).expect("it told something");
-        let of_it = array(&counts["values"]);
-        let in_order = of_it.iter().zip(0..).all(|(value, n)| value[1].as_u64() == Some(n));
+        let counts = row(&record, "kit-values", name);
+        let of_it = counter(&record, "kit-timeline", name);
+        assert_eq!(of_it.len() as u64, number(&counts["count"]), "{name}");
+        let in_order = of_it.iter().zip(0..).all(|((_, value), n)| *value == n);
         assert!(in_order, "{name}");
         let total = values.iter().find(|value| number(&value["id"]) == 16 + id).expect("a total");
         assert_eq!(number(&counts["count"]), number(&total["last"]), "{name}, as it says itself");
         assert!(number(&counts["count"]) > 200, "{name} had its part");
         all += number(&counts["count"]);
     }
-    let of = |name: &str| {
-        let value = values.iter().find(|value| value["name"] == name).expect("it told something");
-        number(&value["count"])
-    };
+    let of = |name: &str| number(&row(&record, "kit-values", name)["count"]);
     // Two more from the slower interrupt each time, two with each text, and five totals.
     assert_eq!(number(&kit["records"]), all + 2 * of("slow") + 2 * of("high") + 5);
-    assert_eq!(kit["channels"][0]["text"], "high\n".repeat(of("high") as usize));
+    assert_eq!(channel_text(&record, 0), vec!["high"; of("high") as usize]);
     // Times go forward only: regions are in one another's way, but none is of no time.
-    let turn = &kit["regions"][0];
-    assert_eq!(number(&turn["timed"]), of("slow"));
-    assert!(number(&turn["shortest"]) > 100 && number(&turn["longest"]) < 5000, "{turn}");
+    let turn = &rows(&record, "kit-regions")[0];
+    assert_eq!(number(&turn["exact"]), of("slow"));
+    assert!(number(&turn["min"]) > 100 && number(&turn["max"]) < 5000, "{turn}");
     // They did come in between one another.
-    let (code, run) = simulate(&[&firmware, "--board", "stm32f070cb", "--until", "finished"]);
-    assert_eq!(code, 0);
-    let entered = column(&run, "interrupts", "count").iter().map(of_cell);
-    assert!(entered.sum::<u64>() > 1500);
+    let run = run(&firmware, &["--board", "stm32f070cb", "--until", "finished"]);
+    assert!(column(&run, "interrupts", "count").iter().sum::<u64>() > 1500);
 }
 
 /// Cycles for a call of record and of value on each core and way, as `docs/kit.md` has them;
@@ -463,8 +473,7 @@ fn a_call_costs_what_the_documents_say() {
         ("AVR", "bytes", "arduino-uno", "kit-avr-bytes", finished, 4620, 6300),
     ] {
         let firmware = prebuilt(name);
-        let (code, run) = simulate(&[&[&firmware[..], "--board", board], until].concat());
-        assert_eq!(code, 0);
+        let run = run(&firmware, &[&["--board", board], until].concat());
         let ran = strobe(&[&["run", &firmware[..], "--board", board, "-q"], until].concat());
         let mut row = format!("| {core} | {way} |");
         for (function, expected) in
@@ -498,16 +507,9 @@ fn a_call_costs_what_the_documents_say() {
 fn the_crate_says_the_same_over_rtt() {
     let firmware = prebuilt("trace-kit-rs-rtt");
     let record = over_rtt("stm32f407", &firmware, &[]);
-    let kit = &record["traced"]["kit"];
-    assert_eq!((number(&kit["records"]), number(&kit["lost"])), (20 * 7 + 1, 0));
-    assert_eq!(number(&record["traced"]["stream"]["undecodable_bytes"]), 0);
-    let regions = array(&kit["regions"]);
-    assert!(regions.iter().all(|r| number(&r["timed"]) == 20 && number(&r["unmatched"]) == 0));
-    assert_eq!((&regions[0]["name"], &regions[1]["name"]), (&"round".into(), &"work".into()));
-    assert_eq!(kit["values"][1]["min"].as_i64(), Some(-19));
-    assert_eq!(kit["channels"][0]["text"], "ok\n");
-    let (code, run) = simulate(&[&firmware, "--board", "stm32f407", "--until", "finished"]);
-    assert_eq!(code, 0);
+    is_of_the_crate(&record);
+    assert_eq!(unattributed(&record, "bytes", "undecodable"), 0);
+    let run = run(&firmware, &["--board", "stm32f407", "--until", "finished"]);
     for (function, most) in
         [("strobe_trace::kit::way::record", 115), ("strobe_trace::kit::way::value", 155)]
     {
@@ -574,35 +576,24 @@ fn marks_bound_what_is_measured() {
     let pin = ["--clock", "168M", "--baud", "12M", "--period", "1024", "--timestamps", "1"];
     let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let report = |bounds: &[&str]| -> Value {
-        let arguments = ["report", &file, "--elf", &firmware, "--format", "json"];
-        let ran = strobe(&[&arguments[..], bounds].concat());
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        serde_json::from_str(&ran.stdout).expect("JSON")
-    };
+    let report = |bounds: &[&str]| told(&file, &firmware, bounds);
     let whole = report(&[]);
-    let all = number(&whole["traced"]["sampling"]["taken"]);
-    assert!(whole["traced"].get("window").is_none());
-    let regions = array(&whole["traced"]["kit"]["regions"]);
+    let all = figure(&whole, "samples");
+    assert!(whole.window.entries.is_none());
     for name in ["filter", "sort"] {
         let record = report(&["--from", name, "--to", name]);
-        let window = &record["traced"]["window"];
-        let inside = number(&record["traced"]["sampling"]["taken"]);
-        assert_eq!(inside + number(&window["samples_outside"]), all, "{name}");
-        let region = regions.iter().find(|region| region["name"] == name).expect("the region");
+        let inside = figure(&record, "samples");
+        assert_eq!(inside + fact(&record, "samples outside of parts"), all, "{name}");
+        let region = row(&whole, "kit-regions", name);
         let [begun, ended] = ["begun", "ended"].map(|field| number(&region[field]));
-        assert_eq!([&window["starts"], &window["stops"]].map(number), [begun, ended], "{name}");
-        assert_eq!(number(&record["window"]["entries"]), begun, "{name}");
+        let marks =
+            ["begin", "end"].map(|what| fact(&record, &format!("marks that {what} a part")));
+        assert_eq!(marks, [begun, ended], "{name}");
+        assert_eq!(record.window.entries, Some(begun), "{name}");
         // What the region does not call itself belongs to the tick's handler and to whoever marks
         // its ends.
-        let functions = array(&record["profile"]["functions"]);
-        let of = |function: &str| {
-            let index = functions.iter().position(|f| f["name"] == function);
-            let samples = array(&record["profile"]["addresses"]);
-            let samples =
-                samples.iter().filter(|s| s["function"].as_u64() == index.map(|i| i as u64));
-            samples.map(|sample| number(&sample["count"])).sum::<u64>()
-        };
+        let functions = functions(&record, "samples");
+        let of = |function: &str| functions.get(function).copied().unwrap_or(0);
         let own = of(name) + of("settle") + of("SysTick_Handler") + of("strobe_trace_record");
         assert!(own * 100 >= inside * 98 && inside > 300, "{own} of {inside} in {name}");
         let other = if name == "filter" { "sort" } else { "filter" };
@@ -610,9 +601,14 @@ fn marks_bound_what_is_measured() {
     }
     let text =
         strobe(&["report", &file, "--elf", &firmware, "--from", "sort", "--to", "sort"]).stdout;
-    assert!(text.contains("window         from sort to sort: 40 parts, "), "{text}");
-    let never = report(&["--from", "level=77777777"]);
-    assert_eq!(number(&never["traced"]["sampling"]["taken"]), 0);
+    assert!(text.contains(" in 40 windows"), "{text}");
+    // A mark that does not come ends with the same code as everywhere.
+    for marks in [["--from", "level=77777777"], ["--to", "level=77777777"]] {
+        let (code, never) = ended(&[&["report", &file, "--elf", &firmware][..], &marks].concat());
+        assert_eq!(code, 122, "{marks:?}");
+        let nothing = marks[0] == "--from";
+        assert_eq!(figure(&never, "samples") == 0, nothing, "{marks:?}");
+    }
     let ran = strobe(&["report", &file, "--elf", &firmware, "--from", "nobody"]);
     assert_eq!(ran.code, 64, "{}", ran.stderr);
     assert!(ran.stderr.contains("the firmware has tick, round"), "{}", ran.stderr);

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
+use crate::common::recorded::{counter, figure, lines, packets, recorded, row, rows, spread};
 use crate::common::{array, number, prebuilt, root, strobe};
 use serde_json::Value;
+use strobe_model::measurement::Measurement;
 use tempfile::TempDir;
 
 /// What the trace processor made of an export.
@@ -82,10 +84,8 @@ fn load(export: &[&str]) -> Loaded {
     Loaded { threads, spans, counters }
 }
 
-fn report(arguments: &[&str]) -> Value {
-    let ran = strobe(&[&["report", "--format", "json"], arguments].concat());
-    assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
-    serde_json::from_str(&ran.stdout).expect("JSON")
+fn report(arguments: &[&str]) -> Measurement {
+    recorded(&[&["report"], arguments].concat())
 }
 
 /// Records a bundled program on the simulated board, all of whose time stamps are wanted.
@@ -116,25 +116,25 @@ fn handlers_and_threads() {
     let (_folder, file, firmware) = record("threads-nuttx", &more);
     let what = [file.as_str(), "--elf", &firmware, "--thread-pointer", "0"];
     let (loaded, report) = (load(&what), report(&what));
-    let traced = &report["traced"];
-    let exceptions = array(&traced["exceptions"]);
+    let exceptions = rows(&report, "interrupts");
     assert_eq!(exceptions.len(), 2);
-    for exception in exceptions {
-        let name = exception["name"].as_str().expect("a name");
+    for exception in &exceptions {
+        let name = exception["interrupt"].as_str().expect("a name");
         assert_eq!(loaded.thread(name).0, number(&exception["entered"]), "{name}");
     }
     // SysTick is not interrupted, and each of its times is known to the cycle.
     let ticks = &exceptions[1];
-    assert_eq!(number(&ticks["timed"]), number(&ticks["entered"]));
-    assert_lasts(loaded.thread("SysTick (SysTick_Handler)"), number(&ticks["own"]), 16_000_000);
-    let threads = array(&traced["threads"]);
+    assert_eq!(number(&ticks["exact"]), number(&ticks["entered"]));
+    let systick = "SysTick (SysTick_Handler)";
+    assert_lasts(loaded.thread(systick), spread(&report, "durations", systick).sum(), 16_000_000);
+    let threads = rows(&report, "threads");
     assert!(threads.len() >= 4, "{threads:?}");
     for thread in threads {
-        let found = loaded.thread(thread["name"].as_str().expect("a name"));
+        let found = loaded.thread(thread["thread"].as_str().expect("a name"));
         assert_eq!(found.0, number(&thread["runs"]), "{thread}");
-        assert_lasts(found, number(&thread["cycles"]), 16_000_000);
+        assert_lasts(found, number(&thread["time"]), 16_000_000);
     }
-    assert_eq!(loaded.spans["overflow"].0, number(&traced["stream"]["overflows"]));
+    assert_eq!(loaded.spans["overflow"].0, packets(&report, "overflow"));
 }
 
 /// What the firmware writes, and each value of a watched variable at its time.
@@ -145,17 +145,14 @@ fn ports_and_watched_variables() {
     let (_folder, file, firmware) = record("trace", &[&more[..], &["--for", "100ms"]].concat());
     let what = [file.as_str(), "--elf", &firmware];
     let (loaded, report) = (load(&what), report(&what));
-    let traced = &report["traced"];
-    for channel in array(&traced["channels"]) {
-        let track = format!("port {}", channel["port"]);
-        assert_eq!(loaded.thread(&track).0, number(&channel["packets"]), "{track}");
+    let ports = rows(&report, "ports");
+    assert_eq!(ports.len(), 2);
+    for port in ports {
+        let track = format!("port {}", port["port"]);
+        assert_eq!(loaded.thread(&track).0, number(&port["writes"]), "{track}");
     }
-    let watched = &array(&traced["watched"])[0];
-    let value = |pair: &Value| {
-        let ns = u128::from(number(&pair[0])) * 1_000_000_000 / 168_000_000;
-        (ns as u64, pair[1].as_f64().expect("a value"))
-    };
-    let values: Vec<(u64, f64)> = array(&watched["values"]).iter().map(value).collect();
+    let values = counter(&report, "watched", "level").into_iter();
+    let values: Vec<(u64, f64)> = values.map(|(ns, value)| (ns as u64, value as f64)).collect();
     assert_eq!(values.len(), 60);
     assert_eq!(loaded.counters["level value"], values);
 }
@@ -167,9 +164,8 @@ fn samples() {
     let (_folder, file, firmware) = record("threads-nuttx", &more);
     let what = [file.as_str(), "--elf", &firmware];
     let (loaded, report) = (load(&what), report(&what));
-    let sampling = &report["traced"]["sampling"];
-    let taken = number(&sampling["taken"]);
-    assert!(taken > 50, "{sampling}");
+    let taken = figure(&report, "samples");
+    assert!(taken > 50, "{taken}");
     assert_eq!(loaded.thread("Samples"), (taken, 0));
 }
 
@@ -180,25 +176,34 @@ fn the_kit() {
     let (_folder, file, firmware) = record("trace-kit", &more);
     let what = [file.as_str(), "--elf", &firmware];
     let (loaded, report) = (load(&what), report(&what));
-    let kit = &report["traced"]["kit"];
-    let each = |list: &str| array(&kit[list]).iter().map(|of| (of["name"].as_str().unwrap(), of));
-    for (name, mark) in each("marks") {
+    let each = |list: &str, id: &str| -> Vec<(String, Value)> {
+        let all = rows(&report, list).into_iter();
+        all.map(|row| (row[id].as_str().expect("a name").to_owned(), row)).collect()
+    };
+    let (marks, regions) = (each("kit-marks", "mark"), each("kit-regions", "region"));
+    let values = each("kit-values", "value");
+    for (name, mark) in &marks {
         assert_eq!(loaded.thread(name), (number(&mark["count"]), 0), "{name}");
     }
-    for (name, region) in each("regions") {
+    for (name, region) in &regions {
         let found = loaded.thread(name);
-        assert_eq!(found.0, number(&region["timed"]), "{name}");
-        assert_lasts(found, number(&region["sum"]), 168_000_000);
+        assert_eq!(found.0, number(&region["exact"]), "{name}");
+        assert_lasts(found, spread(&report, "kit-durations", name).sum(), 168_000_000);
     }
-    for (name, value) in each("values") {
-        let pairs = array(&value["values"]).iter().map(|pair| pair[1].as_f64().unwrap());
+    for (name, _) in &values {
+        let told = counter(&report, "kit-timeline", name);
+        let told = told.into_iter().map(|(_, value)| value as f64);
         let found = loaded.counters[&format!("{name} value")].iter().map(|(_, value)| *value);
-        assert!(found.eq(pairs), "{name}");
+        assert!(found.eq(told), "{name}");
     }
-    assert_eq!((each("marks").count(), each("regions").count(), each("values").count()), (2, 3, 2));
-    // "on\n", five times.
-    assert_eq!(loaded.thread("log"), (number(&array(&kit["channels"])[0]["bytes"]) / 3, 0));
-    assert_eq!(loaded.spans["records of the kit are missing"].0, number(&kit["losses"]));
+    assert_eq!((marks.len(), regions.len(), values.len()), (2, 3, 2));
+    // "on", five times, a record to each.
+    let channel = row(&report, "kit-channels", "log");
+    let log = lines(&report, &format!("kit-channel-{}", channel["id"])).len() as u64;
+    assert_eq!(number(&channel["bytes"]), 3 * log);
+    assert_eq!(loaded.thread("log"), (log, 0));
+    let records = &rows(&report, "kit-records")[0];
+    assert_eq!(loaded.spans["records of the kit are missing"].0, number(&records["places"]));
 }
 
 /// A trace of events that others have written: threads, interrupts, a timer, the heap.
@@ -207,18 +212,23 @@ fn events() {
     let what = [root().join("docs/captures/events").display().to_string()];
     let what = what.each_ref().map(String::as_str);
     let (loaded, report) = (load(&what), report(&what));
-    for interrupt in array(&report["interrupts"]) {
-        let (timed, mean) = (number(&interrupt["timed"]), &interrupt["durations"]["mean"]);
-        let found = loaded.thread(&format!("interrupt {}", interrupt["number"]));
-        assert_eq!(found, (timed, timed * number(mean)), "{interrupt}");
+    let (interrupts, threads) = (rows(&report, "interrupts"), rows(&report, "threads"));
+    assert_eq!((interrupts.len(), threads.len()), (2, 2));
+    for interrupt in interrupts {
+        let number_of_it = interrupt["interrupt"].as_str().expect("a number");
+        let sum = spread(&report, "interrupt-durations", number_of_it).sum();
+        let found = loaded.thread(&format!("interrupt {number_of_it}"));
+        assert_eq!(found, (number(&interrupt["timed"]), sum), "{interrupt}");
     }
-    for thread in array(&report["threads"]["threads"]) {
-        let name = thread["name"].as_str().expect("a name");
-        let runs = (number(&thread["runs"]), number(&thread["running_ns"]));
+    for thread in threads {
+        let (name, number_of_it) = (thread["thread"].as_str().expect("a name"), &thread["number"]);
+        let name = name.strip_suffix(&format!(" ({number_of_it})")).expect("its number");
+        assert_eq!(number(&thread["unannounced-runs"]), 0);
+        let runs = (number(&thread["runs"]), number(&thread["time"]));
         assert_eq!(loaded.thread(name), runs, "{name}");
     }
-    let timer = &array(&report["timers"])[0];
-    assert_eq!(loaded.thread("timer 9"), (1, number(&timer["durations"]["max"])));
+    let timer = spread(&report, "timer-durations", "9").max().expect("one");
+    assert_eq!(loaded.thread("timer 9"), (1, timer));
     assert_eq!(loaded.counters["heap in use bytes"].len(), 1);
 }
 
@@ -236,7 +246,7 @@ fn damaged_streams() {
         let how = ["--as", "swo", "--frames", "no", "--tick", "1", "--clock", "1M"];
         let what = [&[file.as_str()][..], &how].concat();
         let (loaded, report) = (load(&what), report(&what));
-        let overflows = number(&report["traced"]["stream"]["overflows"]);
+        let overflows = packets(&report, "overflow");
         assert!(overflows > 0);
         assert_eq!(loaded.spans["overflow"].0, overflows, "seed {seed}");
     }

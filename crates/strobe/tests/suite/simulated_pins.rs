@@ -4,7 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use crate::common::number;
+use crate::common::recorded::{column, figure, row, rows, said};
+use strobe_model::measurement::{Content, Distribution, Measurement, Spread};
+use strobe_report::file::{self, Form};
 
 const LOOP_AVR: [&str; 5] =
     ["firmware/prebuilt/loop-avr.elf", "--board", "arduino-uno", "--until", "10ms"];
@@ -25,17 +28,26 @@ fn strobe(arguments: &[&str]) -> Output {
     command.output().expect("strobe starts")
 }
 
-fn json(command: &str, input: &[&str], more: &[&str]) -> Value {
-    let arguments = [&[command], input, more, &["--format", "json"]].concat();
+fn measured(command: &str, input: &[&str], more: &[&str]) -> Measurement {
+    let arguments = [&[command], input, more, &["--format", "measurement"]].concat();
     let output = strobe(&arguments);
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {messages}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    match file::read(&output.stdout) {
+        Ok(Form::Measurement(measurement)) => *measurement,
+        other => panic!("{arguments:?}: {other:?}"),
+    }
 }
 
-fn words(lane: &Value) -> Vec<u64> {
-    let words = lane["words"].as_array().expect("words");
-    words.iter().map(|w| w["value"].as_u64().expect("a number")).collect()
+fn bytes(bus: &Measurement) -> Vec<u8> {
+    column(bus, "words", "value").into_iter().map(|word| word as u8).collect()
+}
+
+fn distribution<'a>(pins: &'a Measurement, name: &str) -> &'a Distribution {
+    let Some(Content::Distributions(all)) = pins.section("pins").map(|s| &s.content) else {
+        panic!("no widths");
+    };
+    all.distributions.iter().find(|d| d.name == name).expect("that pin's")
 }
 
 fn hello() -> Vec<u8> {
@@ -45,63 +57,58 @@ fn hello() -> Vec<u8> {
 #[test]
 fn the_founding_loop_on_both_chips() {
     // By the board's name for PD1.
-    let avr = json("pins", &LOOP_AVR, &["D1"]);
-    assert_eq!(avr["schema"], "strobe-pins/1");
-    let high = &avr["pins"][0]["high_ps"];
-    assert_eq!(
-        (&high["count"], &high["min"], &high["max"]),
-        (&20.into(), &63_875_000.into(), &63_875_000.into())
-    );
-    assert!(high.get("bounds").is_none(), "an AVR's cycles are exact: {high}");
+    let avr = measured("pins", &LOOP_AVR, &["D1"]);
+    let high = distribution(&avr, "PD1 high");
+    let spread = &high.spread;
+    let found = (spread.count(), spread.min(), spread.max());
+    assert_eq!(found, (20, Some(63_875_000), Some(63_875_000)));
+    assert!(high.low.is_none(), "an AVR's cycles are exact: {high:?}");
 
-    let arm = json("pins", &LOOP, &["PB8"]);
-    let high = &arm["pins"][0]["high_ps"];
-    let bounds = &high["bounds"]["mean"];
-    let (low, most) = (bounds["low"].as_u64().unwrap(), bounds["high"].as_u64().unwrap());
-    assert!((low..=most).contains(&45_190_000), "as measured on the chip: {bounds}");
-    assert_eq!(bounds["likely"], high["mean"]);
+    let arm = measured("pins", &LOOP, &["PB8"]);
+    let high = distribution(&arm, "PB8 high");
+    let mean = |spread: &Option<Spread>| spread.as_ref().and_then(Spread::mean).expect("bounds");
+    let (low, most) = (mean(&high.low), mean(&high.high));
+    assert!((low..=most).contains(&45_190_000.0), "as measured on the chip: {low} to {most}");
+    let likely = high.spread.mean().expect("a mean");
+    assert!((low..=most).contains(&likely), "{likely} in {low} to {most}");
 }
 
 #[test]
 fn a_trigger_moves_the_beginning() {
-    let all = json("pins", &LOOP, &["PB8"]);
-    let later = json("pins", &LOOP, &["PB8", "--trigger", "PB8=1"]);
-    assert_eq!(all["capture"]["start_ps"], 0);
-    assert!(later["capture"]["start_ps"].as_i64().unwrap() > 0);
+    let all = measured("pins", &LOOP, &["PB8"]);
+    let later = measured("pins", &LOOP, &["PB8", "--trigger", "PB8=1"]);
+    assert_eq!(all.window.begin.nanoseconds, Some(0));
+    assert!(later.window.begin.nanoseconds > Some(0));
     // The edge that it begins with is not one of its own.
-    assert_eq!(all["pins"][0]["rising"], 10);
-    assert_eq!(
-        (&later["pins"][0]["rising"], &later["pins"][0]["initial"]),
-        (&9.into(), &"high".into())
-    );
+    assert_eq!(row(&all, "edges", "PB8")["rising"], 10);
+    let later = row(&later, "edges", "PB8");
+    assert_eq!((&later["rising"], &later["initial"]), (&9.into(), &"high".into()));
 }
 
 #[test]
 fn a_simulated_serial_line_carries_what_the_program_prints() {
-    let report = json("bus", &HELLO, &["-P", "uart:rx=PA9"]);
-    let bytes: Vec<u8> = words(&report["lanes"][0]).into_iter().map(|w| w as u8).collect();
-    assert_eq!(bytes, hello());
-    assert_eq!(report["fault_counts"], serde_json::json!({}));
+    let report = measured("bus", &HELLO, &["-P", "uart:rx=PA9"]);
+    assert_eq!(bytes(&report), hello());
+    assert_eq!((figure(&report, "faults"), rows(&report, "fault-counts").len()), (0, 0));
     // It waits for the wire while a word is under way, and sleeps between lines.
-    let core = &report["core"];
     let share = |part: &str| {
-        let of = |what: &str| core[part][what].as_f64().unwrap();
-        assert!(of("awake_cycles") <= of("cycles"), "{core}");
-        of("awake_cycles") / of("cycles")
+        let core = row(&report, "core", part);
+        let of = |what: &str| core[what].as_f64().unwrap();
+        assert!(of("awake") <= of("cycles"), "{core}");
+        of("awake") / of("cycles")
     };
-    assert!(share("words") > 0.9 && share("span") < 0.5, "{core}");
+    let (words, span) = (share("during words"), share("from the first word to the last"));
+    assert!(words > 0.9 && span < 0.5, "{words} {span}");
 }
 
 #[test]
 fn dma_leaves_the_core_time_of_its_own() {
-    let report = json("bus", &SHIFT, &["-P", "spi:clk=PB13:mosi=PB15:cs=PB12"]);
-    let lane = &report["lanes"][0];
-    assert_eq!(lane["summary"]["words"], 8192);
+    let report = measured("bus", &SHIFT, &["-P", "spi:clk=PB13:mosi=PB15:cs=PB12"]);
+    assert_eq!(column(&report, "lines", "words"), [8192]);
     // 12 MHz: a byte takes 32 cycles of 48 MHz, whatever sends it.
-    assert_eq!(report["core"]["words"]["cycles"], 8192 * 32);
-    let counts =
-        report["transfers"].as_array().unwrap().iter().map(|t| t["words"].as_u64().unwrap());
-    assert_eq!(counts.filter(|n| *n == 1024).count(), 8);
+    assert_eq!(row(&report, "core", "during words")["cycles"], 8192 * 32);
+    let counts = column(&report, "transfers", "words");
+    assert_eq!(counts.iter().filter(|n| **n == 1024).count(), 8);
 }
 
 #[test]
@@ -110,10 +117,9 @@ fn others_open_what_is_exported() {
     for name in ["hello.sr", "hello.vcd"] {
         let path = directory.path().join(name);
         let path = path.to_str().unwrap();
-        json("pins", &HELLO, &["PA9", "--export", path]);
-        let report = json("bus", &[path], &["-P", "uart:rx=PA9"]);
-        let bytes: Vec<u8> = words(&report["lanes"][0]).into_iter().map(|w| w as u8).collect();
-        assert_eq!(bytes, hello(), "{name}");
+        measured("pins", &HELLO, &["PA9", "--export", path]);
+        let report = measured("bus", &[path], &["-P", "uart:rx=PA9"]);
+        assert_eq!(bytes(&report), hello(), "{name}");
         let mut sigrok = Command::new("sigrok-cli");
         let decoder = "uart:rx=PA9:baudrate=115200:format=hex";
         sigrok.args(["-i", path, "-P", decoder, "-A", "uart=rx-data"]);
@@ -143,28 +149,31 @@ fn a_capture_beside_a_run_agrees_or_differs() {
     let against =
         ["--against", path.to_str().unwrap(), "--pair", "PB8=D0", "--samplerate", "24MHz"];
     let verdicts = |input: &[&str], more: &[&str]| {
-        let report = json("pins", input, &[&against[..], more].concat());
-        assert_eq!(report["schema"], "strobe-against/1");
-        let figures = report["pairs"][0]["figures"].as_array().unwrap().clone();
-        figures.iter().map(|f| f["verdict"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let report = measured("pins", input, &[&against[..], more].concat());
+        let figures = [rows(&report, "times"), rows(&report, "duties")].concat();
+        let all: Vec<_> =
+            figures.iter().map(|f| f["verdict"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(figure(&report, "figures"), all.len() as u64);
+        all
     };
-    assert!(verdicts(&LOOP, &[]).iter().all(|v| v == "agree"));
+    let same = verdicts(&LOOP, &[]);
+    assert!(same.len() > 8 && same.iter().all(|v| v == "agree"), "{same:?}");
     let slow = ["firmware/prebuilt/loop-0ws.elf", "--board", "stm32f070cb", "--until", "finished"];
     let times = ["--from", "PB8:rise", "--to", "PB8:fall"];
     assert_eq!(verdicts(&slow, &times), ["differ"; 4]);
     // A capture beside a capture: every file agrees with itself.
-    let itself = json("pins", &[path.to_str().unwrap()], &against[..2]);
-    let figures = itself["pairs"][0]["figures"].as_array().unwrap();
-    assert!(figures.iter().all(|f| f["verdict"] == "agree" && f["difference"]["value"] == 0));
+    let itself = measured("pins", &[path.to_str().unwrap()], &against[..2]);
+    let figures = [rows(&itself, "times"), rows(&itself, "duties")].concat();
+    assert!(figures.len() > 8);
+    assert!(figures.iter().all(|f| f["verdict"] == "agree" && f["difference"] == 0), "{figures:?}");
 }
 
 #[test]
 fn a_recording_has_a_limit() {
-    let report = json("pins", &LOOP, &["PB8", "--max-edges", "7"]);
-    let pin = &report["pins"][0];
-    assert_eq!(pin["rising"].as_u64().unwrap() + pin["falling"].as_u64().unwrap(), 7);
-    let notes = report["notes"].to_string();
-    assert!(notes.contains("--max-edges"), "{notes}");
+    let report = measured("pins", &LOOP, &["PB8", "--max-edges", "7"]);
+    let pin = row(&report, "edges", "PB8");
+    assert_eq!(number(&pin["rising"]) + number(&pin["falling"]), 7);
+    assert!(said(&report).contains("--max-edges"), "{}", said(&report));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `strobe run --swo` and `--trace-write`: the trace pin of a simulated board.
 
-use crate::common::{self, prebuilt, strobe};
+use crate::common::recorded::{column, recorded};
+use crate::common::{prebuilt, strobe};
 
 /// As micro-ROS's benchmarking programmed it, with DBGMCU_CR, at 2 Mbaud.
 const WRITES: [&str; 8] = [
@@ -72,11 +73,8 @@ fn the_pin_can_be_seen_as_a_waveform() {
     let ran = strobe(&[&["run"], &common[..], &["--swo", &file]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let protocol = "uart:rx=PB3:baud=2000000";
-    let ran = strobe(&[&["bus"], &common[..], &["-P", protocol, "--format", "json"]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let words = common::array(&report["lanes"][0]["words"]);
-    let seen: Vec<u8> = words.iter().map(|w| common::number(&w["value"]) as u8).collect();
+    let report = recorded(&[&["bus"], &common[..], &["-P", protocol]].concat());
+    let seen: Vec<u8> = column(&report, "words", "value").iter().map(|n| *n as u8).collect();
     let sent = std::fs::read(&file).expect("the file");
     // The last byte may be under way when the run ends.
     let whole = seen.len() - 1;

@@ -3,7 +3,11 @@
 
 use std::process::Command;
 
-use crate::common::{self, strobe};
+use crate::common::{self, recorded, strobe};
+use strobe_source::trace::plan;
+
+/// The measurement of something else.
+const SERIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/captures/serial.vcd");
 
 const HOPELESS: [&str; 7] = [
     "plan",
@@ -15,7 +19,7 @@ const HOPELESS: [&str; 7] = [
     "--color=never",
 ];
 
-fn plan(more: &[&str]) -> common::Ran {
+fn planned(more: &[&str]) -> common::Ran {
     strobe(&[&["plan", "--clock=168MHz", "--baud=2M", "--target=stm32f4"], more].concat())
 }
 
@@ -35,50 +39,48 @@ fn a_plan_that_loses_four_fifths_is_refused_unless_insisted_upon() {
 
 #[test]
 fn what_it_proposes_fits() {
-    let plan = strobe(&[
+    let plan = recorded::recorded(&[
         "plan",
         "--clock=168MHz",
         "--baud=921600",
         "--period=16384",
         "--target=stm32f4",
-        "--format=json",
     ]);
-    assert_eq!(plan.code, 0, "{}", plan.stderr);
-    let json: serde_json::Value = serde_json::from_str(&plan.stdout).expect("JSON");
-    assert_eq!((&json["schema"], &json["verdict"]), (&"strobe-plan/1".into(), &"fits".into()));
-    let sum: u64 = json["parts"]
-        .as_array()
-        .expect("parts")
-        .iter()
-        .map(|p| p["bytes"]["likely"].as_u64().expect("a number"))
-        .sum();
-    assert_eq!(json["required"]["likely"], sum, "the table adds up");
+    assert_eq!(recorded::findings(&plan, "fits").len(), 1);
+    let sum: u64 = recorded::column(&plan, "required", "bytes").iter().sum();
+    assert_eq!(recorded::figure(&plan, "required"), sum, "the table adds up");
 }
 
 #[test]
 fn a_plan_is_read_again_and_changed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("plan.json");
+    let path = folder.path().join("plan.measurement");
     let path = path.to_str().expect("text");
-    let first = plan(&["--exceptions=100", "--timestamps=4", "--format=json", "-o", path]);
+    let first = planned(&["--exceptions=100", "--timestamps=4", "-o", path]);
     assert_eq!((first.code, first.stdout.as_str()), (0, ""), "{}", first.stderr);
-    let again = strobe(&["plan", "--settings", path, "--timestamps=none", "--format=json"]);
-    let json: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
-    let settings = &json["settings"];
-    assert_eq!(
-        (&settings["exceptions"], &settings["local_timestamps"]),
-        (&true.into(), &serde_json::Value::Null)
-    );
-    assert_eq!(json["target"], "stm32f4");
-    std::fs::write(path, "{\"schema\":\"strobe-plan/1\"}").expect("it is ours");
-    assert_eq!(strobe(&["plan", "--settings", path]).code, 65);
+    let again = recorded::recorded(&["plan", "--settings", path, "--timestamps=none"]);
+    let settings = plan::settings_of(&again).expect("its settings");
+    assert!(settings.exceptions && settings.local_timestamps.is_none());
+    assert_eq!(again.subject.name, "stm32f4");
+    for (wrong, says) in [
+        ("{\"schema\":\"strobe-plan/1\"}", "make it again"),
+        ("settings = 1", "no measurement"),
+        (&strobe(&["pins", SERIAL, "--format", "measurement"]).stdout, "no settings"),
+    ] {
+        std::fs::write(path, wrong).expect("it is ours");
+        let refused = strobe(&["plan", "--settings", path]);
+        assert_eq!(refused.code, 65, "{says}");
+        assert!(refused.stderr.contains(says), "{says}: {}", refused.stderr);
+    }
 }
 
 #[test]
 fn periods_are_rounded_to_those_of_the_hardware_and_told() {
-    let rounded = plan(&["--rate=10kHz", "--terse"]);
-    assert!(rounded.stdout.contains("16,384 cycles (16,800 asked for"), "{}", rounded.stdout);
-    let fitted = plan(&["--terse"]);
+    let rounded = planned(&["--rate=10kHz", "--terse"]).stdout;
+    let line = |name: &str| rounded.lines().find(|line| line.trim_start().starts_with(name));
+    assert!(line("cycles between samples").is_some_and(|l| l.ends_with(" 16,384 cycles")));
+    assert!(line("cycles asked for").is_some_and(|l| l.ends_with(" 16,800 cycles")), "{rounded}");
+    let fitted = planned(&["--terse"]);
     assert!(fitted.stdout.contains("fits"), "{}", fitted.stdout);
 }
 
@@ -92,17 +94,22 @@ fn variables_are_watched_by_name() {
         panic!("no variable of a word");
     };
     let watch = format!("--watch={}=1000", variable.name);
-    let watched = plan(&["--elf", &elf, &watch, "--registers", "--terse"]);
+    let watched = planned(&["--elf", &elf, &watch, "--registers", "--terse"]);
     assert_eq!(watched.code, 0, "{}", watched.stderr);
-    let comparator = format!("0xe0001020  {:#010x}  DWT_COMP0", variable.address);
-    assert!(watched.stdout.contains(&comparator), "{}", watched.stdout);
+    let comparator = format!("0xe0001020  {:#010x}  ", variable.address);
+    let line = watched.stdout.lines().find(|line| line.contains("DWT_COMP0  "));
+    assert!(line.is_some_and(|line| line.contains(&comparator)), "{}", watched.stdout);
+    // Registers are shown on request, and are in the measurement.
+    let plain = ["plan", "--clock=168MHz", "--baud=2M", "--elf", &elf, &watch];
+    assert!(!strobe(&plain).stdout.contains("DWT_COMP0"));
+    assert!(recorded::rows(&recorded::recorded(&plain), "fields").len() > 20);
     for (watch, says) in [
         ("there_is_none", "no symbol"),
         ("0x20000001:4", "multiple"),
         ("0x20000000:4:sideways", "sideways"),
         ("0x20000000:pc:w", "alike"),
     ] {
-        let refused = plan(&["--elf", &elf, "--watch", watch]);
+        let refused = planned(&["--elf", &elf, "--watch", watch]);
         assert_eq!(refused.code, 64, "{watch}");
         assert!(refused.stderr.contains(says), "{watch}: {}", refused.stderr);
     }
@@ -120,7 +127,7 @@ fn tool(name: &str, arguments: &[&str]) -> (bool, String) {
 fn script(kind: &str, folder: &tempfile::TempDir) -> String {
     let path = folder.path().join(format!("plan.{kind}")).display().to_string();
     let watch = "--watch=0x20000010:4:pc+value:w=100";
-    let ran = plan(&["--exceptions=1000", watch, "--script", kind, "-o", &path]);
+    let ran = planned(&["--exceptions=1000", watch, "--script", kind, "-o", &path]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     path
 }

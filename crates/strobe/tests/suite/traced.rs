@@ -4,8 +4,14 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::common::{self, Ran, array, figures, number, prebuilt, strobe};
+use crate::common::recorded::{
+    addresses, balance, column, ended, figure, findings, functions, lines, packets, recorded, rows,
+    said, unattributed,
+};
+use crate::common::{self, Ran, array, number, prebuilt, strobe};
 use serde_json::Value;
+use strobe_model::measurement::{Content, Loss, Measurement, Severity};
+use strobe_report::file::{self, Form};
 use strobe_synth::captures::{LineFault, trace_pin};
 
 /// How the simulated board is traced: a link that carries it all.
@@ -21,34 +27,17 @@ fn record(firmware: &str, more: &[&str]) -> (tempfile::TempDir, String) {
     (directory, file)
 }
 
-fn report(arguments: &[&str]) -> Value {
-    let ran = strobe(&[&["report", "--format", "json"], arguments].concat());
-    assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
-    let record: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let parts = &record["balance"];
-    let reasons = array(&parts["unattributed"]).iter().map(|pair| number(&pair[1])).sum::<u64>();
-    let sum = number(&parts["attributed"]) + number(&parts["idle"]) + number(&parts["lost"]);
-    assert_eq!(number(&parts["taken"]), sum + reasons);
-    let stream = &record["traced"]["stream"];
-    let bytes = |name: &str| number(&stream[name]);
-    let understood = bytes("packet_bytes") + bytes("padding_bytes");
-    assert_eq!(bytes("bytes"), understood + bytes("undecodable_bytes"));
-    record
+/// Reading holds a report to what it promises: that it balances, for example.
+fn report(arguments: &[&str]) -> Measurement {
+    let report = recorded(&[&["report"], arguments].concat());
+    assert!(findings(&report, "unbalanced").is_empty());
+    report
 }
 
-/// Functions with what they have: cycles of an exact record, samples of a sampled one.
-fn functions(record: &Value) -> Vec<(String, u64)> {
-    let names = array(&record["profile"]["functions"]);
-    let mut sums = vec![0; names.len()];
-    for sample in array(&record["profile"]["addresses"]) {
-        if let Some(function) = sample["function"].as_u64() {
-            let cycles = sample["cycles"].as_object().expect("causes");
-            let busy = cycles.iter().filter(|(cause, _)| *cause != "asleep");
-            sums[function as usize] += busy.map(|(_, n)| number(n)).sum::<u64>();
-        }
-    }
-    let name = |n: &Value| n["name"].as_str().expect("a name").to_owned();
-    names.iter().map(name).zip(sums).collect()
+/// A run of the same on the simulated board.
+fn run(firmware: &str, more: &[&str]) -> Measurement {
+    let arguments = ["run", firmware, "--board", "stm32f407", "--quiet"];
+    ended(&[&arguments, more].concat()).1
 }
 
 /// Of a run that is known to the cycle, the sampled shares lie where they say, nearly always.
@@ -61,15 +50,15 @@ fn sampled_shares_are_where_their_intervals_say() {
     let plan = [&FAST[..], &["--period", "1024", "--for", "2s"]].concat();
     let (_directory, file) = record(&firmware, &plan);
     let sampled = report(&[&file, "--elf", &firmware]);
-    let (_, exact) = figures::run(&[&firmware, "--board", "stm32f407"]);
-    let taken = number(&sampled["traced"]["sampling"]["taken"]);
-    let all = figures::taken(&exact);
+    let exact = run(&firmware, &[]);
+    let taken = figure(&sampled, "samples");
+    let all = figure(&exact, "cycles");
     assert!(taken.abs_diff(all / 1024) <= 1, "{taken}");
-    let samples = functions(&sampled);
+    let samples = functions(&sampled, "samples");
     let (mut inside, mut looked_at) = (0, 0);
-    for (name, cycles) in figures::functions(&exact).into_iter().filter(|(_, cycles)| *cycles > 0) {
+    for (name, cycles) in functions(&exact, "cycles").into_iter().filter(|(_, n)| *n > 0) {
         let share = cycles as f64 / all as f64;
-        let n = samples.iter().find(|(other, _)| *other == name).map_or(0, |(_, n)| *n);
+        let n = samples.get(&name).copied().unwrap_or(0);
         let (low, high) = strobe_analyse::statistics::wilson(taken, n);
         looked_at += 1;
         inside += u32::from((low..=high).contains(&share));
@@ -85,18 +74,20 @@ fn exceptions_are_those_of_the_run() {
     let (_directory, file) =
         record(&firmware, &[&FAST[..], &["--period", "none", "--for", "500ms"]].concat());
     let traced = report(&[&file, "--elf", &firmware]);
-    let (_, exact) = figures::run(&[&firmware, "--board", "stm32f407", "--until", "500ms"]);
-    let count = |list: &Value, key: &str| -> Vec<(u64, u64)> {
-        array(list).iter().map(|e| (number(&e["number"]), number(&e[key]))).collect()
+    let exact = run(&firmware, &["--until", "500ms"]);
+    let count = |of: &Measurement, key: &str| -> Vec<(u64, u64)> {
+        let all = column(of, "interrupts", "number").into_iter();
+        let mut all: Vec<_> = all.zip(column(of, "interrupts", key)).collect();
+        all.sort_unstable();
+        all
     };
-    let of = |name| figures::column(&exact, "interrupts", name).iter().map(figures::number);
-    let truth: Vec<(u64, u64)> = of("number").zip(of("count")).collect();
+    let truth = count(&exact, "count");
     assert_eq!(truth.len(), 2);
-    assert_eq!(count(&traced["traced"]["exceptions"], "entered"), truth);
-    assert_eq!(count(&traced["traced"]["exceptions"], "left"), truth);
-    assert_eq!(number(&traced["traced"]["stream"]["undecodable_bytes"]), 0);
-    let names: Vec<&str> =
-        array(&traced["traced"]["exceptions"]).iter().filter_map(|e| e["name"].as_str()).collect();
+    assert_eq!(count(&traced, "entered"), truth);
+    assert_eq!(count(&traced, "left"), truth);
+    assert_eq!(unattributed(&traced, "bytes", "undecodable"), 0);
+    let all = rows(&traced, "interrupts");
+    let names: Vec<&str> = all.iter().filter_map(|e| e["interrupt"].as_str()).collect();
     assert_eq!(names, ["PendSV (PendSV_Handler)", "SysTick (SysTick_Handler)"]);
 }
 
@@ -112,8 +103,10 @@ fn lost_samples_are_counted() {
     assert!(refused.stderr.contains("loses about"), "{}", refused.stderr);
     let (_directory, file) = record(&firmware, &[&plan[..], &["--insist", "--for", "5s"]].concat());
     let traced = report(&[&file, "--elf", &firmware]);
-    let (taken, lost) = (number(&traced["balance"]["taken"]), number(&traced["balance"]["lost"]));
-    assert!(number(&traced["traced"]["stream"]["overflows"]) > 100);
+    let samples = balance(&traced, "samples");
+    assert!(!matches!(samples.lost, Loss::Unknown(_)), "{samples:?}");
+    let (taken, lost) = (samples.taken, samples.lost.known());
+    assert!(packets(&traced, "overflow") > 100);
     // Samples of a core asleep are short, so more of them come through.
     assert!((0.4..0.85).contains(&(lost as f64 / taken as f64)), "{lost} of {taken}");
     assert!((4500..5000).contains(&taken), "{taken}");
@@ -127,25 +120,22 @@ fn a_capture_of_a_pin_reads_as_it_was_sent_and_as_sigrok_reads_it() {
     let directory = tempfile::tempdir().expect("a directory");
     let capture = directory.path().join("pin.sr").display().to_string();
     std::fs::write(&capture, &pin.session).expect("a file");
-    let traced = report(&[&capture])["traced"].clone();
-    let packets = |name: &str| {
-        let kinds = array(&traced["stream"]["kinds"]);
-        kinds.iter().find(|kind| kind["name"] == name).map_or(0, |kind| number(&kind["packets"]))
-    };
+    let traced = report(&[&capture]);
+    let packets = |kind: &str| packets(&traced, kind);
     let pcs = pin.pcs.len() as u64;
     assert!(pcs > 1500 && pin.overflows > 30, "{pcs} {}", pin.overflows);
     assert_eq!(packets("PC sample"), pcs);
-    assert_eq!(number(&traced["sampling"]["taken"]), pcs);
+    assert_eq!(figure(&traced, "samples"), pcs);
     assert_eq!(packets("overflow"), pin.overflows);
     assert_eq!(packets("exception"), pin.exceptions);
     assert_eq!(packets("data trace: code"), pin.data_pcs);
     assert_eq!(packets("data trace: value"), pin.data_values);
-    assert_eq!(number(&traced["stream"]["undecodable_bytes"]), 0);
-    let frames = &traced["stream"]["frames"];
-    assert_eq!(number(&frames["undecodable_bytes"]), 0);
-    assert_eq!(array(&frames["streams"])[1], serde_json::json!([2, pin.other_bytes]));
-    let text = array(&traced["channels"])[0]["text"].as_str().expect("text").replace("[lost?]", "");
-    assert_eq!(text, pin.text);
+    assert_eq!(unattributed(&traced, "bytes", "undecodable"), 0);
+    assert_eq!(unattributed(&traced, "framed bytes", "undecodable"), 0);
+    let other = &rows(&traced, "streams")[1];
+    assert_eq!((number(&other["stream"]), number(&other["bytes"])), (2, pin.other_bytes));
+    let text = lines(&traced, "port-0").join("\n").replace("[lost?]", "");
+    assert_eq!(text, pin.text.trim_end_matches('\n'));
 
     let of = "uart:baudrate=8000000:rx=SWO,arm_tpiu:stream=1,arm_itm";
     let sigrok =
@@ -167,18 +157,41 @@ fn a_capture_of_a_pin_reads_as_it_was_sent_and_as_sigrok_reads_it() {
     assert!(pin.text.starts_with(&words) && words.len() + 20 > pin.text.len(), "{words}");
 }
 
-/// What of a record says what was read, and not how it came here.
-fn figures(record: &Value) -> Value {
-    let traced = &record["traced"];
-    let of = ["stream", "exceptions", "threads", "channels", "counters", "watched"];
-    let mut all: Vec<Value> = of.iter().map(|part| traced[part].clone()).collect();
-    all.extend(["taken", "awake", "asleep"].map(|part| traced["sampling"][part].clone()));
-    all.push(record["profile"].clone());
-    Value::Array(all)
+/// What of a measurement says what was read, and not how it came here.
+fn figures(report: &Measurement) -> Vec<(String, Content)> {
+    let of = [
+        "profile",
+        "interrupts",
+        "threads",
+        "packets",
+        "streams",
+        "ports",
+        "port-0",
+        "counters",
+        "watched-variables",
+        "watched-from",
+        "watched",
+    ];
+    let all = report.sections.iter().filter(|section| of.contains(&section.id.as_str()));
+    // What depends on how long it took is left out.
+    let without_rate = |content: &Content| match content {
+        Content::Table(table) => {
+            let mut table = table.clone();
+            table.columns.retain(|column| column.id != "rate");
+            Content::Table(table)
+        }
+        other => other.clone(),
+    };
+    let found: Vec<_> = all.map(|s| (s.id.clone(), without_rate(&s.content))).collect();
+    for section in ["profile", "packets"] {
+        assert!(found.iter().any(|(id, _)| id == section), "no {section}");
+    }
+    found
 }
 
-/// The last record that `strobe top` shows of what comes through a pipe, in pieces of that size.
-fn top_of(bytes: &[u8], piece: usize) -> Value {
+/// The last measurement that `strobe top` shows of what comes through a pipe, in pieces of that
+/// size.
+fn top_of(bytes: &[u8], piece: usize) -> Measurement {
     let mut child = common::command()
         .args(["top", "-", "--format", "json"])
         .stdin(Stdio::piped())
@@ -192,7 +205,14 @@ fn top_of(bytes: &[u8], piece: usize) -> Value {
     drop(pipe);
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    serde_json::from_str(text.lines().last().expect("a record")).expect("JSON")
+    parsed(text.lines().last().expect("a measurement"))
+}
+
+fn parsed(text: &str) -> Measurement {
+    match file::read(text.as_bytes()) {
+        Ok(Form::Measurement(measurement)) => *measurement,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The bytes of a pin as they are, recorded, captured, captured and recorded, and as they come: one
@@ -251,22 +271,19 @@ fn a_fault_on_the_line_is_confined() {
         let directory = tempfile::tempdir().expect("a directory");
         let capture = directory.path().join("pin.sr").display().to_string();
         std::fs::write(&capture, &pin.session).expect("a file");
-        let record = report(&[&capture]);
-        let notes = record["traced"]["recording"]["notes"].to_string();
-        assert!(notes.contains("no valid stop bit"), "{fault:?}: {notes}");
-        let traced = &record["traced"];
-        let frames = &traced["stream"]["frames"];
-        let streams: Vec<u64> = array(&frames["streams"]).iter().map(|s| number(&s[0])).collect();
-        assert_eq!(streams, [1, 2], "{fault:?}: {frames}");
-        assert_eq!(number(&frames["undecodable_bytes"]), pin.undecodable, "{fault:?}");
-        let (taken, sent) = (number(&traced["sampling"]["taken"]), pin.pcs.len() as u64);
+        let traced = report(&[&capture]);
+        assert!(said(&traced).contains("no valid stop bit"), "{fault:?}: {}", said(&traced));
+        assert_eq!(column(&traced, "streams", "stream"), [1, 2], "{fault:?}");
+        let undecodable = unattributed(&traced, "framed bytes", "undecodable");
+        assert_eq!(undecodable, pin.undecodable, "{fault:?}");
+        let (taken, sent) = (figure(&traced, "samples"), pin.pcs.len() as u64);
         // A sample takes 5 bytes.
         let least = sent - pin.undecodable / 5 - 1;
         assert!((least..sent).contains(&taken), "{fault:?}: {taken} of {sent}");
-        for sample in array(&record["profile"]["addresses"]) {
-            let address = sample["address"].as_str().and_then(|at| at.strip_prefix("0x"));
-            let address = address.and_then(|at| u32::from_str_radix(at, 16).ok());
-            assert!(address.is_some_and(|at| pin.pcs.contains(&at)), "{fault:?}: {sample}");
+        let sampled = addresses(&traced);
+        assert!(sampled.len() > 10, "{fault:?}: {}", sampled.len());
+        for at in sampled {
+            assert!(pin.pcs.iter().any(|pc| u64::from(*pc) == at), "{fault:?}: {at:#x}");
         }
     }
 }
@@ -280,12 +297,13 @@ fn another_firmware_is_told() {
     );
     let other = prebuilt("numbers-m4f");
     let traced = report(&[&file, "--elf", &other]);
-    let warnings = traced["warnings"].to_string();
-    assert!(warnings.contains("not the firmware that was recorded"), "{warnings}");
-    assert!(report(&[&file, "--elf", &firmware])["warnings"].as_array().is_some_and(Vec::is_empty));
+    assert!(said(&traced).contains("not the firmware that was recorded"), "{}", said(&traced));
+    let right = report(&[&file, "--elf", &firmware]);
+    let warned = right.findings.iter().any(|f| f.severity <= Severity::Warning);
+    assert!(!warned, "{:?}", right.findings);
     // Of an ELF whose code lies elsewhere.
     let traced = report(&[&file, "--elf", &prebuilt("tour-mps2")]);
-    assert!(traced["warnings"].to_string().contains("lie outside this firmware"));
+    assert!(said(&traced).contains("lie outside this firmware"));
 }
 
 #[test]
@@ -297,15 +315,14 @@ fn a_recording_that_was_cut_says_so() {
     let cut = directory.path().join("cut.strobe").display().to_string();
     std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).expect("a copy");
     let traced = report(&[&cut, "--elf", &firmware]);
-    let notes = traced["traced"]["recording"]["notes"].to_string();
-    assert!(notes.contains("no end mark"), "{notes}");
-    assert!(number(&traced["traced"]["sampling"]["taken"]) > 1000);
+    assert!(said(&traced).contains("no end mark"), "{}", said(&traced));
+    assert!(figure(&traced, "samples") > 1000);
     // A hole in the middle: both sides are read, and the hole is told.
     let mut holed = bytes.clone();
     let middle = holed.len() / 2;
     holed[middle..middle + 300].fill(0x55);
     std::fs::write(&cut, &holed).expect("a copy");
-    let notes = report(&[&cut])["traced"]["recording"]["notes"].to_string();
+    let notes = said(&report(&[&cut]));
     assert!(notes.contains("are damaged"), "{notes}");
 }
 
@@ -329,7 +346,7 @@ fn what_is_no_trace_is_refused_or_named() {
     let zeros = file("zeros", &vec![0; 100_000_000]);
     refused(&["report", &zeros], 65, "100 % of it make no sense");
     let traced = report(&["--as", "swo", &zeros]);
-    assert_eq!(number(&traced["traced"]["stream"]["undecodable_bytes"]), 100_000_000);
+    assert_eq!(unattributed(&traced, "bytes", "undecodable"), 100_000_000);
     refused(&["report", &zeros, "--as", "swo", "--idle", "main"], 64, "needs its firmware");
     refused(&["report", &zeros, "--as", "swo", "--thread-pointer", "x"], 64, "comparator");
     refused(&["export", &zeros, "--as", "swo", "--to", "chrome"], 64, "--clock");
@@ -347,9 +364,9 @@ fn ports_go_to_files() {
     std::fs::write(&swo, &stream.bytes).expect("a file");
     let traced = report(&[&swo, "--as", "swo", "--port", &format!("0={log}")]);
     assert_eq!(std::fs::read_to_string(&log).expect("the log"), "hi\n");
-    let channels = array(&traced["traced"]["channels"]);
-    assert_eq!(channels[0]["text"], "hi\n");
-    assert_eq!((number(&channels[1]["port"]), number(&channels[1]["bytes"])), (2, 4));
+    assert_eq!(lines(&traced, "port-0"), ["hi"]);
+    assert_eq!(column(&traced, "ports", "port"), [0, 2]);
+    assert_eq!(column(&traced, "ports", "bytes"), [3, 4]);
 }
 
 #[test]
@@ -364,10 +381,7 @@ fn top_shows_what_is_new() {
     assert!(blocks.len() >= 2, "{}", ran.stdout);
     assert!(ran.stdout.contains("(asleep)") && ran.stdout.contains("work"), "{}", ran.stdout);
     let json = strobe(&[&start[..], &plan, &["--format", "json"]].concat());
-    let samples = json.stdout.lines().map(|line| {
-        let record: Value = serde_json::from_str(line).expect("a record in a line");
-        number(&record["traced"]["sampling"]["taken"])
-    });
+    let samples = json.stdout.lines().map(|line| figure(&parsed(line), "samples"));
     let samples: Vec<u64> = samples.collect();
     assert!(samples.is_sorted() && samples.len() >= 2, "{samples:?}");
     assert!((7750..=7820).contains(samples.last().expect("one")), "{samples:?}");

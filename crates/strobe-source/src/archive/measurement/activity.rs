@@ -138,7 +138,7 @@ fn interrupts(measurement: &mut Measurement, about: &About) {
     measurement.push("interrupts", "interrupts", Content::Table(table));
     let each = all.iter().map(|i| (i.number.to_string(), i.durations.as_ref()));
     let title = "interrupts: from entry to exit, with what interrupted them";
-    spreads(measurement, ("durations", title), each);
+    spreads(measurement, ("interrupt-durations", title), each);
     let nesting = Quantity::at_least(about.report.nesting, Unit::COUNT);
     measurement.push_total("nesting", "handlers inside one another, most", nesting);
     let enters: u64 = all.iter().map(|i| i.unmatched_enters).sum();

@@ -191,8 +191,8 @@ fn kinds(measurement: &mut Measurement, about: &About) {
         Column::text("event", "event"),
         Column::text("meaning", "interpreted as"),
         count("events", "events").of(total),
-        Column::figure("first", "first", Unit::NANOSECONDS),
-        Column::figure("last", "last", Unit::NANOSECONDS),
+        Column::moment("first", "first", Unit::NANOSECONDS),
+        Column::moment("last", "last", Unit::NANOSECONDS),
         Column::figure("rate", "per second", Unit::HERTZ).worth(1),
     ]);
     for kind in &about.report.kinds {
@@ -265,8 +265,8 @@ fn windows(measurement: &mut Measurement, about: &About) {
     let measured = Quantity::exact(window.total_ns, time.clone());
     measurement.push_total("marked", "inside marks", measured);
     let mut table = Table::new(vec![
-        Column::figure("from", "from", time.clone()),
-        Column::figure("to", "to", time.clone()),
+        Column::moment("from", "from", time.clone()),
+        Column::moment("to", "to", time.clone()),
         Column::figure("time", "time", time),
         count("parts", "parts"),
         count("starts", "start marks"),
@@ -295,8 +295,8 @@ fn missing(measurement: &mut Measurement, about: &About) {
         Column::text("stream", "stream"),
         count("events", "events"),
         count("packets", "packets"),
-        Column::figure("from", "after", Unit::NANOSECONDS),
-        Column::figure("to", "until", Unit::NANOSECONDS),
+        Column::moment("from", "after", Unit::NANOSECONDS),
+        Column::moment("to", "until", Unit::NANOSECONDS),
     ]);
     for loss in &about.report.losses {
         losses.row([

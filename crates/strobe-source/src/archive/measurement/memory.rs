@@ -43,7 +43,7 @@ fn stacks(measurement: &mut Measurement, about: &About) {
         Column::text("thread", "thread"),
         Column::figure("used", "high-water mark", Unit::BYTES),
         count("samples", "samples"),
-        Column::figure("at", "at", Unit::NANOSECONDS),
+        Column::moment("at", "at", Unit::NANOSECONDS),
         Column::text("function", "in"),
         Column::address("address", "address").worth(0),
     ]);
@@ -106,7 +106,7 @@ impl Heap<'_> {
             Column::text("what", ""),
             count("blocks", "blocks"),
             Column::figure("bytes", "bytes", Unit::BYTES),
-            Column::figure("at", "at", Unit::NANOSECONDS),
+            Column::moment("at", "at", Unit::NANOSECONDS),
         ]);
         let blocks = |n: u64| Cell::from(self.seen(n, Unit::COUNT));
         let bytes = |n: u64| Cell::from(self.seen(n, Unit::BYTES));

@@ -82,7 +82,16 @@ fn explained(published: &Published, fault: &KnownFault) -> Vec<Finding> {
         )
     };
     let text = format!("{}: {verdict}", fault.what);
-    let mut findings = vec![Finding::new(Severity::Warning, "published-fault", text)];
+    let figures = [
+        ("functions", fault.functions.to_string()),
+        ("hits", fault.total.to_string()),
+        ("same", fault.same.to_string()),
+        ("exact", if fault.exact { "yes" } else { "no" }.to_owned()),
+    ];
+    let figures = figures.map(|(name, value)| (name.to_owned(), value));
+    let evidence = vec![("the fault, made again".to_owned(), figures.into())];
+    let finding = Finding::new(Severity::Warning, "published-fault", text);
+    let mut findings = vec![Finding { evidence, ..finding }];
     if published.without_inlining && !fault.exact {
         let text = "the tool named inlined functions; without the firmware's ELF they count for \
                     those around them";

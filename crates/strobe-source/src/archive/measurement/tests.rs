@@ -10,7 +10,7 @@ use super::super::events::Extras;
 use super::events::measured;
 use crate::measuring::testing::{checked, finds, has, text};
 
-#[path = "../../../../strobe-report/src/samples/archives.rs"]
+#[path = "samples.rs"]
 mod archives;
 
 /// Two calls of `poll` of 4 and 1 microseconds, of which the other function was left for good.
@@ -96,7 +96,7 @@ fn who_ran_and_what_happened_meanwhile() {
             ("interrupts/15/entered", 3.0),
             ("interrupts/15/timed", 2.0),
             ("interrupts/15/unmatched-enters", 1.0),
-            ("durations/15/max", 14_000.0),
+            ("interrupt-durations/15/max", 14_000.0),
             ("totals/nesting", 2.0),
             ("transfers/eth/starts", 3.0),
             ("transfers/eth/ends", 2.0),

@@ -2,7 +2,7 @@
 
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, Quantity,
-    Settings, Severity, Subject, Table, Unit, Window,
+    Settings, Severity, Subject, Table, Text, Unit, Window,
 };
 use strobe_model::{
     Bounds, Encoding, GlobalTimestamps, PlanReport, TraceSettings, Verdict, Watch, WatchAccess,
@@ -52,8 +52,29 @@ pub fn measurement(plan: &PlanReport) -> Measurement {
     let title = "registers: writes in this order";
     measurement.push("registers", title, Content::Table(registers(plan)));
     measurement.push("fields", "fields of these registers", Content::Table(fields(plan)));
+    // Whole, for whoever reads the plan again.
+    let text = serde_json::to_string(&plan.settings).unwrap_or_default();
+    let settings = Content::Text(Text { lines: vec![text], skipped_bytes: 0 });
+    measurement.push(SETTINGS, "settings of the trace hardware", settings);
     notes(&mut measurement, Severity::Note, "plan", &plan.notes);
     measurement
+}
+
+/// The section with the settings as JSON.
+const SETTINGS: &str = "settings";
+
+/// The settings of a plan, from its measurement.
+///
+/// # Errors
+/// If it is the measurement of something else, or its settings contradict themselves.
+pub fn settings_of(plan: &Measurement) -> Result<TraceSettings, String> {
+    let section = plan.section(SETTINGS).filter(|_| plan.subject.kind == "plan");
+    match section.map(|section| &section.content) {
+        Some(Content::Text(text)) => {
+            serde_json::from_str(&text.lines.concat()).map_err(|e| e.to_string())
+        }
+        _ => Err("it has no settings of trace hardware".to_owned()),
+    }
 }
 
 /// How near the divider comes to the bit rate.

@@ -5,7 +5,7 @@ use strobe_model::measurement::Address;
 
 use crate::measuring::testing::{checked, finds, has, text};
 
-#[path = "../../../../strobe-report/src/samples/plan.rs"]
+#[path = "samples.rs"]
 mod sample;
 
 #[test]

@@ -73,7 +73,8 @@ fn undecodable(traced: &Traced, out: &mut Measurement) {
 
 fn records(kit: &Kit, out: &mut Measurement) {
     if kit.lost > 0 {
-        let text = format!("records of the kit are missing, in {} places", kit.losses);
+        let places = if kit.losses == 1 { "place" } else { "places" };
+        let text = format!("records of the kit are missing, in {} {places}", kit.losses);
         add(out, "records-lost", &text, kit.lost);
     }
     if kit.restarts > 0 {

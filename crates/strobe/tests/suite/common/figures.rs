@@ -218,26 +218,6 @@ pub fn nodes(measurement: &Measurement) -> Vec<Node> {
     each.collect()
 }
 
-/// Cycles and calls of a function with all that it calls: at the likely figure.
-pub fn spent(measurement: &Measurement, function: &str) -> (u64, u64) {
-    let nodes = nodes(measurement);
-    let is_it = |node: &Node| node.is_function && node.name == function;
-    assert!(nodes.iter().any(is_it), "no {function}");
-    let (mut cycles, mut calls) = (0, 0);
-    for node in &nodes {
-        let mut up = Some(node);
-        while let Some(here) = up {
-            if is_it(here) {
-                cycles += node.own;
-                break;
-            }
-            up = here.parent.map(|parent| &nodes[parent]);
-        }
-        calls += if is_it(node) { node.calls } else { 0 };
-    }
-    (cycles, calls)
-}
-
 /// Functions by name that ran, with their busy cycles.
 pub fn functions(measurement: &Measurement) -> Vec<(String, u64)> {
     let by = attribution::By::Function;

@@ -3,6 +3,7 @@
 pub mod figures;
 pub mod image;
 pub mod old_record;
+pub mod recorded;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use strobe_model::{By, Record, Row, Spot, Traced};
+use strobe_analyse::statistics::wilson;
+use strobe_model::{By, Message, Profile, Record, Row, Spot, Traced};
 
-use super::super::profile::{address_name, noun};
-use super::channels::line;
-use super::interval;
 use crate::Options;
 use crate::number::{counted, grouped, share, time};
 use crate::paint::Paint;
@@ -143,4 +141,61 @@ fn rows(
         table.painted(cells.chain([name]).map(Into::into).collect(), Paint::Faint);
     }
     table.write(options.style, out)
+}
+
+/// A message in one line.
+fn line(message: &Message) -> String {
+    let mut out = String::new();
+    if message.doubtful {
+        out.push_str("[lost?] ");
+    }
+    if let Some(time) = &message.time {
+        out.push_str(&format!("{time} "));
+    }
+    if let Some(level) = &message.level {
+        out.push_str(&format!("{:<5} ", level.to_uppercase()));
+    }
+    out.push_str(&message.text);
+    if let Some((file, line)) = &message.place {
+        out.push_str(&format!("  ({file}:{line})"));
+    }
+    out
+}
+
+/// The 95 % interval of a share: `46.2-49.0 %`.
+fn interval(n: u64, k: u64) -> String {
+    let (low, high) = wilson(n, k);
+    // Outwards, so that the interval holds what it says.
+    let (low, high) = ((low * 1000.0).floor() / 10.0, (high * 1000.0).ceil() / 10.0);
+    format!("{low:.1}-{high:.1} %")
+}
+
+fn noun(by: By, n: usize) -> &'static str {
+    match (by, n) {
+        (By::Function, 1) => "function",
+        (By::Function, _) => "functions",
+        (By::Line, 1) => "source line",
+        (By::Line, _) => "source lines",
+        (By::Address, 1) => "address",
+        (By::Address, _) => "addresses",
+        (By::File, 1) => "file",
+        (By::File, _) => "files",
+    }
+}
+
+/// `0x08000123 main, main.c:12`.
+fn address_name(profile: &Profile, address: u32, name: &str) -> String {
+    let found = profile.addresses.binary_search_by_key(&address, |s| s.address);
+    let Ok(at) = found else { return name.to_owned() };
+    let sample = &profile.addresses[at];
+    let mut out = name.to_owned();
+    if sample.function.is_some() {
+        out = format!("{out} {}", profile.function_name(sample.function));
+    }
+    if let Some(frame) = sample.frames.first()
+        && let (Some(file), Some(line)) = (frame.file, frame.line)
+    {
+        out = format!("{out}, {}:{line}", profile.file_name(file));
+    }
+    out
 }

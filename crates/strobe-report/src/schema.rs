@@ -1,22 +1,13 @@
-//! Holds the committed schemas to the types, and real output to the schemas.
+//! The committed schemas of `docs/schema` are those of the types, and what is written keeps them.
 
 use std::path::Path;
 
 use schemars::Schema;
 use serde_json::Value;
-use strobe_model::against::Against;
-use strobe_model::{
-    AllocationsReport, BusReport, EventsReport, PUBLISHED_SCHEMA, PinsReport, PlanReport,
-    PublishedReport,
-};
 
-use super::{
-    Document, Form, List, Shown, against, allocations, bus, events, pictures, pins, plan,
-    published, write,
-};
+use crate::picture::{List, Shown, list};
 use crate::samples;
 
-/// A schema with a reference to its meta-schema, as it is committed.
 fn text(schema: &Schema) -> String {
     serde_json::to_string_pretty(schema).unwrap() + "\n"
 }
@@ -35,12 +26,6 @@ fn committed(name: &str, schema: &Schema) {
     );
 }
 
-fn output(record: &strobe_model::Record) -> Value {
-    let mut out = Vec::new();
-    write(record, Form::Compact, &mut out).unwrap();
-    serde_json::from_slice(&out).unwrap()
-}
-
 #[test]
 fn measurements_match_the_committed_schema() {
     let schema = schemars::schema_for!(crate::file::Document);
@@ -52,97 +37,35 @@ fn measurements_match_the_committed_schema() {
 }
 
 #[test]
-fn records_match_the_committed_schema() {
-    let schema = schemars::schema_for!(Document);
-    committed("record-1.json", &schema);
-    for (name, record) in samples::records() {
-        check(&output(&record), schema.as_value(), schema.as_value(), name);
-    }
-}
-
-#[test]
-fn pins_match_the_committed_schema() {
-    let schema = schemars::schema_for!(PinsReport);
-    committed("pins-1.json", &schema);
-    let value = serde_json::from_str(&pins(&samples::pins(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "pins");
-}
-
-#[test]
-fn recordings_side_by_side_match_the_committed_schema() {
-    let schema = schemars::schema_for!(Against);
-    committed("against-1.json", &schema);
-    let value = serde_json::from_str(&against(&samples::against(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "against");
-}
-
-#[test]
-fn buses_match_the_committed_schema() {
-    let schema = schemars::schema_for!(BusReport);
-    committed("bus-1.json", &schema);
-    for report in [samples::uart(), samples::i2c()] {
-        let value = serde_json::from_str(&bus(&report, Form::Pretty)).unwrap();
-        check(&value, schema.as_value(), schema.as_value(), &report.protocol);
-    }
-}
-
-#[test]
-fn plans_match_the_committed_schema() {
-    let schema = schemars::schema_for!(PlanReport);
-    committed("plan-1.json", &schema);
-    let value = serde_json::from_str(&plan(&samples::plan(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "plan");
-}
-
-#[test]
-fn traces_of_events_match_the_committed_schema() {
-    let schema = schemars::schema_for!(EventsReport);
-    committed("events-1.json", &schema);
-    for report in [samples::events(), samples::no_events()] {
-        let value = serde_json::from_str(&events(&report, Form::Pretty)).unwrap();
-        check(&value, schema.as_value(), schema.as_value(), "events");
-    }
-}
-
-#[test]
-fn archives_match_the_committed_schemas() {
-    let schema = schemars::schema_for!(AllocationsReport);
-    committed("allocations-1.json", &schema);
-    let value = serde_json::from_str(&allocations(&samples::allocations(), Form::Pretty)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "allocations");
-    let schema = schemars::schema_for!(PublishedReport);
-    committed("published-1.json", &schema);
-    let (record, beside) = (samples::sampled(), samples::published());
-    let report = PublishedReport { schema: PUBLISHED_SCHEMA, record, published: beside };
-    let value = serde_json::from_str(&published(&report, Form::Compact)).unwrap();
-    check(&value, schema.as_value(), schema.as_value(), "published");
-}
-
-#[test]
 fn pictures_match_the_committed_schema() {
     let schema = schemars::schema_for!(List);
     committed("pictures-1.json", &schema);
     let (part, file) = ("LCD".to_owned(), "LCD-00001.png".to_owned());
     let shown = Shown { part, file, zoom: 2, first_ns: 5, last_ns: 25, times: 3 };
-    let value = serde_json::from_str(&pictures(&[shown])).unwrap();
+    let value = serde_json::from_str(&list(&[shown]).unwrap()).unwrap();
     check(&value, schema.as_value(), schema.as_value(), "pictures");
 }
 
+/// A measurement's JSON with its schema, to be spoilt.
+fn one() -> (Value, Schema) {
+    let (_, measurement) = samples::measurements::all().into_iter().next().unwrap();
+    let value = serde_json::from_str(&crate::file::json(&measurement)).unwrap();
+    (value, schemars::schema_for!(crate::file::Document))
+}
+
 #[test]
-#[should_panic(expected = "address")]
-fn an_address_that_is_no_hex_string_is_found() {
-    let schema = schemars::schema_for!(Document);
-    let mut value = output(&samples::exact());
-    value["profile"]["addresses"][0]["address"] = 134_217_728.into();
+#[should_panic(expected = "sections")]
+fn a_section_of_another_type_is_found() {
+    let (mut value, schema) = one();
+    value["sections"][0]["title"] = 134_217_728.into();
     check(&value, schema.as_value(), schema.as_value(), "");
 }
 
 #[test]
-#[should_panic(expected = "by_cause")]
-fn an_unknown_cause_is_found() {
-    let schema = schemars::schema_for!(Document);
-    let mut value = output(&samples::exact());
-    value["totals"]["by_cause"]["magic"] = 1.into();
+#[should_panic(expected = "subject")]
+fn what_is_missing_is_found() {
+    let (mut value, schema) = one();
+    value.as_object_mut().unwrap().remove("subject");
     check(&value, schema.as_value(), schema.as_value(), "");
 }
 
