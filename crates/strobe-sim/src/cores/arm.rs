@@ -42,6 +42,7 @@ pub mod neighbours;
 mod nvic;
 pub mod op;
 mod port;
+mod products;
 mod raise;
 mod run;
 mod several;
