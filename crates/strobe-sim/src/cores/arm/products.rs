@@ -6,7 +6,7 @@
 //!   not for another multiplication, nor for what only moves bits (extending, packing, bit fields).
 //! - It is as late for a store right behind, unless another store follows: that one's address goes
 //!   first then.
-//! - Products of 64 bits are not late; nor is what an M3 adds to, which takes a second cycle itself.
+//! - Products of 64 bits are not late; nor is what an M3 adds to: that takes a second cycle itself.
 
 use super::insn::{Insn, NO_REG, Reg};
 use super::neighbours::Placed;
