@@ -13,8 +13,8 @@ mod tables;
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, Quantity,
-    Severity, Subject, Table, Unit, Window,
+    Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, ON_A_CHIP,
+    Quantity, Severity, Subject, Table, Unit, Window,
 };
 
 use difference::Figure;
@@ -34,6 +34,11 @@ pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
     let window = Window::untimed("each side has a window of its own", Ended::default());
     let mut compared = Measurement::new(subject, instrument, window);
     differing(&mut compared, a, b);
+    if shares_model(a, b) {
+        let text = "both rest on one timing model of the core: what that is off, they share, and \
+                    the differences are without it";
+        compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
+    }
     totals(&mut compared, a, b);
     functions::push(&mut compared, a, b);
     tables::push(&mut compared, a, b);
@@ -146,6 +151,13 @@ impl Both {
     }
 }
 
+/// Whether both come from the timing model of one core: what that is off, it is off in both, and
+/// their difference is without it.
+fn shares_model(a: &Measurement, b: &Measurement) -> bool {
+    let modelled = |side: &Measurement| side.total(ON_A_CHIP).is_some();
+    modelled(a) && modelled(b) && a.subject.core == b.subject.core
+}
+
 /// Headline figures that both have, the time in the windows first.
 fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
     let both = |id: &str, title: &str, a: &Quantity, b: &Quantity| {
@@ -158,10 +170,11 @@ fn pairs(a: &Measurement, b: &Measurement) -> Vec<Both> {
         })
     };
     let time = both("window", "time", &a.window.duration, &b.window.duration);
-    let totals = a
-        .totals
-        .iter()
-        .filter_map(|total| both(&total.id, &total.title, &total.quantity, b.total(&total.id)?));
+    let shared = shares_model(a, b);
+    let totals =
+        a.totals.iter().filter(|total| !(shared && total.id == ON_A_CHIP)).filter_map(|total| {
+            both(&total.id, &total.title, &total.quantity, b.total(&total.id)?)
+        });
     let code = code::bytes_run(a).zip(code::bytes_run(b));
     let code = code.and_then(|(a, b)| both(CODE, "bytes of code run", &a, &b));
     time.into_iter().chain(totals).chain(code).collect()

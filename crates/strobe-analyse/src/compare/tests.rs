@@ -336,3 +336,26 @@ proptest! {
         prop_assert!((figures(&compared)["d/x/mean-a"].as_f64() - mean).abs() < 1e-6);
     }
 }
+
+/// What a timing model is off, it is off on both sides.
+#[test]
+fn the_error_of_a_shared_timing_model_is_in_no_difference() {
+    let on = |core: &str, rows: &[Row]| {
+        let mut run = run(rows, Kind::Exact);
+        run.subject.core = Some(core.to_owned());
+        let band = strobe_model::Bounds { low: 1000, likely: 1400, high: 1800 };
+        let band = Quantity::modelled(band, Unit::CYCLES, Some("inferred".to_owned()));
+        run.push_total(ON_A_CHIP, "cycles on a chip", band);
+        run
+    };
+    let said = |compared: &Measurement| compared.findings.iter().any(|f| f.code == "shared-model");
+    let alike = compare(&on("Cortex-M4F", A), &on("Cortex-M4F", B));
+    assert!(cell(&alike, "totals-cycles", "difference", ON_A_CHIP).is_none());
+    assert_eq!(figures(&alike)["totals-cycles/cycles/difference"], Number::Integer(90));
+    assert!(said(&alike));
+    let other = compare(&on("Cortex-M4F", A), &on("Cortex-M3", B));
+    let row = cell(&other, "totals-cycles", "difference", ON_A_CHIP);
+    assert!(matches!(row, Some(Cell::Figure { trust: Trust::Modelled { .. }, .. })), "{row:?}");
+    assert!(!said(&other));
+    assert!(!said(&compare(&run(A, Kind::Exact), &run(B, Kind::Exact))));
+}

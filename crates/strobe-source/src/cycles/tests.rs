@@ -6,7 +6,7 @@ use strobe_model::measurement::{Address, Cell, Trust};
 
 use crate::measuring::testing::{checked, finds, has, text};
 
-#[path = "../../../strobe-report/src/samples/cycles.rs"]
+#[path = "samples.rs"]
 mod samples;
 
 fn sample(wanted: &str) -> CyclesReport {

@@ -16,6 +16,8 @@ use strobe_model::measurement::{
     Quantity, Section, Subject, Trust, Unit, Window,
 };
 use strobe_model::{Bounds, Cause, EndReason, Record};
+use strobe_sim::cortexm::Residual;
+use strobe_sim::cortexm::timing::CoreKind;
 
 pub use rig::{Joined, rig};
 
@@ -226,11 +228,32 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
 fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     let totals = &record.totals;
     out.push_total("cycles", "cycles", model.bounded(totals.cycles, Unit::CYCLES));
+    if let Some(chip) = on_a_chip(record) {
+        out.push_total(measurement::ON_A_CHIP, "cycles on a chip", chip);
+    }
     let instructions = Quantity::exact(totals.instructions, Unit::INSTRUCTIONS);
     out.push_total("instructions", "instructions", instructions);
     let idle = model.about(totals.by_cause[Cause::Asleep], Unit::CYCLES);
     out.push_total("cycles-per-instruction", "cycles/instr.", per_instruction(record, model));
     out.push_total("idle", "idle", idle);
+}
+
+/// The same cycles with what the timing model of the core may be off, where there is such a model.
+fn on_a_chip(record: &Record) -> Option<Quantity> {
+    let core = &record.subject.core;
+    let residual = CoreKind::named(core)?.residual()?;
+    let band = residual.around(record.totals.cycles, record.busy().0);
+    let Residual { figures, median, less, more } = residual;
+    let percent = |mille: u32| format!("{}.{} %", mille / 10, mille % 10);
+    let why = format!(
+        "The timing of the {core} is inferred: {figures} published figures of real parts without \
+         wait states are up to {} less or {} more than the model's, half of them within {}; a \
+         function's cycles may be as far off",
+        percent(less),
+        percent(more),
+        percent(median)
+    );
+    Some(Quantity::modelled(band, Unit::CYCLES, Some(why)))
 }
 
 /// Cycles per instruction, idle cycles and idle instructions both left out.

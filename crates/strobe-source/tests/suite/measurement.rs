@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use strobe_model::measurement::{Content, Distributions, Measurement, Profile, Quantity, Spread};
+use strobe_model::measurement::{
+    Content, Distributions, Measurement, ON_A_CHIP, Profile, Quantity, Spread, Trust,
+};
 use strobe_model::{Cause, Record};
 use strobe_sim::board::Board;
 use strobe_source::simulated::{self, Joined, Limit, Quiet, Settings, TimelineSettings};
@@ -91,6 +93,27 @@ fn measurements_hold_together_and_have_the_totals_of_the_run() {
         let read: Measurement = serde_json::from_str(&json).expect("it reads its own");
         assert_eq!(read, measurement, "{name}");
     }
+}
+
+/// Cycles of a core whose timing is inferred have the band of its residuals beside them; those of
+/// one that follows its manual have none.
+#[test]
+fn the_error_of_a_timing_model_is_beside_its_cycles() {
+    let on_a_chip = |name, board, ms| {
+        let record = run(name, board, &for_ms(ms));
+        let total = simulated::measurement(&record).total(ON_A_CHIP).cloned();
+        (record.totals.cycles, total)
+    };
+    let (cycles, chip) = on_a_chip("calculator-m4f", "stm32f407", 5);
+    let chip = chip.expect("a Cortex-M4F has residuals");
+    let Trust::Modelled { low, high, why: Some(why) } = chip.trust() else {
+        panic!("not modelled: {chip:?}")
+    };
+    assert_eq!(exact(Some(&chip)), cycles.likely);
+    assert!(low.as_u64() < cycles.low && high.as_u64() > cycles.high, "{chip:?}");
+    assert!(why.starts_with("The timing of the Cortex-M4F is inferred: "), "{why}");
+    assert!(on_a_chip("blink", "stm32f070cb", 20).1.is_none());
+    assert!(on_a_chip("work-avr", "arduino-uno", 20).1.is_none());
 }
 
 /// Every cycle and instruction is at an address and in a call chain, in all of them the same

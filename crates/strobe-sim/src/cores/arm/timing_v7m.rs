@@ -97,8 +97,10 @@ pub(super) fn most_for_long_multiply(accumulates: bool) -> u32 {
 }
 
 /// What operands add to the least. The manuals give only the ranges (divide 2 to 12; on the M3
-/// UMULL and SMULL 3 to 5, UMLAL and SMLAL 4 to 7), so the likely figure is a model: quotients four
-/// bits a cycle, multipliers sixteen.
+/// UMULL and SMULL 3 to 5, UMLAL and SMLAL 4 to 7), and that the signed ones take a cycle more than
+/// the unsigned (DDI 0337E, table 18-1). The likely figure is a model: quotients four bits a cycle;
+/// a cycle more for an operand of more than sixteen bits, when accumulating for each of two. Signed
+/// ones with such operands take the most in published cycles of whole functions.
 pub(super) fn extra(kind: CoreKind, work: Work) -> Bounds {
     match work {
         Work::Divide { dividend, divisor } => {
@@ -108,8 +110,10 @@ pub(super) fn extra(kind: CoreKind, work: Work) -> Bounds {
         }
         Work::LongMultiply { n, m, signed, accumulates } if kind == CoreKind::CortexM3 => {
             let wide = |x: u32| if signed { (x ^ x << 1) >> 16 != 0 } else { x >> 16 != 0 };
-            let passes = u64::from(wide(n)) + u64::from(wide(m));
-            Bounds { low: 0, likely: passes, high: u64::from(most_for_long_multiply(accumulates)) }
+            let (n, m) = (wide(n), wide(m));
+            let passes = if accumulates { u64::from(n) + u64::from(m) } else { u64::from(n | m) };
+            let likely = u64::from(signed) + passes;
+            Bounds { low: 0, likely, high: u64::from(most_for_long_multiply(accumulates)) }
         }
         Work::LongMultiply { .. } => Bounds::exact(0),
     }

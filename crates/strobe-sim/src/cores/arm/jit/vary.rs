@@ -13,7 +13,8 @@ use super::region::{Otherwise, Place};
 use super::{Event, effect};
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::insn::{Condition, Insn};
-use crate::cores::arm::timing::{MOST_FOR_OPERANDS, SKIPPED};
+use crate::cores::arm::op::LongOp;
+use crate::cores::arm::timing::{MOST_FOR_OPERANDS, SKIPPED, most_for_long_multiply};
 
 impl Build<'_> {
     /// An instruction in an IT block.
@@ -98,7 +99,10 @@ impl Build<'_> {
     }
 
     /// What a long multiplication's operands add to the least, where they do; likewise.
-    pub(super) fn pay_for_multiplication(&mut self, n: Value, m: Value, signed: bool, most: u32) {
+    pub(super) fn pay_for_multiplication(&mut self, op: LongOp, n: Value, m: Value) {
+        let signed = matches!(op, LongOp::Smull | LongOp::Smlal);
+        let accumulates = matches!(op, LongOp::Smlal | LongOp::Umlal);
+        let most = most_for_long_multiply(op);
         let wide = |build: &mut Self, value: Value| {
             let bits = if signed {
                 let doubled = build.b.ins().ishl_imm_u(value, 1);
@@ -111,7 +115,8 @@ impl Build<'_> {
             build.b.ins().uextend(types::I32, wide)
         };
         let (n, m) = (wide(self, n), wide(self, m));
-        let cycles = self.b.ins().iadd(n, m);
+        let passes = if accumulates { self.b.ins().iadd(n, m) } else { self.b.ins().bor(n, m) };
+        let cycles = self.b.ins().iadd_imm_s(passes, i64::from(signed));
         self.pay_longer(cycles, most);
     }
 

@@ -290,9 +290,9 @@ impl Build<'_> {
             }
         };
         let block = self.plan.blocks[self.at.0].block;
-        if let Some(most) = region::most_for_operands(block, block.insns[self.at.1]) {
+        if region::most_for_operands(block, block.insns[self.at.1]).is_some() {
             let (n, m) = (self.get(n), self.get(m));
-            self.pay_for_multiplication(n, m, signed, most);
+            self.pay_for_multiplication(op, n, m);
         }
         let (n, m) = (widen(self, n), widen(self, m));
         let mut product = self.b.ins().imul(n, m);
