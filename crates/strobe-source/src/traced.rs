@@ -10,6 +10,7 @@
 
 mod channels;
 mod collect;
+mod doubt;
 mod exceptions;
 mod intake;
 mod kinds;

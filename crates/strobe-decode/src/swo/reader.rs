@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::doubt::{self, Doubt};
 use super::itm;
 use super::packet::Raw;
 use super::timeline::{self, Events, Timeline};
@@ -44,7 +45,10 @@ pub struct Reader {
     /// Bytes by stream.
     streams: Box<[u64; STREAMS]>,
     packets: itm::Decoder,
+    doubt: Doubt,
     timeline: Timeline,
+    /// Nothing was read since the last gap.
+    cut: bool,
 }
 
 impl Reader {
@@ -59,40 +63,47 @@ impl Reader {
             stream,
             streams: Box::new([0; STREAMS]),
             packets: itm::Decoder::new(),
+            doubt: Doubt::default(),
             timeline: Timeline::new(),
+            cut: true,
         }
     }
 
     /// Decodes the next bytes.
     pub fn push<E: Events>(&mut self, bytes: &[u8], events: &mut E) {
-        let Reader { frames, stream, streams, packets, timeline } = self;
+        let (frames, mut packets) = self.stages(events);
         match frames {
-            None => packets.push(bytes, &mut timeline.sink(events)),
-            Some(frames) => {
-                let mut unpack = Unpack { stream: *stream, streams, packets, timeline, events };
-                frames.push(bytes, &mut unpack);
-            }
+            None => packets.push(bytes),
+            Some(frames) => frames.push(bytes, &mut packets),
         }
     }
 
     /// A gap: bytes are missing here.
     pub fn gap<E: Events>(&mut self, events: &mut E) {
-        let Reader { frames, stream, streams, packets, timeline } = self;
+        let (frames, mut packets) = self.stages(events);
         if let Some(frames) = frames {
-            frames.gap(&mut Unpack { stream: *stream, streams, packets, timeline, events });
+            frames.gap(&mut packets);
         }
-        self.packets.gap(&mut self.timeline.sink(events));
-        self.timeline.gap(self.packets.stats().bytes, events);
+        packets.gap();
     }
 
     /// The end of the recording.
     pub fn finish<E: Events>(&mut self, events: &mut E) {
-        let Reader { frames, stream, streams, packets, timeline } = self;
+        let (frames, mut packets) = self.stages(events);
         if let Some(frames) = frames {
-            frames.finish(&mut Unpack { stream: *stream, streams, packets, timeline, events });
+            frames.finish(&mut packets);
         }
-        self.packets.finish(&mut self.timeline.sink(events));
-        self.timeline.finish(events);
+        packets.finish();
+    }
+
+    /// The decoder of frames, and what is behind it.
+    fn stages<'a, E: Events>(
+        &'a mut self,
+        events: &'a mut E,
+    ) -> (Option<&'a mut tpiu::Decoder>, Unpack<'a, E>) {
+        let Reader { frames, stream, streams, packets, doubt, timeline, cut } = self;
+        let stream = *stream;
+        (frames.as_mut(), Unpack { stream, streams, packets, doubt, timeline, cut, events })
     }
 
     /// Statistics of the frames, if there are any.
@@ -116,6 +127,11 @@ impl Reader {
         self.packets.stats()
     }
 
+    /// Statistics of the packets that may be wrong.
+    pub fn doubt(&self) -> doubt::Stats {
+        self.doubt.stats()
+    }
+
     /// Statistics of the timestamps.
     pub fn times(&self) -> timeline::Stats {
         self.timeline.stats()
@@ -127,25 +143,53 @@ impl Reader {
     }
 }
 
-/// Receives the bytes of frames.
+/// Receives the bytes of frames, or bytes without frames.
 struct Unpack<'a, E> {
     stream: u8,
     streams: &'a mut [u64; STREAMS],
     packets: &'a mut itm::Decoder,
+    doubt: &'a mut Doubt,
     timeline: &'a mut Timeline,
+    cut: &'a mut bool,
     events: &'a mut E,
+}
+
+impl<E: Events> Unpack<'_, E> {
+    fn push(&mut self, bytes: &[u8]) {
+        *self.cut = false;
+        self.packets.push(bytes, &mut self.doubt.screen(self.timeline.sink(self.events)));
+    }
+
+    fn gap(&mut self) {
+        *self.cut = true;
+        let mut screen = self.doubt.screen(self.timeline.sink(self.events));
+        screen.cut();
+        self.packets.gap(&mut screen);
+        self.timeline.gap(self.packets.stats().bytes, self.events);
+    }
+
+    fn finish(&mut self) {
+        let mut screen = self.doubt.screen(self.timeline.sink(self.events));
+        screen.cut();
+        self.packets.finish(&mut screen);
+        self.timeline.finish(self.events);
+    }
 }
 
 impl<E: Events> tpiu::Sink for Unpack<'_, E> {
     fn bytes(&mut self, stream: u8, _: u64, bytes: &[u8]) {
         self.streams[usize::from(stream) % STREAMS] += bytes.len() as u64;
         if self.stream == stream {
-            self.packets.push(bytes, &mut self.timeline.sink(self.events));
+            self.push(bytes);
         }
     }
 
-    /// The decoder counts them.
-    fn undecodable(&mut self, _: u64, _: u64) {}
+    /// The decoder counts them. With them packets are missing.
+    fn undecodable(&mut self, _: u64, _: u64) {
+        if !*self.cut {
+            self.gap();
+        }
+    }
 }
 
 /// Bytes of a frame.

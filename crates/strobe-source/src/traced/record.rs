@@ -11,7 +11,7 @@ use strobe_model::{
 };
 use strobe_symbols::Firmware;
 
-use super::{Collector, Settings, steps, windows};
+use super::{Collector, Settings, doubt, steps, windows};
 
 mod loss;
 mod profile;
@@ -55,6 +55,9 @@ impl Collector {
             let kinds = vec![kind];
             traced.stream =
                 StreamTotals { bytes, packet_bytes: bytes, kinds, ..StreamTotals::default() };
+        }
+        if let Some(wrong) = doubt::silent(&traced) {
+            traced.times.ticks = self.steps.at_least(wrong.saturating_add(1));
         }
         let mut last = self.span.map_or(0, |(_, last)| last.ticks);
         if let Some((frames, _)) = &mut self.frames {
@@ -102,6 +105,9 @@ impl Collector {
             (None, None) => None,
         };
         traced.kit = traced.kit.filter(|kit| kit.records + kit.unusable > 0);
+        if traced.stream.damage > 0 {
+            doubt::set_apart(&mut traced, &mut profile);
+        }
         scale::values(&mut traced);
         scale::kit(&mut traced);
         profile.tree = tree(&profile, &traced);
@@ -126,7 +132,8 @@ impl Collector {
             padding_bytes: packets.padding_bytes,
             undecodable_bytes: packets.undecodable_bytes,
             disruptions: packets.disruptions,
-            packets_in_doubt: packets.packets_in_doubt,
+            packets_in_doubt: reader.doubt().packets,
+            damage: reader.doubt().damage,
             overflows: self.overflows(),
             kinds: self.packet_kinds(),
         }
@@ -161,8 +168,8 @@ impl Collector {
         if taken > 0 {
             let parts = traced.window.as_ref().map_or(1, |window| window.parts);
             let expected = loss::expected(self, traced, settings, taken);
-            sampling.lost =
-                Some(loss::lost(&sampling, expected.as_ref().map_err(Clone::clone), parts));
+            let due = expected.as_ref().map_err(Clone::clone);
+            sampling.lost = Some(loss::lost(&sampling, due, &traced.stream, parts));
             sampling.expected = expected.ok();
         }
         sampling
