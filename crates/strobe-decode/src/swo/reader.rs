@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::doubt::{self, Doubt};
-use super::itm;
+use super::{etm, itm};
 use super::packet::Raw;
 use super::timeline::{self, Events, Timeline};
 use super::tpiu;
@@ -20,6 +20,8 @@ pub enum Framing {
         /// The first frame begins after so many bytes; `None` to wait for a synchronisation.
         skip: Option<u8>,
     },
+    /// Unframed instruction trace of an ETM, which is not read.
+    Instructions,
 }
 
 /// What is known of a stream's framing.
@@ -37,6 +39,12 @@ pub enum Hint {
 /// Number of streams that a formatter can multiplex.
 const STREAMS: usize = 128;
 
+/// Bytes of each stream that is not read by which it is recognised.
+const OTHERS: usize = 4096;
+
+/// A stream with this part of the bytes of the one that is read is none of its own.
+const STRAY_ONE_IN: u64 = 256;
+
 /// Decodes a trace pin.
 #[derive(Debug, Clone)]
 pub struct Reader {
@@ -49,13 +57,17 @@ pub struct Reader {
     timeline: Timeline,
     /// Nothing was read since the last gap.
     cut: bool,
+    /// Bytes of an ETM without frames.
+    instructions: Option<u64>,
+    /// The first bytes of streams that are not read.
+    others: BTreeMap<u8, Vec<u8>>,
 }
 
 impl Reader {
     /// A reader at the beginning of a recording.
     pub fn new(framing: Framing) -> Self {
         let (frames, stream) = match framing {
-            Framing::Bare => (None, 0),
+            Framing::Bare | Framing::Instructions => (None, 0),
             Framing::Frames { stream, skip } => (Some(deframer(skip)), stream),
         };
         Reader {
@@ -66,11 +78,17 @@ impl Reader {
             doubt: Doubt::default(),
             timeline: Timeline::new(),
             cut: true,
+            instructions: (framing == Framing::Instructions).then_some(0),
+            others: BTreeMap::new(),
         }
     }
 
     /// Decodes the next bytes.
     pub fn push<E: Events>(&mut self, bytes: &[u8], events: &mut E) {
+        if let Some(instructions) = &mut self.instructions {
+            *instructions += bytes.len() as u64;
+            return;
+        }
         let (frames, mut packets) = self.stages(events);
         match frames {
             None => packets.push(bytes),
@@ -101,9 +119,10 @@ impl Reader {
         &'a mut self,
         events: &'a mut E,
     ) -> (Option<&'a mut tpiu::Decoder>, Unpack<'a, E>) {
-        let Reader { frames, stream, streams, packets, doubt, timeline, cut } = self;
+        let Reader { frames, stream, streams, packets, doubt, timeline, cut, others, .. } = self;
         let stream = *stream;
-        (frames.as_mut(), Unpack { stream, streams, packets, doubt, timeline, cut, events })
+        let unpack = Unpack { stream, streams, packets, doubt, timeline, cut, others, events };
+        (frames.as_mut(), unpack)
     }
 
     /// Statistics of the frames, if there are any.
@@ -122,6 +141,17 @@ impl Reader {
         self.frames.as_ref().map(|_| self.stream)
     }
 
+    /// Bytes of unframed instruction trace, if the recording is such.
+    pub fn instructions(&self) -> Option<u64> {
+        self.instructions
+    }
+
+    /// Streams that are instruction trace of an ETM. They are not read.
+    pub fn instruction_streams(&self) -> impl Iterator<Item = u8> {
+        let all = self.others.iter().filter(|(_, first)| etm::is_likely(first));
+        all.map(|(stream, _)| *stream)
+    }
+
     /// Statistics of the packets.
     pub fn packets(&self) -> itm::Stats {
         self.packets.stats()
@@ -129,7 +159,15 @@ impl Reader {
 
     /// Statistics of the packets that may be wrong.
     pub fn doubt(&self) -> doubt::Stats {
-        self.doubt.stats()
+        let stats = self.doubt.stats();
+        doubt::Stats { damage: stats.damage + self.strays(), ..stats }
+    }
+
+    /// Streams of so few bytes that they are rather those of another one, with a wrong number.
+    fn strays(&self) -> u64 {
+        let own = self.streams[usize::from(self.stream) % STREAMS];
+        let few = |(_, bytes): &(u8, u64)| bytes.saturating_mul(STRAY_ONE_IN) <= own;
+        self.streams().iter().filter(|other| few(other)).count() as u64
     }
 
     /// Statistics of the timestamps.
@@ -151,6 +189,7 @@ struct Unpack<'a, E> {
     doubt: &'a mut Doubt,
     timeline: &'a mut Timeline,
     cut: &'a mut bool,
+    others: &'a mut BTreeMap<u8, Vec<u8>>,
     events: &'a mut E,
 }
 
@@ -181,6 +220,10 @@ impl<E: Events> tpiu::Sink for Unpack<'_, E> {
         self.streams[usize::from(stream) % STREAMS] += bytes.len() as u64;
         if self.stream == stream {
             self.push(bytes);
+        } else {
+            let first = self.others.entry(stream).or_default();
+            let room = OTHERS.saturating_sub(first.len());
+            first.extend_from_slice(&bytes[..room.min(bytes.len())]);
         }
     }
 
@@ -196,6 +239,8 @@ impl<E: Events> tpiu::Sink for Unpack<'_, E> {
 const FRAME: u8 = 16;
 /// The usual stream of ITM and DWT, for when detection is not possible.
 const USUAL: u8 = 1;
+/// The stream that is padding and never read.
+const NONE: u8 = 0;
 
 fn deframer(skip: Option<u8>) -> tpiu::Decoder {
     skip.map_or_else(tpiu::Decoder::new, tpiu::Decoder::aligned)
@@ -205,6 +250,7 @@ fn deframer(skip: Option<u8>) -> tpiu::Decoder {
 /// packets, packets read as frames, and frames at the wrong offset decode to nonsense mostly.
 pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
     let mut best = match hint {
+        Hint::Bare | Hint::Unknown if etm::is_likely(beginning) => return Framing::Instructions,
         Hint::Bare => return Framing::Bare,
         Hint::Unknown => (sense(beginning), Framing::Bare),
         Hint::Frames(stream) => {
@@ -220,7 +266,9 @@ pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
         if frames.stats().frames == 0 {
             continue;
         }
-        let Some((sense, stream)) = streams.best(wanted) else { continue };
+        let Some((sense, stream)) = streams.best(wanted).or_else(|| streams.instructions()) else {
+            continue;
+        };
         let bad = frames.stats().undecodable_bytes + 16 * frames.stats().reserved_streams;
         let sense = sense - bad as i64;
         if sense > best.0 {
@@ -271,7 +319,17 @@ impl Streams {
     fn best(&self, wanted: Option<u8>) -> Option<(i64, u8)> {
         let may_be = |stream: u8| wanted.map_or((1..0x70).contains(&stream), |w| w == stream);
         let candidates = self.0.iter().filter(|(stream, _)| may_be(**stream));
+        let candidates = candidates.filter(|(_, bytes)| !etm::is_likely(bytes));
         let best = candidates.map(|(stream, bytes)| (sense(bytes), *stream));
         best.max_by_key(|(sense, stream)| (*sense, std::cmp::Reverse(*stream)))
+    }
+
+    /// Where there is nothing but instruction trace, frames are right that show it; then the usual
+    /// stream is read, or none if that is where it is.
+    fn instructions(&self) -> Option<(i64, u8)> {
+        let traces = || self.0.iter().filter(|(_, bytes)| etm::is_likely(bytes));
+        let stream = if traces().any(|(stream, _)| *stream == USUAL) { NONE } else { USUAL };
+        let bytes: usize = traces().map(|(_, bytes)| bytes.len()).sum();
+        (bytes > 0).then_some((bytes as i64, stream))
     }
 }

@@ -6,6 +6,8 @@
 
 mod accounts;
 mod coverage;
+#[cfg(test)]
+mod damaged;
 mod doubt;
 mod events;
 mod findings;

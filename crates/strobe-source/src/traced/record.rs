@@ -73,6 +73,7 @@ impl Collector {
         traced.sampling = self.sampling(&traced, settings);
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced, kind != PIN));
         let mut warnings = settings.warnings.clone();
+        warnings.extend(reader.and_then(instructions));
         warnings.extend(doubtful);
         let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
         warnings.extend(still.then(clock_stands_still));
@@ -124,13 +125,14 @@ impl Collector {
             stream: reader.stream(),
             undecodable_bytes: frames.undecodable_bytes,
         });
+        let instructions = reader.instructions().unwrap_or(0);
         StreamTotals {
             frames,
-            bytes: packets.bytes,
+            bytes: packets.bytes + instructions,
             packets: packets.packets,
             packet_bytes: packets.packet_bytes,
             padding_bytes: packets.padding_bytes,
-            undecodable_bytes: packets.undecodable_bytes,
+            undecodable_bytes: packets.undecodable_bytes + instructions,
             disruptions: packets.disruptions,
             packets_in_doubt: reader.doubt().packets,
             damage: reader.doubt().damage,
@@ -185,6 +187,21 @@ fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
     };
     let text = text.to_owned();
     (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
+}
+
+/// Says so if there is instruction trace, which is not read.
+fn instructions(reader: &Reader) -> Option<Warning> {
+    let streams: Vec<String> = reader.instruction_streams().map(|n| n.to_string()).collect();
+    let what = match (reader.instructions(), streams.len()) {
+        (Some(_), _) => "the stream is".to_owned(),
+        (None, 0) => return None,
+        (None, 1) => format!("stream {} is", streams[0]),
+        (None, _) => format!("streams {} are", streams.join(", ")),
+    };
+    let text = format!(
+        "{what} instruction trace of an ETM, which strobe does not read; it reads the packets of ITM and DWT"
+    );
+    Some(Warning { text, count: 1 })
 }
 
 /// Says what records without time mean.
