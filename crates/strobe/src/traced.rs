@@ -158,7 +158,7 @@ fn recording(
     }
     let summary = reader.summary();
     if let Ending::CutShort { .. } = summary.ending {
-        session.add("the recording has no end mark: whoever made it was stopped");
+        session.add("the recording has no end mark: `strobe record` was killed, or still writes it");
     }
     if summary.damaged_bytes > 0 {
         let at = summary.damages.first().map_or(0, |damage| damage.at);

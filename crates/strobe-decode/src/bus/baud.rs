@@ -18,8 +18,8 @@ const MAX_BITS: f64 = 9.5;
 /// Usual speeds, in bits per second.
 const USUAL: [u32; 32] = [
     110, 300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 31_250, 38_400, 57_600, 74_880,
-    76_800, 100_000, 115_200, 125_000, 128_000, 230_400, 250_000, 256_000, 460_800, 500_000, 576_000, 921_600,
-    1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 8_000_000,
+    76_800, 100_000, 115_200, 125_000, 128_000, 230_400, 250_000, 256_000, 460_800, 500_000,
+    576_000, 921_600, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 8_000_000,
 ];
 
 /// How far from a usual speed still means it: what receivers tolerate.
@@ -119,7 +119,11 @@ fn per_second(capture: &Capture, bit: f64) -> f64 {
 /// The share of what is on the line that is no sound word, in the format that has fewest.
 fn faulty(line: &Channel, bit: f64) -> f64 {
     let formats = DATA_BITS.iter().flat_map(|data_bits| {
-        [false, true].map(|inverted| Format { data_bits: *data_bits, inverted, ..Format::default() })
+        [false, true].map(|inverted| Format {
+            data_bits: *data_bits,
+            inverted,
+            ..Format::default()
+        })
     });
     let share = |format: Format| {
         let (mut all, mut wrong) = (0u64, 0u64);

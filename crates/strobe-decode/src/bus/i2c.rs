@@ -276,13 +276,7 @@ impl Taken<'_> {
     }
 
     /// A byte; `acknowledged` is absent where there was no ninth bit.
-    fn byte(
-        &mut self,
-        place: (u64, u64),
-        value: u8,
-        acknowledged: Option<bool>,
-        unknown: bool,
-    ) {
+    fn byte(&mut self, place: (u64, u64), value: u8, acknowledged: Option<bool>, unknown: bool) {
         if unknown {
             self.fault(
                 place,

@@ -105,12 +105,24 @@ mod tests {
             assert!(!is_likely(&noise), "seed {seed}");
         }
         let one_kind: [fn(&mut Stream, u32); 6] = [
-            |s, n| { s.pc_sample(0x0800_0000 + 2 * n); },
-            |s, _| { s.sleep(); },
-            |s, n| { s.local_timestamp(n % 200, 0); },
-            |s, n| { s.instrumentation(0, &[b' ' + (n % 90) as u8]); },
-            |s, n| { s.exception(15 + n as u16 % 3, 1 + n as u8 % 3); },
-            |s, n| { s.global_timestamp1(n * 977, false, false); },
+            |s, n| {
+                s.pc_sample(0x0800_0000 + 2 * n);
+            },
+            |s, _| {
+                s.sleep();
+            },
+            |s, n| {
+                s.local_timestamp(n % 200, 0);
+            },
+            |s, n| {
+                s.instrumentation(0, &[b' ' + (n % 90) as u8]);
+            },
+            |s, n| {
+                s.exception(15 + n as u16 % 3, 1 + n as u8 % 3);
+            },
+            |s, n| {
+                s.global_timestamp1(n * 977, false, false);
+            },
         ];
         for (kind, put) in one_kind.iter().enumerate() {
             let mut stream = Stream::new();

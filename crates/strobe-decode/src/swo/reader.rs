@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::doubt::{self, Doubt};
-use super::{etm, itm};
 use super::packet::Raw;
 use super::timeline::{self, Events, Timeline};
 use super::tpiu;
+use super::{etm, itm};
 
 /// The framing of a trace pin's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

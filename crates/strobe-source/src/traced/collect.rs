@@ -5,10 +5,10 @@ use strobe_decode::swo::timeline::{Event, Events, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
+use super::doubt::Steps;
 use super::exceptions::Exceptions;
 use super::kinds::Kinds;
 use super::kit;
-use super::doubt::Steps;
 use super::samples::Places;
 use super::threads::Threads;
 use super::watched::Comparators;

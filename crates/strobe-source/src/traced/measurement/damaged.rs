@@ -72,9 +72,12 @@ fn measured(bytes: &[u8], framing: Framing) -> Measurement {
 /// Changes every bit with that probability, in millionths.
 fn flipped(bytes: &[u8], millionths: u32, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
-    let mut flip = |byte: &u8| (0..8).fold(*byte, |byte, bit| {
-        if rng.below(1_000_000) < millionths { byte ^ 1 << bit } else { byte }
-    });
+    let mut flip =
+        |byte: &u8| {
+            (0..8).fold(*byte, |byte, bit| {
+                if rng.below(1_000_000) < millionths { byte ^ 1 << bit } else { byte }
+            })
+        };
     bytes.iter().map(&mut flip).collect()
 }
 
@@ -199,10 +202,7 @@ fn wrong_bits_in_frames_make_nothing_up() {
     for seed in 0..24 {
         let truth = sent(8000, seed);
         let framed = frames(&[(1, truth.bytes.clone())], 50);
-        let out = measured(
-            &flipped(&framed, 200, seed),
-            Framing::Frames { stream: 1, skip: None },
-        );
+        let out = measured(&flipped(&framed, 200, seed), Framing::Frames { stream: 1, skip: None });
         is_honest(&out, &truth);
     }
 }

@@ -45,7 +45,8 @@ fn doubtful(traced: &Traced, out: &mut Measurement) {
         let text = "places of the stream are damaged, and a wrong bit within a packet leaves no sign: no time or loss is exact, \
                     and what was seen only a few times is in doubt";
         let finding = add(out, "damaged", text, stream.damage);
-        let advice = "look for the cause of wrong bits: the baud rate, the wiring, the pin's slew rate";
+        let advice =
+            "look for the cause of wrong bits: the baud rate, the wiring, the pin's slew rate";
         finding.advice = Some(advice.to_owned());
     }
     if stream.packets_in_doubt > 0 {
