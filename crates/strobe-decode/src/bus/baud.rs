@@ -49,10 +49,9 @@ const DATA_BITS: [u8; 3] = [8, 9, 7];
 /// are the words: at the wrong speed stop bits are low where they must not be, and pulses are too
 /// short for a bit.
 pub fn estimate(capture: &Capture, channel: usize) -> Option<Baud> {
-    let mut widths = widths(&capture.channels[channel]);
-    widths.sort_by(f64::total_cmp);
-    let shortest = shortest_common(&widths)?;
-    let mut all = speeds(capture, channel, &widths, shortest);
+    let pulses = Pulses::of(&capture.channels[channel]);
+    let shortest = shortest_common(&pulses.all)?;
+    let mut all = speeds(capture, channel, &pulses, shortest);
     all.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(b.fit.bit.total_cmp(&a.fit.bit)));
     let best = all.first()?;
     let differs = |other: &&Speed| (other.used / best.used - 1.0).abs() > NEAR;
@@ -81,9 +80,9 @@ struct Speed {
 }
 
 /// The usual speeds that the pulses allow, and those that the shortest common one suggests.
-fn speeds(capture: &Capture, channel: usize, widths: &[f64], shortest: f64) -> Vec<Speed> {
+fn speeds(capture: &Capture, channel: usize, pulses: &Pulses, shortest: f64) -> Vec<Speed> {
     // Where only pulses of two and three bits occur, the shortest is two.
-    let guesses = [1.0, 2.0, 3.0].map(|bits| Fit::of(widths, shortest / bits));
+    let guesses = [1.0, 2.0, 3.0].map(|bits| pulses.fit(shortest / bits));
     let guesses = guesses.into_iter().map(|fit| {
         let measured = per_second(capture, fit.bit);
         let near = USUAL.iter().map(|baud| f64::from(*baud));
@@ -99,7 +98,7 @@ fn speeds(capture: &Capture, channel: usize, widths: &[f64], shortest: f64) -> V
         if bit < 2.0 || !(0.7..MAX_BITS).contains(&bits) {
             return None;
         }
-        let fit = Fit::of(widths, bit);
+        let fit = pulses.fit(bit);
         let near = fit.pulses > 0 && (fit.bit / bit - 1.0).abs() <= NEAR;
         near.then_some((baud, true, fit))
     });
@@ -151,12 +150,42 @@ pub fn bit_ticks(capture: &Capture, baud: f64) -> f64 {
     denominator as f64 / (numerator as f64 * baud)
 }
 
-fn widths(channel: &Channel) -> Vec<f64> {
-    let known = |pair: &&[crate::capture::Edge]| {
-        pair[0].level() != Level::Unknown && pair[1].level() != Level::Unknown
-    };
-    let pairs = channel.edges.windows(2).filter(known).take(MAX_PULSES);
-    pairs.map(|pair| (pair[1].at() - pair[0].at()) as f64).collect()
+/// The widths of a line's pulses.
+struct Pulses {
+    /// All, from the shortest on.
+    all: Vec<f64>,
+    /// Those of each level: where the line rests, one of them has the rests among its own.
+    levels: [Vec<f64>; 2],
+}
+
+impl Pulses {
+    fn of(channel: &Channel) -> Pulses {
+        let mut pulses = Pulses { all: Vec::new(), levels: [Vec::new(), Vec::new()] };
+        for pair in channel.edges.windows(2).take(MAX_PULSES) {
+            let [from, to] = pair else { continue };
+            if from.level() == Level::Unknown || to.level() == Level::Unknown {
+                continue;
+            }
+            let width = (to.at() - from.at()) as f64;
+            pulses.levels[usize::from(from.level().is_high())].push(width);
+            pulses.all.push(width);
+        }
+        pulses.all.sort_by(f64::total_cmp);
+        pulses
+    }
+
+    /// The bit near `guess` that fits best: all pulses, or those of one level if these have
+    /// different lengths.
+    fn fit(&self, guess: f64) -> Fit {
+        let of_levels = self.levels.iter().map(|widths| Fit::of(widths, guess));
+        let telling = of_levels.filter(|fit| fit.different >= 2 && fit.pulses >= 5);
+        telling.fold(
+            Fit::of(&self.all, guess),
+            |best, fit| {
+                if fit.misfit < best.misfit { fit } else { best }
+            },
+        )
+    }
 }
 
 /// The mean of the shortest widths that are no rarity: a glitch in fifty pulses is none of them.

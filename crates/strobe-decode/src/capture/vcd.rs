@@ -85,7 +85,7 @@ impl Reader {
                 None => break,
                 Some(Ok(command)) => command,
                 Some(Err(error)) => {
-                    self.refused(error, skipped + parser.line())?;
+                    self.refused(error, skipped, parser.line())?;
                     break;
                 }
             };
@@ -115,7 +115,8 @@ impl Reader {
     }
 
     /// A truncated file is read as far as possible.
-    fn refused(&mut self, error: io::Error, line: u64) -> Result<(), Error> {
+    fn refused(&mut self, error: io::Error, skipped: u64, line: u64) -> Result<(), Error> {
+        let line = skipped + line;
         if error.kind() == io::ErrorKind::UnexpectedEof {
             let what = format!("line {line}: the file ends in the middle of a command");
             self.notes.push(format!("{what}; was the recording stopped by force?"));
@@ -131,7 +132,7 @@ impl Reader {
                 false => error.into(),
             });
         };
-        Err(Error::at_line(parse.line(), parse.kind().to_string(), ADVICE))
+        Err(Error::at_line(skipped + parse.line(), parse.kind().to_string(), ADVICE))
     }
 
     /// Handles a command; returns whether to continue.
