@@ -75,12 +75,18 @@ impl Format {
         if head.starts_with(b"PK") {
             return Some(Format::Sigrok);
         }
-        if text.starts_with(b"$") {
+        if text.starts_with(b"$") || is_preamble(head) {
             return Some(Format::Vcd);
         }
         let start = text.strip_prefix(b"\"").unwrap_or(text).get(..4)?;
         start.eq_ignore_ascii_case(b"time").then_some(Format::SaleaeCsv)
     }
+}
+
+/// Whether these bytes begin with a line that programs put before a VCD file, as sigrok-cli's `META
+/// samplerate: 1000000`, or with a comment.
+fn is_preamble(head: &[u8]) -> bool {
+    [&b"META "[..], b"META:", b"//", b"; "].iter().any(|word| head.starts_with(word))
 }
 
 /// Levels over time.

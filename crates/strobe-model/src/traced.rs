@@ -38,6 +38,20 @@ pub struct Traced {
     /// What the kit for the target told, if the firmware has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kit: Option<Kit>,
+    /// What was seen so seldom in a damaged stream that damage may have made it. It is in no other
+    /// figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_doubt: Vec<InDoubt>,
+}
+
+/// Something that damage to a stream may have made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InDoubt {
+    /// What, as `port 5`.
+    pub what: String,
+    /// Packets of it.
+    pub packets: u64,
 }
 
 impl Traced {
@@ -105,8 +119,12 @@ pub struct StreamTotals {
     pub undecodable_bytes: u64,
     /// Times that such bytes began.
     pub disruptions: u64,
-    /// Packets between such bytes and the next synchronisation: they may be wrong.
+    /// Packets near such bytes: they may be wrong, and are in no other figure.
     pub packets_in_doubt: u64,
+    /// Places in the midst of the stream where bytes were wrong. Where there are any, single bits
+    /// within the payloads of other packets may be wrong as well, which nothing shows.
+    #[serde(default)]
+    pub damage: u64,
     /// Overflow packets: each says that at least one other was lost.
     pub overflows: u64,
     /// Packets and their bytes by kind; both add up.

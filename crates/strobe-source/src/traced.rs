@@ -11,6 +11,7 @@
 
 mod channels;
 mod collect;
+mod doubt;
 mod exceptions;
 mod intake;
 mod kinds;

@@ -20,7 +20,7 @@ pub(crate) enum Obstacle {
     NoDebugInfo,
     /// Debug information in the STABS format, which avr-gcc emits for plain `-g`.
     Stabs,
-    /// Sections are compressed (`-gz`).
+    /// Sections are compressed (`-gz`) in a way that cannot be unpacked.
     Compressed,
     /// The debug information is in separate `.dwo` files (`-gsplit-dwarf`).
     Split,
@@ -43,7 +43,7 @@ pub(crate) fn note(detail: Detail, obstacle: Option<Obstacle>) -> String {
             "the debug information is STABS, which is not supported; compile with -gdwarf-4"
         }
         Some(Obstacle::Compressed) => {
-            "the debug sections are compressed; link without -gz or run objcopy \
+            "the compressed debug sections cannot be unpacked; link without -gz or run objcopy \
              --decompress-debug-sections"
         }
         Some(Obstacle::Split) => {

@@ -92,6 +92,12 @@ impl<'a> Elf<'a> {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    /// Offset in the file of the section header with that number.
+    pub(crate) fn section_header_offset(&self, index: usize) -> usize {
+        let table = u64::from(self.header.e_shoff.get(LE));
+        usize::try_from(table + index as u64 * SECTION_HEADER_SIZE).unwrap_or(usize::MAX / 2)
+    }
+
     /// Offset in the file of the program header with that number.
     pub(crate) fn program_header_offset(&self, index: usize) -> u64 {
         self.program_headers_at + index as u64 * PROGRAM_HEADER_SIZE

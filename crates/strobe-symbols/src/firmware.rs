@@ -22,11 +22,14 @@ use crate::image::{Machine, SectionRange, Segment};
 use crate::interval::{Claim, Piece, find, flatten};
 use crate::lookup::{self, SymbolError, SymbolMatch};
 use crate::symtab::{Symbol, SymbolTable};
-use crate::{kit, notes, segments};
+use crate::{compressed, kit, notes, segments};
 
 /// A parsed firmware image. It owns its data, is immutable and can be shared between threads.
 pub struct Firmware {
+    /// The file, its debug sections unpacked.
     pub(crate) bytes: Arc<[u8]>,
+    /// The file as it was, if they were not.
+    original: Option<Arc<[u8]>>,
     machine: Machine,
     entry: u32,
     segments: Vec<Segment>,
@@ -72,6 +75,7 @@ impl Firmware {
 
     fn nothing() -> Firmware {
         Firmware {
+            original: None,
             machine: Machine::Arm,
             entry: 0,
             build_id: None,
@@ -109,6 +113,11 @@ impl Firmware {
     }
 
     fn parse_elf(bytes: Arc<[u8]>) -> Result<Firmware, Error> {
+        let unpacked: Option<Arc<[u8]>> = compressed::unpacked(&Elf::parse(&bytes)?).map(Arc::from);
+        let (original, bytes) = match unpacked {
+            Some(unpacked) => (Some(bytes), unpacked),
+            None => (None, bytes),
+        };
         let elf = Elf::parse(&bytes)?;
         let segments = segments::segments(&elf, &bytes)?;
         let mut warnings = Warnings::default();
@@ -145,6 +154,7 @@ impl Firmware {
             trace_names: kit::names(&elf),
             warnings: warnings.into_vec(),
             bytes: Arc::clone(&bytes),
+            original,
         })
     }
 
@@ -193,7 +203,7 @@ impl Firmware {
 
     /// SHA-256 of the whole file.
     pub fn sha256(&self) -> [u8; 32] {
-        Sha256::digest(&self.bytes).into()
+        Sha256::digest(self.original.as_ref().unwrap_or(&self.bytes)).into()
     }
 
     /// The compilers with their flags (`DW_AT_producer`), without duplicates, sorted.

@@ -25,6 +25,7 @@ mod attributes;
 mod avr;
 mod cfi;
 mod code;
+mod compressed;
 mod detail;
 mod disasm;
 mod dwarf;

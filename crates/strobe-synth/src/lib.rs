@@ -38,7 +38,7 @@ mod forms;
 mod insn;
 pub mod kit;
 pub mod orbflow;
-mod rng;
+pub mod rng;
 mod sequence;
 pub mod sigrok;
 pub mod swo;

@@ -161,6 +161,43 @@ pub fn mixed(packets: usize, seed: u64) -> Stream {
     stream
 }
 
+/// Instruction trace of an ETM of version 3 (IHI 0014): P-headers, branches, and a synchronisation
+/// with an address now and then.
+pub fn etm(packets: usize, seed: u64) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    let mut out = Vec::new();
+    for n in 0..packets {
+        if n % 300 == 0 {
+            out.extend([0, 0, 0, 0, 0, 0x80, 0x08, 0x21]);
+            out.extend((0x0800_0001 | rng.below(1 << 16)).to_le_bytes());
+        }
+        match rng.below(10) {
+            0..=6 => out.push(0x80 | (1 + rng.below(0x1f) as u8) << 2),
+            7 => out.push((rng.below(64) << 1) as u8 | 1),
+            _ => out.extend([rng.below(128) as u8 | 0x81, rng.below(64) as u8]),
+        }
+    }
+    out
+}
+
+/// The same of version 4 (IHI 0064): atoms, addresses, synchronisations with trace info.
+pub fn etm4(packets: usize, seed: u64) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    let mut out = Vec::new();
+    for n in 0..packets {
+        if n % 300 == 0 {
+            out.extend([0; 11]);
+            out.extend([0x80, 0x01, 0x01, 0x00, 0x9d]);
+            out.extend((0x0800_0000 | rng.below(1 << 16)).to_le_bytes());
+        }
+        match rng.below(10) {
+            0..=7 => out.push(0xf6 + rng.below(2) as u8),
+            _ => out.extend([0x95, 1 + rng.below(127) as u8]),
+        }
+    }
+    out
+}
+
 /// The frames of a trace port's formatter: (stream, bytes), with a synchronisation before every
 /// `every` frames. The last is padded with stream 0.
 pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
@@ -173,6 +210,8 @@ pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
     while at < all.len() {
         if count % every == 0 {
             out.extend([0xff, 0xff, 0xff, 0x7f]);
+            // The stream's number once more, for those who begin here.
+            now = None;
         }
         count += 1;
         out.extend(frame(&all, &mut at, &mut now));

@@ -72,6 +72,7 @@ pub fn open(
     let mut streams = Vec::new();
     for file in files {
         let bytes = read(&file, left)?;
+        is_of_this(&trace, &bytes, &file, &described)?;
         left -= bytes.len() as u64;
         streams.push((input::file_name(&file), bytes));
     }
@@ -85,6 +86,19 @@ pub fn open(
         options: ctf::Options::default(),
         meanings: Meanings::new(table.as_deref()).map_err(wrong)?,
     })
+}
+
+/// Whether a stream is one of the trace that the metadata describes.
+fn is_of_this(trace: &Trace, bytes: &[u8], file: &Path, metadata: &Path) -> anyhow::Result<()> {
+    let first = ctf::Reader::new(trace, bytes, &ctf::Options::default()).next();
+    let Some(ctf::Item::Undecodable(ctf::Undecodable { why, .. })) = first else { return Ok(()) };
+    let ctf::DecodeError::Uuid { found, wanted } = why else { return Ok(()) };
+    Err(exit::data(format!(
+        "{} is a stream of another trace, {found}: {} describes {wanted}. Put each trace into a directory of its own, or give the \
+         stream alone with --metadata FILE",
+        file.display(),
+        metadata.display()
+    )))
 }
 
 /// The streams of a directory: every file in it but the metadata and hidden ones, as CTF has it

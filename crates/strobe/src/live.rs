@@ -35,7 +35,7 @@ struct Counts {
 impl Events for Counts {
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Undecodable | What::Gap => {}
+            What::Undecodable | What::Gap | What::Doubtful(_) => {}
             What::Packet(packet) => {
                 self.packets += 1;
                 match packet {

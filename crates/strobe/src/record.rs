@@ -62,9 +62,10 @@ pub struct Args {
     /// How long to record, as 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
-    /// Give up when nothing has come for so long.
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5s")]
-    silence: Duration,
+    /// End when nothing has come for so long, at any time; 0s never. Without it recording gives up
+    /// after 5 s without a first byte, and waits for any later one.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    silence: Option<Duration>,
     /// Say nothing while recording.
     #[arg(long, short)]
     quiet: bool,
@@ -177,6 +178,12 @@ enum Ended {
     Silent,
 }
 
+/// How long the first byte may take.
+const FIRST_BYTE: Duration = Duration::from_secs(5);
+
+/// Nothing has come for as long as the user said.
+const SILENCE: &str = "silence";
+
 /// What was warned of once.
 #[derive(Default)]
 struct Warned {
@@ -219,7 +226,8 @@ impl Session<'_> {
             let now = self.now();
             self.writer.tick(now).map_err(|e| unwritable(&self.args.output, &e))?;
             if self.is_silent() {
-                return Ok(Ended::Silent);
+                let well = Ended::Well(SILENCE);
+                return Ok(if self.live.anything() { well } else { Ended::Silent });
             }
             self.show();
         }
@@ -296,11 +304,15 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Whether nothing has come for too long. Later silence is only told: the core may be asleep.
+    /// Whether nothing has come for too long. Without a limit of the user's later silence ends
+    /// nothing: the core may be asleep.
     fn is_silent(&mut self) -> bool {
-        let limit = self.args.silence;
+        let limit = self.args.silence.unwrap_or(FIRST_BYTE);
         if limit.is_zero() || self.last.elapsed() < limit {
             return false;
+        }
+        if self.args.silence.is_some() {
+            return true;
         }
         if self.live.anything() && !std::mem::replace(&mut self.warned.silence, true) {
             self.say(&format!("nothing has come for {} s", limit.as_secs_f64()));
@@ -364,7 +376,10 @@ impl Session<'_> {
                 "{error}; {} bytes up to there are in the recording",
                 self.live.bytes()
             ))),
-            Ended::Silent => Err(exit::no_link(silent(Some(self.args.silence), &self.opened))),
+            Ended::Silent => {
+                let limit = self.args.silence.unwrap_or(FIRST_BYTE);
+                Err(exit::no_link(silent(Some(limit), &self.opened)))
+            }
         }
     }
 }

@@ -1,10 +1,12 @@
 //! How fast a UART is, from the widths of its pulses.
 //!
 //! All pulses within words are whole numbers of bits. The shortest width that is common is one bit,
-//! or a few; the bit that fits all of them best follows by least squares.
+//! or a few; the bit that fits all of them best follows by least squares. Usual speeds are tried
+//! besides, and the words of each speed decide.
 
 use strobe_model::{Baud, BaudOrigin};
 
+use super::uart::{Event, Format, Uart};
 use crate::capture::{Capture, Channel, Level};
 
 /// Pulses that are looked at; more do not make it better.
@@ -14,36 +16,132 @@ const MAX_PULSES: usize = 100_000;
 const MAX_BITS: f64 = 9.5;
 
 /// Usual speeds, in bits per second.
-const USUAL: [u32; 30] = [
-    110, 300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 31_250, 38_400, 57_600, 76_800,
-    115_200, 125_000, 128_000, 230_400, 250_000, 256_000, 460_800, 500_000, 576_000, 921_600,
-    1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 8_000_000,
+const USUAL: [u32; 32] = [
+    110, 300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 31_250, 38_400, 57_600, 74_880,
+    76_800, 100_000, 115_200, 125_000, 128_000, 230_400, 250_000, 256_000, 460_800, 500_000,
+    576_000, 921_600, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 8_000_000,
 ];
 
 /// How far from a usual speed still means it: what receivers tolerate.
 const NEAR: f64 = 0.02;
 
+/// Edges by which words are tried.
+const TRIED_EDGES: usize = 4000;
+
+/// Root of the mean square of what pulses are off whole bits, from which on they do not fit.
+const MISFIT: f64 = 0.12;
+
+/// Share of words with faults from which on the speed is in doubt.
+const FAULTY: f64 = 0.05;
+
+/// What a speed that nobody uses must fit better by, to be believed all the same.
+const UNUSUAL: f64 = 0.04;
+
+/// Another usual speed that fits as well but for this speaks against the first.
+const AS_GOOD: f64 = 0.03;
+
+/// How words are tried: 8E1 looks like nine data bits, 7E1 like eight.
+const DATA_BITS: [u8; 3] = [8, 9, 7];
+
 /// What the pulses of a line say of its speed; `None` when there are fewer than three.
+///
+/// Pulses that are whole numbers of bits are so at twice the speed as well. What tells these apart
+/// are the words: at the wrong speed stop bits are low where they must not be, and pulses are too
+/// short for a bit.
 pub fn estimate(capture: &Capture, channel: usize) -> Option<Baud> {
-    let mut widths = widths(&capture.channels[channel]);
-    widths.sort_by(f64::total_cmp);
-    let shortest = shortest_common(&widths)?;
-    // Where only pulses of two and three bits occur, the shortest is two.
-    let fits = [1.0, 2.0, 3.0].map(|bits| Fit::of(&widths, shortest / bits));
-    let fit = fits.iter().find(|fit| fit.misfit < 0.12).unwrap_or(&fits[0]);
-    let (numerator, denominator) = capture.tick.fraction();
-    let measured = denominator as f64 / (numerator as f64 * fit.bit);
-    let usual = USUAL.iter().map(|baud| f64::from(*baud));
-    let nearest = usual.min_by(|a, b| (a - measured).abs().total_cmp(&(b - measured).abs()))?;
-    let near = (nearest - measured).abs() <= NEAR * nearest;
+    let pulses = Pulses::of(&capture.channels[channel]);
+    let shortest = shortest_common(&pulses.all)?;
+    let mut all = speeds(capture, channel, &pulses, shortest);
+    all.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(b.fit.bit.total_cmp(&a.fit.bit)));
+    let best = all.first()?;
+    let differs = |other: &&Speed| (other.used / best.used - 1.0).abs() > NEAR;
+    let rival = all.iter().filter(|other| other.usual).find(differs);
+    let rivalled = rival.is_some_and(|rival| rival.cost < best.cost + AS_GOOD);
+    let fits = best.fit.misfit < MISFIT && best.faulty < FAULTY;
     Some(Baud {
-        used: if near { nearest } else { measured },
-        origin: if near { BaudOrigin::NearestUsual } else { BaudOrigin::Measured },
-        measured: Some(measured),
-        misfit: Some(fit.misfit),
-        pulses: fit.pulses,
-        sure: fit.pulses >= 10 && fit.different >= 2 && fit.misfit < 0.12,
+        used: best.used,
+        origin: if best.usual { BaudOrigin::NearestUsual } else { BaudOrigin::Measured },
+        measured: Some(per_second(capture, best.fit.bit)),
+        misfit: Some(best.fit.misfit),
+        pulses: best.fit.pulses,
+        sure: fits && best.fit.pulses >= 10 && best.fit.different >= 2 && !rivalled,
     })
+}
+
+/// A speed that may be the line's.
+struct Speed {
+    used: f64,
+    usual: bool,
+    fit: Fit,
+    /// Share of the words, pulses and breaks that are faults.
+    faulty: f64,
+    /// The less, the more likely.
+    cost: f64,
+}
+
+/// The usual speeds that the pulses allow, and those that the shortest common one suggests.
+fn speeds(capture: &Capture, channel: usize, pulses: &Pulses, shortest: f64) -> Vec<Speed> {
+    // Where only pulses of two and three bits occur, the shortest is two.
+    let guesses = [1.0, 2.0, 3.0].map(|bits| pulses.fit(shortest / bits));
+    let guesses = guesses.into_iter().map(|fit| {
+        let measured = per_second(capture, fit.bit);
+        let near = USUAL.iter().map(|baud| f64::from(*baud));
+        let near = near.min_by(|a, b| (a - measured).abs().total_cmp(&(b - measured).abs()));
+        let near = near.filter(|near| (near - measured).abs() <= NEAR * near);
+        (near.unwrap_or(measured), near.is_some(), fit)
+    });
+    let usual = USUAL.iter().filter_map(|baud| {
+        let baud = f64::from(*baud);
+        let bit = bit_ticks(capture, baud);
+        // Pulses of more bits than a word has are no sign of anything.
+        let bits = shortest / bit;
+        if bit < 2.0 || !(0.7..MAX_BITS).contains(&bits) {
+            return None;
+        }
+        let fit = pulses.fit(bit);
+        let near = fit.pulses > 0 && (fit.bit / bit - 1.0).abs() <= NEAR;
+        near.then_some((baud, true, fit))
+    });
+    let speed = |(used, usual, fit): (f64, bool, Fit)| {
+        let faulty = faulty(&capture.channels[channel], fit.bit);
+        let cost = faulty + fit.misfit + if usual { 0.0 } else { UNUSUAL };
+        Speed { used, usual, fit, faulty, cost }
+    };
+    guesses.chain(usual).map(speed).collect()
+}
+
+fn per_second(capture: &Capture, bit: f64) -> f64 {
+    let (numerator, denominator) = capture.tick.fraction();
+    denominator as f64 / (numerator as f64 * bit)
+}
+
+/// The share of what is on the line that is no sound word, in the format that has fewest.
+fn faulty(line: &Channel, bit: f64) -> f64 {
+    let formats = DATA_BITS.iter().flat_map(|data_bits| {
+        [false, true].map(|inverted| Format {
+            data_bits: *data_bits,
+            inverted,
+            ..Format::default()
+        })
+    });
+    let share = |format: Format| {
+        let (mut all, mut wrong) = (0u64, 0u64);
+        let mut uart = Uart::new(format, bit, line.initial);
+        let edges = line.edges.iter().take(TRIED_EDGES);
+        edges.for_each(|edge| {
+            uart.push(edge.at(), edge.level(), &mut |event| {
+                let fault = match event {
+                    Event::Word(word) => word.framing_error,
+                    Event::Break { .. } | Event::Glitch { .. } => true,
+                    Event::CutShort { .. } => return,
+                };
+                all += 1;
+                wrong += u64::from(fault);
+            });
+        });
+        if all == 0 { 1.0 } else { wrong as f64 / all as f64 }
+    };
+    formats.map(share).fold(1.0, f64::min)
 }
 
 /// Ticks of a bit at a speed.
@@ -52,12 +150,42 @@ pub fn bit_ticks(capture: &Capture, baud: f64) -> f64 {
     denominator as f64 / (numerator as f64 * baud)
 }
 
-fn widths(channel: &Channel) -> Vec<f64> {
-    let known = |pair: &&[crate::capture::Edge]| {
-        pair[0].level() != Level::Unknown && pair[1].level() != Level::Unknown
-    };
-    let pairs = channel.edges.windows(2).filter(known).take(MAX_PULSES);
-    pairs.map(|pair| (pair[1].at() - pair[0].at()) as f64).collect()
+/// The widths of a line's pulses.
+struct Pulses {
+    /// All, from the shortest on.
+    all: Vec<f64>,
+    /// Those of each level: where the line rests, one of them has the rests among its own.
+    levels: [Vec<f64>; 2],
+}
+
+impl Pulses {
+    fn of(channel: &Channel) -> Pulses {
+        let mut pulses = Pulses { all: Vec::new(), levels: [Vec::new(), Vec::new()] };
+        for pair in channel.edges.windows(2).take(MAX_PULSES) {
+            let [from, to] = pair else { continue };
+            if from.level() == Level::Unknown || to.level() == Level::Unknown {
+                continue;
+            }
+            let width = (to.at() - from.at()) as f64;
+            pulses.levels[usize::from(from.level().is_high())].push(width);
+            pulses.all.push(width);
+        }
+        pulses.all.sort_by(f64::total_cmp);
+        pulses
+    }
+
+    /// The bit near `guess` that fits best: all pulses, or those of one level if these have
+    /// different lengths.
+    fn fit(&self, guess: f64) -> Fit {
+        let of_levels = self.levels.iter().map(|widths| Fit::of(widths, guess));
+        let telling = of_levels.filter(|fit| fit.different >= 2 && fit.pulses >= 5);
+        telling.fold(
+            Fit::of(&self.all, guess),
+            |best, fit| {
+                if fit.misfit < best.misfit { fit } else { best }
+            },
+        )
+    }
 }
 
 /// The mean of the shortest widths that are no rarity: a glitch in fifty pulses is none of them.

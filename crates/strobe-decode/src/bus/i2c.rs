@@ -29,6 +29,17 @@ pub enum Event {
         /// Some level was unknown, and taken as low.
         unknown: bool,
     },
+    /// Eight bits, and a start or stop condition in the clock that was to bring the answer.
+    Unanswered {
+        /// When the clock last fell before its first bit.
+        start: u64,
+        /// When the condition came.
+        end: u64,
+        /// The eight bits.
+        value: u8,
+        /// Some level was unknown, and taken as low.
+        unknown: bool,
+    },
     /// Data rises while the clock is high.
     Stop {
         /// When.
@@ -104,8 +115,11 @@ impl I2c {
     /// A byte in progress ends early, but for bits that were none.
     fn cut(&mut self, end: u64, none: u8, out: &mut impl FnMut(Event)) {
         let bits = self.bits.saturating_sub(none);
-        if self.in_transfer && bits > 0 {
-            out(Event::CutShort { start: self.start, end, bits });
+        let (start, unknown) = (self.start, self.unknown);
+        if self.in_transfer && bits == 8 && none == 1 {
+            out(Event::Unanswered { start, end, value: (self.value >> 1) as u8, unknown });
+        } else if self.in_transfer && bits > 0 {
+            out(Event::CutShort { start, end, bits });
         }
         (self.bits, self.value, self.unknown) = (0, 0, false);
     }
@@ -229,7 +243,12 @@ impl Taken<'_> {
             }
             Event::Stop { at } => self.close(at, true),
             Event::Byte { start, end, value, acknowledged, unknown } => {
-                self.byte((start, end), value, acknowledged, unknown);
+                self.byte((start, end), value, Some(acknowledged), unknown);
+            }
+            Event::Unanswered { start, end, value, unknown } => {
+                let text = format!("the transfer ends in the ninth clock of {value:#04x}");
+                self.fault((start, end), FaultKind::CutShort, text);
+                self.byte((start, end), value, None, unknown);
             }
             Event::CutShort { start, end, bits } => {
                 self.fault((start, end), FaultKind::CutShort, format!("a byte of {bits} bits"));
@@ -256,7 +275,8 @@ impl Taken<'_> {
         }
     }
 
-    fn byte(&mut self, place: (u64, u64), value: u8, acknowledged: bool, unknown: bool) {
+    /// A byte; `acknowledged` is absent where there was no ninth bit.
+    fn byte(&mut self, place: (u64, u64), value: u8, acknowledged: Option<bool>, unknown: bool) {
         if unknown {
             self.fault(
                 place,
@@ -290,8 +310,8 @@ impl Taken<'_> {
             end_ps: self.capture.at_ps(place.1),
             value: u32::from(value),
             kind,
-            acknowledged: Some(acknowledged),
-            faulty: unknown,
+            acknowledged,
+            faulty: unknown || acknowledged.is_none(),
         });
     }
 }

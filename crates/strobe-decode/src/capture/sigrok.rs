@@ -54,6 +54,12 @@ pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture,
     if at == 0 {
         notes.push("the session holds no samples".to_owned());
     }
+    if metadata.without_bit > 0 {
+        notes.push(format!(
+            "{} channels were left out: samples of {} bytes (unitsize) do not have them",
+            metadata.without_bit, metadata.unit_bytes
+        ));
+    }
     if metadata.analog {
         notes.push("analogue channels were left out".to_owned());
     }
@@ -98,7 +104,8 @@ fn text<R: Read + Seek>(archive: &mut ZipArchive<R>, name: &str) -> Result<Strin
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The first device in `metadata`.
+/// The first device in `metadata`. sigrok writes probes of the device that were not recorded, and
+/// needs no more than the size of a sample to read it again; so does this.
 struct Metadata {
     file: String,
     clock: Option<Tick>,
@@ -106,6 +113,8 @@ struct Metadata {
     /// The recorded channels: name and bit.
     probes: Vec<(String, usize)>,
     analog: bool,
+    /// Named probes of which the samples have no bit.
+    without_bit: usize,
 }
 
 impl Metadata {
@@ -115,17 +124,22 @@ impl Metadata {
                 "metadata",
                 0,
                 what,
-                "is the session made by hand? metadata must fit the samples",
+                "metadata must fit the samples; sigrok-cli may still read the session",
             )
         };
-        let mut section = String::new();
+        let (mut section, mut device) = (String::new(), None::<String>);
         let (mut file, mut rate, mut unit, mut total) = ("logic-1".to_owned(), None, None, None);
         let (mut probes, mut analog) = (Vec::new(), false);
         for line in text.lines().map(str::trim) {
             if let Some(name) = line.strip_prefix('[') {
                 section = name.trim_end_matches(']').to_owned();
             }
-            let Some((key, value)) = line.split_once('=').filter(|_| section == "device 1") else {
+            // There is one device as a rule, whatever its number.
+            if section.starts_with("device ") {
+                device.get_or_insert_with(|| section.clone());
+            }
+            let is_device = device.as_ref() == Some(&section);
+            let Some((key, value)) = line.split_once('=').filter(|_| is_device) else {
                 continue;
             };
             let (key, value) = (key.trim(), value.trim());
@@ -155,16 +169,19 @@ impl Metadata {
         };
         let named = probes.iter().map(|(n, _)| *n).max().unwrap_or(0);
         let total = total.unwrap_or(named);
-        let unit_bytes = unit.unwrap_or(total.div_ceil(8));
-        if total == 0 || total > MAX_CHANNELS || named > total {
-            return Err(bad(format!(
-                "{total} probes, of which number {named} has a name; 1 to {MAX_CHANNELS} can be"
-            )));
+        if total.max(named) == 0 && analog {
+            let what = "the session has analogue channels only";
+            let advice =
+                "make logic levels of them: sigrok-cli or PulseView convert by a threshold";
+            return Err(Error::in_member("metadata", 0, what, advice));
         }
-        if unit_bytes == 0 || unit_bytes > MAX_CHANNELS / 8 || total > unit_bytes * 8 {
-            return Err(bad(format!(
-                "{total} probes do not fit samples of {unit_bytes} bytes (unitsize)"
-            )));
+        let total = total.max(named);
+        let unit_bytes = unit.unwrap_or(total.div_ceil(8));
+        if total == 0 || total > MAX_CHANNELS {
+            return Err(bad(format!("{total} probes; 1 to {MAX_CHANNELS} can be")));
+        }
+        if unit_bytes == 0 || unit_bytes > MAX_CHANNELS / 8 {
+            return Err(bad(format!("samples of {unit_bytes} bytes (unitsize)")));
         }
         // Channels without a name were not recorded; if none has one, all were.
         probes.sort();
@@ -174,7 +191,14 @@ impl Metadata {
         if probes.is_empty() {
             probes = (0..total).map(|n| (n.to_string(), n)).collect();
         }
-        Ok(Metadata { file, clock, unit_bytes, probes, analog })
+        let all = probes.len();
+        probes.retain(|(_, bit)| *bit < unit_bytes * 8);
+        if probes.is_empty() {
+            let what = format!("samples of {unit_bytes} bytes (unitsize) have no bit of any probe");
+            return Err(bad(what));
+        }
+        let without_bit = all - probes.len();
+        Ok(Metadata { file, clock, unit_bytes, probes, analog, without_bit })
     }
 
     /// The members with samples, in order.

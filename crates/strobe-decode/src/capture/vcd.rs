@@ -19,6 +19,10 @@ const MAX_COMMAND_BYTES: usize = 1 << 20;
 const MAX_BITS: u32 = 128;
 const MAX_CHANNELS: usize = 4096;
 
+/// Lines before the first command, and bytes of one.
+const MAX_PREAMBLE_LINES: u64 = 16;
+const MAX_PREAMBLE_BYTES: u64 = 1 << 10;
+
 /// Maximum nesting of scopes; names grow with it.
 const MAX_DEPTH: usize = 64;
 
@@ -71,6 +75,7 @@ impl Reader {
     }
 
     fn run<R: BufRead>(mut self, input: &mut R) -> Result<Capture, Error> {
+        let skipped = self.preamble(input)?;
         // A last command is valid without an end of line.
         let input = Guard { inner: input.chain(&b"\n"[..]), left: MAX_COMMAND_BYTES };
         let mut parser = vcd::Parser::new(input);
@@ -80,19 +85,38 @@ impl Reader {
                 None => break,
                 Some(Ok(command)) => command,
                 Some(Err(error)) => {
-                    self.refused(error, parser.line())?;
+                    self.refused(error, skipped, parser.line())?;
                     break;
                 }
             };
-            if !self.command(command, parser.line())? {
+            if !self.command(command, skipped + parser.line())? {
                 break;
             }
         }
         self.finish()
     }
 
+    /// Skips lines before the first command, as sigrok-cli puts `META samplerate: 1000000` there;
+    /// returns how many. A rate in them is the sampling clock.
+    fn preamble<R: BufRead>(&mut self, input: &mut R) -> Result<u64, Error> {
+        for skipped in 0..MAX_PREAMBLE_LINES {
+            if !super::is_preamble(input.fill_buf()?) {
+                return Ok(skipped);
+            }
+            let mut line = Vec::new();
+            input.take(MAX_PREAMBLE_BYTES).read_until(b'\n', &mut line)?;
+            let text = String::from_utf8_lossy(&line);
+            let rate = text.split_once("samplerate").map(|(_, rate)| rate);
+            let rate = rate.map(|rate| rate.trim_matches([':', '=', ' ', '\r', '\n']));
+            let tick = rate.and_then(super::parse_frequency).and_then(Tick::from_hz);
+            self.sampled_at = self.sampled_at.or(tick);
+        }
+        Ok(MAX_PREAMBLE_LINES)
+    }
+
     /// A truncated file is read as far as possible.
-    fn refused(&mut self, error: io::Error, line: u64) -> Result<(), Error> {
+    fn refused(&mut self, error: io::Error, skipped: u64, line: u64) -> Result<(), Error> {
+        let line = skipped + line;
         if error.kind() == io::ErrorKind::UnexpectedEof {
             let what = format!("line {line}: the file ends in the middle of a command");
             self.notes.push(format!("{what}; was the recording stopped by force?"));
@@ -108,7 +132,7 @@ impl Reader {
                 false => error.into(),
             });
         };
-        Err(Error::at_line(parse.line(), parse.kind().to_string(), ADVICE))
+        Err(Error::at_line(skipped + parse.line(), parse.kind().to_string(), ADVICE))
     }
 
     /// Handles a command; returns whether to continue.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::itm;
+use super::doubt::{self, Doubt};
 use super::packet::Raw;
 use super::timeline::{self, Events, Timeline};
 use super::tpiu;
+use super::{etm, itm};
 
 /// The framing of a trace pin's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Framing {
         /// The first frame begins after so many bytes; `None` to wait for a synchronisation.
         skip: Option<u8>,
     },
+    /// Unframed instruction trace of an ETM, which is not read.
+    Instructions,
 }
 
 /// What is known of a stream's framing.
@@ -36,6 +39,12 @@ pub enum Hint {
 /// Number of streams that a formatter can multiplex.
 const STREAMS: usize = 128;
 
+/// Bytes of each stream that is not read by which it is recognised.
+const OTHERS: usize = 4096;
+
+/// A stream with this part of the bytes of the one that is read is none of its own.
+const STRAY_ONE_IN: u64 = 256;
+
 /// Decodes a trace pin.
 #[derive(Debug, Clone)]
 pub struct Reader {
@@ -44,14 +53,21 @@ pub struct Reader {
     /// Bytes by stream.
     streams: Box<[u64; STREAMS]>,
     packets: itm::Decoder,
+    doubt: Doubt,
     timeline: Timeline,
+    /// Nothing was read since the last gap.
+    cut: bool,
+    /// Bytes of an ETM without frames.
+    instructions: Option<u64>,
+    /// The first bytes of streams that are not read.
+    others: BTreeMap<u8, Vec<u8>>,
 }
 
 impl Reader {
     /// A reader at the beginning of a recording.
     pub fn new(framing: Framing) -> Self {
         let (frames, stream) = match framing {
-            Framing::Bare => (None, 0),
+            Framing::Bare | Framing::Instructions => (None, 0),
             Framing::Frames { stream, skip } => (Some(deframer(skip)), stream),
         };
         Reader {
@@ -59,40 +75,54 @@ impl Reader {
             stream,
             streams: Box::new([0; STREAMS]),
             packets: itm::Decoder::new(),
+            doubt: Doubt::default(),
             timeline: Timeline::new(),
+            cut: true,
+            instructions: (framing == Framing::Instructions).then_some(0),
+            others: BTreeMap::new(),
         }
     }
 
     /// Decodes the next bytes.
     pub fn push<E: Events>(&mut self, bytes: &[u8], events: &mut E) {
-        let Reader { frames, stream, streams, packets, timeline } = self;
+        if let Some(instructions) = &mut self.instructions {
+            *instructions += bytes.len() as u64;
+            return;
+        }
+        let (frames, mut packets) = self.stages(events);
         match frames {
-            None => packets.push(bytes, &mut timeline.sink(events)),
-            Some(frames) => {
-                let mut unpack = Unpack { stream: *stream, streams, packets, timeline, events };
-                frames.push(bytes, &mut unpack);
-            }
+            None => packets.push(bytes),
+            Some(frames) => frames.push(bytes, &mut packets),
         }
     }
 
     /// A gap: bytes are missing here.
     pub fn gap<E: Events>(&mut self, events: &mut E) {
-        let Reader { frames, stream, streams, packets, timeline } = self;
+        let (frames, mut packets) = self.stages(events);
         if let Some(frames) = frames {
-            frames.gap(&mut Unpack { stream: *stream, streams, packets, timeline, events });
+            frames.gap(&mut packets);
         }
-        self.packets.gap(&mut self.timeline.sink(events));
-        self.timeline.gap(self.packets.stats().bytes, events);
+        packets.gap();
     }
 
     /// The end of the recording.
     pub fn finish<E: Events>(&mut self, events: &mut E) {
-        let Reader { frames, stream, streams, packets, timeline } = self;
+        let (frames, mut packets) = self.stages(events);
         if let Some(frames) = frames {
-            frames.finish(&mut Unpack { stream: *stream, streams, packets, timeline, events });
+            frames.finish(&mut packets);
         }
-        self.packets.finish(&mut self.timeline.sink(events));
-        self.timeline.finish(events);
+        packets.finish();
+    }
+
+    /// The decoder of frames, and what is behind it.
+    fn stages<'a, E: Events>(
+        &'a mut self,
+        events: &'a mut E,
+    ) -> (Option<&'a mut tpiu::Decoder>, Unpack<'a, E>) {
+        let Reader { frames, stream, streams, packets, doubt, timeline, cut, others, .. } = self;
+        let stream = *stream;
+        let unpack = Unpack { stream, streams, packets, doubt, timeline, cut, others, events };
+        (frames.as_mut(), unpack)
     }
 
     /// Statistics of the frames, if there are any.
@@ -111,9 +141,33 @@ impl Reader {
         self.frames.as_ref().map(|_| self.stream)
     }
 
+    /// Bytes of unframed instruction trace, if the recording is such.
+    pub fn instructions(&self) -> Option<u64> {
+        self.instructions
+    }
+
+    /// Streams that are instruction trace of an ETM. They are not read.
+    pub fn instruction_streams(&self) -> impl Iterator<Item = u8> {
+        let all = self.others.iter().filter(|(_, first)| etm::is_likely(first));
+        all.map(|(stream, _)| *stream)
+    }
+
     /// Statistics of the packets.
     pub fn packets(&self) -> itm::Stats {
         self.packets.stats()
+    }
+
+    /// Statistics of the packets that may be wrong.
+    pub fn doubt(&self) -> doubt::Stats {
+        let stats = self.doubt.stats();
+        doubt::Stats { damage: stats.damage + self.strays(), ..stats }
+    }
+
+    /// Streams of so few bytes that they are rather those of another one, with a wrong number.
+    fn strays(&self) -> u64 {
+        let own = self.streams[usize::from(self.stream) % STREAMS];
+        let few = |(_, bytes): &(u8, u64)| bytes.saturating_mul(STRAY_ONE_IN) <= own;
+        self.streams().iter().filter(|other| few(other)).count() as u64
     }
 
     /// Statistics of the timestamps.
@@ -127,31 +181,66 @@ impl Reader {
     }
 }
 
-/// Receives the bytes of frames.
+/// Receives the bytes of frames, or bytes without frames.
 struct Unpack<'a, E> {
     stream: u8,
     streams: &'a mut [u64; STREAMS],
     packets: &'a mut itm::Decoder,
+    doubt: &'a mut Doubt,
     timeline: &'a mut Timeline,
+    cut: &'a mut bool,
+    others: &'a mut BTreeMap<u8, Vec<u8>>,
     events: &'a mut E,
+}
+
+impl<E: Events> Unpack<'_, E> {
+    fn push(&mut self, bytes: &[u8]) {
+        *self.cut = false;
+        self.packets.push(bytes, &mut self.doubt.screen(self.timeline.sink(self.events)));
+    }
+
+    fn gap(&mut self) {
+        *self.cut = true;
+        let mut screen = self.doubt.screen(self.timeline.sink(self.events));
+        screen.cut();
+        self.packets.gap(&mut screen);
+        self.timeline.gap(self.packets.stats().bytes, self.events);
+    }
+
+    fn finish(&mut self) {
+        let mut screen = self.doubt.screen(self.timeline.sink(self.events));
+        screen.cut();
+        self.packets.finish(&mut screen);
+        self.timeline.finish(self.events);
+    }
 }
 
 impl<E: Events> tpiu::Sink for Unpack<'_, E> {
     fn bytes(&mut self, stream: u8, _: u64, bytes: &[u8]) {
         self.streams[usize::from(stream) % STREAMS] += bytes.len() as u64;
         if self.stream == stream {
-            self.packets.push(bytes, &mut self.timeline.sink(self.events));
+            self.push(bytes);
+        } else {
+            let first = self.others.entry(stream).or_default();
+            let room = OTHERS.saturating_sub(first.len());
+            first.extend_from_slice(&bytes[..room.min(bytes.len())]);
         }
     }
 
-    /// The decoder counts them.
-    fn undecodable(&mut self, _: u64, _: u64) {}
+    /// The decoder counts them. With them packets are missing.
+    fn undecodable(&mut self, _: u64, _: u64) {
+        if !*self.cut {
+            self.gap();
+        }
+    }
 }
 
 /// Bytes of a frame.
 const FRAME: u8 = 16;
 /// The usual stream of ITM and DWT, for when detection is not possible.
 const USUAL: u8 = 1;
+/// The stream that is padding and never read.
+const NONE: u8 = 0;
 
 fn deframer(skip: Option<u8>) -> tpiu::Decoder {
     skip.map_or_else(tpiu::Decoder::new, tpiu::Decoder::aligned)
@@ -161,6 +250,7 @@ fn deframer(skip: Option<u8>) -> tpiu::Decoder {
 /// packets, packets read as frames, and frames at the wrong offset decode to nonsense mostly.
 pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
     let mut best = match hint {
+        Hint::Bare | Hint::Unknown if etm::is_likely(beginning) => return Framing::Instructions,
         Hint::Bare => return Framing::Bare,
         Hint::Unknown => (sense(beginning), Framing::Bare),
         Hint::Frames(stream) => {
@@ -176,7 +266,9 @@ pub fn framing(beginning: &[u8], hint: Hint) -> Framing {
         if frames.stats().frames == 0 {
             continue;
         }
-        let Some((sense, stream)) = streams.best(wanted) else { continue };
+        let Some((sense, stream)) = streams.best(wanted).or_else(|| streams.instructions()) else {
+            continue;
+        };
         let bad = frames.stats().undecodable_bytes + 16 * frames.stats().reserved_streams;
         let sense = sense - bad as i64;
         if sense > best.0 {
@@ -227,7 +319,17 @@ impl Streams {
     fn best(&self, wanted: Option<u8>) -> Option<(i64, u8)> {
         let may_be = |stream: u8| wanted.map_or((1..0x70).contains(&stream), |w| w == stream);
         let candidates = self.0.iter().filter(|(stream, _)| may_be(**stream));
+        let candidates = candidates.filter(|(_, bytes)| !etm::is_likely(bytes));
         let best = candidates.map(|(stream, bytes)| (sense(bytes), *stream));
         best.max_by_key(|(sense, stream)| (*sense, std::cmp::Reverse(*stream)))
+    }
+
+    /// Where there is nothing but instruction trace, frames are right that show it; then the usual
+    /// stream is read, or none if that is where it is.
+    fn instructions(&self) -> Option<(i64, u8)> {
+        let traces = || self.0.iter().filter(|(_, bytes)| etm::is_likely(bytes));
+        let stream = if traces().any(|(stream, _)| *stream == USUAL) { NONE } else { USUAL };
+        let bytes: usize = traces().map(|(_, bytes)| bytes.len()).sum();
+        (bytes > 0).then_some((bytes as i64, stream))
     }
 }

@@ -6,6 +6,7 @@
 //! lost with them: later times are too small by an unknown amount, until a global timestamp
 //! resolves it.
 
+use super::doubt;
 use super::itm::Sink;
 use super::packet::{GTS1, GTS2, OVERFLOW, Packet, Raw, Relation};
 
@@ -47,6 +48,9 @@ impl Time {
 pub enum What {
     /// A packet, timestamps included.
     Packet(Packet),
+    /// A packet that may be wrong: there are undecodable bytes nearby. Its timestamps count for
+    /// nothing.
+    Doubtful(Packet),
     /// Undecodable bytes.
     Undecodable,
     /// A gap: an unknown number of bytes is missing.
@@ -74,14 +78,21 @@ impl Piece {
     /// A header that no packet has.
     const NONE: u8 = 4;
 
+    /// The bit of a page, of which there are eight, that marks a doubtful packet.
+    const DOUBTFUL: u8 = 0x80;
+
+    fn doubtful(raw: Raw) -> Piece {
+        Piece(Raw { page: raw.page | Piece::DOUBTFUL, ..raw })
+    }
+
     fn no_packet(at: u64, bytes: u64) -> Piece {
         Piece(Raw { at, header: Piece::NONE, length: 0, page: 0, payload: bytes })
     }
 
-    /// The packet, if it is one.
+    /// The packet, if it is one that can be believed.
     #[inline]
     pub fn packet(&self) -> Option<&Raw> {
-        (self.0.length > 0).then_some(&self.0)
+        (self.0.length > 0 && self.0.page & Piece::DOUBTFUL == 0).then_some(&self.0)
     }
 
     fn event(&self, time: Time) -> Option<Event> {
@@ -90,6 +101,10 @@ impl Piece {
             (0, 0) => (0, What::Gap),
             (0, bytes) => (bytes, What::Undecodable),
             // The decoder only emits defined packets.
+            (length, _) if self.0.page & Piece::DOUBTFUL != 0 => {
+                let raw = Raw { page: self.0.page & !Piece::DOUBTFUL, ..self.0 };
+                (u64::from(length), What::Doubtful(raw.packet()?))
+            }
             (length, _) => (u64::from(length), What::Packet(self.0.packet()?)),
         };
         Some(Event { at, bytes, what, time })
@@ -296,6 +311,14 @@ impl Timeline {
         self.global.lost();
     }
 
+    /// Timestamps may be missing or wrong here. Before the first one that counts there is no time
+    /// to lose.
+    fn distrust(&mut self) {
+        if self.stats.local > 0 {
+            self.lose();
+        }
+    }
+
     /// Handles a local timestamp: waiting packets happened between the timestamp before and this
     /// one, and the last of them as the relation defines.
     #[inline(always)]
@@ -369,7 +392,14 @@ impl<E: Events> Sink for Joined<'_, E> {
     }
 
     fn undecodable(&mut self, at: u64, bytes: u64) {
-        self.timeline.lose();
+        self.timeline.distrust();
         self.timeline.hold(Piece::no_packet(at, bytes), self.events);
+    }
+}
+
+impl<E: Events> doubt::Sink for Joined<'_, E> {
+    fn doubtful(&mut self, raw: Raw) {
+        self.timeline.distrust();
+        self.timeline.hold(Piece::doubtful(raw), self.events);
     }
 }

@@ -321,6 +321,26 @@ fn broken_i2c_is_reported_with_its_place() {
     assert_eq!(ours.faults[2].start_ps, capture.at_ps(stray));
 }
 
+/// A master that reads a sensor without its answer: after eight clocks there is a stop condition in
+/// the ninth.
+#[test]
+fn bytes_without_an_answer_are_there_and_marked() {
+    let mut wave = I2cWave::new(10);
+    for byte in 0..20u8 {
+        wave.start();
+        wave.byte(0xa1, true, 0);
+        (0..8).rev().for_each(|n| wave.bit(byte & (1 << n) != 0, 0));
+        if byte % 2 == 0 { wave.stop() } else { wave.start() }
+    }
+    let capture = capture(1, &[("scl", &wave.scl), ("sda", &wave.sda)], wave.now + 100);
+    let ours = i2c::decode(&capture, 0, 1);
+    let cut = ours.faults.iter().filter(|fault| fault.kind == FaultKind::CutShort).count();
+    assert_eq!(cut, 20, "{:?}", ours.faults);
+    let data = ours.lanes[0].words.iter().filter(|word| word.kind == WordKind::Data);
+    let data: Vec<_> = data.map(|word| (word.value, word.acknowledged, word.faulty)).collect();
+    assert_eq!(data, (0..20).map(|n| (n, None, true)).collect::<Vec<_>>());
+}
+
 #[test]
 fn ten_bit_addresses() {
     let mut wave = I2cWave::new(10);
@@ -375,6 +395,40 @@ fn a_wrong_speed_shows_in_faults_and_is_found_from_the_pulses() {
     assert!((baud.measured.unwrap() - 115_200.0).abs() < 100.0, "{baud:?}");
 }
 
+/// Words at a speed, sampled at so many megahertz.
+fn sent_at(baud: f64, megahertz: u64, words: &[u8], rest: f64) -> Capture {
+    let mut wave = UartWave::new(megahertz as f64 * 1e6 / baud);
+    wave.rest(12.0);
+    for (n, word) in words.iter().enumerate() {
+        wave.send(u32::from(*word));
+        wave.rest(rest * ((n * 7) % 5) as f64);
+    }
+    wave.rest(12.0);
+    capture(megahertz, &[("rx", &wave.line)], wave.now as u64)
+}
+
+/// Messages of MIDI, whose speed is usual there and nowhere else, and short texts.
+#[test]
+fn the_speed_of_short_messages_is_right_or_in_doubt() {
+    let midi: [&[u8]; 5] = [
+        &[0x90, 0x3c, 0x40, 0x80, 0x3c, 0x00],
+        &[0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe],
+        &[0xf8, 0xf8, 0x90, 0x45, 0x7f, 0xf8],
+        &[0xb0, 0x07, 0x64, 0xb0, 0x0a, 0x40],
+        &[0xf0, 0x7e, 0x7f, 0x06, 0x01, 0xf7],
+    ];
+    for message in midi {
+        for megahertz in [1, 4, 24] {
+            let baud = baud::estimate(&sent_at(31_250.0, megahertz, message, 3.0), 0).unwrap();
+            assert!(baud.used == 31_250.0 || !baud.sure, "{message:x?}: {baud:?}");
+        }
+    }
+    for megahertz in [4, 24] {
+        let baud = baud::estimate(&sent_at(115_200.0, megahertz, b"OK\n", 1.0), 0).unwrap();
+        assert_eq!(baud.used, 115_200.0, "{baud:?}");
+    }
+}
+
 #[test]
 fn hardly_any_pulses_give_no_sure_speed() {
     let mut wave = UartWave::new(BIT);
@@ -400,6 +454,19 @@ fn parities() -> impl Strategy<Value = (ParityBit, Parity)> {
 }
 
 proptest! {
+    /// A speed that is called sure is the one that was sent with.
+    #[test]
+    fn a_sure_speed_is_right(
+        words in prop::collection::vec(any::<u8>(), 4..80), rest in 0.0f64..4.0,
+        baud in prop::sample::select(vec![9600.0, 31_250.0, 38_400.0, 57_600.0, 100_000.0, 115_200.0, 250_000.0]),
+        megahertz in prop::sample::select(vec![2u64, 8, 24])
+    ) {
+        let capture = sent_at(baud, megahertz, &words, rest);
+        if let Some(found) = baud::estimate(&capture, 0).filter(|found| found.sure) {
+            prop_assert_eq!(found.used, baud, "{:?}", found);
+        }
+    }
+
     #[test]
     fn uart_words_arrive_as_sent(
         words in prop::collection::vec((any::<u32>(), 0.0f64..20.0), 1..30), bits in 5u32..=9,

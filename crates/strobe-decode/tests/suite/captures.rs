@@ -65,6 +65,22 @@ fn a_clock_that_the_user_knows_is_the_resolution_or_else_the_tick() {
 }
 
 #[test]
+fn lines_before_a_dump_are_skipped() {
+    let dump = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n#0 0! #10 1!\n";
+    let plain = parsed(dump);
+    let meta = parsed(&format!("META samplerate: 500000\r\n{dump}"));
+    assert_eq!(meta.channels, plain.channels);
+    assert_eq!(meta.resolution.hz(), Some(500_000));
+    assert_eq!(
+        parsed(&format!("// of a logic analyser\n; probe 3\n{dump}")).channels,
+        plain.channels
+    );
+    assert!(refused(format!("META a\n{dump}foo!").as_bytes()).contains("line 4"));
+    let endless = "META a\n".repeat(100_000);
+    assert!(!refused(endless.as_bytes()).is_empty());
+}
+
+#[test]
 fn dumps_that_are_not_sound_say_so_and_keep_what_is() {
     let head = "$timescale 1us $end $var wire 1 ! a $end $enddefinitions $end\n";
     let cases = [
@@ -168,6 +184,25 @@ fn sessions_in_several_chunks_of_several_bytes() {
     assert_eq!(capture.end, 3);
 }
 
+/// sigrok writes all probes of a device, recorded or not, and reads by the size of a sample.
+#[test]
+fn sessions_with_probes_beyond_the_samples_have_those_within() {
+    for (was, is) in [
+        ("unitsize=2", "unitsize=1"),
+        ("total probes=9\n", "total probes=32\n"),
+        ("total probes=9\n", ""),
+        ("total probes=9", "total probes=2"),
+        ("[device 1]", "[device 7]"),
+    ] {
+        let bytes = session(&METADATA.replace(was, is), &[("logic-1-1", &[1, 0, 0, 0])]);
+        let (_, capture) = read(&bytes).unwrap();
+        exercise::check(&capture);
+        assert_eq!((capture.channels[0].name.as_str(), capture.channels[0].initial), ("RX", High));
+        let (channels, notes) = (capture.channels.len(), capture.notes.len());
+        assert_eq!((channels, notes), if is == "unitsize=1" { (1, 1) } else { (2, 0) }, "{is}");
+    }
+}
+
 #[test]
 fn sessions_that_are_not_sound_say_where() {
     let odd = session(METADATA, &[("logic-1-1", &[1, 0, 1])]);
@@ -175,14 +210,18 @@ fn sessions_that_are_not_sound_say_where() {
     let gap = session(METADATA, &[("logic-1-1", &[1, 0]), ("logic-1-3", &[1, 0])]);
     assert!(refused(&gap).contains("logic-1-2 is missing"), "{}", refused(&gap));
     let cases = [
-        ("unitsize=2", "unitsize=1", "9 probes do not fit samples of 1 bytes"),
-        ("unitsize=2", "unitsize=0", "do not fit"),
-        ("unitsize=2", "unitsize=99999999999", "do not fit"),
+        ("unitsize=2", "unitsize=0", "samples of 0 bytes"),
+        ("unitsize=2", "unitsize=99999999999", "samples of 99999999999 bytes"),
         ("unitsize=2", "unitsize=-1", "no number"),
         ("samplerate=1 MHz", "samplerate=fast", "no frequency"),
         ("samplerate=1 MHz\n", "", "--samplerate"),
         ("total probes=9", "total probes=4000000000", "probes"),
-        ("total probes=9", "total probes=2", "number 9 has a name"),
+        ("probe1=RX\nprobe9=IRQ\nunitsize=2", "probe9=IRQ\nunitsize=1", "no bit of any probe"),
+        (
+            "total probes=9\nsamplerate=1 MHz\nprobe1=RX\nprobe9=IRQ\nunitsize=2",
+            "samplerate=1 MHz\ntotal analog=1\nanalog1=A0",
+            "analogue channels only",
+        ),
     ];
     for (was, is, wanted) in cases {
         let message = refused(&session(&METADATA.replace(was, is), &[("logic-1-1", &[1, 0])]));

@@ -60,6 +60,7 @@ pub fn plan(
     target: &Target,
 ) -> Result<PlanReport, Error> {
     let registers = registers::writes(settings, target)?;
+    check_rate(&settings.line)?;
     let budget = Budget::of(settings, load);
     let loss = budget.loss_ppm();
     let verdict = budget.verdict();
@@ -79,6 +80,31 @@ pub fn plan(
         verdict,
         proposals,
         registers,
+    })
+}
+
+/// How far the middle of a byte's last bit may be off, in bits: there the neighbour begins.
+const MAX_BITS_OFF: f64 = 0.5;
+
+/// Refuses a bit rate that the divider misses so far that no byte arrives.
+fn check_rate(line: &Line) -> Result<(), Error> {
+    let error = line.baud_error();
+    if (error * 9.5).abs() < MAX_BITS_OFF {
+        return Ok(());
+    }
+    let nearest = BAUDS.iter().filter_map(|baud| {
+        let other = Line::new(line.trace_hz(), *baud, line.encoding()).ok()?;
+        (other.baud_error().abs() <= MAX_BAUD_ERROR).then_some(*baud)
+    });
+    let advice = match nearest.min_by_key(|baud| baud.abs_diff(line.baud())) {
+        Some(baud) => format!("; {baud} baud can be made"),
+        None => String::new(),
+    };
+    Err(Error::RateOff {
+        asked: line.baud(),
+        made: line.actual_baud().round() as u64,
+        percent: format!("{:+.1}", error * 100.0),
+        advice,
     })
 }
 

@@ -24,6 +24,20 @@ pub enum Error {
         /// What there is.
         choices: String,
     },
+    /// The divider of the trace clock makes another bit rate.
+    #[error(
+        "{asked} baud cannot be made: the divider makes {made}, {percent} % off, and no byte arrives{advice}"
+    )]
+    RateOff {
+        /// Bits per second that were wanted.
+        asked: u32,
+        /// Bits per second that there would be.
+        made: u64,
+        /// How far off, in percent.
+        percent: String,
+        /// What can be made.
+        advice: String,
+    },
     /// Its pin has no TPIU.
     #[error("{target} has no formatter before the pin: leave out the frames")]
     NoFormatter {

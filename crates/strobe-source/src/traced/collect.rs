@@ -5,6 +5,7 @@ use strobe_decode::swo::timeline::{Event, Events, Time, What};
 use strobe_model::{EventCounter, PacketKind, Who};
 
 use super::channels::Channels;
+use super::doubt::Steps;
 use super::exceptions::Exceptions;
 use super::kinds::Kinds;
 use super::kit;
@@ -62,6 +63,10 @@ pub struct Collector {
     pub(super) channel: Option<u64>,
     /// The parts that are measured, if not everything is.
     pub(super) windows: Option<Windows>,
+    /// Ticks of each local timestamp.
+    pub(super) steps: Steps,
+    /// The last packet was in doubt.
+    in_doubt: bool,
 }
 
 impl Collector {
@@ -275,7 +280,8 @@ impl Collector {
                     self.cut(edge, now);
                 }
             }
-            Packet::LocalTimestamp { .. } => {
+            Packet::LocalTimestamp { ticks, .. } => {
+                self.steps.add(ticks);
                 let stamp = Stamp { ticks: now, samples: self.samples() };
                 let (first, _) = self.span.unwrap_or((stamp, stamp));
                 self.span = Some((first, stamp));
@@ -309,7 +315,16 @@ impl Collector {
 impl Events for Collector {
     fn event(&mut self, event: Event) {
         match event.what {
-            What::Packet(packet) => self.packet(packet, event.bytes, event.time),
+            What::Packet(packet) => {
+                self.in_doubt = false;
+                self.packet(packet, event.bytes, event.time);
+            }
+            What::Doubtful(_) => {
+                self.kinds.add_doubtful(event.bytes);
+                if !std::mem::replace(&mut self.in_doubt, true) {
+                    self.lost();
+                }
+            }
             What::Undecodable | What::Gap => self.lost(),
         }
     }

@@ -6,9 +6,9 @@
 //! there are enough to decide, with the places where some are missing.
 
 use strobe_decode::container::{Carries, Header};
-use strobe_decode::kit;
 use strobe_decode::swo::reader::{self, Hint, Reader};
 use strobe_decode::swo::timeline::Events;
+use strobe_decode::{kit, orbflow};
 
 use super::Collector;
 
@@ -57,6 +57,8 @@ pub struct Intake {
     is_channel: bool,
     /// The listener knows what the bytes are.
     begun: bool,
+    /// Orbuculum's frames around all of it, if there are any.
+    flow: Option<orbflow::Decoder>,
     /// The first bytes, until then, and where among them some are missing.
     beginning: Vec<u8>,
     gaps: Vec<usize>,
@@ -74,6 +76,7 @@ impl Intake {
             hint,
             is_channel: carries == Carries::Channel,
             begun: false,
+            flow: None,
             beginning: Vec::new(),
             gaps: Vec::new(),
         }
@@ -124,7 +127,7 @@ impl Intake {
     /// More bytes.
     pub fn push<L: Listener>(&mut self, bytes: &[u8], to: &mut L) {
         if self.begun {
-            return self.take(bytes, to);
+            return self.unwrap(bytes, to);
         }
         self.beginning.extend_from_slice(bytes);
         let is_known = !matches!(self.state, State::Unknown) || self.hint == Hint::Bare;
@@ -137,6 +140,7 @@ impl Intake {
     pub fn gap<L: Listener>(&mut self, to: &mut L) {
         let at = self.beginning.len();
         if self.begun {
+            self.gap_in_frames(to);
             self.skip(to);
         } else if at > 0 && self.gaps.last() != Some(&at) {
             self.gaps.push(at);
@@ -148,6 +152,7 @@ impl Intake {
         if !self.begun {
             self.begin(to);
         }
+        self.gap_in_frames(to);
         if let State::Pin(reader) = &mut self.state {
             reader.finish(to);
         }
@@ -155,20 +160,20 @@ impl Intake {
 
     /// Enough has come to decide, or all there is.
     fn begin<L: Listener>(&mut self, to: &mut L) {
-        let bytes = std::mem::take(&mut self.beginning);
-        let gaps = std::mem::take(&mut self.gaps);
+        let mut bytes = std::mem::take(&mut self.beginning);
+        let mut gaps = std::mem::take(&mut self.gaps);
+        let may_be_flow = matches!(self.state, State::Unknown) && self.hint == Hint::Unknown;
+        if may_be_flow && !self.is_channel && orbflow::looks_like(&bytes) == Some(true) {
+            let mut decoder = orbflow::Decoder::new();
+            (bytes, gaps) = unwrapped(&mut decoder, &bytes, &gaps);
+            self.flow = Some(decoder);
+        }
         if let State::Unknown = self.state {
             self.state = self.recognise(&bytes, &gaps);
         }
         self.begun = true;
         to.begin(self.payload().unwrap_or(Payload::Pin));
-        let mut from = 0;
-        for gap in gaps {
-            self.take(&bytes[from..gap], to);
-            self.skip(to);
-            from = gap;
-        }
-        self.take(&bytes[from..], to);
+        self.pass(Parts { bytes, gaps }, to);
     }
 
     /// What bytes are. Where some are missing, what is framed loses its step: a part without such a
@@ -186,6 +191,34 @@ impl Intake {
         }
     }
 
+    /// Bytes with the frames around them, if there are any.
+    fn unwrap<L: Listener>(&mut self, bytes: &[u8], to: &mut L) {
+        let Some(decoder) = &mut self.flow else { return self.take(bytes, to) };
+        let mut parts = Parts::default();
+        decoder.push(bytes, &mut parts);
+        self.pass(parts, to);
+    }
+
+    /// A frame that has begun does not end.
+    fn gap_in_frames<L: Listener>(&mut self, to: &mut L) {
+        if let Some(decoder) = &mut self.flow {
+            let mut parts = Parts::default();
+            decoder.gap(&mut parts);
+            self.pass(parts, to);
+        }
+    }
+
+    fn pass<L: Listener>(&mut self, parts: Parts, to: &mut L) {
+        let Parts { bytes, gaps } = parts;
+        let mut from = 0;
+        for gap in gaps {
+            self.take(&bytes[from..gap], to);
+            self.skip(to);
+            from = gap;
+        }
+        self.take(&bytes[from..], to);
+    }
+
     fn take<L: Listener>(&mut self, bytes: &[u8], to: &mut L) {
         match &mut self.state {
             State::Pin(reader) => reader.push(bytes, to),
@@ -201,6 +234,44 @@ impl Intake {
             State::Kit | State::Unknown => to.kit_gap(),
         }
     }
+}
+
+/// What orbuculum's frames of the ITM have, and where among it some is missing.
+#[derive(Default)]
+struct Parts {
+    bytes: Vec<u8>,
+    gaps: Vec<usize>,
+}
+
+impl orbflow::Sink for Parts {
+    fn frame(&mut self, tag: u8, data: &[u8]) {
+        if tag == orbflow::ITM {
+            self.bytes.extend_from_slice(data);
+        }
+    }
+
+    fn damaged(&mut self, _: u64) {
+        self.gaps.push(self.bytes.len());
+    }
+}
+
+/// Bytes without the frames around them, and where some are missing.
+fn unwrapped(
+    decoder: &mut orbflow::Decoder,
+    bytes: &[u8],
+    gaps: &[usize],
+) -> (Vec<u8>, Vec<usize>) {
+    let mut parts = Parts::default();
+    let mut from = 0;
+    for gap in gaps {
+        decoder.push(&bytes[from..*gap], &mut parts);
+        decoder.gap(&mut parts);
+        parts.gaps.push(parts.bytes.len());
+        from = *gap;
+    }
+    decoder.push(&bytes[from..], &mut parts);
+    parts.gaps.dedup();
+    (parts.bytes, parts.gaps)
 }
 
 impl Listener for Collector {
@@ -252,23 +323,42 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Bare packets, packets in frames, and the kit's frames: whatever the pieces, the result is one.
+        /// Bare packets, packets in frames of the port or of orbuculum, and the kit's frames: whatever the pieces, the result is one.
         #[test]
         fn pieces_make_no_difference(
             seed: u64,
             packets in 1usize..30_000,
-            kind in 0..3,
+            kind in 0..4,
             sizes in proptest::collection::vec(1usize..9000, 1..9),
             gap in 0usize..3000,
         ) {
             let bytes = match kind {
                 0 => mixed(packets, seed).bytes,
                 1 => frames(&[(1, mixed(packets, seed).bytes)], 50),
+                2 => strobe_synth::orbflow::frames(1, &mixed(packets, seed).bytes, 60),
                 _ => (0..packets as u16).flat_map(|n| frame(&[head(1, 2, n), u32::from(n)])).collect(),
             };
             let gap = (gap > 0 && gap < bytes.len()).then_some(gap);
             let whole = after(&bytes, std::iter::repeat(usize::MAX), gap);
             prop_assert_eq!(after(&bytes, sizes.into_iter().cycle(), gap), whole);
+        }
+    }
+
+    /// A file of orbuculum's frames gives what the bytes in them give.
+    #[test]
+    fn frames_of_orbuculum_are_taken_off() {
+        let record = |bytes: &[u8]| {
+            let mut collector = Collector::default();
+            let mut intake = Intake::of(None, None);
+            intake.push(bytes, &mut collector);
+            intake.finish(&mut collector);
+            let settings = super::super::Settings::default();
+            collector.record(intake.reader(), None, &settings).expect("it balances")
+        };
+        for seed in 0..8 {
+            let plain = mixed(20_000, seed).bytes;
+            let framed = strobe_synth::orbflow::frames(1, &plain, 200);
+            assert_eq!(record(&framed), record(&plain));
         }
     }
 
@@ -285,7 +375,9 @@ mod tests {
         assert!(intake.holds_back());
         intake.push(&stream.bytes, &mut collector);
         intake.finish(&mut collector);
-        let undecodable = intake.reader().map(|reader| reader.packets().undecodable_bytes);
-        assert_eq!((collector.samples(), undecodable), (3, Some(2)));
+        let reader = intake.reader().expect("it is a pin");
+        // Behind a gap packets are in doubt until there is a synchronisation, or many of them.
+        let seen = (reader.packets().undecodable_bytes, reader.doubt().packets);
+        assert_eq!((collector.samples(), seen), (1, (2, 2)));
     }
 }

@@ -3,7 +3,7 @@
 use strobe_decode::swo::packet::Packet;
 use strobe_model::PacketKind;
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "synchronisation",
     "overflow",
     "stimulus port",
@@ -18,6 +18,7 @@ const NAMES: [&str; 14] = [
     "data trace: code",
     "data trace: value",
     "PMU overflow",
+    "in doubt",
 ];
 
 /// Counts of packets.
@@ -46,6 +47,13 @@ impl Kinds {
             Packet::PmuOverflow(_) => 13,
         };
         let (packets, sum) = &mut self.counts[kind];
+        *packets += 1;
+        *sum += bytes;
+    }
+
+    /// A packet that may be wrong: what kind it is says nothing.
+    pub fn add_doubtful(&mut self, bytes: u64) {
+        let (packets, sum) = &mut self.counts[NAMES.len() - 1];
         *packets += 1;
         *sum += bytes;
     }

@@ -6,6 +6,9 @@
 
 mod accounts;
 mod coverage;
+#[cfg(test)]
+mod damaged;
+mod doubt;
 mod events;
 mod findings;
 mod kit;
@@ -44,6 +47,7 @@ pub fn measurement(record: &Record) -> Measurement {
     kit::sections(traced, &mut out);
     ports::sections(traced, &mut out);
     stream::sections(traced, &mut out);
+    doubt::qualify(traced, &mut out);
     out
 }
 
@@ -76,6 +80,10 @@ fn subject(record: &Record, traced: &Traced) -> Subject {
 /// Core cycles that were measured: those of the parts, if not all of the stream was.
 fn cycles(traced: &Traced) -> Option<u64> {
     let all = traced.times.cycles()?;
+    // Parts of a damaged stream may be longer or shorter by any time.
+    if traced.window.is_some() && traced.stream.damage > 0 {
+        return None;
+    }
     Some(traced.window.as_ref().map_or(all, |window| window.cycles))
 }
 
@@ -121,6 +129,9 @@ fn window(traced: &Traced) -> Window {
 
 /// Why the duration is not known.
 fn untimed(traced: &Traced) -> &'static str {
+    if traced.stream.damage > 0 && traced.times.local > 0 {
+        return "the stream is damaged, and timestamps may be wrong";
+    }
     match &traced.times {
         TimeBase { local: 0, .. } if traced.recording.as_ref().is_some_and(|r| r.replayed) => {
             "there are no local timestamps, and the bytes were replayed from a file"

@@ -11,7 +11,7 @@ use strobe_model::{
 };
 use strobe_symbols::Firmware;
 
-use super::{Collector, Settings, steps, windows};
+use super::{Collector, Settings, doubt, steps, windows};
 
 mod loss;
 mod profile;
@@ -56,6 +56,9 @@ impl Collector {
             traced.stream =
                 StreamTotals { bytes, packet_bytes: bytes, kinds, ..StreamTotals::default() };
         }
+        if let Some(wrong) = doubt::silent(&traced) {
+            traced.times.ticks = self.steps.at_least(wrong.saturating_add(1));
+        }
         let mut last = self.span.map_or(0, |(_, last)| last.ticks);
         if let Some((frames, _)) = &mut self.frames {
             frames.finish();
@@ -70,6 +73,7 @@ impl Collector {
         traced.sampling = self.sampling(&traced, settings);
         let doubtful = nonsense(&traced).or_else(|| nothing(&traced, kind != PIN));
         let mut warnings = settings.warnings.clone();
+        warnings.extend(reader.and_then(instructions));
         warnings.extend(doubtful);
         let still = self.frames.as_ref().is_some_and(|(frames, _)| frames.clock_stands_still());
         warnings.extend(still.then(clock_stands_still));
@@ -102,6 +106,9 @@ impl Collector {
             (None, None) => None,
         };
         traced.kit = traced.kit.filter(|kit| kit.records + kit.unusable > 0);
+        if traced.stream.damage > 0 {
+            doubt::set_apart(&mut traced, &mut profile);
+        }
         scale::values(&mut traced);
         scale::kit(&mut traced);
         profile.tree = tree(&profile, &traced);
@@ -118,15 +125,17 @@ impl Collector {
             stream: reader.stream(),
             undecodable_bytes: frames.undecodable_bytes,
         });
+        let instructions = reader.instructions().unwrap_or(0);
         StreamTotals {
             frames,
-            bytes: packets.bytes,
+            bytes: packets.bytes + instructions,
             packets: packets.packets,
             packet_bytes: packets.packet_bytes,
             padding_bytes: packets.padding_bytes,
-            undecodable_bytes: packets.undecodable_bytes,
+            undecodable_bytes: packets.undecodable_bytes + instructions,
             disruptions: packets.disruptions,
-            packets_in_doubt: packets.packets_in_doubt,
+            packets_in_doubt: reader.doubt().packets,
+            damage: reader.doubt().damage,
             overflows: self.overflows(),
             kinds: self.packet_kinds(),
         }
@@ -161,8 +170,8 @@ impl Collector {
         if taken > 0 {
             let parts = traced.window.as_ref().map_or(1, |window| window.parts);
             let expected = loss::expected(self, traced, settings, taken);
-            sampling.lost =
-                Some(loss::lost(&sampling, expected.as_ref().map_err(Clone::clone), parts));
+            let due = expected.as_ref().map_err(Clone::clone);
+            sampling.lost = Some(loss::lost(&sampling, due, &traced.stream, parts));
             sampling.expected = expected.ok();
         }
         sampling
@@ -178,6 +187,21 @@ fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
     };
     let text = text.to_owned();
     (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
+}
+
+/// Says so if there is instruction trace, which is not read.
+fn instructions(reader: &Reader) -> Option<Warning> {
+    let streams: Vec<String> = reader.instruction_streams().map(|n| n.to_string()).collect();
+    let what = match (reader.instructions(), streams.len()) {
+        (Some(_), _) => "the stream is".to_owned(),
+        (None, 0) => return None,
+        (None, 1) => format!("stream {} is", streams[0]),
+        (None, _) => format!("streams {} are", streams.join(", ")),
+    };
+    let text = format!(
+        "{what} instruction trace of an ETM, which strobe does not read; it reads the packets of ITM and DWT"
+    );
+    Some(Warning { text, count: 1 })
 }
 
 /// Says what records without time mean.

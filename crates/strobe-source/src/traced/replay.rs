@@ -86,7 +86,9 @@ impl Session {
 
     fn add_damage(&mut self, summary: &Summary) {
         if let Ending::CutShort { .. } = summary.ending {
-            self.add("the recording has no end mark: whoever made it was stopped");
+            self.add(
+                "the recording has no end mark: `strobe record` was killed, or still writes it",
+            );
         }
         if summary.damaged_bytes > 0 {
             let at = summary.damages.first().map_or(0, |damage| damage.at);

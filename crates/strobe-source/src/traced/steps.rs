@@ -18,7 +18,8 @@ const DEVIATIONS: f64 = 5.0;
 pub(super) fn warnings(traced: &Traced) -> Vec<Warning> {
     let (times, sampling) = (&traced.times, &traced.sampling);
     // Where packets are lost, samples and exceptions are not lost alike.
-    let usable = times.tick_cycles.is_some() && traced.stream.overflows == 0;
+    let usable = times.tick_cycles.is_some()
+        && traced.stream.overflows + traced.stream.packets_in_doubt == 0;
     let Some(period) = sampling.period_cycles.filter(|_| usable && sampling.taken > 0) else {
         return Vec::new();
     };

@@ -50,6 +50,8 @@ pub struct Tracks {
     /// Nanoseconds of a tick, as a fraction.
     tick: (u128, u128),
     last_ns: i64,
+    /// The last packet was in doubt.
+    in_doubt: bool,
     left_out: u64,
 }
 
@@ -71,6 +73,7 @@ impl Tracks {
             names: settings.watches.iter().cloned().collect(),
             tick: (u128::from(cycles) * 1_000_000_000, u128::from(hz)),
             last_ns: 0,
+            in_doubt: false,
             left_out: 0,
         })
     }
@@ -279,9 +282,12 @@ impl Events for Tracks {
     fn event(&mut self, event: Event) {
         let (from, now) = (self.ns(event.time.earliest), self.ns(event.time.likely()));
         self.last_ns = now;
+        let is_doubtful = matches!(event.what, What::Doubtful(_));
         match event.what {
             What::Undecodable => self.gap(from, now, "bytes that are no packet"),
             What::Gap => self.gap(from, now, "bytes are missing"),
+            What::Doubtful(_) if self.in_doubt => {}
+            What::Doubtful(_) => self.gap(from, now, "packets in doubt"),
             What::Packet(Packet::Overflow) => self.gap(from, now, "overflow"),
             What::Packet(Packet::Exception { number, action }) => {
                 self.exception(number, action, now);
@@ -300,5 +306,6 @@ impl Events for Tracks {
             What::Packet(Packet::Sleep) => self.sample(None, now),
             What::Packet(_) => {}
         }
+        self.in_doubt = is_doubtful;
     }
 }

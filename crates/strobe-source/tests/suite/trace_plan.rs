@@ -231,12 +231,25 @@ fn every_kind_of_packet_has_its_part() {
     assert!(part("TPIU frames").low > plan.required.low / 17);
 }
 
+/// Where the middle of a byte's last bit lies in its neighbour, no byte arrives.
+#[test]
+fn a_bit_rate_that_is_half_a_bit_off_is_refused() {
+    let rates = [(10_000_000, 20_000_000), (16_000_000, 6_000_000), (16_000_000, 1_950_000)];
+    for (trace_hz, baud) in rates {
+        let line = Line::new(trace_hz, baud, Encoding::Nrz).expect("it can be built");
+        let settings = TraceSettings { line, ..settings(trace_hz, 1_000_000, Some(1024)) };
+        let refused = plan(&settings, &Workload::default(), target("generic"));
+        let off = (line.baud_error() * 9.5).abs();
+        assert_eq!(refused.is_err(), off >= 0.5, "{trace_hz} {baud}: {off}");
+    }
+}
+
 #[test]
 fn a_wrong_bit_rate_is_warned_of() {
-    let line = Line::new(16_000_000, 6_000_000, Encoding::Nrz).expect("near enough to be built");
+    let line = Line::new(16_000_000, 1_950_000, Encoding::Nrz).expect("near enough to be built");
     let mut settings = settings(16_000_000, 1_000_000, None);
     settings.line = line;
     let plan = planned(&settings, &Workload::default());
-    assert!(plan.notes.iter().any(|note| note.contains("11.1 % off")), "{:?}", plan.notes);
-    assert_eq!(plan.line.divider, 3);
+    assert!(plan.notes.iter().any(|note| note.contains("2.6 % off")), "{:?}", plan.notes);
+    assert_eq!(plan.line.divider, 8);
 }

@@ -1,7 +1,9 @@
 //! How much there was, of it seen, and how much was lost; never 0 where nobody knows.
 
 use strobe_model::measurement::{Coverage, Loss, Quantity, Unit};
-use strobe_model::{Kit, StreamTotals, Traced};
+use strobe_model::{Kit, Traced};
+
+use super::super::doubt::why;
 
 /// In samples if there are any, else in the kit's records, else in packets.
 pub(super) fn coverage(traced: &Traced) -> Coverage {
@@ -12,12 +14,12 @@ pub(super) fn coverage(traced: &Traced) -> Coverage {
     });
     let (unit, seen, lost) = match (&sampling.lost, &traced.kit) {
         (Some(lost), _) => (Unit::SAMPLES, sampling.taken, lost.clone()),
-        (None, Some(kit)) => (Unit::other("records"), kit.records, records(kit)),
+        (None, Some(kit)) => (Unit::other("records"), kit.records, records(kit, traced)),
         (None, None) if traced.stream.packets == 0 => {
             let why = "nothing numbers the bytes, so what is missing leaves no sign";
             (Unit::BYTES, traced.stream.bytes, Loss::Unknown(why.to_owned()))
         }
-        (None, None) => (Unit::other("packets"), traced.stream.packets, packets(&traced.stream)),
+        (None, None) => (Unit::other("packets"), traced.stream.packets, packets(traced)),
     };
     let figure = |loss: &Loss, more: u64| match loss {
         Loss::Known(n) => Quantity::exact(more + n, unit.clone()),
@@ -33,13 +35,20 @@ pub(super) fn coverage(traced: &Traced) -> Coverage {
 }
 
 /// Numbers have 16 bits, and a target that began anew does not say what was on its way.
-fn records(kit: &Kit) -> Loss {
+fn records(kit: &Kit, traced: &Traced) -> Loss {
+    if traced.stream.damage > 0 {
+        return Loss::Unknown(why(traced));
+    }
     if kit.restarts > 0 { Loss::AtLeast(kit.lost) } else { Loss::Known(kit.lost) }
 }
 
 /// Whatever the trace blocks have no room for, they say so; each overflow packet stands for one
 /// packet or more.
-fn packets(stream: &StreamTotals) -> Loss {
+fn packets(traced: &Traced) -> Loss {
+    if traced.stream.damage > 0 {
+        return Loss::Unknown(why(traced));
+    }
+    let stream = &traced.stream;
     let framed = stream.frames.as_ref().map_or(0, |frames| frames.undecodable_bytes);
     match (stream.overflows, stream.undecodable_bytes + framed) {
         (0, 0) => Loss::Known(0),

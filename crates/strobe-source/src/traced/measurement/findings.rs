@@ -5,6 +5,7 @@ use strobe_model::{Decoded, Kit, Record, Traced};
 
 /// All of it, what concerns everything first.
 pub(super) fn findings(record: &Record, traced: &Traced, out: &mut Measurement) {
+    doubtful(traced, out);
     for warning in &record.warnings {
         add(out, "trace-warning", &warning.text, warning.count);
     }
@@ -34,6 +35,29 @@ fn add<'a>(out: &'a mut Measurement, code: &str, text: &str, count: u64) -> &'a 
     &mut out.findings[last]
 }
 
+/// Share of the packets in doubt from which on it is a warning, in parts of a hundred.
+const MATTERS_PERCENT: u64 = 1;
+
+/// What is in no figure, and what that does to those that are there.
+fn doubtful(traced: &Traced, out: &mut Measurement) {
+    let stream = &traced.stream;
+    if stream.damage > 0 {
+        let text = "places of the stream are damaged, and a wrong bit within a packet leaves no sign: no time or loss is exact, \
+                    and what was seen only a few times is in doubt";
+        let finding = add(out, "damaged", text, stream.damage);
+        let advice =
+            "look for the cause of wrong bits: the baud rate, the wiring, the pin's slew rate";
+        finding.advice = Some(advice.to_owned());
+    }
+    if stream.packets_in_doubt > 0 {
+        let text = "packets near bytes of no packet may be wrong; they are in no figure";
+        let finding = add(out, "in-doubt", text, stream.packets_in_doubt);
+        if stream.packets_in_doubt * 100 < stream.packets * MATTERS_PERCENT {
+            finding.severity = Severity::Note;
+        }
+    }
+}
+
 fn lost(traced: &Traced, out: &mut Measurement) {
     let overflows = traced.stream.overflows;
     if overflows > 0 {
@@ -57,7 +81,7 @@ fn undecodable(traced: &Traced, out: &mut Measurement) {
     let stream = &traced.stream;
     let evidence = |name: &str, n: u64| (name.to_owned(), n.to_string());
     if stream.undecodable_bytes > 0 {
-        let text = "bytes belong to no packet; packets from there to the next synchronisation may be wrong";
+        let text = "bytes belong to no packet; packets near them may be wrong and are left out";
         let finding = add(out, "undecodable-bytes", text, stream.undecodable_bytes);
         let counts = vec![
             evidence("places", stream.disruptions),

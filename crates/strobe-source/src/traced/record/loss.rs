@@ -5,9 +5,9 @@
 //! from a file, or came faster than the line can bring them.
 
 use strobe_model::measurement::Loss;
-use strobe_model::{Expected, Sampling, TimeBase, Traced};
+use strobe_model::{Expected, Sampling, StreamTotals, TimeBase, Traced};
 
-use super::super::{Collector, Settings};
+use super::super::{Collector, Settings, doubt};
 
 /// So much faster than the line's rate (10 bits to the byte) or the target's time bytes may come,
 /// in percent: buffers on the way.
@@ -29,6 +29,9 @@ pub(super) fn expected(
     if traced.stream.bytes == 0 && traced.stream.frames.is_none() {
         let why = "a list of samples tells neither what was lost nor over what time";
         return Err(why.to_owned());
+    }
+    if traced.stream.damage > 0 {
+        return Err(doubt::why(traced));
     }
     let period = settings.period_cycles.filter(|period| *period > 0);
     let period = period.ok_or("the sampling period is not known (--period)")?;
@@ -105,21 +108,34 @@ fn is_too_fast(traced: &Traced, settings: &Settings, nanoseconds: u128) -> bool 
 
 /// What is missing of the samples that should have come. Where a part begins and ends between two
 /// samples, one more or less is none lost.
-pub(super) fn lost(sampling: &Sampling, expected: Result<&Expected, String>, parts: u64) -> Loss {
-    match expected {
-        Ok(expected) => {
-            let lost = expected.samples.saturating_sub(sampling.taken);
-            let lost = if lost <= parts.max(1) { 0 } else { lost };
-            if expected.at_least { Loss::AtLeast(lost) } else { Loss::Known(lost) }
+pub(super) fn lost(
+    sampling: &Sampling,
+    expected: Result<&Expected, String>,
+    stream: &StreamTotals,
+    parts: u64,
+) -> Loss {
+    let expected = match expected {
+        Ok(expected) => expected,
+        Err(why) => return Loss::Unknown(why),
+    };
+    // Samples in doubt came, if they were any.
+    let lost = expected.samples.saturating_sub(sampling.taken);
+    let lost = lost.saturating_sub(stream.packets_in_doubt);
+    let lost = if lost <= parts.max(1) { 0 } else { lost };
+    match lost {
+        0 if stream.overflows > 0 => {
+            let why = "overflow packets show that packets were lost, and nothing which ones";
+            Loss::Unknown(why.to_owned())
         }
-        Err(why) => Loss::Unknown(why),
+        _ if expected.at_least || stream.packets_in_doubt > 0 => Loss::AtLeast(lost),
+        _ => Loss::Known(lost),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strobe_model::{Recording, StreamTotals};
+    use strobe_model::Recording;
 
     fn after(bytes: u64, nanoseconds: u64, replayed: bool) -> Result<Expected, String> {
         let recording = Recording { nanoseconds, replayed, ..Recording::default() };
@@ -151,7 +167,9 @@ mod tests {
     fn what_nobody_knows_has_a_reason() {
         let sampling = Sampling { taken: 5, ..Sampling::default() };
         let no_clock = after(10_000, 0, false);
-        let Loss::Unknown(why) = lost(&sampling, no_clock.as_ref().map_err(Clone::clone), 1) else {
+        let stream = StreamTotals::default();
+        let expected = no_clock.as_ref().map_err(Clone::clone);
+        let Loss::Unknown(why) = lost(&sampling, expected, &stream, 1) else {
             panic!("{no_clock:?}");
         };
         assert_eq!(why, "there are no local timestamps, and no clock of the host was recorded");

@@ -1,0 +1,135 @@
+//! What damage to a stream does to its figures.
+//!
+//! Packets near undecodable bytes are in doubt and in no figure. But of the wrong bits of a line
+//! most fall into payloads, where nothing shows them: a timestamp with one may be longer by hours,
+//! an interrupt another one. How many there are is known roughly, by the places that did show. So
+//! no time of a damaged stream is exact, and what was seen so seldom that damage may have made it
+//! is shown apart.
+
+use strobe_model::{InDoubt, Profile, Traced, Who};
+
+/// Packets with a wrong bit that nothing shows, for each place with undecodable bytes: at most. Of
+/// samples and timestamps nine bits of ten are payload, and half of the wrong headers lead on to
+/// packets.
+const SILENT: u64 = 32;
+
+/// Wrong packets of one kind, for each such place, at most: they spread over many.
+const INVENTED: u64 = 4;
+
+impl Steps {
+    /// A local timestamp of so many ticks.
+    #[inline]
+    pub fn add(&mut self, ticks: u32) {
+        let (count, sum) = &mut self.0[(u32::BITS - ticks.leading_zeros()) as usize];
+        *count += 1;
+        *sum = sum.saturating_add(ticks.into());
+    }
+
+    /// The ticks of all of them together, if so many may be wrong and all others are right: at
+    /// least.
+    pub fn at_least(&self, mut wrong: u64) -> u64 {
+        let mut least = 0u64;
+        for (bits, (count, sum)) in self.0.iter().enumerate().rev() {
+            let longest = (1u64 << bits) - 1;
+            let left_out = wrong.min(*count);
+            wrong -= left_out;
+            let rest = if left_out == *count { 0 } else { *sum };
+            least = least.saturating_add(rest.saturating_sub(left_out.saturating_mul(longest)));
+        }
+        least
+    }
+}
+
+/// Local timestamps by the bits that their ticks need: how many, and their sum.
+#[derive(Debug, Clone)]
+pub(super) struct Steps([(u64, u64); 33]);
+
+impl Default for Steps {
+    fn default() -> Self {
+        Steps([(0, 0); 33])
+    }
+}
+
+/// The packets of a damaged stream that may be wrong without a sign, at most.
+pub(super) fn silent(traced: &Traced) -> Option<u64> {
+    let damage = traced.stream.damage;
+    (damage > 0).then(|| damage.saturating_mul(SILENT).saturating_add(SILENT))
+}
+
+/// Why a figure of a damaged stream is not known.
+pub(super) fn why(traced: &Traced) -> String {
+    let (places, s) = (traced.stream.damage, if traced.stream.damage == 1 { "" } else { "s" });
+    format!(
+        "the stream is damaged in {places} place{s}, and a wrong bit within a packet leaves no sign"
+    )
+}
+
+/// Takes out of a damaged stream's figures what damage may have made.
+pub(super) fn set_apart(traced: &mut Traced, profile: &mut Profile) {
+    let few = traced.stream.damage.saturating_mul(INVENTED);
+    let mut apart = Vec::new();
+    let mut is_seldom = |what: String, packets: u64| {
+        let seldom = packets <= few;
+        if seldom {
+            apart.push(InDoubt { what, packets });
+        }
+        seldom
+    };
+    traced.exceptions.retain(|e| !is_seldom(e.name.clone(), e.entered + e.left));
+    let threads = &traced.threads;
+    let kept_threads: Vec<bool> = threads
+        .iter()
+        .map(|t| t.runs == 0 || !is_seldom(format!("thread {}", t.name), t.runs))
+        .collect();
+    traced.channels.retain(|c| !is_seldom(format!("port {}", c.port), c.packets));
+    traced.counters.retain(|c| !is_seldom(c.name.clone(), c.wraps));
+    traced.watched.retain(|w| !is_seldom(w.name.clone(), w.reads + w.writes + w.matches));
+    if let Some(kit) = &mut traced.kit {
+        kit.marks.retain(|m| !is_seldom(format!("mark {}", m.name), m.count));
+        kit.regions.retain(|r| !is_seldom(format!("region {}", r.name), r.begun + r.ended));
+        kit.values.retain(|v| !is_seldom(format!("value {}", v.name), v.count));
+    }
+    let exceptions = &traced.exceptions;
+    profile.shares.retain(|share| match share.who {
+        Who::Interrupt(n) => exceptions.iter().any(|e| e.number == n),
+        Who::Thread(n) => kept_threads.get(n as usize).is_none_or(|kept| *kept),
+    });
+    // Shares point to threads by their place, so these stay where they are.
+    for (thread, kept) in traced.threads.iter_mut().zip(kept_threads) {
+        if !kept {
+            (thread.runs, thread.samples, thread.cycles) = (0, 0, 0);
+        }
+    }
+    traced.in_doubt = apart;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_longest_what_is_left_is_right() {
+        let mut rng = strobe_synth::rng::Rng::new(7);
+        for _ in 0..200 {
+            let mut steps = Steps::default();
+            let mut right = 0u64;
+            let wrong = rng.below(20);
+            for n in 0..200 + wrong {
+                let bits = 1 + rng.below(14);
+                let ticks = rng.below(1 << bits);
+                right += u64::from(ticks);
+                let seen = if n < wrong { ticks ^ 1 << rng.below(28) } else { ticks };
+                steps.add(seen);
+            }
+            assert!(steps.at_least(wrong.into()) <= right);
+            assert_eq!(steps.at_least(1000), 0);
+        }
+    }
+
+    #[test]
+    fn without_damage_all_of_it_is_there() {
+        let mut steps = Steps::default();
+        [0, 1, 5, 300, u32::MAX].into_iter().for_each(|ticks| steps.add(ticks));
+        assert_eq!(steps.at_least(0), 306 + u64::from(u32::MAX));
+    }
+}

@@ -1,0 +1,117 @@
+//! Figures of a damaged stream: none is exact.
+
+use strobe_model::Traced;
+use strobe_model::measurement::{
+    Cell, Column, Content, Measurement, Number, Quantity, Spread, Table, Trust, Unit,
+};
+
+use super::super::doubt::{silent, why};
+use super::unit;
+
+/// Columns whose figures a single wrong packet changes beyond measure, by section.
+const UNKNOWN: [(&str, &[&str]); 7] = [
+    ("interrupts", &["exact", "min", "mean", "max", "vague", "at-most", "nested"]),
+    ("threads", &["time"]),
+    ("counters", &["counted"]),
+    ("watched-variables", &["first", "min", "max", "last"]),
+    ("kit-records", &["missing", "places", "restarts"]),
+    ("kit-regions", &["exact", "min", "mean", "max", "vague", "at-most"]),
+    ("kit-marks", &["exact", "min", "mean", "max", "vague"]),
+];
+
+/// Columns that count packets: each wrong one is one more or one less.
+const COUNTS: [(&str, &[&str]); 7] = [
+    ("interrupts", &["entered", "left", "unmatched"]),
+    ("threads", &["runs"]),
+    ("counters", &["packets"]),
+    ("watched-variables", &["reads", "writes", "matches"]),
+    ("ports", &["writes"]),
+    ("kit-regions", &["begun", "ended", "unmatched"]),
+    ("kit-marks", &["count"]),
+];
+
+/// Sections that are nothing but such figures.
+const LEFT_OUT: [&str; 3] = ["durations", "kit-durations", "kit-intervals"];
+
+/// Adds what is in doubt; of a damaged stream, no figure stays exact that damage may have changed.
+pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
+    section(traced, out);
+    let Some(silent) = silent(traced) else { return };
+    let reason = why(traced);
+    let more = silent.saturating_add(traced.stream.packets_in_doubt);
+    for section in &mut out.sections {
+        let id = section.id.clone();
+        let Content::Table(table) = &mut section.content else { continue };
+        each(table, columns(&UNKNOWN, &id), |_| {
+            let trust = Trust::Unknown { why: reason.clone() };
+            Cell::Figure { value: None, trust }
+        });
+        each(table, columns(&COUNTS, &id), |n| {
+            let n = n.as_u64();
+            let low = n.saturating_sub(silent).into();
+            let trust = Trust::Resolution { low, high: n.saturating_add(more).into() };
+            Cell::Figure { value: Some(n.into()), trust }
+        });
+        if id == "interrupts" {
+            longest(traced, silent, table);
+        }
+    }
+    out.sections.retain(|section| !LEFT_OUT.contains(&section.id.as_str()));
+}
+
+fn columns(of: &[(&str, &'static [&'static str])], id: &str) -> &'static [&'static str] {
+    of.iter().find(|(section, _)| *section == id).map_or(&[], |(_, columns)| columns)
+}
+
+/// Changes the exact figures of some columns.
+fn each(table: &mut Table, ids: &[&str], change: impl Fn(Number) -> Cell) {
+    for column in table.columns.iter_mut().filter(|column| ids.contains(&column.id.as_str())) {
+        for cell in &mut column.cells {
+            if let Cell::Exact(number) = cell {
+                *cell = change(*number);
+            }
+        }
+    }
+}
+
+/// If no more times are wrong than that, a handler took at least as long as the longest without
+/// these.
+fn longest(traced: &Traced, silent: u64, table: &mut Table) {
+    let Some(column) = table.columns.iter_mut().find(|column| column.id == "max") else { return };
+    for (cell, exception) in column.cells.iter_mut().zip(&traced.exceptions) {
+        if let Some(least) = without_longest(&exception.times, silent) {
+            *cell = Quantity::at_least(least, unit(&traced.times)).into();
+        }
+    }
+}
+
+fn without_longest(times: &Spread, n: u64) -> Option<u64> {
+    let buckets: Vec<(u64, u64)> = times.buckets().collect();
+    let mut left = n;
+    buckets.into_iter().rev().find_map(|(value, times)| match left.checked_sub(times) {
+        Some(rest) => {
+            left = rest;
+            None
+        }
+        None => Some(value),
+    })
+}
+
+/// What is in doubt, and in no other figure.
+fn section(traced: &Traced, out: &mut Measurement) {
+    let stream = &traced.stream;
+    if stream.packets_in_doubt == 0 && traced.in_doubt.is_empty() {
+        return;
+    }
+    let mut table = Table::new(vec![
+        Column::text("what", "what"),
+        Column::figure("packets", "packets", Unit::COUNT),
+    ]);
+    if stream.packets_in_doubt > 0 {
+        table.row(["near bytes of no packet".into(), stream.packets_in_doubt.into()]);
+    }
+    for seldom in &traced.in_doubt {
+        table.row([seldom.what.as_str().into(), seldom.packets.into()]);
+    }
+    out.push("in-doubt", "in doubt, and in no other figure", Content::Table(table));
+}
