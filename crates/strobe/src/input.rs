@@ -58,6 +58,23 @@ pub fn medium(path: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(path).map_err(unreadable)
 }
 
+/// The most a text that describes something may have: a linker's map of a large program.
+const MAX_TEXT_BYTES: u64 = 256 << 20;
+
+/// Reads a text; what is no UTF-8 in it is replaced.
+pub fn text(path: &Path) -> anyhow::Result<String> {
+    let shown = path.display();
+    let unreadable = |e: std::io::Error| exit::no_input(format!("cannot read {shown}: {e}"));
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
+        let limit = MAX_TEXT_BYTES >> 20;
+        return Err(exit::data(format!("{shown}: more than {limit} MiB")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// A path's last component, for records and headings.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())

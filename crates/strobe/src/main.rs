@@ -30,6 +30,7 @@ mod report;
 mod rig;
 mod run;
 mod simulate;
+mod size;
 mod source;
 mod swo;
 mod top;
@@ -60,6 +61,7 @@ enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
     Compare(compare::Args),
+    Size(size::Args),
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Cycles(args) => cycles::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Size(args) => size::run(&args),
         Command::Pins(args) => pins::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),
