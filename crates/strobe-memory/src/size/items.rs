@@ -92,9 +92,9 @@ pub(super) fn items(firmware: &Firmware, regions: &Regions, settings: &Settings)
         });
     }
     let name = Naming { firmware, files, settings };
-    let named = found.into_iter().map(|((section, holder), (address, bytes))| {
-        name.item(section, holder, address, bytes)
-    });
+    let named = found
+        .into_iter()
+        .map(|((section, holder), (address, bytes))| name.item(section, holder, address, bytes));
     let mut items: Vec<Item> = named.collect();
     items.sort_by(|a, b| (a.address, &a.holder).cmp(&(b.address, &b.holder)));
     items
@@ -174,9 +174,12 @@ impl Cut<'_> {
             }
             _ => {}
         }
+        let is_short = range.end - range.start <= LONGEST_PADDING;
         match section {
             _ if self.is_padding(range, stored) => Holder::Padding,
             Some(_) => Holder::Rest,
+            // Linkers round the ends of sections up.
+            None if is_short && stored.is_none_or(fills) => Holder::Padding,
             None => Holder::NoSection,
         }
     }
@@ -186,15 +189,17 @@ impl Cut<'_> {
         let next = self.layout.partition_point(|owned| owned.range.start < range.end);
         let is_before = self.layout.get(next).is_some_and(|owned| owned.range.start == range.end);
         let is_after = next > 0 && self.layout[next - 1].range.end == range.start;
-        let fills = |bytes: &[u8]| {
-            bytes.iter().all(|byte| *byte == 0)
-                || bytes.iter().all(|byte| *byte == 0xff)
-                || bytes.chunks(2).all(|pair| matches!(pair, [0x00, 0xbf] | [0xc0, 0x46]))
-        };
         range.end - range.start <= LONGEST_PADDING
             && (is_before || is_after)
             && stored.is_none_or(fills)
     }
+}
+
+/// Bytes that linkers and assemblers fill gaps with: all alike, or Thumb's no-operations.
+fn fills(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+        || bytes.iter().all(|byte| *byte == 0xff)
+        || bytes.chunks(2).all(|pair| matches!(pair, [0x00, 0xbf] | [0xc0, 0x46]))
 }
 
 fn end(section: &SectionRange) -> u64 {
@@ -208,13 +213,7 @@ struct Naming<'a> {
 }
 
 impl Naming<'_> {
-    fn item(
-        &self,
-        section: Option<usize>,
-        holder: Holder,
-        address: u64,
-        bytes: Bytes,
-    ) -> Item {
+    fn item(&self, section: Option<usize>, holder: Holder, address: u64, bytes: Bytes) -> Item {
         let section_name = section.map(|at| self.firmware.sections()[at].name.as_str());
         let shown = section_name.unwrap_or("no section");
         let entry = self.settings.map.as_ref().and_then(|map| map.at(address));
@@ -224,6 +223,9 @@ impl Naming<'_> {
             Holder::Object(object) => {
                 let object = object.rsplit(['/', '\\']).next().unwrap_or(object);
                 (format!("({shown} of {object}, no symbol)"), None, None)
+            }
+            Holder::Padding if section.is_none() => {
+                ("(padding between sections)".to_owned(), None, None)
             }
             Holder::Padding => (format!("(padding in {shown})"), None, None),
             Holder::Rest => (format!("({shown}, no symbol)"), None, None),
@@ -280,9 +282,23 @@ impl Naming<'_> {
 /// stacks and heaps that a linker script sets aside.
 fn is_named(section: Option<&str>) -> bool {
     let names = [
-        ".ARM.ex", ".eh_frame", ".init_array", ".fini_array", ".preinit_array", ".isr_vector",
-        ".vectors", ".vector_table", "stack", "heap", ".note", ".gcc_except_table", ".fuse",
-        ".lock", ".signature", ".defmt", ".strobe",
+        ".ARM.ex",
+        ".eh_frame",
+        ".init_array",
+        ".fini_array",
+        ".preinit_array",
+        ".isr_vector",
+        ".vectors",
+        ".vector_table",
+        "stack",
+        "heap",
+        ".note",
+        ".gcc_except_table",
+        ".fuse",
+        ".lock",
+        ".signature",
+        ".defmt",
+        ".strobe",
     ];
     section.is_some_and(|section| names.iter().any(|name| section.contains(name)))
 }
