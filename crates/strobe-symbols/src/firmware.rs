@@ -46,7 +46,7 @@ pub struct Firmware {
     data_symbols: Vec<DataSymbol>,
     data_pieces: Vec<Piece<u32>>,
     debug: DebugTables,
-    spots: Vec<Piece<Spot>>,
+    pub(crate) spots: Vec<Piece<Spot>>,
     trace_names: BTreeMap<u16, String>,
     warnings: Vec<Warning>,
 }
@@ -383,7 +383,7 @@ impl Firmware {
         }
     }
 
-    fn chain(&self, spot: Spot) -> Vec<Frame<'_>> {
+    pub(crate) fn chain(&self, spot: Spot) -> Vec<Frame<'_>> {
         let mut frames = Vec::new();
         let mut place = spot.place.unwrap_or_default();
         let mut next = spot.scope;
@@ -469,6 +469,7 @@ fn section_ranges(elf: &Elf) -> Vec<SectionRange> {
         name: section.name.clone(),
         start: section.address,
         size: section.size,
+        has_contents: section.kind != object::elf::SHT_NOBITS,
     });
     let mut ranges: Vec<SectionRange> = range.collect();
     ranges.sort_by_key(|range| range.start);

@@ -71,6 +71,8 @@ pub struct DataSymbol {
     pub address: u32,
     /// Size in bytes.
     pub size: u32,
+    /// The file of a variable that is local to its file, from the symbol table, without directory.
+    pub symbol_file: Option<String>,
 }
 
 /// The functions of symbol table and debug information together.
@@ -285,6 +287,7 @@ pub(crate) fn data_symbols(table: &SymbolTable) -> Vec<DataSymbol> {
             linkage_name: symbol.name.clone(),
             address: symbol.address,
             size: symbol.size,
+            symbol_file: symbol.file.and_then(|file| table.files.get(file as usize)).cloned(),
         })
         .collect();
     list.sort_by(|a, b| (a.address, &a.linkage_name).cmp(&(b.address, &b.linkage_name)));

@@ -84,6 +84,8 @@ pub struct SectionRange {
     pub start: u32,
     /// Size in bytes.
     pub size: u32,
+    /// Whether the file has its bytes; without, it starts as zero (`SHT_NOBITS`).
+    pub has_contents: bool,
 }
 
 impl Segment {

@@ -39,6 +39,7 @@ mod image;
 mod interned;
 mod interval;
 mod kit;
+mod layout;
 mod lookup;
 mod names;
 mod notes;
@@ -61,6 +62,7 @@ pub use image::{
     LoadAddress, Machine, Permissions, ReturnAddress, SectionRange, Segment, TOTAL_SIZE_LIMIT,
 };
 pub use interned::Interned;
+pub use layout::{Owned, Owner};
 pub use lookup::{SymbolError, SymbolMatch};
 pub use names::{demangle, plain_name};
 pub use paths::short_path;

@@ -7,8 +7,9 @@
 mod index;
 mod path;
 mod shape;
+mod units;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use gimli::{Dwarf, EndianSlice, LittleEndian, Unit};
 
@@ -179,6 +180,13 @@ impl Firmware {
         let dwarf = Elf::parse(&self.bytes).ok().and_then(|elf| open(&elf));
         let empty = || gimli::DwarfSections::default().borrow(nothing);
         index::read(dwarf.unwrap_or_else(empty))
+    }
+
+    /// The source files of variables by address: those of the compilation units that define them,
+    /// short ([`short_path`](crate::short_path)). Empty without debug information.
+    pub fn variable_files(&self) -> BTreeMap<u32, String> {
+        let dwarf = Elf::parse(&self.bytes).ok().and_then(|elf| open(&elf));
+        dwarf.map(|dwarf| units::files(&dwarf)).unwrap_or_default()
     }
 }
 

@@ -36,6 +36,7 @@ mod run;
 mod serial_ports;
 mod show;
 mod simulate;
+mod size;
 mod source;
 mod swo;
 mod terminal;
@@ -68,6 +69,7 @@ enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
     Compare(compare::Args),
+    Size(size::Args),
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
@@ -99,6 +101,7 @@ fn named(command: &Command) -> files::Named {
         Command::Run(args) => args.files(&mut named),
         Command::Cycles(args) => args.files(&mut named),
         Command::Compare(args) => args.files(&mut named),
+        Command::Size(args) => args.files(&mut named),
         Command::Pins(args) => args.files(&mut named),
         Command::Plan(args) => args.files(&mut named),
         Command::Bus(args) => args.files(&mut named),
@@ -115,6 +118,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args),
         Command::Cycles(args) => cycles::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Size(args) => size::run(args),
         Command::Pins(args) => pins::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Bus(args) => bus::run(args),

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, Operation, Section as _, Unit, UnitType,
-};
+use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, Section as _, Unit, UnitType};
 
+use super::units::entry_address;
 use super::{Starts, TypeId, Types, Variable};
 use crate::dwarf::{Budget, Reader, all_units};
 
@@ -126,7 +125,7 @@ impl<'a> Scan<'_, 'a> {
     /// Adds a variable that has an address. Variables that the linker has removed are left at
     /// address 0.
     fn variable(&mut self, entry: &Entry<'a>, here: TypeId, prefix: &str) {
-        let Some(address) = self.address(entry).filter(|address| *address != 0) else { return };
+        let Some(address) = entry_address(self.dwarf, self.unit, entry) else { return };
         // A definition leaves name and type to an earlier declaration; a variable placed by
         // link-time optimisation leaves them to its original unit.
         let (mut at, mut entry) = (here, entry.clone());
@@ -165,19 +164,6 @@ impl<'a> Scan<'_, 'a> {
             }
             _ => None,
         }
-    }
-
-    fn address(&self, entry: &Entry<'a>) -> Option<u32> {
-        let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else {
-            return None;
-        };
-        let mut operations = expression.operations(self.unit.encoding());
-        let address = match operations.next().ok()?? {
-            Operation::Address { address } => address,
-            Operation::AddressIndex { index } => self.dwarf.address(self.unit, index).ok()?,
-            _ => return None,
-        };
-        operations.next().ok()?.is_none().then_some(u32::try_from(address).ok()?)
     }
 
     fn enumerator(&mut self, entry: &Entry<'a>, here: TypeId) {

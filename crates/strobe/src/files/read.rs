@@ -35,6 +35,10 @@ impl Kind {
     pub const VALUES: Kind = Kind::new("", "a file of values", 64 << 20);
     /// Streams of a trace and what describes them, lists of samples and of allocations.
     pub const STREAM: Kind = Kind::new("", "a file", 4 << 30);
+    /// A linker's map; those of large programs have tens of megabytes.
+    pub const MAP: Kind = Kind::new("", "a linker's map", 256 << 20);
+    /// Rules for layers.
+    pub const LAYERS: Kind = Kind::new("rules ", "a file of rules", 4 << 20);
     /// A measurement.
     pub const MEASUREMENT: Kind = Kind::new("", "a measurement", 1 << 30);
     /// Bytes for a serial device: a minute and a half at 115,200 baud.

@@ -32,6 +32,7 @@ mod rig;
 mod safety;
 mod samples;
 mod simulated_pins;
+mod size;
 mod svd;
 mod swo;
 mod threads;

@@ -1,0 +1,453 @@
+//! What fills the memories as a measurement: totals, balances, tables by section, file, layer and
+//! archive, and the profile by symbol.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strobe_model::measurement::{
+    Balance, Cell, Column, Content, Coverage, Ended, Fact, Finding, Instrument, Loss, Measurement,
+    Parts, Quantity, Severity, Subject, Table, Unit, Window,
+};
+use strobe_symbols::{Firmware, Machine, short_path};
+
+use super::items::{Bytes, Holder, Item};
+use super::regions::{Kind, Regions};
+use super::{Settings, profile, repeats};
+
+/// Rows of tables of single things; groups are shown whole.
+const MOST_ROWS: usize = 200;
+
+pub(super) fn measurement(
+    firmware: &Firmware,
+    name: &str,
+    settings: &Settings,
+    regions: &Regions,
+    items: &[Item],
+) -> Measurement {
+    let mut measurement = Measurement::new(subject(firmware, name), instrument(settings), window());
+    let sum = |items: &[Item]| {
+        items.iter().fold(Bytes::default(), |mut sum, item| {
+            sum += item.bytes;
+            sum
+        })
+    };
+    let all = sum(items);
+    totals(&mut measurement, all, items);
+    balances(&mut measurement, all, items);
+    by_region(&mut measurement, regions, firmware, items);
+    by_section(&mut measurement, firmware, items, all);
+    group(&mut measurement, "layers", "layer", items, all, |item| Some(item.layer.clone()));
+    group(&mut measurement, "directories", "directory", items, all, |item| {
+        Some(directory(item.file.as_deref()?))
+    });
+    group(&mut measurement, "files", "file", items, all, |item| item.file.clone());
+    if firmware.producers().iter().any(|producer| producer.contains("rustc")) {
+        group(&mut measurement, "crates", "crate", items, all, rust_crate);
+    }
+    if settings.map.is_some() {
+        let archive = |item: &Item| {
+            let object = item.object.as_deref()?;
+            let archive = object.strip_suffix(')').and_then(|o| o.split_once('('));
+            let file = archive.map_or(object, |(archive, _)| archive);
+            Some(file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned())
+        };
+        group(&mut measurement, "archives", "archive or object", items, all, archive);
+        group(&mut measurement, "members", "archive member", items, all, |item| {
+            let (archive, member) = item.object.as_deref()?.strip_suffix(')')?.split_once('(')?;
+            Some(format!("{}({member})", archive.rsplit(['/', '\\']).next()?))
+        });
+    }
+    let content = Content::Profile(Box::new(profile::profile(firmware, items)));
+    measurement.push("profile", "by symbol", content);
+    inlined(&mut measurement, firmware, items);
+    constants(&mut measurement, items, all);
+    repeated(&mut measurement, firmware, items);
+    findings(&mut measurement, firmware, items);
+    measurement
+}
+
+fn subject(firmware: &Firmware, name: &str) -> Subject {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let machine = match firmware.machine() {
+        Machine::Avr => "AVR",
+        _ => "Arm",
+    };
+    let mut facts = vec![Fact::text("machine", machine)];
+    facts.extend(firmware.producers().first().map(|producer| Fact::text("compiler", producer)));
+    Subject {
+        kind: "firmware".to_owned(),
+        name: name.to_owned(),
+        sha256: Some(hex(&firmware.sha256())),
+        build_id: firmware.build_id().map(hex),
+        facts,
+        ..Subject::default()
+    }
+}
+
+fn instrument(settings: &Settings) -> Instrument {
+    let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
+    let mut instrument = Instrument { kind: "image".to_owned(), tool, ..Instrument::default() };
+    if settings.map.is_some() {
+        instrument.settings.insert("objects".to_owned(), "from the linker's map".to_owned());
+    }
+    instrument
+}
+
+fn window() -> Window {
+    let text = "the image was read".to_owned();
+    let ended = Ended { kind: "end-of-file".to_owned(), text, code: None };
+    Window::untimed("an image has no time", ended)
+}
+
+fn totals(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
+    let both = items.iter().filter(|item| item.bytes.flash > 0 && item.bytes.ram > 0);
+    let copied = both.map(|item| item.bytes.flash.min(item.bytes.ram)).sum::<u64>();
+    let totals = [
+        ("flash", "flash", all.flash),
+        ("ram", "RAM", all.ram),
+        ("copied", "copied from flash to RAM, counted in both", copied),
+        ("other", "elsewhere (EEPROM, fuses)", all.other),
+    ];
+    for (id, title, bytes) in totals {
+        if bytes > 0 || matches!(id, "flash" | "ram") {
+            measurement.push_total(id, title, Quantity::exact(bytes, Unit::BYTES));
+        }
+    }
+    let seen = Quantity::exact(all.sum(), Unit::BYTES);
+    let lost = Some(Quantity::exact(0_u64, Unit::BYTES));
+    measurement.coverage = Coverage { whole: None, seen: Some(seen), lost, overhead: None };
+}
+
+fn balances(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
+    let kinds: [(&str, fn(Bytes) -> u64); 3] = [
+        ("bytes of flash", |bytes| bytes.flash),
+        ("bytes of RAM", |bytes| bytes.ram),
+        ("bytes elsewhere", |bytes| bytes.other),
+    ];
+    for (what, of) in kinds {
+        let taken = of(all);
+        if taken == 0 {
+            continue;
+        }
+        let mut unattributed: BTreeMap<&str, u64> = BTreeMap::new();
+        for item in items.iter().filter(|item| !item.is_attributed && of(item.bytes) > 0) {
+            let why = match item.holder {
+                Holder::Padding => "padding",
+                Holder::NoSection => "in no section",
+                _ => "no symbol",
+            };
+            *unattributed.entry(why).or_default() += of(item.bytes);
+        }
+        let parts = Parts {
+            what: what.to_owned(),
+            unit: Unit::BYTES,
+            taken_as: "in the image".to_owned(),
+            taken,
+            attributed: items.iter().filter(|i| i.is_attributed).map(|i| of(i.bytes)).sum(),
+            unattributed: unattributed.into_iter().map(|(why, n)| (why.to_owned(), n)).collect(),
+            idle: 0,
+            lost: Loss::Known(0),
+        };
+        match Balance::new(parts) {
+            Ok(balance) => measurement.balances.push(balance),
+            Err(error) => {
+                let finding = Finding::new(Severity::Fault, "unbalanced", error.to_string());
+                measurement.findings.push(finding);
+            }
+        }
+    }
+}
+
+fn bytes(id: &str, title: &str) -> Column {
+    Column::figure(id, title, Unit::BYTES)
+}
+
+fn some(bytes: u64) -> Cell {
+    if bytes == 0 { Cell::Empty } else { bytes.into() }
+}
+
+fn by_region(
+    measurement: &mut Measurement,
+    regions: &Regions,
+    firmware: &Firmware,
+    items: &[Item],
+) {
+    if regions.known.is_empty() {
+        return;
+    }
+    let mut table = Table::new(vec![
+        Column::text("region", "memory"),
+        Column::text("kind", "kind"),
+        bytes("size", "size"),
+        bytes("used", "used"),
+        bytes("free", "free"),
+        Column::figure("share", "used of it", Unit::PERCENT),
+    ]);
+    let mut overfull = Vec::new();
+    for region in &regions.known {
+        let size = region.range.end - region.range.start;
+        let used = used(region.range.clone(), region.kind, firmware, items);
+        let kind = match region.kind {
+            Kind::Flash => "flash",
+            Kind::Ram => "RAM",
+            Kind::Other => "other",
+        };
+        let share = (used as f64 * 1000.0 / size.max(1) as f64).round() / 10.0;
+        table.row([
+            region.name.as_str().into(),
+            kind.into(),
+            size.into(),
+            used.into(),
+            size.saturating_sub(used).into(),
+            share.into(),
+        ]);
+        if used > size {
+            overfull.push(format!("{} has {size} bytes and {used} are placed there", region.name));
+        }
+    }
+    measurement.push("regions", "memories of the chip", Content::Table(table));
+    for text in overfull {
+        measurement.findings.push(Finding::new(Severity::Fault, "overfull", text));
+    }
+}
+
+/// Bytes that are stored or placed in a range of addresses.
+fn used(range: std::ops::Range<u64>, kind: Kind, firmware: &Firmware, items: &[Item]) -> u64 {
+    let overlap = |start: u64, length: u64| {
+        let end = start.saturating_add(length).min(range.end);
+        end.saturating_sub(start.max(range.start))
+    };
+    match kind {
+        Kind::Ram => items.iter().map(|item| overlap(item.address, item.bytes.ram)).sum(),
+        _ => {
+            let segments = firmware.segments().iter();
+            segments.map(|s| overlap(u64::from(s.load_address.0), s.data().len() as u64)).sum()
+        }
+    }
+}
+
+fn by_section(measurement: &mut Measurement, firmware: &Firmware, items: &[Item], all: Bytes) {
+    let mut table = Table::new(vec![
+        Column::text("section", "section"),
+        Column::address("address", "address"),
+        bytes("size", "size"),
+        bytes("flash", "flash").of(all.flash),
+        bytes("ram", "RAM").of(all.ram),
+        bytes("unattributed", "unattributed").worth(2),
+    ]);
+    let mut sums: BTreeMap<Option<usize>, (Bytes, u64)> = BTreeMap::new();
+    for item in items {
+        let (sum, unattributed) = sums.entry(item.section).or_default();
+        *sum += item.bytes;
+        if !item.is_attributed {
+            *unattributed += item.bytes.flash.max(item.bytes.ram).max(item.bytes.other);
+        }
+    }
+    for (at, section) in firmware.sections().iter().enumerate() {
+        let (sum, unattributed) = sums.get(&Some(at)).copied().unwrap_or_default();
+        table.row([
+            section.name.as_str().into(),
+            strobe_model::measurement::Address(section.start.into()).into(),
+            section.size.into(),
+            some(sum.flash),
+            some(sum.ram),
+            some(unattributed),
+        ]);
+    }
+    if let Some((sum, unattributed)) = sums.get(&None) {
+        table.row([
+            "(in no section)".into(),
+            Cell::Empty,
+            Cell::Empty,
+            some(sum.flash),
+            some(sum.ram),
+            some(*unattributed),
+        ]);
+    }
+    table.footer.push(vec![
+        "all".into(),
+        Cell::Empty,
+        Cell::Empty,
+        all.flash.into(),
+        all.ram.into(),
+        some(sums.values().map(|(_, unattributed)| unattributed).sum()),
+    ]);
+    measurement.push("sections", "by section", Content::Table(table));
+}
+
+/// A table of groups that adds up to everything; items that belong to none have a row.
+fn group(
+    measurement: &mut Measurement,
+    id: &str,
+    title: &str,
+    items: &[Item],
+    all: Bytes,
+    of: impl Fn(&Item) -> Option<String>,
+) {
+    let mut groups: BTreeMap<String, (Bytes, u64)> = BTreeMap::new();
+    let mut none = (Bytes::default(), 0);
+    for item in items {
+        let sum = match of(item) {
+            Some(name) => groups.entry(name).or_default(),
+            None => &mut none,
+        };
+        sum.0 += item.bytes;
+        sum.1 += 1;
+    }
+    if groups.is_empty() {
+        return;
+    }
+    let mut groups: Vec<(String, (Bytes, u64))> = groups.into_iter().collect();
+    groups.sort_by(|(a, (x, _)), (b, (y, _))| (y.flash + y.ram, a).cmp(&(x.flash + x.ram, b)));
+    let mut table = Table::new(vec![
+        bytes("flash", "flash").of(all.flash),
+        bytes("ram", "RAM").of(all.ram),
+        Column::figure("symbols", "symbols", Unit::COUNT).worth(2),
+        Column::text("name", title),
+    ]);
+    for (name, (sum, count)) in &groups {
+        table.row([some(sum.flash), some(sum.ram), (*count).into(), name.as_str().into()]);
+    }
+    if none.1 > 0 {
+        table.row([some(none.0.flash), some(none.0.ram), none.1.into(), "(not known)".into()]);
+    }
+    let count = Cell::from(items.len());
+    table.footer.push(vec![all.flash.into(), all.ram.into(), count, "all".into()]);
+    measurement.push(id, format!("by {title}"), Content::Table(table));
+}
+
+/// The directory of a file; files without one are together.
+fn directory(file: &str) -> String {
+    match file.rsplit_once(['/', '\\']) {
+        Some((directory, _)) => format!("{directory}/"),
+        None => "./".to_owned(),
+    }
+}
+
+/// The crate that a file or a name belongs to.
+fn rust_crate(item: &Item) -> Option<String> {
+    let library = ["core/src/", "alloc/src/", "std/src/"];
+    if let Some(file) = &item.file {
+        if let Some(name) = library.iter().find(|prefix| file.starts_with(*prefix)) {
+            return name.split('/').next().map(str::to_owned);
+        }
+        let head = file.split('/').next()?;
+        let (name, version) = head.rsplit_once('-').unwrap_or_default();
+        if version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.') {
+            return Some(name.replace('-', "_"));
+        }
+    }
+    // `<core::fmt::Formatter as ...>::write_str`, `core::panicking::panic`.
+    let name = item.name.trim_start_matches(['<', '&', '*']);
+    let (head, _) = name.split_once("::")?;
+    let is_name = !head.is_empty() && head.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| head.to_owned())
+}
+
+/// Functions that were inlined: what their copies take together.
+fn inlined(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {
+    let mut found: BTreeMap<(String, Option<String>), (u64, BTreeSet<u32>)> = BTreeMap::new();
+    let mut whole = 0;
+    for item in items.iter().filter(|item| item.bytes.flash > 0) {
+        let Holder::Function(id) = item.holder else { continue };
+        let function = &firmware.functions()[id as usize];
+        for (range, frames) in firmware.code_pieces(u64::from(function.start)..function.end()) {
+            let Some(inner) = frames.innermost().filter(|frame| frame.inlined) else { continue };
+            let name = inner.name.unwrap_or("(no name)").to_owned();
+            let (bytes, into) = found.entry((name, inner.file.map(short_path))).or_default();
+            *bytes += range.end - range.start;
+            whole += range.end - range.start;
+            into.insert(id);
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by(|(a, (x, _)), (b, (y, _))| (y, a).cmp(&(x, b)));
+    let mut table = Table::new(vec![
+        bytes("flash", "flash").of(whole),
+        Column::figure("into", "into functions", Unit::COUNT),
+        Column::text("name", "inlined function"),
+        Column::text("file", "file").worth(2),
+    ]);
+    for ((name, file), (bytes, into)) in found.iter().take(MOST_ROWS) {
+        table.row([
+            (*bytes).into(),
+            into.len().into(),
+            name.as_str().into(),
+            file.as_deref().into(),
+        ]);
+    }
+    let rest: u64 = found.iter().skip(MOST_ROWS).map(|(_, (bytes, _))| bytes).sum();
+    if table.is_empty() {
+        return;
+    }
+    if rest > 0 {
+        table.footer.push(vec![rest.into(), Cell::Empty, "others".into(), Cell::Empty]);
+    }
+    table.footer.push(vec![whole.into(), Cell::Empty, "all inlined code".into(), Cell::Empty]);
+    let title = "code that was inlined, by the function that it comes from";
+    measurement.push("inlined", title, Content::Table(table));
+}
+
+/// A constant is worth a row from here on.
+const LARGE: u64 = 256;
+
+fn constants(measurement: &mut Measurement, items: &[Item], all: Bytes) {
+    let is_large = |item: &&Item| {
+        matches!(item.holder, Holder::Data(_)) && item.bytes.flash >= LARGE && item.bytes.ram == 0
+    };
+    let mut large: Vec<&Item> = items.iter().filter(is_large).collect();
+    large.sort_by(|a, b| (b.bytes.flash, &a.name).cmp(&(a.bytes.flash, &b.name)));
+    let mut table = Table::new(vec![
+        bytes("flash", "flash").of(all.flash),
+        Column::text("name", "constant"),
+        Column::text("file", "file").worth(2),
+    ]);
+    for item in large.iter().take(MOST_ROWS) {
+        let file = item.file.as_deref();
+        table.row([item.bytes.flash.into(), item.name.as_str().into(), file.into()]);
+    }
+    if !table.is_empty() {
+        let title = format!("constants of {LARGE} bytes and more");
+        measurement.push("constants", title, Content::Table(table));
+    }
+}
+
+fn repeated(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {
+    let repeats = repeats::repeats(firmware, items);
+    let mut table = Table::new(vec![
+        bytes("wasted", "could be saved"),
+        bytes("size", "size of each"),
+        Column::figure("copies", "copies", Unit::COUNT),
+        Column::text("names", "names"),
+    ]);
+    for repeat in repeats.iter().take(MOST_ROWS) {
+        let names = repeat.names.join(", ");
+        table.row([
+            repeat.wasted().into(),
+            repeat.size.into(),
+            repeat.names.len().into(),
+            names.into(),
+        ]);
+    }
+    if !table.is_empty() {
+        let title = "the same bytes more than once";
+        measurement.push("duplicates", title, Content::Table(table));
+    }
+}
+
+fn findings(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {
+    let mut note = |code: &str, text: String| {
+        measurement.findings.push(Finding::new(Severity::Note, code, text));
+    };
+    if firmware.functions().is_empty() {
+        let text = "the image has no symbols: bytes are known by section only; give the ELF file \
+                    before it was stripped";
+        note("no-symbols", text.to_owned());
+    } else if items.iter().all(|item| item.file.is_none()) {
+        let text = "the image has no debug information: files are not known; compile with -g, \
+                    which takes no flash";
+        note("no-files", text.to_owned());
+    }
+    for warning in firmware.warnings() {
+        note("image", warning.to_string());
+    }
+}

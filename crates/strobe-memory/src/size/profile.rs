@@ -1,0 +1,242 @@
+//! The bytes as a profile: a location for each symbol, with inlined calls as frames; chains that
+//! are the directories, so that a flame graph shows the tree of sources.
+
+use std::collections::HashMap;
+
+use strobe_model::measurement::{Address, Kind, Label, Measure, Profile, Samples, Unit, Values};
+use strobe_symbols::{Firmware, Frame, short_path};
+
+use super::items::{Bytes, Holder, Item};
+
+/// The measures, in the order of their values.
+const MEASURES: [(&str, &str); 3] =
+    [("flash", "bytes stored in flash"), ("ram", "bytes of RAM"), ("other", "bytes elsewhere")];
+
+pub(super) fn profile(firmware: &Firmware, items: &[Item]) -> Profile {
+    let mut building = Building::new(firmware);
+    for item in items {
+        building.item(item);
+    }
+    building.finish(items)
+}
+
+struct Building<'a> {
+    firmware: &'a Firmware,
+    out: Profile,
+    files: HashMap<String, u32>,
+    functions: HashMap<(String, Option<u32>, u64), u32>,
+    frames: HashMap<(u32, Option<u32>), u32>,
+    stacks: HashMap<(Option<u32>, u32), u32>,
+    /// Locations of directories and files, by name.
+    places: HashMap<String, u32>,
+    labels: HashMap<usize, u32>,
+    leaves: Rows,
+    chains: Rows,
+}
+
+/// Samples under construction: place, label, bytes.
+#[derive(Default)]
+struct Rows(Vec<(Option<u32>, Option<u32>, Bytes)>);
+
+impl<'a> Building<'a> {
+    fn new(firmware: &'a Firmware) -> Self {
+        Building {
+            firmware,
+            out: Profile::default(),
+            files: HashMap::new(),
+            functions: HashMap::new(),
+            frames: HashMap::new(),
+            stacks: HashMap::new(),
+            places: HashMap::new(),
+            labels: HashMap::new(),
+            leaves: Rows::default(),
+            chains: Rows::default(),
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        let label = item.section.map(|section| self.label(section));
+        let file = item.file.as_deref().map(|file| self.file(file));
+        let function = self.function(&item.name, file, item.address);
+        let mut rest = item.bytes;
+        let mut at = None;
+        for (frame, bytes) in self.inlined(item, function, &mut rest) {
+            let location = self.location(Some(item.address), function, Some(frame));
+            at = at.or(Some(location));
+            self.leaves.0.push((Some(location), label, bytes));
+        }
+        let own = self.location(Some(item.address), function, None);
+        if rest.sum() > 0 || at.is_none() {
+            self.leaves.0.push((Some(own), label, rest));
+        }
+        let stack = self.stack(item, own);
+        self.chains.0.push((Some(stack), label, item.bytes));
+    }
+
+    /// The bytes of calls that were inlined into a function, by chain; they are taken from `rest`.
+    fn inlined(&mut self, item: &Item, function: u32, rest: &mut Bytes) -> Vec<(u32, Bytes)> {
+        let Holder::Function(id) = item.holder else { return Vec::new() };
+        let symbol = &self.firmware.functions()[id as usize];
+        let range = u64::from(symbol.start)..symbol.end();
+        let pieces: Vec<_> = self.firmware.code_pieces(range).collect();
+        let mut found: HashMap<u32, u64> = HashMap::new();
+        let mut order = Vec::new();
+        for (range, frames) in &pieces {
+            let Some((outermost, inner)) = frames.frames.split_last() else { continue };
+            if inner.is_empty() || outermost.function.is_none_or(|of| of.0 != id) {
+                continue;
+            }
+            let mut outer = self.frame(function, None);
+            for frame in inner.iter().rev() {
+                let of = self.frame_function(frame);
+                outer = self.frame(of, Some(outer));
+            }
+            let bytes = found.entry(outer).or_insert_with(|| {
+                order.push(outer);
+                0
+            });
+            *bytes += range.end - range.start;
+        }
+        let taken = order.into_iter().map(|frame| {
+            let most = rest.flash.max(rest.ram).max(rest.other);
+            let length = found[&frame].min(most);
+            let of = |bytes: &mut u64| {
+                let part = length.min(*bytes);
+                *bytes -= part;
+                part
+            };
+            let bytes = Bytes {
+                flash: of(&mut rest.flash),
+                ram: of(&mut rest.ram),
+                other: of(&mut rest.other),
+            };
+            (frame, bytes)
+        });
+        taken.collect()
+    }
+
+    fn frame_function(&mut self, frame: &Frame<'_>) -> u32 {
+        let file = frame.file.map(|file| self.file(&short_path(file)));
+        self.function(frame.name.unwrap_or("(no name)"), file, u64::MAX)
+    }
+
+    fn file(&mut self, path: &str) -> u32 {
+        let files = &mut self.out.files;
+        *self.files.entry(path.to_owned()).or_insert_with(|| {
+            files.push(path.to_owned());
+            files.len() as u32 - 1
+        })
+    }
+
+    /// A function, variable or other holder; two of one name differ by address. An inlined one has
+    /// no address: `u64::MAX`.
+    fn function(&mut self, name: &str, file: Option<u32>, address: u64) -> u32 {
+        let functions = &mut self.out.functions;
+        *self.functions.entry((name.to_owned(), file, address)).or_insert_with(|| {
+            functions.name.push(name.to_owned());
+            functions.file.push(file);
+            functions.address.push((address != u64::MAX).then_some(Address(address)));
+            functions.name.len() as u32 - 1
+        })
+    }
+
+    fn frame(&mut self, function: u32, outer: Option<u32>) -> u32 {
+        let frames = &mut self.out.frames;
+        *self.frames.entry((function, outer)).or_insert_with(|| {
+            frames.function.push(function);
+            frames.file.push(self.out.functions.file[function as usize]);
+            frames.line.push(None);
+            frames.outer.push(outer);
+            frames.function.len() as u32 - 1
+        })
+    }
+
+    fn location(&mut self, address: Option<u64>, function: u32, frame: Option<u32>) -> u32 {
+        let locations = &mut self.out.locations;
+        locations.address.push(address.map(Address));
+        locations.function.push(Some(function));
+        locations.frame.push(frame);
+        locations.address.len() as u32 - 1
+    }
+
+    fn label(&mut self, section: usize) -> u32 {
+        let labels = &mut self.out.labels;
+        let name = &self.firmware.sections()[section].name;
+        *self.labels.entry(section).or_insert_with(|| {
+            labels.push(Label { key: "section".to_owned(), value: name.clone() });
+            labels.len() as u32 - 1
+        })
+    }
+
+    /// The chain of directories down to the holder.
+    fn stack(&mut self, item: &Item, own: u32) -> u32 {
+        let path = item.file.as_deref().unwrap_or(match item.is_attributed {
+            true => "(no source file)",
+            false => "(unattributed)",
+        });
+        let mut parent = None;
+        let mut upto = 0;
+        for part in path.split_inclusive('/') {
+            upto += part.len();
+            let place = path[..upto].to_owned();
+            let location = match self.places.get(&place) {
+                Some(location) => *location,
+                None => {
+                    let function = self.function(&place, None, u64::MAX);
+                    let location = self.location(None, function, None);
+                    self.places.insert(place, location);
+                    location
+                }
+            };
+            parent = Some(self.push_stack(parent, location));
+        }
+        self.push_stack(parent, own)
+    }
+
+    fn push_stack(&mut self, parent: Option<u32>, location: u32) -> u32 {
+        let stacks = &mut self.out.stacks;
+        *self.stacks.entry((parent, location)).or_insert_with(|| {
+            stacks.parent.push(parent);
+            stacks.location.push(location);
+            stacks.location.len() as u32 - 1
+        })
+    }
+
+    fn finish(mut self, items: &[Item]) -> Profile {
+        let has_other = items.iter().any(|item| item.bytes.other > 0);
+        let measures = &MEASURES[..if has_other { 3 } else { 2 }];
+        self.out.measures = measures
+            .iter()
+            .map(|(id, title)| Measure {
+                id: (*id).to_owned(),
+                title: (*title).to_owned(),
+                unit: Unit::BYTES,
+                kind: Kind::Exact,
+                part: None,
+            })
+            .collect();
+        self.out.leaves = self.leaves.samples(measures);
+        self.out.chains = self.chains.samples(measures);
+        self.out
+    }
+}
+
+impl Rows {
+    fn samples(self, measures: &[(&str, &str)]) -> Samples {
+        let values = measures.iter().map(|(id, _)| {
+            let of = |bytes: &Bytes| match *id {
+                "flash" => bytes.flash,
+                "ram" => bytes.ram,
+                _ => bytes.other,
+            };
+            // A firmware's segments together have 64 MiB at most.
+            let values = self.0.iter().map(|(_, _, bytes)| of(bytes) as i64).collect();
+            Values { measure: (*id).to_owned(), values, ..Values::default() }
+        });
+        Samples {
+            values: values.collect(),
+            at: self.0.iter().map(|(at, _, _)| *at).collect(),
+            label: self.0.iter().map(|(_, label, _)| *label).collect(),
+        }
+    }
+}

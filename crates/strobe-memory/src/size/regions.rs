@@ -1,0 +1,96 @@
+//! Which addresses are flash, RAM, or something else.
+//!
+//! The chip's description or the linker's map say so. Without either it is inferred: on AVR from
+//! the address spaces of the tool chain (avr-libc, "Memory sections"); on Arm the SRAM region of
+//! the architecture (DDI 0403E, B3.1) is RAM, and so is where data is copied to or starts as zero.
+
+use std::ops::Range;
+
+use strobe_symbols::{Firmware, Machine};
+
+use super::Settings;
+
+/// What a memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Keeps its content without power; programs are stored here.
+    Flash,
+    /// Working memory.
+    Ram,
+    /// EEPROM, fuses and the like, stored apart from the program.
+    Other,
+}
+
+/// One memory of the chip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    /// Its name, such as `FLASH`.
+    pub name: String,
+    /// Its addresses at run time; the end is exclusive.
+    pub range: Range<u64>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Where the data space of an AVR begins in the tool chain's addresses, and what lies behind it.
+const AVR_SPACES: [(Range<u64>, Kind); 3] = [
+    (0..0x80_0000, Kind::Flash),
+    (0x80_0000..0x81_0000, Kind::Ram),
+    (0x81_0000..0x90_0000, Kind::Other),
+];
+/// The SRAM region of Armv6-M and Armv7-M.
+const ARM_SRAM: Range<u64> = 0x2000_0000..0x4000_0000;
+
+/// The memories of a firmware.
+#[derive(Debug)]
+pub(super) struct Regions {
+    pub(super) known: Vec<Region>,
+    machine: Machine,
+    /// Run-time addresses that are RAM because of what the image does with them.
+    used_as_ram: Vec<Range<u64>>,
+}
+
+impl Regions {
+    pub(super) fn new(firmware: &Firmware, settings: &Settings) -> Self {
+        let of_map = settings.map.iter().flat_map(|map| &map.regions);
+        let known: Vec<Region> = match settings.regions.is_empty() {
+            true => of_map.cloned().collect(),
+            false => settings.regions.clone(),
+        };
+        let mut used_as_ram: Vec<Range<u64>> = Vec::new();
+        for segment in firmware.segments() {
+            let range = segment.run_range();
+            let stored = segment.data().len() as u64;
+            if stored > 0 && segment.load_address.0 != segment.run_address {
+                used_as_ram.push(range);
+            } else if stored < u64::from(segment.memory_size) {
+                used_as_ram.push(range.start + stored..range.end);
+            }
+        }
+        let machine = firmware.machine();
+        Regions { known, machine, used_as_ram }
+    }
+
+    /// What is at an address at run time.
+    pub(super) fn kind(&self, address: u64) -> Kind {
+        if let Some(region) = self.known.iter().find(|region| region.range.contains(&address)) {
+            return region.kind;
+        }
+        match self.machine {
+            Machine::Avr => {
+                let space = AVR_SPACES.iter().find(|(range, _)| range.contains(&address));
+                space.map_or(Kind::Other, |(_, kind)| *kind)
+            }
+            _ if ARM_SRAM.contains(&address) => Kind::Ram,
+            _ if self.used_as_ram.iter().any(|range| range.contains(&address)) => Kind::Ram,
+            _ => Kind::Flash,
+        }
+    }
+
+    /// Where memories begin and end within a range: bytes between two borders are alike.
+    pub(super) fn borders(&self, within: &Range<u64>) -> impl Iterator<Item = u64> {
+        let known = self.known.iter().map(|region| &region.range);
+        let ends = known.chain(&self.used_as_ram).flat_map(|range| [range.start, range.end]);
+        ends.filter(|at| within.contains(at))
+    }
+}

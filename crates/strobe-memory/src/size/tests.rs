@@ -1,0 +1,208 @@
+use proptest::prelude::*;
+use strobe_model::measurement::{Measurement, Profile};
+use strobe_symbols::Firmware;
+use strobe_synth::{ElfBuilder, Section, Segment, Symbol};
+
+use super::{LinkerMap, MapError, Settings, measure};
+
+const FLASH: u32 = 0x0800_0000;
+const RAM: u32 = 0x2000_0000;
+const TEXT: u32 = 2 | 4;
+const DATA: u32 = 2 | 1;
+
+fn section(name: &str, flags: u32, address: u32, data: Vec<u8>) -> Section {
+    Section { name: name.to_owned(), kind: 1, flags, address, data, align: 4, ..Section::default() }
+}
+
+fn object(name: &str, value: u32, size: u32, section: u16) -> Symbol {
+    Symbol { name: name.to_owned(), value, size, kind: 1, global: true, section }
+}
+
+/// Two functions with two bytes between them, a constant, an initialised variable behind the code
+/// in flash, a variable that starts as zero.
+fn image() -> Vec<u8> {
+    let mut code = vec![0x55; 64];
+    code[30] = 0;
+    code[31] = 0;
+    let mut elf = ElfBuilder::new();
+    let segment = |at, load, data: &[u8], memory, flags| Segment {
+        virtual_address: at,
+        physical_address: load,
+        data: data.to_vec(),
+        memory_size: Some(memory),
+        flags,
+        ..Segment::default()
+    };
+    elf.segment(segment(FLASH, FLASH, &code, 64, 5));
+    elf.segment(segment(RAM, FLASH + 64, &[7; 8], 8, 6));
+    elf.segment(segment(RAM + 8, RAM + 8, &[], 100, 6));
+    elf.section(section(".text", TEXT, FLASH, code));
+    elf.section(section(".data", DATA, RAM, vec![7; 8]));
+    let bss = Section { kind: 8, size: Some(100), ..section(".bss", DATA, RAM + 8, Vec::new()) };
+    elf.section(bss);
+    let thumb = Symbol { value: FLASH, section: 1, name: "$t".to_owned(), ..Symbol::default() };
+    elf.symbol(thumb);
+    elf.function("first", FLASH, 30);
+    elf.function("second", FLASH + 32, 20);
+    elf.symbol(object("table", FLASH + 52, 8, 1));
+    elf.symbol(object("copied", RAM, 4, 2));
+    elf.symbol(object("zeroed", RAM + 8, 96, 3));
+    elf.build()
+}
+
+fn measured(bytes: Vec<u8>, settings: &Settings) -> Measurement {
+    let measurement = measure(&Firmware::parse(bytes).unwrap(), "image.elf", settings);
+    measurement.check().unwrap();
+    measurement
+}
+
+fn total(measurement: &Measurement, id: &str) -> u64 {
+    measurement.total(id).and_then(|quantity| quantity.value()).unwrap().as_u64()
+}
+
+fn profile(measurement: &Measurement) -> &Profile {
+    measurement.profiles().next().unwrap()
+}
+
+/// Bytes of a measure by name of the function or variable.
+fn bytes(measurement: &Measurement, measure: &str, name: &str) -> i64 {
+    let profile = profile(measurement);
+    let values = &profile.leaves.of(measure).unwrap().values;
+    let location = |at: &Option<u32>| profile.function_at(at.unwrap());
+    let places = profile.leaves.at.iter().map(location);
+    let named = places.zip(values).filter(|(f, _)| profile.function_name(*f) == name);
+    named.map(|(_, value)| value).sum()
+}
+
+#[test]
+fn every_byte_has_one_holder() {
+    let m = measured(image(), &Settings::default());
+    assert_eq!((total(&m, "flash"), total(&m, "ram"), total(&m, "copied")), (72, 108, 8));
+    let flash = |name| bytes(&m, "flash", name);
+    assert_eq!([flash("first"), flash("second"), flash("table")], [30, 20, 8]);
+    assert_eq!((flash("(padding in .text)"), flash("(.text, no symbol)")), (2, 4));
+    // What is copied takes both memories.
+    assert_eq!((flash("copied"), bytes(&m, "ram", "copied")), (4, 4));
+    assert_eq!((flash("zeroed"), bytes(&m, "ram", "zeroed")), (0, 96));
+    let parts = m.balances.iter().map(|balance| balance.parts());
+    let parts: Vec<_> = parts.map(|p| (p.taken, p.attributed, p.unattributed.len())).collect();
+    // Not attributed: what follows the last symbols of .text and .data, and padding.
+    assert_eq!(parts, [(72, 62, 2), (108, 100, 2)]);
+    assert!(!m.findings.iter().any(|f| f.code == "unbalanced"), "{:?}", m.findings);
+}
+
+const MAP: &str = "\
+Memory Configuration
+
+Name             Origin             Length             Attributes
+FLASH            0x0000000008000000 0x0000000000000100 xr
+RAM              0x0000000020000000 0x0000000000000080 xrw
+*default*        0x0000000000000000 0xffffffffffffffff
+
+Linker script and memory map
+
+.text           0x0000000008000000       0x40
+ .text.first    0x0000000008000000       0x1e build/main.o
+ *fill*         0x000000000800001e        0x2 
+ .text.a_name_that_is_too_long_for_its_column
+                0x0000000008000020       0x1c /opt/lib/libc.a(printf.o)
+ .rodata.str    0x000000000800003c        0x4 /opt/lib/libc.a(printf.o)
+.data           0x0000000020000000        0x8 load address 0x0000000008000040
+ .data          0x0000000020000000        0x8 build/main.o
+";
+
+#[test]
+fn the_linkers_map_names_what_has_no_symbol() {
+    let map = LinkerMap::parse(MAP).unwrap();
+    let m = measured(image(), &Settings { map: Some(map), ..Settings::default() });
+    assert_eq!(bytes(&m, "flash", "(.text of libc.a(printf.o), no symbol)"), 4);
+    let table = m.table("members").unwrap();
+    assert_eq!(table.column("name").unwrap().cells[0].text(), Some("libc.a(printf.o)"));
+    assert_eq!(table.column("flash").unwrap().cells[0].number().unwrap().as_u64(), 32);
+    let layers = m.table("layers").unwrap();
+    let rows = layers.column("name").unwrap().cells.iter().map(|cell| cell.text().unwrap());
+    assert!(rows.clone().any(|row| row == "C library"), "{:?}", rows.collect::<Vec<_>>());
+    let regions = m.table("regions").unwrap();
+    let used = |row: usize| regions.column("used").unwrap().cells[row].number().unwrap().as_u64();
+    assert_eq!((used(0), used(1)), (72, 108));
+}
+
+#[test]
+fn maps_of_lld_are_read_and_others_refused() {
+    let lld = "     VMA      LMA     Size Align Out     In      Symbol
+ 8000000  8000000       1e     4 .text
+ 8000000  8000000       1e     4         build/main.o:(.text.first)
+ 8000000  8000000       1e     1                 first
+ 8000020  8000020       20     4         lib/libc.a(printf.o):(.text.second)
+";
+    let map = LinkerMap::parse(lld).unwrap();
+    assert_eq!(map.at(0x0800_0004).unwrap().object.as_deref(), Some("build/main.o"));
+    assert_eq!(map.at(0x0800_0020).unwrap().archive(), Some(("libc.a", "printf.o")));
+    assert!(matches!(LinkerMap::parse("int main() {}"), Err(MapError::Empty)));
+}
+
+#[test]
+fn what_has_no_symbols_is_in_its_section() {
+    let mut elf = ElfBuilder::new();
+    elf.code(FLASH, &[1; 40]);
+    let m = measured(elf.build(), &Settings::default());
+    assert_eq!(total(&m, "flash"), 40);
+    assert!(m.findings.iter().any(|finding| finding.code == "no-symbols"));
+}
+
+proptest! {
+    /// Whatever symbols and sections overlap: all bytes of the segments are there, once.
+    #[test]
+    fn sums_are_the_images(
+        code in 1usize..300,
+        data in 0usize..60,
+        zeroed in 0u32..60,
+        symbols in prop::collection::vec((0u32..320, 0u32..80, any::<bool>()), 0..20),
+        cut in 0u32..320,
+    ) {
+        let mut elf = ElfBuilder::new();
+        let text = vec![0x11; code];
+        elf.segment(Segment {
+            virtual_address: FLASH,
+            physical_address: FLASH,
+            data: text.clone(),
+            flags: 5,
+            ..Segment::default()
+        });
+        let memory = data as u32 + zeroed;
+        elf.segment(Segment {
+            virtual_address: RAM,
+            physical_address: FLASH + 0x1000,
+            data: vec![3; data],
+            memory_size: Some(memory),
+            flags: 6,
+            ..Segment::default()
+        });
+        let first = (cut as usize).min(code);
+        elf.section(section(".text", TEXT, FLASH, text[..first].to_vec()));
+        elf.section(section(".rodata", 2, FLASH + first as u32, text[first..].to_vec()));
+        for (i, (at, size, is_code)) in symbols.into_iter().enumerate() {
+            let name = format!("symbol{i}");
+            match is_code {
+                true => elf.function(&name, FLASH + (at & !1), size),
+                false => elf.symbol(object(&name, FLASH + at, size, 1)),
+            };
+        }
+        let m = measured(elf.build(), &Settings::default());
+        prop_assert_eq!(total(&m, "flash"), (code + data) as u64);
+        prop_assert_eq!(total(&m, "ram"), if memory > 0 { u64::from(memory) } else { 0 });
+        let profile = profile(&m);
+        for samples in [&profile.leaves, &profile.chains] {
+            prop_assert_eq!(samples.of("flash").unwrap().sum() as u64, total(&m, "flash"));
+            prop_assert_eq!(samples.of("ram").unwrap().sum() as u64, total(&m, "ram"));
+        }
+        prop_assert!(m.findings.iter().all(|finding| finding.code != "unbalanced"));
+    }
+
+    /// Any text is read or refused.
+    #[test]
+    fn maps_never_panic(text in "[ .*a-z0-9x()/\n:-]{0,400}") {
+        let _ = LinkerMap::parse(&format!("Linker script and memory map\n{text}"));
+        let _ = LinkerMap::parse(&format!("VMA LMA Size Align\n{text}"));
+    }
+}
