@@ -61,6 +61,14 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.reset())
     }
 
+    /// Makes each reset start from the vector table at `table`, as a bootloader does; AVRs have
+    /// none.
+    pub fn start_behind_bootloader(&mut self, table: u32) {
+        if let Machine::Arm(m) = self {
+            m.start_behind_bootloader(table);
+        }
+    }
+
     /// Runs until something stops it, at the latest when `limit` cycles since reset have passed or
     /// `interrupted` is set. Can be called again after any stop but a lockup.
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop<Report> {

@@ -46,6 +46,7 @@ mod segments;
 mod symtab;
 mod types;
 mod unwind;
+mod vectors;
 
 pub use attributes::BuildTarget;
 pub use code::CodeKind;
@@ -64,3 +65,4 @@ pub use names::{demangle, plain_name};
 pub use paths::short_path;
 pub use types::{Route, Step, TypeError, TypeId, Types, Value};
 pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};
+pub use vectors::{FoundBy, VectorTable};

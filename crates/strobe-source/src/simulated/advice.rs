@@ -157,7 +157,7 @@ fn holding(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
         let fits = linked_for
             && super::load(firmware, &mut bus).is_ok()
             && segments.iter().all(|segment| has_room(&bus, &segment.run_range()))
-            && super::check_vectors(&bus, &board).is_ok();
+            && super::vectors::start(firmware, &board, &bus).is_ok();
         fits.then_some((fit, (name, bus)))
     };
     let all: Vec<_> = Board::builtin_names().filter_map(hold).collect();

@@ -8,6 +8,7 @@ mod arduino;
 mod avr;
 mod avr_bad_input;
 mod bad_input;
+mod bootloader;
 mod captures;
 mod common;
 mod compare;

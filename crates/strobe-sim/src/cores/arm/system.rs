@@ -176,6 +176,11 @@ impl System {
         (self.lost_store, self.imprecise) = (None, None);
     }
 
+    /// Whether the vector table can be moved.
+    pub(crate) fn has_vtor(&self) -> bool {
+        self.vtor_mask != 0
+    }
+
     pub(crate) fn arch(&self) -> Architecture {
         self.arch
     }
@@ -322,7 +327,8 @@ impl System {
             0x400..=0x4ec => self.priorities(irq_of(offset)),
             0xd00 => self.cpuid,
             0xd04 => self.icsr(caller),
-            0xd08 => self.vtor,
+            0xd08 if self.has_vtor() => self.vtor,
+            0xd08 => 0,
             0xd0c => 0xfa05_0000 | u32::from(nvic.group) << 8,
             0xd10 => self.scr,
             // On ARMv6-M, UNALIGN_TRP is fixed at one.
