@@ -4,6 +4,8 @@
 mod advice;
 mod debugger;
 mod drive;
+mod families;
+pub mod fit;
 mod fuses;
 mod measurement;
 mod overflow;
@@ -341,12 +343,18 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
 }
 
 fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
-    let is_avr = firmware.machine() == Machine::Avr;
-    if is_avr == board.arm_core().is_none() {
+    if advice::fit(board, firmware).is_some() {
         return Ok(());
     }
+    let target = firmware.build_target().and_then(|target| target.architecture);
+    let is_arm = board.arm_core().is_some();
     Err(Error::WrongCore {
-        built_for: if is_avr { "AVR" } else { "Arm" },
+        built_for: match (firmware.machine(), target) {
+            (Machine::Avr, _) => "AVR",
+            (_, Some("ARMv7")) if is_arm => "ARMv7-M",
+            (_, Some(architecture)) if is_arm => architecture,
+            _ => "Arm",
+        },
         board: board.name().to_owned(),
         core: board.core_name().to_owned(),
         advice: advice::board_that_holds(firmware),

@@ -25,6 +25,7 @@ mod attributes;
 mod avr;
 mod cfi;
 mod code;
+mod constants;
 mod detail;
 mod disasm;
 mod dwarf;

@@ -367,6 +367,8 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
 fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = run.machine.bus();
     let mut out: Vec<Warning> = run.start.warning(board).into_iter().collect();
+    let misfit = super::fit::complaint(firmware, board, bus);
+    out.extend(misfit.map(|text| Warning { text, count: 1 }));
     out.extend(super::advice::warnings(firmware, board, bus, run.machine.cycles(), names));
     let unclocked = |u: Unclocked| {
         let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };

@@ -10,6 +10,7 @@ mod avr_bad_input;
 mod bad_input;
 mod bootloader;
 mod captures;
+mod chip;
 mod common;
 mod compare;
 mod cube;
