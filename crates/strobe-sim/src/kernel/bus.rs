@@ -25,6 +25,7 @@ use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::Memory;
 use crate::kernel::signal::Signals;
+use crate::kernel::unmodelled::Poll;
 use crate::kernel::unmodelled::Unmodelled;
 use crate::kernel::warnings::Warnings;
 
@@ -108,6 +109,8 @@ pub struct Bus {
     dues: Vec<u64>,
     pub(crate) next_due: u64,
     pub(crate) interrupts: Interrupts,
+    /// The modelled register that was read last, and how often it was since it changed.
+    pub(crate) awaited: (u32, Poll),
     /// What devices ask of the core.
     pub(crate) requests: Requests,
     pub(crate) attention: bool,
@@ -161,6 +164,7 @@ impl Bus {
             dues: Vec::new(),
             next_due: u64::MAX,
             interrupts: Interrupts::default(),
+            awaited: (0, Poll::default()),
             requests: Requests::default(),
             attention: false,
             clocks_dirty: false,

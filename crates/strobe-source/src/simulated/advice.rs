@@ -64,6 +64,8 @@ pub(super) fn warnings(
         None if !polled.is_empty() => texts.push(other_remedies(bus)),
         None => {}
     }
+    texts.extend(bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names)));
+    texts.splice(0..0, silent(bus));
     texts.extend(data_without_memory(firmware, board, bus));
     texts.into_iter().map(|text| Warning { text, count: 1 }).collect()
 }
@@ -72,6 +74,13 @@ pub(super) fn warnings(
 fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     let place = names.describe(poll.pc).swap_remove(0);
     let name = bus.register_at(address).map(|name| format!("{name} at ")).unwrap_or_default();
+    if poll.steady > poll.reads {
+        return format!(
+            "the firmware keeps reading a register that is not modelled: {name}{address:#010x}, {} times, from {place} \
+             last, and it is always {:#010x}",
+            poll.steady, poll.value
+        );
+    }
     format!(
         "the firmware waits for a register that is not modelled: {place} has done nothing but read {name}{address:#010x} \
          for the last {} cycles, {} times, and it is always {:#010x}",
@@ -79,6 +88,44 @@ fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
         poll.reads,
         poll.value
     )
+}
+
+/// A loop that reads a modelled register until the run ends: a clock that takes its time to start, a
+/// byte that does not come.
+fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
+    let place = names.describe(poll.pc).swap_remove(0);
+    let register =
+        bus.register_at(address).or_else(|| bus.device_at(address)).unwrap_or("a device");
+    format!(
+        "at the end of the run the firmware waits for a register: {place} has read {register} at {address:#010x} \
+         {} times in the last {} cycles, and it is always {:#010x}",
+        poll.reads,
+        poll.last - poll.since,
+        poll.value
+    )
+}
+
+/// Reads of one peripheral's registers; with fewer, little hangs on them.
+const LEAST_READS: u64 = 16;
+
+/// Peripherals of the board that nothing models, and that the firmware reads as if they did
+/// something.
+fn silent(bus: &Bus) -> Option<String> {
+    let mut reads: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    for (address, touched) in bus.unmodelled.touched() {
+        if let Some((device, _)) = bus.place_of(address) {
+            *reads.entry(device).or_default() += touched.reads;
+        }
+    }
+    let named = reads.iter().filter(|(_, reads)| **reads >= LEAST_READS);
+    let named: Vec<_> = named.map(|(device, reads)| format!("{device} ({reads} reads)")).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "peripherals without a model were read: {}; they return what was written last or a fixed value, so what the \
+             firmware makes of them is not what the chip would",
+            named.join(", ")
+        )
+    })
 }
 
 fn other_remedies(bus: &Bus) -> String {
