@@ -61,6 +61,17 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.reset())
     }
 
+    /// Requests of an exception, since reset, that came while the same one was pending and for
+    /// which no handler ran of its own.
+    pub fn lost_requests(&self, exception: u16) -> u64 {
+        match self {
+            Machine::Arm(m) => m.lost_requests(exception),
+            Machine::Avr(m) => exception
+                .checked_sub(avr::FIRST_EXCEPTION)
+                .map_or(0, |irq| m.bus().lost_requests(irq)),
+        }
+    }
+
     /// Makes each reset start from the vector table at `table`, as a bootloader does; AVRs have
     /// none.
     pub fn start_behind_bootloader(&mut self, table: u32) {

@@ -7,6 +7,7 @@ mod drive;
 mod families;
 pub mod fit;
 mod fuses;
+mod lost;
 mod measurement;
 mod overflow;
 mod record;

@@ -72,6 +72,8 @@ pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
 /// The interrupt request lines.
 pub(crate) struct Interrupts {
     pub(crate) levels: [u32; IRQ_WORDS],
+    /// Requests that came while the same one was still asked for.
+    pub(crate) lost: [u64; IRQS],
     /// Cycle of each line's last rising edge.
     pub(crate) since: [u64; IRQS],
     /// What the data sheet calls them, from 1 on, where the board file gives it.
@@ -80,7 +82,7 @@ pub(crate) struct Interrupts {
 
 impl Default for Interrupts {
     fn default() -> Self {
-        Interrupts { levels: [0; IRQ_WORDS], since: [0; IRQS], names: Vec::new() }
+        Interrupts { levels: [0; IRQ_WORDS], lost: [0; IRQS], since: [0; IRQS], names: Vec::new() }
     }
 }
 

@@ -22,6 +22,7 @@ mod ecosystem;
 mod ecosystem_f407;
 mod exports;
 mod kit;
+mod lost_interrupts;
 mod machines;
 mod man;
 mod measurements;

@@ -165,6 +165,15 @@ impl<O: Observer> Machine<O> {
         self.handed_over = Some(table);
     }
 
+    /// Requests of an exception that came while the same one was pending.
+    pub fn lost_requests(&self, exception: u16) -> u64 {
+        match exception.checked_sub(super::system::number::IRQ0) {
+            Some(irq) => self.bus.lost_requests(irq),
+            None if exception == super::system::number::SYSTICK => self.system.lost_ticks,
+            None => 0,
+        }
+    }
+
     /// Where exceptions are taken from. On a core without VTOR a bootloader passes them on, until
     /// the firmware has RAM shown in its place.
     pub(crate) fn vector_table(&self) -> u32 {
