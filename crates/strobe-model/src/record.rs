@@ -288,6 +288,10 @@ pub struct ExceptionStatistics {
     pub idle: u64,
     /// The longest run of the handler, without handlers that interrupted it.
     pub longest_run: Option<Extreme>,
+    /// Requests of the whole run that came while the same one was pending, so that no handler ran
+    /// for them, where the instrument counts them; not in JSON.
+    #[serde(skip)]
+    pub lost: Option<u64>,
     /// All latencies, where the instrument keeps them; not in JSON.
     #[serde(skip)]
     pub latencies: Spread,

@@ -18,10 +18,13 @@ mod check;
 mod chip;
 pub mod file;
 mod inherit;
+mod placeholder;
+mod resize;
 pub mod svd;
 
 pub use chip::{Chip, Region};
 pub use file::{AcceleratorEntry, FlashEntry, Kind, PartEntry};
+pub use placeholder::from_svd;
 
 /// A board description, parsed and checked.
 #[derive(Debug, Clone)]
@@ -78,6 +81,9 @@ const BUILTIN: &[(&str, &str)] = &[
     ("mps2-an386", include_str!("../boards/mps2-an386.toml")),
     ("stm32f070cb", include_str!("../boards/stm32f070cb.toml")),
     ("stm32f103", include_str!("../boards/stm32f103.toml")),
+    ("stm32f103rb", include_str!("../boards/stm32f103rb.toml")),
+    ("stm32f103rc", include_str!("../boards/stm32f103rc.toml")),
+    ("stm32f103ze", include_str!("../boards/stm32f103ze.toml")),
     ("stm32f407", include_str!("../boards/stm32f407.toml")),
     ("stm32f4-discovery", include_str!("../boards/stm32f4-discovery.toml")),
     ("olimex-e407", include_str!("../boards/olimex-e407.toml")),
@@ -203,6 +209,11 @@ impl Board {
     /// What the circuit board calls its pins, as (name, pin), in order of the names.
     pub fn pin_names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.file.pins.iter().map(|(name, pin)| (name.as_str(), pin.as_str()))
+    }
+
+    /// Whether there is anything but core and memories.
+    pub fn has_devices(&self) -> bool {
+        !self.file.device.is_empty()
     }
 
     /// Core clock at reset, in hertz.

@@ -61,6 +61,25 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.reset())
     }
 
+    /// Requests of an exception, since reset, that came while the same one was pending and for
+    /// which no handler ran of its own.
+    pub fn lost_requests(&self, exception: u16) -> u64 {
+        match self {
+            Machine::Arm(m) => m.lost_requests(exception),
+            Machine::Avr(m) => exception
+                .checked_sub(avr::FIRST_EXCEPTION)
+                .map_or(0, |irq| m.bus().lost_requests(irq)),
+        }
+    }
+
+    /// Makes each reset start from the vector table at `table`, as a bootloader does; AVRs have
+    /// none.
+    pub fn start_behind_bootloader(&mut self, table: u32) {
+        if let Machine::Arm(m) = self {
+            m.start_behind_bootloader(table);
+        }
+    }
+
     /// Runs until something stops it, at the latest when `limit` cycles since reset have passed or
     /// `interrupted` is set. Can be called again after any stop but a lockup.
     pub fn run(&mut self, limit: u64, interrupted: &AtomicBool) -> Stop<Report> {

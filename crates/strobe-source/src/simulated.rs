@@ -4,7 +4,10 @@
 mod advice;
 mod debugger;
 mod drive;
+mod families;
+pub mod fit;
 mod fuses;
+mod lost;
 mod measurement;
 mod overflow;
 mod record;
@@ -15,6 +18,7 @@ mod scheduling;
 mod script;
 mod settings;
 pub mod trace;
+mod vectors;
 
 use std::sync::atomic::AtomicBool;
 
@@ -356,19 +360,25 @@ pub fn prepare(firmware: &Firmware, board: &Board) -> Result<Bus, Error> {
         board: board.name().to_owned(),
         advice: advice::board_that_holds(firmware),
     })?;
-    check_vectors(&bus, board).map_err(|problem| {
+    vectors::start(firmware, board, &bus).map_err(|problem| {
         Error::Vectors(format!("{problem}\n  {}", advice::board_with_vectors(firmware, board)))
     })?;
     Ok(bus)
 }
 
 fn check_core(firmware: &Firmware, board: &Board) -> Result<(), Error> {
-    let is_avr = firmware.machine() == Machine::Avr;
-    if is_avr == board.arm_core().is_none() {
+    if advice::fit(board, firmware).is_some() {
         return Ok(());
     }
+    let target = firmware.build_target().and_then(|target| target.architecture);
+    let is_arm = board.arm_core().is_some();
     Err(Error::WrongCore {
-        built_for: if is_avr { "AVR" } else { "Arm" },
+        built_for: match (firmware.machine(), target) {
+            (Machine::Avr, _) => "AVR",
+            (_, Some("ARMv7")) if is_arm => "ARMv7-M",
+            (_, Some(architecture)) if is_arm => architecture,
+            _ => "Arm",
+        },
         board: board.name().to_owned(),
         core: board.core_name().to_owned(),
         advice: advice::board_that_holds(firmware),
@@ -385,35 +395,6 @@ fn load(firmware: &Firmware, bus: &mut Bus) -> Result<(), (u32, usize)> {
             continue;
         }
         bus.load(segment.load_address.0, data).map_err(|fault| (fault.address, data.len()))?;
-    }
-    Ok(())
-}
-
-/// The initial stack pointer and the reset vector must make sense, or nothing that follows does.
-fn check_vectors(bus: &Bus, board: &Board) -> Result<(), String> {
-    use strobe_sim::device::Size;
-    let Some(core) = board.arm_core() else { return Ok(()) };
-    let at = core.vectors;
-    let word = |offset| bus.peek(at.wrapping_add(offset), Size::Word);
-    let (Some(sp), Some(reset)) = (word(0), word(4)) else {
-        return Err(format!(
-            "no vector table: nothing is at {at:#010x}, where board {} starts",
-            board.name()
-        ));
-    };
-    let text = |problem: String| Err(format!("no usable vector table at {at:#010x}: {problem}"));
-    if sp == u32::MAX && reset == u32::MAX {
-        return text("the flash is blank there".to_owned());
-    }
-    // A full descending stack may start just above RAM.
-    if bus.memory_at(sp.wrapping_sub(4)).is_none_or(|m| !m.writable) {
-        return text(format!("the initial stack pointer {sp:#010x} is not in RAM"));
-    }
-    if reset & 1 == 0 {
-        return text(format!("the reset vector {reset:#010x} lacks the Thumb bit (bit 0)"));
-    }
-    if bus.memory_at(reset).is_none() {
-        return text(format!("the reset vector {reset:#010x} points to no memory"));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use strobe_sim::board::Board;
 use strobe_sim::svd::Svd;
+use strobe_source::simulated::fit;
 use strobe_symbols::Firmware;
 
 use crate::chip::{self, Hertz, Memory, Said};
@@ -31,11 +32,13 @@ pub struct Described {
     /// or --memory.
     #[arg(long, value_name = "FILE")]
     svd: Option<PathBuf>,
-    /// Memories of a chip that no board describes: `flash=0x08000000:1M,ram=0x20000000:128K`.
-    #[arg(long, value_name = "KIND=ADDRESS:SIZE", value_delimiter = ',', conflicts_with = "board")]
+    /// Memories: `flash=0x08000000:1M,ram=0x20000000:128K`. With --board, in place of the
+    /// board's own; without it, those of a chip that no board describes.
+    #[arg(long, value_name = "KIND=ADDRESS:SIZE", value_delimiter = ',')]
     memory: Vec<Memory>,
-    /// Core clock of a chip that no board describes [default: 16MHz].
-    #[arg(long, value_name = "HZ", conflicts_with = "board")]
+    /// Core clock of a chip that no board describes, or of a board without a clock controller
+    /// [default: 16MHz, or the board's].
+    #[arg(long, value_name = "HZ")]
     clock: Option<Hertz>,
 }
 
@@ -71,6 +74,11 @@ impl Described {
     fn is_given(&self) -> bool {
         self.svd.is_some() || !self.memory.is_empty() || self.clock.is_some()
     }
+
+    /// Whether a chip is described rather than a board changed.
+    fn is_chip(&self) -> bool {
+        self.svd.is_some() || !self.memory.is_empty()
+    }
 }
 
 /// A board and how it was chosen.
@@ -87,14 +95,14 @@ pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     let Which { board, described } = options;
     let svd = described.svd.as_deref().map(read_svd).transpose()?.map(Arc::new);
     let choice = match board {
-        Some(name) => Choice { board: load(name)?, note: None },
-        None if described.is_given() => {
+        Some(name) => changed(Choice { board: load(name)?, note: None }, described)?,
+        None if described.is_chip() => {
             let said =
                 Said { svd: svd.as_deref(), memories: &described.memory, clock: described.clock };
             let (board, note) = chip::board(firmware, &said)?;
             Choice { board, note: Some(note) }
         }
-        None => fitting(firmware)?,
+        None => changed(fitting(firmware)?, described)?,
     };
     Ok(match svd {
         Some(svd) => Choice { board: choice.board.with_svd(svd), ..choice },
@@ -102,7 +110,32 @@ pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     })
 }
 
-fn read_svd(path: &Path) -> anyhow::Result<Svd> {
+/// A board with what the user said of its memories and clock.
+fn changed(choice: Choice, described: &Described) -> anyhow::Result<Choice> {
+    let Choice { mut board, mut note } = choice;
+    if !described.memory.is_empty() {
+        let regions: Vec<_> = described.memory.iter().map(|memory| memory.0).collect();
+        board = board.with_memories(&regions).map_err(|e| exit::usage(format!("--memory: {e}")))?;
+    }
+    let Some(clock) = described.clock else { return Ok(Choice { board, note }) };
+    let name = board.name().to_owned();
+    match board.clone().with_clock(clock.0) {
+        Some(board) => {
+            let board = board.map_err(|e| exit::usage(format!("--clock: {e}")))?;
+            Ok(Choice { board, note })
+        }
+        None => {
+            let text = format!(
+                "--clock does not apply: board {name} has a clock controller, and the firmware sets its clock"
+            );
+            note = Some(note.map_or_else(|| text.clone(), |note| format!("{note}; {text}")));
+            Ok(Choice { board, note })
+        }
+    }
+}
+
+/// Reads an SVD file.
+pub fn read_svd(path: &Path) -> anyhow::Result<Svd> {
     let shown = path.display();
     let bytes = files::bytes(path, &Kind::SVD)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -111,31 +144,8 @@ fn read_svd(path: &Path) -> anyhow::Result<Svd> {
 
 /// The built-in board that fits the firmware.
 fn fitting(firmware: &Firmware) -> anyhow::Result<Choice> {
-    let lowest = firmware.segments().iter().map(|s| s.load_address.0).min().unwrap_or(0);
-    if firmware.machine() == strobe_symbols::Machine::Avr {
-        let note = "board arduino-uno was chosen because the firmware is built for AVR; --board names another";
-        return Ok(Choice { board: load("arduino-uno")?, note: Some(note.to_owned()) });
-    }
-    let architecture = firmware.build_target().and_then(|target| target.architecture);
-    let (name, why) = match (lowest >> 24, architecture) {
-        (0x08, Some("ARMv7E-M")) => {
-            ("stm32f407", "built for ARMv7E-M, linked for flash at 0x08000000")
-        }
-        (0x08, Some("ARMv7")) => ("stm32f103", "built for ARMv7-M, linked for flash at 0x08000000"),
-        (0x08, _) => ("stm32f070cb", "linked for flash at 0x08000000"),
-        (_, Some("ARMv7")) => ("cortex-m3", "built for ARMv7-M, linked for flash at 0x00000000"),
-        (_, Some("ARMv7E-M")) => {
-            ("cortex-m4f", "built for ARMv7E-M, linked for flash at 0x00000000")
-        }
-        _ => ("cortex-m0", "linked for flash at 0x00000000"),
-    };
-    if lowest >> 24 != 0x08 && lowest >> 24 != 0 {
-        return Err(exit::usage(format!(
-            "no board fits a firmware linked at {lowest:#010x}; say which with --board (`strobe boards` \
-             lists them) \
-             or describe the chip with --svd and --memory"
-        )));
-    }
+    let chosen = fit::choose(firmware).map_err(exit::data)?;
+    let (name, why) = (chosen.board, chosen.why);
     let note =
         format!("board {name} was chosen because the firmware is {why}; --board names another");
     Ok(Choice { board: load(name)?, note: Some(note) })

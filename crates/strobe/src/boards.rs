@@ -1,16 +1,23 @@
 //! `strobe boards`: what can be simulated.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_sim::board::Board;
+use strobe_sim::board::{Board, from_svd};
 
-/// List the boards that can be simulated.
+use crate::{board, exit};
+
+/// List the boards that can be simulated, or make a board file from an SVD file.
 #[derive(clap::Args)]
 pub struct Args {
     /// How to print the list.
     #[arg(long, value_enum, default_value_t)]
     format: Form,
+    /// Print a board file for the chip of a CMSIS-SVD file instead: its core, its peripherals with
+    /// addresses and interrupts, and memories to be set.
+    #[arg(long, value_name = "FILE.svd")]
+    new: Option<PathBuf>,
 }
 
 /// How to print the list.
@@ -23,8 +30,15 @@ enum Form {
     Json,
 }
 
-/// Prints one line per board.
+/// Prints one line per board, or a new board file.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.new {
+        let svd = board::read_svd(path)?;
+        let text = from_svd(&svd)
+            .map_err(|e| exit::data(format!("{}: cannot be made a board: {e}", path.display())))?;
+        write!(std::io::stdout().lock(), "{text}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let boards: Vec<Board> =
         Board::builtin_names().map(Board::builtin).collect::<Result<_, _>>()?;
     let mut out = Vec::new();

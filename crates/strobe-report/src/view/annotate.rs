@@ -29,6 +29,18 @@ impl View for Annotated {
     }
 }
 
+/// A function alone.
+#[cfg(test)]
+pub(super) fn annotate(
+    measurement: &strobe_model::measurement::Measurement,
+    function: &str,
+    options: &crate::Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let selection = super::Selection::default();
+    one(&Page { measurement, selection: &selection, options }, function, out)
+}
+
 /// An instruction with what was measured there.
 struct Instruction {
     address: Address,

@@ -5,6 +5,7 @@ use std::io;
 use strobe_analyse::attribution::By;
 use strobe_model::measurement::{Content, Measurement, Quantity, Unit};
 
+use super::annotate::annotate;
 use super::*;
 use crate::samples::measurements;
 use crate::{Options, Style};

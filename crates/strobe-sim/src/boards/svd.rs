@@ -67,6 +67,11 @@ impl Svd {
         read::read(text)
     }
 
+    /// Peripherals, by address.
+    pub fn peripherals(&self) -> &[Peripheral] {
+        &self.description.peripherals
+    }
+
     /// Peripherals by interrupt number.
     pub fn interrupts(&self) -> &BTreeMap<u16, String> {
         &self.description.interrupts

@@ -25,6 +25,7 @@ use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::Memory;
 use crate::kernel::signal::Signals;
+use crate::kernel::unmodelled::Poll;
 use crate::kernel::unmodelled::Unmodelled;
 use crate::kernel::warnings::Warnings;
 
@@ -71,6 +72,8 @@ pub(crate) const IRQ_WORDS: usize = IRQS.div_ceil(32);
 /// The interrupt request lines.
 pub(crate) struct Interrupts {
     pub(crate) levels: [u32; IRQ_WORDS],
+    /// Requests that came while the same one was still asked for.
+    pub(crate) lost: [u64; IRQS],
     /// Cycle of each line's last rising edge.
     pub(crate) since: [u64; IRQS],
     /// What the data sheet calls them, from 1 on, where the board file gives it.
@@ -79,7 +82,7 @@ pub(crate) struct Interrupts {
 
 impl Default for Interrupts {
     fn default() -> Self {
-        Interrupts { levels: [0; IRQ_WORDS], since: [0; IRQS], names: Vec::new() }
+        Interrupts { levels: [0; IRQ_WORDS], lost: [0; IRQS], since: [0; IRQS], names: Vec::new() }
     }
 }
 
@@ -108,6 +111,8 @@ pub struct Bus {
     dues: Vec<u64>,
     pub(crate) next_due: u64,
     pub(crate) interrupts: Interrupts,
+    /// The modelled register that was read last, and how often it was since it changed.
+    pub(crate) awaited: (u32, Poll),
     /// What devices ask of the core.
     pub(crate) requests: Requests,
     pub(crate) attention: bool,
@@ -161,6 +166,7 @@ impl Bus {
             dues: Vec::new(),
             next_due: u64::MAX,
             interrupts: Interrupts::default(),
+            awaited: (0, Poll::default()),
             requests: Requests::default(),
             attention: false,
             clocks_dirty: false,

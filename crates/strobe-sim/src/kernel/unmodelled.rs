@@ -88,17 +88,19 @@ pub struct Touched {
     pub poll: Poll,
 }
 
-/// Reads of one register by one instruction, all of which got the same, with no device written to
-/// in between.
+/// Reads of one register, wherever in the code, all of which got the same, with no device written
+/// to in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poll {
     /// How many.
     pub reads: u64,
+    /// How many got the same, whatever else was written to meanwhile.
+    pub steady: u64,
     /// Cycle of the first.
     pub since: u64,
     /// Cycle of the latest.
     pub last: u64,
-    /// Address of the instruction.
+    /// Address of the first one's instruction.
     pub pc: u32,
     /// What it got.
     pub value: u32,
@@ -109,21 +111,27 @@ impl Poll {
     const LEAST_READS: u64 = 1000;
     /// Cycles from one turn of a loop that waits to the next, at most; handlers may run in between.
     const MOST_APART: u64 = 1000;
+    /// So many reads that never see a change are a wait, even if handlers write to devices.
+    const STEADY_READS: u64 = 10_000;
 
     /// Counts a read; `changed` is the cycle at which a device was last written to.
-    fn note(&mut self, pc: u32, value: u32, now: u64, changed: u64) {
-        if (self.pc, self.value) != (pc, value) || self.since < changed || self.reads == 0 {
-            *self = Poll { reads: 0, since: now, last: now, pc, value };
+    pub(crate) fn note(&mut self, pc: u32, value: u32, now: u64, changed: u64) {
+        let steady = if self.value == value { self.steady + 1 } else { 1 };
+        if self.value != value || self.since < changed || self.reads == 0 {
+            *self = Poll { reads: 0, steady, since: now, last: now, pc, value };
         }
         self.reads += 1;
+        self.steady = steady;
         self.last = now;
     }
 
-    /// Whether the firmware did nothing else with registers, up to the cycle `end`.
-    fn lasts(&self, end: u64, changed: u64) -> bool {
-        self.reads >= Self::LEAST_READS
+    /// Whether the firmware waits for a change, up to the cycle `end`: it did nothing else with
+    /// registers, or has read this one very often.
+    pub(crate) fn lasts(&self, end: u64, changed: u64) -> bool {
+        let alone = self.reads >= Self::LEAST_READS
             && self.since >= changed
-            && (self.last - self.since) / self.reads <= Self::MOST_APART
+            && (self.last - self.since) / self.reads <= Self::MOST_APART;
+        (alone || self.steady >= Self::STEADY_READS)
             && end.saturating_sub(self.last) <= 10 * Self::MOST_APART
     }
 }
@@ -221,6 +229,11 @@ impl Unmodelled {
         self.changed = now;
     }
 
+    /// Cycle of the latest write to any device.
+    pub(crate) fn changed(&self) -> u64 {
+        self.changed
+    }
+
     /// Registers that firmware has done nothing but read at the end of a run, and that never
     /// change.
     pub fn polled(&self, end: u64) -> impl Iterator<Item = (u32, Poll)> + '_ {
@@ -293,7 +306,8 @@ mod tests {
 
     #[test]
     fn a_loop_that_only_reads_one_register_is_waiting() {
-        let poll = Poll { reads: 7000, since: 0, last: 69_990, pc: 0x100, value: 0 };
+        let (reads, steady) = (7000, 7000);
+        let poll = Poll { reads, steady, since: 0, last: 69_990, pc: 0x100, value: 0 };
         assert_eq!(polled_after(|_, _| ()), [poll]);
         let reset_late = |store: &mut Unmodelled, now| {
             if now == 30_000 {
@@ -305,14 +319,34 @@ mod tests {
 
     #[test]
     fn a_loop_that_gets_on_is_not_waiting() {
-        // It writes between its reads, or what it reads changes, or somebody else reads it too.
+        // It writes between its reads, or what it reads changes.
         assert_eq!(polled_after(|store, now| store.note_write(now + 1)), []);
         let count = |store: &mut Unmodelled, now| store.write(0x4000_0000, !0, now as u32, 0);
         assert_eq!(polled_after(count), []);
+    }
+
+    /// Unrolled, or with the same wait in two places.
+    #[test]
+    fn reads_at_several_addresses_of_code_are_one_wait() {
         let read_too = |store: &mut Unmodelled, now| {
             store.read(0x4000_0000, 0x200, now);
         };
-        assert_eq!(polled_after(read_too), []);
+        let polls = polled_after(read_too);
+        assert_eq!(polls.iter().map(|p| (p.reads, p.pc)).collect::<Vec<_>>(), [(14_000, 0x200)]);
+    }
+
+    /// A handler that serves a timer meanwhile does not hide the wait.
+    #[test]
+    fn many_steady_reads_are_a_wait_whatever_else_is_written() {
+        let mut store = Unmodelled::default();
+        for now in (0..200_000).step_by(10) {
+            store.read(0x4000_0000, 0x100, now);
+            if now % 1000 == 0 {
+                store.note_write(now);
+            }
+        }
+        let polls: Vec<_> = store.polled(200_000).map(|(_, poll)| poll.steady).collect();
+        assert_eq!(polls, [20_000]);
     }
 
     #[test]

@@ -21,10 +21,11 @@ const MOST_LOOPS: usize = 3;
 
 /// For a firmware with bytes where the board has no memory: what to try.
 pub(super) fn board_that_holds(firmware: &Firmware) -> String {
-    match list(&holding(firmware)) {
+    match list(&holding(firmware, Fit::Exact)) {
         Some(names) => format!("it fits {names}; or write a board file for the part (--board FILE.toml)"),
-        None => "no built-in board has memory at all its addresses (`strobe boards` lists them); write a board \
-                 file for the part (--board FILE.toml), or describe the chip with --svd or --memory"
+        None => "no built-in board with its core has memory at all its addresses (`strobe boards` lists them); say how \
+                 much the part has with --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board NAME where only the \
+                 memories differ), or write a board file for it (--board FILE.toml)"
             .to_owned(),
     }
 }
@@ -32,7 +33,7 @@ pub(super) fn board_that_holds(firmware: &Firmware) -> String {
 /// For a firmware whose vectors are not where the board starts.
 pub(super) fn board_with_vectors(firmware: &Firmware, board: &Board) -> String {
     let name = board.name();
-    match list(&holding(firmware)) {
+    match list(&holding(firmware, Fit::Exact)) {
         Some(names) => format!("is the firmware linked for board {name}? it fits {names}"),
         None => format!(
             "is the firmware linked for board {name}? its vector table must come first in flash"
@@ -63,6 +64,8 @@ pub(super) fn warnings(
         None if !polled.is_empty() => texts.push(other_remedies(bus)),
         None => {}
     }
+    texts.extend(bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names)));
+    texts.splice(0..0, silent(bus));
     texts.extend(data_without_memory(firmware, board, bus));
     texts.into_iter().map(|text| Warning { text, count: 1 }).collect()
 }
@@ -71,6 +74,13 @@ pub(super) fn warnings(
 fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     let place = names.describe(poll.pc).swap_remove(0);
     let name = bus.register_at(address).map(|name| format!("{name} at ")).unwrap_or_default();
+    if poll.steady > poll.reads {
+        return format!(
+            "the firmware keeps reading a register that is not modelled: {name}{address:#010x}, {} times, from {place} \
+             last, and it is always {:#010x}",
+            poll.steady, poll.value
+        );
+    }
     format!(
         "the firmware waits for a register that is not modelled: {place} has done nothing but read {name}{address:#010x} \
          for the last {} cycles, {} times, and it is always {:#010x}",
@@ -78,6 +88,44 @@ fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
         poll.reads,
         poll.value
     )
+}
+
+/// A loop that reads a modelled register until the run ends: a clock that takes its time to start, a
+/// byte that does not come.
+fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
+    let place = names.describe(poll.pc).swap_remove(0);
+    let register =
+        bus.register_at(address).or_else(|| bus.device_at(address)).unwrap_or("a device");
+    format!(
+        "at the end of the run the firmware waits for a register: {place} has read {register} at {address:#010x} \
+         {} times in the last {} cycles, and it is always {:#010x}",
+        poll.reads,
+        poll.last - poll.since,
+        poll.value
+    )
+}
+
+/// Reads of one peripheral's registers; with fewer, little hangs on them.
+const LEAST_READS: u64 = 16;
+
+/// Peripherals of the board that nothing models, and that the firmware reads as if they did
+/// something.
+fn silent(bus: &Bus) -> Option<String> {
+    let mut reads: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
+    for (address, touched) in bus.unmodelled.touched() {
+        if let Some((device, _)) = bus.place_of(address) {
+            *reads.entry(device).or_default() += touched.reads;
+        }
+    }
+    let named = reads.iter().filter(|(_, reads)| **reads >= LEAST_READS);
+    let named: Vec<_> = named.map(|(device, reads)| format!("{device} ({reads} reads)")).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "peripherals without a model were read: {}; they return what was written last or a fixed value, so what the \
+             firmware makes of them is not what the chip would",
+            named.join(", ")
+        )
+    })
 }
 
 fn other_remedies(bus: &Bus) -> String {
@@ -98,8 +146,10 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
         return None;
     }
     let covered = |bus: &Bus| missing.iter().filter(|&&at| bus.place_of(at).is_some()).count();
-    let counts: Vec<_> =
-        holding(firmware).into_iter().map(|(name, bus)| (name, covered(&bus))).collect();
+    let counts: Vec<_> = holding(firmware, Fit::Exact)
+        .into_iter()
+        .map(|(name, bus)| (name, covered(&bus)))
+        .collect();
     let most = counts.iter().map(|&(_, count)| count).max()?;
     if 2 * most <= missing.len() {
         return None;
@@ -122,7 +172,8 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
 fn data_without_memory(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
     let segment =
         firmware.segments().iter().find(|segment| !has_room(bus, &segment.run_range()))?;
-    let fits = list(&holding(firmware)).map(|names| format!("; the firmware fits {names}"));
+    let fits =
+        list(&holding(firmware, Fit::Exact)).map(|names| format!("; the firmware fits {names}"));
     Some(format!(
         "the firmware has data at {:#010x}..{:#010x}, where board {} has no memory for all of it{}",
         segment.run_range().start,
@@ -142,13 +193,14 @@ fn list(boards: &[(&str, Bus)]) -> Option<String> {
     })
 }
 
-/// The built-in boards that could run the firmware, with its image in place; of several, those
-/// whose core is just what it was built for.
-fn holding(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
-    let architecture = firmware.build_target().and_then(|target| target.architecture);
+/// The built-in boards that could run the firmware, with its image in place, whose core is at least
+/// as near to what it was built for as `least`.
+pub(super) fn holding(firmware: &Firmware, least: Fit) -> Vec<(&'static str, Bus)> {
     let hold = |name| {
         let board = Board::builtin(name).ok()?;
-        let fit = fit(&board, firmware, architecture)?;
+        if fit(&board, firmware)? < least {
+            return None;
+        }
         let mut bus = board.build().ok()?;
         let segments = firmware.segments();
         // An alias shows flash where another part may have it.
@@ -156,26 +208,33 @@ fn holding(firmware: &Firmware) -> Vec<(&'static str, Bus)> {
             segments.iter().all(|s| s.data().is_empty() || bus.is_at_home(s.load_address.0));
         let fits = linked_for
             && super::load(firmware, &mut bus).is_ok()
-            && segments.iter().all(|segment| has_room(&bus, &segment.run_range()))
-            && super::check_vectors(&bus, &board).is_ok();
-        fits.then_some((fit, (name, bus)))
+            && has_data(firmware, &bus)
+            && super::vectors::start(firmware, &board, &bus).is_ok();
+        fits.then_some((name, bus))
     };
-    let all: Vec<_> = Board::builtin_names().filter_map(hold).collect();
-    let exact = all.iter().any(|(fit, _)| *fit == Fit::Exact);
-    let wanted = all.into_iter().filter(|(fit, _)| !exact || *fit == Fit::Exact);
-    wanted.map(|(_, board)| board).collect()
+    Board::builtin_names().filter_map(hold).collect()
+}
+
+/// Whether there is memory for all of the firmware's data.
+pub(super) fn has_data(firmware: &Firmware, bus: &Bus) -> bool {
+    firmware.segments().iter().all(|segment| has_room(bus, &segment.run_range()))
 }
 
 /// How a core and an architecture go together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    Exact,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// The core lacks some instructions of the architecture, which the code may do without.
+    Less,
     /// The core can do more.
     More,
+    /// What it was built for.
+    Exact,
 }
 
-/// Whether a board's core has the instructions of an architecture, as the ELF's attributes name it.
-fn fit(board: &Board, firmware: &Firmware, architecture: Option<&str>) -> Option<Fit> {
+/// How a board's core goes with what the firmware was built for, as the ELF's attributes name it;
+/// `None` if it cannot run the code.
+pub(super) fn fit(board: &Board, firmware: &Firmware) -> Option<Fit> {
+    let architecture = firmware.build_target().and_then(|target| target.architecture);
     let is_avr = firmware.machine() == Machine::Avr;
     let core = match board.arm_core() {
         Some(_) if is_avr => return None,
@@ -189,7 +248,13 @@ fn fit(board: &Board, firmware: &Firmware, architecture: Option<&str>) -> Option
         Some("ARMv7E-M") => 2,
         _ => return Some(Fit::Exact),
     };
-    (level >= wanted).then_some(if level == wanted { Fit::Exact } else { Fit::More })
+    match (level, wanted) {
+        // Nearly every function of ARMv7-M code has instructions that ARMv6-M lacks.
+        (0, 1..) => None,
+        _ if level < wanted => Some(Fit::Less),
+        _ if level > wanted => Some(Fit::More),
+        _ => Some(Fit::Exact),
+    }
 }
 
 fn has_room(bus: &Bus, range: &std::ops::Range<u64>) -> bool {

@@ -20,6 +20,7 @@ use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
 use super::trace::RegisterWrite;
+use super::vectors::{self, Start};
 use super::{Error, Host};
 
 use places::{Arrival, Place, marks, place};
@@ -55,6 +56,8 @@ pub(super) struct Run {
     pub scripts: Vec<Script>,
     /// What the registers that a debugger wrote read as.
     pub programmed: Vec<RegisterWrite>,
+    /// Where the firmware started.
+    pub start: Start,
     recording: Option<Recording>,
     /// First start and last end of a window.
     pub begin: Option<Mark>,
@@ -124,6 +127,10 @@ impl Run {
         let places = || [from, to, until].into_iter().flatten();
         machine.set_stops(marks.chain(places().filter_map(Place::address)).collect());
         machine.set_stop_edges(places().flat_map(Place::edges).collect());
+        let start = vectors::start(firmware, board, machine.bus()).map_err(Error::Vectors)?;
+        if let Start::Behind(table) = &start {
+            machine.start_behind_bootloader(table.address);
+        }
         machine.reset().map_err(|fault| Error::Vectors(format!("no vector table: {fault}")))?;
         if let Some(depths) = settings.trace_depths {
             machine.set_trace_depths(depths);
@@ -144,6 +151,7 @@ impl Run {
             system,
             scripts: settings.inputs.iter().map(Script::new).collect(),
             programmed,
+            start,
             recording: settings.record_pins.then(|| Recording::new(board)),
             begin: None,
             end: Mark::default(),

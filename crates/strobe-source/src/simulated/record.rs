@@ -239,7 +239,7 @@ fn tree(
         .collect()
 }
 
-fn exception_label(bus: &Bus, number: u16) -> String {
+pub(super) fn exception_label(bus: &Bus, number: u16) -> String {
     let irq = number.checked_sub(16);
     let vector = irq.and_then(|irq| bus.irq_name(irq)).map(str::to_owned);
     let name = vector.unwrap_or_else(|| strobe_model::exception_name(number));
@@ -292,6 +292,7 @@ fn exceptions(run: &Run, names: &mut Names, starts: &[u32]) -> Vec<ExceptionStat
             latency_max_at: moment(bus, latency.max.map_or(0, |max| max.at)),
             latency_worst: latency.max.map(extreme),
             idle: h.asleep,
+            lost: Some(run.machine.lost_requests(number)),
             longest_run: h.durations.max.map(extreme),
             latencies: latency.spread.clone(),
             durations: h.durations.spread.clone(),
@@ -366,7 +367,11 @@ fn unmodelled(bus: &Bus, names: &Names) -> Vec<UnmodelledRegister> {
 
 fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec<Warning> {
     let bus = run.machine.bus();
-    let mut out = super::advice::warnings(firmware, board, bus, run.machine.cycles(), names);
+    let mut out: Vec<Warning> = run.start.warning(board).into_iter().collect();
+    let misfit = super::fit::complaint(firmware, board, bus);
+    out.extend(misfit.map(|text| Warning { text, count: 1 }));
+    out.extend(super::lost::warnings(run, names));
+    out.extend(super::advice::warnings(firmware, board, bus, run.machine.cycles(), names));
     let unclocked = |u: Unclocked| {
         let enable = if u.enable.is_empty() { "its clock enable bit" } else { u.enable };
         let fate = if bus.answers_unclocked() {

@@ -253,9 +253,9 @@ pub(super) fn exception(number: u16, firmware: Option<&Firmware>) -> String {
     handler.map_or(name.clone(), |handler| format!("{name} ({handler})"))
 }
 
-/// The handler's name, from the vector table at the beginning of the image if there is one.
+/// The handler's name, from its vector table if there is one.
 fn handler(number: u16, firmware: &Firmware) -> Option<String> {
-    let vectors = firmware.segments().iter().map(|s| s.run_address).min()?;
+    let vectors = firmware.vector_table()?.address;
     let word = |n: u32| firmware.word_at(vectors.checked_add(4 * n)?);
     if word(1)? | 1 != firmware.entry() | 1 {
         return None;

@@ -19,25 +19,11 @@ const LEAST_FLASH: u32 = 1 << 20;
 /// RAM ends at multiples of this.
 const RAM_STEP: u64 = 1 << 10;
 
-/// Names that start-up codes give their vector table.
-const VECTOR_TABLES: [&str; 8] = [
-    "__vector_table",
-    "__Vectors",
-    "g_pfnVectors",
-    "_vectors",
-    "__isr_vector",
-    "_vector_start",
-    "__VECTOR_TABLE",
-    "vectors",
-];
-
-/// Where the vector table is: by its symbol, else at the start of what is programmed.
+/// Where the vector table is; else at the start of what is programmed.
 pub fn vectors(firmware: &Firmware) -> u32 {
-    let programmed = |at: u32| firmware.segments().iter().any(|s| word(s, at).is_some());
-    let named = VECTOR_TABLES.iter().filter_map(|name| firmware.symbol(name).ok());
-    let mut places = named.map(|found| found.address).filter(|&at| at % 64 == 0 && programmed(at));
     let lowest = || firmware.segments().iter().filter(|s| !s.data().is_empty());
-    places.next().unwrap_or_else(|| lowest().map(|s| s.load_address.0).min().unwrap_or(0))
+    let lowest = || lowest().map(|s| s.load_address.0).min().unwrap_or(0);
+    firmware.vector_table().map_or_else(lowest, |table| table.address)
 }
 
 /// The word that a segment programs at an address.

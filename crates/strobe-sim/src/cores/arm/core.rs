@@ -73,6 +73,8 @@ pub struct Machine<O: Observer> {
     pub(crate) system: System,
     pub(crate) timing: Timing,
     pub(crate) vectors: u32,
+    /// The vector table that a bootloader starts from instead.
+    pub(crate) handed_over: Option<u32>,
     pub(crate) blocks: Blocks,
     pub(crate) jit: Jit,
     /// Cycles since reset.
@@ -134,6 +136,7 @@ impl<O: Observer> Machine<O> {
             system: System::new(options),
             timing: options.timing.clone(),
             vectors: options.vectors,
+            handed_over: None,
             blocks: Blocks::default(),
             jit: Jit::default(),
             now: 0,
@@ -154,6 +157,31 @@ impl<O: Observer> Machine<O> {
             belongs_to: None,
             traced: false,
         }
+    }
+
+    /// Makes each reset end as a bootloader's does: with the stack pointer and VTOR of the vector
+    /// table at `table`, at its reset vector.
+    pub fn start_behind_bootloader(&mut self, table: u32) {
+        self.handed_over = Some(table);
+    }
+
+    /// Requests of an exception that came while the same one was pending.
+    pub fn lost_requests(&self, exception: u16) -> u64 {
+        match exception.checked_sub(super::system::number::IRQ0) {
+            Some(irq) => self.bus.lost_requests(irq),
+            None if exception == super::system::number::SYSTICK => self.system.lost_ticks,
+            None => 0,
+        }
+    }
+
+    /// Where exceptions are taken from. On a core without VTOR a bootloader passes them on, until
+    /// the firmware has RAM shown in its place.
+    pub(crate) fn vector_table(&self) -> u32 {
+        if self.system.has_vtor() {
+            return self.system.vtor;
+        }
+        let shows_ram = || self.bus.memory_at(self.vectors).is_some_and(|m| m.writable);
+        self.handed_over.filter(|_| !shows_ram()).unwrap_or(self.vectors)
     }
 
     /// Cycles since the first reset.

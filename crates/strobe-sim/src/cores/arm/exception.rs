@@ -89,7 +89,7 @@ impl<O: Observer> Machine<O> {
         if let Some(fault) = stacked.fault {
             self.pend_fault(fault, interrupted.0, None)?;
         }
-        let table = self.vectors.wrapping_add(self.system.vtor);
+        let table = self.vector_table();
         let alone = self.timing.entry(self.cpu.r[13], table, stacked.with_fp);
         let (exception, cost) = self.late_arrival_v7m(exception, alone);
         self.count_overhead(cost.likely);
@@ -193,7 +193,7 @@ impl<O: Observer> Machine<O> {
     /// The address and value of an exception's vector. On ARMv7-M one that cannot be read is a
     /// HardFault, whose own must be there.
     fn vector(&mut self, exception: u16, pc: u32) -> Result<(u16, u32, u32), Stop> {
-        let table = self.vectors.wrapping_add(self.system.vtor);
+        let table = self.vector_table();
         let entry = table.wrapping_add(4 * u32::from(exception));
         let read = self.bus.read(entry, Size::Word);
         if read.is_ok() || !self.system.arch().v7m {

@@ -55,10 +55,12 @@ impl<O: Observer> Machine<O> {
 
     /// The core itself.
     fn start(&mut self) -> Result<(), BusFault> {
+        let table = self.handed_over.unwrap_or(self.vectors);
         self.system.reset();
+        self.system.vtor = table;
         self.cpu = super::cpu::Cpu::new(self.timing.kind.architecture());
-        let sp = self.bus.read(self.vectors, Size::Word)?;
-        let pc = self.bus.read(self.vectors.wrapping_add(4), Size::Word)?;
+        let sp = self.bus.read(table, Size::Word)?;
+        let pc = self.bus.read(table.wrapping_add(4), Size::Word)?;
         self.cpu.r[13] = sp & !3;
         self.cpu.r[14] = u32::MAX;
         self.cpu.pc = pc & !1;

@@ -101,6 +101,8 @@ pub(crate) struct LostStore {
 pub(crate) struct System {
     pub(crate) nvic: Nvic,
     pub(crate) systick: SysTick,
+    /// Ticks at which SysTick's exception was still pending.
+    pub(crate) lost_ticks: u64,
     pub(crate) mpu: Mpu,
     pub(crate) debug: Debug,
     /// Fault status registers.
@@ -137,6 +139,7 @@ impl System {
         System {
             nvic: Nvic::new(options.irq_lines, options.priority_bits),
             systick: SysTick::new(options.systick_reference_divider, options.systick_calibration),
+            lost_ticks: 0,
             mpu: Mpu::new(options.mpu_regions),
             debug: Debug::new(arch.dsp, options.trace_gate.is_none()),
             status: FaultStatus::default(),
@@ -174,6 +177,11 @@ impl System {
         (self.fpcar, self.fpdscr) = (0, 0);
         (self.event, self.reset_requested) = (false, None);
         (self.lost_store, self.imprecise) = (None, None);
+    }
+
+    /// Whether the vector table can be moved.
+    pub(crate) fn has_vtor(&self) -> bool {
+        self.vtor_mask != 0
     }
 
     pub(crate) fn arch(&self) -> Architecture {
@@ -262,7 +270,8 @@ impl System {
     pub(crate) fn tick(&mut self, now: u64) {
         let due = self.systick.due();
         if self.systick.sync(now) && self.systick.control & 2 != 0 {
-            self.nvic.pend(number::SYSTICK, due.min(now));
+            let new = self.nvic.pend(number::SYSTICK, due.min(now));
+            self.lost_ticks += self.systick.passed.saturating_sub(new.into());
             self.note_event(true);
         }
         if let Some(store) = self.lost_store.filter(|store| store.due <= now) {
@@ -322,7 +331,8 @@ impl System {
             0x400..=0x4ec => self.priorities(irq_of(offset)),
             0xd00 => self.cpuid,
             0xd04 => self.icsr(caller),
-            0xd08 => self.vtor,
+            0xd08 if self.has_vtor() => self.vtor,
+            0xd08 => 0,
             0xd0c => 0xfa05_0000 | u32::from(nvic.group) << 8,
             0xd10 => self.scr,
             // On ARMv6-M, UNALIGN_TRP is fixed at one.

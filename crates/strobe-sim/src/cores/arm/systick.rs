@@ -12,6 +12,8 @@ pub(crate) struct SysTick {
     value: u32,
     since: u64,
     pub(crate) count_flag: bool,
+    /// How often it reached 0 on the last way to now.
+    pub(crate) passed: u64,
     /// Core cycles per reference clock cycle (board data; STM32F0: 8); 0 says there is none.
     pub(crate) reference_divider: u32,
     /// SYST_CALIB as the chip's maker set it.
@@ -42,6 +44,7 @@ impl SysTick {
             self.since = now;
             return false;
         }
+        self.passed = 0;
         let ticks = now.saturating_sub(self.since) / self.step();
         self.since += ticks * self.step();
         if ticks == 0 {
@@ -57,7 +60,9 @@ impl SysTick {
             let over = ticks - value;
             let period = reload + 1;
             let at = over % period;
-            let reached = value != 0 || (reload != 0 && over >= period);
+            let further = if reload != 0 { over / period } else { 0 };
+            self.passed = u64::from(value != 0) + further;
+            let reached = self.passed > 0;
             (reached, if at == 0 { 0 } else { period - at })
         };
         self.value = left as u32;

@@ -149,10 +149,14 @@ impl Port for CarefulPort<'_> {
         (self.bus.now, self.bus.pc) = (self.end, self.pc);
         match insn {
             Insn::Wdr => self.bus.watchdog_reset(),
-            Insn::Spm { .. } => self.bus.warnings.add(format!(
-                "SPM at {:#07x} was ignored (flash programming is not modelled)",
-                self.pc
-            )),
+            Insn::Spm { .. } => {
+                let pc = self.pc;
+                self.bus.warnings.add_kind("spm", || {
+                    format!(
+                        "SPM was ignored (flash programming is not modelled), first at {pc:#07x}"
+                    )
+                });
+            }
             // Without a debugger BREAK does nothing.
             _ => {}
         }

@@ -182,6 +182,9 @@ impl Device for External {
                 _ => level,
             };
             if edge && seen {
+                let bit = self.first_bit + n as u8;
+                let again = self.flags >> bit & 1 != 0 && self.mask >> bit & 1 != 0;
+                cx.lose_requests(n, again.into());
                 self.flags |= 1 << (self.first_bit + n as u8);
             }
         }

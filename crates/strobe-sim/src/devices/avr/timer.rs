@@ -182,7 +182,16 @@ impl Timer {
     }
 
     fn count(&mut self, clocks: u64, cx: &mut Context) {
+        let before = self.raised;
         self.raised |= self.wave.run(clocks);
+        let events = std::mem::take(&mut self.wave.events);
+        for (line, &(flag, _)) in self.bits.iter().enumerate() {
+            let happened = events[flag.trailing_zeros() as usize % events.len()];
+            let taken = u64::from(before & flag == 0);
+            if self.enabled & flag != 0 {
+                cx.lose_requests(line, happened.saturating_sub(taken));
+            }
+        }
         self.show(cx);
     }
 

@@ -54,6 +54,11 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 
 impl Exti {
     fn trigger(&mut self, lines: u32, cx: &mut Context) {
+        let again = self.pr & lines & self.imr;
+        for (irq, &[first, last]) in self.options.lines.iter().enumerate() {
+            let lost = (first..=last).filter(|line| again >> line & 1 != 0).count();
+            cx.lose_requests(irq, lost as u64);
+        }
         self.pr |= lines;
         if self.emr & lines != 0 {
             cx.send_event();

@@ -63,6 +63,9 @@ const BREAK: u32 = 1 << 7;
 /// The first channel's overcapture flag.
 const OVERCAPTURE: u32 = 1 << 9;
 
+/// Flags of SR that ask for interrupts.
+const FLAGS: usize = 8;
+
 /// A DMA request with its acknowledge.
 struct Request {
     /// The flag that raises it.
@@ -79,6 +82,8 @@ struct Timer {
     smcr: u32,
     dier: u32,
     sr: u32,
+    /// Interrupts that were asked for while their flag was set, by its bit.
+    lost: [u64; FLAGS],
     bdtr: u32,
     /// Prescaler, auto-reload and repetition as firmware wrote them.
     psc: u32,
@@ -136,6 +141,7 @@ impl Timer {
             smcr: 0,
             dier: 0,
             sr: 0,
+            lost: [0; FLAGS],
             bdtr: 0,
             psc: 0,
             arr: counter.mask(),
@@ -160,6 +166,18 @@ impl Timer {
 
     /// Sets a flag of SR and its DMA request, if enabled.
     fn raise(&mut self, flag: u32) {
+        self.raise_times(flag, 1);
+    }
+
+    /// The same for something that happened several times since anybody looked.
+    fn raise_times(&mut self, flag: u32, times: u64) {
+        if times == 0 {
+            return;
+        }
+        if self.dier & flag != 0 {
+            let taken = u64::from(self.sr & flag == 0);
+            self.lost[flag.trailing_zeros() as usize % FLAGS] += times - taken;
+        }
         self.sr |= flag;
         self.requested |= flag & self.dier >> 8;
     }
@@ -191,6 +209,9 @@ impl Timer {
         };
         for (line, flags) in lines.iter().enumerate() {
             cx.interrupt(line, asserted & flags != 0);
+            let own = self.lost.iter_mut().enumerate().filter(|(bit, _)| flags >> bit & 1 != 0);
+            let lost: u64 = own.map(|(_, lost)| std::mem::take(lost)).sum();
+            cx.lose_requests(line, lost);
         }
         for request in &self.requests {
             cx.set_signal(request.request, self.requested & request.flag != 0);

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::Bus;
 use crate::kernel::device::{DeviceId, Size};
 use crate::kernel::memory::{BusFault, Memory};
+use crate::kernel::unmodelled::Poll;
 
 /// The peripheral region of the ARMv6-M memory map (B3.1): unlisted addresses in it are unmodelled
 /// registers, not faults.
@@ -78,7 +79,10 @@ impl Bus {
         let answer = self.call(at, |device, cx| device.read(offset, size, cx)).flatten();
         self.settle();
         match answer {
-            Some(value) => Ok(value & size.mask()),
+            Some(value) => {
+                self.note_read(address, value & size.mask());
+                Ok(value & size.mask())
+            }
             None => Ok(self.unmodelled_word(address) >> (8 * (address & 3)) & size.mask()),
         }
     }
@@ -96,9 +100,13 @@ impl Bus {
             return memory.write(address, size, value).ok_or(BusFault { address });
         }
         if self.memory_at(address).is_some() {
-            self.warnings.add(format!(
-                "a write to flash at {address:#010x} was ignored (flash programming is not modelled)"
-            ));
+            let pc = self.pc;
+            self.warnings.add_kind("flash", || {
+                format!(
+                    "writes to flash were ignored (flash programming is not modelled), the first to {address:#010x} \
+                     by the code at {pc:#010x}"
+                )
+            });
             return Ok(());
         }
         self.unmodelled.note_write(self.now);
@@ -116,6 +124,22 @@ impl Bus {
             self.set_unmodelled(address, size, value);
         }
         Ok(())
+    }
+
+    /// A modelled register was read: perhaps not for the first time.
+    fn note_read(&mut self, address: u32, value: u32) {
+        if self.awaited.0 != address {
+            self.awaited = (address, Poll::default());
+        }
+        let changed = self.unmodelled.changed();
+        self.awaited.1.note(self.pc, value, self.now, changed);
+    }
+
+    /// The modelled register that firmware has done nothing but read at the end of a run, at the
+    /// cycle `end`, and that did not change.
+    pub fn awaited(&self, end: u64) -> Option<(u32, Poll)> {
+        let (address, poll) = self.awaited;
+        poll.lasts(end, self.unmodelled.changed()).then_some((address, poll))
     }
 
     pub(super) fn clocked(&mut self, at: usize) -> bool {

@@ -120,6 +120,15 @@ impl Bus {
         self.attention = true;
     }
 
+    /// A device's flag was set `times` times although it was set: that many handlers will not run.
+    pub(crate) fn lose_requests(&mut self, id: DeviceId, line: usize, times: u64) {
+        let entry = self.slots.get(id.0 as usize).and_then(|slot| slot.irqs.get(line));
+        let number = entry.map(|entry| usize::from(entry.0));
+        if let Some(lost) = number.and_then(|number| self.interrupts.lost.get_mut(number)) {
+            *lost += times;
+        }
+    }
+
     pub(crate) fn set_irq(&mut self, id: DeviceId, line: usize, level: bool) {
         let Some(entry) = self.slots[id.0 as usize].irqs.get_mut(line) else { return };
         if entry.1 == level {

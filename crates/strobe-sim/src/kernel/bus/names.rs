@@ -82,6 +82,11 @@ impl Bus {
         })
     }
 
+    /// Requests of an interrupt, since reset, that came while the same one was still asked for.
+    pub fn lost_requests(&self, irq: u16) -> u64 {
+        self.interrupts.lost.get(usize::from(irq)).copied().unwrap_or(0)
+    }
+
     /// The device at `address` and the offset in it, for naming registers.
     pub fn place_of(&self, address: u32) -> Option<(&str, u32)> {
         let slot = &self.slots[self.slot_at(address)?];

@@ -49,6 +49,14 @@ impl Context<'_> {
         self.bus.set_irq(self.id, line, level);
     }
 
+    /// Says that what asks for an interrupt happened `times` times more, although the line was
+    /// asserted for it: these requests are lost.
+    pub fn lose_requests(&mut self, line: usize, times: u64) {
+        if times > 0 {
+            self.bus.lose_requests(self.id, line, times);
+        }
+    }
+
     /// How many interrupt lines the board file gives the device.
     pub fn interrupt_lines(&self) -> usize {
         self.bus.slots[self.id.0 as usize].irqs.len()

@@ -23,8 +23,10 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
         cycles("latency-mean", "mean").worth(5),
         cycles("latency-max", "max"),
         Column::figure("latency-max-at", "max at", Unit::NANOSECONDS).worth(1),
+        Column::figure("lost", "lost", Unit::COUNT),
         Column::text("name", "name"),
         Column::text("handler", "handler"),
+        Column::text("latency-max-after", "max after").worth(1),
         Column::figure("number", "number", Unit::COUNT).worth(0),
     ]);
     for e in &record.exceptions {
@@ -40,14 +42,23 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
             model.mean(e.latency_sum, e.count),
             entered.then(|| model.cell(e.latency_max)).into(),
             entered.then(|| model.cell(e.latency_max_at.nanoseconds)).into(),
+            e.lost.into(),
             e.name.as_str().into(),
             handler(e),
+            blocked_by(e),
             u64::from(e.number).into(),
         ]);
     }
     let title = "interrupts: cycles with entry and exit, without those that interrupted them; \
-                 latency from pending to first instruction";
+                 latency from pending to first instruction; lost: requests of the whole run that came \
+                 while the same one still waited";
     Some(section("interrupts", title, Content::Table(table)))
+}
+
+/// The code that had the core while a request waited longest.
+fn blocked_by(e: &ExceptionStatistics) -> Cell {
+    let worst = e.latency_worst.as_ref();
+    worst.map(|worst| worst.function.as_deref().unwrap_or(&worst.address)).into()
 }
 
 fn handler(e: &ExceptionStatistics) -> Cell {

@@ -29,7 +29,7 @@ fn for_another_board() -> Vec<u8> {
 
 #[test]
 fn firmware_for_another_board_lists_the_registers_that_are_missing() {
-    let report = reported(&for_another_board(), &["--until", "1000c"], 0);
+    let report = reported(&for_another_board(), &["--board", "stm32f070cb", "--until", "1000c"], 0);
     assert_says(&report, &["0x40011000", "main"]);
 }
 
@@ -48,7 +48,7 @@ fn waiting_for(address: u32) -> Vec<u8> {
 
 #[test]
 fn a_board_that_has_the_missing_devices_is_named() {
-    let report = reported(&for_another_board(), &["--until", "1000c"], 0);
+    let report = reported(&for_another_board(), &["--board", "stm32f070cb", "--until", "1000c"], 0);
     assert_says(
         &report,
         &[
@@ -102,7 +102,11 @@ fn variables_without_memory_are_told() {
 
 #[test]
 fn strict_ends_at_the_first_register_that_is_not_modelled() {
-    let report = reported(&for_another_board(), &["--strict", "--until", "1000c"], 123);
+    let report = reported(
+        &for_another_board(),
+        &["--board", "stm32f070cb", "--strict", "--until", "1000c"],
+        123,
+    );
     assert_says(&report, &["an unmodelled register was accessed", "0x40023830"]);
 }
 

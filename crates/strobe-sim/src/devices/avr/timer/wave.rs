@@ -106,6 +106,8 @@ pub(super) struct Wave {
     pub(super) channels: Vec<Channel>,
     pub(super) capture: u16,
     max: u16,
+    /// How often each flag was raised since somebody took the counts.
+    pub(super) events: [u64; 8],
 }
 
 impl Wave {
@@ -118,6 +120,7 @@ impl Wave {
             channels: vec![Channel::default(); channels],
             capture: 0,
             max,
+            events: [0; 8],
         }
     }
 
@@ -218,12 +221,16 @@ impl Wave {
         let raised = self.go(settled);
         // Two periods, so that outputs that toggle end as they should.
         let period = 2 * self.period();
-        raised | self.go((clocks - settled) % period) | self.all_of_a_period(period)
+        let rest = self.go((clocks - settled) % period);
+        raised | rest | self.all_of_periods(period, (clocks - settled) / period)
     }
 
-    /// What a whole period raises, from a state that it comes back to.
-    fn all_of_a_period(&self, period: u64) -> u8 {
-        self.clone().go(period)
+    /// What whole periods raise, from a state that each comes back to.
+    fn all_of_periods(&mut self, period: u64, times: u64) -> u8 {
+        let mut one = Wave { events: [0; 8], ..self.clone() };
+        let raised = one.go(period);
+        self.events.iter_mut().zip(one.events).for_each(|(n, each)| *n += times * each);
+        raised
     }
 
     fn period(&self) -> u64 {
@@ -239,7 +246,10 @@ impl Wave {
             self.count = if self.falls() { self.count - step } else { self.count + step };
             clocks -= quiet;
             if clocks > 0 {
-                raised |= self.clock();
+                let flags = self.clock();
+                let set = |bit: usize| u64::from(flags >> bit & 1);
+                self.events.iter_mut().enumerate().for_each(|(bit, n)| *n += set(bit));
+                raised |= flags;
                 clocks -= 1;
             }
         }

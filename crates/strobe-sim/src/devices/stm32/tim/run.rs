@@ -35,7 +35,7 @@ impl Timer {
         for i in 0..self.channels.len() {
             let [up, down] = self.distinct_matches(i);
             let passed = |p: &Option<i64>| p.is_some_and(|p| self.counter.passes(p, ticks));
-            let flagged = self.flag_positions(i).iter().any(passed);
+            let flagged = self.flag_positions(i).iter().filter(|p| passed(p)).count() as u64;
             let times = [up, down].iter().filter(|p| passed(p)).count() as u64;
             self.matched(i, flagged, times);
         }
@@ -60,7 +60,7 @@ impl Timer {
         let is_overflow = !self.is_center() || !self.counter.at_start();
         for i in 0..self.channels.len() {
             let beyond = self.channels[i].active > self.counter.top();
-            self.matched(i, beyond && is_overflow, 0);
+            self.matched(i, u64::from(beyond && is_overflow), 0);
         }
         if update && bit(self.cr1, cr1::OPM) {
             self.cr1 &= !(1 << cr1::CEN);
@@ -73,7 +73,7 @@ impl Timer {
     fn match_here(&mut self) {
         for i in 0..self.channels.len() {
             let here = |p: &Option<i64>| p.is_some_and(|p| self.counter.is_at(p));
-            let flagged = self.flag_positions(i).iter().any(here);
+            let flagged = u64::from(self.flag_positions(i).iter().any(here));
             let times = u64::from(self.distinct_matches(i).iter().any(here));
             self.matched(i, flagged, times);
         }
@@ -97,16 +97,17 @@ impl Timer {
         for i in 0..self.channels.len() {
             let per_period = self.distinct_matches(i).iter().flatten().count() as u64;
             let beyond = self.channels[i].active > self.counter.top();
-            let flagged = beyond || self.flag_positions(i).iter().any(Option::is_some);
-            self.matched(i, flagged, periods * per_period);
+            let positions = self.flag_positions(i).iter().flatten().count() as u64;
+            let flagged = if beyond { 1 } else { positions };
+            self.matched(i, periods * flagged, periods * per_period);
         }
         let overflows = if self.is_center() { 2 * periods } else { periods };
         let repetition = u64::from(self.repetition);
         if !updates {
             self.repetition = repetition.saturating_sub(overflows) as u32;
         } else if overflows > repetition {
-            self.raise(UPDATE);
             let every = u64::from(self.rcr) + 1;
+            self.raise_times(UPDATE, 1 + (overflows - repetition - 1) / every);
             self.repetition = (every - 1 - (overflows - repetition - 1) % every) as u32;
         } else {
             self.repetition -= overflows as u32;
@@ -171,9 +172,9 @@ impl Timer {
         }
     }
 
-    fn matched(&mut self, channel: usize, flagged: bool, times: u64) {
-        if flagged && self.channels[channel].is_output() {
-            self.raise(CAPTURE_COMPARE << channel);
+    fn matched(&mut self, channel: usize, flagged: u64, times: u64) {
+        if self.channels[channel].is_output() {
+            self.raise_times(CAPTURE_COMPARE << channel, flagged);
         }
         self.channels[channel].matched(times);
     }

@@ -1,0 +1,163 @@
+//! A board file from an SVD file: memories to fill in, and a placeholder for each peripheral, with
+//! its registers' addresses and interrupts.
+//!
+//! An SVD file says nothing of memories, and its peripherals overlap (one view of a timer for each
+//! mode) or share interrupts; what a board file cannot have is left out, with a comment.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::svd::Svd;
+use super::{Board, BoardError};
+
+/// A device of a board file needs a number of its own below this; parts have the rest.
+const MOST_DEVICES: usize = 200;
+/// Interrupts that every core can have, and the most.
+const LINES: (u16, u16) = (32, 240);
+
+/// The text of a board file for the chip, which loads as it is.
+///
+/// # Errors
+/// When the file would not load: a chip that no board can describe.
+pub fn from_svd(svd: &Svd) -> Result<String, BoardError> {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(svd, &mut out);
+    Board::parse(&out)?;
+    Ok(out)
+}
+
+fn write(svd: &Svd, out: &mut String) -> std::fmt::Result {
+    let cpu = svd.cpu.as_ref();
+    let (model, cpuid) = match cpu.map(|cpu| (cpu.name.as_str(), cpu.fpu)) {
+        Some(("CM0", _)) => ("cortex-m0", 0x410c_c200u32),
+        Some(("CM0PLUS" | "CM0+" | "CM1" | "CM23", _)) => ("cortex-m0plus", 0x410c_c601),
+        Some(("CM3", _)) => ("cortex-m3", 0x412f_c231),
+        Some(("CM4", false)) => ("cortex-m4", 0x410f_c241),
+        _ => ("cortex-m4f", 0x410f_c241),
+    };
+    let v6m = model.starts_with("cortex-m0");
+    let name = plain(&svd.device).to_lowercase();
+    let last = svd.interrupts().keys().next_back().map_or(0, |n| n.saturating_add(1));
+    let lines = if v6m { LINES.0 } else { last.clamp(LINES.0, LINES.1) };
+    writeln!(
+        out,
+        "# {}: made from its SVD file, which describes registers and nothing else.",
+        plain(&svd.device)
+    )?;
+    writeln!(
+        out,
+        "# Fill in clock and memories from the data sheet; a device does something once `model`"
+    )?;
+    writeln!(
+        out,
+        "# names one (crates/strobe-sim/boards/README.md). Until then it keeps what is written.\n"
+    )?;
+    writeln!(out, "name = \"{name}\"\ndescription = \"{}\"", plain(&svd.device))?;
+    writeln!(out, "# The clock at reset.\nclock_hz = 16_000_000\n")?;
+    writeln!(out, "[core]\nmodel = \"{model}\"\nirq_lines = {lines}\ncpuid = {cpuid:#x}")?;
+    if model != "cortex-m0" {
+        writeln!(out, "vtor_mask = 0xffff_ff80")?;
+    }
+    if !v6m {
+        let bits = cpu.and_then(|cpu| cpu.priority_bits).unwrap_or(4).clamp(3, 8);
+        writeln!(out, "priority_bits = {bits}")?;
+    }
+    // Most makers put flash at 0; ST does not, whose parts have their clocks at these addresses.
+    let at = |base: u32| svd.peripherals().iter().any(|p| p.base == base);
+    let flash = if at(0x4002_1000) || at(0x4002_3800) { 0x0800_0000u32 } else { 0 };
+    writeln!(out, "# Where the vector table is at reset.\nvectors = {flash:#x}\n")?;
+    writeln!(out, "# To be set: first address and size.")?;
+    writeln!(
+        out,
+        "[[memory]]\nname = \"flash\"\nkind = \"flash\"\nbase = {flash:#x}\nsize = 0x10_0000\n"
+    )?;
+    writeln!(
+        out,
+        "[[memory]]\nname = \"ram\"\nkind = \"ram\"\nbase = 0x2000_0000\nsize = 0x2_0000"
+    )?;
+    devices(svd, lines, flash, out)
+}
+
+fn devices(svd: &Svd, lines: u16, flash: u32, out: &mut String) -> std::fmt::Result {
+    let (mut free, mut names, mut count) = (0u64, BTreeSet::new(), 0);
+    let memories = [u64::from(flash)..u64::from(flash) + 0x10_0000, 0x2000_0000..0x2002_0000];
+    for peripheral in svd.peripherals() {
+        let (start, size) = (u64::from(peripheral.base), u64::from(peripheral.size));
+        let name = plain(&peripheral.name);
+        let in_memory = memories.iter().any(|m| start < m.end && m.start < start + size);
+        // The core has its own.
+        let private = (0xe000_0000..0xe010_0000).contains(&start);
+        if private || in_memory || size == 0 || start + size > 1 << 32 {
+            writeln!(out, "\n# left out: {name} at {:#x}", peripheral.base)?;
+            continue;
+        }
+        if start < free || count >= MOST_DEVICES || !names.insert(name.to_lowercase()) {
+            writeln!(
+                out,
+                "\n# left out, another device is in its place: {name} at {:#x}",
+                peripheral.base
+            )?;
+            continue;
+        }
+        (free, count) = (start + size, count + 1);
+        let owns = |(n, owners): (&u16, &String)| {
+            let own = owners.split(['/', ',', ' ']).any(|owner| owner == peripheral.name);
+            (own && *n < lines).then(|| n.to_string())
+        };
+        let irq: Vec<String> = svd.interrupts().iter().filter_map(owns).collect();
+        writeln!(out, "\n[[device]]\nname = \"{name}\"\nmodel = \"unmodelled\"")?;
+        writeln!(out, "base = {:#x}\nsize = {:#x}", peripheral.base, peripheral.size)?;
+        if !irq.is_empty() {
+            writeln!(out, "irq = [{}]", irq.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+/// A name without what ends a string or a line.
+fn plain(text: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || "_-. []".contains(c);
+    text.chars().map(|c| if keep(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_from_an_svd_file_loads_with_its_peripherals_and_interrupts() {
+        let svd = Svd::parse(include_str!("../../tests/svd/chip.svd")).unwrap();
+        let text = from_svd(&svd).unwrap();
+        let board = Board::parse(&text).unwrap();
+        assert_eq!((board.name(), board.core_name()), ("example407", "Cortex-M4F"));
+        let bus = board.build().unwrap();
+        assert_eq!(bus.device_at(0x4002_3800), Some("RCC"));
+        assert_eq!(bus.irq_owners(36).as_deref(), Some("SPI2"));
+        assert!(bus.memory_at(0x2000_0000).is_some() && bus.memory_at(0x0800_0000).is_some());
+    }
+
+    #[test]
+    fn names_that_would_end_a_string_and_overlaps_are_harmless() {
+        let block = |name: &str, base: u32| {
+            format!(
+                "<peripheral><name>{name}</name><baseAddress>{base:#x}</baseAddress><addressBlock><offset>0</offset>\
+                 <size>0x400</size><usage>registers</usage></addressBlock></peripheral>"
+            )
+        };
+        let all = [
+            block("A&quot;\nB", 0x4000_0000),
+            block("VIEW", 0x4000_0200),
+            block("FLASHLIKE", 0x2000_0000),
+            block("NVIC", 0xe000_e000),
+        ];
+        let text = format!(
+            "<device><name>X&quot;</name><peripherals>{}</peripherals></device>",
+            all.concat()
+        );
+        let made = from_svd(&Svd::parse(&text).unwrap()).unwrap();
+        assert!(made.contains("left out, another device is in its place: VIEW"), "{made}");
+        assert!(made.contains("# left out: NVIC"), "{made}");
+        assert_eq!(made.matches("[[device]]").count(), 1, "{made}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Which family of chips a firmware was written for, by the addresses of the registers that no
+//! program does without: those that switch clocks, and those of the pins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use strobe_sim::bus::Bus;
+
+static ALL: LazyLock<Vec<Family>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        family: Vec<Family>,
+    }
+    // A test reads the file; one that could not be read would name no family.
+    toml::from_str::<File>(include_str!("families.toml")).map(|f| f.family).unwrap_or_default()
+});
+
+/// A family of chips.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Family {
+    /// Its maker's name for it.
+    pub name: String,
+    /// Its core.
+    pub core: String,
+    /// The architectures of its cores, as attributes name them.
+    cores: Vec<String>,
+    /// First addresses of register blocks that switch clocks.
+    clock: Vec<u32>,
+    /// Ranges of the pins' registers.
+    pins: Vec<(u32, u32)>,
+}
+
+/// Registers of one block lie this close to its first address.
+const BLOCK: u32 = 0x400;
+/// Blocks of pins that count: code for one chip may use few, and luck is not that frequent.
+const MOST_PINS: i32 = 3;
+/// What a clock block counts, for or against a family.
+const CLOCK: i32 = 2;
+
+impl Family {
+    fn is_clock(&self, at: u32) -> bool {
+        self.clock.iter().any(|&base| at.wrapping_sub(base) < BLOCK)
+    }
+
+    fn is_pin(&self, at: u32) -> bool {
+        self.pins.iter().any(|&(start, end)| (start..end).contains(&at))
+    }
+
+    /// How much speaks for it; `None` unless both clocks and pins do.
+    fn score(&self, constants: &BTreeMap<u32, u32>) -> Option<i32> {
+        let blocks = |is: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
+            constants.keys().filter(|&&at| is(at)).map(|at| at / BLOCK).collect()
+        };
+        let pins = blocks(&|at| self.is_pin(at)).len() as i32;
+        let clocks = blocks(&|at| self.is_clock(at)).len();
+        let foreign = blocks(&|at| {
+            let own = self.is_clock(at) || self.is_pin(at);
+            // Clock blocks that begin where memory maps are densest mean little elsewhere.
+            !own && at >= 0x4002_0000 && ALL.iter().any(|f| f.is_clock(at))
+        });
+        let for_it = pins.min(MOST_PINS) + CLOCK;
+        (pins > 0 && clocks > 0).then_some(for_it - CLOCK * foreign.len() as i32)
+    }
+
+    /// Whether a board's devices lie where this family has its clocks and pins, each at the start
+    /// of a device of its own: another chip may have something else there that is larger.
+    pub(super) fn has(&self, bus: &Bus) -> bool {
+        let device = |at: u32| bus.place_of(at).is_some_and(|(_, offset)| offset == 0);
+        self.clock.iter().any(|&at| device(at)) && self.pins.iter().all(|&(at, _)| device(at))
+    }
+}
+
+/// The families for which most speaks, of those with cores of this architecture; several where
+/// their addresses are the same.
+pub(super) fn likely(
+    constants: &BTreeMap<u32, u32>,
+    architecture: Option<&str>,
+) -> Vec<&'static Family> {
+    let runs = |family: &&Family| match architecture {
+        Some("ARMv6S-M") => family.cores.iter().any(|core| core == "ARMv6-M"),
+        Some(architecture) => family.cores.iter().any(|core| core == architecture),
+        None => true,
+    };
+    let scored = ALL.iter().filter(runs).filter_map(|f| Some((f.score(constants)?, f)));
+    let scored: Vec<_> = scored.filter(|(score, _)| *score > CLOCK).collect();
+    let best = scored.iter().map(|(score, _)| *score).max();
+    scored.into_iter().filter(|(score, _)| Some(*score) == best).map(|(_, f)| f).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(addresses: &[u32], architecture: &str) -> Vec<&'static str> {
+        let constants = addresses.iter().map(|&at| (at, 0)).collect();
+        likely(&constants, Some(architecture)).iter().map(|f| f.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_file_is_sound() {
+        assert!(ALL.len() > 15);
+        assert!(ALL.iter().flat_map(|f| &f.pins).all(|(start, end)| start < end));
+    }
+
+    #[test]
+    fn families_differ_by_clocks_pins_and_core() {
+        let f0 = [0x4002_1000, 0x4800_0000, 0x4000_4400, 0x4002_0000];
+        assert_eq!(names(&f0, "ARMv6S-M"), ["STM32F0"]);
+        assert_eq!(names(&f0, "ARMv7E-M"), ["STM32F3", "STM32G4", "STM32L4"]);
+        let g0 = [0x4002_1034, 0x5000_0400, 0x4001_3800];
+        assert_eq!(names(&g0, "ARMv6S-M"), ["STM32G0", "STM32L0"]);
+    }
+
+    /// The DMA controller of an F1 is where an F4 has its first port, and an F4's port E is where
+    /// an F1 has its clocks.
+    #[test]
+    fn blocks_at_the_same_place_are_told_apart() {
+        let f1 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4002_0000];
+        assert_eq!(names(&f1, "ARMv7"), ["STM32F1"]);
+        let l1 = [0x4002_3800, 0x4002_0000, 0x4002_1000, 0x4001_1000];
+        assert_eq!(names(&l1, "ARMv7"), ["STM32F2", "STM32L1"]);
+    }
+
+    #[test]
+    fn little_evidence_names_no_family() {
+        assert_eq!(names(&[0x4002_1000], "ARMv6S-M"), [""; 0]);
+        assert_eq!(names(&[0x4800_0000, 0x4800_0400], "ARMv6S-M"), [""; 0]);
+        assert_eq!(names(&[], "ARMv7"), [""; 0]);
+    }
+}

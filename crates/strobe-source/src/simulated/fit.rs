@@ -1,0 +1,260 @@
+//! Which built-in board a firmware is for, by evidence: what it is built for, where it is linked,
+//! and the peripherals whose addresses its code has.
+//!
+//! A board that has none of these peripherals would run the code into plausible nonsense, so a
+//! firmware that fits no board is refused with what is known of it. A board that the user names is
+//! obeyed as far as its core runs the code at all; what does not fit is then a warning.
+
+use std::collections::BTreeMap;
+
+use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
+use strobe_symbols::{Firmware, Machine};
+
+use super::advice::{self, Fit};
+use super::families::{self, Family};
+
+/// With fewer blocks of registers, what is missing may be chance.
+const LEAST_BLOCKS: usize = 3;
+/// Peripherals of one block share this much of their addresses.
+const BLOCK: u32 = 0x400;
+/// Addresses shown of what is missing.
+const MOST_SHOWN: usize = 4;
+
+/// A board for a firmware, and why this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Its name.
+    pub board: &'static str,
+    /// Why, as the end of a sentence: `linked for flash at 0x08000000`.
+    pub why: String,
+}
+
+/// What a firmware shows of the chip it was written for.
+struct Evidence {
+    architecture: Option<&'static str>,
+    /// Lowest address that is programmed.
+    lowest: u32,
+    /// First register of each block that code names, with what there is of its instruction.
+    blocks: Vec<u32>,
+    families: Vec<&'static Family>,
+}
+
+impl Evidence {
+    fn of(firmware: &Firmware) -> Self {
+        let constants = firmware.constants();
+        let target = firmware.build_target();
+        let architecture = target.and_then(|target| target.architecture);
+        let mut families = families::likely(&constants, architecture);
+        // Several differ by nothing but the core, whose name the compiler may have written.
+        let named = target.and_then(|target| target.cpu_name.as_deref()).unwrap_or_default();
+        if families.iter().any(|family| family.core.eq_ignore_ascii_case(named)) {
+            families.retain(|family| family.core.eq_ignore_ascii_case(named));
+        }
+        let programmed = firmware.segments().iter().filter(|s| !s.data().is_empty());
+        Evidence {
+            architecture,
+            lowest: programmed.map(|s| s.load_address.0).min().unwrap_or(0),
+            blocks: blocks(&constants),
+            families,
+        }
+    }
+
+    /// Blocks of registers that a board has nothing at.
+    fn missing(&self, bus: &Bus) -> Vec<u32> {
+        self.blocks.iter().copied().filter(|&at| bus.place_of(at).is_none()).collect()
+    }
+
+    fn of_family(&self, bus: &Bus) -> bool {
+        self.families.iter().any(|family| family.has(bus))
+    }
+
+    /// Whether a board is certainly not what the code was written for.
+    fn speaks_against(&self, bus: &Bus) -> bool {
+        match self.families.is_empty() {
+            false => !self.of_family(bus),
+            true => {
+                let missing = self.missing(bus).len();
+                self.blocks.len() >= LEAST_BLOCKS && 2 * missing > self.blocks.len()
+            }
+        }
+    }
+
+    /// What is known of the chip, for people: `STM32G0 or STM32L0 (Cortex-M0+)`.
+    fn likely(&self) -> String {
+        let names: Vec<_> =
+            self.families.iter().map(|f| format!("{} ({})", f.name, f.core)).collect();
+        match names.split_last() {
+            None => String::new(),
+            Some((only, [])) => only.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        }
+    }
+
+    fn built_for(&self) -> &'static str {
+        match self.architecture {
+            Some("ARMv7") => "ARMv7-M",
+            Some("ARMv6S-M") => "ARMv6-M",
+            Some(other) => other,
+            None => "an unknown architecture",
+        }
+    }
+}
+
+/// First addresses that code names in each block of a peripheral region.
+fn blocks(constants: &BTreeMap<u32, u32>) -> Vec<u32> {
+    let is_register = |at: u32| {
+        let region = matches!(at >> 16, 0x4000..=0x400f | 0x4800 | 0x5000..=0x5006 | 0x5802);
+        region && at % 4 == 0 && at != 0x4000_0000
+    };
+    let mut all: Vec<u32> = constants.keys().copied().filter(|&at| is_register(at)).collect();
+    all.dedup_by_key(|at| *at / BLOCK);
+    all
+}
+
+/// The built-in board that a firmware is for.
+///
+/// # Errors
+/// Why none is, and what else can be done, in words.
+pub fn choose(firmware: &Firmware) -> Result<Choice, String> {
+    if firmware.machine() == Machine::Avr {
+        return Ok(Choice { board: "arduino-uno", why: "built for AVR".to_owned() });
+    }
+    let evidence = Evidence::of(firmware);
+    let (usual, why) = usual(&evidence)?;
+    let board = Board::builtin(usual).map_err(|e| e.to_string())?;
+    let mut bus = board.build().map_err(|e| e.to_string())?;
+    let at_home = super::load(firmware, &mut bus).is_ok() && advice::has_data(firmware, &bus);
+    let fits = at_home && !evidence.speaks_against(&bus);
+    let exact = evidence.missing(&bus).is_empty() || evidence.of_family(&bus);
+    if fits && (exact || evidence.blocks.len() < LEAST_BLOCKS) {
+        return Ok(Choice { board: usual, why });
+    }
+    match best(firmware, &evidence) {
+        Some((name, why)) => Ok(Choice { board: name, why }),
+        None if fits => Ok(Choice { board: usual, why }),
+        None if at_home || !evidence.families.is_empty() => Err(refusal(firmware, &evidence)),
+        // What does not fit its memories is said when it is loaded.
+        None => Ok(Choice { board: usual, why }),
+    }
+}
+
+/// The board by core and flash alone.
+fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
+    let at = format!("linked for flash at {:#04x}000000", evidence.lowest >> 24);
+    let built = |name| (name, format!("built for {}, {at}", evidence.built_for()));
+    Ok(match (evidence.lowest >> 24, evidence.architecture) {
+        (_, Some("ARMv8-M.baseline" | "ARMv8-M.mainline" | "ARMv8.1-M.mainline")) => {
+            return Err(format!(
+                "the firmware is built for {}, and no core that strobe simulates runs that\n  \
+                 --board names one all the same, where the code does without its new instructions",
+                evidence.built_for()
+            ));
+        }
+        (0x08, Some("ARMv7E-M")) => built("stm32f407"),
+        (0x08, Some("ARMv7")) => built("stm32f103"),
+        (0x08, _) => ("stm32f070cb", at),
+        (0, Some("ARMv7")) => built("cortex-m3"),
+        (0, Some("ARMv7E-M")) => built("cortex-m4f"),
+        (0, _) => ("cortex-m0", at),
+        _ if !evidence.families.is_empty() => ("cortex-m0", at),
+        _ => {
+            return Err(format!(
+                "no board fits a firmware linked at {:#010x}; say which with --board (`strobe boards` \
+                 lists them) or describe the chip with --svd and --memory",
+                evidence.lowest
+            ));
+        }
+    })
+}
+
+/// The board that has most of the peripherals, if any has enough.
+fn best(firmware: &Firmware, evidence: &Evidence) -> Option<(&'static str, String)> {
+    let mut found: Option<(usize, &'static str)> = None;
+    for (name, bus) in advice::holding(firmware, Fit::Exact) {
+        let missing = evidence.missing(&bus).len();
+        let known = evidence.of_family(&bus) || evidence.families.is_empty();
+        let enough = evidence.blocks.len() >= LEAST_BLOCKS && 2 * missing < evidence.blocks.len();
+        let better = found.is_none_or(|(least, _)| missing < least);
+        if known && better && (enough || evidence.of_family(&bus)) {
+            found = Some((missing, name));
+        }
+    }
+    let (missing, name) = found?;
+    let all = evidence.blocks.len();
+    let why = format!(
+        "for {}, and {} of the {all} blocks of peripheral registers that its code \
+                       names are on that board",
+        evidence.built_for(),
+        all - missing
+    );
+    Some((name, why))
+}
+
+fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
+    let extent = |s: &strobe_symbols::Segment| u64::from(s.load_address.0) + s.data().len() as u64;
+    let end = firmware.segments().iter().filter(|s| !s.data().is_empty()).map(extent).max();
+    let mut known = format!(
+        "no built-in board fits this firmware: it is built for {}, programmed to {:#010x}..{:#010x}",
+        evidence.built_for(),
+        evidence.lowest,
+        end.unwrap_or(0)
+    );
+    if let Some(table) = firmware.vector_table() {
+        known += &format!(", with its first stack at {:#010x}", table.stack);
+    }
+    known += &match evidence.likely() {
+        empty if empty.is_empty() => {
+            format!(", and its code uses peripherals at {}", shown(&evidence.blocks))
+        }
+        likely => format!("; by its clock and pin registers it is for {likely}"),
+    };
+    let family = evidence.families.iter().find_map(|family| board_of(family));
+    let with_memory = family.map(|name| {
+        format!(
+            "\n  board {name} has its peripherals but not its memories: --board {name} \
+             --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE"
+        )
+    });
+    known
+        + &with_memory.unwrap_or_default()
+        + "\n  go on with its core and memories alone: --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
+           \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board FILE.toml runs it"
+}
+
+/// A built-in board of a family.
+fn board_of(family: &Family) -> Option<&'static str> {
+    let is = |name: &&'static str| {
+        let bus = Board::builtin(name).ok().and_then(|board| board.build().ok());
+        bus.is_some_and(|bus| family.has(&bus))
+    };
+    Board::builtin_names().find(is)
+}
+
+fn shown(blocks: &[u32]) -> String {
+    let first = blocks.iter().take(MOST_SHOWN).map(|at| format!("{at:#010x}"));
+    let more = if blocks.len() > MOST_SHOWN { ", ..." } else { "" };
+    first.collect::<Vec<_>>().join(", ") + more
+}
+
+/// What of a firmware does not fit the board that it runs on, if much does not.
+pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<String> {
+    board.arm_core()?;
+    let evidence = Evidence::of(firmware);
+    if !evidence.speaks_against(bus) || !board.has_devices() {
+        return None;
+    }
+    let missing = evidence.missing(bus);
+    let likely = match evidence.likely() {
+        empty if empty.is_empty() => String::new(),
+        likely => format!("; by its clock and pin registers the firmware is for {likely}"),
+    };
+    Some(format!(
+        "board {} does not fit this firmware: of {} blocks of peripheral registers that its code names, {} are not on it \
+         ({}){likely}; clocks, pins and times may be wrong",
+        board.name(),
+        evidence.blocks.len(),
+        missing.len(),
+        shown(&missing)
+    ))
+}

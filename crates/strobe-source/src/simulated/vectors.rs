@@ -1,0 +1,74 @@
+//! From which vector table a firmware starts: the one where the board's core looks for it at reset,
+//! or, of an image that is linked behind a bootloader, its own.
+
+use strobe_model::Warning;
+use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
+use strobe_sim::device::Size;
+use strobe_symbols::{Firmware, VectorTable};
+
+/// How a firmware starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Start {
+    /// As the chip does at reset.
+    Reset,
+    /// From a vector table that a bootloader hands over to.
+    Behind(VectorTable),
+}
+
+impl Start {
+    /// What a reader should know of it.
+    pub(super) fn warning(&self, board: &Board) -> Option<Warning> {
+        let Start::Behind(table) = self else { return None };
+        let core = board.arm_core()?;
+        let exceptions = match core.vtor_mask {
+            0 => "exceptions are taken from there, as if the bootloader passed them on",
+            _ => "VTOR was set to it",
+        };
+        let text = format!(
+            "the firmware is linked behind a bootloader, which the file does not have: its vector table \
+             is at {:#010x} ({}); the run starts there with the stack pointer {:#010x}, {exceptions}, and what \
+             else the bootloader does (clocks, peripherals, its time) is missing",
+            table.address, table.found_by, table.stack
+        );
+        Some(Warning { text, count: 1 })
+    }
+}
+
+/// How the firmware on this bus starts.
+///
+/// # Errors
+/// What is wrong with the vector table where the board starts, if there is no other.
+pub(super) fn start(firmware: &Firmware, board: &Board, bus: &Bus) -> Result<Start, String> {
+    let Some(core) = board.arm_core() else { return Ok(Start::Reset) };
+    let Err(problem) = check(bus, core.vectors, board) else { return Ok(Start::Reset) };
+    let own = firmware.vector_table();
+    let own = own.filter(|table| check(bus, table.address, board).is_ok());
+    own.map(Start::Behind).ok_or(problem)
+}
+
+/// The initial stack pointer and the reset vector must make sense, or nothing that follows does.
+fn check(bus: &Bus, at: u32, board: &Board) -> Result<(), String> {
+    let word = |offset| bus.peek(at.wrapping_add(offset), Size::Word);
+    let (Some(sp), Some(reset)) = (word(0), word(4)) else {
+        return Err(format!(
+            "no vector table: nothing is at {at:#010x}, where board {} starts",
+            board.name()
+        ));
+    };
+    let text = |problem: String| Err(format!("no usable vector table at {at:#010x}: {problem}"));
+    if sp == u32::MAX && reset == u32::MAX {
+        return text("the flash is blank there".to_owned());
+    }
+    // A full descending stack may start just above RAM.
+    if bus.memory_at(sp.wrapping_sub(4)).is_none_or(|m| !m.writable) {
+        return text(format!("the initial stack pointer {sp:#010x} is not in RAM"));
+    }
+    if reset & 1 == 0 {
+        return text(format!("the reset vector {reset:#010x} lacks the Thumb bit (bit 0)"));
+    }
+    if bus.memory_at(reset).is_none() {
+        return text(format!("the reset vector {reset:#010x} points to no memory"));
+    }
+    Ok(())
+}

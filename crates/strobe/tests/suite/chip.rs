@@ -1,0 +1,190 @@
+//! The right board or none: firmware goes to the board that its build and its peripherals show, is
+//! refused where there is none, and is warned of where the user names another.
+
+use strobe_synth::{Assembler, ElfBuilder, Insn, LoadStore, Reg, Section, Value};
+use tempfile::TempDir;
+
+use crate::common::{Ran, command, measured, ran};
+
+const V6M: u8 = 12;
+const V7M: u8 = 10;
+const V7EM: u8 = 13;
+const V8M: u8 = 17;
+
+/// Clock, ports and a serial line of an STM32G0, as its code names them.
+const G0: [u32; 5] = [0x4002_1034, 0x5000_0000, 0x5000_0400, 0x4001_3800, 0x4002_1800];
+const F0: [u32; 5] = [0x4002_1014, 0x4800_0000, 0x4800_0400, 0x4001_3800, 0x4001_0000];
+const F1: [u32; 5] = [0x4002_1018, 0x4001_0800, 0x4001_1000, 0x4001_3800, 0x4002_0000];
+const F4: [u32; 5] = [0x4002_3830, 0x4002_0000, 0x4002_0c00, 0x4001_1000, 0x4002_6000];
+const NRF52: [u32; 4] = [0x4000_0000, 0x5000_0504, 0x4000_2500, 0x4000_8504];
+
+/// `.ARM.attributes`: the architecture, for microcontrollers.
+fn attributes(architecture: u8) -> Section {
+    let file = [1, 9, 0, 0, 0, 6, architecture, 7, b'M'];
+    let length = 4 + 6 + file.len() as u32;
+    let data = [b"A".to_vec(), length.to_le_bytes().to_vec(), b"aeabi\0".to_vec(), file.to_vec()];
+    let (name, kind) = (".ARM.attributes".into(), 0x7000_0003);
+    Section { name, kind, data: data.concat(), ..Section::default() }
+}
+
+/// A firmware that reads these registers and stops, with this much further flash.
+fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<u8> {
+    let start = base + 0x40;
+    let mut asm = Assembler::new(start);
+    for &address in registers {
+        asm.load(Reg::new(1), Value::Word(address));
+        let (rt, rn) = (Reg::new(0), Reg::new(1));
+        asm.emit(Insn::MemImm { op: LoadStore::Ldr, rt, rn, units: 0 });
+    }
+    let here = asm.label_here();
+    asm.b(here);
+    let (code, _) = asm.finish();
+    let mut words = vec![start | 1; 16];
+    words[0] = 0x2000_1000;
+    let words = words.iter().flat_map(|word| word.to_le_bytes());
+    let mut image: Vec<u8> = words.chain(code.iter().copied()).collect();
+    image.resize(image.len() + more, 0);
+    let mut elf = ElfBuilder::new();
+    elf.entry = start | 1;
+    elf.code(base, &image).function("main", start, code.len() as u32);
+    elf.section(attributes(architecture));
+    elf.build()
+}
+
+struct Case(TempDir);
+
+impl Case {
+    fn new(elf: &[u8]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("firmware.elf"), elf).unwrap();
+        Case(directory)
+    }
+
+    fn run(&self, options: &[&str]) -> Ran {
+        let all = [&["run", "firmware.elf", "--until", "2000c"], options].concat();
+        ran(command().args(all).current_dir(self.0.path()))
+    }
+
+    /// The board that it ran on, and its findings.
+    fn board(&self, options: &[&str]) -> (String, Vec<String>) {
+        let path = self.0.path().join("firmware.elf").display().to_string();
+        let all = [&["run", path.as_str(), "--until", "2000c"], options].concat();
+        let (code, measurement) = measured(&all);
+        assert_eq!(code, 0, "{:?}", measurement.findings);
+        let texts = measurement.findings.into_iter().map(|finding| finding.text).collect();
+        (measurement.subject.board.expect("a board"), texts)
+    }
+}
+
+fn case(base: u32, architecture: u8, registers: &[u32], more: usize) -> Case {
+    Case::new(&firmware(base, architecture, registers, more))
+}
+
+const FLASH: u32 = 0x0800_0000;
+
+#[test]
+fn firmware_goes_to_the_board_that_its_evidence_shows() {
+    let cases: [(u8, &[u32], usize, &str); 8] = [
+        (V6M, &F0, 0, "stm32f070cb"),
+        (V7M, &F1, 0, "stm32f103"),
+        (V7M, &F1, 100 << 10, "stm32f103rb"),
+        (V7M, &F1, 200 << 10, "stm32f103rc"),
+        (V7M, &F1, 400 << 10, "stm32f103ze"),
+        (V7EM, &F4, 0, "stm32f407"),
+        (V6M, &[], 0, "stm32f070cb"),
+        (V7M, &[], 0, "stm32f103"),
+    ];
+    for (architecture, registers, more, expected) in cases {
+        let (board, texts) = case(FLASH, architecture, registers, more).board(&[]);
+        assert_eq!(board, expected, "{texts:?}");
+        assert!(!texts.iter().any(|text| text.contains("does not fit")), "{texts:?}");
+    }
+}
+
+#[test]
+fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
+    let way_on = ["--memory flash=", "--svd", "strobe boards --new"];
+    let cases: [(u32, u8, &[u32], usize, &[&str]); 6] = [
+        (FLASH, V6M, &G0, 0, &["STM32G0 (Cortex-M0+) or STM32L0", "ARMv6-M", "0x20001000"]),
+        (FLASH, V6M, &G0, 300 << 10, &["STM32G0"]),
+        (FLASH, V7M, &F4, 0, &["STM32F2 (Cortex-M3) or STM32L1"]),
+        (FLASH, V7EM, &F0, 0, &["STM32F3 (Cortex-M4F), STM32G4 (Cortex-M4F) or STM32L4"]),
+        (0, V7EM, &NRF52, 0, &["nRF52"]),
+        // Of the right family, but larger than any of its boards.
+        (FLASH, V7M, &F1, 600 << 10, &["STM32F1", "--board stm32f103 --memory"]),
+    ];
+    for (base, architecture, registers, more, words) in cases {
+        let ran = case(base, architecture, registers, more).run(&[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{words:?}: {}", ran.stderr);
+        for word in words.iter().chain(&way_on) {
+            assert!(ran.stderr.contains(word), "no {word:?} in {}", ran.stderr);
+        }
+    }
+    let ran = case(FLASH, V8M, &[], 0).run(&[]);
+    assert_eq!(ran.code, 65, "{}", ran.stderr);
+    assert!(ran.stderr.contains("ARMv8-M.mainline"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_board_that_is_named_is_obeyed_with_a_warning() {
+    let g0 = case(FLASH, V6M, &G0, 0);
+    let (board, texts) = g0.board(&["--board", "stm32f070cb"]);
+    assert_eq!(board, "stm32f070cb");
+    let warned = texts.iter().find(|text| text.contains("does not fit this firmware"));
+    let warned = warned.unwrap_or_else(|| panic!("{texts:?}"));
+    assert!(warned.contains("0x50000000") && warned.contains("STM32G0"), "{warned}");
+    // The way on that a refusal names is no misfit.
+    let bare = ["--board", "cortex-m0plus", "--memory", "flash=0x08000000:64K"];
+    let (board, texts) = g0.board(&bare);
+    assert_eq!(board, "cortex-m0plus");
+    assert!(!texts.iter().any(|text| text.contains("does not fit")), "{texts:?}");
+}
+
+#[test]
+fn a_board_whose_core_is_too_old_is_refused() {
+    for architecture in [V7M, V7EM] {
+        let ran = case(FLASH, architecture, &[], 0).run(&["--board", "stm32f070cb"]);
+        assert_eq!(ran.code, 65, "{}", ran.stdout);
+        assert!(ran.stderr.contains("has another core (Cortex-M0)"), "{}", ran.stderr);
+    }
+    // Code built for an M4 need not use what an M3 lacks, and an M0's runs on every core.
+    for (architecture, board) in [(V7EM, "stm32f103"), (V6M, "stm32f407")] {
+        let (ran_on, _) = case(FLASH, architecture, &[], 0).board(&["--board", board]);
+        assert_eq!(ran_on, board);
+    }
+}
+
+#[test]
+fn a_board_takes_other_memories_and_keeps_its_devices() {
+    let large = case(FLASH, V7M, &F1, 600 << 10);
+    let memory = ["--board", "stm32f103", "--memory", "flash=0x08000000:768K,ram=0x20000000:96K"];
+    let (board, texts) = large.board(&memory);
+    assert_eq!(board, "stm32f103");
+    assert!(!texts.iter().any(|text| text.contains("bootloader")), "{texts:?}");
+    let ran = large.run(&["--board", "stm32f103", "--memory", "ram=0x40021000:4K"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+    assert!(ran.stderr.contains("overlaps"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_clock_alone_does_not_discard_the_board() {
+    let (board, texts) = case(FLASH, V7M, &F1, 0).board(&["--clock", "24MHz"]);
+    assert_eq!(board, "stm32f103");
+    assert!(texts.iter().any(|text| text.contains("--clock does not apply")), "{texts:?}");
+    let path = case(0, V7M, &[], 0);
+    let (board, texts) = path.board(&["--clock", "24MHz"]);
+    assert_eq!(board, "cortex-m3");
+    assert!(!texts.iter().any(|text| text.contains("does not apply")), "{texts:?}");
+}
+
+#[test]
+fn a_board_file_from_an_svd_file_loads_back() {
+    let svd = crate::common::root().join("crates/strobe/tests/svd/part.svd");
+    let made = ran(command().args(["boards", "--new", &svd.display().to_string()]));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let case = case(FLASH, V6M, &F0, 0);
+    std::fs::write(case.0.path().join("part.toml"), made.stdout).unwrap();
+    let path = case.0.path().join("part.toml").display().to_string();
+    let (board, _) = case.board(&["--board", &path]);
+    assert_eq!(board, "partf070");
+}

@@ -1,0 +1,132 @@
+//! Interrupts that were lost: a request that comes while the same one waits is counted, against
+//! programs whose counts are known by construction.
+
+use strobe_model::measurement::{Measurement, Number, Table};
+use strobe_synth::{ElfBuilder, Symbol};
+
+use crate::common::measured;
+
+/// Where code begins behind the vectors.
+const CODE: u32 = 0xc0;
+
+/// A Cortex-M program with one handler, at the offset `handler` of the code.
+fn arm(base: u32, vector: usize, code: &[u16], handler: u32, pool: &[u32]) -> Vec<u8> {
+    let start = base + CODE;
+    let mut words = vec![start | 1; CODE as usize / 4];
+    words[0] = 0x2000_1000;
+    words[vector] = (start + handler) | 1;
+    let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    image.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+    image.resize(image.len().next_multiple_of(4), 0);
+    image.extend(pool.iter().flat_map(|word| word.to_le_bytes()));
+    let mut elf = ElfBuilder::new();
+    elf.entry = start | 1;
+    elf.code(base, &image).function("main", start, handler);
+    elf.function("on_tick", start + handler, code.len() as u32 * 2 - handler);
+    elf.build()
+}
+
+fn run(elf: &[u8], board: &str, until: &str) -> Measurement {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("firmware.elf");
+    std::fs::write(&path, elf).unwrap();
+    let path = path.display().to_string();
+    let (code, measurement) = measured(&["run", &path, "--board", board, "--until", until]);
+    assert_eq!(code, 0, "{:?}", measurement.findings);
+    measurement
+}
+
+fn number(table: &Table, column: &str) -> i64 {
+    let cells = &table.column(column).unwrap_or_else(|| panic!("no column {column}")).cells;
+    assert_eq!(cells.len(), 1, "one interrupt");
+    match cells[0].number() {
+        Some(Number::Integer(number)) => number,
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+/// Entries and lost requests of the only interrupt, and the finding about it.
+fn counts(measurement: &Measurement) -> (i64, i64, Option<String>) {
+    let table = measurement.table("interrupts").expect("interrupts");
+    let texts = measurement.findings.iter().map(|finding| finding.text.clone());
+    let told = texts.into_iter().find(|text| text.contains("were lost"));
+    (number(table, "count"), number(table, "lost"), told)
+}
+
+/// Ticks every 1,000 cycles; interrupts are masked for `turns` of four cycles.
+fn ticking(turns: u32) -> Vec<u8> {
+    let code = [
+        0x4806, 0x4907, // ldr r0, =SYST; ldr r1, =999
+        0x6041, 0x2100, 0x6081, // str r1, [r0, #4]; movs r1, #0; str r1, [r0, #8]
+        0x2107, 0x6001, // movs r1, #7; str r1, [r0]
+        0xb672, 0x4a04, // cpsid i; ldr r2, =turns
+        0x3a01, 0xd1fd, // subs r2, #1; bne
+        0xb662, 0xe7fe, // cpsie i; b .
+        0x4770, // bx lr
+    ];
+    arm(0, 15, &code, 26, &[0xe000_e010, 999, turns])
+}
+
+#[test]
+fn ticks_while_interrupts_are_masked_are_lost() {
+    // Ticks come at 1,000, 2,000 ... 20,000. Ten come while they are masked: one is served late.
+    let masked = run(&ticking(2_600), "cortex-m0", "20500c");
+    let (entries, lost, told) = counts(&masked);
+    assert_eq!((entries, lost), (11, 9));
+    let told = told.expect("a finding");
+    assert!(told.contains("9 requests of SysTick") && told.contains("main"), "{told}");
+    // One that waits is late and not lost.
+    let (entries, lost, told) = counts(&run(&ticking(300), "cortex-m0", "20500c"));
+    assert_eq!((entries, lost, told), (20, 0, None));
+}
+
+/// TIM6 of an STM32F070 at 8 MHz: an update every 1,000 cycles, its flag cleared by the handler.
+#[test]
+fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
+    let code = [
+        0x480c, 0x2110, 0x61c1, // ldr r0, =RCC; movs r1, #16; str r1, [r0, #0x1c]
+        0x480c, 0x490c, 0x62c1, // ldr r0, =TIM6; ldr r1, =999; str r1, [r0, #0x2c]
+        0x2101, 0x60c1, // movs r1, #1; str r1, [r0, #0xc]
+        0x4a0b, 0x4b0c, 0x6013, // ldr r2, =ISER; ldr r3, =1 << 17; str r3, [r2]
+        0xb672, 0x6001, // cpsid i; str r1, [r0]
+        0x4a0b, // ldr r2, =2600
+        0x3a01, 0xd1fd, // subs r2, #1; bne
+        0xb662, 0xe7fe, // cpsie i; b .
+        0x4804, 0x2100, 0x6101, // ldr r0, =TIM6; movs r1, #0; str r1, [r0, #0x10]
+        0x4770, // bx lr
+        0, 0, 0, 0,
+    ];
+    let pool = [0x4002_1000, 0x4000_1000, 999, 0xe000_e100, 1 << 17, 2_600];
+    let elf = arm(0x0800_0000, 16 + 17, &code, 36, &pool);
+    let (entries, lost, told) = counts(&run(&elf, "stm32f070cb", "20500c"));
+    assert_eq!((entries, lost), (11, 9));
+    assert!(told.as_deref().is_some_and(|text| text.contains("TIM6")), "{told:?}");
+}
+
+/// Timer 0 of an ATmega328P compares every 2,000 cycles, and `sei` comes after ten of them.
+#[test]
+fn compares_of_an_avr_under_cli_are_lost() {
+    let vectors = (0..26u16).flat_map(|n| [0x940c, if n == 14 { 0x34 + 19 } else { 0x34 }]);
+    let code = [
+        0xe002, 0xbd04, // ldi r16, CTC; out TCCR0A, r16
+        0xef09, 0xbd07, // ldi r16, 249; out OCR0A, r16
+        0xe002, 0x9300, 0x006e, // ldi r16, OCIE0A; sts TIMSK0, r16
+        0xe002, 0xbd05, // ldi r16, clk/8; out TCCR0B, r16
+        0xef8f, 0xe194, // ldi r24, 0xff; ldi r25, 0x14: 5375
+        0x9701, 0xf7f1, // sbiw r24, 1; brne
+        0x9478, // sei
+        0xcfff, 0, 0, 0, 0,      // rjmp .
+        0x9518, // reti
+    ];
+    let image: Vec<u8> = vectors.chain(code).flat_map(u16::to_le_bytes).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = 83;
+    elf.code(0, &image);
+    for (name, value, size) in [("main", 0x68, 30), ("on_compare", 0x68 + 38, 2)] {
+        let (name, kind, section) = (name.into(), 2, 0xfff1);
+        elf.symbol(Symbol { name, value, size, kind, global: true, section });
+    }
+    let (entries, lost, told) = counts(&run(&elf.build(), "arduino-uno", "41000c"));
+    assert_eq!((entries, lost), (11, 9));
+    assert!(told.as_deref().is_some_and(|text| text.contains("main")), "{told:?}");
+}
