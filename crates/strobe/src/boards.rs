@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let svd = board::read_svd(path)?;
         let text = from_svd(&svd)
             .map_err(|e| exit::data(format!("{}: cannot be made a board: {e}", path.display())))?;
-        write!(std::io::stdout().lock(), "{text}")?;
+        crate::terminal::result(text.to_string().as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let boards: Vec<Board> =
