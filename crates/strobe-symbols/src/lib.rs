@@ -31,6 +31,7 @@ mod dwarf;
 mod elf;
 mod error;
 mod firmware;
+mod frame_rules;
 mod frames;
 mod functions;
 mod hex;
@@ -54,6 +55,7 @@ pub use detail::Detail;
 pub use disasm::{DataItem, Instruction, Item, Listing, Literal, Reference};
 pub use error::{Error, Warning};
 pub use firmware::Firmware;
+pub use frame_rules::FrameRow;
 pub use frames::{Frame, Frames, FramesBatch, Missing};
 pub use functions::{DataSymbol, Function, FunctionId, FunctionSource};
 pub use image::{

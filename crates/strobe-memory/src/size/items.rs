@@ -92,9 +92,9 @@ pub(super) fn items(firmware: &Firmware, regions: &Regions, settings: &Settings)
         });
     }
     let name = Naming { firmware, files, settings };
-    let named = found.into_iter().map(|((section, holder), (address, bytes))| {
-        name.item(section, holder, address, bytes)
-    });
+    let named = found
+        .into_iter()
+        .map(|((section, holder), (address, bytes))| name.item(section, holder, address, bytes));
     let mut items: Vec<Item> = named.collect();
     items.sort_by(|a, b| (a.address, &a.holder).cmp(&(b.address, &b.holder)));
     items
@@ -208,13 +208,7 @@ struct Naming<'a> {
 }
 
 impl Naming<'_> {
-    fn item(
-        &self,
-        section: Option<usize>,
-        holder: Holder,
-        address: u64,
-        bytes: Bytes,
-    ) -> Item {
+    fn item(&self, section: Option<usize>, holder: Holder, address: u64, bytes: Bytes) -> Item {
         let section_name = section.map(|at| self.firmware.sections()[at].name.as_str());
         let shown = section_name.unwrap_or("no section");
         let entry = self.settings.map.as_ref().and_then(|map| map.at(address));
@@ -280,9 +274,23 @@ impl Naming<'_> {
 /// stacks and heaps that a linker script sets aside.
 fn is_named(section: Option<&str>) -> bool {
     let names = [
-        ".ARM.ex", ".eh_frame", ".init_array", ".fini_array", ".preinit_array", ".isr_vector",
-        ".vectors", ".vector_table", "stack", "heap", ".note", ".gcc_except_table", ".fuse",
-        ".lock", ".signature", ".defmt", ".strobe",
+        ".ARM.ex",
+        ".eh_frame",
+        ".init_array",
+        ".fini_array",
+        ".preinit_array",
+        ".isr_vector",
+        ".vectors",
+        ".vector_table",
+        "stack",
+        "heap",
+        ".note",
+        ".gcc_except_table",
+        ".fuse",
+        ".lock",
+        ".signature",
+        ".defmt",
+        ".strobe",
     ];
     section.is_some_and(|section| names.iter().any(|name| section.contains(name)))
 }

@@ -85,8 +85,7 @@ fn subject(firmware: &Firmware, name: &str) -> Subject {
 
 fn instrument(settings: &Settings) -> Instrument {
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
-    let mut instrument =
-        Instrument { kind: "image".to_owned(), tool, ..Instrument::default() };
+    let mut instrument = Instrument { kind: "image".to_owned(), tool, ..Instrument::default() };
     if settings.map.is_some() {
         instrument.settings.insert("objects".to_owned(), "from the linker's map".to_owned());
     }
@@ -212,12 +211,7 @@ fn by_region(
 }
 
 /// Bytes that are stored or placed in a range of addresses.
-fn used(
-    range: std::ops::Range<u64>,
-    kind: Kind,
-    firmware: &Firmware,
-    items: &[Item],
-) -> u64 {
+fn used(range: std::ops::Range<u64>, kind: Kind, firmware: &Firmware, items: &[Item]) -> u64 {
     let overlap = |start: u64, length: u64| {
         let end = start.saturating_add(length).min(range.end);
         end.saturating_sub(start.max(range.start))

@@ -3,9 +3,7 @@
 
 use std::collections::HashMap;
 
-use strobe_model::measurement::{
-    Address, Kind, Label, Measure, Profile, Samples, Unit, Values,
-};
+use strobe_model::measurement::{Address, Kind, Label, Measure, Profile, Samples, Unit, Values};
 use strobe_symbols::{Firmware, Frame, short_path};
 
 use super::items::{Bytes, Holder, Item};

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use strobe_model::measurement::{Measurement, Profile};
 use strobe_symbols::Firmware;
-use strobe_synth::elf::{ElfBuilder, Section, Segment, Symbol};
+use strobe_synth::{ElfBuilder, Section, Segment, Symbol};
 
 use super::{LinkerMap, MapError, Settings, measure};
 

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, Section as _, Unit, UnitType,
-};
+use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, Section as _, Unit, UnitType};
 
 use super::units::entry_address;
 use super::{Starts, TypeId, Types, Variable};
