@@ -14,6 +14,7 @@ mod rtos;
 mod scheduling;
 mod script;
 mod settings;
+mod stacks;
 pub mod trace;
 
 use std::sync::atomic::AtomicBool;
@@ -31,6 +32,7 @@ pub use debugger::Debugger;
 pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
+pub use stacks::StackUse;
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
@@ -297,8 +299,9 @@ fn outcome(
 ) -> Result<Outcome, Error> {
     let (wait_states, prefetch) = run.machine.bus().flash_state;
     let programmed = run.programmed.clone();
+    let stacks = stacks::used(firmware, &run);
     let record = record::make(firmware, board, settings, run, end)?;
-    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed })
+    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed, stacks })
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -318,6 +321,8 @@ pub struct Outcome {
     pub flash: FlashState,
     /// What the registers of [`Settings::trace`] read as once they were written.
     pub programmed: Vec<trace::RegisterWrite>,
+    /// How deep each stack got, if [`Settings::watch_stacks`] asks for it.
+    pub stacks: Vec<StackUse>,
 }
 
 /// A bus with the firmware's image in place.

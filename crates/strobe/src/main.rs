@@ -31,6 +31,7 @@ mod rig;
 mod run;
 mod simulate;
 mod size;
+mod stack;
 mod source;
 mod swo;
 mod top;
@@ -62,6 +63,7 @@ enum Command {
     Cycles(cycles::Args),
     Compare(compare::Args),
     Size(size::Args),
+    Stack(stack::Args),
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Cycles(args) => cycles::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Size(args) => size::run(&args),
+        Command::Stack(args) => stack::run(&args),
         Command::Pins(args) => pins::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bus(args) => bus::run(&args),

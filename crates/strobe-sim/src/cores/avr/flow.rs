@@ -5,7 +5,7 @@ use super::block::NONE;
 use super::core::Machine;
 use super::exec::End;
 use crate::kernel::observe::code::BlockId;
-use crate::kernel::observe::{Observer, Stack, Transfer, TransferKind};
+use crate::kernel::observe::{Observer, Stack, StackPoint, Transfer, TransferKind};
 
 impl<O: Observer> Machine<O> {
     /// A block has ended: says who wants to know, and which is the next. Where that is not decoded
@@ -155,6 +155,13 @@ impl<O: Observer> Machine<O> {
 
     pub(super) fn report(&mut self, kind: TransferKind, from: u32, sp: u32) {
         self.report_at(kind, from, sp, self.now);
+    }
+
+    /// Tells where the stack pointer is after the instruction at `pc`.
+    #[cold]
+    pub(super) fn report_stack(&mut self, pc: u32) {
+        let (sp, now) = (self.stack_top(), self.now);
+        self.observer.stack(StackPoint { sp, stack: Stack::Main, pc, now }, &self.bus);
     }
 
     pub(super) fn report_at(&mut self, kind: TransferKind, from: u32, sp: u32, now: u64) {
