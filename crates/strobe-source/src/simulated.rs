@@ -32,8 +32,8 @@ pub use debugger::Debugger;
 pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
-pub use stacks::StackUse;
 pub use settings::{Limit, SerialInput, Settings, Spot, TimelineSettings};
+pub use stacks::StackUse;
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
 /// default.

@@ -100,6 +100,7 @@ fn measured(stack: &StackUse) -> Measured {
         entry: stack.entry,
         is_main: stack.is_main,
         bytes: stack.bytes,
+        low: stack.low,
         is_exact: true,
         chain: stack.chain.clone(),
         cycle: stack.cycle,

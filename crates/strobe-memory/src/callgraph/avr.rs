@@ -20,6 +20,9 @@ enum Byte {
     High(i32),
 }
 
+/// The register that is zero between instructions of C.
+const ZERO: usize = 1;
+
 /// I/O addresses of the stack pointer's bytes.
 const SPL: u32 = 0x3d;
 const SPH: u32 = 0x3e;
@@ -38,7 +41,9 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn entry() -> Self {
-        let registers = [Byte::Unknown; 32];
+        let mut registers = [Byte::Unknown; 32];
+        // avr-gcc keeps a zero there, but for products, after which it clears it again.
+        registers[ZERO] = Byte::Const(0);
         State { depth: 0, registers, borrow: None, high: None, is_dynamic: false }
     }
 
@@ -47,6 +52,7 @@ impl State {
         for register in (18..28).chain([0, 30, 31]) {
             self.registers[register] = Byte::Unknown;
         }
+        self.registers[ZERO] = Byte::Const(0);
         self.borrow = None;
     }
 
@@ -159,27 +165,23 @@ impl Avr<'_> {
             0x2 if n & 0xfc00 == 0x2400 && any == (n & 15 | n >> 5 & 16) as usize => {
                 state.registers[any] = Byte::Const(0);
             }
+            // SBC, ADD, SUB, ADC with another register.
+            0x0 | 0x1 if n & 0x0800 != 0 => {
+                let other = state.registers[(n & 15 | n >> 5 & 16) as usize];
+                let is_sum = n & 0xfc00 == 0x0c00 || n & 0xfc00 == 0x1c00;
+                let has_carry = n & 0xfc00 == 0x0800 || n & 0xfc00 == 0x1c00;
+                match other {
+                    Byte::Const(c) if is_sum => {
+                        change(any, -i32::from(c), has_carry, borrow, state)
+                    }
+                    Byte::Const(c) => change(any, i32::from(c), has_carry, borrow, state),
+                    _ => state.registers[any] = Byte::Unknown,
+                }
+            }
             0x0..=0x2 => state.registers[any] = Byte::Unknown,
             0x3 => {}
-            0x4 => {
-                state.registers[upper] = match (state.registers[upper], borrow) {
-                    (Byte::High(_), Some(low)) => {
-                        Byte::High(i32::from(low.wrapping_add((k << 8) as i32) as i16))
-                    }
-                    _ => Byte::Unknown,
-                };
-            }
-            0x5 => {
-                state.registers[upper] = match state.registers[upper] {
-                    Byte::Low(depth) => {
-                        let depth = depth.wrapping_add(k as i32);
-                        state.borrow = Some(depth);
-                        Byte::Low(depth)
-                    }
-                    Byte::Const(c) => Byte::Const(c.wrapping_sub(k as u8)),
-                    _ => Byte::Unknown,
-                };
-            }
+            0x4 => change(upper, k as i32, true, borrow, state),
+            0x5 => change(upper, k as i32, false, borrow, state),
             0x6 | 0x7 => state.registers[upper] = Byte::Unknown,
             0x8 | 0xa => {
                 if n & 0x0200 == 0 {
@@ -283,6 +285,21 @@ impl Avr<'_> {
         }
         false
     }
+}
+
+/// Subtracts a constant from a byte of an address; from the high one, what the low one borrowed as
+/// well.
+fn change(register: usize, by: i32, has_carry: bool, borrow: Option<i32>, state: &mut State) {
+    state.registers[register] = match (state.registers[register], has_carry, borrow) {
+        (Byte::Low(depth), false, _) => {
+            let depth = depth.wrapping_add(by);
+            state.borrow = Some(depth);
+            Byte::Low(depth)
+        }
+        (Byte::High(_), true, Some(low)) => Byte::High(i32::from(low.wrapping_add(by << 8) as i16)),
+        (Byte::Const(c), false, _) => Byte::Const(c.wrapping_sub(by as u8)),
+        _ => Byte::Unknown,
+    };
 }
 
 /// Where Z points, as a word address.

@@ -1,7 +1,9 @@
 //! What machine code says about the stack, compared with the compiler's call frame information.
 //!
 //! The two are made from different things, so agreement means something. Where they differ, the
-//! larger depth counts.
+//! larger depth counts. They are compared where it matters, at calls and at the deepest place: GCC
+//! describes no epilogues of Thumb-1 and AVR functions, so at a function's end the frame
+//! information may still have the whole frame.
 
 use strobe_symbols::{Firmware, Machine};
 
@@ -38,21 +40,18 @@ pub(super) fn check(firmware: &Firmware, function: &mut Function) {
         if range.start >= range.end {
             continue;
         }
-        for (at, code) in function.depths.range(range.clone()) {
-            if *code == frames {
+        if frames > function.deepest {
+            let differs = Disagreement { at: range.start, code: function.deepest, frames };
+            function.disagreement.get_or_insert(differs);
+            (function.deepest, function.deepest_at) = (frames, range.start);
+        }
+        for ((at, _, is_tail), call) in &mut function.calls {
+            if *is_tail || !range.contains(at) || call.depth == frames {
                 continue;
             }
-            let differs = Disagreement { at: *at, code: *code, frames };
+            let differs = Disagreement { at: *at, code: call.depth, frames };
             function.disagreement.get_or_insert(differs);
-            if frames > function.deepest {
-                (function.deepest, function.deepest_at) = (frames, *at);
-            }
-        }
-        for ((at, ..), call) in &mut function.calls {
-            // A jump that leaves has restored the stack.
-            if range.contains(at) && function.depths.contains_key(at) {
-                call.depth = call.depth.max(frames);
-            }
+            call.depth = call.depth.max(frames);
         }
     }
 }

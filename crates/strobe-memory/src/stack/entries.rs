@@ -1,11 +1,11 @@
 //! Where code begins to run: at reset, at exceptions, at the functions that threads are made of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use strobe_symbols::{CodeKind, Firmware, Machine};
 
 use super::annotations::Resolved;
-use crate::callgraph::{Graph, Target};
+use crate::callgraph::{Call, Graph, Target};
 
 /// What an entry point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +51,9 @@ const TABLES: [&str; 12] = [
 const SECTIONS: [&str; 6] =
     [".isr_vector", ".vectors", ".vector_table", ".intvecs", "rom_start", ".interrupts"];
 
+/// Where the data space of an AVR begins in its ELF file.
+const DATA: u32 = 0x80_0000;
+
 /// Vectors of an ARMv7-M table: 16 exceptions and 496 interrupts.
 const MOST_VECTORS: u32 = 512;
 
@@ -78,10 +81,14 @@ const CREATIONS: [Creation; 12] = [
     Creation { name: "pthread_create", entry: 2, size: None },
 ];
 
+/// What names of functions have that make threads in other systems.
+const THREAD_WORDS: [&str; 2] = ["thread", "task"];
+const MAKING_WORDS: [&str; 5] = ["create", "spawn", "new", "start", "add"];
+
 /// The vector table of an Arm image, or what stands for it.
 #[derive(Debug, Default)]
 pub(super) struct Vectors {
-    /// The stack pointer at reset.
+    /// The end of the stack that code from reset has.
     pub(super) stack: Option<u32>,
     /// Reset and handlers.
     pub(super) entries: Vec<Entry>,
@@ -180,35 +187,38 @@ fn avr(firmware: &Firmware) -> Vectors {
             entries.push(Entry { vectors, ..entry(Kind::Handler, function.start) });
         }
     }
-    let stack = firmware.symbol("__stack").ok().map(|symbol| symbol.address);
+    // The first free byte, in the data space; what is in use begins above it.
+    let stack = firmware.symbol("__stack").ok().map(|symbol| DATA | symbol.address & 0xffff);
+    let stack = stack.map(|stack| stack + 1);
     Vectors { stack, entries }
 }
 
-/// Functions of threads: annotated ones, and those that a known function of an operating system is
-/// called with.
+/// Functions of threads: annotated ones, and those that a function which makes threads is called
+/// with.
 pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -> Vec<Entry> {
     let mut found: BTreeMap<u32, Entry> = BTreeMap::new();
     let makers: BTreeMap<u32, &Creation> = CREATIONS
         .iter()
         .filter_map(|creation| Some((firmware.symbol(creation.name).ok()?.address, creation)))
         .collect();
-    let makes: BTreeSet<u32> = makers.keys().copied().collect();
+    let is_made = |address: u32| graph.functions.contains_key(&address);
     for ((_, to, _), call) in graph.functions.values().flat_map(|function| &function.calls) {
         let Target::Known(to) = to else { continue };
-        let Some(maker) = makers.get(to) else { continue };
+        let made = match makers.get(to) {
+            Some(maker) => known(maker, call),
+            None if makes_threads(firmware, *to) => guessed(firmware, call),
+            None => None,
+        };
         // One that calls another with what it was called with has no constants.
-        let Some(address) = call.arguments[maker.entry].map(|address| address & !1) else {
+        let Some((address, stack)) = made.filter(|(address, _)| is_made(*address)) else {
             continue;
         };
-        if !graph.functions.contains_key(&address) || makes.contains(&address) {
-            continue;
-        }
         let thread = found.entry(address).or_insert_with(|| entry(Kind::Thread, address));
-        let size = maker.size.and_then(|(at, unit)| call.arguments[at]?.checked_mul(unit));
         // Of several threads of one function, the smallest stack is the one to look at.
-        if let Some(size) = size.filter(|size| thread.stack.as_ref().is_none_or(|(s, _)| size < s))
-        {
-            thread.stack = Some((size, format!("given to {}", maker.name)));
+        let is_smaller =
+            |(size, _): &(u32, String)| thread.stack.as_ref().is_none_or(|(known, _)| size < known);
+        if let Some(stack) = stack.filter(is_smaller) {
+            thread.stack = Some(stack);
         }
     }
     for thread in &resolved.threads {
@@ -216,4 +226,30 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
         known.stack = thread.stack.clone().or(known.stack.take());
     }
     found.into_values().collect()
+}
+
+type Made = (u32, Option<(u32, String)>);
+
+fn known(maker: &Creation, call: &Call) -> Option<Made> {
+    let address = call.arguments[maker.entry]? & !1;
+    let size = maker.size.and_then(|(at, unit)| call.arguments[at]?.checked_mul(unit));
+    Some((address, size.map(|size| (size, format!("given to {}", maker.name)))))
+}
+
+/// Whether a function's name is that of one that makes threads.
+fn makes_threads(firmware: &Firmware, address: u32) -> bool {
+    let Some(id) = firmware.function_at(address) else { return false };
+    let function = firmware.function(id);
+    let name = function.name.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    function.start == address && has(&THREAD_WORDS) && has(&MAKING_WORDS)
+}
+
+/// The function and the variable with a stack's name among the arguments.
+fn guessed(firmware: &Firmware, call: &Call) -> Option<Made> {
+    let arguments = || call.arguments.into_iter().flatten();
+    let address = arguments().find(|word| is_handler(firmware, *word))? & !1;
+    let mut symbols = arguments().filter_map(|word| firmware.data_symbol_at(word));
+    let stack = symbols.find(|symbol| symbol.name.to_ascii_lowercase().contains("stack"));
+    Some((address, stack.map(|stack| (stack.size, format!("variable {}", stack.name)))))
 }

@@ -13,8 +13,10 @@ pub struct Measured {
     pub entry: Option<u32>,
     /// The stack from reset.
     pub is_main: bool,
-    /// Bytes.
+    /// Bytes from the highest address that the stack pointer has had.
     pub bytes: u64,
+    /// The lowest stack pointer.
+    pub low: u32,
     /// Every instruction was looked at.
     pub is_exact: bool,
     /// Where it was deepest: the calls, outermost first.
@@ -54,6 +56,9 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
         }
     }
     rows.extend(others.into_iter().map(Some));
+    let tops = table.columns.iter().find(|column| column.id == "top");
+    let tops: Vec<Option<u64>> =
+        tops.map_or(Vec::new(), |column| column.cells.iter().map(address).collect());
     let mut found = Column::figure("measured", "measured", Unit::BYTES);
     let mut gap = Column::figure("gap", "worst - measured", Unit::BYTES);
     let mut deepest = Column::text("deepest", "deepest in");
@@ -65,24 +70,28 @@ pub fn join(measurement: &mut Measurement, measured: &[Measured]) {
             }
             continue;
         };
+        // Start-up code may set the stack pointer to where the linker wants it.
+        let top = tops.get(row).copied().flatten().filter(|_| measured.is_main);
+        let used = top.and_then(|top| top.checked_sub(measured.low.into()));
+        let used = used.unwrap_or(measured.bytes);
         let trust = if measured.is_exact { Trust::Exact } else { Trust::AtLeast };
-        found.cells.push(Cell::Figure { value: Some(measured.bytes.into()), trust });
+        found.cells.push(Cell::Figure { value: Some(used.into()), trust });
         let worst = &table.columns[worst].cells[row];
         let bound = worst.number().map(|number| number.as_u64());
         let is_bound = matches!(worst, Cell::Figure { trust: Trust::AtMost, .. });
         gap.cells.push(match bound {
-            Some(bound) => (bound as i64).saturating_sub(measured.bytes as i64).into(),
+            Some(bound) => (bound as i64).saturating_sub(used as i64).into(),
             None => Cell::Empty,
         });
         deepest.cells.push(match measured.chain.is_empty() {
             true => Cell::Empty,
             false => format!("{} at cycle {}", measured.chain, measured.cycle).into(),
         });
-        if let Some(bound) = bound.filter(|bound| is_bound && *bound < measured.bytes) {
+        if let Some(bound) = bound.filter(|bound| is_bound && *bound < used) {
             let text = format!(
                 "the stack of {} was {} bytes deep, more than the {bound} that its machine code \
                  allows: part of its code was not seen, or a thread's stack was taken for another",
-                measured.name, measured.bytes
+                measured.name, used
             );
             findings.push(Finding::new(Severity::Warning, "measured-exceeds", text));
         }

@@ -79,6 +79,8 @@ struct Stack {
     all: u64,
     is_open: bool,
     below: Option<String>,
+    /// The end, where it is known.
+    top: Option<u32>,
 }
 
 fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
@@ -97,6 +99,7 @@ fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
             one: own.saturating_add(one),
             all: own.saturating_add(all),
             is_open: is_open || analysis.worst.is_open(entry.address),
+            top: analysis.top,
         }
     });
     let threads = analysis.of(Kind::Thread).map(|entry| {
@@ -115,6 +118,7 @@ fn stack_rows(analysis: &Analysis<'_>) -> Vec<Stack> {
             all: own.saturating_add(all),
             is_open: analysis.worst.is_open(entry.address) || !is_split && is_open,
             below: None,
+            top: None,
         }
     });
     main.chain(threads).collect()
@@ -128,7 +132,8 @@ fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
         bytes("worst", "worst, all nested"),
         bytes("margin", "margin"),
         Column::text("source", "size from"),
-        Column::address("entry", "entry").worth(1),
+        Column::address("entry", "entry").worth(0),
+        Column::address("top", "top").worth(0),
     ]);
     let mut overflows = Vec::new();
     for stack in stack_rows(analysis) {
@@ -143,6 +148,7 @@ fn stacks(measurement: &mut Measurement, analysis: &Analysis<'_>) {
             margin.map_or(Cell::Empty, |m| Cell::Figure { value: Some(m.into()), trust }),
             stack.size.as_ref().map_or(Cell::Empty, |(_, source)| source.as_str().into()),
             Address(stack.entry.into()).into(),
+            stack.top.map_or(Cell::Empty, |top| Address(top.into()).into()),
         ]);
         let trust = if stack.is_open { Trust::AtLeast } else { Trust::AtMost };
         if let Ok(worst) = Quantity::new(Some(stack.all.into()), Unit::BYTES, trust) {

@@ -1,6 +1,6 @@
 //! How large stacks are, by the symbols of the image.
 
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::Firmware;
 
 /// Symbols whose value is the size of the stack from reset.
 const SIZES: [&str; 8] = [
@@ -54,8 +54,6 @@ pub(super) struct Size {
 
 /// The stack that begins below `top`.
 pub(super) fn main_stack(firmware: &Firmware, top: u32) -> Option<Size> {
-    // An AVR's stack pointer is at the first free byte.
-    let top = if firmware.machine() == Machine::Avr { top.checked_add(1)? } else { top };
     let size = |bytes: u32, source: String| {
         let low = top.checked_sub(bytes)?;
         let below = low.checked_sub(1).and_then(|at| firmware.data_symbol_at(at));

@@ -129,6 +129,7 @@ fn measured_stands_beside_static() {
         entry,
         is_main,
         bytes,
+        low: 0x2000_0100 - bytes as u32,
         is_exact: true,
         chain: String::new(),
         cycle: 0,

@@ -108,7 +108,7 @@ impl Worst {
             let (bytes, is_ring) = match best.via {
                 Via::Own => (best.bytes, false),
                 Via::Call(edge) => (edge.bytes, false),
-                Via::Ring { bytes, .. } => (bytes, true),
+                Via::Ring { bytes, .. } => (bytes, bytes > 0),
             };
             chain.push(Link { function: at, bytes, is_ring });
             (at, next) = match best.via {
@@ -161,6 +161,16 @@ impl Worst {
                 (*at, edges.filter(|edge| members.contains(&edge.to)).copied().collect())
             })
             .collect();
+        if within.values().flatten().all(|edge| edge.bytes == 0) {
+            // Jumps among parts of a loop: nothing grows.
+            let exit = within.keys().max_by_key(|at| self.exits[at].bytes).copied();
+            for at in within.keys() {
+                let exit = exit.unwrap_or(*at);
+                let via = Via::Ring { bytes: 0, exit };
+                self.best.insert(*at, Best { bytes: self.exits[&exit].bytes, via });
+            }
+            return true;
+        }
         let counted = |at: &u32| resolved.recursion.get(at).map(|(_, times)| u64::from(*times));
         let rest: BTreeMap<u32, Vec<Edge>> = within
             .iter()
@@ -287,7 +297,9 @@ fn edges(graph: &Graph, resolved: &Resolved) -> BTreeMap<u32, Vec<Edge>> {
                 }
             }
         }
-        edges.retain(|edge| graph.functions.contains_key(&edge.to));
+        // A jump to the reset vector of an AVR starts the program, and its stack, again.
+        let restarts = |edge: &Edge| graph.call_bytes > 0 && edge.to == 0;
+        edges.retain(|edge| graph.functions.contains_key(&edge.to) && !restarts(edge));
         edges
     };
     graph.functions.iter().map(|(at, function)| (*at, of(function))).collect()

@@ -21,6 +21,8 @@ pub struct StackUse {
     pub is_main: bool,
     /// Bytes from its top.
     pub bytes: u64,
+    /// The lowest stack pointer.
+    pub low: u32,
     /// The functions on it, outermost first.
     pub chain: String,
     /// Cycles since reset.
@@ -46,6 +48,7 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
             entry: entry(firmware, calls, number),
             is_main: number == 0,
             bytes: u64::from(thread.top.saturating_sub(deepest.sp)),
+            low: deepest.sp,
             chain: chain(firmware, deepest),
             cycle: deepest.cycle,
             overflow: overflow.map(|(_, warning)| warning.text.clone()),

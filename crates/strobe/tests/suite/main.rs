@@ -29,6 +29,7 @@ mod record;
 mod rig;
 mod samples;
 mod simulated_pins;
+mod stack;
 mod svd;
 mod swo;
 mod threads;
