@@ -47,7 +47,7 @@ pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
             name: if number == 0 { "main".to_owned() } else { name.clone() },
             entry: entry(firmware, calls, number),
             is_main: number == 0,
-            bytes: u64::from(thread.top.saturating_sub(deepest.sp)),
+            bytes: u64::from(deepest.top.max(thread.top).saturating_sub(deepest.sp)),
             low: deepest.sp,
             chain: chain(firmware, deepest),
             cycle: deepest.cycle,

@@ -503,13 +503,14 @@ impl Observer for CallTree {
         let Some(marks) = &mut self.marks else { return };
         let owner = marks.owner(&point, self.threads.current(), in_handler);
         // Between two stacks, in the middle of a switch, the next transfer decides.
-        if marks.is_deeper(owner, point.sp)
+        if let Some(top) = marks.deeper(owner, point.sp)
             && self.threads.reaches(owner, point.sp, in_handler, bus)
         {
             let callers = self.backtrace(false);
             let (sp, pc, cycle) = (point.sp, point.pc, point.now);
             if let Some(marks) = &mut self.marks {
-                marks.note(owner, Deepest { sp, pc, cycle, callers });
+                let callers = marks.on_stack(in_handler, callers);
+                marks.note(owner, Deepest { sp, top, pc, cycle, callers });
             }
         }
     }

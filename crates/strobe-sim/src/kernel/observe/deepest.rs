@@ -6,11 +6,16 @@
 
 use super::{Stack, StackPoint};
 
+/// No instruction takes more bytes off a stack that has just been taken over.
+const LARGEST_POP: u32 = 256;
+
 /// The deepest moment of one stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deepest {
     /// The stack pointer.
     pub sp: u32,
+    /// The highest that it had been.
+    pub top: u32,
     /// The instruction that set it.
     pub pc: u32,
     /// Cycles since reset.
@@ -44,9 +49,33 @@ impl Marks {
         if in_handler && self.is_process { 0 } else { current }
     }
 
+    /// The calls that are on the stack from reset, when a handler uses it: not those of a thread
+    /// with a process stack.
+    pub(super) fn on_stack(
+        &self,
+        in_handler: bool,
+        mut callers: Vec<Option<u32>>,
+    ) -> Vec<Option<u32>> {
+        let last = callers.iter().rposition(Option::is_none);
+        if let Some(last) = last.filter(|_| in_handler && self.is_process) {
+            callers.truncate(last);
+        }
+        callers
+    }
+
+    /// The top of a thread's stack if the stack pointer is lower than ever before, or if the stack
+    /// begins anew: start-up code sets the stack pointer to where the linker wants it.
     #[inline]
-    pub(super) fn is_deeper(&self, thread: usize, sp: u32) -> bool {
-        self.of(thread).is_none_or(|deepest| sp < deepest.sp)
+    pub(super) fn deeper(&mut self, thread: usize, sp: u32) -> Option<u32> {
+        let Some(deepest) = self.all.get_mut(thread).and_then(Option::as_mut) else {
+            return Some(sp);
+        };
+        if sp > deepest.top {
+            let is_anew = sp - deepest.top > LARGEST_POP;
+            deepest.top = sp;
+            return is_anew.then_some(sp);
+        }
+        (sp < deepest.sp).then_some(deepest.top)
     }
 
     pub(super) fn note(&mut self, thread: usize, deepest: Deepest) {
