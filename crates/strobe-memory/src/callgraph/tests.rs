@@ -142,7 +142,8 @@ fn jumps_to_others_leave_with_what_is_on_the_stack() {
 /// A popped return address is a return, another popped word a call of something unknown.
 #[test]
 fn interworking_returns_are_returns() {
-    let function = thumb(&[0xb510, 0xbc10, 0xbc08, 0x4718]); // push {r4, lr}; pop {r4}; pop {r3}; bx r3
+    // push {r4, lr}; pop {r4}; pop {r3}; bx r3
+    let function = thumb(&[0xb510, 0xbc10, 0xbc08, 0x4718]);
     assert!(function.returns && function.calls.is_empty(), "{function:?}");
     let function = thumb(&[0xb408, 0xbc08, 0x4718]); // push {r3}; pop {r3}; bx r3
     assert!(!function.returns && function.calls.len() == 1, "{function:?}");
@@ -175,7 +176,7 @@ fn avr_frames() {
             4,
         ),
         (
-            "in r28; in r29; sbiw r28, 10; in r0, SREG; cli; out SPH, r29; out SREG, r0; out SPL, r28; ret",
+            "in r28, SPL; in r29, SPH; sbiw r28, 10; in r0; cli; out SPH; out SREG; out SPL; ret",
             &[0xb7cd, 0xb7de, 0x972a, 0xb60f, 0x94f8, 0xbfde, 0xbe0f, 0xbfcd, 0x9508],
             10,
         ),

@@ -303,7 +303,8 @@ fn unknown_calls(measurement: &mut Measurement, analysis: &Analysis<'_>) {
     let more = matter.len().saturating_sub(MOST_PLACES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text = format!(
-        "what these do to the stack is unknown, so worst cases are at least what is shown: {}{more}",
+        "what these do to the stack is unknown, so worst cases are at least what is shown: \
+         {}{more}",
         places.join(", "),
     );
     let mut finding = Finding::new(Severity::Warning, "unknown-calls", text);

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use strobe_model::measurement::{Cell, Measurement, Trust};
 use strobe_symbols::Firmware;
 use strobe_synth::ElfBuilder;
@@ -29,8 +30,8 @@ fn image(functions: &[Function]) -> Firmware {
     Firmware::parse(elf.build()).unwrap()
 }
 
-/// main: push {r4, lr}; bl leaf; blx r4; pop. leaf: sub sp, #32; add; bx lr. ring: push {r4, lr}; bl
-/// ring; pop. nmi: push {r0-r3}; pop; bx lr.
+/// main: push {r4, lr}; bl leaf; blx r4; pop. leaf: sub sp, #32; add; bx lr. ring: push {r4, lr};
+/// bl ring; pop. nmi: push {r0-r3}; pop; bx lr.
 fn program() -> Firmware {
     image(&[
         Function { name: "main", code: &[0xb510, 0xf000, 0xf805, 0x47a0, 0xbd10] },
@@ -143,4 +144,31 @@ fn measured_stands_beside_static() {
     // The first is a lower bound, which may be exceeded.
     let exceeds: Vec<_> = m.findings.iter().filter(|f| f.code == "measured-exceeds").collect();
     assert!(exceeds.len() == 1 && exceeds[0].text.contains("leaf"), "{exceeds:?}");
+}
+
+proptest! {
+    /// Whatever the code and its symbols are: the measurement is whole, and the chains that are
+    /// shown add up to the worst cases that are shown.
+    #[test]
+    fn chains_add_up_in_any_image(
+        code in prop::collection::vec(any::<u16>(), 16..400),
+        symbols in prop::collection::vec((0u32..800, 0u32..200), 0..12),
+    ) {
+        let mut elf = ElfBuilder::new();
+        let words = [0x2000_0100, (AT + 16) | 1, (AT + 32) | 1, 0];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+        elf.code(AT, &bytes);
+        for (index, (at, size)) in symbols.into_iter().enumerate() {
+            elf.function(&format!("f{index}"), AT + 16 + (at & !1), size);
+        }
+        let firmware = Firmware::parse(elf.build()).unwrap();
+        let m = measure(&firmware, "image.elf", &Annotations::default()).unwrap();
+        prop_assert!(m.check().is_ok());
+        let worst = &m.table("entry-points").unwrap().column("worst").unwrap().cells;
+        let sum: u64 = worst.iter().filter_map(|cell| Some(cell.number()?.as_u64())).sum();
+        let profile = m.profiles().next().unwrap();
+        prop_assert_eq!(profile.chains.of("stack").unwrap().sum() as u64, sum);
+        prop_assert_eq!(profile.leaves.of("stack").unwrap().sum() as u64, sum);
+    }
 }

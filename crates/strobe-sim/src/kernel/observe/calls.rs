@@ -503,8 +503,8 @@ impl Observer for CallTree {
         let Some(marks) = &mut self.marks else { return };
         let owner = marks.owner(&point, self.threads.current(), in_handler);
         // Between two stacks, in the middle of a switch, the next transfer decides.
-        if let Some(top) = marks.deeper(owner, point.sp)
-            && self.threads.reaches(owner, point.sp, in_handler, bus)
+        if let Some((top, is_anew)) = marks.deeper(owner, point.sp)
+            && (is_anew && owner == 0 || self.threads.reaches(owner, point.sp, in_handler, bus))
         {
             let callers = self.backtrace(false);
             let (sp, pc, cycle) = (point.sp, point.pc, point.now);

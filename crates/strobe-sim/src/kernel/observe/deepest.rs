@@ -64,18 +64,19 @@ impl Marks {
     }
 
     /// The top of a thread's stack if the stack pointer is lower than ever before, or if the stack
-    /// begins anew: start-up code sets the stack pointer to where the linker wants it.
+    /// begins anew, which is the second value: start-up code sets the stack pointer to where the
+    /// linker wants it.
     #[inline]
-    pub(super) fn deeper(&mut self, thread: usize, sp: u32) -> Option<u32> {
+    pub(super) fn deeper(&mut self, thread: usize, sp: u32) -> Option<(u32, bool)> {
         let Some(deepest) = self.all.get_mut(thread).and_then(Option::as_mut) else {
-            return Some(sp);
+            return Some((sp, false));
         };
         if sp > deepest.top {
             let is_anew = sp - deepest.top > LARGEST_POP;
             deepest.top = sp;
-            return is_anew.then_some(sp);
+            return is_anew.then_some((sp, true));
         }
-        (sp < deepest.sp).then_some(deepest.top)
+        (sp < deepest.sp).then_some((deepest.top, false))
     }
 
     pub(super) fn note(&mut self, thread: usize, deepest: Deepest) {
