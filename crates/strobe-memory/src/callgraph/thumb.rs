@@ -274,7 +274,7 @@ fn miscellaneous(at: u32, n: u32, state: &mut State) -> Flow {
         0b0100 | 0b0101 => push(list | (n >> 8 & 1) << LR, state),
         0b1100 | 0b1101 => return pop(list | (n >> 8 & 1) << PC, state),
         0b0001 | 0b0011 | 0b1001 | 0b1011 => {
-            let offset = (n >> 3 & 31) * 2 | (n >> 9 & 1) << 6;
+            let offset = (n >> 2 & 0x3e) | (n >> 3 & 0x40);
             return Flow::Branch(relative(at, offset as i32));
         }
         0b0010 | 0b1010 => state.set((n & 7) as usize, Value::Unknown),
