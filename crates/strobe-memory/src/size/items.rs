@@ -174,9 +174,12 @@ impl Cut<'_> {
             }
             _ => {}
         }
+        let is_short = range.end - range.start <= LONGEST_PADDING;
         match section {
             _ if self.is_padding(range, stored) => Holder::Padding,
             Some(_) => Holder::Rest,
+            // Linkers round the ends of sections up.
+            None if is_short && stored.is_none_or(fills) => Holder::Padding,
             None => Holder::NoSection,
         }
     }
@@ -186,15 +189,17 @@ impl Cut<'_> {
         let next = self.layout.partition_point(|owned| owned.range.start < range.end);
         let is_before = self.layout.get(next).is_some_and(|owned| owned.range.start == range.end);
         let is_after = next > 0 && self.layout[next - 1].range.end == range.start;
-        let fills = |bytes: &[u8]| {
-            bytes.iter().all(|byte| *byte == 0)
-                || bytes.iter().all(|byte| *byte == 0xff)
-                || bytes.chunks(2).all(|pair| matches!(pair, [0x00, 0xbf] | [0xc0, 0x46]))
-        };
         range.end - range.start <= LONGEST_PADDING
             && (is_before || is_after)
             && stored.is_none_or(fills)
     }
+}
+
+/// Bytes that linkers and assemblers fill gaps with: all alike, or Thumb's no-operations.
+fn fills(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+        || bytes.iter().all(|byte| *byte == 0xff)
+        || bytes.chunks(2).all(|pair| matches!(pair, [0x00, 0xbf] | [0xc0, 0x46]))
 }
 
 fn end(section: &SectionRange) -> u64 {
@@ -218,6 +223,9 @@ impl Naming<'_> {
             Holder::Object(object) => {
                 let object = object.rsplit(['/', '\\']).next().unwrap_or(object);
                 (format!("({shown} of {object}, no symbol)"), None, None)
+            }
+            Holder::Padding if section.is_none() => {
+                ("(padding between sections)".to_owned(), None, None)
             }
             Holder::Padding => (format!("(padding in {shown})"), None, None),
             Holder::Rest => (format!("({shown}, no symbol)"), None, None),

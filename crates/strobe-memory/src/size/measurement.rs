@@ -333,7 +333,7 @@ fn rust_crate(item: &Item) -> Option<String> {
         let head = file.split('/').next()?;
         let (name, version) = head.rsplit_once('-').unwrap_or_default();
         if version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.') {
-            return Some(name.to_owned());
+            return Some(name.replace('-', "_"));
         }
     }
     // `<core::fmt::Formatter as ...>::write_str`, `core::panicking::panic`.

@@ -86,7 +86,8 @@ fn every_byte_has_one_holder() {
     assert_eq!((flash("zeroed"), bytes(&m, "ram", "zeroed")), (0, 96));
     let parts = m.balances.iter().map(|balance| balance.parts());
     let parts: Vec<_> = parts.map(|p| (p.taken, p.attributed, p.unattributed.len())).collect();
-    assert_eq!(parts, [(72, 62, 2), (108, 100, 1)]);
+    // Not attributed: what follows the last symbols of .text and .data, and padding.
+    assert_eq!(parts, [(72, 62, 2), (108, 100, 2)]);
     assert!(!m.findings.iter().any(|f| f.code == "unbalanced"), "{:?}", m.findings);
 }
 

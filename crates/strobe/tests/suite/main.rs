@@ -29,6 +29,7 @@ mod record;
 mod rig;
 mod samples;
 mod simulated_pins;
+mod size;
 mod stack;
 mod svd;
 mod swo;

@@ -1,0 +1,75 @@
+//! `strobe size`, with binutils as the judge of sums.
+
+use std::fs;
+use std::process::Command;
+
+use strobe_model::measurement::Measurement;
+
+use crate::common::{measured, prebuilt, root, strobe, total};
+
+/// text + data, and data + bss, as binutils counts them.
+fn binutils(path: &str, tool: &str) -> (u64, u64) {
+    let output = Command::new(tool).arg(path).output().expect("binutils is installed");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = text.lines().nth(1).unwrap_or_else(|| panic!("{path}: {text}"));
+    let numbers: Vec<u64> = row.split_whitespace().take(3).map(|n| n.parse().unwrap()).collect();
+    (numbers[0] + numbers[1], numbers[1] + numbers[2])
+}
+
+/// What lies between sections is stored as well, and binutils leaves it out.
+fn between_sections(measurement: &Measurement, measure: &str) -> u64 {
+    let profile = measurement.profiles().next().unwrap();
+    let values = &profile.leaves.of(measure).unwrap().values;
+    let names =
+        profile.leaves.at.iter().map(|at| profile.function_name(profile.function_at(at.unwrap())));
+    let gaps = names
+        .zip(values)
+        .filter(|(name, _)| ["(padding between sections)", "(in no section)"].contains(name));
+    gaps.map(|(_, bytes)| *bytes as u64).sum()
+}
+
+#[test]
+fn sums_are_those_of_binutils() {
+    let mut judged = 0;
+    for entry in fs::read_dir(root().join("firmware/prebuilt")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "elf") {
+            continue;
+        }
+        let shown = path.display().to_string();
+        let (code, measurement) = measured(&["size", &shown]);
+        assert_eq!(code, 0, "{shown}");
+        let machine = measurement.subject.facts.iter().find(|fact| fact.name == "machine");
+        let is_avr = machine.and_then(|fact| fact.text.as_deref()) == Some("AVR");
+        let (flash, ram) = binutils(&shown, if is_avr { "avr-size" } else { "arm-none-eabi-size" });
+        let ours = |id: &str| total(&measurement, id).as_u64() - between_sections(&measurement, id);
+        assert_eq!((ours("flash"), ours("ram")), (flash, ram), "{shown}");
+        judged += 1;
+    }
+    assert!(judged > 50, "{judged} images");
+}
+
+#[test]
+fn rows_are_chosen_and_what_is_missing_is_explained() {
+    let elf = prebuilt("threads");
+    let shown = strobe(&["size", &elf, "--by", "file"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("by file") && shown.stdout.contains("all"), "{}", shown.stdout);
+    let missing = strobe(&["size", &elf, "--by", "archive"]);
+    assert_eq!(missing.code, 64);
+    assert!(missing.stderr.contains("--map"), "{}", missing.stderr);
+    let tree = strobe(&["size", &elf, "--tree"]);
+    assert!(tree.stdout.contains("SysTick_Handler"), "{}", tree.stdout);
+    let none = strobe(&["size", &elf, "--map", &elf]);
+    assert_eq!((none.code, none.stderr.contains("no linker map")), (65, true), "{}", none.stderr);
+}
+
+#[test]
+fn two_builds_are_compared_by_symbol() {
+    let (old, new) = (prebuilt("trace-kit-off"), prebuilt("trace-kit"));
+    let shown = strobe(&["size", &new, "--against", &old]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("flash"), "{}", shown.stdout);
+    let same = strobe(&["size", &new, "--against", &new, "--format", "measurement"]);
+    assert_eq!(same.code, 0, "{}", same.stderr);
+}
