@@ -1,7 +1,9 @@
-//! What an image alone says about memory: what fills flash and RAM.
+//! What an image alone says about memory: what fills flash and RAM, how deep stacks can get.
 //!
-//! [`size`] gives every byte of every loaded segment to exactly one holder and ends in a
-//! measurement. It reads no file: the caller brings the firmware, and, where there is one, the
-//! linker's map.
+//! [`size`] gives every byte of every loaded segment to exactly one holder, [`stack`] finds the
+//! worst case of every stack; each ends in a measurement. They read no file: the caller brings the
+//! firmware, and, where there is one, the linker's map or the annotations.
 
+mod callgraph;
 pub mod size;
+pub mod stack;

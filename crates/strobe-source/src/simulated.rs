@@ -17,6 +17,7 @@ mod rtos;
 mod scheduling;
 mod script;
 mod settings;
+mod stacks;
 pub mod trace;
 mod vectors;
 
@@ -36,6 +37,7 @@ pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{DEFAULT_LIMIT, Limit, SerialInput, Settings, Spot, TimelineSettings};
+pub use stacks::StackUse;
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
 /// default.
@@ -324,8 +326,9 @@ fn outcome(
 ) -> Result<Outcome, Error> {
     let (wait_states, prefetch) = run.machine.bus().flash_state;
     let programmed = run.programmed.clone();
+    let stacks = stacks::used(firmware, &run);
     let record = record::make(firmware, board, settings, run, end)?;
-    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed })
+    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed, stacks })
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -345,6 +348,8 @@ pub struct Outcome {
     pub flash: FlashState,
     /// What the registers of [`Settings::trace`] read as once they were written.
     pub programmed: Vec<trace::RegisterWrite>,
+    /// How deep each stack got, if [`Settings::watch_stacks`] asks for it.
+    pub stacks: Vec<StackUse>,
 }
 
 /// A bus with the firmware's image in place.

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use strobe_model::measurement::Severity;
 use strobe_source::cycles::{self, FlashState, Request};
 
 use crate::output::Wanted;
 use crate::simulate::Threads;
 use crate::source::Sources;
-use crate::{board, exit, files, input, simulate};
+use crate::{board, exit, files, input, measurement, simulate};
 
 /// Explain a function: every instruction with its cycles and why, by block and loop iteration.
 #[derive(clap::Args)]
@@ -99,6 +100,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut selection = args.result.selection_of(0);
     // Each instruction's are behind it.
     selection.without.push("causes".to_owned());
-    args.result.measurement(&cycles::measurement(&report), &selection)?;
+    let mut measurement = cycles::measurement(&report);
+    if let Some(done) = &done {
+        let run = measurement::of(&done.record).findings.into_iter();
+        measurement.findings.extend(run.filter(|f| f.severity == Severity::Warning));
+    }
+    args.result.measurement(&measurement, &selection)?;
     Ok(done.map_or(ExitCode::SUCCESS, |d| exit::code_for(&d.record)))
 }

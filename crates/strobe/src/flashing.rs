@@ -1,6 +1,6 @@
 //! Shows how far the programming of a firmware is, and what came of it.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use strobe_decode::container::Flashed;
 use strobe_report::grouped;
 use strobe_source::trace::flash::{Observer, Step};
+
+use crate::terminal;
 
 /// A bar on standard error, if that is a terminal.
 pub struct Progress {
@@ -80,6 +82,6 @@ pub fn line(flashed: &Flashed) -> String {
 /// Prints it, unless nothing was programmed.
 pub fn report(flashed: Option<&Flashed>, quiet: bool) {
     if let Some(flashed) = flashed.filter(|_| !quiet) {
-        let _ = writeln!(io::stderr(), "strobe: {}", line(flashed));
+        terminal::say(&format!("strobe: {}", line(flashed)));
     }
 }

@@ -38,6 +38,7 @@ mod show;
 mod simulate;
 mod size;
 mod source;
+mod stack;
 mod swo;
 mod terminal;
 mod top;
@@ -70,6 +71,7 @@ enum Command {
     Cycles(cycles::Args),
     Compare(compare::Args),
     Size(size::Args),
+    Stack(stack::Args),
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
@@ -102,6 +104,7 @@ fn named(command: &Command) -> files::Named {
         Command::Cycles(args) => args.files(&mut named),
         Command::Compare(args) => args.files(&mut named),
         Command::Size(args) => args.files(&mut named),
+        Command::Stack(args) => args.files(&mut named),
         Command::Pins(args) => args.files(&mut named),
         Command::Plan(args) => args.files(&mut named),
         Command::Bus(args) => args.files(&mut named),
@@ -119,6 +122,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Cycles(args) => cycles::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Size(args) => size::run(args),
+        Command::Stack(args) => stack::run(args),
         Command::Pins(args) => pins::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Bus(args) => bus::run(args),

@@ -10,7 +10,7 @@ use strobe_source::network;
 use strobe_source::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
-    self, Description, Limit, Recorder, SerialInput, Settings, Systems, TimelineSettings,
+    self, Description, Limit, Recorder, SerialInput, Settings, StackUse, Systems, TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
@@ -247,6 +247,8 @@ pub struct Finished {
     pub record: Record,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
+    /// How deep each stack got, if that was asked for.
+    pub stacks: Vec<StackUse>,
 }
 
 /// Runs the firmware on the chosen board; what leaves its trace pin is told to `trace`.
@@ -262,6 +264,20 @@ pub fn simulate(
     let told = Told { recorder: None, trace };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, told)?;
     never_reached(&mut done.record, &options.setup);
+    Ok(done)
+}
+
+/// The same, with the stack pointer watched.
+pub fn stacks(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+) -> anyhow::Result<Finished> {
+    let settings = Settings { watch_stacks: true, ..common_settings(setup)? };
+    let told = Told { recorder: None, trace: None };
+    let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
+    never_reached(&mut done.record, setup);
     Ok(done)
 }
 
@@ -315,7 +331,7 @@ fn carry_out(
     if let Some(note) = &choice.note {
         record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
-    Ok(Finished { record, flash: outcome.flash })
+    Ok(Finished { record, flash: outcome.flash, stacks: outcome.stacks })
 }
 
 /// Adds to a record what only the host knows: what it could not deliver.

@@ -1,3 +1,5 @@
+//! Sums are the image's, whatever symbols, sections and maps say.
+
 use proptest::prelude::*;
 use strobe_model::measurement::{Measurement, Profile};
 use strobe_symbols::Firmware;

@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod code;
 pub mod counts;
+pub mod deepest;
 pub mod overflow;
 pub mod pins;
 pub mod rtos;
@@ -138,6 +139,19 @@ pub struct Retired {
     pub jumped: bool,
 }
 
+/// The stack pointer at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackPoint {
+    /// The stack pointer.
+    pub sp: u32,
+    /// Which one it is.
+    pub stack: Stack,
+    /// The instruction that it was set by, or that an exception interrupted.
+    pub pc: u32,
+    /// Cycles since reset.
+    pub now: u64,
+}
+
 /// What the trace pin is coded in (SPPR.TXMODE of a trace port interface unit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
@@ -228,6 +242,15 @@ pub trait Observer {
     fn instruction(&mut self, retired: &Retired) {
         let _ = retired;
     }
+    /// Wants [`Observer::stack`] now, which turns whole-block execution off meanwhile.
+    #[inline(always)]
+    fn follows_stack(&self) -> bool {
+        false
+    }
+    /// The stack pointer after an instruction, or after an exception's frame was stacked.
+    fn stack(&mut self, point: StackPoint, bus: &Bus) {
+        let _ = (point, bus);
+    }
     /// The core accessed memory or a device.
     fn access(&mut self, access: &Access) {
         let _ = access;
@@ -308,6 +331,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn instruction(&mut self, retired: &Retired) {
         self.0.instruction(retired);
         self.1.instruction(retired);
+    }
+    #[inline(always)]
+    fn follows_stack(&self) -> bool {
+        self.0.follows_stack() || self.1.follows_stack()
+    }
+    fn stack(&mut self, point: StackPoint, bus: &Bus) {
+        self.0.stack(point, bus);
+        self.1.stack(point, bus);
     }
     fn access(&mut self, access: &Access) {
         self.0.access(access);

@@ -11,6 +11,7 @@ use strobe_sim::bus::Bus;
 use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
+use strobe_sim::observe::deepest::Marks;
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
@@ -140,6 +141,9 @@ impl Run {
         let floors = super::overflow::floors(firmware, machine.bus(), sp);
         machine.observer_mut().1.0.threads.know_floors(floors);
         machine.observer_mut().1.0.start(pc, sp);
+        if settings.watch_stacks {
+            machine.observer_mut().1.0.marks = Some(Marks::default());
+        }
         if settings.apart {
             machine.tell_apart();
         }

@@ -124,7 +124,7 @@ pub(super) fn extreme(firmware: &Firmware, bus: &Bus, time: schedule::Extreme) -
 /// A name for each thread, no two the same: the operating system's; else, in parentheses, that of
 /// the variable that holds the thread's structure or stack, else the structure's place in an array,
 /// else where the stack is.
-fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
+pub(super) fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
     let all = threads.all();
     let structures = variables(firmware, all.iter().map(|thread| thread.structure));
     // A full descending stack ends where it is empty.

@@ -94,6 +94,8 @@ pub struct Settings {
     pub trace_depths: Option<Depths>,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
+    /// Look at the stack pointer after every instruction, for exact high-water marks.
+    pub watch_stacks: bool,
 }
 
 impl Default for Settings {
@@ -121,6 +123,7 @@ impl Default for Settings {
             trace: Programme::default(),
             trace_depths: None,
             interpret: false,
+            watch_stacks: false,
         }
     }
 }

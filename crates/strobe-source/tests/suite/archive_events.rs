@@ -40,7 +40,7 @@ fn same_measurement(report: &EventsReport, measurement: &Measurement) {
         );
     }
     for interrupt in &report.interrupts {
-        let name = format!("durations/{}", interrupt.number);
+        let name = format!("interrupt-durations/{}", interrupt.number);
         let durations = interrupt.durations.as_ref();
         assert_eq!(figure(&format!("{name}/count")), durations.map(|d| d.count));
         assert_eq!(figure(&format!("{name}/max")), durations.map(|d| d.max));

@@ -88,18 +88,27 @@ fn figures(driver: &str) -> Figures {
     let more = ["--errors-only", "--format", "json"];
     let (report, _) = strobe(&[&run[..], &decoder, &more].concat());
     let report: Value = serde_json::from_str(&report).unwrap();
-    assert_eq!(report["faults"], serde_json::json!([]), "{driver}");
-    let lane = &report["lanes"][0];
+    let cell = |table: &str, column: &str| {
+        let sections = report["sections"].as_array().expect("sections");
+        let table = sections.iter().find(|section| section["id"] == table).expect("its table");
+        let columns = table["content"]["table"]["columns"].as_array().expect("columns");
+        let column = columns.iter().find(|other| other["id"] == column).expect("its column");
+        column["cells"][0].as_f64().expect("a number")
+    };
+    let total = |id: &str| {
+        let totals = report["totals"].as_array().expect("totals");
+        let total = totals.iter().find(|total| total["id"] == id).expect("a total");
+        total["value"].as_f64().expect("its value")
+    };
+    assert_eq!(total("faults"), 0.0, "{driver}");
     // Two words a pixel; the window is two commands with four parameters each, and one more command
     // begins the pixels.
-    assert_eq!(lane["summary"]["words"], 2 * PIXELS + 11, "{driver}");
-    let number = |value: &Value| value.as_f64().unwrap();
-    let span = &report["core"]["span"];
+    assert_eq!(total("words"), (2 * PIXELS + 11) as f64, "{driver}");
     Figures {
-        pixels: number(&report["unit"]["per_second"]),
-        busy: number(&lane["summary"]["busy_ps"]) / number(&lane["summary"]["span_ps"]),
-        awake: number(&span["awake_cycles"]) / number(&span["cycles"]),
-        span_ps: number(&lane["summary"]["span_ps"]),
+        pixels: total("unit-rate"),
+        busy: cell("lines", "busy") / cell("lines", "span"),
+        awake: cell("core", "awake") / cell("core", "cycles"),
+        span_ps: cell("lines", "span"),
     }
 }
 

@@ -36,6 +36,7 @@ mod safety;
 mod samples;
 mod simulated_pins;
 mod size;
+mod stack;
 mod svd;
 mod swo;
 mod threads;

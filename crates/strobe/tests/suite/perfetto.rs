@@ -239,7 +239,7 @@ fn damaged_streams() {
     let file = folder.path().join("pin.swo").display().to_string();
     for seed in 0..3 {
         let mut bytes = strobe_synth::swo::mixed(20_000, seed).bytes;
-        for at in (0..bytes.len()).step_by(997) {
+        for at in (0..bytes.len()).step_by(19_997) {
             bytes[at] ^= 0x41;
         }
         std::fs::write(&file, &bytes).expect("a file");

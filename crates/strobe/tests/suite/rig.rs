@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use serde_json::Value;
 use strobe_model::measurement::Measurement;
 
 use crate::common::figures::*;
-use crate::common::{array, measured, prebuilt, strobe};
+use crate::common::recorded::{recorded, rows};
+use crate::common::{measured, prebuilt, strobe};
 
 fn echo() -> String {
     format!("{}/../../firmware/echo/echo.toml", env!("CARGO_MANIFEST_DIR"))
@@ -159,23 +159,11 @@ fn what_is_wrong_with_a_rig_is_said() {
 fn pins_of_chips_in_a_rig() {
     let bus = |chip: &str, line: &str| {
         let uart = format!("uart:rx={line}:baudrate=500000");
-        let ran = strobe(&[
-            "bus",
-            &echo(),
-            "--chip",
-            chip,
-            "--until",
-            "5ms",
-            "--format",
-            "json",
-            "-P",
-            &uart,
-        ]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
-        let words = array(&json["lanes"][0]["words"])
-            .iter()
-            .map(|word| (word["start_ps"].as_i64().unwrap(), word["value"].as_u64().unwrap()));
+        let elf = echo();
+        let bus = recorded(&["bus", &elf, "--chip", chip, "--until", "5ms", "-P", &uart]);
+        let words = rows(&bus, "words").into_iter().map(|word| {
+            (word["start"].as_i64().expect("a time"), word["value"].as_u64().expect("a value"))
+        });
         words.collect::<Vec<_>>()
     };
     let (sent, received) = (bus("ping", "PD1"), bus("pong", "PA10"));

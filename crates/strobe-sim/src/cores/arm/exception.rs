@@ -16,7 +16,7 @@ use super::trace::Action;
 use crate::kernel::core::Core as _;
 use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
-use crate::kernel::observe::{Observer, Stack, Transfer, TransferKind, Wait};
+use crate::kernel::observe::{Observer, Stack, StackPoint, Transfer, TransferKind, Wait};
 
 /// Words of a stacked frame: R0-R3, R12, LR, return address, xPSR.
 const FRAME_BYTES: u32 = 32;
@@ -69,6 +69,9 @@ impl<O: Observer> Machine<O> {
             let address = self.cpu.r[13].wrapping_sub(FRAME_BYTES);
             return self.fault(Fault::Bus { address }, interrupted.0);
         }
+        if self.observer.follows_stack() {
+            self.report_stack(interrupted.0);
+        }
         let cycles = self.timing.exception_entry();
         let exception = self.late_arrival(exception, self.now + u64::from(cycles - VECTOR_FETCH));
         let exc_return = match (self.cpu.ipsr, self.cpu.spsel) {
@@ -88,6 +91,9 @@ impl<O: Observer> Machine<O> {
         let stacked = self.stack(return_address);
         if let Some(fault) = stacked.fault {
             self.pend_fault(fault, interrupted.0, None)?;
+        }
+        if self.observer.follows_stack() {
+            self.report_stack(interrupted.0);
         }
         let table = self.vector_table();
         let alone = self.timing.entry(self.cpu.r[13], table, stacked.with_fp);
@@ -406,6 +412,14 @@ impl<O: Observer> Machine<O> {
 
     pub(crate) fn report_transfer(&mut self, kind: TransferKind, from: u32) {
         self.report_transfer_at(kind, from, self.now);
+    }
+
+    /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
+    #[cold]
+    pub(super) fn report_stack(&mut self, pc: u32) {
+        let stack = if self.cpu.uses_psp() { Stack::Process } else { Stack::Main };
+        let point = StackPoint { sp: self.cpu.r[13], stack, pc, now: self.now };
+        self.observer.stack(point, &self.bus);
     }
 
     fn report_transfer_at(&mut self, kind: TransferKind, from: u32, now: u64) {

@@ -138,7 +138,7 @@ impl<O: Observer> Machine<O> {
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let carefully =
                 O::EACH || O::ACCESSES || !fits || self.guarded.everywhere || self.traced;
-            let carefully = carefully || self.cpu.resume_at != 0;
+            let carefully = carefully || self.cpu.resume_at != 0 || self.observer.follows_stack();
             let result = if carefully || self.now < self.bus.masters.contended_until {
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);

@@ -39,6 +39,10 @@ pub struct Machine<O: Observer> {
     /// Handlers under way, as far as remembered: exception, and the stack pointer of what was
     /// interrupted.
     pub(super) handlers: Vec<(u16, u16)>,
+    /// The stack pointer that whoever follows it was told last, and for how many instructions it
+    /// may be half written.
+    pub(super) followed_sp: u32,
+    pub(super) unsettled: u8,
     pub(super) resets: u64,
     /// A block that was left in the middle, and where it goes on.
     pub(super) resume: Option<(BlockId, usize)>,
@@ -67,6 +71,8 @@ impl<O: Observer> Machine<O> {
             pending: false,
             shadow: u64::MAX,
             handlers: Vec::new(),
+            followed_sp: 0,
+            unsettled: 0,
             resets: 0,
             resume: None,
             belongs_to: None,

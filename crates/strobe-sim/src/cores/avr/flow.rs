@@ -5,7 +5,11 @@ use super::block::NONE;
 use super::core::Machine;
 use super::exec::End;
 use crate::kernel::observe::code::BlockId;
-use crate::kernel::observe::{Observer, Stack, Transfer, TransferKind};
+use crate::kernel::observe::{Observer, Stack, StackPoint, Transfer, TransferKind};
+
+/// Instructions from a write of one byte of the stack pointer until both are in place: avr-gcc
+/// writes SPH, SREG and SPL.
+const SETTLES: u8 = 3;
 
 impl<O: Observer> Machine<O> {
     /// A block has ended: says who wants to know, and which is the next. Where that is not decoded
@@ -155,6 +159,19 @@ impl<O: Observer> Machine<O> {
 
     pub(super) fn report(&mut self, kind: TransferKind, from: u32, sp: u32) {
         self.report_at(kind, from, sp, self.now);
+    }
+
+    /// Tells where the stack pointer is after the instruction at `pc`.
+    #[cold]
+    pub(super) fn report_stack(&mut self, pc: u32) {
+        let (sp, now) = (self.stack_top(), self.now);
+        // More than a call pushes: one of its bytes was written, and the other one follows.
+        let is_written = sp.abs_diff(std::mem::replace(&mut self.followed_sp, sp)) > 3;
+        self.unsettled = if is_written { SETTLES } else { self.unsettled.saturating_sub(1) };
+        if self.unsettled > 0 {
+            return;
+        }
+        self.observer.stack(StackPoint { sp, stack: Stack::Main, pc, now }, &self.bus);
     }
 
     pub(super) fn report_at(&mut self, kind: TransferKind, from: u32, sp: u32, now: u64) {

@@ -118,7 +118,7 @@ impl<O: Observer> Machine<O> {
         }
         let block = &self.blocks.all[id as usize];
         let fits = self.now + u64::from(block.worst) <= self.horizon;
-        if O::EACH || O::ACCESSES || !fits {
+        if O::EACH || O::ACCESSES || !fits || self.observer.follows_stack() {
             return self.step(id, 0);
         }
         self.run_blocks(id);
@@ -350,6 +350,9 @@ impl<O: Observer> Machine<O> {
             }
             if O::EACH {
                 self.observer.instruction(&Retired { pc, start, cycles, jumped });
+            }
+            if self.observer.follows_stack() {
+                self.report_stack(pc);
             }
             if at + 1 == count {
                 let next = self.arrive(id, how);

@@ -377,7 +377,13 @@ fn break_takes_a_cycle() {
 fn spm_is_ignored_with_a_warning() {
     let mut machine = machine::<false>("arduino-uno", &["spm", "rjmp k=-1"], &[], &[]);
     assert_eq!(run(&mut machine, 100), Stop::SleepsForever);
-    assert!(machine.bus.warnings.iter().any(|(text, _)| text.contains("SPM at 0x00080")));
+    assert!(
+        machine
+            .bus
+            .warnings
+            .iter()
+            .any(|(text, _)| text.contains("SPM was ignored") && text.contains("at 0x00080"))
+    );
 }
 
 /// The program counter wraps at the end of flash, which small parts' RJMP relies on.

@@ -7,10 +7,11 @@
 //! [`schedule`](super::schedule) is told who runs.
 
 use super::counts::AddressTable;
+use super::deepest::{Deepest, Marks};
 use super::overflow::{self, Overflow};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
-use super::{Observer, Transfer, TransferKind};
+use super::{Observer, StackPoint, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 
@@ -94,6 +95,8 @@ pub struct CallTree {
     pub threads: Threads,
     /// Stacks that went below their end.
     pub overflows: Vec<Overflow>,
+    /// The deepest moment of each stack, if they are to be kept.
+    pub marks: Option<Marks>,
     /// Who ran when.
     pub schedule: Schedule,
 }
@@ -138,6 +141,7 @@ impl CallTree {
             cut: 0,
             threads: Threads::new(),
             overflows: Vec::new(),
+            marks: None,
             schedule: Schedule::default(),
         };
         tree.add_node(NodeKind::Thread(0), None);
@@ -485,6 +489,28 @@ impl Observer for CallTree {
             TransferKind::Reset => {
                 self.charge(now);
                 self.reset(t, bus);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn follows_stack(&self) -> bool {
+        self.marks.is_some()
+    }
+
+    fn stack(&mut self, point: StackPoint, bus: &Bus) {
+        let in_handler = !self.interrupted.is_empty();
+        let Some(marks) = &mut self.marks else { return };
+        let owner = marks.owner(&point, self.threads.current(), in_handler);
+        // Between two stacks, in the middle of a switch, the next transfer decides.
+        if let Some((top, is_anew)) = marks.deeper(owner, point.sp)
+            && (is_anew && owner == 0 || self.threads.reaches(owner, point.sp, in_handler, bus))
+        {
+            let callers = self.backtrace(false);
+            let (sp, pc, cycle) = (point.sp, point.pc, point.now);
+            if let Some(marks) = &mut self.marks {
+                let callers = marks.on_stack(in_handler, callers);
+                marks.note(owner, Deepest { sp, top, pc, cycle, callers });
             }
         }
     }

@@ -271,6 +271,21 @@ impl Threads {
         }
     }
 
+    /// Whether a stack pointer that a thread's stack has not had yet can be of the same stack, when
+    /// the thread runs or, `in_handler`, is interrupted.
+    pub(super) fn reaches(&self, thread: usize, sp: u32, in_handler: bool, bus: &Bus) -> bool {
+        let known = &self.all[thread];
+        if known.low <= sp && sp <= known.top {
+            return true;
+        }
+        if in_handler || thread != self.current {
+            let below = known.low.saturating_sub(sp);
+            let is_own = self.owner(sp).is_none_or(|owner| owner == thread);
+            return sp <= known.top && below <= FRAME_IN_AREA && is_own;
+        }
+        self.judge(sp, false, bus) == Judgement::Grown
+    }
+
     fn reach(&mut self, low: u32, top: u32) {
         let thread = &mut self.all[self.current];
         (thread.low, thread.top) = (low, top);

@@ -165,7 +165,8 @@ pub fn texts<'a>(measurement: &'a Measurement, table: &str, name: &str) -> Vec<&
     column(measurement, table, name).iter().filter_map(Cell::text).collect()
 }
 
-/// The cell of a row, by what one of the row's texts contains.
+/// The cell of a row, by what one of the row's texts contains; what stands further left counts
+/// first, as a row's name does.
 pub fn cell<'a>(measurement: &'a Measurement, table: &str, row: &str, name: &str) -> &'a Cell {
     let all = measurement.table(table).unwrap_or_else(|| panic!("no table {table}"));
     let texts = |n: &usize| {
@@ -173,8 +174,9 @@ pub fn cell<'a>(measurement: &'a Measurement, table: &str, row: &str, name: &str
         cells.collect::<Vec<_>>()
     };
     let mut exact = (0..all.len()).filter(|n| texts(n).contains(&row));
-    let mut like = (0..all.len()).filter(|n| texts(n).iter().any(|text| text.contains(row)));
-    let found = exact.next().or_else(|| like.next());
+    let like = (0..all.len()).filter(|n| texts(n).iter().any(|text| text.contains(row)));
+    let by_place = |n: &usize| texts(n).iter().position(|text| text.contains(row));
+    let found = exact.next().or_else(|| like.min_by_key(by_place));
     let found = found.unwrap_or_else(|| panic!("{table} has no row {row}"));
     &column(measurement, table, name)[found]
 }

@@ -1,0 +1,106 @@
+//! What is known of registers and stack between two instructions of a Thumb function.
+//!
+//! Everything is relative to the stack pointer at the function's entry: the depth is how many bytes
+//! the stack pointer is below it. Only what tells something about the stack pointer, or about where
+//! control goes, is kept; the rest is [`Value::Unknown`].
+
+/// A register's value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Anything.
+    #[default]
+    Unknown,
+    /// A number.
+    Const(u32),
+    /// The stack pointer at entry, minus so many bytes.
+    Stack(i32),
+    /// What was in LR at entry.
+    Return,
+    /// A word of a table of constants that begins here.
+    Element(u32),
+}
+
+/// Numbers of registers.
+pub(super) const SP: usize = 13;
+pub(super) const LR: usize = 14;
+pub(super) const PC: usize = 15;
+
+/// Stored words that are remembered; a function saves fewer registers.
+const MOST_SLOTS: usize = 32;
+
+/// The state before an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    /// Bytes that the stack pointer is below its value at entry.
+    pub(super) depth: i32,
+    /// R0 to R14; the stack pointer's is not used.
+    registers: [Value; 15],
+    /// Words stored on the stack, by depth of their address, sorted.
+    slots: Vec<(i32, Value)>,
+    /// Instructions that an IT before them makes conditional.
+    pub(super) conditional: u8,
+    /// The function has moved its stack pointer by an unknown number.
+    pub(super) is_dynamic: bool,
+}
+
+impl State {
+    pub(super) fn entry() -> Self {
+        let mut registers = [Value::Unknown; 15];
+        registers[LR] = Value::Return;
+        State { depth: 0, registers, slots: Vec::new(), conditional: 0, is_dynamic: false }
+    }
+
+    pub(super) fn get(&self, register: usize) -> Value {
+        match register {
+            SP => Value::Stack(self.depth),
+            _ => self.registers.get(register).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Sets a register that is not the stack pointer or the program counter.
+    pub(super) fn set(&mut self, register: usize, value: Value) {
+        if register != SP
+            && let Some(slot) = self.registers.get_mut(register)
+        {
+            *slot = value;
+        }
+    }
+
+    /// A word is stored at a depth.
+    pub(super) fn store(&mut self, depth: i32, value: Value) {
+        match self.slots.binary_search_by_key(&depth, |slot| slot.0) {
+            Ok(at) => self.slots[at].1 = value,
+            Err(_) if value == Value::Unknown || self.slots.len() == MOST_SLOTS => {}
+            Err(at) => self.slots.insert(at, (depth, value)),
+        }
+    }
+
+    pub(super) fn load(&self, depth: i32) -> Value {
+        let found = self.slots.binary_search_by_key(&depth, |slot| slot.0);
+        found.map_or(Value::Unknown, |at| self.slots[at].1)
+    }
+
+    /// A call has come back: what it may have changed is unknown (AAPCS32, 6.1.1). Words that were
+    /// stored above the stack pointer belong to this function.
+    pub(super) fn after_call(&mut self) {
+        for register in [0, 1, 2, 3, 12, LR] {
+            self.registers[register] = Value::Unknown;
+        }
+    }
+
+    /// Takes over what holds on another path too; the larger depth counts. Returns whether anything
+    /// changed.
+    pub(super) fn join(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        self.depth = self.depth.max(other.depth);
+        self.is_dynamic |= other.is_dynamic;
+        self.conditional = self.conditional.max(other.conditional);
+        for (own, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            if own != theirs {
+                *own = Value::Unknown;
+            }
+        }
+        self.slots.retain(|(depth, value)| other.load(*depth) == *value);
+        *self != before
+    }
+}

@@ -1,0 +1,232 @@
+//! Calls are found in machine code, direct and indirect ones.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use strobe_symbols::Firmware;
+use strobe_synth::{ElfBuilder, Symbol};
+
+use super::{Function, Graph, Target};
+
+const AT: u32 = 0x0800_0000;
+
+/// Code with one function over all of it.
+fn image(machine: u16, at: u32, code: &[u16]) -> Firmware {
+    let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = machine;
+    elf.code(at, &bytes);
+    match machine {
+        40 => _ = elf.function("f", at, bytes.len() as u32),
+        // Without a Thumb bit.
+        _ => {
+            let symbol = Symbol {
+                name: "f".to_owned(),
+                value: at,
+                size: bytes.len() as u32,
+                kind: 2,
+                ..Symbol::default()
+            };
+            elf.symbol(Symbol { global: true, section: 1, ..symbol });
+        }
+    }
+    Firmware::parse(elf.build()).unwrap()
+}
+
+fn walked(machine: u16, at: u32, code: &[u16]) -> Function {
+    let firmware = image(machine, at, code);
+    Graph::new(&firmware, &[at], &HashMap::new()).functions[&at].clone()
+}
+
+fn thumb(code: &[u16]) -> Function {
+    walked(40, AT, code)
+}
+
+fn avr(code: &[u16]) -> Function {
+    walked(83, 0, code)
+}
+
+/// The encodings are those that GNU as writes for the text beside them.
+#[test]
+fn thumb_frames() {
+    let cases: [(&str, &[u16], u32); 14] = [
+        ("push {r4, lr}; pop {r4, pc}", &[0xb510, 0xbd10], 8),
+        (
+            "push {r7, lr}; sub sp, #16; mov r7, sp; mov sp, r7; add sp, #16; pop {r7, pc}",
+            &[0xb580, 0xb084, 0x466f, 0x46bd, 0xb004, 0xbd80],
+            24,
+        ),
+        ("stmdb sp!, {r4-r8, lr}; ldmia.w sp!, {r4-r8, pc}", &[0xe92d, 0x41f0, 0xe8bd, 0x81f0], 24),
+        ("str.w lr, [sp, #-4]!; ldr.w pc, [sp], #4", &[0xf84d, 0xed04, 0xf85d, 0xfb04], 4),
+        (
+            "subw sp, sp, #1036; addw sp, sp, #1036; bx lr",
+            &[0xf2ad, 0x4d0c, 0xf20d, 0x4d0c, 0x4770],
+            1036,
+        ),
+        (
+            "sub.w sp, sp, #512; add.w sp, sp, #512; bx lr",
+            &[0xf5ad, 0x7d00, 0xf50d, 0x7d00, 0x4770],
+            512,
+        ),
+        ("vpush {d8-d9}; vpop {d8-d9}; bx lr", &[0xed2d, 0x8b04, 0xecbd, 0x8b04, 0x4770], 16),
+        (
+            "strd r4, lr, [sp, #-8]!; ldrd r4, lr, [sp], #8; bx lr",
+            &[0xe96d, 0x4e02, 0xe8fd, 0x4e02, 0x4770],
+            8,
+        ),
+        (
+            "ldr r4, [pc, #4]; add sp, r4; bx lr; nop; .word -400",
+            &[0x4c01, 0x44a5, 0x4770, 0xbf00, 0xfe70, 0xffff],
+            400,
+        ),
+        (
+            "movs r3, #131; lsls r3, #2; negs r3, r3; add sp, r3; b .",
+            &[0x2383, 0x009b, 0x425b, 0x449d, 0xe7fe],
+            524,
+        ),
+        (
+            "movw r12, #1000; sub.w sp, sp, r12; b .",
+            &[0xf240, 0x3ce8, 0xebad, 0x0d0c, 0xe7fe],
+            1000,
+        ),
+        (
+            "mov r3, sp; bic r3, r3, #7; mov sp, r3; b .",
+            &[0x466b, 0xf023, 0x0307, 0x469d, 0xe7fe],
+            7,
+        ),
+        (
+            "cbz r0, 1f; push {r4, r5}; pop {r4, r5}; 1: push {r6}; pop {r6}; bx lr",
+            &[0xb108, 0xb430, 0xbc30, 0xb440, 0xbc40, 0x4770],
+            8,
+        ),
+        (
+            "cmp r0, #0; it ne; bxne lr; push {r0-r3}; b .",
+            &[0x2800, 0xbf18, 0x4770, 0xb40f, 0xe7fe],
+            16,
+        ),
+    ];
+    for (text, code, deepest) in cases {
+        let function = thumb(code);
+        assert_eq!(function.deepest, deepest, "{text}: {function:?}");
+        assert!(function.dynamic.is_empty() && function.unbounded.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn calls_have_the_depth_of_their_frame() {
+    // push {r4, lr}; bl f; ldr r3, [pc, #8]; blx r3; blx r4; pop {r4, pc}; .word f
+    let code = [0xb510, 0xf7ff, 0xfffd, 0x4b02, 0x4798, 0x47a0, 0xbd10, 0xbf00];
+    let word = [(AT & 0xffff) as u16 | 1, (AT >> 16) as u16];
+    let function = thumb(&[&code[..], &word].concat());
+    let calls: Vec<_> = function
+        .calls
+        .iter()
+        .map(|((at, to, tail), call)| (at - AT, *to, *tail, call.depth))
+        .collect();
+    let expected = [
+        (2, Target::Known(AT), false, 8),
+        (8, Target::Known(AT), false, 8),
+        (10, Target::Unknown, false, 8),
+    ];
+    assert_eq!(calls, expected);
+}
+
+#[test]
+fn jumps_to_others_leave_with_what_is_on_the_stack() {
+    // push {lr}; add sp, #4; b.w beyond
+    let function = thumb(&[0xb500, 0xb001, 0xf000, 0xb880]);
+    let call: Vec<_> = function.calls.keys().copied().collect();
+    assert_eq!(call, [(AT + 4, Target::Known(AT + 0x108), true)]);
+    assert_eq!(function.calls[&call[0]].depth, 0);
+    assert!(!function.returns);
+}
+
+/// A popped return address is a return, another popped word a call of something unknown.
+#[test]
+fn interworking_returns_are_returns() {
+    // push {r4, lr}; pop {r4}; pop {r3}; bx r3
+    let function = thumb(&[0xb510, 0xbc10, 0xbc08, 0x4718]);
+    assert!(function.returns && function.calls.is_empty(), "{function:?}");
+    let function = thumb(&[0xb408, 0xbc08, 0x4718]); // push {r3}; pop {r3}; bx r3
+    assert!(!function.returns && function.calls.len() == 1, "{function:?}");
+}
+
+#[test]
+fn tables_of_branches_are_followed() {
+    // cmp; bhi end; tbb [pc, r0]; table 2, 3, 4, 0; push {r0}; push {r0, r1}; b .; bx lr
+    let code = [0x2802, 0xd807, 0xe8df, 0xf000, 0x0302, 0x0004, 0xb401, 0xb403, 0xe7fe, 0x4770];
+    assert_eq!(thumb(&code).deepest, 12);
+}
+
+#[test]
+fn what_only_the_program_knows_is_listed() {
+    // sub.w sp, sp, r0; mov sp, r7
+    let function = thumb(&[0xb580, 0x466f, 0xebad, 0x0d00, 0x46bd, 0xbd80]);
+    assert_eq!(function.dynamic.iter().map(|at| at - AT).collect::<Vec<_>>(), [4]);
+    // 1: push {r0}; b 1b
+    let function = thumb(&[0xb401, 0xe7fd]);
+    assert!(!function.unbounded.is_empty(), "{function:?}");
+}
+
+#[test]
+fn avr_frames() {
+    let cases: [(&str, &[u16], u32); 5] = [
+        ("push r28; push r29; pop r29; pop r28; ret", &[0x93cf, 0x93df, 0x91df, 0x91cf, 0x9508], 2),
+        (
+            "push r28; push r29; rcall .+0; in r28, SPL; in r29, SPH; ret",
+            &[0x93cf, 0x93df, 0xd000, 0xb7cd, 0xb7de, 0x9508],
+            4,
+        ),
+        (
+            "in r28, SPL; in r29, SPH; sbiw r28, 10; in r0; cli; out SPH; out SREG; out SPL; ret",
+            &[0xb7cd, 0xb7de, 0x972a, 0xb60f, 0x94f8, 0xbfde, 0xbe0f, 0xbfcd, 0x9508],
+            10,
+        ),
+        (
+            "in r28; in r29; subi r28, 0x40; sbci r29, 1; out SPH, r29; out SPL, r28; ret",
+            &[0xb7cd, 0xb7de, 0x54c0, 0x40d1, 0xbfde, 0xbfcd, 0x9508],
+            320,
+        ),
+        (
+            "... subi r28, 0xc0; sbci r29, 0xfe; out SPH, r29; out SPL, r28; push r0; ret",
+            &[
+                0xb7cd, 0xb7de, 0x54c0, 0x40d1, 0xbfde, 0xbfcd, 0x5cc0, 0x4fde, 0xbfde, 0xbfcd,
+                0x920f, 0x9508,
+            ],
+            320,
+        ),
+    ];
+    for (text, code, deepest) in cases {
+        let function = avr(code);
+        assert_eq!(function.deepest, deepest, "{text}: {function:?}");
+        assert!(function.dynamic.is_empty(), "{text}");
+        assert!(function.returns, "{text}");
+    }
+}
+
+#[test]
+fn avr_calls() {
+    // push r28; rcall f; icall; ldi r30, 0; ldi r31, 0; icall; jmp 0x100
+    let function = avr(&[0x93cf, 0xdffe, 0x9509, 0xe0e0, 0xe0f0, 0x9509, 0x940c, 0x0080]);
+    let calls: Vec<_> =
+        function.calls.iter().map(|((at, to, tail), call)| (*at, *to, *tail, call.depth)).collect();
+    let expected = [
+        (2, Target::Known(0), false, 1),
+        (4, Target::Unknown, false, 1),
+        (10, Target::Known(0), false, 1),
+        (12, Target::Known(0x100), true, 1),
+    ];
+    assert_eq!(calls, expected);
+}
+
+proptest! {
+    /// Whatever the bytes are, walking them ends, and depths are no larger than pushes allow.
+    #[test]
+    fn any_bytes_are_walked(code in prop::collection::vec(any::<u16>(), 1..200), is_avr: bool) {
+        let (machine, at) = if is_avr { (83, 0) } else { (40, AT) };
+        let firmware = image(machine, at, &code);
+        let entries: Vec<u32> = (0..code.len() as u32).map(|half| at + 2 * half).collect();
+        let graph = Graph::new(&firmware, &entries, &HashMap::new());
+        prop_assert!(graph.functions.contains_key(&at));
+    }
+}

@@ -1,0 +1,134 @@
+//! How deep stacks can get, from the image alone: the worst case of every entry point.
+//!
+//! `callgraph.rs` knows what functions have on the stack when they call others. `entries.rs` finds
+//! where code begins, `worst.rs` the deepest chain from there, `sizes.rs` how large the stacks are;
+//! `annotations.rs` reads what machine code does not show; `measurement.rs` makes a measurement.
+
+mod annotations;
+mod entries;
+mod measured;
+mod measurement;
+mod profile;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod worst;
+
+pub use annotations::{AnnotationError, Annotations};
+pub use measured::{Measured, join};
+
+use strobe_model::measurement::Measurement;
+use strobe_symbols::{Firmware, Machine};
+
+use self::annotations::{Resolved, contradiction};
+use self::entries::{Entry, Kind};
+use self::worst::Worst;
+use crate::callgraph::Graph;
+
+/// Everything that is known before it is put into tables.
+struct Analysis<'a> {
+    firmware: &'a Firmware,
+    graph: Graph,
+    resolved: Resolved,
+    worst: Worst,
+    /// Reset, handlers, threads.
+    entries: Vec<Entry>,
+    /// The stack pointer at reset.
+    top: Option<u32>,
+}
+
+/// Measures an image; `name` is its file's.
+pub fn measure(
+    firmware: &Firmware,
+    name: &str,
+    annotations: &Annotations,
+) -> Result<Measurement, AnnotationError> {
+    let resolved = annotations.resolve(firmware)?;
+    let vectors = entries::vectors(firmware);
+    let mut starts: Vec<u32> = vectors.entries.iter().map(|entry| entry.address).collect();
+    starts.extend(resolved.threads.iter().map(|thread| thread.entry));
+    let graph = Graph::new(firmware, &starts, &resolved.bounds());
+    let worst = Worst::new(&graph, &resolved);
+    fits(&graph, &resolved, &worst)?;
+    let mut entries = vectors.entries;
+    entries.extend(entries::threads(firmware, &graph, &resolved));
+    entries.retain(|entry| graph.functions.contains_key(&entry.address));
+    let analysis = Analysis { firmware, graph, resolved, worst, entries, top: vectors.stack };
+    Ok(measurement::measurement(&analysis, name))
+}
+
+/// Whether what is annotated is there.
+fn fits(graph: &Graph, resolved: &Resolved, worst: &Worst) -> Result<(), AnnotationError> {
+    let none = Resolved::default();
+    let unknown = |at: u32| worst::unknown(graph, &none, at);
+    for (at, (name, _)) in &resolved.callers {
+        if unknown(*at).is_empty() {
+            return Err(contradiction("calls", name, "the function has no indirect call"));
+        }
+    }
+    for (at, (name, _)) in &resolved.sites {
+        let mut sites = graph.functions.keys().flat_map(|function| unknown(*function));
+        if !sites.any(|(site, _)| site == *at) {
+            return Err(contradiction("calls", name, "there is no indirect call at this address"));
+        }
+    }
+    for (at, (name, _)) in &resolved.recursion {
+        if !worst.rings.iter().any(|ring| ring.members.contains(at)) {
+            return Err(contradiction("recursion", name, "the function never calls itself"));
+        }
+    }
+    for (at, (name, _)) in &resolved.dynamic {
+        if graph.functions.get(at).is_none_or(|function| function.dynamic.is_empty()) {
+            let why = "the function allocates nothing dynamically";
+            return Err(contradiction("dynamic", name, why));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the frame that an exception's entry stacks, the word that aligns it included (ARMv6-M
+/// and ARMv7-M manuals, B1.5.6: 8 words, or 26 with floating-point registers).
+fn exception_frame(analysis: &Analysis<'_>) -> u64 {
+    match analysis.firmware.machine() {
+        Machine::Avr => u64::from(analysis.graph.call_bytes),
+        _ if analysis.graph.is_floating() => 104 + 4,
+        _ => 32 + 4,
+    }
+}
+
+impl Analysis<'_> {
+    fn of(&self, kind: Kind) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.kind == kind)
+    }
+
+    fn name(&self, address: u32) -> String {
+        let described = self.firmware.describe(address);
+        described.unwrap_or_else(|| format!("{address:#010x}"))
+    }
+
+    /// What handlers add to the stack that they interrupt: one at a time, and all of them, each
+    /// inside the others; whether that is a lower bound.
+    fn interrupts(&self) -> (u64, u64, bool) {
+        let frame = exception_frame(self);
+        let bytes = |entry: &Entry| self.worst.bytes(entry.address).saturating_add(frame);
+        let handlers = || self.of(Kind::Handler);
+        let one = handlers().map(bytes).max().unwrap_or(0);
+        let fixed = handlers().filter(|entry| entry.is_fixed).map(bytes);
+        let mut others: Vec<u64> = handlers().filter(|entry| !entry.is_fixed).map(bytes).collect();
+        others.sort_unstable_by(|a, b| b.cmp(a));
+        others.truncate(self.priorities());
+        let all = fixed.chain(others).fold(0_u64, u64::saturating_add);
+        let is_open = handlers().any(|entry| self.worst.is_open(entry.address));
+        (one, all, is_open)
+    }
+
+    /// How many handlers of priorities that can be set may be active at once: ARMv6-M has two bits
+    /// of priority (B3.2.2), ARMv7-M up to eight.
+    fn priorities(&self) -> usize {
+        let target = self.firmware.build_target().and_then(|target| target.architecture);
+        match target {
+            Some("ARMv6-M" | "ARMv6S-M") => 4,
+            _ => 256,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Bounds hold for code built by hand, with and without annotations; any bytes end.
+
+use proptest::prelude::*;
+use strobe_model::measurement::{Cell, Measurement, Trust};
+use strobe_symbols::Firmware;
+use strobe_synth::ElfBuilder;
+
+use super::{AnnotationError, Annotations, Measured, join, measure};
+
+const AT: u32 = 0x0800_0000;
+
+struct Function {
+    name: &'static str,
+    code: &'static [u16],
+}
+
+/// A vector table (stack, reset, NMI at the last function), then functions one after the other, 16
+/// bytes apart.
+fn image(functions: &[Function]) -> Firmware {
+    let mut elf = ElfBuilder::new();
+    let base = AT + 16;
+    let start = |index: usize| base + 16 * index as u32;
+    let last = start(functions.len() - 1);
+    let words = [0x2000_0100, base | 1, last | 1, 0];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+    for (index, function) in functions.iter().enumerate() {
+        bytes.extend(function.code.iter().flat_map(|half| half.to_le_bytes()));
+        bytes.resize((start(index) - AT) as usize + 16, 0xbf);
+        elf.function(function.name, start(index), 2 * function.code.len() as u32);
+    }
+    elf.code(AT, &bytes);
+    Firmware::parse(elf.build()).unwrap()
+}
+
+/// main: push {r4, lr}; bl leaf; blx r4; pop. leaf: sub sp, #32; add; bx lr. ring: push {r4, lr};
+/// bl ring; pop. nmi: push {r0-r3}; pop; bx lr.
+fn program() -> Firmware {
+    image(&[
+        Function { name: "main", code: &[0xb510, 0xf000, 0xf805, 0x47a0, 0xbd10] },
+        Function { name: "leaf", code: &[0xb088, 0xb008, 0x4770] },
+        Function { name: "ring", code: &[0xb510, 0xf7ff, 0xfffd, 0xbd10] },
+        Function { name: "nmi", code: &[0xb40f, 0xbc0f, 0x4770] },
+    ])
+}
+
+fn measured(text: &str) -> Result<Measurement, AnnotationError> {
+    let measurement = measure(&program(), "image.elf", &Annotations::parse(text)?)?;
+    measurement.check().unwrap();
+    Ok(measurement)
+}
+
+fn cell<'a>(m: &'a Measurement, table: &str, column: &str, row: usize) -> &'a Cell {
+    &m.table(table).unwrap().column(column).unwrap().cells[row]
+}
+
+fn is(cell: &Cell, bytes: u64, is_bound: bool) -> bool {
+    let trust = if is_bound { Trust::AtMost } else { Trust::AtLeast };
+    *cell == Cell::Figure { value: Some(bytes.into()), trust }
+}
+
+#[test]
+fn what_is_unknown_makes_worst_cases_lower_bounds() {
+    let m = measured("").unwrap();
+    assert!(is(cell(&m, "entry-points", "worst", 0), 40, false), "{m:?}");
+    assert_eq!(cell(&m, "unknown-calls", "what", 0).text(), Some("indirect call"));
+    assert_eq!(cell(&m, "unknown-calls", "reached", 0).text(), Some("main"));
+    assert!(is(cell(&m, "entry-points", "worst", 1), 16, true));
+    assert_eq!(cell(&m, "recursion", "functions", 0).text(), Some("ring"));
+    let codes: Vec<&str> = m.findings.iter().map(|f| f.code.as_str()).collect();
+    assert_eq!(codes, ["unknown-calls", "recursion"]);
+}
+
+#[test]
+fn annotations_close_the_graph() {
+    let text = "calls.main = [\"ring\"]\nrecursion.ring = 5\n";
+    let m = measured(text).unwrap();
+    // Five of ring inside one another, below main.
+    assert!(is(cell(&m, "entry-points", "worst", 0), 8 + 5 * 8, true), "{m:?}");
+    // And the handler with its frame.
+    assert!(is(cell(&m, "stacks", "worst", 0), 48 + 36 + 16, true));
+    let chain = cell(&m, "entry-points", "chain", 0).text().unwrap().to_owned();
+    assert_eq!(chain, "main 8 > ring and what it calls in a ring 32 > ring 8");
+    let profile = m.profiles().next().unwrap();
+    assert_eq!(profile.leaves.of("stack").unwrap().sum(), 48 + 16);
+    assert_eq!(profile.chains.of("stack").unwrap().sum(), 48 + 16);
+    // By the address of the call too.
+    let site = measured("calls.0x08000016 = [\"leaf\"]\n").unwrap();
+    assert!(is(cell(&site, "entry-points", "worst", 0), 40, true));
+}
+
+#[test]
+fn annotations_that_do_not_fit_are_refused_by_name() {
+    let cases = [
+        (
+            "calls.man = [\"leaf\"]",
+            "[calls] man: no symbol \"man\" in this file; did you mean main?",
+        ),
+        ("calls.leaf = [\"main\"]", "[calls] leaf: the function has no indirect call"),
+        ("calls.main = []", "[calls] main: no targets are listed"),
+        (
+            "calls.0x08000010 = [\"leaf\"]",
+            "[calls] 0x08000010: there is no indirect call at this address",
+        ),
+        ("recursion.main = 3", "[recursion] main: the function never calls itself"),
+        ("recursion.ring = 0", "[recursion] ring: a function that runs is active once"),
+        ("dynamic.leaf = 8", "[dynamic] leaf: the function allocates nothing dynamically"),
+        (
+            "threads.leaf.stack = \"nothing\"",
+            "[threads] nothing: no symbol \"nothing\" in this file",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(measured(text).unwrap_err().to_string(), expected, "{text}");
+    }
+    assert!(Annotations::parse("stacks = 3").is_err());
+}
+
+#[test]
+fn threads_have_stacks_and_margins() {
+    let m = measured("threads.leaf.stack = 100\n").unwrap();
+    assert_eq!(cell(&m, "stacks", "stack", 1).text(), Some("leaf"));
+    // Handlers use the same stack where there is no process stack.
+    assert!(is(cell(&m, "stacks", "worst", 1), 32 + 36 + 16, true));
+    assert_eq!(cell(&m, "stacks", "margin", 1).number().unwrap().as_f64(), 16.0);
+}
+
+#[test]
+fn measured_stands_beside_static() {
+    let mut m = measured("threads.leaf.stack = 100\n").unwrap();
+    let of = |name: &str, entry, is_main, bytes| Measured {
+        name: name.to_owned(),
+        entry,
+        is_main,
+        bytes,
+        low: 0x2000_0100 - bytes as u32,
+        is_exact: true,
+        chain: String::new(),
+        cycle: 0,
+    };
+    let stacks =
+        [of("main", None, true, 56), of("leaf", Some(AT + 32), false, 90), of("x", None, false, 4)];
+    join(&mut m, &stacks);
+    m.check().unwrap();
+    let gap = |row| cell(&m, "stacks", "gap", row).number().map(|n| n.as_f64());
+    assert_eq!([gap(0), gap(1), gap(2)], [Some(40.0 + 36.0 + 16.0 - 56.0), Some(-6.0), None]);
+    // The first is a lower bound, which may be exceeded.
+    let exceeds: Vec<_> = m.findings.iter().filter(|f| f.code == "measured-exceeds").collect();
+    assert!(exceeds.len() == 1 && exceeds[0].text.contains("leaf"), "{exceeds:?}");
+}
+
+proptest! {
+    /// Whatever the code and its symbols are: the measurement is whole, and the chains that are
+    /// shown add up to the worst cases that are shown.
+    #[test]
+    fn chains_add_up_in_any_image(
+        code in prop::collection::vec(any::<u16>(), 16..400),
+        symbols in prop::collection::vec((0u32..800, 0u32..200), 0..12),
+    ) {
+        let mut elf = ElfBuilder::new();
+        let words = [0x2000_0100, (AT + 16) | 1, (AT + 32) | 1, 0];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+        bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+        elf.code(AT, &bytes);
+        for (index, (at, size)) in symbols.into_iter().enumerate() {
+            elf.function(&format!("f{index}"), AT + 16 + (at & !1), size);
+        }
+        let firmware = Firmware::parse(elf.build()).unwrap();
+        let m = measure(&firmware, "image.elf", &Annotations::default()).unwrap();
+        prop_assert!(m.check().is_ok());
+        let worst = &m.table("entry-points").unwrap().column("worst").unwrap().cells;
+        let sum: u64 = worst.iter().filter_map(|cell| Some(cell.number()?.as_u64())).sum();
+        let profile = m.profiles().next().unwrap();
+        prop_assert_eq!(profile.chains.of("stack").unwrap().sum() as u64, sum);
+        prop_assert_eq!(profile.leaves.of("stack").unwrap().sum() as u64, sum);
+    }
+}

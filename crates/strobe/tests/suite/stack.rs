@@ -1,0 +1,126 @@
+//! `strobe stack`: worst cases by machine code, beside what simulated runs use.
+
+use std::fs;
+
+use strobe_model::measurement::{Cell, Measurement, Table, Trust};
+
+use crate::common::{measured, prebuilt, root, strobe};
+
+fn cell<'a>(table: &'a Table, column: &str, row: usize) -> &'a Cell {
+    &table.column(column).unwrap_or_else(|| panic!("no column {column}")).cells[row]
+}
+
+fn bytes(cell: &Cell) -> Option<u64> {
+    cell.number().map(|number| number.as_u64())
+}
+
+fn rows<'a>(m: &'a Measurement, table: &str) -> impl Iterator<Item = (usize, String)> + use<'a> {
+    let table = m.table(table).expect("the table is there");
+    let names = table.columns.iter().find(|c| matches!(c.cells.first(), Some(Cell::Text(_))));
+    let cells = names.map(|column| column.cells.as_slice()).unwrap_or_default();
+    cells.iter().enumerate().map(|(row, cell)| (row, cell.text().unwrap_or_default().to_owned()))
+}
+
+/// A worst case that is a bound is one: in every bundled program, whatever it runs into.
+#[test]
+fn measured_never_exceeds_static() {
+    let (mut bounded, mut others) = (0, 0);
+    for entry in fs::read_dir(root().join("firmware/prebuilt")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "elf") {
+            continue;
+        }
+        let path = path.to_str().unwrap();
+        let board: &[&str] = match path.contains("2560") {
+            true => &["--board", "arduino-mega"],
+            false => &[],
+        };
+        let (_, m) = measured(&[&["stack", path, "--run", "--until", "10ms"], board].concat());
+        assert!(
+            m.findings.iter().all(|f| f.code != "measured-exceeds"),
+            "{path}: {:?}",
+            m.findings
+        );
+        let stacks = m.table("stacks").unwrap();
+        let used = bytes(cell(stacks, "measured", 0)).unwrap_or_else(|| panic!("{path}"));
+        let size = bytes(cell(stacks, "size", 0)).unwrap_or_else(|| panic!("{path}"));
+        assert!(0 < used && used < size, "{path}: {used} of {size}");
+        match cell(stacks, "worst", 0) {
+            Cell::Figure { value: Some(worst), trust: Trust::AtMost } => {
+                assert!(used <= worst.as_u64(), "{path}: {used} of {worst:?}");
+                bounded += 1;
+            }
+            Cell::Figure { trust: Trust::AtLeast, .. } => {
+                let why = ["unknown-calls", "recursion"];
+                let is_why = |code: &str| why.contains(&code);
+                assert!(m.findings.iter().any(|f| is_why(&f.code)), "{path}: {:?}", m.findings);
+                others += 1;
+            }
+            other => panic!("{path}: {other:?}"),
+        }
+    }
+    assert!(bounded >= 30 && others >= 10, "{bounded} {others}");
+}
+
+/// Threads are found by the calls that make them, and their stacks by the variables.
+#[test]
+fn threads_have_their_stacks() {
+    let (_, m) = measured(&["stack", &prebuilt("threads"), "--run", "--until", "20ms"]);
+    let stacks = m.table("stacks").unwrap();
+    let mut seen = 0;
+    for (row, name) in rows(&m, "stacks").filter(|(_, name)| name.ends_with("_main")) {
+        assert_eq!(bytes(cell(stacks, "size", row)), Some(384), "{name}");
+        let used = bytes(cell(stacks, "measured", row)).unwrap_or_else(|| panic!("{name}"));
+        assert!(used <= bytes(cell(stacks, "worst", row)).unwrap(), "{name}: {used}");
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
+    let deepest = cell(stacks, "deepest", 0).text().unwrap_or_default().to_owned();
+    assert!(deepest.starts_with("SysTick_Handler"), "{deepest}");
+}
+
+#[test]
+fn annotations_close_what_is_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("stacks.toml");
+    let elf = prebuilt("threads");
+    let write = |text: &str| fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let (_, open) = measured(&["stack", &elf]);
+    write("[calls]\nstart_first = [\"idle_main\"]\n");
+    let (_, closed) = measured(&["stack", &elf, "--annotations", file]);
+    let trust = |m: &Measurement| match cell(m.table("stacks").unwrap(), "worst", 0) {
+        Cell::Figure { trust, .. } => trust.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((trust(&open), trust(&closed)), (Trust::AtLeast, Trust::AtMost));
+    write("[calls]\nstart_frist = [\"idle_main\"]\n");
+    let wrong = strobe(&["stack", &elf, "--annotations", file]);
+    assert_eq!(wrong.code, 65);
+    assert!(wrong.stderr.contains("start_frist"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("did you mean start_first"), "{}", wrong.stderr);
+    assert_eq!(strobe(&["stack", &elf, "--board", "cortex-m0"]).code, 64);
+}
+
+/// What is written can be read by the other commands.
+#[test]
+fn stacks_are_reported_compared_and_exported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (one, two, out) = (path("a.measurement"), path("b.measurement"), path("out.txt"));
+    for (elf, file) in [("x25519-c", &one), ("x25519-c-m3", &two)] {
+        let ran = strobe(&["stack", &prebuilt(elf), "-o", file]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let report = strobe(&["report", &one]);
+    assert!(report.stdout.contains("field_multiply"), "{}", report.stdout);
+    let compared = strobe(&["compare", &one, &two]);
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+    let exported = strobe(&["export", &one, "--to", "collapsed", "-o", &out]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let collapsed = fs::read_to_string(out).unwrap();
+    assert!(
+        collapsed.lines().any(|line| line.contains("Reset_Handler;main;x25519")),
+        "{collapsed}"
+    );
+}
