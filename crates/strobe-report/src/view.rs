@@ -25,7 +25,7 @@ mod tree;
 use std::io::{self, Write};
 
 use strobe_analyse::attribution::By;
-use strobe_model::measurement::{Content, Measurement, Profile, Section};
+use strobe_model::measurement::{Column, Content, Measurement, Profile, Section};
 
 use crate::Options;
 
@@ -79,8 +79,9 @@ const OF_LABELS: [&str; 5] = ["latencies", "durations", "wake-ups", "wake-up-tim
 /// Whose the cycles were is no question where there is one thread.
 fn is_alone(section: &Section) -> bool {
     let Content::Table(table) = &section.content else { return false };
-    let kinds = table.column("kind").map_or(&[][..], |column| &column.cells);
-    section.id == "threads" && kinds.iter().filter(|kind| kind.text() == Some("thread")).count() < 2
+    let threads =
+        |column: &Column| column.cells.iter().filter(|kind| kind.text() == Some("thread")).count();
+    section.id == "threads" && table.column("kind").is_some_and(|kinds| threads(kinds) < 2)
 }
 
 impl Selection {

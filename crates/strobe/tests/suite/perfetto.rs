@@ -238,7 +238,12 @@ fn damaged_streams() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("pin.swo").display().to_string();
     for seed in 0..3 {
-        let mut bytes = strobe_synth::swo::mixed(20_000, seed).bytes;
+        // Each piece ends with an overflow packet.
+        let pieces = (0..200).flat_map(|piece| {
+            let piece = strobe_synth::swo::mixed(100, 200 * seed + piece).bytes;
+            piece.into_iter().chain([0x70])
+        });
+        let mut bytes: Vec<u8> = pieces.collect();
         for at in (0..bytes.len()).step_by(19_997) {
             bytes[at] ^= 0x41;
         }
