@@ -159,7 +159,7 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     views.push(Box::new(findings::Findings));
     views.extend(late.into_iter().map(content));
     if page.selection.histograms {
-        views.extend(wanted.iter().filter_map(|section| histogram(section)));
+        views.extend(wanted.iter().filter_map(histogram));
     }
     views.push(Box::new(annotate::Annotated));
     views.push(Box::new(balance::Balances));

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn both_methods_give_what_was_packed() {
-        let bytes: Vec<u8> = (0..50_000u32).map(|n| (n * n >> 9) as u8).collect();
+        let bytes: Vec<u8> = (0..50_000u32).map(|n| ((n * n) >> 9) as u8).collect();
         for (method, packed) in [(1, zlib(&bytes)), (2, zstd(&bytes))] {
             assert_eq!(unpack(method, 50_000, &packed, MOST_BYTES).as_ref(), Some(&bytes));
             // A header that lies, too little room, a cut, another method.

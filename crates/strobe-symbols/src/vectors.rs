@@ -139,7 +139,7 @@ impl Firmware {
     fn is_stack(&self, stack: u32) -> bool {
         let in_memory = (0x1000_0000..0x4000_0000).contains(&stack)
             || (0x6000_0000..0xa000_0000).contains(&stack);
-        in_memory && stack % 4 == 0 && !self.holds_code(stack - 4)
+        in_memory && stack.is_multiple_of(4) && !self.holds_code(stack - 4)
     }
 
     fn holds_code(&self, at: u32) -> bool {

@@ -117,8 +117,11 @@ fn totals(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
     measurement.coverage = Coverage { whole: None, seen: Some(seen), lost, overhead: None };
 }
 
+/// The bytes of one memory.
+type Of = fn(Bytes) -> u64;
+
 fn balances(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
-    let kinds: [(&str, fn(Bytes) -> u64); 3] = [
+    let kinds: [(&str, Of); 3] = [
         ("bytes of flash", |bytes| bytes.flash),
         ("bytes of RAM", |bytes| bytes.ram),
         ("bytes elsewhere", |bytes| bytes.other),

@@ -105,7 +105,7 @@ impl Evidence {
 fn blocks(constants: &BTreeMap<u32, u32>) -> Vec<u32> {
     let is_register = |at: u32| {
         let region = matches!(at >> 16, 0x4000..=0x400f | 0x4800 | 0x5000..=0x5006 | 0x5802);
-        region && at % 4 == 0 && at != 0x4000_0000
+        region && at.is_multiple_of(4) && at != 0x4000_0000
     };
     let mut all: Vec<u32> = constants.keys().copied().filter(|&at| is_register(at)).collect();
     all.dedup_by_key(|at| *at / BLOCK);

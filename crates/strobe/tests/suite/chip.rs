@@ -39,7 +39,7 @@ fn firmware(base: u32, architecture: u8, registers: &[u32], more: usize) -> Vec<
     let here = asm.label_here();
     asm.b(here);
     let (code, _) = asm.finish();
-    let mut words = vec![start | 1; 16];
+    let mut words = [start | 1; 16];
     words[0] = 0x2000_1000;
     let words = words.iter().flat_map(|word| word.to_le_bytes());
     let mut image: Vec<u8> = words.chain(code.iter().copied()).collect();
@@ -104,7 +104,9 @@ fn firmware_goes_to_the_board_that_its_evidence_shows() {
 #[test]
 fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
     let way_on = ["--memory flash=", "--svd", "strobe boards --new"];
-    let cases: [(u32, u8, &[u32], usize, &[&str]); 6] = [
+    // Where the image is linked, its architecture, constants of its code, exit code, words.
+    type Case<'a> = (u32, u8, &'a [u32], usize, &'a [&'a str]);
+    let cases: [Case; 6] = [
         (FLASH, V6M, &G0, 0, &["STM32G0 (Cortex-M0+) or STM32L0", "ARMv6-M", "0x20001000"]),
         (FLASH, V6M, &G0, 300 << 10, &["STM32G0"]),
         (FLASH, V7M, &F4, 0, &["STM32F2 (Cortex-M3) or STM32L1"]),

@@ -200,7 +200,7 @@ impl Observer for Watcher {
 
 /// Vectors, code behind a gap, and an odd end.
 fn image() -> Image {
-    let code: Vec<u8> = (0..9001u32).map(|n| (n * 31 >> 3) as u8).collect();
+    let code: Vec<u8> = (0..9001u32).map(|n| ((n * 31) >> 3) as u8).collect();
     let mut elf = ElfBuilder::new();
     elf.code(FLASH, &[0x5a; 64]).code(FLASH + 0x1_0100, &code);
     Image::of(&Firmware::parse(elf.build()).expect("an ELF file")).expect("for Arm")
@@ -263,7 +263,7 @@ fn what_goes_wrong_is_said_and_nothing_runs_then() {
 fn the_bytes_that_differ_are_shown() {
     let at = FLASH + 0x1_0100 + 9000;
     let error = Peer::new(Fault::Stuck(at)).program(&image()).expect_err("a byte is stuck");
-    let byte = (9000u32 * 31 >> 3) as u8;
+    let byte = ((9000u32 * 31) >> 3) as u8;
     let (expected, found) = (vec![byte], vec![!byte]);
     let differs = Error::Differs { address: at, expected, found, different: 1, compared: 9065 };
     assert_eq!(error, link::Error::Flash(differs));
