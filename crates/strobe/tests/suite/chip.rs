@@ -104,7 +104,7 @@ fn firmware_goes_to_the_board_that_its_evidence_shows() {
 #[test]
 fn firmware_for_no_board_is_refused_with_what_is_known_and_the_way_on() {
     let way_on = ["--memory flash=", "--svd", "strobe boards --new"];
-    // Where the image is linked, its architecture, constants of its code, exit code, words.
+    // Where it is linked, for which architecture, registers in its code, bytes more, words.
     type Case<'a> = (u32, u8, &'a [u32], usize, &'a [&'a str]);
     let cases: [Case; 6] = [
         (FLASH, V6M, &G0, 0, &["STM32G0 (Cortex-M0+) or STM32L0", "ARMv6-M", "0x20001000"]),
