@@ -8,6 +8,7 @@ pub mod calls;
 pub mod code;
 pub mod counts;
 pub mod overflow;
+pub mod per_call;
 pub mod pins;
 pub mod rtos;
 pub mod schedule;
