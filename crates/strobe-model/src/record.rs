@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::measurement::Spread;
 use crate::{
-    AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, Profile, Scheduling, Traced,
+    AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile,
+    Scheduling, Traced, Windows,
 };
 
 /// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
@@ -57,6 +58,13 @@ pub struct Record {
     /// finished`.
     #[serde(skip)]
     pub unreached: Vec<String>,
+    /// Single calls of the functions that were chosen. Not in the record's JSON; the measurement
+    /// has them.
+    #[serde(skip)]
+    pub calls: Vec<FunctionCalls>,
+    /// Single windows, where windows were asked for. Not in the record's JSON.
+    #[serde(skip)]
+    pub windows: Option<Windows>,
     /// What a trace pin told beside samples. The profile and the balance then count samples, not
     /// cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]

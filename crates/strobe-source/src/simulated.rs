@@ -2,6 +2,7 @@
 //! record.
 
 mod advice;
+mod calls;
 mod debugger;
 mod drive;
 mod families;

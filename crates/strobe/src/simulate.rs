@@ -37,6 +37,10 @@ pub struct Options {
     /// several times, or with commas.
     #[arg(long, value_name = "PIN|SYMBOL", value_delimiter = ',')]
     mark: Vec<String>,
+    /// Measure each call of a function, from entry to return: how its cycles spread with and
+    /// without callees, and the worst call. May be given several times.
+    #[arg(long, value_name = "FUNCTION")]
+    calls: Vec<String>,
 }
 
 /// How to simulate, whatever is measured.
@@ -156,7 +160,7 @@ impl Options {
 
     /// One of two runs that are compared.
     pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
-        Options { setup, from, to, mark }
+        Options { setup, from, to, mark, calls: Vec::new() }
     }
 }
 
@@ -419,6 +423,7 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
         from: options.from.clone(),
         to: options.to.clone(),
         marks: options.mark.clone(),
+        calls: options.calls.clone(),
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,

@@ -9,6 +9,7 @@ pub mod code;
 pub mod counts;
 pub mod deepest;
 pub mod overflow;
+pub mod per_call;
 pub mod pins;
 pub mod rtos;
 pub mod schedule;

@@ -68,6 +68,8 @@ pub(super) struct Run {
     pub cycles: strobe_model::Bounds,
     pub instructions: u64,
     pub nanoseconds: u64,
+    /// Each window.
+    pub windows: strobe_model::Windows,
     open: Option<Mark>,
     from: Option<Place>,
     to: Option<Place>,
@@ -99,6 +101,7 @@ impl Run {
         let mut counts = Counts::new(&bus);
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
+        tree.choose(&super::calls::chosen(firmware, &functions, &settings.calls)?);
         tree.know_helpers(crate::names::switch_helpers(firmware));
         tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
             let only = settings.only.as_deref();
@@ -163,6 +166,7 @@ impl Run {
             cycles: strobe_model::Bounds::default(),
             instructions: 0,
             nanoseconds: 0,
+            windows: strobe_model::Windows::default(),
             open: None,
             from,
             to,
@@ -255,7 +259,7 @@ impl Run {
 
     /// Closes what is open at the end of a run; `reason` is why it ended.
     pub(super) fn finish(&mut self, reason: &EndReason, host: &mut dyn Host) {
-        self.close_window();
+        self.close_window(false);
         if !self.was_cut_short(reason) {
             let limit = self.machine.cycles().saturating_add(SENDING_LIMIT);
             self.machine.finish_sending(limit);
@@ -319,11 +323,16 @@ impl Run {
         self.reached.1 |= is(self.until);
         // `--from X --to X` measures from each arrival to the next: it closes one window and opens
         // another.
-        if is(self.to) && self.open.is_some() {
-            self.close_window();
+        if is(self.to) {
+            self.windows.closed_again += u64::from(self.open.is_none());
+            self.close_window(true);
         }
-        if is(self.from) && self.open.is_none() {
-            self.open_window();
+        if is(self.from) {
+            match self.open {
+                None => self.open_window(),
+                // Without an end, the first window is all there is.
+                Some(_) => self.windows.reopened += u64::from(self.to.is_some()),
+            }
         }
         is(self.until)
     }
@@ -349,15 +358,23 @@ impl Run {
         self.set_active(true);
     }
 
-    fn close_window(&mut self) {
+    /// A window ends at the place for that (`whole`), or with the run.
+    fn close_window(&mut self, whole: bool) {
         let Some(open) = self.open.take() else { return };
         let mark = self.mark();
         let likely = mark.cycle - open.cycle;
-        self.cycles += strobe_model::Bounds {
+        let bounds = strobe_model::Bounds {
             low: likely - (mark.low - open.low).min(likely),
             likely,
             high: likely + mark.high - open.high,
         };
+        self.cycles += bounds;
+        if whole {
+            let began = super::record::moment(self.machine.bus(), open.cycle);
+            self.windows.add(bounds, began);
+        } else {
+            self.windows.part = Some(likely);
+        }
         self.instructions += mark.instructions - open.instructions;
         let clocks = &self.machine.bus().clocks;
         self.nanoseconds += clocks.nanoseconds_at(mark.cycle) - clocks.nanoseconds_at(open.cycle);

@@ -1,6 +1,7 @@
 //! What a simulated run has measured, as a measurement: the one place that knows both the run's
 //! record and the form that every view reads.
 
+mod calls;
 mod causes;
 mod findings;
 mod kit;
@@ -35,6 +36,9 @@ pub fn measurement(record: &Record) -> Measurement {
         causes::section(record, &model),
         tables::interrupts(record, &model),
         spreads::pins(record, &model),
+        calls::spreads(record, &model),
+        calls::worst(record, &model),
+        calls::windows(record, &model),
         threads::threads(record, &model),
         profile::section(record, &model),
         spreads::latencies(record),

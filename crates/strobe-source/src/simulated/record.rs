@@ -63,6 +63,7 @@ pub(super) fn make(
     let scheduling = scheduling::make(firmware, &run, &exceptions)?;
     let labels: Vec<&str> = scheduling.threads.iter().map(|t| t.name.as_str()).collect();
     names.profile.tree = tree(run.machine.bus(), calls.nodes(), &mut names, &starts, &labels);
+    let seen = super::calls::seen(&run, &mut names, &starts, &labels);
     let mut warnings = super::overflow::warnings(firmware, calls, &names, &labels);
     warnings.extend(self::warnings(firmware, board, &run, &names));
     let moment = |cycle| moment(run.machine.bus(), cycle);
@@ -99,6 +100,8 @@ pub(super) fn make(
         fault: run.fault.as_ref().map(|(report, lockup)| fault(&run, report, *lockup, &names)),
         profile: names.profile,
         unreached: run.unreached(settings),
+        calls: seen,
+        windows: settings.to.is_some().then(|| run.windows.clone()),
         traced: None,
     })
 }

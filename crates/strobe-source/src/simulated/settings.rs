@@ -59,6 +59,8 @@ pub struct Settings {
     pub to: Option<Spot>,
     /// Pins (`PB8`) and symbols whose edges and arrivals are listed.
     pub marks: Vec<String>,
+    /// Functions whose calls are measured one by one.
+    pub calls: Vec<String>,
     /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
     /// What is sent to serial devices.
@@ -107,6 +109,7 @@ impl Default for Settings {
             from: None,
             to: None,
             marks: Vec::new(),
+            calls: Vec::new(),
             serial: Vec::new(),
             inputs: Vec::new(),
             analog: Vec::new(),
@@ -150,6 +153,9 @@ impl Settings {
         }
         if !self.marks.is_empty() {
             put("mark", self.marks.join(","));
+        }
+        if !self.calls.is_empty() {
+            put("calls", self.calls.join(","));
         }
         if !self.networks.is_empty() {
             let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));

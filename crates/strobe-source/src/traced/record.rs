@@ -356,6 +356,8 @@ fn assemble(
         exceptions: Vec::new(),
         scheduling: None,
         series: Vec::new(),
+        calls: Vec::new(),
+        windows: None,
         unreached: unreached.unwrap_or_default(),
         unmodelled: Vec::new(),
         warnings,

@@ -10,6 +10,7 @@ mod avr;
 mod avr_bad_input;
 mod bad_input;
 mod bootloader;
+mod calls;
 mod captures;
 mod chip;
 mod common;

@@ -9,6 +9,7 @@
 use super::counts::AddressTable;
 use super::deepest::{Deepest, Marks};
 use super::overflow::{self, Overflow};
+use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
 use super::{Observer, StackPoint, Transfer, TransferKind};
@@ -44,6 +45,10 @@ pub struct Node {
     /// Instructions of the function itself.
     pub instructions: u64,
     children: Vec<(NodeKind, u32)>,
+    /// The chosen functions that are on the chain up to here.
+    chosen: u64,
+    /// This one, if it is chosen.
+    alone: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +69,7 @@ struct Context {
     resume: (u32, u32),
     /// The node that a switch helper was jumped to from, while the helper runs.
     helped: Option<u32>,
+    opened: Opened,
 }
 
 /// Bounds on memory: deeper or wider trees are cut and counted.
@@ -89,6 +95,7 @@ pub struct CallTree {
     last_instruction: u64,
     last_asleep: u64,
     active: bool,
+    chosen: Chosen,
     /// Calls that were too deep or too many to keep apart.
     pub cut: u64,
     /// The threads seen.
@@ -138,6 +145,7 @@ impl CallTree {
             last_instruction: 0,
             last_asleep: 0,
             active: true,
+            chosen: Chosen::default(),
             cut: 0,
             threads: Threads::new(),
             overflows: Vec::new(),
@@ -156,18 +164,31 @@ impl CallTree {
         self.helpers = starts;
     }
 
+    /// Keeps what each call of these functions costs, given by index into the list given to
+    /// [`CallTree::new`]; call it before the run. No more than [`MOST`](super::per_call::MOST).
+    pub fn choose(&mut self, functions: &[u32]) {
+        self.chosen = Chosen::new(functions, self.active);
+    }
+
+    /// The calls of the chosen functions, in their order.
+    pub fn per_call(&self) -> &[PerCall] {
+        &self.chosen.all
+    }
+
     /// The board stands at `pc` before its first instruction: the tree starts there.
     pub fn start(&mut self, pc: u32, sp: u32) {
         self.threads.reset(sp);
         let kind = self.kind_at(pc);
         self.running.current = self.child(0, kind);
         self.nodes[self.running.current as usize].calls += 1;
+        self.follow(Now::default(), pc);
     }
 
     /// Switches counting on or off: a measuring window that begins or ends now.
     pub fn set_active(&mut self, active: bool, now: Now, clocks: &Clocks) {
         self.charge(now);
         self.schedule.set_active(active, now.cycle, now.asleep, clocks);
+        self.chosen.set_active(active, now, &mut self.running.opened);
         self.active = active;
     }
 
@@ -177,6 +198,9 @@ impl CallTree {
         let active = self.active;
         self.set_active(active, now, clocks);
         self.schedule.finish(pc);
+        self.chosen.cut(&mut self.running.opened);
+        let others = self.interrupted.iter_mut().chain(self.parked.iter_mut().flatten());
+        others.for_each(|context| self.chosen.cut(&mut context.opened));
     }
 
     /// The nodes; parents come before their children.
@@ -218,6 +242,7 @@ impl CallTree {
             node.cycles += now.cycle - self.last_cycle;
             node.asleep += now.asleep - self.last_asleep;
             node.instructions += now.instructions - self.last_instruction;
+            self.running.opened.charge(now.cycle - self.last_cycle, node.alone);
         }
         self.last_cycle = now.cycle;
         self.last_asleep = now.asleep;
@@ -247,6 +272,11 @@ impl CallTree {
 
     fn add_node(&mut self, kind: NodeKind, parent: Option<u32>) -> u32 {
         let id = self.nodes.len() as u32;
+        let alone = match kind {
+            NodeKind::Function(function) => self.chosen.bit(function),
+            _ => 0,
+        };
+        let chosen = parent.map_or(0, |parent| self.nodes[parent as usize].chosen) | alone;
         self.nodes.push(Node {
             kind,
             parent,
@@ -255,6 +285,8 @@ impl CallTree {
             asleep: 0,
             instructions: 0,
             children: Vec::new(),
+            chosen,
+            alone,
         });
         id
     }
@@ -262,8 +294,23 @@ impl CallTree {
     fn enter(&mut self, parent: u32, kind: NodeKind) {
         self.running.current = self.child(parent, kind);
         if self.active {
-            self.nodes[self.running.current as usize].calls += 1;
+            let within = self.nodes[parent as usize].chosen;
+            let node = &mut self.nodes[self.running.current as usize];
+            node.calls += 1;
+            let nested = within & node.alone;
+            if nested != 0 {
+                self.chosen.nested(nested);
+            }
         }
+    }
+
+    /// The core has come to another node, from an address: calls of chosen functions begin or end.
+    #[inline]
+    fn follow(&mut self, now: Now, from: u32) {
+        let mask = self.nodes[self.running.current as usize].chosen;
+        let (node, begin) = (self.running.current, now.cycle);
+        let call = Call { begin, from, node, with_callees: 0, alone: 0, elapsed: 0 };
+        self.chosen.follow(&mut self.running.opened, mask, call);
     }
 
     fn call(&mut self, t: &Transfer, return_address: u32) {
@@ -327,6 +374,9 @@ impl CallTree {
 
     fn exception_entry(&mut self, t: &Transfer, exception: u16, sp: u32, after: Option<u16>) {
         let root = self.handler_root(exception);
+        if after.is_some() {
+            self.chosen.close_all(&mut self.running.opened, now_of(t).cycle);
+        }
         let handler = Context { root, current: root, ..Context::default() };
         let mut before = std::mem::replace(&mut self.running, handler);
         if after.is_none() {
@@ -360,6 +410,7 @@ impl CallTree {
     fn exception_return(&mut self, t: &Transfer, bus: &Bus) {
         let Some(context) = self.interrupted.pop() else { return };
         let (pc, now) = (context.resume.0, now_of(t));
+        self.chosen.close_all(&mut self.running.opened, now.cycle);
         if !self.interrupted.is_empty() {
             self.running = context;
             self.schedule.back_to_handler(now.cycle, now.asleep, &self.threads, bus);
@@ -420,8 +471,10 @@ impl CallTree {
 
     /// From reset again: no call is open, no handler runs.
     fn reset(&mut self, t: &Transfer, bus: &Bus) {
-        self.interrupted.clear();
+        self.chosen.cut(&mut self.running.opened);
+        self.interrupted.drain(..).for_each(|mut context| self.chosen.cut(&mut context.opened));
         self.parked.iter_mut().flatten().for_each(|context| {
+            self.chosen.cut(&mut context.opened);
             context.frames.clear();
             context.current = context.root;
             context.resume = (0, 0);
@@ -490,6 +543,9 @@ impl Observer for CallTree {
                 self.charge(now);
                 self.reset(t, bus);
             }
+        }
+        if !self.chosen.all.is_empty() {
+            self.follow(now, t.from);
         }
     }
 

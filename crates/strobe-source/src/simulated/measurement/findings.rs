@@ -10,6 +10,7 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
         count: warning.count,
         ..Finding::new(Severity::Warning, "warning", &warning.text)
     }));
+    out.extend(super::calls::finding(record));
     out.extend(unmodelled(record));
     let system = record.scheduling.iter().filter_map(|scheduling| scheduling.rtos.as_ref());
     let notes = system.flat_map(|system| &system.notes);

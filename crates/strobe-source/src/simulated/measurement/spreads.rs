@@ -7,7 +7,7 @@ use strobe_model::{Record, Series};
 use super::{Model, section};
 
 /// The core clock, if it was the same from a cycle on.
-fn hertz_since(record: &Record, cycle: u64) -> Option<u64> {
+pub(super) fn hertz_since(record: &Record, cycle: u64) -> Option<u64> {
     let last = record.subject.clock.last()?;
     (last.cycle <= cycle).then_some(u64::from(last.hz))
 }

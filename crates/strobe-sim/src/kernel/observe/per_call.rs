@@ -1,0 +1,178 @@
+//! What each call of a few chosen functions costs: entry to return, beside the call tree's sums.
+//!
+//! A call is open while its function is on the chain of callers that the call tree keeps: calls of
+//! the function from within itself belong to the outermost one, and a tail call ends it.
+
+use strobe_model::measurement::Spread;
+
+use super::calls::Now;
+
+/// Functions that can be chosen at most: one bit each.
+pub const MOST: usize = 64;
+
+/// The calls of one function.
+#[derive(Debug, Clone, Default)]
+pub struct PerCall {
+    /// Index into the list given to the call tree.
+    pub function: u32,
+    /// Cycles of each whole call with what it called; handlers and other threads that came in
+    /// between are not its own.
+    pub with_callees: Spread,
+    /// Of these, in the function itself, and in it again where it called itself.
+    pub alone: Spread,
+    /// Cycles from entry to return, whoever ran.
+    pub elapsed: Spread,
+    /// The call with the most cycles with callees, the first of equal ones.
+    pub worst: Option<Call>,
+    /// Calls from within an open call: part of it.
+    pub nested: u64,
+    /// Calls of which measuring saw a part only.
+    pub parts: u64,
+    /// Cycles of these with callees, as far as seen.
+    pub part_cycles: u64,
+}
+
+/// A call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The cycle of its entry.
+    pub begin: u64,
+    /// Where it was called from.
+    pub from: u32,
+    /// The node that it began in.
+    pub node: u32,
+    /// Cycles with callees.
+    pub with_callees: u64,
+    /// Cycles in the function itself.
+    pub alone: u64,
+    /// Cycles from entry to return.
+    pub elapsed: u64,
+}
+
+/// A call under way.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    chosen: u32,
+    epoch: u32,
+    call: Call,
+}
+
+/// The chosen functions' calls that are under way in a thread or handler.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Opened {
+    mask: u64,
+    open: Vec<Open>,
+}
+
+impl Opened {
+    /// Cycles in a function, chosen or not.
+    #[inline]
+    pub(super) fn charge(&mut self, cycles: u64, alone: u64) {
+        for open in &mut self.open {
+            open.call.with_callees += cycles;
+            if alone & (1 << open.chosen) != 0 {
+                open.call.alone += cycles;
+            }
+        }
+    }
+}
+
+/// The chosen functions with their calls.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) all: Vec<PerCall>,
+    active: bool,
+    /// Counts the beginnings and ends of measuring.
+    epoch: u32,
+}
+
+impl Chosen {
+    pub(super) fn new(functions: &[u32], active: bool) -> Self {
+        let functions = functions.iter().take(MOST);
+        let all = functions.map(|&function| PerCall { function, ..PerCall::default() });
+        Chosen { all: all.collect(), active, epoch: 0 }
+    }
+
+    /// A function's bit; 0 of one that is not chosen.
+    pub(super) fn bit(&self, function: u32) -> u64 {
+        let at = self.all.iter().position(|chosen| chosen.function == function);
+        at.map_or(0, |at| 1 << at)
+    }
+
+    /// A function was entered within a call of its own.
+    pub(super) fn nested(&mut self, bits: u64) {
+        for (at, chosen) in self.all.iter_mut().enumerate() {
+            chosen.nested += u64::from(bits & (1 << at) != 0);
+        }
+    }
+
+    /// Measuring begins or ends. A call that is entered in this very cycle is measured whole.
+    pub(super) fn set_active(&mut self, active: bool, now: Now, running: &mut Opened) {
+        if active == self.active {
+            return;
+        }
+        self.active = active;
+        self.epoch += 1;
+        let entered = running.open.iter_mut().filter(|open| active && open.call.begin == now.cycle);
+        entered.for_each(|open| open.epoch = self.epoch);
+    }
+
+    /// The core is now in a node on whose chain the functions of `mask` are.
+    pub(super) fn follow(&mut self, opened: &mut Opened, mask: u64, call: Call) {
+        let before = std::mem::replace(&mut opened.mask, mask);
+        if before & !mask != 0 {
+            opened.open.retain(|open| {
+                let stays = mask & (1 << open.chosen) != 0;
+                if !stays {
+                    self.close(*open, call.begin);
+                }
+                stays
+            });
+        }
+        let mut new = mask & !before;
+        while new != 0 {
+            let chosen = new.trailing_zeros();
+            new &= new - 1;
+            opened.open.push(Open { chosen, epoch: self.epoch, call });
+        }
+    }
+
+    /// A handler ends, and all its calls with it.
+    pub(super) fn close_all(&mut self, opened: &mut Opened, cycle: u64) {
+        opened.mask = 0;
+        opened.open.drain(..).for_each(|open| self.close(open, cycle));
+    }
+
+    /// Calls that never return: a reset, or the end of the run.
+    pub(super) fn cut(&mut self, opened: &mut Opened) {
+        opened.mask = 0;
+        opened.open.drain(..).for_each(|open| self.part(open));
+    }
+
+    fn close(&mut self, open: Open, cycle: u64) {
+        if open.epoch != self.epoch {
+            self.part(open);
+            return;
+        }
+        if !self.active {
+            return;
+        }
+        let chosen = &mut self.all[open.chosen as usize];
+        let call = Call { elapsed: cycle - open.call.begin, ..open.call };
+        chosen.with_callees.add(call.with_callees);
+        chosen.alone.add(call.alone);
+        chosen.elapsed.add(call.elapsed);
+        if chosen.worst.is_none_or(|worst| worst.with_callees < call.with_callees) {
+            chosen.worst = Some(call);
+        }
+    }
+
+    fn part(&mut self, open: Open) {
+        if open.epoch == self.epoch && !self.active {
+            return;
+        }
+        let chosen = &mut self.all[open.chosen as usize];
+        chosen.parts += 1;
+        chosen.part_cycles += open.call.with_callees;
+    }
+}

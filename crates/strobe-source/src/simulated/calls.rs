@@ -1,0 +1,86 @@
+//! Calls of chosen functions: which functions are meant, and what was seen of them.
+
+use strobe_model::{FunctionCalls, WorstCall};
+use strobe_sim::observe::calls::NodeKind;
+use strobe_sim::observe::per_call::{MOST, PerCall};
+use strobe_symbols::Firmware;
+
+use super::Error;
+use super::drive::Run;
+use super::record::{exception_label, moment};
+use crate::names::Names;
+
+/// The functions of these names, by index into ranges `[start, end)`; each once.
+pub(super) fn chosen(
+    firmware: &Firmware,
+    functions: &[(u32, u32)],
+    asked: &[String],
+) -> Result<Vec<u32>, Error> {
+    let mut out = Vec::new();
+    for name in asked {
+        let found = firmware.symbol(name).map_err(|e| Error::Symbol(e.to_string()))?;
+        let start = found.address & !1;
+        let index = (0u32..).zip(functions).find(|(_, range)| range.0 & !1 == start);
+        let Some((index, _)) = index else {
+            let text = format!("--calls {name}: no function begins at {start:#010x}");
+            return Err(Error::Symbol(text));
+        };
+        if !out.contains(&index) {
+            out.push(index);
+        }
+    }
+    if out.len() > MOST {
+        let text = format!("--calls: {} functions, of at most {MOST}", out.len());
+        return Err(Error::Symbol(text));
+    }
+    Ok(out)
+}
+
+/// What was seen of them.
+pub(super) fn seen(
+    run: &Run,
+    names: &mut Names,
+    starts: &[u32],
+    threads: &[&str],
+) -> Vec<FunctionCalls> {
+    let calls = run.machine.observer().1.0.per_call();
+    calls.iter().map(|calls| function(run, names, starts, threads, calls)).collect()
+}
+
+fn function(
+    run: &Run,
+    names: &mut Names,
+    starts: &[u32],
+    threads: &[&str],
+    calls: &PerCall,
+) -> FunctionCalls {
+    let bus = run.machine.bus();
+    let function = starts.get(calls.function as usize).and_then(|&start| names.function_at(start));
+    let nodes = run.machine.observer().1.0.nodes();
+    let parent = |node: u32| nodes.get(node as usize)?.parent;
+    let kind = |node: u32| Some(nodes.get(parent(node)? as usize)?.kind);
+    let worst = calls.worst.map(|worst| WorstCall {
+        at: moment(bus, worst.begin),
+        with_callees: worst.with_callees,
+        alone: worst.alone,
+        elapsed: worst.elapsed,
+        caller: match kind(worst.node) {
+            Some(NodeKind::Exception(number)) => exception_label(bus, number),
+            Some(NodeKind::Thread(thread)) => {
+                let name = threads.get(thread as usize).copied().unwrap_or_default();
+                format!("thread {name}")
+            }
+            _ => names.describe(worst.from).swap_remove(0),
+        },
+    });
+    FunctionCalls {
+        name: names.profile.function_name(function),
+        with_callees: calls.with_callees.clone(),
+        alone: calls.alone.clone(),
+        elapsed: calls.elapsed.clone(),
+        worst,
+        nested: calls.nested,
+        parts: calls.parts,
+        part_cycles: calls.part_cycles,
+    }
+}

@@ -1,0 +1,99 @@
+//! Calls and windows one by one (`run --calls`, `--from/--to`): against counts that the bundled
+//! programs' sources give, and against the call tree's sums.
+
+use strobe_model::measurement::{Measurement, Severity};
+
+use crate::common::figures::*;
+use crate::common::{measured, prebuilt};
+
+/// Cycles of the outermost nodes of a function in the call tree, with all that they called.
+fn inclusive(ran: &Measurement, function: &str) -> u64 {
+    let nodes = nodes(ran);
+    let outermost = nodes.iter().filter(|node| {
+        let mut above = std::iter::successors(node.parent, |&at| nodes[at].parent);
+        node.name == function && above.all(|at| nodes[at].name != function)
+    });
+    outermost.map(|node| node.all).sum()
+}
+
+fn notes(ran: &Measurement, id: &str) -> String {
+    ran.section(id).map(|section| section.notes.join("\n")).unwrap_or_default()
+}
+
+/// Every turn of `work` is nine cycles, entry and return are eight, whoever interrupts it.
+#[test]
+fn each_call_of_a_thread_has_its_own_cycles_only() {
+    let program = prebuilt("threads");
+    let arguments = [program.as_str(), "--until", "finished", "--calls", "work"];
+    let (code, ran) = run(&[&arguments[..], &["--calls", "flush_log"]].concat());
+    assert_eq!(code, 0);
+    let work = &spread(&ran, "calls", "work with callees").spread;
+    let of = |turns: u64| work.buckets().find(|(at, _)| *at == 9 * turns + 8).map(|(_, n)| n);
+    let flushed = spread(&ran, "calls", "flush_log with callees").spread.count();
+    assert_eq!(of(100), Some(100), "one for each sample");
+    assert_eq!(of(250), Some(flushed), "one for each flush of the log");
+    assert_eq!(work.buckets().count(), 4, "{:?}", work.buckets().collect::<Vec<_>>());
+    assert_eq!(&spread(&ran, "calls", "work alone").spread, work, "it calls nothing");
+    let elapsed = &spread(&ran, "calls", "work entry to return").spread;
+    assert_eq!(elapsed.count(), work.count());
+    assert!(elapsed.max() > work.max(), "interrupts came in between");
+    assert_eq!(figure(&ran, "calls-worst", "work", "with-callees"), 9 * 1500 + 8);
+    for function in ["work", "flush_log"] {
+        let calls = &spread(&ran, "calls", &format!("{function} with callees")).spread;
+        assert_eq!(calls.sum(), inclusive(&ran, function), "{function}");
+    }
+}
+
+#[test]
+fn calls_balance_on_both_cores() {
+    for (program, function, count) in [("loop-0ws", "test_loop", 10), ("loop-avr", "main", 1)] {
+        let (code, ran) = run(&[&prebuilt(program), "--until", "1s", "--calls", function]);
+        assert_eq!(code, 0);
+        let calls = &spread(&ran, "calls", &format!("{function} with callees")).spread;
+        assert_eq!(calls.count(), count, "{program}");
+        assert_eq!(calls.sum(), inclusive(&ran, function), "{program}");
+    }
+}
+
+/// The compiler makes one of the two recursions of fibonacci(15) a loop: the 16th Fibonacci number
+/// of calls, 987, of which one comes from outside.
+#[test]
+fn recursion_is_part_of_the_outermost_call() {
+    let (code, ran) = run(&[&prebuilt("generic-c"), "--calls", "fibonacci"]);
+    assert_eq!(code, 0);
+    let calls = &spread(&ran, "calls", "fibonacci with callees").spread;
+    assert_eq!((calls.count(), calls.sum()), (1, inclusive(&ran, "fibonacci")));
+    let notes = notes(&ran, "calls");
+    assert!(notes.contains("fibonacci: 986 calls came from within"), "{notes}");
+}
+
+#[test]
+fn windows_are_measured_one_by_one() {
+    let program = prebuilt("loop-0ws");
+    let (code, ran) = run(&[&program, "--from", "test_loop", "--to", "test_loop"]);
+    assert_eq!(code, 0);
+    let windows = &spread(&ran, "windows", "test_loop to test_loop").spread;
+    assert_eq!((windows.count(), windows.min(), windows.max()), (9, Some(1808), Some(1808)));
+    assert!(notes(&ran, "windows").contains("open at the end"), "{}", notes(&ran, "windows"));
+    assert!(!ran.findings.iter().any(|finding| finding.code == "nested-windows"));
+}
+
+#[test]
+fn windows_that_are_reached_while_open_are_counted() {
+    let program = prebuilt("generic-c");
+    let (code, ran) = run(&[&program, "--from", "fibonacci", "--to", "printf"]);
+    assert_eq!(code, 0);
+    let nested = ran.findings.iter().find(|finding| finding.code == "nested-windows");
+    let nested = nested.expect("a finding");
+    assert_eq!((nested.severity, nested.count), (Severity::Warning, 986), "{}", nested.text);
+    assert_eq!(spread(&ran, "windows", "fibonacci to printf").spread.count(), 1);
+}
+
+#[test]
+fn a_function_that_is_not_there_is_an_error_of_usage() {
+    let ran = crate::common::strobe(&["run", &prebuilt("loop-0ws"), "--calls", "test_lop"]);
+    assert_eq!(ran.code, 64);
+    let (code, ran) = measured(&["run", &prebuilt("loop-0ws"), "--calls", "test_loop"]);
+    assert_eq!(code, 0);
+    assert!(ran.check().is_ok());
+}
