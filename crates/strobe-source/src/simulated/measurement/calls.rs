@@ -107,7 +107,8 @@ pub(super) fn windows(record: &Record, model: &Model) -> Option<Section> {
     let mut section = section("windows", "windows: cycles of each, from beginning to end", content);
     section.notes.extend(windows.longest.map(|at| {
         let cycle = at.cycle;
-        format!("The longest began at cycle {cycle}, {} ns after reset.", at.nanoseconds)
+        let microseconds = at.nanoseconds as f64 / 1e3;
+        format!("The longest began at cycle {cycle}, {microseconds:.3} us after reset.")
     }));
     section.notes.extend(windows.part.map(|cycles| {
         format!(
