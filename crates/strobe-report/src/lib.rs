@@ -1,6 +1,6 @@
 //! Turns what was measured into what a person or a machine reads.
 //!
-//! [`text`] writes tables for a terminal or a log, [`file`] writes and reads the versioned form,
+//! [`text`] writes tables for a terminal or a log, [`mod@file`] writes and reads the versioned form,
 //! [`export`] writes for viewers of others. All start from one plain value, the measurement
 //! (`strobe_model::measurement`), and none knows a simulator, a probe or an ELF file; what only
 //! those know (disassembly, source text) the measurement brings.
