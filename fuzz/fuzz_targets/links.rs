@@ -1,12 +1,11 @@
-//! Any bytes received on a link: OpenOCD's messages, a serial port's marks, orbuculum's frames. The
-//! same result whole and in pieces, and every byte accounted for.
+//! Any bytes received on a link: OpenOCD's messages, orbuculum's frames. The same result whole and
+//! in pieces, and every byte accounted for. (A serial port's marks have a test of their own.)
 //!
 //! `cargo +nightly fuzz run -s none links -- -max_len=4096 -rss_limit_mb=1024 -timeout=10`
 #![no_main]
 
 use strobe_decode::orbflow::{self, Decoder};
 use strobe_source::trace::openocd::messages::{Answer, Messages, answer, event, words};
-use strobe_source::trace::serial::Marks;
 
 /// The events of all messages, and the bytes of the pin in them.
 fn openocd<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Vec<u8>) {
@@ -23,12 +22,6 @@ fn openocd<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Vec<u8>)
         }
     }
     (events, pin)
-}
-
-fn serial<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, u64) {
-    let (mut marks, mut sound, mut damaged) = (Marks::default(), Vec::new(), 0);
-    pieces.for_each(|piece| damaged += marks.sort(piece, &mut sound));
-    (sound, damaged)
 }
 
 #[derive(Default, PartialEq, Debug)]
@@ -61,7 +54,6 @@ fn frames<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Log {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let size = 1 + bytes.first().map_or(0, |&byte| usize::from(byte) % 40);
     assert_eq!(openocd(std::iter::once(bytes)), openocd(bytes.chunks(size)));
-    assert_eq!(serial(std::iter::once(bytes)), serial(bytes.chunks(size)));
     assert_eq!(frames(std::iter::once(bytes)), frames(bytes.chunks(size)));
     orbflow::looks_like(bytes);
     // Encoded data is decoded again.
