@@ -19,6 +19,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         settings: None,
         carries: Carries::Unspecified,
         programmed: false,
+        flashed: None,
         elf: None,
     };
     let mut file = Vec::new();
