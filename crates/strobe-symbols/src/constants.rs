@@ -109,7 +109,8 @@ impl Scan<'_> {
             }
             // MOV (modified immediate)
             _ if first & !0x0410 == 0xf04f && second >> 15 == 0 => {
-                let value = expand(immediate << 11 | (second >> 12 & 7) << 8 | second & 0xff);
+                let value =
+                    thumb_expand_imm(immediate << 11 | (second >> 12 & 7) << 8 | second & 0xff);
                 self.set(register, value);
                 Some(value)
             }
@@ -123,9 +124,10 @@ impl Scan<'_> {
     }
 }
 
-/// ThumbExpandImm (DDI 0403, A5.3.2).
-fn expand(code: u32) -> u32 {
-    let byte = code & 0xff;
+/// The constant of a 12-bit modified immediate, of which only the low 12 bits count
+/// (ThumbExpandImm, DDI 0403, A5.3.2).
+pub fn thumb_expand_imm(code: u32) -> u32 {
+    let (code, byte) = (code & 0xfff, code & 0xff);
     match code >> 8 {
         0 => byte,
         1 => byte << 16 | byte,

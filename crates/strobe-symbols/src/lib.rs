@@ -54,6 +54,7 @@ mod vectors;
 
 pub use attributes::BuildTarget;
 pub use code::CodeKind;
+pub use constants::thumb_expand_imm;
 pub use detail::Detail;
 pub use disasm::{DataItem, Instruction, Item, Listing, Literal, Reference};
 pub use error::{Error, Warning};
@@ -73,3 +74,16 @@ pub use paths::short_path;
 pub use types::{Route, Step, TypeError, TypeId, Types, Value};
 pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};
 pub use vectors::{FoundBy, VectorTable};
+
+/// What linker scripts call the end of all variables, below which no stack may grow.
+pub const DATA_ENDS: [&str; 9] = [
+    "_ebss",
+    "__bss_end__",
+    "__bss_end",
+    "_bss_end",
+    "__ebss",
+    "_end",
+    "end",
+    "__end__",
+    "_noinit_end",
+];

@@ -1,6 +1,8 @@
 //! The 32-bit Thumb encodings, as far as they concern the stack pointer and control flow (ARMv7-M
 //! manual, A5.3): what else they write becomes unknown.
 
+use strobe_symbols::thumb_expand_imm;
+
 use super::state::{PC, SP, State, Value};
 use super::step::{Flow, Step, To};
 use super::thumb::{Thumb, add, aligned, jump, pop, push, relative, sign, subtract};
@@ -132,7 +134,7 @@ impl Thumb<'_> {
             let value = self.plain_immediate(at, f, short, state);
             return self.assign(f.d, value, state, next);
         }
-        let constant = expand(short);
+        let constant = thumb_expand_imm(short);
         let value = match f.first >> 5 & 15 {
             0b0000 | 0b0100 | 0b1000 | 0b1101 if f.d == PC => return next,
             0b0000 => match own {
@@ -303,16 +305,4 @@ fn branch(at: u32, f: Fields, state: &mut State) -> Step {
 
 fn signed(bytes: u32, is_up: bool) -> i32 {
     if is_up { bytes as i32 } else { -(bytes as i32) }
-}
-
-/// ThumbExpandImm (ARMv7-M manual, A5.3.2).
-fn expand(code: u32) -> u32 {
-    let byte = code & 0xff;
-    match code >> 8 {
-        0 => byte,
-        1 => byte << 16 | byte,
-        2 => byte << 24 | byte << 8,
-        3 => byte << 24 | byte << 16 | byte << 8 | byte,
-        _ => (0x80 | code & 0x7f).rotate_right(code >> 7 & 31),
-    }
 }

@@ -1,6 +1,6 @@
 //! How large stacks are, by the symbols of the image.
 
-use strobe_symbols::Firmware;
+use strobe_symbols::{DATA_ENDS, Firmware};
 
 /// Symbols whose value is the size of the stack from reset.
 const SIZES: [&str; 8] = [
@@ -24,19 +24,6 @@ const LIMITS: [&str; 8] = [
     "__stack_bottom",
     "_stack_bottom",
     "__main_stack_start",
-];
-
-/// Symbols at the end of all variables, below which no stack may go.
-const ENDS: [&str; 9] = [
-    "_ebss",
-    "__bss_end__",
-    "__bss_end",
-    "_bss_end",
-    "__ebss",
-    "_end",
-    "end",
-    "__end__",
-    "_noinit_end",
 ];
 
 /// More is not RAM of a microcontroller.
@@ -73,7 +60,7 @@ pub(super) fn main_stack(firmware: &Firmware, top: u32) -> Option<Size> {
     }
     let symbols = firmware.data_symbols().iter();
     let ends = symbols.map(|s| (s.address.saturating_add(s.size), s.name.clone()));
-    let ends = ends.chain(ENDS.iter().filter_map(value));
+    let ends = ends.chain(DATA_ENDS.iter().filter_map(value));
     let (at, name) = ends.filter(|(at, _)| *at < top && top - at <= MOST_BYTES).max()?;
     size(top - at, format!("down to the last variable ({name})"))
 }

@@ -36,13 +36,11 @@ pub struct Region {
     pub size: u32,
 }
 
-impl Chip {
-    fn file(&self) -> File {
-        let memory = |(n, region): (usize, &Region)| MemoryEntry {
-            name: match region.kind {
-                Kind::Flash => format!("flash {n}"),
-                Kind::Ram => format!("ram {n}"),
-            },
+impl MemoryEntry {
+    /// A memory without anything of its own.
+    pub(super) fn plain(name: String, region: &Region) -> Self {
+        MemoryEntry {
+            name,
             kind: region.kind,
             base: region.base,
             size: region.size,
@@ -51,6 +49,18 @@ impl Chip {
             core_only: false,
             banks: Vec::new(),
             contents: Vec::new(),
+        }
+    }
+}
+
+impl Chip {
+    fn file(&self) -> File {
+        let memory = |(n, region): (usize, &Region)| {
+            let name = match region.kind {
+                Kind::Flash => format!("flash {n}"),
+                Kind::Ram => format!("ram {n}"),
+            };
+            MemoryEntry::plain(name, region)
         };
         let v7m = self.core.architecture().v7m;
         File {

@@ -1,7 +1,7 @@
 //! A board with other memories or another clock than its file says: the part next to it in the
 //! maker's list, without a file of its own.
 
-use super::file::{Aliases, Kind, MemoryEntry};
+use super::file::{Kind, MemoryEntry};
 use super::{Board, BoardError, Region, check};
 
 impl Board {
@@ -54,20 +54,11 @@ fn resize(memory: &mut MemoryEntry, region: Region) {
 }
 
 fn added(n: usize, region: Region) -> MemoryEntry {
-    MemoryEntry {
-        name: match region.kind {
-            Kind::Flash => format!("more flash {n}"),
-            Kind::Ram => format!("more ram {n}"),
-        },
-        kind: region.kind,
-        base: region.base,
-        size: region.size,
-        alias: Aliases::default(),
-        writable: false,
-        core_only: false,
-        banks: Vec::new(),
-        contents: Vec::new(),
-    }
+    let name = match region.kind {
+        Kind::Flash => format!("more flash {n}"),
+        Kind::Ram => format!("more ram {n}"),
+    };
+    MemoryEntry::plain(name, &region)
 }
 
 #[cfg(test)]

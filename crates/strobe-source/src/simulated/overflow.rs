@@ -1,25 +1,12 @@
-//! Where stacks should end, by the firmware's symbols, and what is told of one that went further.
+//! Where stacks should end, by the firmware's symbols, and the finding about one that went further.
 
 use strobe_model::Warning;
 use strobe_sim::bus::Bus;
 use strobe_sim::observe::calls::CallTree;
 use strobe_sim::observe::overflow::{Floor, Overflow};
-use strobe_symbols::{Firmware, Machine};
+use strobe_symbols::{DATA_ENDS, Firmware, Machine};
 
 use crate::names::{Names, outermost_at};
-
-/// What linker scripts call the end of all variables.
-const DATA_ENDS: [&str; 9] = [
-    "_ebss",
-    "__bss_end__",
-    "__bss_end",
-    "_bss_end",
-    "__ebss",
-    "_end",
-    "end",
-    "__end__",
-    "_noinit_end",
-];
 
 /// What the `_sbrk` of C libraries and vendors' projects call the end of what they have given to
 /// the heap.
