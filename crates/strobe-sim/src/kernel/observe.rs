@@ -8,6 +8,7 @@ pub mod calls;
 pub mod code;
 pub mod counts;
 pub mod deepest;
+pub mod heap;
 pub mod overflow;
 pub mod per_call;
 pub mod pins;
@@ -108,6 +109,9 @@ pub struct Transfer {
     pub asleep: u64,
     /// Instructions since reset.
     pub instructions: u64,
+    /// The first words of a called function's arguments by the calling convention, of which the
+    /// first is also a function's result: R0 to R3; AVR: R25:R24, R23:R22, R21:R20, R19:R18.
+    pub arguments: [u32; 4],
 }
 
 /// A data access by the core.

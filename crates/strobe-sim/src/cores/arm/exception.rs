@@ -433,6 +433,7 @@ impl<O: Observer> Machine<O> {
                 now,
                 asleep: self.asleep,
                 instructions: self.instructions,
+                arguments: [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]],
             };
             self.observer.transfer(&transfer, &self.bus);
             if self.belongs_to.is_some() {

@@ -188,6 +188,7 @@ impl<O: Observer> Machine<O> {
             now,
             asleep: self.asleep,
             instructions: self.instructions,
+            arguments: [24, 22, 20, 18].map(|low| self.cpu.pair(low).into()),
         };
         self.observer.transfer(&transfer, &self.bus);
         if self.belongs_to.is_some() {

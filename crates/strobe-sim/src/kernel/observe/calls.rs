@@ -8,6 +8,7 @@
 
 use super::counts::AddressTable;
 use super::deepest::{Deepest, Marks};
+use super::heap::{Allocators, Entered, Open};
 use super::overflow::{self, Overflow};
 use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
@@ -70,6 +71,8 @@ struct Context {
     /// The node that a switch helper was jumped to from, while the helper runs.
     helped: Option<u32>,
     opened: Opened,
+    /// Calls of allocators that have not returned.
+    allocating: Vec<Open>,
 }
 
 /// Bounds on memory: deeper or wider trees are cut and counted.
@@ -104,6 +107,8 @@ pub struct CallTree {
     pub overflows: Vec<Overflow>,
     /// The deepest moment of each stack, if they are to be kept.
     pub marks: Option<Marks>,
+    /// The firmware's memory allocators, if their calls are to be kept.
+    pub heap: Option<Box<Allocators>>,
     /// Who ran when.
     pub schedule: Schedule,
 }
@@ -150,6 +155,7 @@ impl CallTree {
             threads: Threads::new(),
             overflows: Vec::new(),
             marks: None,
+            heap: None,
             schedule: Schedule::default(),
         };
         tree.add_node(NodeKind::Thread(0), None);
@@ -317,15 +323,46 @@ impl CallTree {
         let node = self.running.current;
         if self.running.frames.len() >= MAX_DEPTH {
             self.cut += 1;
+            let missed = self.heap.as_deref_mut().filter(|heap| heap.at(t.to).is_some());
+            missed.into_iter().for_each(|heap| heap.log.missed += 1);
             return;
         }
         self.running.frames.push(Frame { return_address, sp: t.sp, node });
         let kind = self.kind_at(t.to);
         self.enter(node, kind);
+        if self.heap.is_some() {
+            self.allocates(t, 1);
+        }
+    }
+
+    /// An allocator may have been entered; the innermost `own` frames are its call's own.
+    fn allocates(&mut self, t: &Transfer, own: usize) {
+        let who = self.who();
+        let Some(heap) = &mut self.heap else { return };
+        let Some(function) = heap.at(t.to) else { return };
+        let Context { frames, allocating, .. } = &mut self.running;
+        let (depth, now) = (frames.len(), t.now);
+        let entered = Entered { from: t.from, arguments: t.arguments, who, now, depth };
+        let callers = frames[..depth.saturating_sub(own)].iter().map(|f| f.return_address);
+        heap.begin(function, &entered, callers, allocating);
+    }
+
+    /// Frames were popped: calls of allocators have returned or, if the stack was cut, will not.
+    #[inline]
+    fn popped(&mut self, t: &Transfer, returns: bool, bus: &Bus) {
+        let Context { frames, allocating, .. } = &mut self.running;
+        if allocating.last().is_none_or(|open| open.depth <= frames.len()) {
+            return;
+        }
+        let Some(heap) = &mut self.heap else { return };
+        match returns {
+            true => heap.returned(frames.len(), t.arguments[0], t.now, bus, allocating),
+            false => heap.abandoned(frames.len(), t.now, allocating),
+        }
     }
 
     /// BX, POP {PC}, MOV PC or a direct branch out of the function.
-    fn jump(&mut self, t: &Transfer) {
+    fn jump(&mut self, t: &Transfer, bus: &Bus) {
         // The ordinary return first: it is nearly all of them.
         if let Some(top) = self.running.frames.last()
             && top.return_address == t.to
@@ -333,6 +370,7 @@ impl CallTree {
         {
             self.running.current = top.node;
             self.running.frames.pop();
+            self.popped(t, true, bus);
             return;
         }
         // Frames below the stack pointer are gone: longjmp, or a stack cut by hand.
@@ -341,6 +379,7 @@ impl CallTree {
                 self.running.current = frame.node;
             }
         }
+        self.popped(t, false, bus);
         let kind = self.kind_at(t.to);
         if let Some(node) = self.running.helped.take()
             && self.nodes[node as usize].kind == kind
@@ -365,16 +404,21 @@ impl CallTree {
         {
             self.running.frames.pop();
             self.running.current = top.node;
+            self.popped(t, true, bus);
             return;
         }
         // A tail call: the function that runs now is replaced, its caller stays.
         let parent = self.running.frames.last().map_or(self.running.root, |top| top.node);
         self.enter(parent, kind);
+        if self.heap.is_some() {
+            self.allocates(t, 0);
+        }
     }
 
     fn exception_entry(&mut self, t: &Transfer, exception: u16, sp: u32, after: Option<u16>) {
         let root = self.handler_root(exception);
         if after.is_some() {
+            self.handler_ends(t);
             self.chosen.close_all(&mut self.running.opened, now_of(t).cycle);
         }
         let handler = Context { root, current: root, ..Context::default() };
@@ -406,9 +450,18 @@ impl CallTree {
         root
     }
 
+    /// What the running handler has called will not return.
+    #[inline]
+    fn handler_ends(&mut self, t: &Transfer) {
+        if let Some(heap) = &mut self.heap {
+            heap.abandoned(0, t.now, &mut self.running.allocating);
+        }
+    }
+
     /// Goes on with what was interrupted or, from the last handler, with another thread.
     fn exception_return(&mut self, t: &Transfer, bus: &Bus) {
         let Some(context) = self.interrupted.pop() else { return };
+        self.handler_ends(t);
         let (pc, now) = (context.resume.0, now_of(t));
         self.chosen.close_all(&mut self.running.opened, now.cycle);
         if !self.interrupted.is_empty() {
@@ -427,7 +480,7 @@ impl CallTree {
         }
         self.schedule.back_to_thread(now.cycle, now.asleep, pc, &self.threads, bus);
         if self.running.resume != resume {
-            self.jump(t);
+            self.jump(t, bus);
         }
     }
 
@@ -471,6 +524,12 @@ impl CallTree {
 
     /// From reset again: no call is open, no handler runs.
     fn reset(&mut self, t: &Transfer, bus: &Bus) {
+        if let Some(heap) = &mut self.heap {
+            let others = self.interrupted.iter_mut().chain(self.parked.iter_mut().flatten());
+            let contexts = others.chain([&mut self.running]);
+            contexts.for_each(|context| heap.abandoned(0, t.now, &mut context.allocating));
+            heap.reset(t.now);
+        }
         self.chosen.cut(&mut self.running.opened);
         self.interrupted.drain(..).for_each(|mut context| self.chosen.cut(&mut context.opened));
         self.parked.iter_mut().flatten().for_each(|context| {
@@ -517,7 +576,7 @@ impl Observer for CallTree {
                 }
                 match t.kind {
                     TransferKind::Call { return_address } => self.call(t, return_address),
-                    _ => self.jump(t),
+                    _ => self.jump(t, bus),
                 }
             }
             TransferKind::ExceptionEntry { exception, pended_at, interrupted_sp, after, cost } => {

@@ -1,0 +1,295 @@
+//! Calls of a firmware's memory allocators: arguments, result, who called, and the call chain.
+//!
+//! Kept by the call tree, whose shadow stacks say when a call returns: at its return address with
+//! its stack pointer, in the thread or handler that it was made in. So nothing is asked of the
+//! firmware, and code runs in whole blocks as it does without. What the calls mean (which block is
+//! freed, which calls only implement another one) is worked out afterwards from the log.
+
+use std::collections::HashMap;
+
+use super::schedule::Who;
+use crate::kernel::bus::Bus;
+use crate::kernel::device::Size;
+
+/// Calls kept of one run; a million takes about a hundred megabytes.
+pub const MOST_CALLS: usize = 4 << 20;
+
+/// Stands for "none" in indices.
+const NONE: u32 = u32::MAX;
+
+/// In [`Log::order`]: a call ends.
+const ENDS: u32 = 1 << 31;
+
+/// An allocator's function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Its first instruction.
+    pub address: u32,
+    /// How the size of the block that it returns is read from memory.
+    pub usable: Option<UsableRule>,
+    /// It returns 0 for success and stores the block's address where this argument points.
+    pub out: Option<u8>,
+}
+
+/// Where an allocator keeps the size of a block: in a word beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsableRule {
+    /// What a pointer is relative to: the data space of an AVR does not begin at 0.
+    pub base: u32,
+    /// The word's place from the block's first byte.
+    pub at: i32,
+    /// Its width.
+    pub size: Size,
+    /// The bits of it that are the size.
+    pub mask: u32,
+    /// Bytes of that size that belong to the allocator.
+    pub less: u32,
+    /// A negative word is the distance to the word that is meant (newlib-nano's padding).
+    pub follows_negative: bool,
+}
+
+impl UsableRule {
+    fn read(&self, pointer: u32, bus: &Bus) -> Option<u32> {
+        let at = pointer.wrapping_add(self.base).wrapping_add_signed(self.at);
+        let word = bus.peek(at, self.size)?;
+        let negative = (word as i32) < 0 && self.follows_negative;
+        let (word, padding) = match negative {
+            true => (bus.peek(at.wrapping_add(word), self.size)?, word.wrapping_neg()),
+            false => (word, 0),
+        };
+        (word & self.mask).checked_sub(self.less)?.checked_sub(padding)
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It has not: the run ended first.
+    Open,
+    /// It returned.
+    Returned {
+        /// The first word by the calling convention.
+        result: u32,
+        /// The size of the block as the allocator keeps it, where that is known.
+        usable: Option<u32>,
+        /// Cycles since reset.
+        cycle: u64,
+    },
+    /// Its stack was cut (`longjmp`), its thread started anew, or the chip was reset.
+    Abandoned {
+        /// Cycles since reset.
+        cycle: u64,
+    },
+}
+
+/// A call of an allocator's function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The function, as an index into the entries.
+    pub function: u32,
+    /// The first words of its arguments by the calling convention.
+    pub arguments: [u32; 4],
+    /// Who made it.
+    pub who: Who,
+    /// Its chain, an index into [`Log::chains`].
+    pub chain: u32,
+    /// The allocator's call that it was made within, by the same thread or handler.
+    pub outer: Option<u32>,
+    /// Cycles since reset.
+    pub begin: u64,
+    /// How it ended.
+    pub end: End,
+}
+
+/// A place in a call chain: an instruction that calls, and where its own function was called from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Link {
+    /// The caller's link; none for the outermost.
+    pub caller: Option<u32>,
+    /// The return address of the call or, with `is_call`, the address of the instruction itself.
+    pub address: u32,
+    /// Whether `address` is the instruction that entered the allocator.
+    pub is_call: bool,
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// It begins.
+    Begin(u32),
+    /// It ends.
+    End(u32),
+}
+
+/// All calls of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Log {
+    /// The calls in the order of their beginnings.
+    pub calls: Vec<Call>,
+    /// Links of call chains; a caller comes before what it calls.
+    pub chains: Vec<Link>,
+    /// Calls that are not here: there were too many, or the stack was too deep to follow.
+    pub missed: u64,
+    /// Resets of the chip, which empty its heaps: calls begun before, and the cycle.
+    pub resets: Vec<(u32, u64)>,
+    order: Vec<u32>,
+}
+
+impl Log {
+    /// Beginnings and ends in the order in which they happened.
+    pub fn moments(&self) -> impl Iterator<Item = Moment> + '_ {
+        self.order.iter().map(|&at| match at & ENDS {
+            0 => Moment::Begin(at),
+            _ => Moment::End(at & !ENDS),
+        })
+    }
+}
+
+/// A frame of a shadow stack that a chain leads through.
+pub(super) type ReturnAddress = u32;
+
+/// An allocator's call that has not returned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Open {
+    call: u32,
+    /// Frames on the shadow stack while it runs.
+    pub(super) depth: usize,
+}
+
+/// The allocators' functions and what was seen of them.
+#[derive(Debug, Clone)]
+pub struct Allocators {
+    /// First instructions, sorted, with the entry's index.
+    by_address: Vec<(u32, u32)>,
+    entries: Vec<Entry>,
+    /// What was seen.
+    pub log: Log,
+    links: HashMap<Link, u32>,
+    /// The chain looked up last, outermost first, with the index of each link.
+    path: Vec<(Link, u32)>,
+}
+
+/// How a function is entered.
+pub(super) struct Entered {
+    /// The instruction that did it.
+    pub from: u32,
+    pub arguments: [u32; 4],
+    pub who: Who,
+    pub now: u64,
+    /// Frames on the shadow stack in the function.
+    pub depth: usize,
+}
+
+impl Allocators {
+    /// Watches these functions.
+    #[must_use]
+    pub fn new(entries: Vec<Entry>) -> Self {
+        let addresses = (0u32..).zip(&entries).map(|(i, entry)| (entry.address & !1, i));
+        let mut by_address: Vec<(u32, u32)> = addresses.collect();
+        // Of several names of one function the first counts.
+        by_address.sort_unstable();
+        by_address.dedup_by_key(|(address, _)| *address);
+        Allocators {
+            by_address,
+            entries,
+            log: Log::default(),
+            links: HashMap::new(),
+            path: Vec::new(),
+        }
+    }
+
+    /// The function that begins at an address.
+    #[inline]
+    pub(super) fn at(&self, address: u32) -> Option<u32> {
+        let found = self.by_address.binary_search_by_key(&(address & !1), |(start, _)| *start);
+        found.ok().map(|at| self.by_address[at].1)
+    }
+
+    /// A function is entered; `callers` are the return addresses below it, outermost first.
+    pub(super) fn begin(
+        &mut self,
+        function: u32,
+        entered: &Entered,
+        callers: impl Iterator<Item = ReturnAddress>,
+        open: &mut Vec<Open>,
+    ) {
+        if self.log.calls.len() >= MOST_CALLS {
+            self.log.missed += 1;
+            return;
+        }
+        let Entered { from, arguments, who, now, depth } = *entered;
+        let chain = self.chain(callers, from);
+        let call = self.log.calls.len() as u32;
+        let outer = open.last().map(|open| open.call);
+        let end = End::Open;
+        self.log.calls.push(Call { function, arguments, who, chain, outer, begin: now, end });
+        self.log.order.push(call);
+        open.push(Open { call, depth });
+    }
+
+    /// Calls whose frame has been popped have returned.
+    pub(super) fn returned(
+        &mut self,
+        depth: usize,
+        result: u32,
+        now: u64,
+        bus: &Bus,
+        open: &mut Vec<Open>,
+    ) {
+        while let Some(top) = open.pop_if(|top| top.depth > depth) {
+            let Some(call) = self.log.calls.get_mut(top.call as usize) else { continue };
+            let Some(entry) = self.entries.get(call.function as usize) else { continue };
+            let result = match entry.out {
+                None => result,
+                Some(out) => stored(call.arguments[usize::from(out & 3)], result, bus),
+            };
+            let usable =
+                entry.usable.filter(|_| result != 0).and_then(|rule| rule.read(result, bus));
+            call.end = End::Returned { result, usable, cycle: now };
+            self.log.order.push(top.call | ENDS);
+        }
+    }
+
+    /// Calls deeper than so many frames will not return.
+    pub(super) fn abandoned(&mut self, depth: usize, now: u64, open: &mut Vec<Open>) {
+        while let Some(top) = open.pop_if(|top| top.depth > depth) {
+            let Some(call) = self.log.calls.get_mut(top.call as usize) else { continue };
+            call.end = End::Abandoned { cycle: now };
+            self.log.order.push(top.call | ENDS);
+        }
+    }
+
+    /// The chip was reset; what was open is closed already.
+    pub(super) fn reset(&mut self, now: u64) {
+        let begun = u32::try_from(self.log.calls.len()).unwrap_or(NONE);
+        self.log.resets.push((begun, now));
+    }
+
+    fn chain(&mut self, callers: impl Iterator<Item = ReturnAddress>, from: u32) -> u32 {
+        let (mut at, mut caller) = (0, None);
+        let links = callers.map(|address| (address, false));
+        for (address, is_call) in links.chain(std::iter::once((from, true))) {
+            let link = Link { caller, address, is_call };
+            let id = match self.path.get(at) {
+                Some((known, id)) if *known == link => *id,
+                _ => {
+                    self.path.truncate(at);
+                    let log = &mut self.log.chains;
+                    let id = *self.links.entry(link).or_insert_with(|| {
+                        log.push(link);
+                        log.len() as u32 - 1
+                    });
+                    self.path.push((link, id));
+                    id
+                }
+            };
+            (at, caller) = (at + 1, Some(id));
+        }
+        caller.unwrap_or(0)
+    }
+}
+
+/// The address that a function has stored, if its status is success.
+fn stored(at: u32, status: u32, bus: &Bus) -> u32 {
+    if status == 0 { bus.peek(at, Size::Word).unwrap_or(0) } else { 0 }
+}
