@@ -8,6 +8,7 @@ mod drive;
 mod families;
 pub mod fit;
 mod fuses;
+mod heap;
 mod lost;
 mod measurement;
 mod overflow;
@@ -34,10 +35,13 @@ use strobe_symbols::{Firmware, Machine};
 use crate::cycles::FlashState;
 
 pub use debugger::Debugger;
+pub use heap::{Allocators, Heaps};
 pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
-pub use settings::{DEFAULT_LIMIT, Limit, SerialInput, Settings, Spot, TimelineSettings};
+pub use settings::{
+    DEFAULT_LIMIT, HeapSettings, Limit, SerialInput, Settings, Spot, TimelineSettings,
+};
 pub use stacks::StackUse;
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet
@@ -246,6 +250,9 @@ pub enum Error {
     /// The operating system that the settings name.
     #[error("{0}")]
     Rtos(String),
+    /// There is no memory allocator to watch.
+    #[error("{0}")]
+    Allocators(String),
     /// Our own accounting is wrong: a defect, never the firmware's fault.
     #[error("{0}; this is a defect of strobe, please report it with the firmware")]
     Balance(#[from] strobe_model::Unbalanced),
@@ -328,8 +335,9 @@ fn outcome(
     let (wait_states, prefetch) = run.machine.bus().flash_state;
     let programmed = run.programmed.clone();
     let stacks = stacks::used(firmware, &run);
+    let heaps = heap::seen(firmware, &run);
     let record = record::make(firmware, board, settings, run, end)?;
-    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed, stacks })
+    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed, stacks, heaps })
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -351,6 +359,8 @@ pub struct Outcome {
     pub programmed: Vec<trace::RegisterWrite>,
     /// How deep each stack got, if [`Settings::watch_stacks`] asks for it.
     pub stacks: Vec<StackUse>,
+    /// What became of the firmware's heaps, if [`Settings::heap`] asks for it.
+    pub heaps: Option<Heaps>,
 }
 
 /// A bus with the firmware's image in place.

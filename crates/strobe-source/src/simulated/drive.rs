@@ -12,11 +12,13 @@ use strobe_sim::machine::{Machine, Report, Stop};
 use strobe_sim::observe::calls::{CallTree, Now};
 use strobe_sim::observe::counts::Counts;
 use strobe_sim::observe::deepest::Marks;
+use strobe_sim::observe::heap::Allocators as Watched;
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
+use super::heap::{self, Found};
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Settings};
@@ -54,6 +56,8 @@ pub(super) struct Run {
     pub fault: Option<(Report, bool)>,
     /// The operating system, if there is one.
     pub system: Option<strobe_model::Rtos>,
+    /// The memory allocators that are watched.
+    pub allocators: Option<Found>,
     pub scripts: Vec<Script>,
     /// What the registers that a debugger wrote read as.
     pub programmed: Vec<RegisterWrite>,
@@ -119,6 +123,10 @@ impl Run {
         let (layout, system) =
             super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
         tree.threads.know(variables(firmware), layout);
+        let allocators = settings.heap.as_ref();
+        let allocators = allocators.map(|own| heap::find(firmware, own.allocators.as_ref()));
+        let allocators = allocators.transpose().map_err(Error::Allocators)?;
+        tree.heap = allocators.as_ref().map(|found| Box::new(Watched::new(found.entries.clone())));
         let mut machine = Machine::new(board, bus, (counts, (tree, log)))
             .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
         machine.set_console(host.console());
@@ -156,6 +164,7 @@ impl Run {
             arrivals,
             fault: None,
             system,
+            allocators,
             scripts: settings.inputs.iter().map(Script::new).collect(),
             programmed,
             start,

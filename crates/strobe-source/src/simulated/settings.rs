@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
 
+use super::heap::Allocators;
 use super::rtos::Systems;
 use super::trace::{Depths, Programme};
 
@@ -98,6 +99,15 @@ pub struct Settings {
     pub interpret: bool,
     /// Look at the stack pointer after every instruction, for exact high-water marks.
     pub watch_stacks: bool,
+    /// Watch the firmware's memory allocators.
+    pub heap: Option<HeapSettings>,
+}
+
+/// Which memory allocators are watched: those that the project knows and, before them, these.
+#[derive(Debug, Clone, Default)]
+pub struct HeapSettings {
+    /// The user's own.
+    pub allocators: Option<Allocators>,
 }
 
 impl Default for Settings {
@@ -127,6 +137,7 @@ impl Default for Settings {
             trace_depths: None,
             interpret: false,
             watch_stacks: false,
+            heap: None,
         }
     }
 }

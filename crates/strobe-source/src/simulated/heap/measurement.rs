@@ -1,0 +1,235 @@
+//! What was seen of heaps as parts of a measurement: totals, balances, findings, sections.
+
+mod findings;
+mod line;
+mod places;
+mod profile;
+mod tables;
+
+use strobe_model::measurement::{
+    Balance, Content, Finding, Loss, Parts, Quantity, Section, Severity, Total, Unit,
+};
+use strobe_sim::bus::Bus;
+use strobe_sim::observe::heap::{Call, Log};
+use strobe_sim::observe::schedule::Who;
+use strobe_symbols::Firmware;
+
+use super::Heaps;
+use super::allocators::Found;
+use super::arena::{self, Course};
+use super::replay::{Block, How, Shadow};
+use crate::simulated::record::exception_label;
+use places::Places;
+
+const MISSED: &str = "calls of the allocators are missing: there were too many, or a stack was too \
+                      deep to follow";
+
+/// All there is to measure heaps by.
+pub(super) struct Seen<'a> {
+    pub firmware: &'a Firmware,
+    pub bus: &'a Bus,
+    pub found: &'a Found,
+    pub log: &'a Log,
+    pub shadow: &'a Shadow,
+    /// Cycles of the run.
+    pub end: u64,
+    /// Names of threads by number.
+    pub threads: Vec<String>,
+}
+
+impl Seen<'_> {
+    fn call(&self, index: u32) -> Option<&Call> {
+        self.log.calls.get(index as usize)
+    }
+
+    fn block(&self, index: u32) -> Option<&Block> {
+        self.shadow.blocks.get(index as usize)
+    }
+
+    fn nanoseconds(&self, cycle: u64) -> u64 {
+        self.bus.clocks.nanoseconds_at(cycle)
+    }
+
+    /// How long a block has been there, in nanoseconds.
+    fn age(&self, block: &Block) -> u64 {
+        let end = block.gone.map_or(self.end, |gone| gone.at.0);
+        self.nanoseconds(end).saturating_sub(self.nanoseconds(block.born.0))
+    }
+
+    fn who(&self, who: Who) -> (&'static str, String) {
+        match who {
+            Who::Thread(thread) => {
+                let name = self.threads.get(thread as usize).cloned();
+                ("thread", name.unwrap_or_else(|| format!("(thread {thread})")))
+            }
+            Who::Handler(exception) => ("handler", exception_label(self.bus, exception)),
+        }
+    }
+
+    /// Who made a block.
+    fn maker(&self, block: &Block) -> Option<Who> {
+        Some(self.call(block.made_by)?.who)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.log.missed == 0
+    }
+
+    /// A count that may be more where calls are missing.
+    fn counted(&self, n: u64, unit: Unit) -> Quantity {
+        match self.is_whole() {
+            true => Quantity::exact(n, unit),
+            false => Quantity::at_least(n, unit),
+        }
+    }
+
+    /// A figure that means nothing where calls are missing.
+    fn known(&self, n: u64, unit: Unit) -> Quantity {
+        match self.is_whole() {
+            true => Quantity::exact(n, unit),
+            false => Quantity::unknown(unit, MISSED),
+        }
+    }
+}
+
+/// Bytes and blocks of some blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Amount {
+    bytes: u64,
+    blocks: u64,
+}
+
+impl Amount {
+    fn add(&mut self, block: &Block) {
+        self.bytes += u64::from(block.size);
+        self.blocks += 1;
+    }
+
+    fn of<'a>(blocks: impl Iterator<Item = &'a Block>) -> Self {
+        let mut amount = Amount::default();
+        blocks.for_each(|block| amount.add(block));
+        amount
+    }
+}
+
+/// The parts of a measurement.
+pub(super) fn heaps(seen: &Seen) -> Heaps {
+    let mut places = Places::new(seen);
+    let courses = arena::courses(seen.found, seen.shadow);
+    let sites = tables::Sites::new(seen, &mut places);
+    let mut out = Heaps {
+        totals: totals(seen, &sites, &courses),
+        balances: Vec::new(),
+        findings: findings::findings(seen, &mut places, &sites),
+        sections: Vec::new(),
+    };
+    balances(seen, &mut out);
+    let profile = profile::profile(seen, &mut places);
+    let sections = [
+        Some(tables::calls(seen)),
+        sites.table(seen),
+        tables::leaks(seen, &sites),
+        tables::threads(seen),
+        tables::heaps(seen),
+        tables::sizes(seen),
+        tables::spreads(seen),
+        tables::repeated(seen, &sites),
+        tables::biggest(seen, &mut places),
+        tables::live(seen, &mut places),
+        tables::failures(seen, &mut places),
+        tables::fragmentation(seen, &courses),
+        profile,
+        line::section(seen, &courses),
+    ];
+    out.sections.extend(sections.into_iter().flatten());
+    out
+}
+
+fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
+    Section { id: id.to_owned(), title: title.into(), notes: Vec::new(), content }
+}
+
+fn totals(seen: &Seen, sites: &tables::Sites, courses: &[Course]) -> Vec<Total> {
+    let shadow = seen.shadow;
+    let all = Amount::of(shadow.blocks.iter());
+    let live = Amount::of(shadow.blocks.iter().filter(|block| block.gone.is_none()));
+    let total = |id: &str, title: &str, quantity| Total {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        quantity,
+    };
+    let frees = shadow.blocks.iter().filter(|block| block.how() == Some(How::Freed)).count() as u64;
+    let leaks = sites.leaks().count() as u64;
+    let mut out = vec![
+        total("heap-peak", "heap peak", seen.known(shadow.peak.bytes, Unit::BYTES)),
+        total("heap-peak-blocks", "blocks then", seen.known(shadow.peak.blocks, Unit::COUNT)),
+        total("heap-live", "live at the end", seen.known(live.bytes, Unit::BYTES)),
+        total("heap-live-blocks", "blocks then", seen.known(live.blocks, Unit::COUNT)),
+        total("heap-bytes", "allocated in all", seen.counted(all.bytes, Unit::BYTES)),
+        total("heap-blocks", "allocations", seen.counted(all.blocks, Unit::COUNT)),
+        total("heap-freed-blocks", "blocks freed", seen.counted(frees, Unit::COUNT)),
+        total("heap-leaks", "places that leak", seen.known(leaks, Unit::COUNT)),
+        total(
+            "heap-failed",
+            "failed allocations",
+            seen.counted(shadow.failures.len() as u64, Unit::COUNT),
+        ),
+    ];
+    let last = courses.iter().filter_map(|course| course.samples.last());
+    let largest = last.map(|sample| sample.largest).max();
+    out.push(match largest {
+        Some(bytes) => {
+            total("heap-largest-free", "largest free piece", Quantity::exact(bytes, Unit::BYTES))
+        }
+        None => {
+            let why = courses.iter().find_map(|course| course.unknown.clone());
+            let why = why.unwrap_or_else(|| "nothing was allocated".to_owned());
+            total("heap-largest-free", "largest free piece", Quantity::unknown(Unit::BYTES, why))
+        }
+    });
+    out
+}
+
+/// Allocated = freed + live + what a reset or something else ended.
+fn balances(seen: &Seen, out: &mut Heaps) {
+    let blocks = &seen.shadow.blocks;
+    let of = |how: Option<How>| Amount::of(blocks.iter().filter(|block| block.how() == how));
+    let all = Amount::of(blocks.iter());
+    let (freed, live) = (of(Some(How::Freed)), of(None));
+    let (reset, replaced) = (of(Some(How::Reset)), of(Some(How::Replaced)));
+    let lost = || match seen.is_whole() {
+        true => Loss::Known(0),
+        false => Loss::Unknown(MISSED.to_owned()),
+    };
+    let kinds: [(&str, Unit, fn(Amount) -> u64); 2] = [
+        ("heap bytes", Unit::BYTES, |amount| amount.bytes),
+        ("heap blocks", Unit::COUNT, |amount| amount.blocks),
+    ];
+    for (what, unit, part) in kinds {
+        let unattributed = [
+            ("live at the end", live),
+            ("ended by a reset", reset),
+            ("overwritten without a free", replaced),
+        ];
+        let parts = Parts {
+            what: what.to_owned(),
+            unit,
+            taken_as: "allocated".to_owned(),
+            taken: part(all),
+            attributed: part(freed),
+            unattributed: unattributed
+                .into_iter()
+                .map(|(what, amount)| (what.to_owned(), part(amount)))
+                .filter(|(what, n)| *n > 0 || what == "live at the end")
+                .collect(),
+            idle: 0,
+            lost: lost(),
+        };
+        match Balance::new(parts) {
+            Ok(balance) => out.balances.push(balance),
+            Err(error) => {
+                out.findings.push(Finding::new(Severity::Fault, "unbalanced", error.to_string()));
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is wrong with a firmware's use of its heaps, with the call chains that show it.
+
+use strobe_model::measurement::{Finding, Severity};
+
+use super::places::Places;
+use super::tables::Sites;
+use super::{MISSED, Seen};
+use crate::simulated::heap::replay::{Block, Misuse, MisuseKind};
+
+/// Findings of one kind.
+const MOST: usize = 5;
+
+/// The findings, the gravest first.
+pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if !seen.is_whole() {
+        let text = format!("{MISSED}: what is live, the peak and leaks are unknown");
+        let finding = Finding::new(Severity::Warning, "heap-incomplete", text);
+        out.push(Finding { count: seen.log.missed, ..finding });
+    }
+    for kind in [
+        MisuseKind::DoubleFree,
+        MisuseKind::InnerFree,
+        MisuseKind::WildFree,
+        MisuseKind::Mismatch,
+        MisuseKind::Overlap,
+        MisuseKind::InHandler,
+    ] {
+        out.extend(misuses(seen, places, kind));
+    }
+    out.extend(failures(seen, places));
+    out.extend(leaks(seen, places, sites));
+    out
+}
+
+/// Misuses of one kind, by call chain: how often each, with the first.
+fn misuses(seen: &Seen, places: &mut Places, kind: MisuseKind) -> Vec<Finding> {
+    let mut by_site: Vec<(u32, &Misuse, u64)> = Vec::new();
+    for misuse in seen.shadow.misuses.iter().filter(|misuse| misuse.kind == kind) {
+        let Some(call) = seen.call(misuse.call) else { continue };
+        match by_site.iter_mut().find(|(chain, ..)| *chain == call.chain) {
+            Some((.., n)) => *n += 1,
+            None => by_site.push((call.chain, misuse, 1)),
+        }
+    }
+    let listed: u64 = by_site.iter().map(|(.., n)| n).sum();
+    let all = seen.shadow.misuse_counts.get(&kind).copied().unwrap_or(0);
+    let more = by_site.len().saturating_sub(MOST);
+    let mut out: Vec<Finding> = Vec::new();
+    for (_, misuse, n) in by_site.into_iter().take(MOST) {
+        let mut finding = one(seen, places, misuse);
+        finding.count = n;
+        out.push(finding);
+    }
+    // What is not kept one by one belongs to the places seen first, as likely as not.
+    if let Some(last) = out.last_mut() {
+        last.count += all.saturating_sub(listed);
+        if more > 0 {
+            last.text += &format!("; and in {more} further call chains");
+        }
+    }
+    out
+}
+
+fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
+    let call = seen.call(misuse.call);
+    let chain = call.map_or(0, |call| call.chain);
+    let begin = call.map_or(0, |call| call.begin);
+    let site = places.site(chain).shown();
+    let who = call.map_or_else(String::new, |call| {
+        let (kind, name) = seen.who(call.who);
+        format!("{kind} {name}")
+    });
+    let block = misuse.block.and_then(|block| seen.block(block));
+    let at = format!("{:#010x}", misuse.pointer);
+    let when = format!("at cycle {begin}, by {who}: {}", places.path(chain));
+    let made = block.map(|block| made(seen, places, block)).unwrap_or_default();
+    let (severity, code, text) = match misuse.kind {
+        MisuseKind::DoubleFree => (
+            Severity::Warning,
+            "double-free",
+            format!("double free of {at} {when}; it was {made}{}", freed(seen, places, block)),
+        ),
+        MisuseKind::InnerFree => (
+            Severity::Warning,
+            "wild-free",
+            format!("free of {at}, which is inside of a block, {when}; that was {made}"),
+        ),
+        MisuseKind::WildFree => (
+            Severity::Warning,
+            "wild-free",
+            format!("free of {at}, where no allocator seen has put a block, {when}"),
+        ),
+        MisuseKind::Mismatch => (
+            Severity::Warning,
+            "mismatched-free",
+            format!("{at} is freed by another allocator than its own, {when}; it was {made}"),
+        ),
+        MisuseKind::Overlap => (
+            Severity::Warning,
+            "overlapping-blocks",
+            format!(
+                "a new block at {at} overlaps one that nobody has freed, {when}; the old one was \
+                 {made}: the heap is corrupt, or was freed in a way that is not seen"
+            ),
+        ),
+        MisuseKind::InHandler => (
+            Severity::Warning,
+            "heap-in-handler",
+            format!("an allocator is called by an interrupt's handler, {when}"),
+        ),
+    };
+    let mut evidence = vec![("call chain".to_owned(), steps(&places.path(chain)))];
+    if let Some(block) = block
+        && let Some(maker) = seen.call(block.made_by)
+    {
+        evidence.push(("allocated by".to_owned(), steps(&places.path(maker.chain))));
+        if let Some(freer) = block.gone.and_then(|gone| seen.call(gone.by?)) {
+            evidence.push(("freed by".to_owned(), steps(&places.path(freer.chain))));
+        }
+    }
+    Finding { place: Some(site), evidence, ..Finding::new(severity, code, text) }
+}
+
+/// `#0 innermost`, ...
+fn steps(path: &str) -> Vec<(String, String)> {
+    let names = path.split(" > ").collect::<Vec<_>>();
+    (0..)
+        .zip(names.into_iter().rev())
+        .map(|(n, name): (u32, _)| (format!("#{n}"), name.to_owned()))
+        .collect()
+}
+
+/// `24 bytes, allocated at cycle 17 by main > load (load.c:12)`.
+fn made(seen: &Seen, places: &mut Places, block: &Block) -> String {
+    let Some(call) = seen.call(block.made_by) else { return String::new() };
+    let spot = places.site(call.chain).spot();
+    let path = places.path(call.chain);
+    format!("{} bytes, allocated at cycle {} by {path} ({spot})", block.size, block.born.0)
+}
+
+fn freed(seen: &Seen, places: &mut Places, block: Option<&Block>) -> String {
+    let freer = block.and_then(|block| block.gone).and_then(|gone| seen.call(gone.by?));
+    let Some(call) = freer else { return String::new() };
+    let spot = places.site(call.chain).spot();
+    format!(", first freed at cycle {} by {} ({spot})", call.begin, places.path(call.chain))
+}
+
+fn failures(seen: &Seen, places: &mut Places) -> Option<Finding> {
+    let first = seen.shadow.failures.first()?;
+    let call = seen.call(first.call)?;
+    let asked = match first.size {
+        Some(size) => format!("{size} bytes"),
+        None => "more bytes than there are addresses".to_owned(),
+    };
+    let text = format!(
+        "an allocation failed: the first at cycle {}, of {asked} while {} were live, by {}",
+        call.begin,
+        first.live_bytes,
+        places.path(call.chain)
+    );
+    Some(Finding {
+        count: seen.shadow.failures.len() as u64,
+        place: Some(places.site(call.chain).shown()),
+        ..Finding::new(Severity::Warning, "failed-allocation", text)
+    })
+}
+
+fn leaks(seen: &Seen, places: &Places, sites: &Sites) -> Vec<Finding> {
+    if !seen.is_whole() {
+        return Vec::new();
+    }
+    let one = |site: &super::tables::Site| {
+        let course = site.growth.blocks;
+        let text = format!(
+            "a leak: {} has {} live blocks in the middle of the run and {} at its end, {} bytes; \
+             called by {}",
+            site.place.shown(),
+            course[0],
+            course[course.len() - 1],
+            site.live.bytes,
+            places.path(site.chain)
+        );
+        Finding {
+            count: 1,
+            place: Some(site.place.shown()),
+            ..Finding::new(Severity::Warning, "leak", text)
+        }
+    };
+    sites.leaks().take(2 * MOST).map(one).collect()
+}

@@ -1,0 +1,224 @@
+//! Where allocators are called: names of call sites, and call chains as a profile has them.
+
+use std::collections::HashMap;
+
+use strobe_model::measurement::{Address, Profile};
+use strobe_sim::observe::heap::Link;
+
+use super::Seen;
+use crate::names::outermost_at;
+
+/// Functions of a chain that are named in a sentence.
+const MOST_NAMES: usize = 8;
+
+/// What linkers put between a far call and its target.
+const VENEER: &str = "_veneer";
+
+/// Names of places, each looked up once.
+pub(super) struct Places<'a> {
+    seen: &'a Seen<'a>,
+    by_chain: HashMap<u32, Place>,
+}
+
+/// A call site.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub function: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub address: u32,
+}
+
+impl Place {
+    /// `src/load.c:12`.
+    pub fn spot(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}"),
+            (Some(file), None) => file.clone(),
+            _ => format!("{:#010x}", self.address),
+        }
+    }
+
+    /// `load (src/load.c:12)`.
+    pub fn shown(&self) -> String {
+        format!("{} ({})", self.function, self.spot())
+    }
+}
+
+impl<'a> Places<'a> {
+    pub fn new(seen: &'a Seen<'a>) -> Self {
+        Places { seen, by_chain: HashMap::new() }
+    }
+
+    /// The call site of a chain.
+    pub fn site(&mut self, chain: u32) -> Place {
+        if let Some(known) = self.by_chain.get(&chain) {
+            return known.clone();
+        }
+        let seen = self.seen;
+        let mut at = seen.log.chains.get(chain as usize);
+        // What calls through a veneer is the place.
+        while let Some(link) = at
+            && function(seen, call_at(link)).ends_with(VENEER)
+            && let Some(caller) = link.caller
+        {
+            at = seen.log.chains.get(caller as usize);
+        }
+        let place = place(seen, at.map_or(0, call_at));
+        self.by_chain.insert(chain, place.clone());
+        place
+    }
+
+    /// `main > load > read_line`.
+    pub fn path(&self, chain: u32) -> String {
+        let mut names = Vec::new();
+        let mut at = self.seen.log.chains.get(chain as usize);
+        while let Some(link) = at {
+            names.push(function(self.seen, call_at(link)));
+            if names.len() > MOST_NAMES {
+                names.push("...".to_owned());
+                break;
+            }
+            at = link.caller.and_then(|caller| self.seen.log.chains.get(caller as usize));
+        }
+        names.reverse();
+        names.join(" > ")
+    }
+}
+
+/// The call instruction, or an address inside it.
+pub(super) fn call_at(link: &Link) -> u32 {
+    if link.is_call { link.address & !1 } else { (link.address & !1).wrapping_sub(2) }
+}
+
+fn function(seen: &Seen, address: u32) -> String {
+    let frames = seen.firmware.frames(address);
+    let inner = frames.frames.first().and_then(|frame| frame.name);
+    match inner.or_else(|| outermost_at(seen.firmware, address).map(|f| f.name.as_str())) {
+        Some(name) => name.to_owned(),
+        None => format!("{address:#010x}"),
+    }
+}
+
+fn place(seen: &Seen, address: u32) -> Place {
+    let frames = seen.firmware.frames(address);
+    let inner = frames.frames.first();
+    Place {
+        function: function(seen, address),
+        file: inner.and_then(|frame| frame.file).map(str::to_owned),
+        line: inner.and_then(|frame| frame.line),
+        address,
+    }
+}
+
+/// A profile's tables of functions, locations and stacks, filled by chain.
+pub(super) struct Stacks<'a> {
+    seen: &'a Seen<'a>,
+    pub profile: Profile,
+    files: HashMap<String, u32>,
+    functions: HashMap<(String, Option<u32>), u32>,
+    locations: HashMap<u32, u32>,
+    stacks: HashMap<u32, u32>,
+}
+
+impl<'a> Stacks<'a> {
+    pub fn new(seen: &'a Seen<'a>) -> Self {
+        Stacks {
+            seen,
+            profile: Profile::default(),
+            files: HashMap::new(),
+            functions: HashMap::new(),
+            locations: HashMap::new(),
+            stacks: HashMap::new(),
+        }
+    }
+
+    /// The stack of a chain.
+    pub fn stack(&mut self, chain: u32) -> Option<u32> {
+        let mut path = Vec::new();
+        let mut at = Some(chain);
+        let mut known = None;
+        while let Some(id) = at {
+            known = self.stacks.get(&id).copied();
+            if known.is_some() {
+                break;
+            }
+            let link = *self.seen.log.chains.get(id as usize)?;
+            path.push((id, link));
+            at = link.caller;
+        }
+        for (id, link) in path.into_iter().rev() {
+            let location = self.location(call_at(&link));
+            let stacks = &mut self.profile.stacks;
+            stacks.parent.push(known);
+            stacks.location.push(location);
+            let new = stacks.location.len() as u32 - 1;
+            self.stacks.insert(id, new);
+            known = Some(new);
+        }
+        known
+    }
+
+    fn location(&mut self, address: u32) -> u32 {
+        if let Some(&known) = self.locations.get(&address) {
+            return known;
+        }
+        let outer = outermost_at(self.seen.firmware, address);
+        let outer = outer.map(|f| (f.name.clone(), f.start));
+        let function = outer.map(|(name, start)| self.function(&name, Some(start), None));
+        let frames = self.seen.firmware.frames(address);
+        let mut frame = None;
+        for source in frames.frames.iter().rev() {
+            let of = match (source.inlined, function, source.name) {
+                (false, Some(function), _) => function,
+                (_, _, Some(name)) => self.function(name, None, source.file),
+                _ => continue,
+            };
+            let file = source.file.map(|file| self.file(file));
+            if let (false, Some(own)) =
+                (source.inlined, self.profile.functions.file.get_mut(of as usize))
+                && own.is_none()
+            {
+                *own = file;
+            }
+            let all = &mut self.profile.frames;
+            all.function.push(of);
+            all.file.push(file);
+            all.line.push(source.line);
+            all.outer.push(frame);
+            frame = Some(all.function.len() as u32 - 1);
+        }
+        let locations = &mut self.profile.locations;
+        locations.address.push(Some(Address(u64::from(address))));
+        locations.function.push(function);
+        locations.frame.push(frame);
+        let new = locations.address.len() as u32 - 1;
+        self.locations.insert(address, new);
+        new
+    }
+
+    fn function(&mut self, name: &str, address: Option<u32>, file: Option<&str>) -> u32 {
+        let key = (name.to_owned(), address);
+        if let Some(&known) = self.functions.get(&key) {
+            return known;
+        }
+        let file = file.map(|file| self.file(file));
+        let functions = &mut self.profile.functions;
+        functions.name.push(name.to_owned());
+        functions.address.push(address.map(|address| Address(u64::from(address))));
+        functions.file.push(file);
+        let new = functions.name.len() as u32 - 1;
+        self.functions.insert(key, new);
+        new
+    }
+
+    fn file(&mut self, name: &str) -> u32 {
+        if let Some(&known) = self.files.get(name) {
+            return known;
+        }
+        self.profile.files.push(name.to_owned());
+        let new = self.profile.files.len() as u32 - 1;
+        self.files.insert(name.to_owned(), new);
+        new
+    }
+}
