@@ -18,6 +18,7 @@ mod export;
 mod files;
 mod flashing;
 mod gallery;
+mod heap;
 mod host;
 mod input;
 mod interrupt;
@@ -70,6 +71,7 @@ enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
     Compare(compare::Args),
+    Heap(heap::Args),
     Size(size::Args),
     Stack(stack::Args),
     Pins(pins::Args),
@@ -103,6 +105,7 @@ fn named(command: &Command) -> files::Named {
         Command::Run(args) => args.files(&mut named),
         Command::Cycles(args) => args.files(&mut named),
         Command::Compare(args) => args.files(&mut named),
+        Command::Heap(args) => args.files(&mut named),
         Command::Size(args) => args.files(&mut named),
         Command::Stack(args) => args.files(&mut named),
         Command::Pins(args) => args.files(&mut named),
@@ -121,6 +124,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args),
         Command::Cycles(args) => cycles::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Heap(args) => heap::run(args),
         Command::Size(args) => size::run(args),
         Command::Stack(args) => stack::run(args),
         Command::Pins(args) => pins::run(args),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use strobe_model::Warning;
 use strobe_model::measurement::Measurement;
+use strobe_report::text::Selection;
 use strobe_source::simulated::trace::Pin;
 use strobe_source::simulated::{self, Limit, TimelineSettings};
 use strobe_source::{Attach, attach};
@@ -15,7 +16,7 @@ use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
 use crate::swo::Raw;
-use crate::{board, exit, files, input, measurement, show, simulate};
+use crate::{board, exit, files, heap, input, measurement, show, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
@@ -55,6 +56,12 @@ pub struct Args {
     /// Print a function's source and instructions with their cycles. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     annotate: Vec<String>,
+    /// Watch the firmware's memory allocators as well: what is allocated, by whom, and what leaks.
+    #[arg(long, conflicts_with = "rig")]
+    heap: bool,
+    /// Further memory allocators by the names of their functions (docs/heap.md).
+    #[arg(long, value_name = "FILE", requires = "heap")]
+    allocators: Option<PathBuf>,
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
@@ -132,7 +139,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
-    let mut done = simulate::simulate(path, &firmware, &choice, &args.simulation, threads, pin)?;
+    let heap = args.heap.then(|| heap::settings(args.allocators.as_deref())).transpose()?;
+    let (choice, options) = (&choice, &args.simulation);
+    let mut done =
+        simulate::simulate_with_heap(path, &firmware, choice, options, threads, heap, pin)?;
     if swo.map(Raw::finish).transpose()? == Some(0) {
         let text = "nothing left the trace pin: the trace blocks are to be programmed, by the firmware or with --trace-write";
         done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
@@ -140,7 +150,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let whole = measurement::of(&done.record);
     let mut measurement = show::part_of(whole, args.thread.as_deref())?;
     args.attach(&mut measurement, &firmware, &annotated);
-    args.show(&measurement, &annotated)?;
+    let mut selection = args.selection(&annotated);
+    heap::add(done.heaps, &mut measurement, &mut selection);
+    args.result.measurement(&measurement, &selection)?;
     Ok(exit::code_for(&done.record))
 }
 
@@ -166,7 +178,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         part.measurement = show::part_of(part.measurement.clone(), thread)?;
         args.attach(&mut part.measurement, &rig.members[i].firmware, annotated);
     }
-    args.show(&measurement, &annotated)?;
+    args.result.measurement(&measurement, &args.selection(&annotated))?;
     Ok(rig::code_for(&records))
 }
 
@@ -179,6 +191,7 @@ impl Args {
     pub fn files(&self, named: &mut files::Named) {
         named.reads(self.firmware.iter().chain(&self.rig));
         named.reads(self.load.iter().map(|load| &load.path));
+        named.reads(&self.allocators);
         named.writes("--swo", &self.swo);
         self.simulation.files(named);
         self.result.files(named);
@@ -199,11 +212,10 @@ impl Args {
         attach(measurement, firmware, what);
     }
 
-    /// Prints or writes it.
-    fn show(&self, measurement: &Measurement, annotated: &[&Function]) -> anyhow::Result<()> {
+    /// What of it is shown.
+    fn selection(&self, annotated: &[&Function]) -> Selection {
         let names = annotated.iter().map(|function| function.name.clone()).collect();
-        let selection = show::selection(&self.result, self.by, self.tree, names);
-        self.result.measurement(measurement, &selection)
+        show::selection(&self.result, self.by, self.tree, names)
     }
 
     /// What is to be seen of threads.

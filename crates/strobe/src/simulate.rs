@@ -10,7 +10,8 @@ use strobe_source::network;
 use strobe_source::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
-    self, Description, Limit, Recorder, SerialInput, Settings, StackUse, Systems, TimelineSettings,
+    self, Description, HeapSettings, Heaps, Limit, Recorder, SerialInput, Settings, StackUse,
+    Systems, TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
@@ -253,6 +254,8 @@ pub struct Finished {
     pub flash: FlashState,
     /// How deep each stack got, if that was asked for.
     pub stacks: Vec<StackUse>,
+    /// What became of the heaps, if that was asked for.
+    pub heaps: Option<Heaps>,
 }
 
 /// Runs the firmware on the chosen board; what leaves its trace pin is told to `trace`.
@@ -264,7 +267,20 @@ pub fn simulate(
     threads: Threads,
     trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
-    let settings = settings(options, threads)?;
+    simulate_with_heap(path, firmware, choice, options, threads, None, trace)
+}
+
+/// The same, with the memory allocators watched, if they are wanted.
+pub fn simulate_with_heap(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    options: &Options,
+    threads: Threads,
+    heap: Option<HeapSettings>,
+    trace: Option<&mut dyn trace::Pin>,
+) -> anyhow::Result<Finished> {
+    let settings = Settings { heap, ..settings(options, threads)? };
     let told = Told { recorder: None, trace };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, told)?;
     never_reached(&mut done.record, &options.setup);
@@ -279,6 +295,21 @@ pub fn stacks(
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
     let settings = Settings { watch_stacks: true, ..common_settings(setup)? };
+    let told = Told { recorder: None, trace: None };
+    let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
+    never_reached(&mut done.record, setup);
+    Ok(done)
+}
+
+/// Runs the firmware with its memory allocators watched.
+pub fn heap(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    wanted: HeapSettings,
+) -> anyhow::Result<Finished> {
+    let settings = Settings { heap: Some(wanted), ..common_settings(setup)? };
     let told = Told { recorder: None, trace: None };
     let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
     never_reached(&mut done.record, setup);
@@ -335,7 +366,8 @@ fn carry_out(
     if let Some(note) = &choice.note {
         record.warnings.push(Warning { text: note.clone(), count: 1 });
     }
-    Ok(Finished { record, flash: outcome.flash, stacks: outcome.stacks })
+    let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
+    Ok(Finished { record, flash, stacks, heaps })
 }
 
 /// Adds to a record what only the host knows: what it could not deliver.
@@ -399,6 +431,7 @@ pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
         | Error::DoesNotFit { .. }
         | Error::WrongCore { .. }
         | Error::Vectors(_)
+        | Error::Allocators(_)
         | Error::Medium { .. }
         | Error::Wires(_) => exit::data(text),
         Error::Balance(_) => error.into(),

@@ -1,6 +1,7 @@
 //! A time line: a picture with a row for each track, which part of it is exact, counters, gaps, and
 //! the last spans one by one.
 
+mod chart;
 mod picture;
 
 use std::io::{self, Write};
@@ -48,6 +49,7 @@ impl View for Line<'_> {
             item("", &text, Paint::Plain, options, out)?;
         }
         Picture::new(timeline, timeline.extent, options).write(options, out)?;
+        chart::write(timeline, options, out)?;
         // What was asked for is too short a part of a long run to be seen in it.
         for part in timeline.exact.iter().filter(|part| self.is_short(part)) {
             let text = format!("from {} to {}:", at(part.from), at(part.to));

@@ -3,6 +3,7 @@
 //! One binary: every further one would link the crates anew.
 
 mod archive_events;
+mod heap;
 mod links;
 mod measurement;
 mod swo;

@@ -29,6 +29,8 @@ impl Kind {
     pub const RIG: Kind = Kind::new("rig file ", "a rig file", 4 << 20);
     /// What describes an operating system.
     pub const RTOS: Kind = Kind::new("RTOS description ", "a description", 4 << 20);
+    /// What describes memory allocators.
+    pub const ALLOCATORS: Kind = Kind::new("allocators ", "a table of allocators", 4 << 20);
     /// What describes a chip; some have tens of megabytes.
     pub const SVD: Kind = Kind::new("", "an SVD file", 64 << 20);
     /// Values of an analog channel.

@@ -24,6 +24,7 @@ mod ecosystem;
 mod ecosystem_f407;
 mod exports;
 mod flash;
+mod heap;
 mod kit;
 mod lost_interrupts;
 mod machines;

@@ -323,7 +323,7 @@ impl CallTree {
         let node = self.running.current;
         if self.running.frames.len() >= MAX_DEPTH {
             self.cut += 1;
-            let missed = self.heap.as_deref_mut().filter(|heap| heap.at(t.to).is_some());
+            let missed = self.heap.as_deref_mut().filter(|heap| heap.function_at(t.to).is_some());
             missed.into_iter().for_each(|heap| heap.log.missed += 1);
             return;
         }
@@ -339,7 +339,7 @@ impl CallTree {
     fn allocates(&mut self, t: &Transfer, own: usize) {
         let who = self.who();
         let Some(heap) = &mut self.heap else { return };
-        let Some(function) = heap.at(t.to) else { return };
+        let Some(function) = heap.function_at(t.to) else { return };
         let Context { frames, allocating, .. } = &mut self.running;
         let (depth, now) = (frames.len(), t.now);
         let entered = Entered { from: t.from, arguments: t.arguments, who, now, depth };

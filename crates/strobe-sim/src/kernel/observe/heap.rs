@@ -136,6 +136,30 @@ pub struct Log {
 }
 
 impl Log {
+    /// Notes that a call begins, without its chain, and returns its number.
+    pub fn begin(
+        &mut self,
+        function: u32,
+        arguments: [u32; 4],
+        who: Who,
+        outer: Option<u32>,
+        now: u64,
+    ) -> u32 {
+        let call = self.calls.len() as u32;
+        let (chain, end) = (0, End::Open);
+        self.calls.push(Call { function, arguments, who, chain, outer, begin: now, end });
+        self.order.push(call);
+        call
+    }
+
+    /// Notes that a call ends.
+    pub fn end(&mut self, call: u32, end: End) {
+        if let Some(known) = self.calls.get_mut(call as usize) {
+            known.end = end;
+            self.order.push(call | ENDS);
+        }
+    }
+
     /// Beginnings and ends in the order in which they happened.
     pub fn moments(&self) -> impl Iterator<Item = Moment> + '_ {
         self.order.iter().map(|&at| match at & ENDS {
@@ -200,7 +224,7 @@ impl Allocators {
 
     /// The function that begins at an address.
     #[inline]
-    pub(super) fn at(&self, address: u32) -> Option<u32> {
+    pub fn function_at(&self, address: u32) -> Option<u32> {
         let found = self.by_address.binary_search_by_key(&(address & !1), |(start, _)| *start);
         found.ok().map(|at| self.by_address[at].1)
     }
@@ -218,12 +242,14 @@ impl Allocators {
             return;
         }
         let Entered { from, arguments, who, now, depth } = *entered;
-        let chain = self.chain(callers, from);
-        let call = self.log.calls.len() as u32;
         let outer = open.last().map(|open| open.call);
-        let end = End::Open;
-        self.log.calls.push(Call { function, arguments, who, chain, outer, begin: now, end });
-        self.log.order.push(call);
+        // What an allocator calls itself is called from where it is.
+        let chain = match outer.and_then(|outer| self.log.calls.get(outer as usize)) {
+            Some(outer) => outer.chain,
+            None => self.chain(callers, from),
+        };
+        let call = self.log.begin(function, arguments, who, outer, now);
+        self.log.calls[call as usize].chain = chain;
         open.push(Open { call, depth });
     }
 
@@ -237,7 +263,7 @@ impl Allocators {
         open: &mut Vec<Open>,
     ) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
-            let Some(call) = self.log.calls.get_mut(top.call as usize) else { continue };
+            let Some(call) = self.log.calls.get(top.call as usize) else { continue };
             let Some(entry) = self.entries.get(call.function as usize) else { continue };
             let result = match entry.out {
                 None => result,
@@ -245,17 +271,14 @@ impl Allocators {
             };
             let usable =
                 entry.usable.filter(|_| result != 0).and_then(|rule| rule.read(result, bus));
-            call.end = End::Returned { result, usable, cycle: now };
-            self.log.order.push(top.call | ENDS);
+            self.log.end(top.call, End::Returned { result, usable, cycle: now });
         }
     }
 
     /// Calls deeper than so many frames will not return.
     pub(super) fn abandoned(&mut self, depth: usize, now: u64, open: &mut Vec<Open>) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
-            let Some(call) = self.log.calls.get_mut(top.call as usize) else { continue };
-            call.end = End::Abandoned { cycle: now };
-            self.log.order.push(top.call | ENDS);
+            self.log.end(top.call, End::Abandoned { cycle: now });
         }
     }
 

@@ -50,13 +50,29 @@ pub struct Course {
 /// A heap's memory over the run, of each piece of memory that is known.
 pub fn courses(found: &Found, shadow: &Shadow) -> Vec<Course> {
     let mut out = Vec::new();
-    let mut areas: Vec<&Area> = found.heaps.iter().map(|heap| &heap.area).collect();
-    areas.dedup();
+    let mut areas: Vec<&Area> = Vec::new();
+    for heap in &found.heaps {
+        if !areas.contains(&&heap.area) {
+            areas.push(&heap.area);
+        }
+    }
+    // Of allocators that are built on another one the memory is that one's.
+    let known: Vec<(u32, u32)> =
+        areas.iter().flat_map(|area| memory(shadow, area, u32::MAX, found.base)).collect();
+    let is_elsewhere = |block: &Block| {
+        let at = block.pointer.wrapping_add(found.base);
+        !known.iter().any(|(begin, end)| (*begin..*end).contains(&at))
+    };
     for area in areas {
         let members: Vec<usize> =
             (0..found.heaps.len()).filter(|&i| found.heaps[i].area == *area).collect();
         // A heap without blocks has nothing to show.
-        if !shadow.blocks.iter().any(|block| members.contains(&block.heap)) {
+        let mut blocks = shadow.blocks.iter().filter(|block| members.contains(&block.heap));
+        let shows = match area {
+            Area::Unknown(_) => blocks.any(is_elsewhere),
+            Area::Fixed(..) | Area::Grown => blocks.next().is_some(),
+        };
+        if !shows {
             continue;
         }
         let mut names: Vec<&str> = members.iter().map(|&i| found.heaps[i].name.as_str()).collect();
@@ -130,8 +146,10 @@ fn cycle_of(shadow: &Shadow, order: u32) -> u64 {
 
 /// Ranges of memory, sorted and apart.
 fn memory(shadow: &Shadow, area: &Area, order: u32, base: u32) -> Vec<(u32, u32)> {
-    if let Area::Fixed(begin, end) = *area {
-        return vec![(begin, end)];
+    match *area {
+        Area::Fixed(begin, end) => return vec![(begin, end)],
+        Area::Unknown(_) => return Vec::new(),
+        Area::Grown => {}
     }
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &(_, at, begin, end) in &shadow.grown {

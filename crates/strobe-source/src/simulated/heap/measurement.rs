@@ -124,7 +124,6 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
         sections: Vec::new(),
     };
     balances(seen, &mut out);
-    let profile = profile::profile(seen, &mut places);
     let sections = [
         Some(tables::calls(seen)),
         sites.table(seen),
@@ -138,7 +137,7 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
         tables::live(seen, &mut places),
         tables::failures(seen, &mut places),
         tables::fragmentation(seen, &courses),
-        profile,
+        profile::profile(seen),
         line::section(seen, &courses),
     ];
     out.sections.extend(sections.into_iter().flatten());
@@ -162,9 +161,13 @@ fn totals(seen: &Seen, sites: &tables::Sites, courses: &[Course]) -> Vec<Total> 
     let leaks = sites.leaks().count() as u64;
     let mut out = vec![
         total("heap-peak", "heap peak", seen.known(shadow.peak.bytes, Unit::BYTES)),
-        total("heap-peak-blocks", "blocks then", seen.known(shadow.peak.blocks, Unit::COUNT)),
+        total(
+            "heap-peak-blocks",
+            "blocks at the peak",
+            seen.known(shadow.peak.blocks, Unit::COUNT),
+        ),
         total("heap-live", "live at the end", seen.known(live.bytes, Unit::BYTES)),
-        total("heap-live-blocks", "blocks then", seen.known(live.blocks, Unit::COUNT)),
+        total("heap-live-blocks", "blocks live", seen.known(live.blocks, Unit::COUNT)),
         total("heap-bytes", "allocated in all", seen.counted(all.bytes, Unit::BYTES)),
         total("heap-blocks", "allocations", seen.counted(all.blocks, Unit::COUNT)),
         total("heap-freed-blocks", "blocks freed", seen.counted(frees, Unit::COUNT)),

@@ -5,8 +5,9 @@
 //! A block is there from the return of the call that made it to the beginning of the one that frees
 //! it, so blocks of preempted calls never seem to overlap.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap as HashMap;
 use strobe_sim::observe::heap::{Call, End, Log, Moment};
 use strobe_sim::observe::schedule::Who;
 
@@ -165,9 +166,9 @@ pub fn replay(found: &Found, log: &Log) -> Shadow {
         out: Shadow { calls: vec![0; found.functions.len()], ..Shadow::default() },
         now: Level::default(),
         live: vec![BTreeMap::new(); found.heaps.len()],
-        last: HashMap::new(),
-        resizing: HashMap::new(),
-        inner: HashMap::new(),
+        last: HashMap::default(),
+        resizing: HashMap::default(),
+        inner: HashMap::default(),
     };
     let mut resets = log.resets.iter().peekable();
     for moment in log.moments() {

@@ -39,6 +39,12 @@ impl Place {
         }
     }
 
+    /// `load.c:12`, for tables; the profile has the whole path.
+    pub fn short(&self) -> String {
+        let spot = self.spot();
+        spot.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+    }
+
     /// `load (src/load.c:12)`.
     pub fn shown(&self) -> String {
         format!("{} ({})", self.function, self.spot())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use strobe_model::measurement::{Content, Kind, Label, Measure, Part, Section, Unit, Values};
 use strobe_sim::observe::schedule::Who;
 
-use super::places::{Places, Stacks};
+use super::places::Stacks;
 use super::{Amount, Seen, section};
 use crate::simulated::heap::replay::How;
 
@@ -44,7 +44,7 @@ const MEASURES: [(&str, &str, Option<&str>, Figure); 10] = [
 ];
 
 /// The section.
-pub(super) fn profile(seen: &Seen, places: &mut Places) -> Option<Section> {
+pub(super) fn profile(seen: &Seen) -> Option<Section> {
     let mut by_chain: HashMap<(u32, Who), Of> = HashMap::new();
     let mut order = Vec::new();
     for block in &seen.shadow.blocks {
@@ -65,7 +65,6 @@ pub(super) fn profile(seen: &Seen, places: &mut Places) -> Option<Section> {
     if order.is_empty() {
         return None;
     }
-    let _ = places;
     let mut stacks = Stacks::new(seen);
     let mut labels: Vec<Label> = Vec::new();
     let (mut at, mut label, mut values) = (Vec::new(), Vec::new(), Vec::new());

@@ -58,31 +58,24 @@ fn rounded(figure: Option<f64>) -> Cell {
 impl Sites {
     pub fn new(seen: &Seen, places: &mut Places) -> Self {
         let mut by_place: HashMap<Place, usize> = HashMap::new();
+        let mut by_chain: HashMap<u32, usize> = HashMap::new();
         let mut all: Vec<Site> = Vec::new();
-        let mut site_of = |chain: u32, places: &mut Places, all: &mut Vec<Site>| {
-            let mut place = places.site(chain);
-            // Several calls of one line are one site; without lines each is its own.
-            if place.line.is_some() {
-                place.address = 0;
-            }
-            *by_place.entry(place.clone()).or_insert_with(|| {
-                all.push(Site {
-                    place,
-                    blocks: Vec::new(),
-                    all: Amount::default(),
-                    live: Amount::default(),
-                    peak: Amount::default(),
-                    growth: Growth::default(),
-                    failed: 0,
-                    chain,
-                    lifetimes: Spread::default(),
-                });
-                all.len() - 1
+        let mut site_of = |chain: u32, all: &mut Vec<Site>| {
+            *by_chain.entry(chain).or_insert_with(|| {
+                let mut place = places.site(chain);
+                // Several calls of one line are one site; without lines each is its own.
+                if place.line.is_some() {
+                    place.address = 0;
+                }
+                *by_place.entry(place.clone()).or_insert_with(|| {
+                    all.push(Site::new(place, chain));
+                    all.len() - 1
+                })
             })
         };
         for (index, block) in (0u32..).zip(&seen.shadow.blocks) {
             let Some(call) = seen.call(block.made_by) else { continue };
-            let at = site_of(call.chain, places, &mut all);
+            let at = site_of(call.chain, &mut all);
             let site = &mut all[at];
             site.blocks.push(index);
             site.all.add(block);
@@ -98,7 +91,7 @@ impl Sites {
         }
         for failure in &seen.shadow.failures {
             let Some(call) = seen.call(failure.call) else { continue };
-            let at = site_of(call.chain, places, &mut all);
+            let at = site_of(call.chain, &mut all);
             all[at].failed += 1;
         }
         for site in &mut all {
@@ -120,17 +113,18 @@ impl Sites {
         let peak = seen.shadow.peak.bytes;
         let mut table = Table::new(vec![
             bytes("peak", "at the peak").of(peak),
-            count("peak-blocks", "blocks").worth(3),
-            bytes("live", "live at end").of(live.bytes),
+            count("peak-blocks", "blocks").worth(1),
+            bytes("live", "live at end"),
             count("live-blocks", "blocks"),
-            bytes("bytes", "allocated").of(all.bytes),
+            bytes("bytes", "allocated"),
             count("blocks", "blocks"),
-            nanoseconds("lifetime", "mean lifetime").worth(4),
-            count("failed", "failed").worth(1),
-            Column::text("state", "state").worth(2),
+            nanoseconds("lifetime", "mean lifetime").worth(2),
+            count("failed", "failed").worth(3),
+            Column::text("state", "state").worth(4),
             Column::text("function", "function"),
             Column::text("line", "line"),
         ]);
+        let any_failed = !seen.shadow.failures.is_empty();
         for site in &self.all {
             table.row([
                 site.peak.bytes.into(),
@@ -140,10 +134,10 @@ impl Sites {
                 site.all.bytes.into(),
                 site.all.blocks.into(),
                 rounded(site.lifetimes.mean()),
-                site.failed.into(),
+                if any_failed { site.failed.into() } else { Cell::Empty },
                 site.state(seen).into(),
                 site.place.function.as_str().into(),
-                site.place.spot().into(),
+                site.place.short().into(),
             ]);
         }
         table.footer.push(vec![
@@ -154,7 +148,7 @@ impl Sites {
             all.bytes.into(),
             all.blocks.into(),
             Cell::Empty,
-            (seen.shadow.failures.len() as u64).into(),
+            if any_failed { (seen.shadow.failures.len() as u64).into() } else { Cell::Empty },
             Cell::Empty,
             "all".into(),
             Cell::Empty,
@@ -166,6 +160,20 @@ impl Sites {
 }
 
 impl Site {
+    fn new(place: Place, chain: u32) -> Self {
+        Site {
+            place,
+            blocks: Vec::new(),
+            all: Amount::default(),
+            live: Amount::default(),
+            peak: Amount::default(),
+            growth: Growth::default(),
+            failed: 0,
+            chain,
+            lifetimes: Spread::default(),
+        }
+    }
+
     /// What became of its blocks, in a word or two.
     fn state(&self, seen: &Seen) -> &'static str {
         match (seen.is_whole(), self.growth.is_leak(), self.live.blocks) {
@@ -249,7 +257,7 @@ pub(super) fn leaks(seen: &Seen, sites: &Sites) -> Option<Section> {
             site.live.bytes.into(),
             live.map(|block| seen.age(block)).max().map_or(Cell::Empty, Cell::from),
             site.place.function.as_str().into(),
-            site.place.spot().into(),
+            site.place.short().into(),
         ]);
     }
     let rows = seen.is_whole() && !table.is_empty();
@@ -474,7 +482,7 @@ pub(super) fn repeated(seen: &Seen, sites: &Sites) -> Option<Section> {
             all.into(),
             freed.into(),
             site.place.function.as_str().into(),
-            site.place.spot().into(),
+            site.place.short().into(),
         ]);
     }
     let any = !table.is_empty();
@@ -495,7 +503,7 @@ fn single(seen: &Seen, places: &mut Places, blocks: Vec<&Block>) -> Table {
     ]);
     for block in blocks {
         let call = seen.call(block.made_by);
-        let chain = call.map(|call| format!("{}", places.path(call.chain)));
+        let chain = call.map(|call| places.path(call.chain));
         table.row([
             block.size.into(),
             block.usable.map_or_else(

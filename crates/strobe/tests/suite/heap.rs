@@ -1,0 +1,120 @@
+//! `strobe heap`: what firmware allocates, by whom, and what it does not free.
+
+use std::fs;
+
+use strobe_model::measurement::{Measurement, Unit};
+
+use crate::common::{measured, prebuilt, strobe};
+
+fn total(m: &Measurement, id: &str) -> u64 {
+    let value = m.total(id).unwrap_or_else(|| panic!("no total {id}")).value();
+    value.unwrap_or_else(|| panic!("{id} is unknown")).as_u64()
+}
+
+/// Rows of a table by function: its figures in a column.
+fn of_function(m: &Measurement, table: &str, function: &str, column: &str) -> u64 {
+    let table = m.table(table).unwrap_or_else(|| panic!("no table {table}"));
+    let names = table.column("function").expect("functions");
+    let rows = (0..table.len()).filter(|&row| names.cells[row].text() == Some(function));
+    let figures = table.column(column).expect("the column");
+    rows.filter_map(|row| Some(figures.cells[row].number()?.as_u64())).sum()
+}
+
+#[test]
+fn the_leak_is_found_by_call_site_and_thread() {
+    let (code, m) = measured(&["heap", &prebuilt("leaky"), "--until", "finished"]);
+    assert_eq!(code, 0);
+    assert_eq!(m.total("heap-peak").map(|peak| peak.unit().clone()), Some(Unit::BYTES));
+    // Every eighth of 160 records; the run ends while the last is under way at the latest.
+    let lost = of_function(&m, "heap-sites", "record_new", "live-blocks");
+    assert!((20..=28).contains(&lost), "{lost}");
+    assert_eq!(of_function(&m, "heap-leaks", "record_new", "end"), lost);
+    assert_eq!(of_function(&m, "heap-leaks", "line_new", "end"), 0);
+    assert_eq!(of_function(&m, "heap-sites", "report_main", "peak"), 1500);
+    let threads = m.table("heap-threads").unwrap();
+    let names: Vec<&str> =
+        threads.column("thread").unwrap().cells.iter().filter_map(|cell| cell.text()).collect();
+    assert!(["sensor", "logger", "report"].iter().all(|name| names.contains(name)), "{names:?}");
+    // Its memory is what sbrk has handed out, so the largest free piece is known.
+    assert!(total(&m, "heap-largest-free") > 0);
+}
+
+/// `run --heap` has the same sections beside the profile of cycles, and the same cycles as without.
+#[test]
+fn a_run_has_its_heap_as_sections() {
+    let leaky = prebuilt("leaky");
+    let (_, alone) = measured(&["heap", &leaky, "--until", "100ms"]);
+    let (_, both) = measured(&["run", &leaky, "--until", "100ms", "--heap"]);
+    let (_, without) = measured(&["run", &leaky, "--until", "100ms"]);
+    for section in alone.sections.iter().filter(|section| section.id.starts_with("heap-")) {
+        assert_eq!(both.section(&section.id), Some(section));
+    }
+    assert_eq!(both.total("cycles"), without.total("cycles"));
+    assert_eq!(both.section("profile"), without.section("profile"));
+    assert!(without.sections.iter().all(|section| !section.id.starts_with("heap-")));
+}
+
+/// Many strings against one buffer: the figures of the source.
+#[test]
+fn temporary_strings_are_counted_against_one_buffer() {
+    let (code, m) = measured(&["heap", &prebuilt("strings"), "--until", "exit"]);
+    assert_eq!(code, 0);
+    // 40 pairs: a string for the key, two to complete it, one for the text so far; and the first.
+    let temporaries = ["append", "join_temporaries"];
+    let sum = |column| {
+        temporaries.iter().map(|f| of_function(&m, "heap-sites", f, column)).sum::<u64>()
+            + of_function(&m, "heap-sites", "concatenate", column)
+    };
+    // 500 strings to sort are made by the same function.
+    assert_eq!(sum("blocks"), 40 * 4 + 1 + 500);
+    assert_eq!(of_function(&m, "heap-sites", "join_buffer", "blocks"), 1);
+    assert_eq!(of_function(&m, "heap-sites", "sort_buffer", "blocks"), 2);
+    assert_eq!(of_function(&m, "heap-sites", "sort_buffer", "bytes"), 500 * 8 + 500 * 2);
+    assert_eq!(total(&m, "heap-live-blocks"), 0);
+    assert!(m.findings.iter().all(|f| f.code != "leak"), "{:?}", m.findings);
+}
+
+#[test]
+fn firmware_without_an_allocator_is_told_what_to_name() {
+    let ran = strobe(&["heap", &prebuilt("blink")]);
+    assert_eq!(ran.code, 65);
+    for word in ["malloc", "pvPortMalloc", "--allocators"] {
+        assert!(ran.stderr.contains(word), "{}", ran.stderr);
+    }
+}
+
+/// A table of one's own: the wrapper is the outermost call then, and its callers the places.
+#[test]
+fn a_table_of_ones_own_comes_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("records.toml");
+    let table = "[[allocator]]\nname = \"records\"\nfunctions = [\n\
+                 { names = [\"record_new\"], size = 0 },\n\
+                 { names = [\"record_free\"], pointer = 0 },\n]\n";
+    fs::write(&path, table).unwrap();
+    let path = path.to_str().unwrap();
+    let leaky = prebuilt("leaky");
+    let (_, m) = measured(&["heap", &leaky, "--until", "finished", "--allocators", path]);
+    assert_eq!(of_function(&m, "heap-sites", "record_new", "blocks"), 0);
+    assert_eq!(of_function(&m, "heap-sites", "sensor_main", "blocks"), 160);
+    fs::write(path, "[[allocator]]\nname = \"x\"\nfunctions = []\n").unwrap();
+    let ran = strobe(&["heap", &leaky, "--allocators", path]);
+    assert_eq!(ran.code, 65);
+    assert!(ran.stderr.contains("it has no functions"), "{}", ran.stderr);
+}
+
+/// The sections reach the formats of other programs.
+#[test]
+fn heaps_are_exported() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("h.measurement");
+    let file = file.to_str().unwrap();
+    let ran = strobe(&["heap", &prebuilt("strings"), "--until", "exit", "-o", file]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = strobe(&["export", file, "--to", "collapsed", "--measure", "blocks"]);
+    assert!(ran.stdout.contains("sort_strings"), "{}{}", ran.stdout, ran.stderr);
+    let ran = strobe(&["export", file, "--to", "chrome"]);
+    assert!(ran.stdout.contains("live bytes"), "{}", ran.stderr);
+    let ran = strobe(&["report", file]);
+    assert!(ran.stdout.contains("heap by call site"), "{}", ran.stdout);
+}
