@@ -74,6 +74,50 @@ fn temporary_strings_are_counted_against_one_buffer() {
     assert!(m.findings.iter().all(|f| f.code != "leak"), "{:?}", m.findings);
 }
 
+/// Each fault of the firmware is a finding with the call chains that it has to do with.
+#[test]
+fn misuse_is_named_with_both_call_chains() {
+    let (code, m) = measured(&["heap", &prebuilt("misuse"), "--until", "exit"]);
+    assert_eq!(code, 0);
+    let of = |code: &str| -> Vec<&str> {
+        let all = m.findings.iter().filter(|finding| finding.code == code);
+        all.map(|finding| finding.text.as_str()).collect()
+    };
+    let wild = of("wild-free");
+    assert_eq!(wild.len(), 2);
+    assert!(wild[0].contains("inside of a block") && wild[0].contains("free_inside"), "{wild:?}");
+    assert!(wild[1].contains("free_no_block"), "{wild:?}");
+    assert!(of("heap-in-handler")[0].contains("PendSV_Handler"));
+    assert!(of("failed-allocation")[0].contains("1000000 bytes"));
+    let double = m.findings.iter().find(|finding| finding.code == "double-free").unwrap();
+    assert!(double.text.contains("allocated at cycle") && double.text.contains("first freed"));
+    let chains: Vec<&str> = double.evidence.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(chains, ["call chain", "allocated by", "freed by"]);
+    // 24, 12 and 64 by malloc, 10 and 200 by realloc, 42 by calloc; the 64 is not freed.
+    assert_eq!((total(&m, "heap-blocks"), total(&m, "heap-bytes")), (6, 352));
+    assert_eq!((total(&m, "heap-live"), total(&m, "heap-peak")), (64, 242));
+    let handlers = m.table("heap-threads").unwrap();
+    let kinds = &handlers.column("kind").unwrap().cells;
+    let handler = kinds.iter().position(|kind| kind.text() == Some("handler")).unwrap();
+    let bytes = handlers.column("bytes").unwrap().cells[handler].number();
+    assert_eq!(bytes.map(|bytes| bytes.as_u64()), Some(12));
+}
+
+/// Arguments in byte registers, addresses in a data space of their own.
+#[test]
+fn an_avr_has_a_heap_too() {
+    let (code, m) = measured(&["heap", &prebuilt("heap-avr"), "--until", "20ms"]);
+    assert_eq!(code, 0);
+    let asked: u64 = (0..200).map(|n| 5 + n % 30).sum::<u64>() + 100;
+    assert_eq!((total(&m, "heap-blocks"), total(&m, "heap-bytes")), (201, asked));
+    assert_eq!((total(&m, "heap-live-blocks"), total(&m, "heap-failed")), (8, 1));
+    assert_eq!(of_function(&m, "heap-sites", "go_round", "blocks"), 200);
+    let last: u64 = (193..200).map(|n| 5 + n % 30).sum::<u64>() + 100;
+    assert_eq!(total(&m, "heap-live"), last);
+    let why = m.total("heap-largest-free").unwrap();
+    assert_eq!(why.value(), None, "nobody knows where its memory ends");
+}
+
 #[test]
 fn firmware_without_an_allocator_is_told_what_to_name() {
     let ran = strobe(&["heap", &prebuilt("blink")]);

@@ -14,7 +14,7 @@ const BUILTIN: &str = include_str!("allocators.toml");
 const AVR_DATA: u32 = 0x80_0000;
 
 /// Names of functions in a message.
-const MOST_NAMES: usize = 12;
+const MOST_NAMES: usize = 20;
 
 /// A table of allocators.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -380,10 +380,14 @@ fn nothing(firmware: &Firmware, tables: &[Allocators]) -> String {
                 their functions; build it without -s, or give the file before strip"
             .to_owned();
     }
-    let functions = |table: &'_ Allocators| -> Vec<String> {
-        let each = table.allocator.iter().filter_map(|a| table.of(a).ok()).flatten();
-        let takes = each.filter(|f| f.size.is_some() && f.pointer.is_none());
-        takes.filter_map(|f| f.names.first().cloned()).collect()
+    // Of each allocator the first function that allocates.
+    let functions = |table: &Allocators| -> Vec<String> {
+        let first = |allocator: &Allocator| {
+            let mut all = table.of(allocator).ok()?.iter();
+            let takes = all.find(|f| f.size.is_some() && f.pointer.is_none())?;
+            Some(takes.names.first()?.trim_start_matches('*').to_owned())
+        };
+        table.allocator.iter().filter_map(first).collect()
     };
     let mut names: Vec<String> = tables.iter().flat_map(functions).collect();
     let mut seen = HashSet::new();
