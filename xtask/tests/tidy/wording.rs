@@ -1,6 +1,6 @@
 //! Words and widths that CONTRIBUTING.md and the house style ask for, in sources and documents.
 //!
-//! Programs here report, show, print and state; what they do not do is talk. `firmware` is left
+//! Programs report, show, print and state; they do not speak. `firmware` is left
 //! out: the digests of its sources are beside the prebuilt programs.
 
 use std::path::{Path, PathBuf};
@@ -9,9 +9,6 @@ use super::{entries, read, root};
 
 /// Where sources and documents are, beside the documents at the root.
 const FOLDERS: [&str; 5] = ["crates", "xtask", "scripts", "docs", "fuzz/fuzz_targets"];
-
-/// Folders in them that hold what others wrote or what is built.
-const FOREIGN: [&str; 2] = ["target", "captures"];
 
 /// The changelog is history and stays as it is.
 const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
@@ -38,10 +35,9 @@ fn texts() -> Vec<(PathBuf, String)> {
     let mut files: Vec<PathBuf> = DOCUMENTS.iter().map(|name| root.join(name)).collect();
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
-            let is_foreign = FOREIGN.iter().any(|name| path.ends_with(name));
-            if path.is_dir() && !is_foreign {
+            if path.is_dir() {
                 folders.push(path);
-            } else if path.is_file() && is_text(&path) {
+            } else if is_text(&path) {
                 files.push(path);
             }
         }
