@@ -116,6 +116,8 @@ fn lines_have_at_most_100_columns() {
 fn unwanted_words_and_wide_lines_are_seen() {
     for word in WORDS.iter().chain(&PHRASES) {
         assert_eq!(unwanted(&format!("is ({word}, so")), Some(*word));
+    }
+    for word in WORDS {
         assert_eq!(unwanted(&format!("is_{word}_x {word}x")), None, "{word}");
     }
     assert_eq!(unwanted("reports what it states"), None);
