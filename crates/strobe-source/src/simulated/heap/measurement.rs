@@ -1,9 +1,11 @@
 //! What was seen of heaps as parts of a measurement: totals, balances, findings, sections.
 
+mod blocks;
 mod findings;
 mod line;
 mod places;
 mod profile;
+mod sites;
 mod tables;
 
 use strobe_model::measurement::{
@@ -20,6 +22,7 @@ use super::arena::{self, Course};
 use super::replay::{Block, How, Shadow};
 use crate::simulated::record::exception_label;
 use places::Places;
+use sites::Sites;
 
 const MISSED: &str = "calls of the allocators are missing: there were too many, or a stack was too \
                       deep to follow";
@@ -112,11 +115,14 @@ impl Amount {
     }
 }
 
+/// One of an amount's two figures.
+type Part = fn(Amount) -> u64;
+
 /// The parts of a measurement.
 pub(super) fn heaps(seen: &Seen) -> Heaps {
     let mut places = Places::new(seen);
     let courses = arena::courses(seen.found, seen.shadow);
-    let sites = tables::Sites::new(seen, &mut places);
+    let sites = Sites::new(seen, &mut places);
     let mut out = Heaps {
         totals: totals(seen, &sites, &courses),
         balances: Vec::new(),
@@ -127,16 +133,16 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
     let sections = [
         Some(tables::calls(seen)),
         sites.table(seen),
-        tables::leaks(seen, &sites),
+        sites::leaks(seen, &sites),
         tables::threads(seen),
         tables::heaps(seen),
         tables::sizes(seen),
         tables::spreads(seen),
-        tables::repeated(seen, &sites),
-        tables::biggest(seen, &mut places),
-        tables::live(seen, &mut places),
-        tables::failures(seen, &mut places),
-        tables::fragmentation(seen, &courses),
+        sites::repeated(seen, &sites),
+        blocks::biggest(seen, &mut places),
+        blocks::live(seen, &mut places),
+        blocks::failures(seen, &mut places),
+        blocks::fragmentation(seen, &courses),
         profile::profile(seen),
         line::section(seen, &courses),
     ];
@@ -148,7 +154,7 @@ fn section(id: &str, title: impl Into<String>, content: Content) -> Section {
     Section { id: id.to_owned(), title: title.into(), notes: Vec::new(), content }
 }
 
-fn totals(seen: &Seen, sites: &tables::Sites, courses: &[Course]) -> Vec<Total> {
+fn totals(seen: &Seen, sites: &Sites, courses: &[Course]) -> Vec<Total> {
     let shadow = seen.shadow;
     let all = Amount::of(shadow.blocks.iter());
     let live = Amount::of(shadow.blocks.iter().filter(|block| block.gone.is_none()));
@@ -204,7 +210,7 @@ fn balances(seen: &Seen, out: &mut Heaps) {
         true => Loss::Known(0),
         false => Loss::Unknown(MISSED.to_owned()),
     };
-    let kinds: [(&str, Unit, fn(Amount) -> u64); 2] = [
+    let kinds: [(&str, Unit, Part); 2] = [
         ("heap bytes", Unit::BYTES, |amount| amount.bytes),
         ("heap blocks", Unit::COUNT, |amount| amount.blocks),
     ];

@@ -3,7 +3,7 @@
 use strobe_model::measurement::{Finding, Severity};
 
 use super::places::Places;
-use super::tables::Sites;
+use super::sites::{Site, Sites};
 use super::{MISSED, Seen};
 use crate::simulated::heap::replay::{Block, Misuse, MisuseKind};
 
@@ -170,7 +170,7 @@ fn leaks(seen: &Seen, places: &Places, sites: &Sites) -> Vec<Finding> {
     if !seen.is_whole() {
         return Vec::new();
     }
-    let one = |site: &super::tables::Site| {
+    let one = |site: &Site| {
         let course = site.growth.blocks;
         let text = format!(
             "a leak: {} has {} live blocks in the middle of the run and {} at its end, {} bytes; \

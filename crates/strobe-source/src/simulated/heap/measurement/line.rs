@@ -9,6 +9,9 @@ use crate::simulated::heap::replay::Level;
 /// Values kept one by one; of longer runs, the least and most of each stretch of them.
 const MOST_VALUES: usize = 8192;
 
+/// A figure of a level.
+type Figure = fn(&Level) -> u64;
+
 /// The section; none where nothing was allocated.
 pub(super) fn section(seen: &Seen, courses: &[Course]) -> Option<Section> {
     let levels = &seen.shadow.levels;
@@ -19,7 +22,7 @@ pub(super) fn section(seen: &Seen, courses: &[Course]) -> Option<Section> {
     let at = |cycle: u64| i64::try_from(seen.nanoseconds(cycle)).unwrap_or(i64::MAX);
     let value = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let kept = thinned(levels, seen.shadow.peak);
-    let tracks: [(&str, Unit, fn(&Level) -> u64); 2] = [
+    let tracks: [(&str, Unit, Figure); 2] = [
         ("live bytes", Unit::BYTES, |level| level.bytes),
         ("live blocks", Unit::COUNT, |level| level.blocks),
     ];
