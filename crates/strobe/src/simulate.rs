@@ -41,6 +41,10 @@ pub struct Options {
     /// without callees, and the worst call. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     calls: Vec<String>,
+    /// A function that only waits: its cycles count as waiting, beside those of loops that are
+    /// recognised as waits. May be given several times.
+    #[arg(long, value_name = "FUNCTION")]
+    idle: Vec<String>,
 }
 
 /// How to simulate, whatever is measured.
@@ -160,7 +164,7 @@ impl Options {
 
     /// One of two runs that are compared.
     pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
-        Options { setup, from, to, mark, calls: Vec::new() }
+        Options { setup, from, to, mark, calls: Vec::new(), idle: Vec::new() }
     }
 }
 
@@ -424,6 +428,7 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
         to: options.to.clone(),
         marks: options.mark.clone(),
         calls: options.calls.clone(),
+        idle: options.idle.clone(),
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,

@@ -61,6 +61,8 @@ pub struct Settings {
     pub marks: Vec<String>,
     /// Functions whose calls are measured one by one.
     pub calls: Vec<String>,
+    /// Functions that only wait, beside the loops that are seen to.
+    pub idle: Vec<String>,
     /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
     /// What is sent to serial devices.
@@ -110,6 +112,7 @@ impl Default for Settings {
             to: None,
             marks: Vec::new(),
             calls: Vec::new(),
+            idle: Vec::new(),
             serial: Vec::new(),
             inputs: Vec::new(),
             analog: Vec::new(),
@@ -156,6 +159,9 @@ impl Settings {
         }
         if !self.calls.is_empty() {
             put("calls", self.calls.join(","));
+        }
+        if !self.idle.is_empty() {
+            put("idle", self.idle.join(","));
         }
         if !self.networks.is_empty() {
             let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));

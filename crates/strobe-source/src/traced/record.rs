@@ -357,6 +357,7 @@ fn assemble(
         scheduling: None,
         series: Vec::new(),
         calls: Vec::new(),
+        waits: Vec::new(),
         windows: None,
         unreached: unreached.unwrap_or_default(),
         unmodelled: Vec::new(),

@@ -4,6 +4,7 @@
 use strobe_model::measurement::{Measurement, Number, Table};
 use strobe_synth::{ElfBuilder, Symbol};
 
+use crate::common::figures::warnings;
 use crate::common::measured;
 
 /// Where code begins behind the vectors.
@@ -75,9 +76,21 @@ fn ticks_while_interrupts_are_masked_are_lost() {
     assert_eq!((entries, lost), (11, 9));
     let told = told.expect("a finding");
     assert!(told.contains("9 requests of SysTick") && told.contains("main"), "{told}");
+    // The masked section, from CPSID on.
+    assert!(told.contains("masked from 0x000000ce main"), "{told}");
     // One that waits is late and not lost.
     let (entries, lost, told) = counts(&run(&ticking(300), "cortex-m0", "20500c"));
     assert_eq!((entries, lost, told), (20, 0, None));
+}
+
+/// Masked to the end of the run: no handler ever runs, and the requests are lost all the same.
+#[test]
+fn what_is_masked_for_ever_is_counted() {
+    let ran = run(&ticking(1_000_000), "cortex-m0", "20500c");
+    let told = warnings(&ran).into_iter().find(|text| text.contains("were lost"));
+    let told = told.expect("a finding");
+    assert!(told.contains("19 requests of SysTick"), "{told}");
+    assert!(told.contains("never ran"), "{told}");
 }
 
 /// TIM6 of an STM32F070 at 8 MHz: an update every 1,000 cycles, its flag cleared by the handler.

@@ -44,3 +44,4 @@ mod threads;
 mod trace_plan;
 mod traced;
 mod version;
+mod waits;
