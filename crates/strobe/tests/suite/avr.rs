@@ -86,7 +86,12 @@ fn intel_hex_runs_as_the_elf_file_does() {
         let named = run(&[&elf, "--until", "20ms"]).1;
         let (code, bare) = run(&[&hex, "--until", "20ms"]);
         assert_eq!((code, self::board(&bare)), (0, Some(board)));
-        assert_eq!(bare.totals, named.totals, "{program}");
+        // Loops that wait are looked for in functions, of which a HEX file has none.
+        let totals = |ran: &strobe_model::measurement::Measurement| {
+            let all = ran.totals.iter().filter(|total| total.id != "waiting");
+            all.cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(totals(&bare), totals(&named), "{program}");
         let causes = ["cycles", "cause"].map(|name| column(&bare, "causes", name));
         assert_eq!(causes, ["cycles", "cause"].map(|name| column(&named, "causes", name)));
         let ran = strobe(&["run", &hex, "--board", board, "--until", "1ms", "--quiet"]);
