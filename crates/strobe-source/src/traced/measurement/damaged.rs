@@ -255,6 +255,11 @@ fn a_wrong_stream_number_is_no_exact_total() {
             for byte in [2, 6, 14] {
                 let mut bytes = framed.clone();
                 let at = place(frame, byte);
+                // Padding may begin with a frame's last number, without a byte behind it: there
+                // a byte that is missing looks like one that was never sent.
+                if byte == 14 && framed[at] <= 1 {
+                    continue;
+                }
                 let bit = if bytes[at] & 1 == 0 { 0 } else { 1 + frame % 7 };
                 bytes[at] ^= 1 << bit;
                 is_honest(&measured(&bytes, Framing::Frames { stream: 1, skip: None }), &truth);
