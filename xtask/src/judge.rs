@@ -1,8 +1,8 @@
 //! `cargo xtask judge`: figures whose truth is known, as strobe gives them now.
 //!
-//! The cases are programs of this repository (`judge/cases.toml`); those that need sources of others
-//! are in docs/accuracy.md by hand, with where they are from. The table of all cases is generated
-//! into that document, so that there is one source of these figures.
+//! The cases are programs of this repository (`judge/cases.toml`); those that need sources of
+//! others are in docs/accuracy.md by hand, with where they are from. The table of all cases is
+//! generated into that document, so that there is one source of these figures.
 
 use std::fmt::Write;
 use std::path::Path;

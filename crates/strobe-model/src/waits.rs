@@ -11,7 +11,7 @@ pub struct Wait {
     pub place: String,
     /// Its instructions.
     pub addresses: Range<u32>,
-    /// What it waits for, as far as its instructions tell.
+    /// What it waits for, as far as its instructions show.
     pub waits_for: String,
     /// Turns, or calls of the function.
     pub rounds: u64,

@@ -4,8 +4,8 @@
 //! wrong stream: up to the next number, which may never come where there is only one source. The
 //! bytes are all there and every packet is sound, so nothing else shows it. But real streams leave
 //! regular marks: their numbers come often, padding is zero, and a source is announced when it
-//! changes. Some formatters announce it again every eight frames (CoreSight TPIU, DDI 0314H 8.12.1);
-//! others, as that of the Cortex-M3 and M4, do not.
+//! changes. Some formatters announce it again every eight frames (CoreSight TPIU, DDI 0314H
+//! 8.12.1); others, as that of the Cortex-M3 and M4, do not.
 
 /// Numbers of streams.
 const STREAMS: usize = 128;

@@ -50,8 +50,8 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
             }
         };
         let text = format!(
-            "{lost} requests of {name} were lost: each came while an earlier one was still waiting, \
-             and {rest}"
+            "{lost} requests of {name} were lost: each came while an earlier one was still \
+             waiting, and {rest}"
         );
         out.push(Warning { text, count: lost });
     }

@@ -1,8 +1,8 @@
 //! Busy waiting: loops that do nothing but wait for a flag, a tick or a counter, or that count.
 //!
 //! A profile counts their cycles like any others, but no better algorithm makes them fewer. What is
-//! a wait follows from the instructions alone ([`body`]), never from a name; functions that the user
-//! names (`--idle`) are added.
+//! a wait follows from the instructions alone ([`body`]), never from a name; functions that the
+//! user names (`--idle`) are added.
 
 mod body;
 mod effect;

@@ -1,9 +1,9 @@
 //! Whether a loop only waits, and what for.
 //!
-//! A loop that waits does the same in every turn: it loads from the same places, and all that a turn
-//! leaves to the next one is a counter that goes in constant steps. A loop that works leaves more: an
-//! address that moves, a sum, a shifted value, something stored. A loop without loads whose one
-//! counter goes in steps is a delay by counting.
+//! A loop that waits does the same in every turn: it loads from the same places, and all that a
+//! turn leaves to the next one is a counter that goes in constant steps. A loop that works leaves
+//! more: an address that moves, a sum, a shifted value, something stored. A loop without loads
+//! whose one counter goes in steps is a delay by counting.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ const DEPTH: u32 = 3;
 pub(super) enum For {
     /// A place in the data space to change.
     Address(u32),
-    /// Some place to change, which its instructions do not tell.
+    /// Some place to change, which its instructions do not show.
     Somewhere,
 }
 
