@@ -47,7 +47,7 @@ pub fn measurement(record: &Record) -> Measurement {
         spreads::durations(record),
         threads::worst_cases(record, &model),
         timeline::section(record),
-        threads::stacks(record),
+        threads::stacks(record, &model),
         kit::section_of(record, &model),
         tables::unmodelled(record),
     ];
@@ -240,6 +240,13 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     let idle = model.about(totals.by_cause[Cause::Asleep], Unit::CYCLES);
     out.push_total("cycles-per-instruction", "cycles/instr.", per_instruction(record, model));
     out.push_total("idle", "idle", idle);
+    if let Some((name, mark)) = threads::deepest(record) {
+        let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
+        out.push_total("deepest-stack", &format!("stack of {name}"), bytes(mark.bytes));
+        if let Some(margin) = mark.margin() {
+            out.push_total("stack-margin", "unused of it", bytes(margin));
+        }
+    }
 }
 
 /// The same cycles with what the timing model of the core may be off, where there is such a model.

@@ -7,3 +7,5 @@ mod links;
 mod measurement;
 mod swo;
 mod trace_plan;
+#[cfg(feature = "simulator")]
+mod unwinding;
