@@ -14,8 +14,12 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Scene::of("stack.elf", "stack.S")
+    }
+
+    fn of(elf: &str, source: &str) -> Self {
         let workshop = Workshop::new();
-        let elf = workshop.assembly("stack.elf", "stack.S");
+        let elf = workshop.assembly(elf, source);
         let firmware =
             Firmware::parse(std::fs::read(elf).expect("the ELF file")).expect("a firmware image");
         let registers =
@@ -150,6 +154,30 @@ fn without_unwind_information_the_walk_says_so() {
     let (frames, end) = scene.walk();
     assert_eq!(frames[1], ("bare".to_owned(), StackFrameKind::Caller, true));
     assert_eq!(end, UnwindEnd::NoUnwindInfo { pc: scene.at("in_bare") });
+}
+
+/// Frames that only `.ARM.exidx` and `.ARM.extab` describe: short entries, a frame pointer, a large
+/// frame in a table of its own. Where the processor is, the tables may not hold yet.
+#[test]
+fn exception_index_tables_lead_to_the_reset_handler() {
+    let mut scene = Scene::of("index.elf", "index.S");
+    let top = 0x2000_3000;
+    let (in_reset, in_outer) = (scene.return_to("in_reset"), scene.return_to("in_outer"));
+    let (in_middle, in_wide) = (scene.return_to("in_middle"), scene.return_to("in_wide"));
+    scene.store(top - 8, &[0x4444, in_reset]);
+    scene.store(top - 24, &[0x7777, in_outer]);
+    let sp = top - 24 - 776 - 16 - 12 - 1024;
+    scene.store(sp + 1024, &[0x4141, 0x6161, in_middle]);
+    scene.set(sp, top - 24, in_wide, scene.at("in_leaf"));
+    let (frames, end) = scene.walk();
+    assert_eq!(frames[0], frame("leaf", StackFrameKind::Current));
+    assert_eq!(frames[1], ("wide".to_owned(), StackFrameKind::Caller, true));
+    assert_eq!(frames[2..], callers());
+    assert_eq!(end, UnwindEnd::Marked { pc: scene.at("in_reset") });
+
+    // A table that has been overwritten is refused, not followed.
+    scene.memory.clear();
+    assert!(matches!(scene.walk().1, UnwindEnd::Unreadable { .. }));
 }
 
 /// What returns has been called: anything else that looks like code is none of the stack's.
