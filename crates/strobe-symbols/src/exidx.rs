@@ -222,7 +222,10 @@ mod tests {
         assert_eq!([r[7], r[PC], r[SP]], [0x2000_0118, 0x2000_011c, 0x2000_0120]);
         // push {r0-r3}; push {r4, r7, r8, pc}: a mask, and the variadic arguments.
         let (_, r) = followed(&[0x88, 0x19, 0xb1, 0x0f]);
-        assert_eq!([r[4], r[7], r[8], r[PC]], [0x100, 0x104, 0x108, 0x10c].map(|n| n + 0x2000_0000));
+        assert_eq!(
+            [r[4], r[7], r[8], r[PC]],
+            [0x100, 0x104, 0x108, 0x10c].map(|n| n + 0x2000_0000)
+        );
         assert_eq!([r[0], r[SP]], [0x2000_0110, 0x2000_0120]);
         // mov r7, sp, with 0x304 bytes and d8-d9 (VPUSH) above.
         let (_, r) = followed(&[0x97, 0xb2, 0x40, 0xd1, 0xb0]);

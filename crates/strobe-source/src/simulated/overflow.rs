@@ -61,8 +61,8 @@ pub(super) fn warnings(
         let thread = threads.get(overflow.thread).copied().unwrap_or_default();
         let text = format!(
             "the stack of thread {thread} has overflowed: at cycle {} its pointer was {:#010x}, below {:#010x}, where {}; \
-             it reached down to {:#010x}, and nothing protects what is there. It went there at {}, the calls to \
-             which are {}",
+             it reached down to {:#010x}, and nothing protects what is there. It went there at {}, the \
+             calls to it are {}",
             overflow.cycle,
             overflow.sp,
             overflow.limit,

@@ -91,7 +91,8 @@ fn class(firmware: &Firmware, trace: &Backtrace, walked: &Chain, real: &Chain) -
 #[test]
 fn chains_are_those_that_happened() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/prebuilt");
-    let mut names: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut names: Vec<_> =
+        fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
     let (mut agreed, mut described, mut firmwares) = (0_u64, 0_u64, 0);
     let mut misses: BTreeMap<String, u64> = BTreeMap::new();

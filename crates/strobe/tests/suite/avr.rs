@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use strobe_model::measurement::Cell;
+use strobe_model::measurement::{Cell, Measurement};
 
 use crate::common::figures::*;
 use crate::common::{measured, prebuilt, strobe};
@@ -86,7 +86,12 @@ fn intel_hex_runs_as_the_elf_file_does() {
         let named = run(&[&elf, "--until", "20ms"]).1;
         let (code, bare) = run(&[&hex, "--until", "20ms"]);
         assert_eq!((code, self::board(&bare)), (0, Some(board)));
-        assert_eq!(bare.totals, named.totals, "{program}");
+        // Where variables end, and so what is left of a stack, only symbols show.
+        let totals = |m: &Measurement| {
+            let all = m.totals.iter().filter(|total| total.id != "stack-margin").cloned();
+            all.collect::<Vec<_>>()
+        };
+        assert_eq!(totals(&bare), totals(&named), "{program}");
         let causes = ["cycles", "cause"].map(|name| column(&bare, "causes", name));
         assert_eq!(causes, ["cycles", "cause"].map(|name| column(&named, "causes", name)));
         let ran = strobe(&["run", &hex, "--board", board, "--until", "1ms", "--quiet"]);

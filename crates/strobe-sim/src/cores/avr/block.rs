@@ -68,7 +68,9 @@ impl Block {
     #[inline(always)]
     pub(super) fn stays_in(&self, window: StackWindow, sp: u32) -> bool {
         let (below, above) = self.stack;
-        !self.writes_stack && window.contains(sp.wrapping_sub(below)) && window.contains(sp.wrapping_add(above))
+        !self.writes_stack
+            && window.contains(sp.wrapping_sub(below))
+            && window.contains(sp.wrapping_add(above))
     }
 
     /// The address of instruction `at`.

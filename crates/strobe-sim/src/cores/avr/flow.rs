@@ -5,9 +5,7 @@ use super::block::NONE;
 use super::core::Machine;
 use super::exec::End;
 use crate::kernel::observe::code::BlockId;
-use crate::kernel::observe::{
-    Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind,
-};
+use crate::kernel::observe::{Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind};
 
 /// Instructions from a write of one byte of the stack pointer until both are in place: avr-gcc
 /// writes SPH, SREG and SPL.
