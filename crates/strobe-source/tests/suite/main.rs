@@ -7,5 +7,3 @@ mod links;
 mod measurement;
 mod swo;
 mod trace_plan;
-#[cfg(feature = "simulator")]
-mod unwinding;
