@@ -297,14 +297,14 @@ pub fn whole(
     Ok(done)
 }
 
-/// The same, with the stack pointer watched.
+/// The same, for how deep each stack gets.
 pub fn stacks(
     path: &Path,
     firmware: &Firmware,
     choice: &Choice,
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
-    let settings = Settings { watch_stacks: true, ..common_settings(setup)? };
+    let settings = common_settings(setup)?;
     let outputs = Outputs { recorder: None, trace: None };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);

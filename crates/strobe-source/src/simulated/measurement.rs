@@ -49,7 +49,7 @@ pub fn measurement(record: &Record) -> Measurement {
         spreads::durations(record),
         threads::worst_cases(record, &model),
         timeline::section(record),
-        threads::stacks(record),
+        threads::stacks(record, &model),
         kit::section_of(record, &model),
         tables::unmodelled(record),
     ];
@@ -244,6 +244,13 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     out.push_total("idle", "idle", idle);
     if let Some(waiting) = waits::total(record, model) {
         out.push_total("waiting", "waiting", waiting);
+    }
+    if let Some((name, mark)) = threads::deepest(record) {
+        let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
+        out.push_total("deepest-stack", &format!("stack of {name}"), bytes(mark.bytes));
+        if let Some(margin) = mark.margin() {
+            out.push_total("stack-margin", "unused of it", bytes(margin));
+        }
     }
 }
 

@@ -98,7 +98,7 @@ pub struct Settings {
     pub trace_depths: Option<Depths>,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
-    /// Look at the stack pointer after every instruction, for exact high-water marks.
+    /// Keep the exact high-water mark of every stack.
     pub watch_stacks: bool,
 }
 
@@ -129,7 +129,7 @@ impl Default for Settings {
             trace: Programme::default(),
             trace_depths: None,
             interpret: false,
-            watch_stacks: false,
+            watch_stacks: true,
         }
     }
 }
