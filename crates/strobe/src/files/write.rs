@@ -100,6 +100,16 @@ pub fn log(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
+/// Adds to the end of a file, which may be others' as well: a summary that several steps write.
+///
+/// # Errors
+/// If it cannot be written, or is an input or another output.
+pub fn append(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    ledger::writes(path)?;
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(|e| cannot_write(path, &e))
+}
+
 /// What could not be written of logs, while a run went on.
 static FAILED: Mutex<Option<String>> = Mutex::new(None);
 
