@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Worktree {
     repository: PathBuf,
     /// Its directory goes even where git refuses.
-    place: tempfile::TempDir,
+    place: Option<tempfile::TempDir>,
     inner: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl Worktree {
         let tree = place.path().join("tree");
         let repository = PathBuf::from(top);
         // From here on dropping it removes what was begun.
-        let worktree = Worktree { repository, inner: tree.join(prefix), place };
+        let worktree = Worktree { repository, inner: tree.join(prefix), place: Some(place) };
         let tree = tree.display().to_string();
         git(directory, &["worktree", "add", "--detach", "--force", &tree, &commit])?;
         Ok(worktree)
@@ -54,20 +54,16 @@ impl Worktree {
 
 impl Drop for Worktree {
     fn drop(&mut self) {
-        let tree = self.place.path().join("tree");
+        let Some(place) = self.place.take() else { return };
         // Not through what watches for Ctrl-C: that is when this matters most.
-        for arguments in [&["worktree", "remove", "--force", "--force"][..], &["worktree", "prune"]]
-        {
+        let git = |arguments: &[&str]| {
             let mut command = Command::new("git");
-            command.current_dir(&self.repository).args(arguments);
-            if arguments.contains(&"remove") {
-                command.arg(&tree);
-            }
-            let _ = command.output();
-            if arguments.contains(&"remove") {
-                let _ = std::fs::remove_dir_all(&tree);
-            }
-        }
+            let _ = command.current_dir(&self.repository).args(arguments).output();
+        };
+        let tree = place.path().join("tree").display().to_string();
+        git(&["worktree", "remove", "--force", "--force", &tree]);
+        drop(place);
+        git(&["worktree", "prune"]);
     }
 }
 

@@ -50,7 +50,8 @@ fn what_is_exceeded_fails_with_the_functions_and_in_every_form() {
         budget("pin = \"PB8\"\nmax = \"1 ms\""),
     ];
     let folder = project("loop-48mhz", &budgets.concat());
-    let ran = check(&folder, &["--junit", "j.xml", "--markdown", "m.md", "--github", "-o", "v.json"]);
+    let ran =
+        check(&folder, &["--junit", "j.xml", "--markdown", "m.md", "--github", "-o", "v.json"]);
     assert_eq!(ran.code, 110, "{}", ran.stderr);
     let line = ran.stderr.lines().next().unwrap();
     assert!(line.starts_with("::error file=strobe.toml,title=budget exceeded"), "{line}");
@@ -291,7 +292,8 @@ fn documented_jobs_run() {
     };
     let mut commands: Vec<String> = text.lines().filter_map(job).collect();
     let hooks = fs::read_to_string(root().join(".pre-commit-hooks.yaml")).unwrap();
-    commands.extend(hooks.lines().filter_map(|line| line.strip_prefix("  entry: ")).map(str::to_owned));
+    commands
+        .extend(hooks.lines().filter_map(|line| line.strip_prefix("  entry: ")).map(str::to_owned));
     assert_eq!(commands.len(), 3, "{commands:?}");
     let folder = project("loop-48mhz", &budget("size = \"total\"\nmax = \"64 KiB\""));
     let strobe = command();
