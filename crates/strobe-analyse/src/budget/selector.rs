@@ -272,8 +272,12 @@ fn find_row(table: &Table, name: &str) -> Option<usize> {
     by(&|text| text == name).or_else(|| by(&|text| is_called(text, name)))
 }
 
-/// `IRQ16 (TIM3)` is called `IRQ16` and `TIM3` as well.
+/// `IRQ16 (TIM3)` is called `IRQ16` and `TIM3` as well; a word before both is the same in both.
 fn is_called(text: &str, name: &str) -> bool {
+    if let (Some(text), Some(name)) = (text.strip_prefix("handler "), name.strip_prefix("handler "))
+    {
+        return is_called(text, name);
+    }
     let Some((number, alias)) = text.split_once(" (") else { return text == name };
     text == name || number == name || alias.strip_suffix(')') == Some(name)
 }

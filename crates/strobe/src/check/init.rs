@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use strobe_analyse::attribution::{By, rows};
-use strobe_model::measurement::{Cell, Content, Measurement, Quantity, Table};
+use strobe_model::measurement::{Cell, Content, Measurement, Quantity, Table, Trust};
 
 use super::config::{Firmware, Words};
 use super::entry::From;
@@ -182,6 +182,7 @@ impl Written {
 
     fn stacks(&mut self, stacks: &Table) {
         for (name, margin) in pairs(stacks, "stack", "margin") {
+            // Only what is certainly left can be held.
             let Some(bytes) = margin.filter(|bytes| *bytes > 0.0) else { continue };
             let comment = format!("{bytes} bytes are left in the worst case");
             let min = format!("{} B", (bytes * 0.9).floor());
@@ -190,7 +191,7 @@ impl Written {
     }
 }
 
-/// Names of rows with a figure of each.
+/// Names of rows with a figure of each, unless it may be less.
 fn pairs<'a>(
     table: &'a Table,
     name: &str,
@@ -199,7 +200,9 @@ fn pairs<'a>(
     let cells = |id: &str| table.column(id).map_or(&[][..], |column| &column.cells);
     let both = cells(name).iter().zip(cells(figure));
     both.filter_map(|(name, cell): (&Cell, &Cell)| {
-        Some((name.text()?, cell.number().map(strobe_model::measurement::Number::as_f64)))
+        let known = !matches!(cell, Cell::Figure { trust: Trust::AtMost, .. });
+        let number = cell.number().filter(|_| known);
+        Some((name.text()?, number.map(strobe_model::measurement::Number::as_f64)))
     })
 }
 

@@ -3,7 +3,7 @@
 //! Files are looked at a few times a second: there are few in a firmware's tree, and no notice from
 //! the system gets lost on a network's or a container's file system.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -28,6 +28,8 @@ pub fn watch(config: &Config, directory: &Path) -> anyhow::Result<ExitCode> {
     let stop = interrupt::on_interrupt();
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
     let mut last: BTreeMap<String, f64> = BTreeMap::new();
+    // Sources that changed during the last build: if they do so again, the build writes them.
+    let mut generated: BTreeSet<PathBuf> = BTreeSet::new();
     while !stopped() {
         let baseline = Baseline::read(&directory.join(&config.baseline))?;
         // Before it is built: what changes meanwhile is the next build's.
@@ -40,13 +42,20 @@ pub fn watch(config: &Config, directory: &Path) -> anyhow::Result<ExitCode> {
         let lines = evaluate::lines(config, &all, &base, directory);
         output::write(shown(&lines, &last).as_bytes(), None)?;
         last = lines.iter().filter_map(|line| Some((line.title(), value(line)?))).collect();
-        // What building itself wrote is no change, unless somebody edits it later.
+        // What somebody edits while it is built is for the next build; what building itself wrote
+        // is no change.
         let mut seen = sources(config, directory);
+        let changed: BTreeSet<PathBuf> = before
+            .iter()
+            .filter(|(path, time)| seen.get(*path) != Some(time))
+            .map(|(path, _)| path.clone())
+            .collect();
         for (path, time) in before {
-            if is_source(&path) {
+            if is_source(&path) && !(generated.contains(&path) && changed.contains(&path)) {
                 seen.insert(path, time);
             }
         }
+        generated = changed;
         while !stopped() && sources(config, directory) == seen {
             std::thread::sleep(PAUSE);
         }

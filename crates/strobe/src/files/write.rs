@@ -100,6 +100,17 @@ pub fn log(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
+/// Replaces a file that this run has read, and whose content the new one is made of.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let out = begin(path).map_err(|e| cannot_write(path, &e))?;
+    let mut whole = Whole { path: path.to_owned(), out };
+    whole.write_all(bytes).map_err(|e| cannot_write(path, &e))?;
+    whole.commit()
+}
+
 /// Adds to the end of a file, which may be others' as well: a summary that several steps write.
 ///
 /// # Errors
