@@ -145,11 +145,9 @@ fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
         files::write(path, summary.as_bytes())?;
     }
     let in_actions = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
-    if in_actions {
-        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty())
-        {
-            files::append(Path::new(&path), summary.as_bytes())?;
-        }
+    let step = std::env::var_os("GITHUB_STEP_SUMMARY");
+    if let Some(path) = step.filter(|path| in_actions && !path.is_empty()) {
+        files::append(Path::new(&path), summary.as_bytes())?;
     }
     if args.github || in_actions {
         github::annotations(lines, &file).lines().for_each(terminal::say);

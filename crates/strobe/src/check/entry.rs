@@ -169,12 +169,12 @@ impl Written {
         if least.is_none() && most.is_none() {
             return Err(format!("{subject}: neither `max` nor `min` is given"));
         }
-        if let (Some(least), Some(most)) = (&least, &most) {
-            if Limit::contradicts(least, most) {
-                return Err(format!(
-                    "{subject}: at least {least} and at most {most} contradict each other"
-                ));
-            }
+        if let (Some(least), Some(most)) = (&least, &most)
+            && Limit::contradicts(least, most)
+        {
+            return Err(format!(
+                "{subject}: at least {least} and at most {most} contradict each other"
+            ));
         }
         let likely = match self.judge.as_deref() {
             None | Some("bounds") => false,

@@ -108,10 +108,10 @@ fn sources(config: &Config, directory: &Path) -> BTreeMap<PathBuf, SystemTime> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => {
-                    if !name.starts_with('.') && !LEFT_OUT.contains(&&*name) {
-                        open.push(path);
-                    }
+                Ok(kind)
+                    if kind.is_dir() && !name.starts_with('.') && !LEFT_OUT.contains(&&*name) =>
+                {
+                    open.push(path);
                 }
                 Ok(kind) if kind.is_file() && is_source(&path) => {
                     all.extend(changed(&path).map(|time| (path, time)));
