@@ -107,7 +107,9 @@ proptest! {
 
     /// Nothing that may lie beyond a limit is held, and nothing that may keep it is exceeded.
     #[test]
-    fn held_and_exceeded_are_certain(low in 0u64..1000, a in 0u64..1000, b in 0u64..1000, limit in 0u64..3000) {
+    fn held_and_exceeded_are_certain(
+        low in 0u64..1000, a in 0u64..1000, b in 0u64..1000, limit in 0u64..3000
+    ) {
         let bounds = Bounds { low, likely: low + a, high: low + a + b };
         let quantity = Quantity::modelled(bounds, Unit::CYCLES, None);
         let most = format!("{limit} cycles");

@@ -8,21 +8,12 @@ use strobe_analyse::budget::{Line, Verdict};
 /// The whole file.
 pub fn document(lines: &[Line]) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let (failures, errors) = counts(lines);
+    let counted = attributes(lines);
     // Writing to a string cannot fail.
-    let _ = writeln!(
-        xml,
-        "<testsuites name=\"strobe check\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\">",
-        lines.len()
-    );
+    let _ = writeln!(xml, "<testsuites name=\"strobe check\" {counted}>");
     for suite in lines.chunk_by(|a, b| a.firmware == b.firmware) {
-        let (failures, errors) = counts(suite);
         let name = escaped(suite.first().map_or("", |line| &line.firmware));
-        let tests = suite.len();
-        let _ = writeln!(
-            xml,
-            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">"
-        );
+        let _ = writeln!(xml, "  <testsuite name=\"{name}\" {}>", attributes(suite));
         suite.iter().for_each(|line| case(line, &mut xml));
         xml.push_str("  </testsuite>\n");
     }
@@ -30,9 +21,12 @@ pub fn document(lines: &[Line]) -> String {
     xml
 }
 
-fn counts(lines: &[Line]) -> (usize, usize) {
+/// How many there are, as attributes.
+fn attributes(lines: &[Line]) -> String {
     let count = |is: fn(&Line) -> bool| lines.iter().filter(|line| is(line)).count();
-    (count(|line| !line.is_held() && !is_error(line)), count(is_error))
+    let failures = count(|line| !line.is_held() && !is_error(line));
+    let errors = count(is_error);
+    format!("tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"", lines.len())
 }
 
 fn is_error(line: &Line) -> bool {

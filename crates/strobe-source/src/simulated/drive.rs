@@ -148,7 +148,7 @@ impl Run {
             machine.observer_mut().1.0.marks = Some(Marks::default());
         }
         if settings.apart {
-            machine.tell_apart();
+            machine.distinguish();
         }
         let mut run = Run {
             machine,
@@ -183,7 +183,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Runs to the end and says why it ended.
+    /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
         let reason = loop {

@@ -130,8 +130,8 @@ impl Baseline {
         })?;
         if schema.schema != SCHEMA {
             return Err(format!(
-                "a baseline of form {}; this strobe reads {SCHEMA}: write it anew with strobe check \
-                 --accept",
+                "a baseline of form {}; this strobe reads {SCHEMA}: write it anew \
+                 with strobe check --accept",
                 schema.schema
             ));
         }
@@ -139,8 +139,8 @@ impl Baseline {
         let found: usize = baseline.firmware.values().map(Accepted::figures).sum();
         if found != baseline.figures {
             return Err(format!(
-                "the baseline announces {} figures and has {found}: it was cut off or edited; write \
-                 it anew with strobe check --accept",
+                "the baseline announces {} figures and has {found}: it was cut off or edited; \
+                 write it anew with strobe check --accept",
                 baseline.figures
             ));
         }

@@ -185,7 +185,8 @@ impl Firmware {
                     continue;
                 };
                 return Err(format!(
-                    "{}: budgets {} and {} contradict each other: at least {least} and at most {most}",
+                    "{}: budgets {} and {} contradict each other: at least {least} and \
+                     at most {most}",
                     self.name, other.name, budget.name
                 ));
             }

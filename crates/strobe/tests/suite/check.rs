@@ -226,7 +226,8 @@ fn bad_files_are_refused_in_words() {
 
 #[test]
 fn other_instruments_are_read_by_section_and_a_cut_off_file_is_no_pass() {
-    let keys = "of = \"run\"\nsection = \"causes\"\nrow = \"execute\"\ncolumn = \"cycles\"\nmin = \"1 cycles\"";
+    let keys = "of = \"run\"\nsection = \"causes\"\nrow = \"execute\"\ncolumn = \"cycles\"\n\
+                min = \"1 cycles\"";
     let other = keys.replace("\"run\"", "\"mine\"") + "\nname = \"mine\"";
     let head = "measurement.mine = { file = \"m.json\" }\n";
     let folder = project("loop-48mhz", &format!("{head}{}{}", budget(keys), budget(&other)));
