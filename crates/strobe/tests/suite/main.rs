@@ -12,6 +12,7 @@ mod bad_input;
 mod bootloader;
 mod calls;
 mod captures;
+mod check;
 mod chip;
 mod common;
 mod compare;
