@@ -414,6 +414,14 @@ impl<O: Observer> Machine<O> {
         self.report_transfer_at(kind, from, self.now);
     }
 
+    /// Reports the stack pointer if that brings something new.
+    #[inline(always)]
+    pub(super) fn look_at_stack(&mut self, pc: u32) {
+        if self.observer.follows_stack() && !self.observer.stack_window().contains(self.cpu.r[13]) {
+            self.report_stack(pc);
+        }
+    }
+
     /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
     #[cold]
     pub(super) fn report_stack(&mut self, pc: u32) {
@@ -436,6 +444,7 @@ impl<O: Observer> Machine<O> {
                 arguments: [self.cpu.r[0], self.cpu.r[1], self.cpu.r[2], self.cpu.r[3]],
             };
             self.observer.transfer(&transfer, &self.bus);
+            self.look_at_stack(self.cpu.pc);
             if self.belongs_to.is_some() {
                 self.hand_over();
             }

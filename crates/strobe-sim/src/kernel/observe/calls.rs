@@ -9,11 +9,11 @@
 use super::counts::AddressTable;
 use super::deepest::{Deepest, Marks};
 use super::heap::{Allocators, Entered, Open};
-use super::overflow::{self, Overflow};
+use super::overflow::{self, Floor, Overflow};
 use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
-use super::{Observer, StackPoint, Transfer, TransferKind};
+use super::{Observer, StackPoint, StackWindow, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 
@@ -109,6 +109,8 @@ pub struct CallTree {
     pub marks: Option<Marks>,
     /// The firmware's memory allocators, if their calls are to be kept.
     pub heap: Option<Box<Allocators>>,
+    /// Stack pointers that are known to the marks, and the thread that ran then.
+    window: (StackWindow, usize),
     /// Who ran when.
     pub schedule: Schedule,
 }
@@ -156,6 +158,7 @@ impl CallTree {
             overflows: Vec::new(),
             marks: None,
             heap: None,
+            window: (StackWindow::NONE, 0),
             schedule: Schedule::default(),
         };
         tree.add_node(NodeKind::Thread(0), None);
@@ -490,18 +493,24 @@ impl CallTree {
     fn moved(&mut self, sp: u32, pc: u32, calls: bool, now: Now, bus: &Bus) {
         let before = self.threads.current();
         let to = self.threads.moved(sp, self.running.frames.is_empty(), calls, bus);
-        if let Some((floor, limit)) = self.threads.take_crossed()
-            && self.overflows.len() < overflow::MOST
-        {
-            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
-            let cycle = now.cycle;
-            self.overflows.push(Overflow { thread: to, floor, limit, sp, cycle, pc, callers });
+        if let Some(crossed) = self.threads.take_crossed() {
+            self.note_overflow(crossed, sp, pc, now.cycle);
         }
         if to != before {
             let context = std::mem::take(&mut self.running);
             self.park(before, context);
             self.unpark(to);
             self.schedule.by_hand(now.cycle, now.asleep, pc, &self.threads, bus);
+        }
+    }
+
+    /// The running thread's stack has gone below an end.
+    #[cold]
+    fn note_overflow(&mut self, (floor, limit): (Floor, u32), sp: u32, pc: u32, cycle: u64) {
+        if self.overflows.len() < overflow::MOST {
+            let thread = self.threads.current();
+            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
+            self.overflows.push(Overflow { thread, floor, limit, sp, cycle, pc, callers });
         }
     }
 
@@ -606,11 +615,23 @@ impl Observer for CallTree {
         if !self.chosen.all.is_empty() {
             self.follow(now, t.from);
         }
+        let same_stack = matches!(
+            t.kind,
+            TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct
+        );
+        if !same_stack || self.threads.current() != self.window.1 {
+            self.window.0 = StackWindow::NONE;
+        }
     }
 
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         self.marks.is_some()
+    }
+
+    #[inline(always)]
+    fn stack_window(&self) -> StackWindow {
+        self.window.0
     }
 
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
@@ -627,6 +648,14 @@ impl Observer for CallTree {
                 let callers = marks.on_stack(in_handler, callers);
                 marks.note(owner, Deepest { sp, top, pc, cycle, callers });
             }
+            if owner == self.threads.current()
+                && let Some(crossed) = self.threads.crosses(sp, bus)
+            {
+                self.note_overflow(crossed, sp, pc, cycle);
+            }
+        }
+        if let Some(marks) = &self.marks {
+            self.window = (marks.window(owner, point.sp), self.threads.current());
         }
     }
 
