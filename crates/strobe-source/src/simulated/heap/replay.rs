@@ -1,9 +1,9 @@
 //! A shadow of a firmware's heaps, replayed from the log of its allocators' calls: which block was
 //! where from when to when, and what was done to blocks that were not there.
 //!
-//! Of calls inside one another the outermost counts: what `calloc` asks of `malloc` is how it works.
-//! A block is there from the return of the call that made it to the beginning of the one that frees
-//! it, so blocks of preempted calls never seem to overlap.
+//! Of calls inside one another the outermost counts: what `calloc` asks of `malloc` is how it
+//! works. A block is there from the return of the call that made it to the beginning of the one
+//! that frees it, so blocks of preempted calls never seem to overlap.
 
 use std::collections::BTreeMap;
 
