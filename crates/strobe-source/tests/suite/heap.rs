@@ -26,9 +26,9 @@ impl Debugger for Notes {
     fn look(&mut self, memory: &mut dyn Registers, _: u64) {
         let mut word = |address: u32| memory.read_word(address).expect("it is RAM");
         let count = word(self.count);
-        for n in self.calls.len() as u32..count {
-            self.calls.push((word(self.log + n * 8), word(self.log + n * 8 + 4)));
-        }
+        // Anew at each look: the last note may be half written.
+        let note = |n: u32| (word(self.log + n * 8), word(self.log + n * 8 + 4));
+        self.calls = (0..count).map(note).collect();
     }
 }
 
