@@ -1,29 +1,55 @@
 //! Two measurements side by side, whoever made them: totals, functions, tables and distributions,
 //! with every difference's bounds.
 //!
-//! Only what has the same name and the same unit is compared. What one side alone has, and what
-//! makes the two hard to compare (another clock, another board, another instrument), is a finding.
+//! Only what has the same name and the same unit is compared; functions also by what they are made
+//! of. What one side alone has, and what makes the two hard to compare (another clock, another
+//! board, another instrument), is a finding. The verdict is the first section.
 
+mod certain;
 mod code;
 mod difference;
 mod distributions;
+mod explain;
 mod functions;
+mod groups;
+mod instructions;
+mod matching;
+mod places;
+mod sets;
+mod sum;
 mod tables;
+pub mod threshold;
+mod verdict;
+mod words;
 
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, ON_A_CHIP,
-    Quantity, Severity, Subject, Table, Unit, Window,
+    Quantity, Section, Severity, Subject, Table, Unit, Window,
 };
 
+use certain::Repeated;
 use difference::Figure;
+
+pub use sets::compare_sets;
 
 /// The name of how much code ran.
 const CODE: &str = "code-run";
 
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
+    let mut compared = of_two(a, b, &Repeated::default());
+    let part = |name: &str, side: &Measurement| NamedPart {
+        name: name.to_owned(),
+        measurement: side.clone(),
+    };
+    compared.parts = vec![part("a", a), part("b", b)];
+    compared
+}
+
+/// Compares two runs; further ones say how their figures vary.
+fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement {
     let subject = Subject {
         kind: "comparison".to_owned(),
         name: format!("{} and {}", a.subject.name, b.subject.name),
@@ -39,16 +65,18 @@ pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
                     the differences are without it";
         compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
     }
+    let found = functions::push(&mut compared, a, b, repeated);
+    // Only then instructions.
+    let is_code = |section: &Section| section.id.contains("-instructions-");
+    let all = std::mem::take(&mut compared.sections);
+    let (code, sections): (Vec<Section>, Vec<Section>) = all.into_iter().partition(is_code);
+    compared.sections = sections;
     totals(&mut compared, a, b);
-    functions::push(&mut compared, a, b);
-    tables::push(&mut compared, a, b);
-    distributions::push(&mut compared, a, b);
+    let mut others = tables::push(&mut compared, a, b);
+    others.extend(distributions::push(&mut compared, a, b));
+    compared.sections.extend(code);
     one_sided(&mut compared, a, b);
-    let part = |name: &str, side: &Measurement| NamedPart {
-        name: name.to_owned(),
-        measurement: side.clone(),
-    };
-    compared.parts = vec![part("a", a), part("b", b)];
+    verdict::put(&mut compared, &found, &others);
     compared
 }
 
@@ -80,6 +108,14 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     differ(compared, "other-clock", "core clock", both(clock));
     let windows = |m: &Measurement| m.window.entries.unwrap_or(1).to_string();
     differ(compared, "other-windows", "number of windows", both(windows));
+    differ(compared, "other-compiler", "compiler", both(|m| fact(m, "compiler")));
+    let inputs = |m: &Measurement| {
+        let is_input =
+            |name: &str| ["input", "adc", "fuses", "stimulus"].iter().any(|w| name.contains(w));
+        let given = m.instrument.settings.iter().filter(|(name, _)| is_input(name));
+        given.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    };
+    differ(compared, "other-inputs", "inputs", both(inputs));
     ends(compared, a, b);
     let (of_a, of_b) = (&a.instrument.settings, &b.instrument.settings);
     let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
@@ -95,6 +131,12 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         let count = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name)).count();
         compared.findings.push(Finding { count: count as u64, evidence, ..finding });
     }
+}
+
+/// What is known of a subject by that name, in words.
+fn fact(measurement: &Measurement, name: &str) -> String {
+    let known = measurement.subject.facts.iter().find(|fact| fact.name == name);
+    known.and_then(|fact| fact.text.clone()).unwrap_or_default()
 }
 
 /// Runs that somebody or something stopped have no length of their own: what they took is not to be

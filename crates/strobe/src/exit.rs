@@ -13,6 +13,7 @@ Exit codes:
   0        the run ended as asked, the firmware exited with 0, or it did not end and nobody asked
            how long it shall run (--until)
   1-63     the firmware's own exit code (semihosting); other codes of its own become 63
+  1        compare: something takes more than --fail-above allows
   64       wrong arguments
   65       unusable firmware, board or capture
   66       a file cannot be read
@@ -29,6 +30,8 @@ Exit codes:
   123      unmodelled register, with --strict
   130      stopped by Ctrl-C, SIGTERM or SIGHUP";
 
+/// A limit of a comparison is exceeded.
+pub const ABOVE: u8 = 1;
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
 const DATA: u8 = 65;

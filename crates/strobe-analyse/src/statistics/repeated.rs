@@ -84,10 +84,8 @@ fn beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    let front = (log_gamma(a + b) - log_gamma(a) - log_gamma(b)
-        + a * x.ln()
-        + b * (1.0 - x).ln())
-    .exp();
+    let front =
+        (log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
     let whole = if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(x, a, b) / a
     } else {
@@ -165,7 +163,9 @@ mod tests {
         let mut value = |around: f64| {
             // A sum of four uniform numbers is nearly normal.
             let mut uniform = || {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 (seed >> 11) as f64 / (1u64 << 53) as f64
             };
             around + uniform() + uniform() + uniform() + uniform() - 2.0
