@@ -311,4 +311,6 @@ fn one_sided(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
 }
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use strobe_analyse::compare::threshold::{self, Limit};
 use strobe_model::EndReason;
 use strobe_model::measurement::Measurement;
 use strobe_report::text;
+use strobe_source::simulated::Phase;
 use strobe_source::{Attach, attach};
 
 use crate::output::Wanted;
@@ -32,6 +33,10 @@ pub struct Args {
     /// certain: `2%`, `send=5%`. May be given several times.
     #[arg(long, value_name = "[FUNCTION=]PERCENT")]
     fail_above: Vec<Limit>,
+    /// Run each firmware so many times, with the system timer (SysTick) and serial input shifted
+    /// against the program by parts of a period, to see which differences are luck.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
+    phases: Option<u32>,
     /// Show the report of each side behind the comparison.
     #[arg(long)]
     sides_too: bool,
@@ -68,6 +73,8 @@ Examples: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
 three recordings before and three after a change:
   strobe compare a1.measurement a2.measurement a3.measurement \\
       --vs b1.measurement b2.measurement b3.measurement
+two builds, with what depends on where interrupts meet the program:
+  strobe compare main.elf change.elf --phases 8
 a change that must not cost more than 2 %, in CI:
   strobe compare main.elf change.elf --fail-above 2%";
 
@@ -75,7 +82,23 @@ a change that must not cost more than 2 %, in CI:
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sets = args.sets()?;
     let measured = |number: usize| -> anyhow::Result<Vec<Measurement>> {
-        sets[number].iter().map(|path| one(args, number, path)).collect()
+        let of = args.phases.unwrap_or(1);
+        let mut all = Vec::new();
+        for path in sets[number] {
+            for part in 0..of {
+                let phase = (part > 0).then_some(Phase { part, of });
+                match one(args, number, path, phase)? {
+                    One::Read(_) if args.phases.is_some() => {
+                        return Err(exit::usage(format!(
+                            "--phases: {} is a measurement, and only firmware can be run again",
+                            path.display()
+                        )));
+                    }
+                    One::Read(measurement) | One::Ran(measurement) => all.push(*measurement),
+                }
+            }
+        }
+        Ok(all)
     };
     let (a, b) = (measured(0)?, measured(1)?);
     let compared = strobe_analyse::compare::compare_sets(&a, &b);
@@ -115,10 +138,16 @@ impl Args {
     }
 }
 
-/// A run of A (0) or B (1).
-fn one(args: &Args, number: usize, path: &Path) -> anyhow::Result<Measurement> {
+/// Where a measurement is from.
+enum One {
+    Read(Box<Measurement>),
+    Ran(Box<Measurement>),
+}
+
+/// A run of A (0) or B (1), or a measurement.
+fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow::Result<One> {
     if let Some(measurement) = measurement::read(path)? {
-        return Ok(measurement);
+        return Ok(One::Read(Box::new(measurement)));
     }
     let pick = |name: &str, given: &[String]| match given {
         [] => Ok(None),
@@ -135,7 +164,8 @@ fn one(args: &Args, number: usize, path: &Path) -> anyhow::Result<Measurement> {
         world: args.world.silent(),
     };
     let (from, to) = (pick("from", &args.from)?, pick("to", &args.to)?);
-    let options = simulate::Options::of(setup, from, to, args.mark.clone());
+    let mut options = simulate::Options::of(setup, from, to, args.mark.clone());
+    options.phase = phase;
     let firmware = input::firmware(path)?;
     let choice = board::choose(&options.setup.board, &firmware)?;
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)?;
@@ -156,5 +186,5 @@ fn one(args: &Args, number: usize, path: &Path) -> anyhow::Result<Measurement> {
         &firmware,
         Attach { symbols: true, disassembly: true, ..Attach::default() },
     );
-    Ok(measurement)
+    Ok(One::Ran(Box::new(measurement)))
 }
