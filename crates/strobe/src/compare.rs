@@ -39,7 +39,7 @@ pub struct Args {
     phases: Option<u32>,
     /// Show the report of each side behind the comparison.
     #[arg(long)]
-    sides_too: bool,
+    with_sides: bool,
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is
     /// linked for.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let is_above = threshold::judge(&mut compared, &args.fail_above)
         .map_err(|error| exit::usage(format!("--fail-above: {error}")))?;
     let selection = args.result.selection();
-    let selection = text::Selection { instructions: true, parts: args.sides_too, ..selection };
+    let selection = text::Selection { instructions: true, parts: args.with_sides, ..selection };
     args.result.measurement(&compared, &selection)?;
     Ok(if is_above { exit::ABOVE.into() } else { ExitCode::SUCCESS })
 }
