@@ -108,7 +108,8 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     differ(compared, "other-clock", "core clock", both(clock));
     let windows = |m: &Measurement| m.window.entries.unwrap_or(1).to_string();
     differ(compared, "other-windows", "number of windows", both(windows));
-    differ(compared, "other-compiler", "compiler", both(|m| fact(m, "compiler")));
+    let compilers = [compilers(a, b), compilers(b, a)];
+    differ(compared, "other-compiler", "compiler", compilers);
     let inputs = |m: &Measurement| {
         let is_input =
             |name: &str| ["input", "adc", "fuses", "stimulus"].iter().any(|w| name.contains(w));
@@ -133,10 +134,20 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     }
 }
 
-/// What is known of a subject by that name, in words.
-fn fact(measurement: &Measurement, name: &str) -> String {
-    let known = measurement.subject.facts.iter().find(|fact| fact.name == name);
-    known.and_then(|fact| fact.text.clone()).unwrap_or_default()
+/// Compilers (and versions of them) that only the first of two has anything from: a library may be
+/// another one.
+fn compilers(of: &Measurement, other: &Measurement) -> String {
+    let named = |measurement: &Measurement| -> BTreeSet<String> {
+        let facts = measurement.subject.facts.iter().filter(|fact| fact.name == "compiler");
+        facts.filter_map(|fact| fact.text.clone()).collect()
+    };
+    let (here, there) = (named(of), named(other));
+    if here.is_empty() || there.is_empty() {
+        // What is not known of one does not differ.
+        return String::new();
+    }
+    let only: Vec<&str> = here.difference(&there).map(String::as_str).collect();
+    if only.is_empty() && here != there { "none besides".to_owned() } else { only.join(", ") }
 }
 
 /// Runs that somebody or something stopped have no length of their own: what they took is not to be
