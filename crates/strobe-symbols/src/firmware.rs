@@ -437,6 +437,7 @@ fn dwarf_functions<'a>(debug: &'a DebugTables, ranges: &[FunctionRange]) -> Vec<
             end: range.end,
             linkage_name: debug.string(scope.linkage_name?),
             display_name: debug.string(scope.display_name?),
+            typed_name: scope.typed_name.map(|id| debug.string(id)),
         })
     };
     ranges.iter().filter_map(function).collect()

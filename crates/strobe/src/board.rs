@@ -59,9 +59,25 @@ impl Which {
         self.described.files(named);
     }
 
-    /// Whether anything was said.
+    /// Whether anything was given.
     pub fn is_given(&self) -> bool {
         self.board.is_some() || self.described.is_given()
+    }
+
+    /// The options that were given.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.board.is_some(), "--board"),
+            (self.described.svd.is_some(), "--svd"),
+            (!self.described.memory.is_empty(), "--memory"),
+            (self.described.clock.is_some(), "--clock"),
+        ];
+        given.into_iter().filter(|(is, _)| *is).map(|(_, option)| option)
+    }
+
+    /// The core clock that was given, in hertz.
+    pub fn clock_hz(&self) -> Option<u32> {
+        self.described.clock.map(|clock| clock.0)
     }
 }
 

@@ -76,8 +76,8 @@ pub fn open(source: &Source) -> anyhow::Result<Opened> {
     if input::is_firmware(&source.file)? {
         return simulate(source);
     }
-    let given = source.setup.given().or(source.trigger.as_ref().map(|_| "--trigger"));
-    if let Some(option) = given {
+    let mut given = source.setup.given().chain(source.trigger.as_ref().map(|_| "--trigger"));
+    if let Some(option) = given.next() {
         let file = source.file.display();
         return Err(exit::usage(format!("{option} is for firmware, and {file} is none")));
     }

@@ -208,10 +208,9 @@ impl World {
 }
 
 impl Setup {
-    /// An option that was given, if any: they make no sense without a firmware.
-    pub fn given(&self) -> Option<&'static str> {
+    /// The options that were given: they make no sense without a firmware.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
-            (self.board.is_given(), "--board"),
             (!self.until.is_empty(), "--until"),
             (!self.world.uart.is_empty(), "--uart"),
             (!self.world.uart_input.is_empty(), "--uart-input"),
@@ -226,7 +225,8 @@ impl Setup {
             (!self.world.trace_write.is_empty(), "--trace-write"),
             (self.world.pictures.is_some(), "--pictures"),
         ];
-        given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
+        let own = given.into_iter().filter(|(is, _)| *is).map(|(_, option)| option);
+        self.board.given().chain(own)
     }
 
     /// The terminal with the ends of serial lines and cables that the options name.
@@ -272,6 +272,22 @@ pub fn simulate(
     let told = Told { recorder: None, trace };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, told)?;
     never_reached(&mut done.record, &options.setup);
+    Ok(done)
+}
+
+/// The same from reset to the end, without marks.
+pub fn whole(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    threads: Threads,
+) -> anyhow::Result<Finished> {
+    let Threads { only, apart, timeline } = threads;
+    let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
+    let told = Told { recorder: None, trace: None };
+    let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
+    never_reached(&mut done.record, setup);
     Ok(done)
 }
 

@@ -58,7 +58,7 @@ impl Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if let Some(option) = args.setup.given().filter(|_| !args.run) {
+    if let Some(option) = args.setup.given().next().filter(|_| !args.run) {
         return Err(exit::usage(format!("{option} is about a run: add --run")));
     }
     let firmware = input::firmware(&args.firmware)?;

@@ -18,7 +18,7 @@ use strobe_symbols::Firmware;
 use crate::files::{self, Whole};
 use crate::{capture, exit, input, interrupt, link};
 
-pub use options::Options;
+pub use options::{Options, hertz};
 
 /// What a file with a trace pin's bytes is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -84,7 +84,7 @@ fn record(
     list: &samples::Samples,
     firmware: Option<&Firmware>,
 ) -> anyhow::Result<Record> {
-    let mut settings = args.options.settings(None, firmware)?;
+    let mut settings = args.stream().settings(None, firmware)?;
     settings.shown.extend(list.about.iter().cloned());
     for (kind, count) in &list.others {
         let text = format!("packets of kind `{kind}` are in the list and not looked at");

@@ -14,10 +14,11 @@ use crate::{exit, files, input};
 
 /// How to understand the stream. A recording says most of this itself.
 #[derive(Clone, clap::Args, Default)]
+#[group(id = "stream")]
 #[command(next_help_heading = "Trace pin")]
 pub struct Options {
-    /// The core's clock, as 168MHz.
-    #[arg(long, value_name = "HZ", value_parser = hertz)]
+    /// The core's clock in hertz. Where a firmware may be run as well, the option is the board's.
+    #[arg(skip)]
     pub clock: Option<u32>,
     /// Core cycles from one PC sample to the next, as 16384.
     #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
@@ -76,7 +77,8 @@ fn defmt_port(text: &str) -> Result<DefmtPort, String> {
     }
 }
 
-fn hertz(text: &str) -> Result<u32, String> {
+/// A core clock, as 168MHz.
+pub fn hertz(text: &str) -> Result<u32, String> {
     let hz = capture::parse_frequency(text).and_then(|hz| u32::try_from(hz).ok());
     hz.filter(|hz| *hz > 0)
         .ok_or_else(|| "a frequency is a number and a unit, as 168MHz, 500k, 16000000".to_owned())

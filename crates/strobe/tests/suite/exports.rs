@@ -228,3 +228,35 @@ fn long_traces_are_read_back() {
         assert!(events > 1000, "{name}: {events}");
     }
 }
+
+/// A firmware is exported with all options of a run; what was recorded is not run again.
+#[test]
+fn options_of_a_run_hold_for_firmware_alone() {
+    let firmware = crate::common::prebuilt("loop-0ws");
+    let code = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_strobe"))
+            .args(["export", "--to", "collapsed", "--quiet"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), errors)
+    };
+    let (end, short, _) = code(&[&firmware, "--until", "2ms"]);
+    assert_eq!(end, Some(0));
+    let (end, long, _) = code(&[&firmware, "--until", "4ms", "--interpret"]);
+    assert_eq!(end, Some(0));
+    let cycles = |stacks: &str| -> u64 {
+        stacks.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
+    };
+    assert!(cycles(&short) > 0 && cycles(&long).abs_diff(2 * cycles(&short)) < 100, "{long}");
+    let (end, _, errors) = code(&[&firmware, "--until", "2ms", "--until", "0x8000ffe"]);
+    assert_eq!(end, Some(122), "a place that is never reached: {errors}");
+
+    let (_folder, path) = trace();
+    for option in [["--until", "2ms"], ["--rtos", "none"]] {
+        let (end, _, errors) = code(&[&[text(&path)][..], &option[..]].concat());
+        assert_eq!(end, Some(64), "{errors}");
+        assert!(errors.contains(&format!("{} is for firmware", option[0])), "{errors}");
+    }
+}

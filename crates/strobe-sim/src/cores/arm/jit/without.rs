@@ -15,7 +15,7 @@ pub(super) struct Compiled(Infallible);
 
 /// Everything compiled so far: nothing.
 #[derive(Default)]
-pub(crate) struct Jit;
+pub(crate) struct Jit {}
 
 impl Jit {
     /// Whether anything will be compiled.
