@@ -29,7 +29,7 @@ pub struct Args {
     /// Everything before is A, what follows is B: sets of runs, whose figures vary.
     #[arg(long, value_name = "B", num_args = 1..)]
     vs: Vec<PathBuf>,
-    /// Exit with 1 if all functions together, or one by itself, take more than so much in B for
+    /// Exit with 110 if all functions together, or one by itself, take more than so much in B for
     /// certain: `2%`, `send=5%`. May be given several times.
     #[arg(long, value_name = "[FUNCTION=]PERCENT")]
     fail_above: Vec<Limit>,
@@ -108,7 +108,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let selection = args.result.selection();
     let selection = text::Selection { instructions: true, parts: args.with_sides, ..selection };
     args.result.measurement(&compared, &selection)?;
-    Ok(if is_above { exit::ABOVE.into() } else { ExitCode::SUCCESS })
+    Ok(if is_above { exit::BUDGET.into() } else { ExitCode::SUCCESS })
 }
 
 impl Args {

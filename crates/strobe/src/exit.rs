@@ -13,7 +13,6 @@ Exit codes:
   0        the run ended as asked, the firmware exited with 0, or it did not end and nobody asked
            how long it shall run (--until)
   1-63     the firmware's own exit code (semihosting); other codes of its own become 63
-  1        compare: something takes more than --fail-above allows
   64       wrong arguments
   65       unusable firmware, board or capture
   66       a file cannot be read
@@ -22,6 +21,7 @@ Exit codes:
   69       a trace plan does not fit through its pin
   70       a defect in strobe
   74       a file cannot be written
+  110      a limit is exceeded (strobe compare --fail-above)
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run
@@ -30,8 +30,6 @@ Exit codes:
   123      unmodelled register, with --strict
   130      stopped by Ctrl-C, SIGTERM or SIGHUP";
 
-/// A limit of a comparison is exceeded.
-pub const ABOVE: u8 = 1;
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
 const DATA: u8 = 65;
@@ -40,6 +38,8 @@ const NO_LINK: u8 = 68;
 const DOES_NOT_FIT: u8 = 69;
 const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
+/// A budget that is not held.
+pub const BUDGET: u8 = 110;
 const NEVER: u8 = 122;
 /// Stopped by the user.
 pub const INTERRUPTED: u8 = 130;
