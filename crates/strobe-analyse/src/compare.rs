@@ -72,8 +72,12 @@ fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement 
     let (code, sections): (Vec<Section>, Vec<Section>) = all.into_iter().partition(is_code);
     compared.sections = sections;
     totals(&mut compared, a, b);
-    let mut others = tables::push(&mut compared, a, b);
-    others.extend(distributions::push(&mut compared, a, b));
+    let differing = tables::push(&mut compared, a, b);
+    let mut others = distributions::push(&mut compared, a, b);
+    if found.is_empty() {
+        // Where there are functions, they say what tables would.
+        others.extend(differing);
+    }
     compared.sections.extend(code);
     one_sided(&mut compared, a, b);
     verdict::put(&mut compared, &found, &others);

@@ -24,20 +24,20 @@ pub(super) enum Certain {
     Yes,
     /// They differ, by a test: the corrected chance of a false alarm.
     Test(f64),
-    /// Nobody can tell, and what would help.
+    /// Nobody can tell, and what would help; nothing of differences within a model's bounds.
     No(String),
 }
 
 impl Certain {
     /// Of figures that no test is needed for.
-    pub(super) fn of_figures([a, b]: &[Figure; 2]) -> Certain {
-        let difference = a.to(b);
+    pub(super) fn of_figures([a, b]: &[Figure; 2], one_model: bool) -> Certain {
+        let difference = if one_model { a.to_by_one_model(b) } else { a.to(b) };
         let Some(value) = difference.value.map(strobe_model::measurement::Number::as_f64) else {
             return Certain::No("not known of both".to_owned());
         };
         match difference.trust.bounds() {
             Some((low, high)) if low.as_f64() <= 0.0 && high.as_f64() >= 0.0 => {
-                Certain::No("within the bounds of the model".to_owned())
+                Certain::No(String::new())
             }
             Some(_) => Certain::Yes,
             None if value == 0.0 => Certain::Equal,
@@ -55,6 +55,7 @@ impl Certain {
             Certain::Yes => "yes".to_owned(),
             Certain::Test(chance) if *chance < 0.001 => "yes, q < 0.001".to_owned(),
             Certain::Test(chance) => format!("yes, q {chance:.3}"),
+            Certain::No(why) if why.is_empty() => "cannot tell".to_owned(),
             Certain::No(why) => format!("cannot tell: {why}"),
         }
     }
@@ -150,7 +151,7 @@ pub(super) fn repeated(
     for ((at, _), chance) in tested.iter().zip(counts::corrected(&chances)) {
         rows[*at].certain = match chance {
             chance if chance < RATE => Certain::Test(chance),
-            _ => Certain::No("it varies as much between runs of one side".to_owned()),
+            _ => Certain::No("runs vary as much".to_owned()),
         };
     }
 }

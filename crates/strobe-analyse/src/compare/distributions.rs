@@ -9,6 +9,9 @@ use super::difference::Figure;
 use super::tables::ratio;
 use super::{free, kebab};
 
+/// What grows or falls by less than this factor is not in the verdict.
+const WORTH_NAMING: f64 = 1.1;
+
 /// Adds a table for each section of distributions that both have, and each unit in it. Returns what
 /// differs most in each.
 pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
@@ -36,14 +39,15 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             tables[place].1.row(row(a, b));
             let largest = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
             let change = ratio(&(largest(a), largest(b)));
-            if let Some((by, words)) =
-                change.filter(|(by, _)| most.as_ref().is_none_or(|m| *by > m.0))
+            if let Some((by, words)) = change
+                .filter(|(by, _)| *by >= WORTH_NAMING && most.as_ref().is_none_or(|m| *by > m.0))
             {
                 most =
                     Some((by, format!("{}: longest of {} {words} {}", section.id, a.name, a.unit)));
             }
         }
-        differing.extend(most.map(|(_, words)| words));
+        // How long a thread or handler ran is what its functions took.
+        differing.extend(most.map(|(_, words)| words).filter(|_| section.id != "durations"));
         let several = tables.len() > 1;
         for (unit, table) in tables {
             let id = match several {

@@ -125,8 +125,9 @@ pub(super) fn push(
     let figure = |id: &str, title: &str| Column::figure(id, title, measure.unit.clone());
     let mut columns =
         vec![Column::text("function", "function"), figure("difference", "difference")];
-    columns.push(figure("more-calls", "more calls"));
-    columns.extend(used.iter().map(|at| figure(&parts[*at].id, &parts[*at].title)));
+    // The words at the end say what there is no room for.
+    columns.push(figure("more-calls", "more calls").worth(3));
+    columns.extend(used.iter().map(|at| figure(&parts[*at].id, &parts[*at].title).worth(2)));
     columns.push(figure("rest", "rest").worth(1));
     columns.push(Column::text("why", "why"));
     let mut table = Table::new(columns);

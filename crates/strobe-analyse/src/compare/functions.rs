@@ -67,8 +67,10 @@ pub(super) fn push(
         if let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) {
             // A file that one side does not know tells nothing apart.
             let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
-            let sides =
+            let mut sides =
                 [Side::new(a, of_a, measure, by_name), Side::new(b, of_b, measure, by_name)];
+            let one_model = super::shares_model(a, b) && a.subject.board == b.subject.board;
+            sides.iter_mut().for_each(|side| side.one_model = one_model);
             let found = find(&sides, measure, &section.id, repeated);
             let table = Content::Table(table(&sides, &found, measure));
             let id = format!("{}-functions", section.id);
@@ -113,7 +115,7 @@ fn find(
                     .map_or_else(String::new, |g| g.name.clone()),
                 state: explain::state(sides, &matched),
                 why: explain::why(sides, &matched),
-                certain: Certain::of_figures(&figures(sides, &matched)),
+                certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
                 matched,
                 own,
             }
@@ -199,12 +201,12 @@ fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
     let mut table = Table::new(columns);
     for row in &found.rows {
         let mut cells = vec![Cell::from(row.name.as_str())];
-        cells.extend(three_of(figures(sides, &row.matched)));
+        cells.extend(three_by(sides, figures(sides, &row.matched)));
         if found.sampled {
             cells.push(certain::share_cell(row, found));
         }
         if has_inclusive {
-            cells.extend(three_of(three(sides, &row.matched, |group| group.inclusive)));
+            cells.extend(three_by(sides, three(sides, &row.matched, |group| group.inclusive)));
         }
         if has_calls {
             cells.extend(calls(sides, row));
@@ -224,6 +226,7 @@ fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
 
 /// Both sides and the difference; where there is no room, the sides go before their difference.
 fn three_columns(id: &str, unit: &Unit, worth: Option<u8>) -> [Column; 3] {
+    // Without their sides, differences of what is called need a name of their own.
     let figure = |end: &str, title: &str, more: u8| {
         let column = Column::figure(&format!("{id}-{end}"), title, unit.clone());
         Column { worth: worth.map(|worth| worth + more), ..column }
@@ -231,7 +234,11 @@ fn three_columns(id: &str, unit: &Unit, worth: Option<u8>) -> [Column; 3] {
     [
         figure("a", &format!("{id} a"), 0),
         figure("b", &format!("{id} b"), 0),
-        figure("difference", "difference", 2),
+        figure(
+            "difference",
+            &if id == "self" { "difference".to_owned() } else { format!("{id} diff.") },
+            2,
+        ),
     ]
 }
 
@@ -253,6 +260,12 @@ pub(super) fn three_of([a, b]: [Figure; 2]) -> [Cell; 3] {
     [(&a).into(), (&b).into(), (&difference).into()]
 }
 
+/// The same, where both may rest on one model.
+fn three_by(sides: &[Side; 2], [a, b]: [Figure; 2]) -> [Cell; 3] {
+    let difference = if sides[0].one_model { a.to_by_one_model(&b) } else { a.to(&b) };
+    [(&a).into(), (&b).into(), (&difference).into()]
+}
+
 /// What is idle, and everything: the sum of the rows and of what is idle.
 fn footer(table: &mut Table, sides: &[Side; 2]) {
     let whole = |side: &Side| {
@@ -265,7 +278,7 @@ fn footer(table: &mut Table, sides: &[Side; 2]) {
     let some_idle = sides.iter().any(|side| side.idle > 0);
     for (what, figures) in rows.into_iter().filter(|(what, _)| *what != "idle" || some_idle) {
         let mut cells = vec![Cell::from(what)];
-        cells.extend(three_of(figures));
+        cells.extend(three_by(sides, figures));
         cells.resize(table.columns.len(), Cell::Empty);
         table.footer.push(cells);
     }

@@ -55,6 +55,8 @@ pub(super) struct Side<'m> {
     pub(super) idle: i64,
     pub(super) all: i64,
     pub(super) kind: Kind,
+    /// Both sides rest on one model of one board, whose error they share.
+    pub(super) one_model: bool,
     /// What lines of a function take that were inlined elsewhere: by name, then by group.
     pub(super) inlined: BTreeMap<String, BTreeMap<usize, i64>>,
 }
@@ -78,6 +80,7 @@ impl<'m> Side<'m> {
             idle: 0,
             all: 0,
             kind,
+            one_model: false,
             inlined: BTreeMap::new(),
         };
         side.group(by_name);

@@ -82,7 +82,7 @@ fn spread(a: &[Measurement], b: &[Measurement]) -> Table {
             Some(difference) if difference.chance == 0.0 => Certain::Yes,
             Some(_) => match corrected.next() {
                 Some(chance) if chance < RATE => Certain::Test(chance),
-                _ => Certain::No("it varies as much between runs of one side".to_owned()),
+                _ => Certain::No("runs vary as much".to_owned()),
             },
         };
     }

@@ -112,7 +112,10 @@ fn table(a: &Table, b: &Table) -> Option<(Table, Option<String>)> {
         };
         b.columns.iter().position(same)
     };
-    let figures = (0..).zip(&a.columns).filter(|(_, column)| column.kind == CellKind::Figure);
+    // Moments of two runs are not more or less than each other.
+    let figures = (0..).zip(&a.columns).filter(|(_, column)| {
+        column.kind == CellKind::Figure && !column.moment && !column.id.ends_with("-at")
+    });
     let pairs: Vec<(usize, usize, &Column)> =
         figures.filter_map(|(n, column)| Some((n, place(column)?, column))).collect();
     if pairs.is_empty() {
@@ -139,7 +142,7 @@ fn table(a: &Table, b: &Table) -> Option<(Table, Option<String>)> {
         let side = worth.or(Some(5));
         columns.push(part("a", format!("{} a", column.title), side));
         columns.push(part("b", format!("{} b", column.title), side));
-        columns.push(part("difference", "difference".to_owned(), worth.or(Some(6))));
+        columns.push(part("difference", format!("{} diff.", column.title), worth.or(Some(6))));
     }
     columns.push(Column::text("side", "only in").worth(7));
     let mut table = Table::new(columns);

@@ -7,13 +7,16 @@ use super::certain::Certain;
 use super::functions::{Found, Row, became};
 use super::words::{change, counted, grouped, real, some};
 
-/// Where fewer of the functions than this have a counterpart, two programs are compared that have
-/// nothing to do with each other.
+/// Where functions that have a counterpart take less than this part on both sides, two programs are
+/// compared that have nothing to do with each other.
 const STRANGERS: f64 = 0.1;
 
 /// Puts the verdict in front.
 pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]) {
     let first = found.first();
+    if let Some(found) = first {
+        strangers(compared, found);
+    }
     let mut table = Table::new(vec![Column::text("question", ""), Column::text("answer", "")]);
     let beside = beside(compared);
     let changed = first.map_or_else(|| of_tables(others), |found| changed(found, others));
@@ -32,9 +35,6 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
     compared.push("verdict", "verdict", Content::Table(table));
     let last = compared.sections.len() - 1;
     compared.sections[..=last].rotate_right(1);
-    if let Some(found) = first {
-        strangers(compared, found);
-    }
 }
 
 /// The most that changed, by name.
@@ -195,6 +195,8 @@ fn beside(compared: &Measurement) -> Option<String> {
             "other-windows" => "number of windows",
             "other-inputs" => "inputs",
             "other-compiler" => "compiler",
+            "different-programs" => "two different programs",
+            "no-symbols" => "no symbols on a side",
             _ => return None,
         };
         Some(what)
@@ -225,16 +227,27 @@ fn strangers(compared: &mut Measurement, found: &Found) {
         );
         return;
     }
-    let both = found.rows.iter().filter(|row| row.matched.a.is_some() && row.matched.b.is_some());
-    let (both, most) = (both.count(), found.functions[0].min(found.functions[1]));
-    if (both as f64) < STRANGERS * most as f64 && most > 2 {
+    let both = |row: &&Row| row.matched.a.is_some() && row.matched.b.is_some();
+    let share = |side: usize| {
+        let sum = |rows: &mut dyn Iterator<Item = &Row>| -> i64 {
+            rows.fold(0, |sum, row| sum.saturating_add(row.own[side]))
+        };
+        let all = sum(&mut found.rows.iter());
+        sum(&mut found.rows.iter().filter(both)) as f64 / all.max(1) as f64
+    };
+    let some = found.functions.iter().all(|n| *n > 2) && found.all.iter().all(|all| *all > 0);
+    if some && share(0) < STRANGERS && share(1) < STRANGERS {
+        let alike = found.rows.iter().filter(both).count();
         warn(
             "different-programs",
             format!(
-                "these look like two different programs: of {} (a) and {} (b) only {} alike",
+                "these look like two different programs: of {} (a) and {} (b) {} in both, with \
+                 {:.1} % of what a takes and {:.1} % of what b takes",
                 counted(found.functions[0], "function"),
                 found.functions[1],
-                if both == 1 { "1 is".to_owned() } else { format!("{both} are") }
+                if alike == 1 { "1 is".to_owned() } else { format!("{alike} are") },
+                share(0) * 100.0,
+                share(1) * 100.0
             ),
         );
     }
