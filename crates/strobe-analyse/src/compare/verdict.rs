@@ -48,7 +48,8 @@ fn changed(found: &Found, others: &[String]) -> String {
     let mut text = one(top, found);
     let more = found.rows.iter().filter(|row| is_change(row, found)).count() - 1;
     if more > 0 {
-        text = format!("{text}; {} differ too", counted(more, "other function"));
+        let verb = if more == 1 { "differs" } else { "differ" };
+        text = format!("{text}; {} {verb} too", counted(more, "other function"));
     }
     if let Some(became) = became(found) {
         text = format!("{text}; functions: {became}");
