@@ -165,7 +165,8 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         warn(
             "other-end",
             format!(
-                "they ended for different reasons: {} (a), {} (b); times and sums may not be of the same work",
+                "they ended for different reasons: {} (a), {} (b); times and sums may not be of \
+                 the same work",
                 end_a.text, end_b.text
             ),
         );
@@ -183,7 +184,8 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         warn(
             "other-length",
             format!(
-                "they were stopped after different times, {:.3} ms (a) and {:.3} ms (b): compare what each does in \
+                "they were stopped after different times, {:.3} ms (a) and {:.3} ms (b): compare \
+                 what each does in \
                  the same time (--until), or the same work (--from, --to)",
                 of_a / 1e6,
                 of_b / 1e6

@@ -28,7 +28,7 @@ pub struct Scheduling {
 pub struct Rtos {
     /// Its name.
     pub name: String,
-    /// Whether threads could be identified by its structures; else they are told apart by their
+    /// Whether threads could be identified by its structures; else they are distinguished by their
     /// stacks.
     pub understood: bool,
     /// What could not be found, and what follows from that.
@@ -212,7 +212,7 @@ pub enum Start {
 }
 
 impl Scheduling {
-    /// The sum over threads and interrupts, held against the window's cycles. `rest` says that the
+    /// The sum over threads and interrupts, held against the window's cycles. `rest` means that the
     /// last thread stands for several that were not kept apart.
     ///
     /// # Errors
@@ -303,7 +303,8 @@ mod tests {
             rest: bool,
             off in 0u64..3,
         ) {
-            let sum = threads.iter().map(|(a, b)| a + b).sum::<u64>() + interrupts.iter().sum::<u64>();
+            let of_threads = threads.iter().map(|(a, b)| a + b).sum::<u64>();
+            let sum = of_threads + interrupts.iter().sum::<u64>();
             let threads: Vec<_> = threads.into_iter().map(|(a, b)| thread(a, b)).collect();
             let interrupts: Vec<_> = interrupts.into_iter().map(interrupt).collect();
             let balance = Scheduling::balanced(sum + off, &threads, &interrupts, rest);

@@ -175,7 +175,8 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
     }
     if done.record.totals.cycles.likely == 0 {
         return Err(exit::never(format!(
-            "{}: nothing was measured: the run ended before --from was reached; --until may be too early",
+            "{}: nothing was measured: the run ended before --from was reached; --until may be too \
+             early",
             path.display()
         )));
     }

@@ -30,8 +30,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A measurement; a firmware, which is run; a trace of events (its directory, or one stream beside its metadata); a
-    /// recording of a trace pin, its bytes, or a capture of it.
+    /// A measurement; a firmware, which is run; a trace of events (its directory, or one stream
+    /// beside its metadata); a recording of a trace pin, its bytes, or a capture of it.
     path: PathBuf,
     /// What to write.
     #[arg(long, value_parser = format_parser(), value_name = "FORMAT")]
@@ -63,7 +63,7 @@ pub struct Args {
     /// What events of other names mean: a table as strobe's own, whose entries go before those.
     #[arg(long, value_name = "FILE")]
     meanings: Option<PathBuf>,
-    /// What the file is, if it does not say so itself.
+    /// Input format (default: detect).
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
     #[command(flatten)]

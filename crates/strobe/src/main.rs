@@ -138,7 +138,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// What the parser has to say: help and version are results, anything else is a usage error.
+/// The parser's output: help and version are results, anything else is a usage error.
 fn explain(error: &clap::Error) -> ExitCode {
     if let Some(file) = file_as_command(error) {
         let message = format!("`{file}` is no command; to profile it: strobe run {file}");

@@ -136,7 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let of_a_pin = matches!(kind, Kind::Recording | Kind::Swo | Kind::Capture);
     if !of_a_pin && (args.from.is_some() || args.to.is_some()) {
-        return Err(exit::usage("--from and --to are for what came out of a trace pin"));
+        return Err(exit::usage("--from and --to are for streams of a trace pin"));
     }
     let firmware = archive::names(args)?;
     let code = match kind {

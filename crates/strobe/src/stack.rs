@@ -21,7 +21,7 @@ Examples:
   strobe stack firmware.elf -o s.measurement; strobe export s.measurement --to flamegraph
 
 A worst case is what the machine code allows on any path. Where calls go through pointers, functions
-call themselves or allocate on the stack, it is a lower bound until annotations say more
+call themselves or allocate on the stack, it is a lower bound until annotations supply the rest
 (docs/stack.md).
 
 Exit codes: 0 done, 64 wrong arguments, 65 unusable firmware or annotations, 66 cannot be read, 74

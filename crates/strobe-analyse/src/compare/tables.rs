@@ -190,7 +190,7 @@ pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, S
     Some((by, format!("{} -> {}", super::words::real(x), super::words::real(y))))
 }
 
-/// Both and the difference; none where one side has nothing to say.
+/// Both and the difference; none where one side has none.
 fn three(a: Option<Figure>, b: Option<Figure>) -> [Cell; 3] {
     let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.to(b));
     [a, b, difference].map(|figure| figure.as_ref().map_or(Cell::Empty, Cell::from))

@@ -1,8 +1,8 @@
 //! What can be seen of a running board: the one interface between the simulation and whoever
 //! measures.
 //!
-//! An observer says by associated constants what it wants to see; what nobody wants is compiled out
-//! of the core's loop. Observers compose as tuples.
+//! An observer states by associated constants what it wants to see; what nobody wants is compiled
+//! out of the core's loop. Observers compose as tuples.
 
 pub mod calls;
 pub mod code;
@@ -23,7 +23,7 @@ use crate::kernel::bus::Bus;
 use crate::kernel::device::{SerialFrame, Size};
 use crate::kernel::signal::PinEdge;
 
-/// Cycles beyond (or, on a single-cycle port, below) what the instruction table says.
+/// Cycles beyond (or, on a single-cycle port, below) what the instruction table states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// Why.
@@ -216,7 +216,7 @@ pub trait Observer {
     fn retired_before(&mut self, id: BlockId, at: usize) {
         (0..at).for_each(|i| self.retired(id, i, false));
     }
-    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of
+    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] reports
     /// as well, did nothing but take one cycle, `times` times: its condition failed (IT).
     /// Reported at the latest when the machine stops.
     fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
@@ -230,8 +230,8 @@ pub trait Observer {
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
     }
-    /// Who runs, for observers that tell; asked for after a transfer if counts are to be told
-    /// apart.
+    /// Who runs, for observers that know; asked for after a transfer if counts are to be kept
+    /// apart for each.
     fn who(&self) -> Option<Who> {
         None
     }
@@ -264,7 +264,7 @@ pub trait Observer {
     fn frame(&mut self, frame: &SerialFrame) {
         let _ = frame;
     }
-    /// A byte left the trace pin, if the core has one. Told in time order, some time after.
+    /// A byte left the trace pin, if the core has one. Reported in time order, some time after.
     fn trace(&mut self, byte: &TraceByte) {
         let _ = byte;
     }

@@ -120,7 +120,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     }
     let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
     machine.observer.1.0.start(pc, sp);
-    machine.tell_apart();
+    machine.distinguish();
     const LIMIT: u64 = 3_000_000;
     while machine.cycles() < LIMIT {
         let limit = (machine.cycles() + chunk).min(LIMIT);

@@ -150,7 +150,7 @@ impl Run {
             machine.observer_mut().1.0.marks = Some(Marks::default());
         }
         if settings.apart {
-            machine.tell_apart();
+            machine.distinguish();
         }
         let mut run = Run {
             machine,
@@ -186,7 +186,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Runs to the end and says why it ended.
+    /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
         let early = self.phase.and_then(|phase| self.shift(phase, host, interrupted));

@@ -26,7 +26,8 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
             )
         });
         let text = format!(
-            "{lost} requests of {name} were lost: each came while an earlier one was still waiting, and one handler \
+            "{lost} requests of {name} were lost: each came while an earlier one was still \
+             waiting, and one handler \
              ran for both ({} entries){}",
             handler.latency.spread.count(),
             blocked.unwrap_or_default()

@@ -191,7 +191,7 @@ fn ended(reason: &EndReason, core: &str) -> Ended {
         EndReason::Limit => ("limit", "the limit that was asked for".to_owned()),
         EndReason::DefaultLimit => (
             "default-limit",
-            "the firmware did not end by itself; --until says how long it runs".to_owned(),
+            "the firmware did not end by itself; --until sets how long it runs".to_owned(),
         ),
         EndReason::HardFault => ("hard-fault", "a fault: the core entered HardFault".to_owned()),
         EndReason::Lockup if core.starts_with("AVR") => {
@@ -223,7 +223,7 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
     Coverage {
         whole: Some(model.about(run_cycles, Unit::CYCLES)),
         seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
-        // Nothing is lost of a simulation; an old file may not say.
+        // Nothing is lost of a simulation; an old file may not state it.
         lost: exact(lost_cycles.unwrap_or(0)),
         overhead: exact(overhead_cycles),
     }

@@ -147,7 +147,7 @@ pub(super) fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
         }
     };
     let mut names: Vec<String> = all.iter().enumerate().map(one).collect();
-    tell_apart(&mut names, all);
+    distinguish(&mut names, all);
     names
 }
 
@@ -175,7 +175,7 @@ fn element(firmware: &Firmware, address: u32, bytes: u32) -> Option<String> {
 }
 
 /// Threads of one name get their structure's address too, and a number where that is not enough.
-fn tell_apart(names: &mut [String], all: &[Thread]) {
+fn distinguish(names: &mut [String], all: &[Thread]) {
     let mut times: HashMap<String, usize> = HashMap::new();
     names.iter().for_each(|name| *times.entry(name.clone()).or_default() += 1);
     let mut used: HashSet<String> = HashSet::new();

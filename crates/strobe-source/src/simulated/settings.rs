@@ -16,7 +16,7 @@ pub enum Limit {
     Nanoseconds(u64),
 }
 
-/// How long a firmware runs that does not end and of which nobody says how long it shall: a second
+/// How long a firmware without an end runs if no limit is given: a second
 /// of its own time.
 pub const DEFAULT_LIMIT: Limit = Limit::Nanoseconds(1_000_000_000);
 
@@ -79,7 +79,7 @@ pub struct Settings {
     /// An AVR's fuses, low, high and extended, instead of the firmware's own; none if empty.
     pub fuses: Vec<u8>,
     /// What is at the other end of Ethernet controllers' cables, where not what the board file
-    /// says; the board must have them.
+    /// states; the board must have them.
     pub networks: Vec<(String, Backend)>,
     /// What is put into parts, as a memory card's contents: (part, contents); the board must have
     /// them.

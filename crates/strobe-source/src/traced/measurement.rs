@@ -1,7 +1,7 @@
 //! A stream as a measurement: what was sampled, what else the pin, the kit or a channel brought,
 //! and what became of every byte.
 //!
-//! Samples count samples and nothing else: cycles are there only where timestamps tell how many
+//! Samples count samples and nothing else: cycles are there only where timestamps show how many
 //! ran. Everything is there once.
 
 mod accounts;
@@ -115,7 +115,7 @@ fn window(traced: &Traced) -> Window {
         return Window { entries, ..Window::untimed(untimed(traced), ended) };
     };
     let end = i64::try_from(nanoseconds).unwrap_or(i64::MAX);
-    // Of parts nobody says when they were, but how long.
+    // When parts were is unknown; their length is known.
     let whole = traced.window.is_none();
     let at = |nanoseconds, cycle| Moment { nanoseconds: Some(nanoseconds), cycle };
     Window {
@@ -184,7 +184,7 @@ fn unit(times: &TimeBase) -> Unit {
     if times.tick_cycles.is_some() { Unit::CYCLES } else { Unit::TICKS }
 }
 
-/// A rate per second, where timestamps tell it.
+/// A rate per second, where timestamps allow it.
 fn per_second(n: u64, times: &TimeBase) -> Cell {
     let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough());
     let rate =

@@ -142,7 +142,7 @@ fn a_jump_into_nowhere_is_guessed_from_lr() {
 }
 
 #[test]
-fn without_unwind_information_the_walk_says_so() {
+fn without_unwind_information_the_walk_reports_it() {
     let mut scene = Scene::new();
     // Called from itself, so that the second frame is a caller without information.
     scene.set(0x2000_0f00, 0, scene.return_to("in_bare"), scene.at("in_bare"));

@@ -154,7 +154,8 @@ fn begin(path: &Path) -> io::Result<Out> {
     }
 }
 
-/// Whether the name is one for what somebody has opened: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`.
+/// Whether the name is one for what somebody has opened: `/dev/stdout`, `/dev/fd/3`,
+/// `/proc/self/fd/1`.
 fn is_open_elsewhere(path: &Path) -> bool {
     let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
     path.starts_with("/dev/fd")

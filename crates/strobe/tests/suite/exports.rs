@@ -35,12 +35,14 @@ typealias integer { size = 32; } := u32;
 trace { major = 1; minor = 8; byte_order = le; };
 clock { name = c; freq = 1000000; };
 stream { event.header := struct { u8 id; u8 timestamp; }; };
-event { name = sched_switch; id = 0; fields := struct { u8 prev_tid; u8 next_tid; string next_comm; }; };
+event { name = sched_switch; id = 0; fields := struct { u8 prev_tid; u8 next_tid; string \
+next_comm; }; };
 event { name = isr_enter; id = 1; fields := struct { u32 irq; }; };
 event { name = isr_exit; id = 2; fields := struct { u32 irq; }; };
 event { name = ctf_timer_start; id = 3; fields := struct { u8 id; }; };
 event { name = ctf_timer_stop; id = 4; fields := struct { u8 id; }; };
-event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; u32 fn3; u32 fn4; u32 address; u8 user_alloc; u8 user_req; }; };
+event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; u32 fn3; u32 fn4; \
+u32 address; u8 user_alloc; u8 user_req; }; };
 event { name = something; id = 6; };
 ";
 

@@ -219,7 +219,7 @@ impl Blocks {
         self.inside_it.clear();
     }
 
-    /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
+    /// Whether what was decoded still holds; if not it is forgotten and the caller must reject it.
     pub(crate) fn is_stale(&self, bus: &Bus) -> bool {
         self.generation != bus.code.generation
     }

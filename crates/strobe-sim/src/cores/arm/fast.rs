@@ -286,7 +286,7 @@ impl<O: Observer> Machine<O> {
     }
 }
 
-/// Runs a plain block's instructions; `Err` says which one is for the careful path.
+/// Runs a plain block's instructions; `Err` is the one for the careful path.
 #[inline(always)]
 fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block) -> Result<End, usize> {
     let body = block.body as usize;

@@ -63,8 +63,9 @@ impl Condition {
     }
 }
 
-/// An instruction. Field names follow the manual: `d` destination, `n` first operand or base, `m` second
-/// operand or offset, `t` transferred register, `imm` immediate (already scaled), `list` register bits.
+/// An instruction. Field names follow the manual: `d` destination, `n` first operand or base, `m`
+/// second operand or offset, `t` transferred register, `imm` immediate (already scaled), `list`
+/// register bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[rustfmt::skip] // A table: one instruction, one line.
 #[allow(missing_docs)] // The manual's mnemonics and field names, nothing to add.
@@ -239,8 +240,24 @@ pub enum Insn {
     FpLoad { d: FpReg, count: u8, n: Reg, imm: i16 },
     FpLoadAt { d: FpReg, count: u8, address: u32 },
     FpStore { d: FpReg, count: u8, n: Reg, imm: i16 },
-    FpLoadMultiple { direction: Direction, writeback: bool, n: Reg, d: FpReg, count: u8, words: u8 },
-    FpStoreMultiple { direction: Direction, writeback: bool, n: Reg, d: FpReg, count: u8, words: u8 },
+    FpLoadMultiple {
+        direction: Direction,
+        writeback: bool,
+        n: Reg,
+        d: FpReg,
+        count: u8,
+        // Of 32 bits, what the base moves by.
+        words: u8,
+    },
+    FpStoreMultiple {
+        direction: Direction,
+        writeback: bool,
+        n: Reg,
+        d: FpReg,
+        count: u8,
+        // Of 32 bits, what the base moves by.
+        words: u8,
+    },
     FpToCore { t: Reg, n: FpReg },
     FpFromCore { n: FpReg, t: Reg },
     FpToCores { t: Reg, t2: Reg, m: FpReg },

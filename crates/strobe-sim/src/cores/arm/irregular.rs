@@ -42,7 +42,7 @@ impl Deviations {
     }
 }
 
-/// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right
+/// Runs a block's instructions; `Err` is the one for the careful path. ITSTATE is right
 /// there, and behind the block.
 pub(super) fn run(
     cpu: &mut Cpu,

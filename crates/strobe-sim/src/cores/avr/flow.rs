@@ -12,8 +12,8 @@ use crate::kernel::observe::{Observer, Stack, StackPoint, Transfer, TransferKind
 const SETTLES: u8 = 3;
 
 impl<O: Observer> Machine<O> {
-    /// A block has ended: says who wants to know, and which is the next. Where that is not decoded
-    /// yet, the program counter is left there.
+    /// A block has ended: notifies who wants to know, and returns the next. Where that is not
+    /// decoded yet, the program counter is left there.
     #[inline(always)]
     pub(super) fn arrive(&mut self, id: BlockId, how: End) -> BlockId {
         let block = &self.blocks.all[id as usize];
@@ -60,7 +60,8 @@ impl<O: Observer> Machine<O> {
                 self.bus.core_sleeps(true);
             }
             End::Sleep => self.bus.warnings.add(format!(
-                "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control register)"
+                "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control \
+                 register)"
             )),
             _ => {}
         }

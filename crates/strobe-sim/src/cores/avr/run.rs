@@ -262,7 +262,7 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Runs one block that fits before the horizon, and says which comes next. Where that is not
+    /// Runs one block that fits before the horizon, and returns which comes next. Where that is not
     /// decoded yet, the program counter is left there.
     #[inline(always)]
     fn run_block(&mut self, id: BlockId) -> BlockId {
@@ -413,7 +413,7 @@ impl<O: Observer> Machine<O> {
     }
 }
 
-/// Runs a block's instructions from `from` on; `Err` says which one is not for the fast path.
+/// Runs a block's instructions from `from` on; `Err` is the one that is not for the fast path.
 #[inline(always)]
 fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block, from: usize) -> Result<End, usize> {
     let body = block.body as usize;

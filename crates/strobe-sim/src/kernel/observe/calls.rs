@@ -4,7 +4,7 @@
 //! thread's stack) is recognised from the stack pointer and from where functions begin, with no
 //! help from the firmware and no unwinding tables. Each thread and each handler is a root of the
 //! tree; whose stack is whose is found out in [`threads`](super::threads), and
-//! [`schedule`](super::schedule) is told who runs.
+//! [`schedule`](super::schedule) receives who runs.
 
 use super::counts::AddressTable;
 use super::deepest::{Deepest, Marks};

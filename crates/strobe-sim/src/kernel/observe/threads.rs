@@ -126,8 +126,8 @@ impl Threads {
         self.current
     }
 
-    /// Whether the operating system tells which threads could run.
-    pub fn tell_ready(&self) -> bool {
+    /// Whether the operating system shows which threads could run.
+    pub fn know_readiness(&self) -> bool {
         self.layout.as_ref().is_some_and(|layout| !layout.ready.is_empty())
     }
 
@@ -136,17 +136,17 @@ impl Threads {
         self.layout.as_ref()?.bytes
     }
 
-    /// Whether a thread could run now, by what the operating system says.
+    /// Whether a thread could run now, by the operating system's structures.
     pub fn is_ready(&self, thread: usize, bus: &Bus) -> Option<bool> {
         self.layout.as_ref()?.is_ready(self.all[thread].structure?, bus)
     }
 
-    /// Whether [`Threads::state_words`] are all that say whether a thread could run.
-    pub fn state_words_tell(&self) -> bool {
+    /// Whether [`Threads::state_words`] are all that decide whether a thread could run.
+    pub fn state_words_suffice(&self) -> bool {
         self.layout.as_ref().is_some_and(Layout::states_are_inside)
     }
 
-    /// Where the words are that say whether a thread could run.
+    /// Where the words are that decide whether a thread could run.
     pub fn state_words(&self, thread: usize) -> impl Iterator<Item = u32> + '_ {
         let structure = self.all[thread].structure;
         let ready = self.layout.iter().flat_map(|layout| &layout.ready);
@@ -191,7 +191,7 @@ impl Threads {
     }
 
     /// The running thread's stack pointer [is elsewhere](Threads::is_elsewhere): has its stack
-    /// grown, or is it another thread's? `fresh` says that the thread has called nothing so
+    /// grown, or is it another thread's? `fresh` means that the thread has called nothing so
     /// far, so that its stack may just be being set up; `calls`, that it is about to call,
     /// which no code does that has only just taken over another stack.
     pub fn moved(&mut self, sp: u32, fresh: bool, calls: bool, bus: &Bus) -> usize {
@@ -293,7 +293,7 @@ impl Threads {
     }
 
     /// Whether a stack pointer that the thread `own` has not had yet may be that of the thread that
-    /// the system calls running: some systems say so before they switch.
+    /// the system calls running: some systems set that before they switch.
     fn may_be_in(&self, running: u32, own: u32, sp: u32, bus: &Bus) -> bool {
         if let Some(&other) = self.by_structure.get(&running)
             && self.all[other].holds(sp)

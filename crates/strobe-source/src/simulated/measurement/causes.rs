@@ -55,7 +55,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             ),
         ),
         Cause::Asleep if is_avr => (
-            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an interrupt \
+            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an \
+             interrupt \
              can leave. This is the room that is left.",
             None,
         ),
@@ -64,7 +65,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             Some("Fewer instructions: a better algorithm, a higher optimisation level."),
         ),
         Cause::Refill => (
-            "After a taken branch, call or return the core fetches from the new place before it goes \
+            "After a taken branch, call or return the core fetches from the new place before it \
+             goes \
              on.",
             Some("Unroll short loops, inline small functions, let the common path fall through."),
         ),
@@ -80,7 +82,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             ),
         ),
         Cause::DataWait => (
-            "A load or store waits for its memory, such as a constant in flash or a register behind \
+            "A load or store waits for its memory, such as a constant in flash or a register \
+             behind \
              a slow bridge.",
             Some("Copy hot tables to RAM."),
         ),

@@ -6,7 +6,7 @@ use strobe_model::measurement::{Cell, Measurement, Number, Quantity, Trust};
 use strobe_synth::rng::Rng;
 use strobe_synth::swo::{Stream, frames};
 
-use super::super::{Collector, Settings};
+use super::super::{Accumulator, Settings};
 use super::measurement;
 
 /// Ticks from one sample to the next, and core cycles of a tick.
@@ -59,11 +59,11 @@ fn settings() -> Settings {
 }
 
 fn measured(bytes: &[u8], framing: Framing) -> Measurement {
-    let mut collector = Collector::new(None);
+    let mut accumulator = Accumulator::new(None);
     let mut reader = Reader::new(framing);
-    reader.push(bytes, &mut collector);
-    reader.finish(&mut collector);
-    let record = collector.record(Some(&reader), None, &settings()).expect("it balances");
+    reader.push(bytes, &mut accumulator);
+    reader.finish(&mut accumulator);
+    let record = accumulator.record(Some(&reader), None, &settings()).expect("it balances");
     let out = measurement(&record);
     out.check().expect("it holds together");
     out
@@ -220,13 +220,13 @@ fn overflow_packets_are_a_loss() {
             }
         }
         for known in [true, false] {
-            let mut collector = Collector::new(None);
+            let mut accumulator = Accumulator::new(None);
             let mut reader = Reader::new(Framing::Bare);
-            reader.push(&stream.bytes, &mut collector);
-            reader.finish(&mut collector);
+            reader.push(&stream.bytes, &mut accumulator);
+            reader.finish(&mut accumulator);
             let period_cycles = settings().period_cycles.filter(|_| known);
             let settings = Settings { period_cycles, ..settings() };
-            let record = collector.record(Some(&reader), None, &settings).expect("it balances");
+            let record = accumulator.record(Some(&reader), None, &settings).expect("it balances");
             let out = measurement(&record);
             let lost = out.coverage.lost.as_ref().expect("samples can be lost");
             assert_ne!(lost.value(), Some(0u64.into()), "{lost:?}");

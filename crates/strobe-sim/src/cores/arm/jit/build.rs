@@ -1,6 +1,6 @@
 //! A region as one host function: guest registers live in host registers between its blocks.
 //!
-//! The function is entered with a number that says at which block to begin. Each block's end pays
+//! The function is entered with a number that selects the block to begin at. Each block's end pays
 //! its cycles and checks that the next block fits before the horizon. Everything that leaves goes
 //! through one exit, which writes back what the region changes.
 

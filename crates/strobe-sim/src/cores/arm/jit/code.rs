@@ -191,7 +191,7 @@ impl Code {
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind
         // `frame.slack`; `frame.slots` at the region's own block numbers, and
         // `frame.events` at its plan's events, for which `Region` holds one each;
-        // `frame.accelerator`, and its stamps at numbers of blocks that it was told of;
+        // `frame.accelerator`, and its stamps at numbers of blocks that it was given;
         // guest memory through `frame.ram`, `frame.flash` and `frame.more` after comparing
         // the offset with the length that the memory had when the code was
         // made (`memory::pointer`), and memories never change size. An entry number that does not
