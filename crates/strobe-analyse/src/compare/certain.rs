@@ -24,7 +24,7 @@ pub(super) enum Certain {
     Yes,
     /// They differ, by a test: the corrected chance of a false alarm.
     Test(f64),
-    /// Nobody can tell, and what would help; nothing of differences within a model's bounds.
+    /// Undecided, and what would help; nothing of differences within a model's bounds.
     No(String),
 }
 
@@ -55,8 +55,8 @@ impl Certain {
             Certain::Yes => "yes".to_owned(),
             Certain::Test(chance) if *chance < 0.001 => "yes, q < 0.001".to_owned(),
             Certain::Test(chance) => format!("yes, q {chance:.3}"),
-            Certain::No(why) if why.is_empty() => "cannot tell".to_owned(),
-            Certain::No(why) => format!("cannot tell: {why}"),
+            Certain::No(why) if why.is_empty() => "undecided".to_owned(),
+            Certain::No(why) => format!("undecided: {why}"),
         }
     }
 }
@@ -182,7 +182,8 @@ pub(super) fn method(found: &Found) -> Option<String> {
     };
     found.sampled.then(|| {
         format!(
-            "certain: shares of samples by the test of two proportions, corrected for the number of rows \
+            "certain: shares of samples by the test of two proportions, corrected for the number \
+             of rows \
              (Benjamini and Hochberg, {:.0} % false alarms); {varies}",
             RATE * 100.0
         )

@@ -99,7 +99,7 @@ impl Figure {
         }
     }
 
-    /// How much more `b` is if one model has a part in both and is off by the same part of its bounds
+    /// How much more `b` is if one model is in both and is off by the same part of its bounds
     /// on both sides; as [`Figure::to`] where it is not a model's.
     pub(super) fn to_by_one_model(&self, b: &Figure) -> Figure {
         let is_model =

@@ -250,7 +250,8 @@ fn moved(a: &Group, b: &Group, difference: i64) -> Option<String> {
     let same = !a.code.is_empty() && tokens(a) == tokens(b);
     (same && from % LINE != to % LINE && difference != 0).then(|| {
         format!(
-            "the same instructions lie otherwise in the lines of the flash: 0x{from:08x} -> 0x{to:08x} \
+            "the same instructions lie otherwise in the lines of the flash: 0x{from:08x} -> \
+             0x{to:08x} \
              (byte {} -> {} of {LINE})",
             from % LINE,
             to % LINE

@@ -65,7 +65,7 @@ pub(super) fn push(
         let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));
         let first = of_a.measures.first().and_then(|m| Some((m, of_b.measure(&m.id)?)));
         if let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) {
-            // A file that one side does not know tells nothing apart.
+            // A file that one side does not know distinguishes nothing.
             let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
             let mut sides =
                 [Side::new(a, of_a, measure, by_name), Side::new(b, of_b, measure, by_name)];

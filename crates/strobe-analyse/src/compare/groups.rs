@@ -62,7 +62,7 @@ pub(super) struct Side<'m> {
 }
 
 impl<'m> Side<'m> {
-    /// Files tell functions of one name apart, unless `by_name` alone is wanted.
+    /// Files distinguish functions of one name, unless `by_name` alone is wanted.
     pub(super) fn new(
         measurement: &Measurement,
         profile: &'m Profile,

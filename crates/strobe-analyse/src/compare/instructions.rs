@@ -38,7 +38,7 @@ pub(super) fn push(
         let title = format!("instructions of {}: {}", row.name, measure.title);
         let added = compared.push(&id, title, Content::Table(table));
         added.notes.push(
-            "aligned by what the instructions do: = both, a or b only there; addresses differ freely"
+            "aligned by what the instructions do: = both, a or b only there; addresses may differ"
                 .to_owned(),
         );
     }

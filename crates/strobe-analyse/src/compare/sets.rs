@@ -29,7 +29,8 @@ pub fn compare_sets(a: &[Measurement], b: &[Measurement]) -> Option<Measurement>
     let title = format!("spread of {} runs (a) and {} runs (b)", a.len(), b.len());
     let added = compared.push("spread", title, Content::Table(table));
     added.notes.push(format!(
-        "certain: Welch's test of two means, corrected for the number of rows (Benjamini and Hochberg, \
+        "certain: Welch's test of two means, corrected for the number of rows (Benjamini and \
+         Hochberg, \
          {:.0} % false alarms); figures that are equal in all runs are compared exactly",
         RATE * 100.0
     ));

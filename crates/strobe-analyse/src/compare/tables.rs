@@ -86,7 +86,7 @@ impl<'t> Rows<'t> {
     }
 }
 
-/// Rows of both, named by as few columns of words as tell them apart on both sides.
+/// Rows of both, named by as few columns of words as distinguish them on both sides.
 fn named<'t>(a: &'t Table, b: &'t Table) -> Option<(Rows<'t>, Rows<'t>, usize)> {
     let words = |table: &Table| -> Vec<(usize, String)> {
         let texts = (0..).zip(&table.columns).filter(|(_, column)| column.kind == CellKind::Text);

@@ -66,7 +66,7 @@ fn of_function(table: &Table, name: &str, limit: &Limit) -> Outcome {
     };
     let cell = |id: &str| column(id).and_then(|cells| cells.get(row));
     let sides = [cell("self-a"), cell("self-b")];
-    let certain = cell("verdict").and_then(Cell::text).is_none_or(|w| !w.starts_with("cannot"));
+    let certain = cell("verdict").and_then(Cell::text).is_none_or(|w| !w.starts_with("undecided"));
     judged(name, sides, certain, limit.percent)
 }
 

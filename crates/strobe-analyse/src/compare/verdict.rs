@@ -160,21 +160,21 @@ fn certain(found: &Found, shared: bool) -> String {
         });
         let more = more.map_or_else(String::new, |more| format!("; {more}"));
         let of = grouped(unknown as i64);
-        return format!("{known} of {all} differ beyond chance; of {of} nobody can tell{more}");
+        return format!("{known} of {all} differ beyond chance; {of} undecided{more}");
     }
     let basis =
         if shared { "counted, by one timing model whose error both share" } else { "counted" };
     match (known, unknown) {
         (_, 0) => format!("yes: {basis}"),
         (0, _) => format!(
-            "cannot tell: {} within what is not known of both",
+            "undecided: {} within what is not known of both",
             counted(unknown, "difference")
         ),
         (known, unknown) => {
             let first = found.rows.iter().find(|row| matches!(row.certain, Certain::No(_)));
             let first = first.map_or("", |row| row.name.as_str());
             format!(
-                "{} of {all} for certain; cannot tell of {} ({first} first)",
+                "{} of {all} for certain; {} undecided ({first} first)",
                 grouped(known as i64),
                 grouped(unknown as i64)
             )
@@ -222,7 +222,8 @@ fn strangers(compared: &mut Measurement, found: &Found) {
         warn(
             "no-symbols",
             format!(
-                "{sides} has no names of functions: only sums are compared; take the firmware with its \
+                "{sides} has no names of functions: only sums are compared; take the firmware \
+                 with its \
                  symbols, or a measurement of it"
             ),
         );

@@ -15,7 +15,7 @@ pub(super) fn grouped(n: i64) -> String {
     if n < 0 { format!("-{out}") } else { out }
 }
 
-/// A number with as many decimals as it needs to be told from its neighbours.
+/// A number with as many decimals as set it apart from its neighbours.
 pub(super) fn real(x: f64) -> String {
     match x {
         x if x.fract() == 0.0 || x.abs() >= 1000.0 => grouped(x.round() as i64),

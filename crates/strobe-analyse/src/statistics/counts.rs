@@ -60,7 +60,7 @@ impl Shares {
         (low.max(-1.0), high.min(1.0))
     }
 
-    /// How many times the samples it takes to tell the difference that was seen from none, 4 times
+    /// How many times the samples that show the difference that was seen is not none, 4 times
     /// of 5; `None` where there was none.
     pub fn more(&self, inflation: f64) -> Option<f64> {
         let z = self.z(inflation).abs();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// Two recordings of one thing, with samples one by one and in bursts: an alarm in no more
-    /// than one of twenty comparisons, within what 600 of them can tell.
+    /// than one of twenty comparisons, within what 600 of them can show.
     #[test]
     fn what_does_not_differ_raises_no_alarm() {
         for burst in [1, 4, 16] {
