@@ -157,8 +157,8 @@ fn name_apart(rows: &mut [Row], sides: &[Side; 2]) {
             row.matched.a.map(|at| &sides[0].groups[at]),
             row.matched.b.map(|at| &sides[1].groups[at]),
         ];
-        let file = groups.into_iter().flatten().filter_map(|group| group.file.as_deref());
-        if let Some(file) = file.last() {
+        let mut file = groups.into_iter().flatten().filter_map(|group| group.file.as_deref());
+        if let Some(file) = file.next_back() {
             row.name = format!("{} ({file})", row.name);
         }
     }
