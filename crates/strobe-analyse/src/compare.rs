@@ -37,6 +37,9 @@ pub use sets::compare_sets;
 /// The name of how much code ran.
 const CODE: &str = "code-run";
 
+/// Figures of a whole run that are no sums.
+const EXTREMES: [&str; 2] = ["deepest-stack", "stack-margin"];
+
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
     let mut compared = of_two(a, b, &Repeated::default());
@@ -259,8 +262,9 @@ fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         let adds_up = ![Unit::RATIO, Unit::PERCENT, Unit::HERTZ].contains(unit);
         if adds_up && windows.iter().any(|n| *n > 1) {
             let mut table = side_by_side(unit);
-            // Each window runs the same code.
-            for pair in of_unit().filter(|pair| pair.id != CODE) {
+            // Each window runs the same code, on the same stacks.
+            let is_sum = |pair: &&Both| pair.id != CODE && !EXTREMES.contains(&pair.id.as_str());
+            for pair in of_unit().filter(is_sum) {
                 let (a, b) = (pair.a.divided(windows[0]), pair.b.divided(windows[1]));
                 table.row(row(pair.names(), &a, &b));
             }

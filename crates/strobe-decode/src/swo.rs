@@ -16,6 +16,7 @@ pub mod doubt;
 pub mod etm;
 pub mod itm;
 mod length;
+mod marks;
 pub mod packet;
 pub mod reader;
 pub mod timeline;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::measurement::Spread;
 use crate::{
     AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile,
-    Scheduling, Traced, Windows,
+    Scheduling, Traced, Wait, Windows,
 };
 
 /// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
@@ -65,6 +65,9 @@ pub struct Record {
     /// Single windows, where windows were asked for. Not in the record's JSON.
     #[serde(skip)]
     pub windows: Option<Windows>,
+    /// Where the core waited busily. Not in the record's JSON; the measurement has them.
+    #[serde(skip)]
+    pub waits: Vec<Wait>,
     /// What a trace pin carried beside samples. The profile and the balance then count samples, not
     /// cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,6 +46,34 @@ pub enum Who {
     Interrupt(u16),
 }
 
+/// The deepest that a stack was, exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackMark {
+    /// Bytes from its top.
+    pub bytes: u64,
+    /// The lowest stack pointer.
+    pub low: u32,
+    /// Where the stack ends, if that is known.
+    pub floor: Option<u32>,
+    /// The functions on it, outermost first.
+    pub chain: String,
+    /// When.
+    pub at: Moment,
+}
+
+impl StackMark {
+    /// Bytes that the stack has, if it is known where it ends.
+    pub fn size(&self) -> Option<u64> {
+        let top = u64::from(self.low) + self.bytes;
+        top.checked_sub(self.floor?.into())
+    }
+
+    /// Bytes that were never in use; none if it went below its end.
+    pub fn margin(&self) -> Option<u64> {
+        Some(self.low.saturating_sub(self.floor?).into())
+    }
+}
+
 /// One thread's statistics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -76,6 +104,9 @@ pub struct ThreadStatistics {
     pub wake: Latency,
     /// Wake-ups at an unknown moment, which are not among those.
     pub wakes_unknown: u64,
+    /// The deepest that its stack was, where the instrument keeps that; not in JSON.
+    #[serde(skip)]
+    pub deepest: Option<StackMark>,
     /// All its runs, where the instrument keeps them; not in JSON.
     #[serde(skip)]
     pub durations: Spread,
@@ -279,6 +310,7 @@ mod tests {
             id: None,
             priority: None,
             stack: Default::default(),
+            deepest: None,
             cycles: cycles + idle,
             idle,
             runs: 0,

@@ -21,6 +21,7 @@ mod settings;
 mod stacks;
 pub mod trace;
 mod vectors;
+mod waiting;
 
 use std::sync::atomic::AtomicBool;
 

@@ -21,7 +21,8 @@ Exit codes:
   69       a trace plan does not fit through its pin
   70       a defect in strobe
   74       a file cannot be written
-  110      a limit is exceeded (strobe compare --fail-above)
+  110      a budget is exceeded, or may be, or its figure is not known (strobe check); a limit is
+           exceeded (strobe compare --fail-above)
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run
@@ -32,7 +33,8 @@ Exit codes:
 
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
-const DATA: u8 = 65;
+/// A file that is read but cannot be used.
+pub const DATA: u8 = 65;
 const NO_INPUT: u8 = 66;
 const NO_LINK: u8 = 68;
 const DOES_NOT_FIT: u8 = 69;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use read::{Kind, bytes, head, is_directory, open, stream, text};
 pub use recording::Recording;
-pub use write::{Whole, cannot_write, log, log_failed, logs_are_whole, write};
+pub use write::{Whole, append, cannot_write, log, log_failed, logs_are_whole, replace, write};
 
 /// What a command was asked to read and to write, by its arguments.
 ///

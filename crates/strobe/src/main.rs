@@ -7,6 +7,7 @@ mod board;
 mod boards;
 mod bus;
 mod capture;
+mod check;
 mod chip;
 mod compare;
 mod completions;
@@ -70,6 +71,8 @@ enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
     Compare(compare::Args),
+    Check(check::Args),
+    Init(check::init::Args),
     Size(size::Args),
     Stack(stack::Args),
     Pins(pins::Args),
@@ -103,6 +106,8 @@ fn named(command: &Command) -> files::Named {
         Command::Run(args) => args.files(&mut named),
         Command::Cycles(args) => args.files(&mut named),
         Command::Compare(args) => args.files(&mut named),
+        Command::Check(args) => args.files(&mut named),
+        Command::Init(args) => args.files(&mut named),
         Command::Size(args) => args.files(&mut named),
         Command::Stack(args) => args.files(&mut named),
         Command::Pins(args) => args.files(&mut named),
@@ -121,6 +126,8 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args),
         Command::Cycles(args) => cycles::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Init(args) => check::init::run(args),
         Command::Size(args) => size::run(args),
         Command::Stack(args) => stack::run(args),
         Command::Pins(args) => pins::run(args),

@@ -42,6 +42,10 @@ pub struct Options {
     /// without callees, and the worst call. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     calls: Vec<String>,
+    /// A function that only waits: its cycles count as waiting, beside those of loops that are
+    /// recognised as waits. May be given several times.
+    #[arg(long, value_name = "FUNCTION")]
+    idle: Vec<String>,
     /// By how much interrupts are shifted.
     #[arg(skip)]
     pub phase: Option<Phase>,
@@ -170,7 +174,7 @@ impl Options {
 
     /// One of two runs that are compared.
     pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
-        Options { setup, from, to, mark, calls: Vec::new(), phase: None }
+        Options { setup, from, to, mark, calls: Vec::new(), idle: Vec::new(), phase: None }
     }
 }
 
@@ -297,14 +301,14 @@ pub fn whole(
     Ok(done)
 }
 
-/// The same, with the stack pointer watched.
+/// The same, for how deep each stack gets.
 pub fn stacks(
     path: &Path,
     firmware: &Firmware,
     choice: &Choice,
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
-    let settings = Settings { watch_stacks: true, ..common_settings(setup)? };
+    let settings = common_settings(setup)?;
     let outputs = Outputs { recorder: None, trace: None };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
@@ -450,6 +454,7 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
         to: options.to.clone(),
         marks: options.mark.clone(),
         calls: options.calls.clone(),
+        idle: options.idle.clone(),
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,

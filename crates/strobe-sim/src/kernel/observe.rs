@@ -153,6 +153,30 @@ pub struct StackPoint {
     pub now: u64,
 }
 
+/// Stack pointers that bring nothing new: of the running stack, all from the lowest to the highest
+/// so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct StackWindow {
+    /// The lowest.
+    pub low: u32,
+    /// How much higher the highest is.
+    pub span: u32,
+}
+
+impl StackWindow {
+    /// Every stack pointer.
+    pub const ALL: StackWindow = StackWindow { low: 0, span: u32::MAX };
+    /// None that a stack pointer, which is even, could be.
+    pub const NONE: StackWindow = StackWindow { low: u32::MAX, span: 0 };
+
+    /// Whether a stack pointer lies in it.
+    #[inline(always)]
+    pub fn contains(self, sp: u32) -> bool {
+        sp.wrapping_sub(self.low) <= self.span
+    }
+}
+
 /// What the trace pin is coded in (SPPR.TXMODE of a trace port interface unit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
@@ -243,12 +267,19 @@ pub trait Observer {
     fn instruction(&mut self, retired: &Retired) {
         let _ = retired;
     }
-    /// Wants [`Observer::stack`] now, which turns whole-block execution off meanwhile.
+    /// Wants [`Observer::stack`]; the answer does not change during a run.
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         false
     }
-    /// The stack pointer after an instruction, or after an exception's frame was stacked.
+    /// Stack pointers that [`Observer::stack`] need not hear of now; it changes with what that and
+    /// [`Observer::transfer`] hear of.
+    #[inline(always)]
+    fn stack_window(&self) -> StackWindow {
+        StackWindow::ALL
+    }
+    /// The stack pointer, outside [`Observer::stack_window`], after an instruction or a transfer;
+    /// also after an exception's frame was stacked.
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         let _ = (point, bus);
     }
@@ -336,6 +367,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         self.0.follows_stack() || self.1.follows_stack()
+    }
+    #[inline(always)]
+    fn stack_window(&self) -> StackWindow {
+        if self.0.follows_stack() { self.0.stack_window() } else { self.1.stack_window() }
     }
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         self.0.stack(point, bus);

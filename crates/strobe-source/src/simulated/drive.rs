@@ -71,6 +71,8 @@ pub(super) struct Run {
     pub nanoseconds: u64,
     /// Each window.
     pub windows: strobe_model::Windows,
+    /// What the user calls a wait.
+    pub idle: Vec<std::ops::Range<u32>>,
     open: Option<Mark>,
     from: Option<Place>,
     to: Option<Place>,
@@ -104,6 +106,7 @@ impl Run {
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
         tree.choose(&super::calls::chosen(firmware, &functions, &settings.calls)?);
+        let idle = super::waiting::named(firmware, &settings.idle)?;
         tree.know_helpers(crate::names::switch_helpers(firmware));
         tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
             let only = settings.only.as_deref();
@@ -169,6 +172,7 @@ impl Run {
             instructions: 0,
             nanoseconds: 0,
             windows: strobe_model::Windows::default(),
+            idle,
             open: None,
             from,
             to,

@@ -62,8 +62,8 @@ pub(super) fn warnings(
         let text = format!(
             "the stack of thread {thread} has overflowed: at cycle {} its pointer was {:#010x}, \
              below {:#010x}, where {}; \
-             it reached down to {:#010x}, and nothing protects what is there. The call that was \
-             noticed is at {}, the \
+             it reached down to {:#010x}, and nothing protects what is there. It went there at \
+             {}, the \
              calls to it are {}",
             overflow.cycle,
             overflow.sp,

@@ -66,6 +66,7 @@ pub(super) fn make(
     let seen = super::calls::seen(&run, &mut names, &starts, &labels);
     let mut warnings = super::overflow::warnings(firmware, calls, &names, &labels);
     warnings.extend(self::warnings(firmware, board, &run, &names));
+    let waits = super::waiting::find(&names, run.machine.bus(), &run.idle);
     let moment = |cycle| moment(run.machine.bus(), cycle);
     let begin = run.begin.unwrap_or_default();
     Ok(Record {
@@ -101,6 +102,7 @@ pub(super) fn make(
         profile: names.profile,
         unreached: run.unreached(settings),
         calls: seen,
+        waits,
         windows: settings.to.is_some().then(|| run.windows.clone()),
         traced: None,
     })

@@ -70,6 +70,8 @@ pub struct Settings {
     pub marks: Vec<String>,
     /// Functions whose calls are measured one by one.
     pub calls: Vec<String>,
+    /// Functions that only wait, beside the loops that are seen to.
+    pub idle: Vec<String>,
     /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
     /// What is sent to serial devices.
@@ -105,7 +107,7 @@ pub struct Settings {
     pub trace_depths: Option<Depths>,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
-    /// Look at the stack pointer after every instruction, for exact high-water marks.
+    /// Keep the exact high-water mark of every stack.
     pub watch_stacks: bool,
     /// A shift of interrupts against the program.
     pub phase: Option<Phase>,
@@ -121,6 +123,7 @@ impl Default for Settings {
             to: None,
             marks: Vec::new(),
             calls: Vec::new(),
+            idle: Vec::new(),
             serial: Vec::new(),
             inputs: Vec::new(),
             analog: Vec::new(),
@@ -137,7 +140,7 @@ impl Default for Settings {
             trace: Programme::default(),
             trace_depths: None,
             interpret: false,
-            watch_stacks: false,
+            watch_stacks: true,
             phase: None,
         }
     }
@@ -168,6 +171,9 @@ impl Settings {
         }
         if !self.calls.is_empty() {
             put("calls", self.calls.join(","));
+        }
+        if !self.idle.is_empty() {
+            put("idle", self.idle.join(","));
         }
         if !self.networks.is_empty() {
             let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));

@@ -104,10 +104,11 @@ fn window(traced: &Traced) -> Window {
     let times = &traced.times;
     let own = cycles(traced).and_then(|cycles| times.nanoseconds(cycles));
     let host = host_nanoseconds(traced).filter(|_| traced.window.is_none());
+    let unsure = times.unsure > 0 || traced.stream.damage > 0;
     let duration = match (own, host) {
         // Timestamps that run through all of it are the better clock.
-        (Some(own), None) => Some((own, times.unsure > 0 || !times.is_thorough())),
-        (Some(own), Some(_)) if times.is_thorough() => Some((own, times.unsure > 0)),
+        (Some(own), None) => Some((own, unsure || !times.is_thorough())),
+        (Some(own), Some(_)) if times.is_thorough() => Some((own, unsure)),
         (_, host) => host.map(|host| (host, false)),
     };
     let entries = traced.window.as_ref().map(|window| window.parts);
@@ -151,7 +152,9 @@ fn totals(record: &Record, traced: &Traced, out: &mut Measurement) {
         out.push_total("samples", "samples", Quantity::exact(sampling.taken, Unit::SAMPLES));
     }
     if let Some(cycles) = cycles(traced) {
-        let more = traced.times.unsure > 0 || !traced.times.is_thorough();
+        // Where a stream is damaged, timestamps may be missing without a sign.
+        let unsure = traced.times.unsure > 0 || traced.stream.damage > 0;
+        let more = unsure || !traced.times.is_thorough();
         out.push_total("cycles", "cycles", perhaps_more(cycles, Unit::CYCLES, more));
     }
     if sampling.taken > 0 {

@@ -361,6 +361,7 @@ fn assemble(
         scheduling: None,
         series: Vec::new(),
         calls: Vec::new(),
+        waits: Vec::new(),
         windows: None,
         unreached: unreached.unwrap_or_default(),
         unmodelled: Vec::new(),

@@ -4,6 +4,7 @@
 use strobe_model::measurement::{Measurement, Number, Table};
 use strobe_synth::{ElfBuilder, Symbol};
 
+use crate::common::figures::warnings;
 use crate::common::measured;
 
 /// Where code begins behind the vectors.
@@ -75,9 +76,21 @@ fn ticks_while_interrupts_are_masked_are_lost() {
     assert_eq!((entries, lost), (11, 9));
     let finding = finding.expect("a finding");
     assert!(finding.contains("9 requests of SysTick") && finding.contains("main"), "{finding}");
+    // The masked section, from CPSID on.
+    assert!(finding.contains("masked from 0x000000ce main"), "{finding}");
     // One that waits is late and not lost.
     let (entries, lost, finding) = counts(&run(&ticking(300), "cortex-m0", "20500c"));
     assert_eq!((entries, lost, finding), (20, 0, None));
+}
+
+/// Masked to the end of the run: no handler ever runs, and the requests are lost all the same.
+#[test]
+fn what_is_masked_for_ever_is_counted() {
+    let ran = run(&ticking(1_000_000), "cortex-m0", "20500c");
+    let finding = warnings(&ran).into_iter().find(|text| text.contains("were lost"));
+    let finding = finding.expect("a finding");
+    assert!(finding.contains("19 requests of SysTick"), "{finding}");
+    assert!(finding.contains("never ran"), "{finding}");
 }
 
 /// TIM6 of an STM32F070 at 8 MHz: an update every 1,000 cycles, its flag cleared by the handler.

@@ -414,6 +414,14 @@ impl<O: Observer> Machine<O> {
         self.report_transfer_at(kind, from, self.now);
     }
 
+    /// Reports the stack pointer if that brings something new.
+    #[inline(always)]
+    pub(super) fn look_at_stack(&mut self, pc: u32) {
+        if self.observer.follows_stack() && !self.observer.stack_window().contains(self.cpu.r[13]) {
+            self.report_stack(pc);
+        }
+    }
+
     /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
     #[cold]
     pub(super) fn report_stack(&mut self, pc: u32) {
@@ -435,6 +443,7 @@ impl<O: Observer> Machine<O> {
                 instructions: self.instructions,
             };
             self.observer.transfer(&transfer, &self.bus);
+            self.look_at_stack(self.cpu.pc);
             if self.belongs_to.is_some() {
                 self.hand_over();
             }

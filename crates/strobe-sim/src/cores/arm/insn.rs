@@ -21,6 +21,9 @@ pub const NO_REG: Reg = 15;
 /// A single-precision register number, 0-31.
 pub type FpReg = u8;
 
+/// The stack pointer.
+const SP: Reg = 13;
+
 /// Condition of a conditional branch (A6.3), as encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -354,6 +357,31 @@ impl Insn {
     /// Whether it executes in an IT block even if the condition fails (A7.7.17 of DDI 0403).
     pub fn is_unconditional(self) -> bool {
         matches!(self, Insn::Bkpt { .. })
+    }
+
+    /// Whether the instruction writes the stack pointer, where that is not unpredictable.
+    pub(crate) fn moves_stack(self) -> bool {
+        use Insn::*;
+        match self {
+            AdjustSp { .. } | Push { .. } | Pop { .. } | PopPc { .. } => true,
+            AddHi { d, .. } | MovHi { d, .. } | AddConst { d, .. } | MovConst { d, .. } => d == SP,
+            DataImm { d, .. } | DataImmS { d, .. } | DataImmSc { d, .. } => d == SP,
+            DataReg { d, .. } | AddSpImm { d, .. } => d == SP,
+            LdrLit { t, .. } | LdrImm { t, .. } | LdrReg { t, .. } => t == SP,
+            LoadReg { t, .. } | LoadAt { t, .. } => t == SP,
+            Load { t, n, index, .. } => t == SP || n == SP && index != Index::Offset,
+            Store { n, index, .. } | LoadDual { n, index, .. } | StoreDual { n, index, .. } => {
+                n == SP && index != Index::Offset
+            }
+            LoadPc { n, index, .. } => n == SP && index != Index::Offset,
+            Ldm { n, .. } | Stm { n, .. } => n == SP,
+            LoadMultiple { writeback, n, .. }
+            | StoreMultiple { writeback, n, .. }
+            | LoadMultiplePc { writeback, n, .. }
+            | FpLoadMultiple { writeback, n, .. }
+            | FpStoreMultiple { writeback, n, .. } => n == SP && writeback,
+            _ => false,
+        }
     }
 
     /// Whether the instruction uses the floating-point unit.

@@ -105,6 +105,27 @@ impl Threads {
         self.floors = floors;
     }
 
+    /// Where a thread's stack ends, as far as the operating system, the firmware's symbols or the
+    /// variable that the stack is in show.
+    pub fn floor(&self, thread: usize, bus: &Bus) -> Option<u32> {
+        let known = self.all.get(thread)?;
+        let layout = self.layout.as_ref();
+        let base = known.structure.and_then(|own| layout?.stack(own, bus));
+        let from_reset = || {
+            let floors = self.floors.iter().filter_map(|floor| floor.address(bus));
+            floors.filter(|floor| thread == 0 && *floor < known.top).max()
+        };
+        let around = || Some(self.areas[self.area(known.top)?].0);
+        base.filter(|base| *base < known.top).or_else(from_reset).or_else(around)
+    }
+
+    /// The floor that the running thread's stack, whose pointer is `sp` now, is below, and its
+    /// address, if this is the first time.
+    pub(super) fn crosses(&mut self, sp: u32, bus: &Bus) -> Option<(Floor, u32)> {
+        self.overflows(sp, bus);
+        self.take_crossed()
+    }
+
     /// The floor that the running thread's stack went below with the latest [move](Threads::moved)
     /// and its address, if it did so for the first time.
     pub fn take_crossed(&mut self) -> Option<(Floor, u32)> {

@@ -126,12 +126,13 @@ pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
     let mut out = vec![measure(CYCLES, "cycles", model.why.clone(), None)];
     for cause in Cause::ALL {
         let (meaning, advice) = words(cause, is_avr);
+        let waits = super::waits::advice(record).filter(|_| cause == Cause::Execute);
         let part = Part {
             of: CYCLES.to_owned(),
             letter: Some(letter(cause)),
             idle: cause == Cause::Asleep,
             meaning: Some(meaning.to_owned()),
-            advice: advice.map(str::to_owned),
+            advice: waits.or_else(|| advice.map(str::to_owned)),
         };
         let why = modelled(record, cause).map(|modelled| modelled.why.clone());
         out.push(measure(id(cause), cause.name(), why, Some(part)));

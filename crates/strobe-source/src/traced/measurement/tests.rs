@@ -174,10 +174,8 @@ proptest! {
         prop_assert_eq!(&serde_json::from_str::<Measurement>(&json).unwrap(), &out);
         let sum = |table: &str, column: &str| {
             let cells = out.table(table).and_then(|t| t.column(column)).map(|c| c.cells.clone());
-            {
-                let numbers = cells.unwrap_or_default().iter().filter_map(|cell| cell.number());
-                numbers.map(|number| number.as_u64()).sum::<u64>()
-            }
+            let cells = cells.unwrap_or_default();
+            cells.iter().filter_map(|cell| cell.number()).map(|n| n.as_u64()).sum::<u64>()
         };
         prop_assert_eq!(sum("packets", "packets"), figure(&out, "packets").unwrap_or(0));
         if let Some(samples) = figure(&out, "samples") {

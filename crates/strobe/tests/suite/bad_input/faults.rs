@@ -134,7 +134,7 @@ fn a_recursion_into_variables_is_located() {
         "the stack of thread main has overflowed: at cycle",
         "its pointer was 0x200007f8, below 0x20000800, where the variable table ends",
         "it reached down to 0x2000",
-        "at 0x00000048 dive, the calls to it are dive (257 times) < main",
+        "at 0x00000046 dive, the calls to it are dive (257 times) < main",
     ];
     // It goes on over everything, until RAM ends.
     assert_reported(&reported(&elf, &[], 121), &words);

@@ -20,6 +20,7 @@ use crate::cores::arm::fault::Fault;
 use crate::cores::arm::insn::Insn;
 use crate::kernel::device::Size;
 use crate::kernel::flash::accelerator::Accelerator;
+use crate::kernel::observe::StackWindow;
 
 /// What compiled code reads and writes besides the registers.
 #[repr(C)]
@@ -43,6 +44,8 @@ pub(super) struct Frame {
     /// The flash accelerator, and the stamps that it keeps by block.
     pub(super) accelerator: *mut Accelerator,
     pub(super) stamps: *const u64,
+    /// Where the stack pointer may go.
+    pub(super) stack: StackWindow,
 }
 
 /// Where the two figures of [`Frame::slack`] are.

@@ -22,6 +22,9 @@ impl Jit {
     pub(super) fn is_on(&self) -> bool {
         false
     }
+
+    /// Has no effect: nothing is compiled.
+    pub(super) fn watch_stack(&mut self, _watched: bool) {}
 }
 
 impl<O: Observer> Machine<O> {
