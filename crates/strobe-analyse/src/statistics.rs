@@ -1,4 +1,8 @@
-//! Statistics: how far a share that was counted on samples can be from the truth.
+//! Statistics: how far a share that was counted on samples can be from the truth, whether two such
+//! shares differ ([`counts`]), and whether two sets of runs do ([`repeated`]).
+
+pub mod counts;
+pub mod repeated;
 
 /// The normal distribution's 97.5 % quantile: 95 % of it lie within so many deviations of its mean.
 const Z: f64 = 1.959_963_984_540_054;

@@ -70,7 +70,7 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
         let mut cycles = inside.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
         for (&called, &site) in &waits.calls {
             if !is_named(&(called..called + 1)) {
-                cycles = cycles + in_callee(firmware, samples, called, site);
+                cycles += in_callee(firmware, samples, called, site);
             }
         }
         out.push(Wait {

@@ -26,7 +26,7 @@ fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
     for (at, &half) in code.iter().enumerate() {
         let literal = behind + 4 * usize::from(half & 0xf) - ((at * 2) & !3) - 4;
         let is_load = half >> 8 == 0xde;
-        let load = 0x4800 | (half >> 4 & 7) << 8 | literal as u16 / 4;
+        let load = 0x4800 | (half >> 4 & 7) << 8 | (literal as u16 / 4);
         image.extend(if is_load { load } else { half }.to_le_bytes());
     }
     image.resize(image.len().next_multiple_of(4), 0);
