@@ -1,4 +1,4 @@
-//! Statistics: how far a share that was counted on samples can be from the truth.
+//! Shares: how far one that was counted on samples can be from the truth.
 
 /// The normal distribution's 97.5 % quantile: 95 % of it lie within so many deviations of its mean.
 const Z: f64 = 1.959_963_984_540_054;
