@@ -53,9 +53,16 @@ pub enum Verdict {
 
 /// Judges pairs at a look: at its level they differ, or lie within `threshold` of each other
 /// (0.02), or nothing can be said yet. Both claims hold at once with probability 1 - [`ALPHA`],
-/// however often one looks.
-pub fn judge(pairs: &[(f64, f64)], look: usize, threshold: f64, seed: u64) -> Verdict {
-    let level = level(look);
+/// however often one looks. Of several comparisons (with one reference, say) each gets its part of
+/// the allowance.
+pub fn judge(
+    pairs: &[(f64, f64)],
+    look: usize,
+    comparisons: usize,
+    threshold: f64,
+    seed: u64,
+) -> Verdict {
+    let level = level(look) / comparisons.max(1) as f64;
     let Some(paired) = Paired::of(pairs, 1.0 - level, seed) else {
         return Verdict::Unclear { rounds: None };
     };
@@ -101,12 +108,12 @@ mod tests {
     #[test]
     fn clear_cases_are_decided_at_once() {
         let pairs: Vec<(f64, f64)> = (0..11).map(|i| (100.0 + f64::from(i % 3), 120.0)).collect();
-        let Verdict::Differs { low, high } = judge(&pairs, 1, 0.02, 1) else {
+        let Verdict::Differs { low, high } = judge(&pairs, 1, 1, 0.02, 1) else {
             panic!("it differs");
         };
         assert!(1.15 < low && low <= high && high <= 1.2, "{low} {high}");
         let same: Vec<(f64, f64)> = (0..11).map(|i| (100.0, 100.0 + f64::from(i % 2))).collect();
-        assert_eq!(judge(&same, 1, 0.02, 1), Verdict::Same { within: 101.0 / 100.0 - 1.0 });
-        assert_eq!(judge(&[], 0, 0.02, 1), Verdict::Unclear { rounds: None });
+        assert_eq!(judge(&same, 1, 1, 0.02, 1), Verdict::Same { within: 101.0 / 100.0 - 1.0 });
+        assert_eq!(judge(&[], 0, 1, 0.02, 1), Verdict::Unclear { rounds: None });
     }
 }

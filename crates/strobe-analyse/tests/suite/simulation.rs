@@ -112,7 +112,7 @@ fn decided(machine: &mut Machine, effect: f64, most: usize, seed: u64) -> (Verdi
         while pairs.len() < rounds {
             pairs.push(machine.pair(effect));
         }
-        let verdict = judge(&pairs, look, 0.02, seed);
+        let verdict = judge(&pairs, look, 1, 0.02, seed);
         if !matches!(verdict, Verdict::Unclear { .. }) || rounds >= most {
             return (verdict, rounds);
         }
