@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, wait};
 
 /// All processes with their parents.
 fn all() -> Vec<(i32, i32)> {
@@ -59,10 +59,11 @@ pub fn send_group(leader: i32, signal: Signal) {
     }
 }
 
-/// Takes leave of children that have ended; whether any is left.
+/// Takes leave of children that have ended; whether any is left. Of any group: rustix's `waitpid`
+/// without a process waits for those of the own group alone.
 pub fn reap() -> bool {
     loop {
-        match waitpid(None, WaitOptions::NOHANG) {
+        match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
             Ok(None) => return true,
             Err(rustix::io::Errno::INTR) => {}
