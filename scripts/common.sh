@@ -3,7 +3,7 @@
 # rustup's programs even where no login shell has set the path, and our own tools.
 export PATH="$PWD/target/tools/bin:$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
 
-say() { printf '== %s\n' "$*" >&2; }
+note() { printf '== %s\n' "$*" >&2; }
 fail() {
     printf '%s: %s\n' "$0" "$*" >&2
     exit 1
@@ -14,15 +14,15 @@ failed=()
 step() {
     local name=$1 start=$SECONDS
     shift
-    say "$name"
+    note "$name"
     "$@" || failed+=("$name")
-    say "  $((SECONDS - start)) s"
+    note "  $((SECONDS - start)) s"
 }
 
 # The steps that failed, and how long all took: wall clock, and CPU time of everything that they started.
 report_steps() {
     local name
-    for name in "${failed[@]}"; do say "FAILED: $name"; done
-    say "all steps: $SECONDS s; CPU time (this shell, then all it started; user, system):"
+    for name in "${failed[@]}"; do note "FAILED: $name"; done
+    note "all steps: $SECONDS s; CPU time (this shell, then all it started; user, system):"
     times >&2
 }

@@ -38,7 +38,7 @@ fn packaged(package: &Path) -> Option<String> {
 }
 
 /// The commit of the repository that the workspace is, and the day of it. Another repository around
-/// a copy of our sources (a distribution's, say) does not count.
+/// a copy of our sources (a distribution's, for example) does not count.
 fn checked_out(package: &Path) -> Option<(String, String)> {
     let workspace = package.parent()?.parent()?;
     if !workspace.join(".git").exists() {

@@ -6,7 +6,7 @@
 #[path = "../../crates/strobe-decode/tests/suite/common/recording.rs"]
 mod recording;
 
-use strobe_decode::container::{Carries, Header, Source, Writer};
+use strobe_decode::container::{PayloadKind, Header, Source, Writer};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     recording::read(bytes);
@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         target: None,
         core: None,
         settings: None,
-        carries: Carries::Unspecified,
+        carries: PayloadKind::Unspecified,
         programmed: false,
         flashed: None,
         elf: None,

@@ -6,7 +6,7 @@
 
 use strobe_decode::kit::{Decoder, Event, Stats, is_likely};
 use strobe_model::KitWay;
-use strobe_source::traced::{Collector, KitSetting, Settings, Tracks};
+use strobe_source::traced::{Accumulator, KitSetting, Settings, Tracks};
 
 fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Event>, Stats) {
     let (mut decoder, mut events) = (Decoder::new(), Vec::new());
@@ -26,15 +26,15 @@ fn record<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> String {
         kit: Some(KitSetting { way: KitWay::Rtt, number: 3 }),
         ..Settings::default()
     };
-    let mut collector = Collector::new(None);
+    let mut accumulator = Accumulator::new(None);
     let mut tracks = Tracks::new(&settings).expect("a clock");
     for piece in pieces {
-        collector.kit_bytes(piece);
+        accumulator.kit_bytes(piece);
         tracks.kit_bytes(piece);
     }
-    collector.kit_gap();
+    accumulator.kit_gap();
     tracks.kit_gap();
-    let record = collector.record(None, None, &settings).expect("totals balance");
+    let record = accumulator.record(None, None, &settings).expect("totals balance");
     format!("{record:?} {:?}", tracks.finish(None))
 }
 

@@ -7,7 +7,7 @@
 use strobe_decode::swo::reader::{Hint, Reader, framing};
 use strobe_decode::swo::timeline::Event;
 use strobe_decode::swo::{itm, packet::Raw, tpiu};
-use strobe_source::traced::{Collector, Settings};
+use strobe_source::traced::{Accumulator, Settings};
 
 #[derive(Default, PartialEq, Debug)]
 struct Log {
@@ -60,11 +60,11 @@ fn frames<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Log, tpiu::Stats) {
 /// Events, and the record made of them, which must balance. The input decides where a gap is.
 fn events<'a>(bytes: &[u8], pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Event> {
     let mut reader = Reader::new(framing(bytes, Hint::Unknown));
-    let mut collector = Collector::new(Some(1)).with_kit(Some(1));
+    let mut accumulator = Accumulator::new(Some(1)).with_kit(Some(1));
     let mut all = Vec::new();
     let mut take = |event: Event| {
         all.push(event);
-        strobe_decode::swo::timeline::Events::event(&mut collector, event);
+        strobe_decode::swo::timeline::Events::event(&mut accumulator, event);
     };
     pieces.for_each(|piece| reader.push(piece, &mut take));
     reader.gap(&mut take);
@@ -76,7 +76,7 @@ fn events<'a>(bytes: &[u8], pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Event
         period_cycles: Some(64),
         ..Settings::default()
     };
-    let record = collector.record(Some(&reader), None, &settings).expect("totals balance");
+    let record = accumulator.record(Some(&reader), None, &settings).expect("totals balance");
     assert!(record.traced.is_some());
     all
 }

@@ -8,6 +8,7 @@ mod card;
 mod count;
 mod dist;
 mod firmware;
+mod judge;
 mod licences;
 mod recordings;
 mod simulate;
@@ -26,6 +27,7 @@ enum Task {
     Count(count::Args),
     Dist(dist::Args),
     Firmware(firmware::Arguments),
+    Judge(judge::Args),
     Licences(licences::Args),
     Recordings(recordings::Args),
     Simulate(simulate::Args),
@@ -39,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Count(args) => count::run(&args),
         Task::Dist(args) => dist::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Judge(args) => return judge::run(&args),
         Task::Licences(args) => licences::run(&args),
         Task::Recordings(args) => return recordings::run(&args),
         Task::Simulate(args) => return simulate::run(&args),

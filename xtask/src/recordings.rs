@@ -104,9 +104,9 @@ fn build() -> Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A fake strobe that always prints one measurement. A child process writes it: a file that this
-    /// process had open for writing could not be executed while another test's child, just forked,
-    /// still has it open.
+    /// A fake strobe that always prints one measurement. A child process writes it: a file that
+    /// this process had open for writing could not be executed while another test's child, just
+    /// forked, still has it open.
     fn strobe(directory: &Path, json: &str) -> PathBuf {
         use std::io::Write;
         let path = directory.join("strobe");

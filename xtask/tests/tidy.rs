@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "tidy/wording.rs"]
+mod wording;
+
 type Crates = BTreeMap<String, BTreeSet<String>>;
 
 fn root() -> PathBuf {
@@ -286,7 +289,7 @@ fn files_are_opened_in_one_place() {
     let place = "crates/strobe/src/files";
     // A control: the check finds what it looks for.
     assert!(found.iter().any(|line| line.contains(place)));
-    // What the system says of this process is no file of the user's.
+    // What the system reports of this process is no file of the user's.
     found.retain(|line| !line.contains(place) && !line.contains("/proc/self/status"));
     assert_eq!(found, Vec::<String>::new(), "crates/strobe/src/files.rs opens files");
     let mut found = lines_with("strobe-source", &FILES);

@@ -22,6 +22,9 @@ use difference::Figure;
 /// The name of how much code ran.
 const CODE: &str = "code-run";
 
+/// Figures of a whole run that are no sums.
+const EXTREMES: [&str; 2] = ["deepest-stack", "stack-margin"];
+
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
     let subject = Subject {
@@ -108,7 +111,8 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         warn(
             "other-end",
             format!(
-                "they ended for different reasons: {} (a), {} (b); times and sums may not be of the same work",
+                "they ended for different reasons: {} (a), {} (b); times and sums may not be of \
+                 the same work",
                 end_a.text, end_b.text
             ),
         );
@@ -126,7 +130,8 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         warn(
             "other-length",
             format!(
-                "they were stopped after different times, {:.3} ms (a) and {:.3} ms (b): compare what each does in \
+                "they were stopped after different times, {:.3} ms (a) and {:.3} ms (b): compare \
+                 what each does in \
                  the same time (--until), or the same work (--from, --to)",
                 of_a / 1e6,
                 of_b / 1e6
@@ -200,8 +205,9 @@ fn totals(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         let adds_up = ![Unit::RATIO, Unit::PERCENT, Unit::HERTZ].contains(unit);
         if adds_up && windows.iter().any(|n| *n > 1) {
             let mut table = side_by_side(unit);
-            // Each window runs the same code.
-            for pair in of_unit().filter(|pair| pair.id != CODE) {
+            // Each window runs the same code, on the same stacks.
+            let is_sum = |pair: &&Both| pair.id != CODE && !EXTREMES.contains(&pair.id.as_str());
+            for pair in of_unit().filter(is_sum) {
                 let (a, b) = (pair.a.divided(windows[0]), pair.b.divided(windows[1]));
                 table.row(row(pair.names(), &a, &b));
             }

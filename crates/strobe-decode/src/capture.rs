@@ -30,14 +30,14 @@ pub use vcd::{read as read_vcd, write as write_vcd};
 
 pub use self::csv::read as read_csv;
 
-/// What a reader may take, and what it is told because the file does not say.
+/// What a reader may take, and the settings that the file does not state.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Edges of all channels together; each takes 8 bytes of memory.
     pub max_edges: usize,
     /// Bytes of unpacked samples in a sigrok session. They are not kept, but take time.
     pub max_sample_bytes: u64,
-    /// The clock that took the capture, where the file does not say or says it wrong.
+    /// The clock that took the capture, where the file does not state it or states it wrong.
     pub clock: Option<Tick>,
 }
 
@@ -100,7 +100,7 @@ pub struct Capture {
     /// The clock that took the samples: an edge is known no better than this. Never finer than a
     /// tick.
     pub resolution: Tick,
-    /// Whether the resolution was worked out from the edges, because the file does not say.
+    /// Whether the resolution was worked out from the edges, because the file does not state it.
     pub resolution_inferred: bool,
     /// Where the recording begins on the file's own time line, in ticks: before zero when it began
     /// before a trigger.

@@ -80,8 +80,8 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<TraceSettings>,
     /// The kind of bytes recorded.
-    #[serde(default, skip_serializing_if = "Carries::is_unspecified")]
-    pub carries: Carries,
+    #[serde(default, skip_serializing_if = "PayloadKind::is_unspecified")]
+    pub carries: PayloadKind,
     /// The registers were written for this recording and verified by reading back. Otherwise the
     /// settings are the user's claim.
     #[serde(default)]
@@ -97,7 +97,7 @@ pub struct Header {
 /// The kind of bytes in a recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Carries {
+pub enum PayloadKind {
     /// Packets of a trace pin, unless the bytes show otherwise: the kind was not specified.
     #[default]
     Unspecified,
@@ -111,9 +111,9 @@ pub enum Carries {
     Unknown,
 }
 
-impl Carries {
+impl PayloadKind {
     fn is_unspecified(&self) -> bool {
-        *self == Carries::Unspecified
+        *self == PayloadKind::Unspecified
     }
 }
 

@@ -13,7 +13,7 @@ use crate::capture::{Capture, Channel, Level};
 
 pub use measurement::measurement;
 
-/// What the reports say of a capture.
+/// What the reports show of a capture.
 pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary {
     let resolution = u64::try_from(capture.resolution.ps(1)).unwrap_or(u64::MAX);
     // Of a chip's many pins those count that move.

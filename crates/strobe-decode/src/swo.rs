@@ -7,7 +7,7 @@
 //! - [`packet`] defines the packets, after the Architecture Reference Manuals of ARMv7-M (appendix
 //!   D4) and ARMv8-M (appendix F).
 //! - [`itm`] finds the packets in a stream of bytes.
-//! - [`doubt`] says which of them can be believed.
+//! - [`doubt`] decides which of them can be believed.
 //! - [`etm`] recognises what is none of them.
 //! - [`timeline`] joins timestamps to packets, [`reader`] combines all stages.
 //! - [`tpiu`] unpacks the formatter's frames.
@@ -16,6 +16,7 @@ pub mod doubt;
 pub mod etm;
 pub mod itm;
 mod length;
+mod marks;
 pub mod packet;
 pub mod reader;
 pub mod timeline;

@@ -74,7 +74,7 @@ pub(crate) struct Function {
     pub(crate) is_process: bool,
     /// Not all of it could be looked at.
     pub(crate) is_cut: bool,
-    /// Where the call frame information says something else.
+    /// Where the call frame information differs.
     pub(crate) disagreement: Option<check::Disagreement>,
     /// Bytes on the stack before each instruction.
     depths: BTreeMap<u32, u32>,

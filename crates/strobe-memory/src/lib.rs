@@ -1,4 +1,4 @@
-//! What an image alone says about memory: what fills flash and RAM, how deep stacks can get.
+//! What an image alone shows of memory: what fills flash and RAM, how deep stacks can get.
 //!
 //! [`size`] gives every byte of every loaded segment to exactly one holder, [`stack`] finds the
 //! worst case of every stack; each ends in a measurement. They read no file: the caller brings the

@@ -116,7 +116,7 @@ pub enum Verdict {
     CannotTell,
 }
 
-/// Why nothing can be told of a figure.
+/// Why a figure is inconclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

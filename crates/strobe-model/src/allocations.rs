@@ -1,4 +1,4 @@
-//! Allocations that a traced allocator told one by one, without what was given back.
+//! Allocations that a traced allocator reported one by one, without those that were freed.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Cycles (or samples, or bytes: the record says which) by what became of them.
+/// Cycles (or samples, or bytes: the record states which) by what became of them.
 ///
 /// Can only be built balanced: `taken = attributed + unattributed + idle + lost`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

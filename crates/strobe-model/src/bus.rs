@@ -21,7 +21,7 @@ pub struct BusReport {
     pub capture: CaptureSummary,
     /// `uart`, `spi` or `i2c`.
     pub protocol: String,
-    /// What the decoder was told, as `data bits` and `8`.
+    /// A setting of the decoder, as `data bits` and `8`.
     pub settings: Vec<BusSetting>,
     /// One for each line that carries data.
     pub lanes: Vec<BusLane>,
@@ -47,7 +47,7 @@ pub struct BusReport {
     pub notes: Vec<String>,
 }
 
-/// What a decoder was told.
+/// A decoder's setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusSetting {
@@ -65,7 +65,7 @@ pub struct BusLane {
     pub name: String,
     /// The pin.
     pub pin: String,
-    /// How fast it is, where the decoder had to find out or was told.
+    /// How fast it is, where the decoder had to find out or was given it.
     pub baud: Option<Baud>,
     /// Everything it carried, by time.
     pub words: Vec<BusWord>,
@@ -81,7 +81,7 @@ pub struct Baud {
     pub used: f64,
     /// Where it comes from.
     pub origin: BaudOrigin,
-    /// What the pulses say, in bits per second, if there were enough of them.
+    /// The rate by the widths of the pulses, in bits per second, if there were enough of them.
     pub measured: Option<f64>,
     /// How far pulses are from whole numbers of bits at the measured speed: root of the mean
     /// square, in bits. Random pulses have 0.29.
@@ -133,7 +133,7 @@ pub struct BusWord {
     /// I2C: whether it was acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<bool>,
-    /// Whether it is not to be relied on; the faults say why.
+    /// Whether it is not to be relied on; the faults are the reason.
     pub faulty: bool,
 }
 

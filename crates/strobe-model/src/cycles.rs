@@ -51,7 +51,7 @@ pub struct CyclesReport {
 /// Cycles between a least and a most.
 ///
 /// The spread comes from data and path (taken or not) or from a model of what no manual documents;
-/// [`CycleRange::likely`] says which: it is there when a model has a part in it.
+/// [`CycleRange::likely`] shows which: it is there when a model has a part in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CycleRange {
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_say_where_they_come_from() {
+    fn ranges_state_where_they_come_from() {
         assert_eq!(CycleRange::exact(7).to_string(), "7");
         assert_eq!(CycleRange::between(1, 3).to_string(), "1-3");
         assert_eq!(CycleRange::modelled(8, 8.5, 10).to_string(), "~8.5 (8-10)");

@@ -271,7 +271,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_value_is_in_one_bin(
-            values in prop::collection::vec(any::<u64>(), 1..50), step in 1u64..1000, right in 0u32..64
+            values in prop::collection::vec(any::<u64>(), 1..50),
+            step in 1u64..1000,
+            right in 0u32..64,
         ) {
             let values: Vec<u64> = values.iter().map(|v| v >> right).collect();
             let d = Distribution::with_histogram(values.clone(), step).unwrap();

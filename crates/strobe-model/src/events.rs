@@ -1,4 +1,4 @@
-//! What a trace of events tells: the events by kind, and what those of known meaning say about
+//! What a trace of events holds: the events by kind, and what those of known meaning show of
 //! threads, interrupts, functions, memory and transfers. Where something does not fit together it
 //! is counted here and not left out.
 
@@ -33,7 +33,7 @@ pub struct EventsReport {
     pub interrupts: Vec<InterruptSeen>,
     /// The most handlers inside one another; 0 without any.
     pub nesting: u32,
-    /// Functions that told of their calls.
+    /// Functions that reported their calls.
     pub functions: Option<FunctionsSeen>,
     /// The deepest that each thread's stack was seen.
     pub stacks: Vec<StackSeen>,
@@ -43,8 +43,8 @@ pub struct EventsReport {
     pub transfers: Vec<TransferSeen>,
     /// Times between named points.
     pub timers: Vec<TimerSeen>,
-    /// Times in which the tracer says to have done something else, as sending what it had
-    /// collected.
+    /// Times in which the tracer was busy with something else by its own account, as sending what
+    /// it had collected.
     pub pauses: Option<PausesSeen>,
     /// What the reader should know, each a sentence or two.
     pub notes: Vec<String>,
@@ -66,7 +66,7 @@ pub struct TraceSummary {
     pub first_ns: Option<i64>,
     /// When the last event was.
     pub last_ns: Option<i64>,
-    /// The tracer and its machine, as the trace tells: names and values.
+    /// The tracer and its machine, as the trace states them: names and values.
     pub environment: Vec<(String, String)>,
 }
 
@@ -100,7 +100,7 @@ pub struct TraceClock {
     pub name: String,
     /// Ticks in a second.
     pub hz: u64,
-    /// Nanoseconds that a reading may be wrong by, as the trace says.
+    /// Nanoseconds that a reading may be wrong by, as the trace states.
     pub precision_ns: u64,
 }
 
@@ -195,7 +195,7 @@ pub struct ThreadsSeen {
 pub struct ThreadSeen {
     /// Its number.
     pub id: i64,
-    /// Its name, where something told it.
+    /// Its name, where something states it.
     pub name: Option<String>,
     /// Times that it ran, in the window.
     pub runs: u64,
@@ -226,7 +226,7 @@ pub struct InterruptSeen {
     pub durations: Option<Distribution>,
 }
 
-/// Functions that told of their calls: `enters + exits = 2 * calls + unmatched_enters +
+/// Functions that reported their calls: `enters + exits = 2 * calls + unmatched_enters +
 /// unmatched_exits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -247,7 +247,7 @@ pub struct FunctionsSeen {
     pub functions: Vec<FunctionSeen>,
 }
 
-/// A function that told of its calls.
+/// A function that reported its calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionSeen {
@@ -255,7 +255,7 @@ pub struct FunctionSeen {
     #[serde(with = "crate::form::address")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
-    /// Its name, where the firmware's symbols tell.
+    /// Its name, where the firmware's symbols have it.
     pub name: Option<String>,
     /// Times entered.
     pub enters: u64,
@@ -275,19 +275,19 @@ pub struct FunctionSeen {
 pub struct StackSeen {
     /// The thread.
     pub id: i64,
-    /// Its name, where something told it.
+    /// Its name, where something states it.
     pub name: Option<String>,
-    /// How often its depth was told.
+    /// How often its depth was reported.
     pub samples: u64,
     /// The most.
     pub peak_bytes: u64,
     /// When.
     pub peak_ns: Option<i64>,
-    /// The function that told it.
+    /// The function that reported it.
     #[serde(with = "crate::form::address")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub peak_function: u32,
-    /// That function's name, where the firmware's symbols tell.
+    /// That function's name, where the firmware's symbols have it.
     pub peak_name: Option<String>,
 }
 
@@ -299,13 +299,13 @@ pub struct HeapSeen {
     pub allocations: u64,
     /// Allocations that gave no block.
     pub failed: u64,
-    /// Blocks given back.
+    /// Blocks freed.
     pub frees: u64,
     /// Of these, blocks that nobody was seen to take.
     pub unknown_frees: u64,
-    /// Blocks taken at an address that was not given back before: that was not seen.
+    /// Blocks taken at an address that was not freed before: the call was not seen.
     pub replaced: u64,
-    /// Blocks taken and not given back at the end.
+    /// Blocks taken and not freed at the end.
     pub live: u64,
     /// Their bytes.
     pub live_bytes: u64,
@@ -315,13 +315,13 @@ pub struct HeapSeen {
     pub peak_ns: Option<i64>,
     /// All bytes ever taken.
     pub total_bytes: u64,
-    /// Bytes that were asked for, where the trace tells; the rest is the allocator's.
+    /// Bytes that were asked for, where the trace states them; the rest is the allocator's.
     pub requested_bytes: Option<u64>,
-    /// How long blocks were in use that were given back, in nanoseconds.
+    /// How long freed blocks were in use, in nanoseconds.
     pub ages: Option<Distribution>,
     /// Where blocks come from, most live bytes first, then most bytes.
     pub sites: Vec<HeapSite>,
-    /// Something was lost, so blocks may have been given back unseen.
+    /// Something was lost, so blocks may have been freed unseen.
     pub uncertain: bool,
 }
 
@@ -333,13 +333,13 @@ pub struct HeapSite {
     pub thread: Option<i64>,
     /// Return addresses, the innermost first, as hex strings.
     pub callers: Vec<String>,
-    /// Their functions, where the firmware's symbols tell.
+    /// Their functions, where the firmware's symbols have them.
     pub names: Vec<Option<String>>,
     /// Blocks taken.
     pub allocations: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Blocks not given back.
+    /// Blocks not freed.
     pub live: u64,
     /// Their bytes.
     pub live_bytes: u64,

@@ -1,4 +1,4 @@
-//! What the kit for the target told: marks, regions, values, channels, by the names that the
+//! What the kit for the target sent: marks, regions, values, channels, by the names that the
 //! firmware gives them.
 //!
 //! Times are in core cycles if the length of a tick is known, else in ticks.

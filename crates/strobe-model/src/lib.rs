@@ -30,6 +30,7 @@ pub mod spelling;
 mod trace_settings;
 mod traced;
 mod tree;
+mod waits;
 
 pub use allocations::*;
 pub use balance::{Balance, Parts, Unbalanced};
@@ -53,3 +54,4 @@ pub use scheduling::*;
 pub use trace_settings::*;
 pub use traced::*;
 pub use tree::NodeSum;
+pub use waits::Wait;

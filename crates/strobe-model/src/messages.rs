@@ -41,9 +41,9 @@ pub struct Decoded {
 pub struct Message {
     /// Its level, as `info`, if it has one.
     pub level: Option<String>,
-    /// The target's own timestamp, as the firmware says it is to be shown.
+    /// The target's own timestamp, in the form that the firmware asks for.
     pub time: Option<String>,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Where the firmware writes it: file and line.
     pub place: Option<(String, u64)>,

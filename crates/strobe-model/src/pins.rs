@@ -39,7 +39,7 @@ pub struct CaptureSummary {
     /// The period of the clock that took it: a time between two edges is known to plus or minus
     /// this much, where the recording is not simulated.
     pub resolution_ps: u64,
-    /// Whether the resolution was worked out from the edges, because the file does not say.
+    /// Whether the resolution was worked out from the edges, because the file does not state it.
     pub resolution_inferred: bool,
     /// Where it begins on its own time line.
     pub start_ps: i64,

@@ -21,7 +21,7 @@ pub struct Profile {
     pub tree: Vec<TreeNode>,
     /// Calls that were too deep or too many to be kept apart in the tree.
     pub tree_cut: u64,
-    /// The addresses' samples by thread and interrupt, if they were told apart.
+    /// The addresses' samples by thread and interrupt, if they were distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Share>,
 }
@@ -133,7 +133,7 @@ pub struct TreeNode {
     pub calls: u64,
     /// Cycles in the function itself, asleep included.
     pub self_cycles: u64,
-    /// Of these, asleep or idle; absent where the instrument cannot tell.
+    /// Of these, asleep or idle; absent where the instrument cannot know.
     pub self_idle: Option<u64>,
     /// Instructions of the function itself.
     pub self_instructions: u64,

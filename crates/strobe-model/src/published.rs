@@ -1,4 +1,4 @@
-//! A profile that somebody else published of the same samples, beside what the samples say.
+//! A profile that somebody else published of the same samples, beside the share in our samples.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct PublishedReport {
     #[serde(with = "crate::form::published_schema")]
     #[cfg_attr(feature = "schema", schemars(with = "crate::form::PublishedSchema"))]
     pub schema: u32,
-    /// What the samples say.
+    /// The share in our samples.
     pub record: Record,
     /// What was published.
     pub published: Published,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::measurement::Spread;
 use crate::{
     AddressSample, Balance, Bounds, Cause, CauseCycles, Extreme, FunctionCalls, Profile,
-    Scheduling, Traced, Windows,
+    Scheduling, Traced, Wait, Windows,
 };
 
 /// Version of the record's JSON form, written as `strobe-record/1`; raised when a reader of the old
@@ -44,7 +44,7 @@ pub struct Record {
     pub profile: Profile,
     /// Interrupts and other exceptions.
     pub exceptions: Vec<ExceptionStatistics>,
-    /// Threads; absent where the instrument cannot tell them.
+    /// Threads; absent where the instrument cannot identify them.
     pub scheduling: Option<Scheduling>,
     /// Further distributions (pin pulses, marks), with units.
     pub series: Vec<Series>,
@@ -65,13 +65,16 @@ pub struct Record {
     /// Single windows, where windows were asked for. Not in the record's JSON.
     #[serde(skip)]
     pub windows: Option<Windows>,
-    /// What a trace pin told beside samples. The profile and the balance then count samples, not
+    /// Where the core waited busily. Not in the record's JSON; the measurement has them.
+    #[serde(skip)]
+    pub waits: Vec<Wait>,
+    /// What a trace pin carried beside samples. The profile and the balance then count samples, not
     /// cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<Box<Traced>>,
 }
 
-/// What was measured: enough to tell two builds apart and one from another's.
+/// What was measured: enough to distinguish two builds, and one from another's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
@@ -329,7 +332,7 @@ pub struct Series {
     pub bounds: Vec<(u64, u64)>,
     /// How many came in all; more than are kept when there were very many.
     pub count: u64,
-    /// Core cycle from which on all values were taken; tells which clock they belong to.
+    /// Core cycle from which on all values were taken; identifies the clock they belong to.
     pub since_cycle: u64,
 }
 
@@ -374,7 +377,7 @@ pub struct Fault {
     pub text: String,
     /// Address of the instruction.
     pub pc: String,
-    /// Fault status registers that say something: their names, and their values with what the bits
+    /// Fault status registers that hold something: their names, and their values with what the bits
     /// mean. Empty where the core has none.
     #[serde(default)]
     pub status: Vec<(String, String)>,

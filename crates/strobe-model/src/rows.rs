@@ -98,7 +98,7 @@ impl Profile {
             }
         }
         let mut rows: Vec<Row> = rows.into_values().collect();
-        self.tell_apart(&mut rows);
+        self.distinguish(&mut rows);
         let key = |row: &Row| (row.cycles.busy(), row.cycles.total());
         rows.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
         rows
@@ -115,9 +115,9 @@ impl Profile {
         }
     }
 
-    /// Two static functions of one name are two rows: their files, else their addresses, say which
+    /// Two static functions of one name are two rows: their files, else their addresses, show which
     /// is which.
-    fn tell_apart(&self, rows: &mut [Row]) {
+    fn distinguish(&self, rows: &mut [Row]) {
         let mut seen: HashMap<String, u32> = HashMap::new();
         rows.iter().for_each(|row| *seen.entry(row.name.clone()).or_default() += 1);
         for row in rows.iter_mut().filter(|row| seen[&row.name] > 1) {

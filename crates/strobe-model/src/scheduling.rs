@@ -28,7 +28,7 @@ pub struct Scheduling {
 pub struct Rtos {
     /// Its name.
     pub name: String,
-    /// Whether threads could be identified by its structures; else they are told apart by their
+    /// Whether threads could be identified by its structures; else they are distinguished by their
     /// stacks.
     pub understood: bool,
     /// What could not be found, and what follows from that.
@@ -44,6 +44,34 @@ pub enum Who {
     Thread(u32),
     /// An exception's handler.
     Interrupt(u16),
+}
+
+/// The deepest that a stack was, exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackMark {
+    /// Bytes from its top.
+    pub bytes: u64,
+    /// The lowest stack pointer.
+    pub low: u32,
+    /// Where the stack ends, if that is known.
+    pub floor: Option<u32>,
+    /// The functions on it, outermost first.
+    pub chain: String,
+    /// When.
+    pub at: Moment,
+}
+
+impl StackMark {
+    /// Bytes that the stack has, if it is known where it ends.
+    pub fn size(&self) -> Option<u64> {
+        let top = u64::from(self.low) + self.bytes;
+        top.checked_sub(self.floor?.into())
+    }
+
+    /// Bytes that were never in use; none if it went below its end.
+    pub fn margin(&self) -> Option<u64> {
+        Some(self.low.saturating_sub(self.floor?).into())
+    }
 }
 
 /// One thread's statistics.
@@ -76,6 +104,9 @@ pub struct ThreadStatistics {
     pub wake: Latency,
     /// Wake-ups at an unknown moment, which are not among those.
     pub wakes_unknown: u64,
+    /// The deepest that its stack was, where the instrument keeps that; not in JSON.
+    #[serde(skip)]
+    pub deepest: Option<StackMark>,
     /// All its runs, where the instrument keeps them; not in JSON.
     #[serde(skip)]
     pub durations: Spread,
@@ -212,7 +243,7 @@ pub enum Start {
 }
 
 impl Scheduling {
-    /// The sum over threads and interrupts, held against the window's cycles. `rest` says that the
+    /// The sum over threads and interrupts, held against the window's cycles. `rest` means that the
     /// last thread stands for several that were not kept apart.
     ///
     /// # Errors
@@ -279,6 +310,7 @@ mod tests {
             id: None,
             priority: None,
             stack: Default::default(),
+            deepest: None,
             cycles: cycles + idle,
             idle,
             runs: 0,
@@ -303,7 +335,8 @@ mod tests {
             rest: bool,
             off in 0u64..3,
         ) {
-            let sum = threads.iter().map(|(a, b)| a + b).sum::<u64>() + interrupts.iter().sum::<u64>();
+            let of_threads = threads.iter().map(|(a, b)| a + b).sum::<u64>();
+            let sum = of_threads + interrupts.iter().sum::<u64>();
             let threads: Vec<_> = threads.into_iter().map(|(a, b)| thread(a, b)).collect();
             let interrupts: Vec<_> = interrupts.into_iter().map(interrupt).collect();
             let balance = Scheduling::balanced(sum + off, &threads, &interrupts, rest);

@@ -75,7 +75,7 @@ pub fn cycles(text: &str) -> Option<u64> {
 }
 
 /// A frequency in hertz: `24MHz`, `12.5 MHz`, `200k`, `1000000`. Sigrok writes `mHz` for megahertz,
-/// so case says nothing.
+/// so case means nothing.
 ///
 /// `None` when it is none, 0, or no whole number of hertz.
 pub fn frequency(text: &str) -> Option<u64> {

@@ -34,7 +34,10 @@ impl std::error::Error for Unsupported {}
 
 /// Defines an enumeration of numbers that the hardware offers; in JSON it is the number.
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident, $what:literal: $($(#[$each:meta])* $variant:ident = $value:literal),+) => {
+    (
+        $(#[$doc:meta])* $name:ident, $what:literal:
+        $($(#[$each:meta])* $variant:ident = $value:literal),+
+    ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "u32"))]
@@ -75,7 +78,8 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Which bit of the cycle counter drives the sampler's prescaler (DWT_CTRL.CYCTAP): it toggles it every so many cycles.
+    /// Which bit of the cycle counter drives the sampler's prescaler (DWT_CTRL.CYCTAP): it toggles
+    /// it every so many cycles.
     CycleTap, "a tap of the cycle counter at":
     /// Bit 6.
     By64 = 64,
@@ -152,7 +156,7 @@ impl From<PcSampling> for RawSampling {
     }
 }
 
-/// Which event counters tell of every 256 events (DWT_CTRL.*EVTENA).
+/// Which event counters emit a packet every 256 events (DWT_CTRL.*EVTENA).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -267,7 +271,7 @@ pub struct TraceSettings {
     /// The program counter is sampled.
     #[serde(default)]
     pub sampling: Option<PcSampling>,
-    /// Exceptions are told (DWT_CTRL.EXCTRCENA).
+    /// Exceptions are traced (DWT_CTRL.EXCTRCENA).
     #[serde(default)]
     pub exceptions: bool,
     /// Event counters.

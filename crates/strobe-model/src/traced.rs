@@ -1,4 +1,4 @@
-//! What a trace pin told beside samples: the stream itself, exceptions, text, counters, watched
+//! What a trace pin carried beside samples: the stream itself, exceptions, text, counters, watched
 //! variables.
 //!
 //! In a record that was made from samples, every figure of the profile and of the balance is a
@@ -23,7 +23,7 @@ pub struct Traced {
     pub sampling: Sampling,
     /// Exceptions, by number.
     pub exceptions: Vec<TracedException>,
-    /// Threads, where a watched variable told them apart.
+    /// Threads, where a watched variable distinguishes them.
     pub threads: Vec<TracedThread>,
     /// Stimulus ports that something was written to.
     pub channels: Vec<Channel>,
@@ -35,7 +35,7 @@ pub struct Traced {
     /// counters are those of the parts, everything else is of the whole stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<TracedWindow>,
-    /// What the kit for the target told, if the firmware has it.
+    /// What the kit for the target sent, if the firmware has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kit: Option<Kit>,
     /// What was seen so seldom in a damaged stream that damage may have made it. It is in no other
@@ -125,7 +125,7 @@ pub struct StreamTotals {
     /// within the payloads of other packets may be wrong as well, which nothing shows.
     #[serde(default)]
     pub damage: u64,
-    /// Overflow packets: each says that at least one other was lost.
+    /// Overflow packets: each means that at least one other was lost.
     pub overflows: u64,
     /// Packets and their bytes by kind; both add up.
     pub kinds: Vec<PacketKind>,
@@ -161,7 +161,7 @@ pub struct PacketKind {
     pub bytes: u64,
 }
 
-/// What a recording says of itself.
+/// What a recording's header states.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
@@ -226,7 +226,7 @@ pub struct TimeBase {
     pub unsure: u64,
     /// Packets that no timestamp follows.
     pub untimed: u64,
-    /// Losses that a global timestamp told the length of.
+    /// Losses that a global timestamp gave the length of.
     pub bridged: u64,
 }
 
@@ -237,7 +237,8 @@ impl TimeBase {
         (self.local > 0).then_some(cycles)
     }
 
-    /// Whether timestamps run through nearly all of the stream, so that rates can be told by them.
+    /// Whether timestamps run through nearly all of the stream, so that rates can be computed from
+    /// them.
     pub fn is_thorough(&self) -> bool {
         let timed = self.exact + self.between + self.unsure;
         self.local > 0 && self.untimed.saturating_mul(10) <= timed
@@ -264,7 +265,7 @@ pub struct Sampling {
     pub prohibited: u64,
     /// Core cycles between two samples, where known.
     pub period_cycles: Option<u64>,
-    /// Samples that should have come, where that can be told.
+    /// Samples that should have come, where that can be computed.
     pub expected: Option<Expected>,
     /// Samples in functions that count as idle because somebody said so.
     pub idle_by_name: u64,
@@ -323,7 +324,7 @@ pub struct TracedException {
     pub times: Spread,
 }
 
-/// A thread, as far as writes to the variable that points to the current one tell.
+/// A thread, identified by writes to the variable that points to the current one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedThread {
@@ -357,11 +358,11 @@ pub struct Channel {
     pub text: Option<String>,
     /// Bytes of text before it that are not here.
     pub text_skipped: u64,
-    /// What it says, decoded by a library that knows the format.
+    /// Its text, decoded by a library that knows the format.
     pub decoded: Option<Decoded>,
 }
 
-/// An event counter: it tells each time it has wrapped.
+/// An event counter: it emits a packet each time it has wrapped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventCounter {
@@ -385,7 +386,7 @@ pub struct Watched {
     pub reads: u64,
     /// Writes with their value.
     pub writes: u64,
-    /// Matches that told an address only.
+    /// Matches that reported an address only.
     pub matches: u64,
     /// Smallest value.
     pub min: u32,

@@ -1,7 +1,7 @@
 //! Sums over the call tree, sleep kept apart from work.
 //!
-//! The simulator knows of each node how much of it was sleep. Of a record that does not say so,
-//! samples tell sleep per function: where a function that sleeps has several nodes, its sleep is
+//! The simulator knows of each node how much of it was sleep. Of a record that does not have that,
+//! samples give sleep per function: where a function that sleeps has several nodes, its sleep is
 //! divided in proportion and the result is marked as modelled.
 
 use std::collections::{HashMap, HashSet};
@@ -76,7 +76,7 @@ impl Profile {
     pub fn subtrees(&self) -> Vec<NodeSum> {
         let mut sums = self.nodes();
         for (i, node) in self.tree.iter().enumerate().rev() {
-            // Parents come before their children; a record that says otherwise is not followed.
+            // Parents come before their children; a record with another order is not followed.
             if let Some(parent) = node.parent.map(|p| p as usize).filter(|p| *p < i) {
                 let NodeSum { busy, idle, modelled } = sums[i];
                 let sum = &mut sums[parent];
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn sleep_among_several_callers_is_divided_and_says_so() {
+    fn sleep_among_several_callers_is_divided_and_reports_it() {
         let mut profile = profile();
         profile.addresses[1].cycles[Cause::Asleep] = 12;
         let nodes = profile.nodes();

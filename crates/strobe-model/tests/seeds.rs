@@ -20,7 +20,8 @@ fn the_seed_is_fixed() {
         let few = ProptestConfig { cases: 20, failure_persistence: None, ..Default::default() };
         [ProptestConfig::default(), ProptestConfig::with_cases(50), few]
     };
-    let why = ".cargo/config.toml sets PROPTEST_RNG_SEED for what runs through cargo; without cargo, set it yourself";
+    let why = ".cargo/config.toml sets PROPTEST_RNG_SEED for what runs through cargo; without \
+               cargo, set it yourself";
     for config in configs() {
         assert!(matches!(config.rng_seed, RngSeed::Fixed(_)), "{why}");
     }

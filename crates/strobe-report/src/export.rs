@@ -217,12 +217,14 @@ mod tests {
         empty.push("pins", "pins", Content::Table(Default::default()));
         assert_eq!(
             write(&empty, "speedscope", None),
-            "speedscope takes a profile or a time line, and the measurement has a table (pins); no format takes that"
+            "speedscope takes a profile or a time line, and the measurement has a table (pins); no \
+             format takes that"
         );
         let line = subjects::timeline();
         assert_eq!(
             write(&line, "callgrind", None),
-            "callgrind takes a profile, and the measurement has a time line (timeline); it can go to speedscope, firefox, chrome, ctf"
+            "callgrind takes a profile, and the measurement has a time line (timeline); it can go \
+             to speedscope, firefox, chrome, ctf"
         );
         assert_eq!(
             write(&line, "chrome", Some("heap")),

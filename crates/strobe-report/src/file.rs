@@ -235,7 +235,8 @@ mod tests {
         ["0", "1", "7", "-1", "4294967295", "9223372036854775807", "1e308", "null"];
 
     proptest! {
-        /// Numbers of a file replaced: it is refused, or shown, shortened and exported without a panic.
+        /// Numbers of a file replaced: it is refused, or shown, shortened and exported without a
+        /// panic.
         #[test]
         fn damaged_ones_are_refused_or_shown(
             sample in any::<prop::sample::Index>(),

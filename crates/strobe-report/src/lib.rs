@@ -1,7 +1,7 @@
 //! Turns what was measured into what a person or a machine reads.
 //!
-//! [`text`] writes tables for a terminal or a log, [`mod@file`] writes and reads the versioned form,
-//! [`export`] writes for viewers of others. All start from one plain value, the measurement
+//! [`text`] writes tables for a terminal or a log, [`mod@file`] writes and reads the versioned
+//! form, [`export`] writes for viewers of others. All start from one plain value, the measurement
 //! (`strobe_model::measurement`), and none knows a simulator, a probe or an ELF file; what only
 //! those know (disassembly, source text) the measurement brings.
 //!
@@ -10,7 +10,9 @@
 //! them; sleep is idle time, not hot code; what was lost or not modelled is said.
 //!
 //! ```
-//! use strobe_model::measurement::{Ended, Instrument, Measurement, Quantity, Subject, Unit, Window};
+//! use strobe_model::measurement::{
+//!     Ended, Instrument, Measurement, Quantity, Subject, Unit, Window,
+//! };
 //! use strobe_report::{Options, text};
 //!
 //! let subject = Subject { name: "minimal.elf".into(), ..Subject::default() };
@@ -23,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod check;
 mod excerpt;
 pub mod export;
 pub mod file;

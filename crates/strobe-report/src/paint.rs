@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 
 use crate::Style;
 
-/// What a piece of text means, as far as a colour can say it.
+/// What a piece of text means, as far as a colour can show it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Paint {
     #[default]
@@ -50,7 +50,7 @@ impl Paint {
         codes
     }
 
-    /// The text, painted if the style says so.
+    /// The text, painted if the style asks for it.
     pub(crate) fn on(self, text: &str, style: Style) -> String {
         if !style.colour || self == Paint::Plain || text.is_empty() {
             return text.to_owned();

@@ -21,7 +21,8 @@ fn committed(name: &str, schema: &Schema) {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == text(schema),
-        "docs/schema/{name} differs from the types; if the new form can still be read by old readers, \
+        "docs/schema/{name} differs from the types; if the new form can still be read by old \
+         readers, \
          run the tests with UPDATE_SCHEMA=1, else raise the schema's number"
     );
 }
@@ -69,7 +70,7 @@ fn what_is_missing_is_found() {
     check(&value, schema.as_value(), schema.as_value(), "");
 }
 
-/// Panics, naming the place, unless `value` is as `schema` says. Knows the keywords that our
+/// Panics, naming the place, unless `value` fits `schema`. Knows the keywords that our
 /// schemas use and refuses all others, so that nothing goes unchecked.
 fn check(value: &Value, schema: &Value, root: &Value, at: &str) {
     if let Err(why) = matches(value, schema, root, at) {

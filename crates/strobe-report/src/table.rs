@@ -9,7 +9,7 @@ use crate::Style;
 use crate::paint::Paint;
 use crate::words::{apart, begun, clean, folded, shortened, wrapped};
 
-/// Narrower than this and a name says nothing: optional columns go first.
+/// Narrower than this and a name is of no use: optional columns go first.
 const MIN_NAME: usize = 24;
 
 /// Narrower than this and wrapped text is a tower of words: it goes on lines of its own.
@@ -271,7 +271,7 @@ impl Table {
         widths
     }
 
-    /// Each row as its name and, beneath, what the columns say.
+    /// Each row as its name and, beneath, what the columns hold.
     fn write_paragraphs(&self, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let indent = " ".repeat(self.indent);
         for line in &self.lines {

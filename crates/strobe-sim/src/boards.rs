@@ -1,4 +1,4 @@
-//! Boards as data: a TOML file says which memories, devices, wires and timings make up a board.
+//! Boards as data: a TOML file states which memories, devices, wires and timings make up a board.
 //!
 //! A board that recombines existing device models is a new file and no Rust. The format is
 //! documented by the types in [`mod@file`]; the files that come with the project are in this
@@ -30,7 +30,7 @@ pub use placeholder::from_svd;
 #[derive(Debug, Clone)]
 pub struct Board {
     file: file::File,
-    /// What its chip's registers are called, if somebody has told.
+    /// What its chip's registers are called, if an SVD file was given.
     svd: Option<Arc<Svd>>,
 }
 
@@ -136,7 +136,7 @@ impl Board {
     }
 
     /// The same board with names, reset values and ready flags for registers that nobody modelled.
-    /// What the board itself says goes first.
+    /// The board's own names come first.
     pub fn with_svd(self, svd: Arc<Svd>) -> Board {
         Board { svd: Some(svd), ..self }
     }

@@ -194,8 +194,8 @@ impl<O: Observer> Machine<O> {
 
     /// Tells the observer, from here on, what counts belong to which thread or handler
     /// ([`Observer::belongs_to`]).
-    pub fn tell_apart(&mut self) {
-        either!(self, m => m.tell_apart());
+    pub fn distinguish(&mut self) {
+        either!(self, m => m.distinguish());
     }
 
     /// Tells where functions begin, so that changes of function are seen exactly.

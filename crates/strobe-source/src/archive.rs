@@ -29,7 +29,7 @@ pub use timeline::timeline;
 
 /// Names of functions by address.
 pub trait Names {
-    /// The function at an address, which may have its lowest bit set to say that it is Thumb code.
+    /// The function at an address, which may have its lowest bit set to mark it as Thumb code.
     fn name(&self, address: u32) -> Option<String>;
 }
 

@@ -126,7 +126,8 @@ impl Pricer {
             Pricer::Avr(_) => avr::notes(),
         };
         notes.push(
-            "Calls count only the call itself, not what the callee takes; loops are passed once in the \
+            "Calls count only the call itself, not what the callee takes; loops are passed once in \
+             the \
              function's total."
                 .to_owned(),
         );

@@ -8,7 +8,7 @@
 //! not written for hostile bytes: a length field makes it allocate, nesting makes it recurse, and
 //! some values make it panic. So each frame is walked through first (`walk.rs`), by the shapes of
 //! the texts (`shape.rs`), and the decoder gets those only that a firmware with this table can have
-//! sent. Without the feature `defmt` there is no table, and a firmware that needs one is told so.
+//! sent. Without the feature `defmt` there is no table, and a firmware that needs one is reported.
 
 mod log;
 #[cfg(feature = "defmt")]
@@ -45,12 +45,13 @@ impl Encoding {
 /// Why messages cannot be decoded although the firmware has `defmt`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The decoder says no.
+    /// The decoder refuses the table.
     #[error("the firmware's defmt cannot be decoded: {0}")]
     Unreadable(String),
     /// Another format on the wire.
     #[error(
-        "the firmware's defmt has version {found} on the wire, and this strobe reads {known}: use a strobe that was made later, or a defmt \
+        "the firmware's defmt has version {found} on the wire, and this strobe reads {known}: use \
+         a strobe that was made later, or a defmt \
          of before"
     )]
     Version {
@@ -61,7 +62,8 @@ pub enum Error {
     },
     /// Left out when this was built.
     #[error(
-        "the firmware logs with defmt, and this strobe was built without its decoder; `cargo install --locked --path crates/strobe` \
+        "the firmware logs with defmt, and this strobe was built without its decoder; `cargo \
+         install --locked --path crates/strobe` \
          in a checkout of strobe builds one that has it (feature `defmt`)"
     )]
     NotBuilt,

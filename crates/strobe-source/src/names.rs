@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use strobe_model::{AddressSample, Bounds, CauseCycles, Frame, Function, Profile};
 use strobe_symbols::Firmware;
 
-/// Functions that do not lie inside another one, sorted and disjoint: what a call tree can tell
-/// apart.
+/// Functions that do not lie inside another one, sorted and disjoint: what a call tree can
+/// distinguish.
 #[cfg(feature = "simulator")]
 pub(crate) fn outermost(firmware: &Firmware) -> impl Iterator<Item = &strobe_symbols::Function> {
     let mut end = 0u64;

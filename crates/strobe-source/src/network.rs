@@ -19,7 +19,7 @@ pub enum Target {
     Tap(String),
 }
 
-/// Which Ethernet controller is joined to what, as `ETH=tap:strobe0` says it.
+/// Which Ethernet controller is joined to what, as `ETH=tap:strobe0` spells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The controller's name on the board.
@@ -31,7 +31,8 @@ pub struct Spec {
 /// A specification that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Ethernet `{text}`: {problem}; write DEVICE=TARGET, as ETH=tap:strobe0, where TARGET is tap:NAME, loopback or none"
+    "Ethernet `{text}`: {problem}; write DEVICE=TARGET, as ETH=tap:strobe0, where TARGET is \
+     tap:NAME, loopback or none"
 )]
 pub struct SpecError {
     /// As given.
@@ -79,7 +80,8 @@ impl fmt::Display for Spec {
 /// A TAP interface that is not to be had.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "Ethernet {device}: cannot open TAP interface {name}: {source}\n  it takes the right to administer networks, or an \
+    "Ethernet {device}: cannot open TAP interface {name}: {source}\n  it takes the right to \
+     administer networks, or an \
      interface made for you: ip tuntap add dev {name} mode tap user $USER; ip link set {name} up"
 )]
 pub struct PlugError {

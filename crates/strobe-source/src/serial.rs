@@ -1,7 +1,8 @@
 //! The host's end of a simulated serial port: a stream, a file or a pseudo-terminal.
 //!
-//! Knows nothing of the simulated chip, and opens no files, which the caller does: bytes go out by [`HostPort::write`] and come in by
-//! [`HostPort::read`], neither of which ever waits for the other side.
+//! Knows nothing of the simulated chip, and opens no files, which the caller does: bytes go out by
+//! [`HostPort::write`] and come in by [`HostPort::read`], neither of which ever waits for the other
+//! side.
 
 mod input;
 #[cfg(unix)]
@@ -30,7 +31,7 @@ pub enum Target {
     Null,
 }
 
-/// Which serial device goes where, as `USART1=file:log.txt` says it.
+/// Which serial device goes where, as `USART1=file:log.txt` spells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The device's name on the board.
@@ -42,7 +43,8 @@ pub struct Spec {
 /// A port specification that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "serial port `{text}`: {problem}; write DEVICE=TARGET, as USART1=pty, where TARGET is stdout, stderr, \
+    "serial port `{text}`: {problem}; write DEVICE=TARGET, as USART1=pty, where TARGET is stdout, \
+     stderr, \
      file:PATH, pty or null"
 )]
 pub struct SpecError {
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_specification_says_what_to_write() {
+    fn a_bad_specification_states_what_to_write() {
         for (text, problem) in [
             ("", "there is no `=`"),
             ("USART1", "there is no `=`"),
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_takes_nothing_is_said() {
+    fn a_file_that_takes_nothing_is_reported() {
         let path = Path::new("/dev/full");
         let file = File::options().write(true).open(path).unwrap();
         let mut port = HostPort::to_file("USART1", path, file);

@@ -21,6 +21,7 @@ mod settings;
 mod stacks;
 pub mod trace;
 mod vectors;
+mod waiting;
 
 use std::sync::atomic::AtomicBool;
 
@@ -77,7 +78,7 @@ pub trait Host {
     fn keep_pace(&mut self, nanoseconds: u64) {
         let _ = nanoseconds;
     }
-    /// Who is told what leaves the trace pin, if the core has one and somebody is to be told.
+    /// Who receives what leaves the trace pin, if the core has one and anybody wants it.
     fn trace_pin(&mut self) -> Option<&mut dyn trace::Pin> {
         None
     }
@@ -85,7 +86,7 @@ pub trait Host {
     fn debugger(&mut self) -> Option<&mut dyn Debugger> {
         None
     }
-    /// Who is told of pins, where [`Settings::record_pins`] asks for it.
+    /// Who receives the pins' edges, where [`Settings::record_pins`] asks for it.
     fn recorder(&mut self) -> Option<&mut dyn Recorder> {
         None
     }
@@ -135,7 +136,8 @@ pub enum Error {
     Board(#[from] BoardError),
     /// The image does not fit the board.
     #[error(
-        "the firmware has {size} bytes to load at {address:#010x}, where board {board} has no memory\n  \
+        "the firmware has {size} bytes to load at {address:#010x}, where board {board} has no \
+         memory\n  \
          {advice}"
     )]
     DoesNotFit {
@@ -150,7 +152,8 @@ pub enum Error {
     },
     /// The board's core does not run the firmware's code.
     #[error(
-        "the firmware is built for {built_for}, but board {board} has another core ({core})\n  {advice}"
+        "the firmware is built for {built_for}, but board {board} has another core ({core})\n  \
+         {advice}"
     )]
     WrongCore {
         /// The firmware's machine.
@@ -198,7 +201,8 @@ pub enum Error {
     },
     /// A register that the trace settings write.
     #[error(
-        "board {board} has no register at {address:#010x} for a debugger to write; the trace blocks are those of a Cortex-M3 or M4"
+        "board {board} has no register at {address:#010x} for a debugger to write; the trace \
+         blocks are those of a Cortex-M3 or M4"
     )]
     Register {
         /// Where nothing answers.
@@ -229,7 +233,8 @@ pub enum Error {
     Wires(String),
     /// An analog channel that the settings name.
     #[error(
-        "board {board} has no analog channel {channel}; a converter's channels are ADC0, ADC1 and so on"
+        "board {board} has no analog channel {channel}; a converter's channels are ADC0, ADC1 and \
+         so on"
     )]
     Analog {
         /// As given.

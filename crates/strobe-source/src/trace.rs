@@ -1,7 +1,7 @@
 //! The trace hardware of a real board: how it is set up, what its pin can carry, and the links that
 //! bring its bytes here.
 //!
-//! - [`plan`] says what a set-up needs and what the pin has.
+//! - [`plan`] states what a set-up needs and what the pin has.
 //! - [`registers`] turns a set-up into writes, for the chips of [`target`].
 //! - [`script`] spells them for OpenOCD, GDB and probe-rs.
 //! - [`place`] reads the names of sources, and [`links`] opens any of them as it is wanted.

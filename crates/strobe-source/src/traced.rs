@@ -2,15 +2,15 @@
 //! the firmware's symbols, and end in a record that counts samples.
 //!
 //! A stream of the kit for the target alone, as bytes over RTT or a serial port, takes the same way
-//! ([`Collector::kit_bytes`]).
+//! ([`Accumulator::kit_bytes`]).
 //!
-//! [`Collector`] adds up in memory that depends on how much code there is and not on how long the
-//! stream is; [`Settings`] is what is known besides; [`Collector::record`] makes the record.
+//! [`Accumulator`] adds up in memory that depends on how much code there is and not on how long the
+//! stream is; [`Settings`] is what is known besides; [`Accumulator::record`] makes the record.
 //! A [`Session`] is all of that for one stream. Only what reads a stream to its end knows where the
 //! bytes come from.
 
+mod accumulator;
 mod channels;
-mod collect;
 mod doubt;
 mod exceptions;
 mod intake;
@@ -33,7 +33,7 @@ use strobe_model::{KitWay, Recording};
 
 use crate::defmt::Table;
 
-pub use collect::Collector;
+pub use accumulator::Accumulator;
 pub use intake::{Intake, Listener, Payload};
 pub use kit::{KitSetting, kit_setting};
 pub use measurement::measurement;
@@ -69,7 +69,7 @@ pub struct Settings {
     pub idle: Vec<std::ops::Range<u32>>,
     /// The recording, if it was one of ours.
     pub recording: Option<Recording>,
-    /// Target, as the recording or the user says.
+    /// Target, as the recording or the user states.
     pub target: String,
     /// Settings to be shown, by name.
     pub shown: Vec<(String, String)>,

@@ -54,7 +54,7 @@ pub(crate) fn unpacked(elf: &Elf<'_>) -> Option<Vec<u8>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// What a section has unpacked, if that is what its header says and no more than `room`.
+/// What a section has unpacked, if that is what its header states and no more than `room`.
 fn contents(section: &Section<'_>, room: u64) -> Option<Vec<u8>> {
     let (header, packed) = section.data.split_at_checked(HEADER)?;
     let word = |at: usize| Some(u32::from_le_bytes(header.get(at..at + 4)?.try_into().ok()?));

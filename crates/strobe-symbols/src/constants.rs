@@ -1,5 +1,5 @@
-//! The constants that Thumb code puts into registers: where a peripheral's address in the code gives
-//! away which chip it was written for.
+//! The constants that Thumb code puts into registers: where a peripheral's address in the code
+//! gives away which chip it was written for.
 //!
 //! Literal pools (`LDR Rt, [PC, #imm]`), `MOVW`/`MOVT` pairs, `MOV` with a modified immediate, and
 //! `MOVS`/`LSLS`, by which compilers make round addresses on a Cortex-M0. The code is read straight

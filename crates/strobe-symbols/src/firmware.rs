@@ -13,6 +13,7 @@ use crate::detail::{self, Detail, Obstacle};
 use crate::dwarf::{self, Debug, FunctionRange};
 use crate::elf::Elf;
 use crate::error::{Error, Warning, Warnings};
+use crate::exidx::ExceptionIndex;
 use crate::frames::{
     DebugTables, Frame, Frames, FramesBatch, Missing, Place, Spot, StringId, join,
 };
@@ -41,6 +42,7 @@ pub struct Firmware {
     obstacle: Option<Obstacle>,
     pub(crate) code: CodeMap,
     pub(crate) cfi: CallFrameIndex,
+    pub(crate) exidx: ExceptionIndex,
     functions: Vec<Function>,
     symbols: Vec<Symbol>,
     data_symbols: Vec<DataSymbol>,
@@ -84,6 +86,7 @@ impl Firmware {
             detail: Detail::Addresses,
             obstacle: Some(Obstacle::Hex),
             cfi: CallFrameIndex::default(),
+            exidx: ExceptionIndex::default(),
             code: CodeMap::all_code(Machine::Arm, &[]),
             segments: Vec::new(),
             sections: Vec::new(),
@@ -144,6 +147,7 @@ impl Firmware {
             detail,
             obstacle,
             cfi: CallFrameIndex::new(&elf, &code, &mut warnings),
+            exidx: ExceptionIndex::new(&elf),
             code,
             functions: functions.list,
             symbols: table.symbols,
@@ -437,6 +441,7 @@ fn dwarf_functions<'a>(debug: &'a DebugTables, ranges: &[FunctionRange]) -> Vec<
             end: range.end,
             linkage_name: debug.string(scope.linkage_name?),
             display_name: debug.string(scope.display_name?),
+            typed_name: scope.typed_name.map(|id| debug.string(id)),
         })
     };
     ranges.iter().filter_map(function).collect()

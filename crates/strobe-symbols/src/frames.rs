@@ -30,6 +30,8 @@ pub(crate) struct Scope {
     pub(crate) caller: Option<(ScopeId, Place)>,
     pub(crate) linkage_name: Option<StringId>,
     pub(crate) display_name: Option<StringId>,
+    /// The name with the types that a generic function was made for, where mangling dropped them.
+    pub(crate) typed_name: Option<StringId>,
 }
 
 /// Attributes of one contiguous run of addresses.

@@ -90,6 +90,8 @@ pub(crate) struct DwarfFunction<'a> {
     pub(crate) end: u64,
     pub(crate) linkage_name: &'a str,
     pub(crate) display_name: &'a str,
+    /// With the types of a generic function, where its linkage name has none.
+    pub(crate) typed_name: Option<&'a str>,
 }
 
 impl Functions {
@@ -104,6 +106,7 @@ impl Functions {
         list.extend(dwarf.iter().filter(|f| !overlaps(&covered, f.start, f.end)).map(from_dwarf));
         list.sort_by_key(|function| (function.start, std::cmp::Reverse(function.size)));
         list.dedup_by_key(|function| function.start);
+        name_by_type(&mut list, dwarf);
         let pieces = flatten(claims(&list));
         Functions { list, pieces }
     }
@@ -128,6 +131,20 @@ impl Functions {
         list.dedup_by_key(|function| function.start);
         let pieces = flatten(claims(&list));
         Functions { list, pieces }
+    }
+}
+
+/// Functions of one name, made of one generic function for several types, get the names with the
+/// types: `TaskStorage<F>::poll` of three tasks are three names.
+fn name_by_type(list: &mut [Function], dwarf: &[DwarfFunction<'_>]) {
+    let typed: HashMap<u64, &str> =
+        dwarf.iter().filter_map(|f| Some((f.start, f.typed_name?))).collect();
+    let mut count: HashMap<String, usize> = HashMap::new();
+    list.iter().for_each(|function| *count.entry(function.name.clone()).or_default() += 1);
+    for function in list.iter_mut().filter(|function| count[&function.name] > 1) {
+        if let Some(name) = typed.get(&u64::from(function.start)) {
+            (*name).clone_into(&mut function.name);
+        }
     }
 }
 

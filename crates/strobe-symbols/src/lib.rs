@@ -32,6 +32,7 @@ mod disasm;
 mod dwarf;
 mod elf;
 mod error;
+mod exidx;
 mod firmware;
 mod frame_rules;
 mod frames;
@@ -72,7 +73,7 @@ pub use lookup::{SymbolError, SymbolMatch};
 pub use names::{demangle, plain_name};
 pub use paths::short_path;
 pub use types::{Route, Step, TypeError, TypeId, Types, Value};
-pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, UnwindEnd};
+pub use unwind::{Backtrace, Registers, StackFrame, StackFrameKind, StackWindow, UnwindEnd};
 pub use vectors::{FoundBy, VectorTable};
 
 /// What linker scripts call the end of all variables, below which no stack may grow.

@@ -69,7 +69,7 @@ pub(crate) fn symbol(
 ) -> Result<SymbolMatch, SymbolError> {
     let exact = |f: &Function| f.linkage_names().any(|linkage| linkage == name) || f.name == name;
     let shown = |f: &Function| {
-        f.aliases.iter().any(|alias| demangle(alias) == name) || plain_name(&f.name) == name
+        f.linkage_names().any(|linkage| demangle(linkage) == name) || plain_name(&f.name) == name
     };
     let tail = |f: &Function| ends_path(&plain_name(&f.name), name);
     let tiers: [&dyn Fn(&Function) -> bool; 3] = [&exact, &shown, &tail];

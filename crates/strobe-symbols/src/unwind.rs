@@ -1,6 +1,8 @@
 //! Stack unwinding: from the registers at one moment to the chain of calls.
 //!
-//! Frames made by calls are unwound with call frame information; frames made by exceptions are read
+//! Frames made by calls are unwound with call frame information or, without any, with the exception
+//! index tables, and each step is checked: the stack must not shrink, and what returns must return
+//! behind a call. Frames made by exceptions are read
 //! where the hardware put them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8
 //! "Exception return behavior"). Memory is read through a closure. Every walk ends, reports why,
 //! and marks guesses. This module must not know the source of the registers.
@@ -8,6 +10,7 @@
 use gimli::{BaseAddresses, CfaRule, Register, RegisterRule, UnwindContext, UnwindSection as _};
 
 use crate::code::CodeKind;
+use crate::exidx::{self, Rules, Stuck};
 use crate::firmware::Firmware;
 use crate::image::ReturnAddress;
 
@@ -82,6 +85,18 @@ pub enum UnwindEnd {
         /// The address.
         pc: u32,
     },
+    /// The return address is not behind a call: the frame was not what the walk took it for.
+    #[error("{pc:#010x} is not behind a call")]
+    NotACall {
+        /// The return address.
+        pc: u32,
+    },
+    /// The exception index tables mark the function as one whose callers cannot be found.
+    #[error("the function at {pc:#010x} is marked as not to be unwound; compile with -g")]
+    Marked {
+        /// An address in the function.
+        pc: u32,
+    },
     /// Memory that the walk needs cannot be read.
     #[error("the stack cannot be read at {address:#010x}")]
     Unreadable {
@@ -151,6 +166,32 @@ impl Firmware {
     }
 }
 
+/// A part of a board's memory, as a capture holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct StackWindow<'a> {
+    /// Address of the first byte.
+    pub address: u32,
+    /// The bytes, in the order of their addresses.
+    pub bytes: &'a [u8],
+}
+
+impl StackWindow<'_> {
+    /// The word at an address, if all of it is there.
+    pub fn word(&self, address: u32) -> Option<u32> {
+        let at = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        let bytes = self.bytes.get(at..at.checked_add(4)?)?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+}
+
+impl Firmware {
+    /// Walks a stack that was captured from a board: registers and so much of the stack. Where the
+    /// window ends, so does the walk, with [`UnwindEnd::Unreadable`].
+    pub fn backtrace_of(&self, registers: &Registers, stack: StackWindow<'_>) -> Backtrace {
+        self.backtrace(registers, |address| stack.word(address))
+    }
+}
+
 struct Walk<'a, M> {
     firmware: &'a Firmware,
     read_word: M,
@@ -171,9 +212,32 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     /// guess.
     fn step(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let address = frame.lookup_address();
-        let Some(entry) = self.firmware.cfi.find(address) else { return self.guess(frame) };
-        let return_address = self.unwind_call(entry, address)?;
-        self.go_to(return_address, frame).map(|kind| (kind, false))
+        if let Some(entry) = self.firmware.cfi.find(address) {
+            let return_address = self.unwind_call(entry, address)?;
+            return self.go_to(return_address, frame).map(|kind| (kind, false));
+        }
+        match self.firmware.exidx.find(self.firmware, address) {
+            None => self.guess(frame),
+            // Assembly is marked so, too, and its innermost functions have not touched LR.
+            Some(Rules::Cannot) => self.guess(frame).map_err(|end| match end {
+                UnwindEnd::NoUnwindInfo { pc } => UnwindEnd::Marked { pc },
+                other => other,
+            }),
+            Some(Rules::Damaged) => Err(UnwindEnd::BadUnwindInfo { pc: address }),
+            Some(Rules::Instructions(instructions)) => {
+                let read = &mut self.read_word;
+                let done = exidx::follow(&instructions, &mut self.registers.core, read);
+                done.map_err(|stuck| match stuck {
+                    Stuck::Unreadable(address) => UnwindEnd::Unreadable { address },
+                    Stuck::Damaged => UnwindEnd::BadUnwindInfo { pc: address },
+                    Stuck::Refused => UnwindEnd::Marked { pc: address },
+                })?;
+                let return_address = self.registers.core[PC];
+                let kind = self.go_to(return_address, frame)?;
+                // The tables describe a function behind its prologue.
+                Ok((kind, frame.kind != StackFrameKind::Caller))
+            }
+        }
     }
 
     /// A function without call frame information may not have touched LR and SP yet, as small
@@ -209,8 +273,41 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         if return_address & !1 == frame.pc && self.registers.core[SP] == frame.sp {
             return Err(UnwindEnd::NoProgress { sp: frame.sp });
         }
+        if self.registers.core[SP] < frame.sp || self.registers.core[SP] & 3 != 0 {
+            return Err(UnwindEnd::NoProgress { sp: self.registers.core[SP] });
+        }
+        self.check_return(return_address)?;
         self.registers.core[PC] = return_address;
         Ok(StackFrameKind::Caller)
+    }
+
+    /// Whether a return address is behind a call. Kernels begin a thread with the return address of
+    /// a function that ends it: that is the bottom of its stack.
+    fn check_return(&self, return_address: u32) -> Result<(), UnwindEnd> {
+        let pc = return_address & !1;
+        let call = ReturnAddress(return_address).call_site();
+        if self.firmware.code_kind(call) != Some(CodeKind::Thumb) && !self.is_function(pc) {
+            return Err(UnwindEnd::OutsideCode { pc });
+        }
+        let half = |back: u32| {
+            let bytes = self.firmware.bytes_at(pc.wrapping_sub(back), 2)?;
+            Some(u16::from_le_bytes([bytes[0], bytes[1]]))
+        };
+        // BL is two halfwords, BLX one (ARMv7-M manual, A7.7.18 and A7.7.19).
+        let is_bl = half(4).is_some_and(|first| first & 0xf800 == 0xf000)
+            && half(2).is_some_and(|second| second & 0xd000 == 0xd000);
+        let is_blx = half(2).is_some_and(|half| half & 0xff87 == 0x4780);
+        match return_address & 1 == 1 && (is_bl || is_blx) {
+            true => Ok(()),
+            false if self.is_function(pc) => Err(UnwindEnd::Bottom),
+            false => Err(UnwindEnd::NotACall { pc }),
+        }
+    }
+
+    /// Whether a function begins at an address.
+    fn is_function(&self, address: u32) -> bool {
+        let function = self.firmware.function_at(address).map(|id| self.firmware.function(id));
+        function.is_some_and(|function| function.start & !1 == address)
     }
 
     /// Applies the rules of the call frame information and returns the return address.

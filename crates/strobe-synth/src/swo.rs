@@ -199,8 +199,19 @@ pub fn etm4(packets: usize, seed: u64) -> Vec<u8> {
 }
 
 /// The frames of a trace port's formatter: (stream, bytes), with a synchronisation before every
-/// `every` frames. The last is padded with stream 0.
+/// `every` frames. The last is padded with stream 0. A stream's number comes where the source
+/// changes and nowhere else, as from a Cortex-M3 or M4.
 pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
+    frames_of(parts, every, usize::MAX)
+}
+
+/// The same from a formatter that repeats the number of a source in every eighth frame (CoreSight
+/// TPIU, DDI 0314H 8.12.1).
+pub fn frames_with_repeats(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
+    frames_of(parts, every, 8)
+}
+
+fn frames_of(parts: &[(u8, Vec<u8>)], every: usize, repeat: usize) -> Vec<u8> {
     let all: Vec<(u8, u8)> = parts
         .iter()
         .flat_map(|(stream, bytes)| bytes.iter().map(|&byte| (*stream, byte)))
@@ -210,7 +221,8 @@ pub fn frames(parts: &[(u8, Vec<u8>)], every: usize) -> Vec<u8> {
     while at < all.len() {
         if count % every == 0 {
             out.extend([0xff, 0xff, 0xff, 0x7f]);
-            // The stream's number once more, for those who begin here.
+        }
+        if count % repeat == 0 {
             now = None;
         }
         count += 1;

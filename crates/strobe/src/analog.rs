@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         for (text, expected) in [
             ("", "no values"),
             ("value\n", "no values"),
@@ -145,8 +145,8 @@ mod tests {
             ("-1,2\n", "line 1: neither"),
             ("nan,2\n", "no values"),
         ] {
-            let told = parse(text).unwrap_err();
-            assert!(told.contains(expected), "{told} for {text:?}");
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(expected), "{error} for {text:?}");
         }
     }
 

@@ -9,7 +9,7 @@ use strobe_sim::svd::Svd;
 use strobe_source::simulated::fit;
 use strobe_symbols::Firmware;
 
-use crate::chip::{self, Hertz, Memory, Said};
+use crate::chip::{self, Description, Hertz, Memory};
 use crate::exit;
 use crate::files::{self, Kind};
 
@@ -59,9 +59,25 @@ impl Which {
         self.described.files(named);
     }
 
-    /// Whether anything was said.
+    /// Whether anything was given.
     pub fn is_given(&self) -> bool {
         self.board.is_some() || self.described.is_given()
+    }
+
+    /// The options that were given.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.board.is_some(), "--board"),
+            (self.described.svd.is_some(), "--svd"),
+            (!self.described.memory.is_empty(), "--memory"),
+            (self.described.clock.is_some(), "--clock"),
+        ];
+        given.into_iter().filter(|(is, _)| *is).map(|(_, option)| option)
+    }
+
+    /// The core clock that was given, in hertz.
+    pub fn clock_hz(&self) -> Option<u32> {
+        self.described.clock.map(|clock| clock.0)
     }
 }
 
@@ -85,7 +101,7 @@ impl Described {
 pub struct Choice {
     /// The board.
     pub board: Board,
-    /// Why this one, when the user did not say; for the report.
+    /// Why this one, when the user did not choose; for the report.
     pub note: Option<String>,
 }
 
@@ -97,9 +113,12 @@ pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     let choice = match board {
         Some(name) => changed(Choice { board: load(name)?, note: None }, described)?,
         None if described.is_chip() => {
-            let said =
-                Said { svd: svd.as_deref(), memories: &described.memory, clock: described.clock };
-            let (board, note) = chip::board(firmware, &said)?;
+            let given = Description {
+                svd: svd.as_deref(),
+                memories: &described.memory,
+                clock: described.clock,
+            };
+            let (board, note) = chip::board(firmware, &given)?;
             Choice { board, note: Some(note) }
         }
         None => changed(fitting(firmware)?, described)?,
@@ -110,7 +129,7 @@ pub fn choose(options: &Which, firmware: &Firmware) -> anyhow::Result<Choice> {
     })
 }
 
-/// A board with what the user said of its memories and clock.
+/// A board with what the user gave for its memories and clock.
 fn changed(choice: Choice, described: &Described) -> anyhow::Result<Choice> {
     let Choice { mut board, mut note } = choice;
     if !described.memory.is_empty() {
@@ -126,7 +145,8 @@ fn changed(choice: Choice, described: &Described) -> anyhow::Result<Choice> {
         }
         None => {
             let text = format!(
-                "--clock does not apply: board {name} has a clock controller, and the firmware sets its clock"
+                "--clock does not apply: board {name} has a clock controller, and the firmware \
+                 sets its clock"
             );
             note = Some(note.map_or_else(|| text.clone(), |note| format!("{note}; {text}")));
             Ok(Choice { board, note })

@@ -18,8 +18,9 @@ Decoders, channels and options, spelled as sigrok-cli spells them (shorter words
   uart  rx tx; baudrate (baud), data_bits (bits), parity=none|even|odd|one|zero, stop_bits=1|1.5|2,
         bit_order=lsb-first|msb-first, invert=yes|no, format=8n1 for three of them at once;
         without baudrate it is found from the pulses
-  spi   clk mosi miso cs dc; cpol cpha (or mode=0 to 3), bitorder=msb-first|lsb-first, wordsize (bits),
-        cs_polarity=active-low|active-high, dc=bit for a data/command bit before each word
+  spi   clk mosi miso cs dc; cpol cpha (or mode=0 to 3), bitorder=msb-first|lsb-first,
+        wordsize (bits), cs_polarity=active-low|active-high, dc=bit for a data/command bit before
+        each word
   i2c   scl sda
 
 Examples:
@@ -31,11 +32,12 @@ Examples:
   strobe bus capture.csv --sigrok onewire_link:owr=D2            anything that sigrok decodes
   strobe bus firmware.elf --board stm32f070cb --until 20ms -P uart:rx=PA9
 
-Of firmware, how busy the core was meanwhile is told as well: awake is all the time in which it executes instructions,
-whatever for, waiting in a polling loop included; not awake is asleep, or in an empty loop that only an interrupt ends.
+Of firmware, how busy the core was meanwhile is reported as well: awake is all the time in which it
+executes instructions, whatever for, waiting in a polling loop included; not awake is asleep, or in
+an empty loop that only an interrupt ends.
 
-Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
-simulations end with those of `strobe run`";
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74
+cannot be written; simulations end with those of `strobe run`";
 
 /// Decode a serial bus in a capture or on a simulated board: bytes with times, throughput, gaps,
 /// faults.

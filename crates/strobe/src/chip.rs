@@ -12,43 +12,43 @@ use strobe_symbols::Firmware;
 use crate::exit;
 pub use parse::{Hertz, Memory};
 
-/// Core clock where nobody says.
+/// Core clock by default.
 const DEFAULT_HZ: u32 = 16_000_000;
-/// Priority bits where nobody says: what most chips have.
+/// Priority bits by default: what most chips have.
 const DEFAULT_PRIORITY_BITS: u8 = 4;
 /// Interrupts that every core can have.
 const LEAST_LINES: u16 = 32;
 const MOST_LINES: u16 = 240;
 
-/// What the user said of the chip.
-pub struct Said<'a> {
+/// What the user specified of the chip.
+pub struct Description<'a> {
     pub svd: Option<&'a Svd>,
     pub memories: &'a [Memory],
     pub clock: Option<Hertz>,
 }
 
-/// A board for the chip, and what the report says of how it came about.
-pub fn board(firmware: &Firmware, said: &Said) -> anyhow::Result<(Board, String)> {
-    let (core, core_from) = core(firmware, said.svd)?;
+/// A board for the chip, and the report's note on how it came about.
+pub fn board(firmware: &Firmware, given: &Description) -> anyhow::Result<(Board, String)> {
+    let (core, core_from) = core(firmware, given.svd)?;
     let vectors = guess::vectors(firmware);
-    let mut memories: Vec<_> = said.memories.iter().map(|m| m.0).collect();
+    let mut memories: Vec<_> = given.memories.iter().map(|m| m.0).collect();
     let guessed = memories.is_empty();
     if guessed {
         memories = guess::memories(firmware, vectors).map_err(exit::usage)?;
     }
-    let cpu = said.svd.and_then(|svd| svd.cpu.as_ref());
-    let last = said.svd.and_then(|svd| svd.interrupts().keys().next_back());
+    let cpu = given.svd.and_then(|svd| svd.cpu.as_ref());
+    let last = given.svd.and_then(|svd| svd.interrupts().keys().next_back());
     let lines = last.map_or(0, |n| n.saturating_add(1)).clamp(LEAST_LINES, MOST_LINES);
     let v7m = core.architecture().v7m;
     let chip = Chip {
-        name: said.svd.map_or_else(|| "chip".to_owned(), |svd| svd.device.clone()),
+        name: given.svd.map_or_else(|| "chip".to_owned(), |svd| svd.device.clone()),
         core,
         priority_bits: cpu
             .and_then(|cpu| cpu.priority_bits)
             .unwrap_or(DEFAULT_PRIORITY_BITS)
             .clamp(3, 8),
         irq_lines: if v7m { lines } else { LEAST_LINES },
-        clock_hz: said.clock.map_or(DEFAULT_HZ, |clock| clock.0),
+        clock_hz: given.clock.map_or(DEFAULT_HZ, |clock| clock.0),
         memories,
         vectors,
     };
@@ -62,12 +62,13 @@ fn describe(chip: &Chip, core_from: &str, guessed: bool) -> String {
         format!("{} {:#010x}..{end:#010x}", parse::kind_name(m.kind), m.base)
     });
     let from = if guessed {
-        "from the firmware's segments and stack; --memory says better"
+        "from the firmware's segments and stack; --memory sets them"
     } else {
-        "as told by --memory"
+        "as given by --memory"
     };
     format!(
-        "no board file describes {}: it has a {} ({core_from}) at {} Hz for the whole run, memories {} ({from}), \
+        "no board file describes {}: it has a {} ({core_from}) at {} Hz for the whole run, \
+         memories {} ({from}), \
          and no peripheral does anything",
         chip.name,
         chip.core.name(),
@@ -76,10 +77,10 @@ fn describe(chip: &Chip, core_from: &str, guessed: bool) -> String {
     )
 }
 
-/// The core, and who says so.
+/// The core, and where that is from.
 fn core(firmware: &Firmware, svd: Option<&Svd>) -> anyhow::Result<(CoreKind, &'static str)> {
     let cpu = svd.and_then(|svd| svd.cpu.as_ref());
-    let told = cpu.and_then(|cpu| match (cpu.name.as_str(), cpu.fpu) {
+    let described = cpu.and_then(|cpu| match (cpu.name.as_str(), cpu.fpu) {
         ("CM0", _) => Some(CoreKind::CortexM0),
         ("CM0PLUS" | "CM0+" | "CM1", _) => Some(CoreKind::CortexM0plus),
         ("CM3", _) => Some(CoreKind::CortexM3),
@@ -87,11 +88,11 @@ fn core(firmware: &Firmware, svd: Option<&Svd>) -> anyhow::Result<(CoreKind, &'s
         ("CM4", false) => Some(CoreKind::CortexM4),
         _ => None,
     });
-    if let Some(core) = told {
+    if let Some(core) = described {
         return Ok((core, "by the SVD file"));
     }
     let from = match cpu {
-        Some(_) => "the nearest to what the SVD file says",
+        Some(_) => "the nearest to the SVD file's",
         None => "by the architecture that the firmware is built for",
     };
     let built_for = firmware.build_target().and_then(|target| target.architecture);

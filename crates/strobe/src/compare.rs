@@ -105,7 +105,8 @@ fn one(args: &Args, number: usize) -> anyhow::Result<Measurement> {
     }
     if done.record.totals.cycles.likely == 0 {
         return Err(exit::never(format!(
-            "{}: nothing was measured: the run ended before --from was reached; --until may be too early",
+            "{}: nothing was measured: the run ended before --from was reached; --until may be too \
+             early",
             path.display()
         )));
     }

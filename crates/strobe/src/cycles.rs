@@ -62,7 +62,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let board = choice.board.name();
         return Err(exit::usage(match choice.board.accelerator() {
             Some(_) => format!(
-                "what wait states cost on board {board} depends on what its flash interface holds: see what a run \
+                "what wait states cost on board {board} depends on what its flash interface holds: \
+                 see what a run \
                  waits with --run"
             ),
             None => format!("board {board} has no timing for {} wait states", flash.wait_states),

@@ -1,4 +1,4 @@
-//! How long a run goes on of which nobody says how long it shall.
+//! How long a run goes on without a limit given.
 
 use strobe_source::simulated::{DEFAULT_LIMIT, Limit, SerialInput, Settings};
 use strobe_symbols::{Firmware, Function, Machine};
@@ -6,7 +6,8 @@ use strobe_symbols::{Firmware, Function, Machine};
 /// Cycles after which a place or an end that may come is not waited for any longer.
 pub const PATIENCE: Limit = Limit::Cycles(10_000_000_000);
 
-/// `BKPT 0xab`, by which a firmware asks the debugger for something, its end among it (semihosting).
+/// `BKPT 0xab`, by which a firmware asks the debugger for something, its end among it
+/// (semihosting).
 const SEMIHOSTING: [u8; 2] = [0xab, 0xbe];
 
 /// A second of simulated time, and as much as what is sent later has to be waited for.

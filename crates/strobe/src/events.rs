@@ -59,7 +59,8 @@ pub fn open(
         Some(found) => found,
         None => {
             return Err(exit::data(format!(
-                "{}: no metadata beside it, without which a stream of events cannot be read; give it with --metadata FILE",
+                "{}: no metadata beside it, without which a stream of events cannot be read; give \
+                 it with --metadata FILE",
                 path.display()
             )));
         }
@@ -94,7 +95,8 @@ fn is_of_this(trace: &Trace, bytes: &[u8], file: &Path, metadata: &Path) -> anyh
     let Some(ctf::Item::Undecodable(ctf::Undecodable { why, .. })) = first else { return Ok(()) };
     let ctf::DecodeError::Uuid { found, wanted } = why else { return Ok(()) };
     Err(exit::data(format!(
-        "{} is a stream of another trace, {found}: {} describes {wanted}. Put each trace into a directory of its own, or give the \
+        "{} is a stream of another trace, {found}: {} describes {wanted}. Put each trace into a \
+         directory of its own, or give the \
          stream alone with --metadata FILE",
         file.display(),
         metadata.display()
@@ -118,7 +120,8 @@ fn streams(folder: &Path, metadata: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let example =
             one.or(files.first()).map_or(String::new(), |f| format!(", as {}", f.display()));
         return Err(exit::usage(format!(
-            "{shown} is no trace but a folder with streams: it has no file `metadata`; give one of them{example}"
+            "{shown} is no trace but a folder with streams: it has no file `metadata`; give one of \
+             them{example}"
         )));
     }
     files.sort();

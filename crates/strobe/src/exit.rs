@@ -21,6 +21,7 @@ Exit codes:
   69       a trace plan does not fit through its pin
   70       a defect in strobe
   74       a file cannot be written
+  110      a budget is exceeded, or may be, or its figure is not known (strobe check)
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run
@@ -33,12 +34,15 @@ Exit codes:
 pub const FAILED: u8 = 1;
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
-const DATA: u8 = 65;
+/// A file that is read but cannot be used.
+pub const DATA: u8 = 65;
 const NO_INPUT: u8 = 66;
 const NO_LINK: u8 = 68;
 const DOES_NOT_FIT: u8 = 69;
 const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
+/// A budget that is not held.
+pub const BUDGET: u8 = 110;
 const NEVER: u8 = 122;
 /// Stopped by the user.
 pub const INTERRUPTED: u8 = 130;

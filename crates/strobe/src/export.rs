@@ -13,7 +13,7 @@ use strobe_source::simulated::TimelineSettings;
 
 use crate::files::{self, Whole};
 use crate::report::{Kind, detect};
-use crate::simulate::{Setup, Threads, World};
+use crate::simulate::Threads;
 use crate::{board, events, exit, input, interrupt, measurement, output, simulate, traced};
 
 const EXAMPLES: &str = "\
@@ -30,8 +30,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A measurement; a firmware, which is run; a trace of events (its directory, or one stream beside its metadata); a
-    /// recording of a trace pin, its bytes, or a capture of it.
+    /// A measurement; a firmware, which is run; a trace of events (its directory, or one stream
+    /// beside its metadata); a recording of a trace pin, its bytes, or a capture of it.
     path: PathBuf,
     /// What to write.
     #[arg(long, value_parser = format_parser(), value_name = "FORMAT")]
@@ -52,12 +52,8 @@ pub struct Args {
     /// The firmware that ran, for names of functions.
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
-    /// Board of a firmware that is run: a name from `strobe boards` or a board file.
-    #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
-    board: Option<String>,
-    /// End the run: after cycles (`1000000c`), simulated time (`20ms`), at a place, or when the firmware exits (`exit`).
-    #[arg(long, value_name = "WHEN", help_heading = "Simulation")]
-    until: Vec<String>,
+    #[command(flatten)]
+    setup: simulate::Setup,
     /// How much of the end of a run the time line has in full.
     #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Simulation")]
     span: String,
@@ -67,7 +63,7 @@ pub struct Args {
     /// What events of other names mean: a table as strobe's own, whose entries go before those.
     #[arg(long, value_name = "FILE")]
     meanings: Option<PathBuf>,
-    /// What the file is, if it does not say so itself.
+    /// Input format (default: detect).
     #[arg(long = "as", value_enum, value_name = "KIND")]
     kind: Option<Kind>,
     #[command(flatten)]
@@ -80,7 +76,7 @@ impl Args {
         let inputs =
             [Some(&self.path), self.elf.as_ref(), self.metadata.as_ref(), self.meanings.as_ref()];
         named.reads(inputs.into_iter().flatten());
-        board::Which::named(self.board.clone()).files(named);
+        self.setup.files(named);
         if self.to.about().extension.is_some() {
             named.writes("-o", &self.output);
         }
@@ -128,9 +124,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None if args.metadata.is_none() => measurement::read(&args.path)?,
         _ => None,
     };
-    let measurement = match measurement {
-        Some(measurement) => measurement,
-        None => args.recorded()?,
+    let is_run = measurement.is_none() && args.is_firmware()?;
+    // A trace pin's stream has a core clock as well.
+    let of_stream = |option: &str| measurement.is_none() && option == "--clock";
+    let foreign = args.setup.given().find(|option| !is_run && !of_stream(option));
+    if let Some(option) = foreign {
+        let file = args.path.display();
+        return Err(exit::usage(format!("{option} is for firmware, and {file} is none")));
+    }
+    let (measurement, code) = match measurement {
+        Some(measurement) => (measurement, ExitCode::SUCCESS),
+        None if is_run => args.simulated()?,
+        None => (args.recorded()?, ExitCode::SUCCESS),
     };
     let choice = Choice {
         section: args.section.clone(),
@@ -152,7 +157,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             output::write(&out, to.as_deref())?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 /// What is wrong is the file's, the choice's or the disk's.
@@ -171,18 +176,20 @@ fn failed(error: ExportError, args: &Args) -> anyhow::Error {
 }
 
 impl Args {
-    /// What is no measurement yet: a firmware that is run, a recording, a trace of events.
-    fn recorded(&self) -> anyhow::Result<Measurement> {
+    fn is_firmware(&self) -> anyhow::Result<bool> {
         let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
-        if self.kind.is_none() && is_file && input::is_firmware(&self.path)? {
-            return self.simulated();
-        }
+        Ok(self.kind.is_none() && is_file && input::is_firmware(&self.path)?)
+    }
+
+    /// What is no measurement yet: a recording, a trace of events.
+    fn recorded(&self) -> anyhow::Result<Measurement> {
+        let clock = self.setup.board.clock_hz();
+        let options = traced::Options { clock, ..self.options.clone() };
         let firmware = self.elf.as_deref().map(input::firmware).transpose()?;
         let names: &dyn Names = firmware.as_ref().map_or(&NoNames, |firmware| firmware);
         let (mut measured, line) = match self.trace_pin()? {
             Some(kind) => {
-                let (record, line) =
-                    traced::events(&self.path, kind, firmware.as_ref(), &self.options)?;
+                let (record, line) = traced::events(&self.path, kind, firmware.as_ref(), &options)?;
                 if interrupt::happened() {
                     return Err(exit::interrupted("stopped by the user; nothing is exported"));
                 }
@@ -206,22 +213,16 @@ impl Args {
     }
 
     /// The firmware, run as `strobe run` would, with a time line.
-    fn simulated(&self) -> anyhow::Result<Measurement> {
+    fn simulated(&self) -> anyhow::Result<(Measurement, ExitCode)> {
         let firmware = input::firmware(&self.path)?;
-        let setup = Setup {
-            board: board::Which::named(self.board.clone()),
-            until: self.until.clone(),
-            world: World::default().silent(),
-        };
-        let options = simulate::Options::of(setup, None, None, Vec::new());
-        let choice = board::choose(&options.setup.board, &firmware)?;
+        let choice = board::choose(&self.setup.board, &firmware)?;
         let span = spelling::time(&self.span).filter(|span| *span > 0);
         let span =
             span.ok_or_else(|| exit::usage(format!("--span {}: {}", self.span, spelling::TIME)))?;
         let timeline = Some(TimelineSettings { worst: false, nanoseconds: span });
         let threads = Threads { apart: true, timeline, ..Threads::default() };
-        let done = simulate::simulate(&self.path, &firmware, &choice, &options, threads, None)?;
-        Ok(measurement::of(&done.record))
+        let done = simulate::whole(&self.path, &firmware, &choice, &self.setup, threads)?;
+        Ok((measurement::of(&done.record), exit::code_for(&done.record)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Shows how far the programming of a firmware is, and what came of it.
+//! Shows how far the programming of a firmware is, and its outcome.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;

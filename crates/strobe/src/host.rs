@@ -70,12 +70,12 @@ impl<'a> Terminal<'a> {
         Terminal { gallery, ..self }
     }
 
-    /// The same, with what pins do told to a recorder.
+    /// The same, with pin edges passed to a recorder.
     pub fn with_recorder(self, recorder: Option<&'a mut dyn Recorder>) -> Self {
         Terminal { recorder, ..self }
     }
 
-    /// The same, with what leaves the trace pin told to somebody.
+    /// The same, with the trace pin's bytes passed on.
     pub fn with_trace(self, trace: Option<&'a mut dyn trace::Pin>) -> Self {
         Terminal { trace, ..self }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use strobe_decode::container::Carries;
+use strobe_decode::container::PayloadKind;
 use strobe_model::{TraceSettings, Verdict};
 use strobe_source::trace::flash::{self, Image, Observer};
 use strobe_source::trace::link::Error;
@@ -27,12 +27,15 @@ pub const SOURCES: &str = "\
 Sources:
   serial:DEVICE@BAUD        a serial adapter that listens to the pin
   tcp:HOST:PORT             bytes from a server: OpenOCD, orbuculum, pyOCD (3443), J-Link (2332)
-  orbflow:HOST:PORT[/TAG]   orbuculum's frames (3402), of which those with the tag are the pin's: 1, unless it was told otherwise
+  orbflow:HOST:PORT[/TAG]   orbuculum's frames (3402), of which those with the tag (default: 1)
+                            are the pin's
   file:PATH  or  -          raw bytes from a file, a named pipe, standard input
   sr:PATH:PIN[@BAUD]        a pin of a logic analyser's capture (.sr, .vcd, .csv)
-  openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the adapter listen
+  openocd:HOST:PORT         OpenOCD's TCL port (6666): writes the registers, and has the
+                            adapter listen
   probe  or  probe:VID:PID[:SERIAL]
-                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and listens; with --chip
+                            a debug probe (CMSIS-DAP, ST-Link, J-Link): writes the registers, and
+                            listens; with --chip
   sim  or  sim:BOARD        a simulated board that runs --elf
 The last three with --rtt: a buffer in RAM that the firmware writes, instead of the pin.
 OpenOCD and probes with --flash: the firmware of --elf is programmed first.";
@@ -69,12 +72,26 @@ pub struct Options {
     /// Read the buffer in RAM that the firmware writes (RTT) instead of listening to the pin: that
     /// channel of it, by default 0, where the kit for the target has its records. Over
     /// `probe`, `openocd` and `sim`.
-    #[arg(long, value_name = "CHANNEL", num_args = 0..=1, require_equals = true, default_missing_value = "0", help_heading = "Probe", group = "polling")]
+    #[arg(
+        long,
+        value_name = "CHANNEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0",
+        help_heading = "Probe",
+        group = "polling"
+    )]
     pub rtt: Option<u32>,
     /// Where RTT's control block is, or is looked for: an address or a range, as
     /// 0x20000000..0x20004000. By default where --elf has `_SEGGER_RTT`, else from 0x20000000
     /// on.
-    #[arg(long, value_name = "ADDRESS|RANGE", value_parser = range, requires = "rtt", help_heading = "Probe")]
+    #[arg(
+        long,
+        value_name = "ADDRESS|RANGE",
+        value_parser = range,
+        requires = "rtt",
+        help_heading = "Probe"
+    )]
     pub rtt_at: Option<Range<u32>>,
     /// What comes are frames of the kit for the target and not a trace pin's packets. Without, the
     /// bytes are looked at.
@@ -82,7 +99,13 @@ pub struct Options {
     pub kit: bool,
     /// Ask so often at most, as 1kHz; otherwise as often as the probe can, RTT a thousand times in
     /// a second.
-    #[arg(long, value_name = "HZ", value_parser = trace_options::frequency, requires = "polling", help_heading = "Probe")]
+    #[arg(
+        long,
+        value_name = "HZ",
+        value_parser = trace_options::frequency,
+        requires = "polling",
+        help_heading = "Probe"
+    )]
     pub poll_rate: Option<u32>,
 }
 
@@ -154,7 +177,7 @@ impl Options {
             chip: self.chip.as_deref(),
             reset: self.reset,
             access: poll.map_or(Access::Pin, |how| Access::Poll(how, self.poll_rate)),
-            carries: if self.kit { Carries::Kit } else { Carries::Unspecified },
+            carries: if self.kit { PayloadKind::Kit } else { PayloadKind::Unspecified },
             limit,
             ..Request::default()
         };

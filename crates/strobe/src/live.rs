@@ -1,5 +1,5 @@
-//! What is told of a recording while it runs: how much comes, how much of it is understood, and how
-//! much is missing.
+//! What is shown of a recording while it runs: how much comes, how much of it is understood, and
+//! how much is missing.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Listener for Counts {
 }
 
 impl Live {
-    /// Nothing has come; the recording's header says how it is to be read.
+    /// Nothing has come; the recording's header states how it is to be read.
     pub fn new(header: &Header) -> Self {
         let settings = header.settings.as_ref();
         Live {
@@ -181,7 +181,8 @@ impl Live {
             );
         }
         let mut line = format!(
-            "{:.1} s, {} bytes ({}/s), {} packets ({}/s), {} samples ({}/s), {} overflows, {} bytes undecodable",
+            "{:.1} s, {} bytes ({}/s), {} packets ({}/s), {} samples ({}/s), {} overflows, {} \
+             bytes undecodable",
             elapsed.as_secs_f64(),
             grouped(self.bytes),
             per_second(self.bytes),

@@ -8,6 +8,7 @@ mod board;
 mod boards;
 mod bus;
 mod capture;
+mod check;
 mod chip;
 mod compare;
 mod completions;
@@ -73,6 +74,8 @@ enum Command {
     Run(run::Args),
     Cycles(cycles::Args),
     Compare(compare::Args),
+    Check(check::Args),
+    Init(check::init::Args),
     Size(size::Args),
     Stack(stack::Args),
     Bench(bench::Args),
@@ -111,6 +114,8 @@ fn named(command: &Command) -> files::Named {
         Command::Run(args) => args.files(&mut named),
         Command::Cycles(args) => args.files(&mut named),
         Command::Compare(args) => args.files(&mut named),
+        Command::Check(args) => args.files(&mut named),
+        Command::Init(args) => args.files(&mut named),
         Command::Size(args) => args.files(&mut named),
         Command::Stack(args) => args.files(&mut named),
         Command::Bench(args) => args.files(&mut named),
@@ -131,6 +136,8 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args),
         Command::Cycles(args) => cycles::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Init(args) => check::init::run(args),
         Command::Size(args) => size::run(args),
         Command::Stack(args) => stack::run(args),
         Command::Bench(args) => bench::run(args),
@@ -150,7 +157,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// What the parser has to say: help and version are results, anything else is a usage error.
+/// The parser's output: help and version are results, anything else is a usage error.
 fn explain(error: &clap::Error) -> ExitCode {
     if let Some(file) = file_as_command(error) {
         let message = format!("`{file}` is no command; to profile it: strobe run {file}");

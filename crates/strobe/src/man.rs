@@ -103,7 +103,7 @@ fn further_sections(text: &str) -> Roff {
     roff
 }
 
-/// What the line says as a heading, if it is one.
+/// The heading on this line, if it is one.
 fn heading(line: &str) -> Option<String> {
     let heading = line.strip_suffix(':').filter(|heading| !heading.starts_with(' '))?;
     Some(match heading {
@@ -130,7 +130,7 @@ mod tests {
     fn every_option_has_help() {
         let mut without = Vec::new();
         for command in commands() {
-            assert!(command.get_about().is_some(), "{} says nothing", command.get_name());
+            assert!(command.get_about().is_some(), "{} has no description", command.get_name());
             let silent = command.get_arguments().filter(|option| option.get_help().is_none());
             without.extend(
                 silent.map(|option| format!("{}: {}", command.get_name(), option.get_id())),
@@ -143,7 +143,8 @@ mod tests {
     fn text_below_the_options_has_its_headings() {
         let text = "Sources:\n  - a file\n\nmore\n\nExamples:\n  strobe run";
         let page = further_sections(text).to_roff();
-        let expected = ".SH SOURCES\n.nf\n  \\- a file\n.sp\nmore\n.fi\n.SH EXAMPLES\n.nf\n  strobe run\n.fi\n";
+        let expected = ".SH SOURCES\n.nf\n  \\- a file\n.sp\nmore\n.fi\n.SH EXAMPLES\n.nf\n  \
+                        strobe run\n.fi\n";
         assert!(page.ends_with(expected), "{page}");
     }
 }

@@ -24,12 +24,12 @@ Examples:
   strobe pins firmware.elf --until finished --export simulated.sr
   strobe pins firmware.elf --until 1s --against measured.sr --pair PB8=D0 --clock-tolerance 50ppm
 
-A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx. Simulated pins have
-the chip's names (PB8) and the board's own (LED); the pin `awake` is high while the core is neither asleep nor in an
-empty loop. Without any, all that move are measured.
+A pin is named as in the capture; D3 or CH3 is the one with number 3, tx that of top.uart.tx.
+Simulated pins have the chip's names (PB8) and the board's own (LED); the pin `awake` is high while
+the core is neither asleep nor in an empty loop. Without any, all that move are measured.
 
-Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74 cannot be written;
-simulations end with those of `strobe run`";
+Exit codes: 0 done, 64 wrong arguments, 65 unusable capture or firmware, 66 cannot be read, 74
+cannot be written; simulations end with those of `strobe run`";
 
 /// Measure pins in a capture or on a simulated board: pulse widths, periods, duty, jitter, times
 /// from edge to edge.
@@ -56,7 +56,13 @@ pub struct Args {
     #[arg(long, value_name = "PIN=PIN", requires = "against", value_delimiter = ',')]
     pair: Vec<String>,
     /// By how much the two clocks may be apart, as 50ppm or 1%.
-    #[arg(long, value_name = "PART", requires = "against", value_parser = tolerance, default_value = "0ppm")]
+    #[arg(
+        long,
+        value_name = "PART",
+        requires = "against",
+        value_parser = tolerance,
+        default_value = "0ppm"
+    )]
     clock_tolerance: u64,
     /// Draw histograms.
     #[arg(long)]

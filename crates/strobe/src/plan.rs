@@ -16,10 +16,11 @@ Examples:
   strobe plan --clock 168MHz --baud 2M                        sample as often as fits
   strobe plan --clock 168MHz --baud 115200 --period 16384     refused: four fifths would be lost
   strobe plan --clock 64MHz --baud 1M --exceptions=2000 --timestamps 1 --registers
-  strobe plan --clock 168MHz --baud 2M --elf fw.elf --watch pxCurrentTCB=2000 --target stm32f4 --script openocd
+  strobe plan --clock 168MHz --baud 2M --elf fw.elf --watch pxCurrentTCB=2000 \\
+    --target stm32f4 --script openocd
 
-Exit codes: 0 it fits, 69 it loses packets all the time (0 with --insist), 64 wrong arguments, 65 unusable firmware or plan,
-66 cannot be read, 74 cannot be written";
+Exit codes: 0 it fits, 69 it loses packets all the time (0 with --insist), 64 wrong arguments, 65
+unusable firmware or plan, 66 cannot be read, 74 cannot be written";
 
 /// Plan what a trace pin (SWO) carries: required and available bytes, loss, registers, scripts.
 #[derive(clap::Args)]
@@ -98,7 +99,8 @@ pub fn loses(plan: &strobe_model::PlanReport) -> String {
         None => String::new(),
     };
     format!(
-        "this plan loses about {} % of what is traced ({} to {} %): {} bytes/s are needed, the pin carries {}{instead}; \
+        "this plan loses about {} % of what is traced ({} to {} %): {} bytes/s are needed, the pin \
+         carries {}{instead}; \
          with --insist it is done all the same",
         percent(loss.likely),
         percent(loss.low),

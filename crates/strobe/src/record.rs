@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use strobe_decode::container::{Carries, Elf, Header, Note, Polled, Writer};
+use strobe_decode::container::{Elf, Header, Note, PayloadKind, Polled, Writer};
 use strobe_model::spelling;
-use strobe_source::trace::link::{Came, Error, Sample};
+use strobe_source::trace::link::{Error, ReadOutcome, Sample};
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Recording};
@@ -28,18 +28,19 @@ fn after_help() -> String {
         "\
 Examples:
   strobe record serial:/dev/ttyUSB0@2000000 -o run.strobe --for 10s
-  strobe record tcp:localhost:3443 -o run.strobe --clock 168MHz --baud 2M --period 16384 --elf fw.elf
+  strobe record tcp:localhost:3443 -o run.strobe --clock 168MHz --baud 2M --elf fw.elf
   strobe record orbflow:localhost:3402 -o run.strobe
   strobe record sr:pin.sr:D0@8M -o run.strobe
   strobe record probe --chip STM32F070CB --rtt --elf fw.elf -o run.strobe
   strobe record openocd:localhost:6666 --flash --elf fw.elf --clock 168MHz --baud 2M -o run.strobe
   orbcat ... | strobe record - -o run.strobe
 
-Without --for it goes on until Ctrl-C (SIGTERM, SIGHUP) or the end of the source. The file is whole at any moment: a kill loses a fraction of a second.
+Without --for it goes on until Ctrl-C (SIGTERM, SIGHUP) or the end of the source. The file is whole
+at any moment: a kill loses a fraction of a second.
 
-Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, could not program the firmware, broke off or was
-silent, 69 the plan loses packets all the time (without --insist), 64 wrong arguments,
-65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
+Exit codes: 0 recorded (also after Ctrl-C), 68 the source cannot be opened, could not program the
+firmware, broke off or was silent, 69 the plan loses packets all the time (without --insist), 64
+wrong arguments, 65 unusable firmware, plan or capture, 66 cannot be read, 74 cannot be written"
     )
 }
 
@@ -93,7 +94,7 @@ impl Args {
 const TICK: Duration = Duration::from_millis(50);
 const SHOWN_EVERY: Duration = Duration::from_millis(250);
 
-/// Opens, records, says what came.
+/// Opens, records, reports what was recorded.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Recording::may_begin(&args.output, args.force)?;
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
@@ -217,11 +218,11 @@ impl Session<'_> {
             let came = self.opened.link.read(&mut bytes, wait.min(TICK));
             self.take(&mut bytes)?;
             match came {
-                Ok(Came::Ended) => return Ok(Ended::Well("the source ended")),
+                Ok(ReadOutcome::Ended) => return Ok(Ended::Well("the source ended")),
                 Err(error) => return Ok(Ended::Broken(error)),
-                Ok(Came::Note(note)) => self.note(&note)?,
-                Ok(Came::Samples(samples)) => self.samples(&samples)?,
-                Ok(Came::Bytes | Came::Nothing) => {}
+                Ok(ReadOutcome::Note(note)) => self.note(&note)?,
+                Ok(ReadOutcome::Samples(samples)) => self.samples(&samples)?,
+                Ok(ReadOutcome::Bytes | ReadOutcome::Nothing) => {}
             }
             let now = self.now();
             self.writer.tick(now).map_err(|e| unwritable(&self.args.output, &e))?;
@@ -294,7 +295,8 @@ impl Session<'_> {
                     return Ok(());
                 }
                 self.say(&format!(
-                    "{count} bytes came damaged or at another bit rate, which follows the core's clock: is that what was said, once the firmware \
+                    "{count} bytes came damaged or at another bit rate, which follows the core's \
+                     clock: is that what was said, once the firmware \
                      has set it?"
                 ));
             }
@@ -329,7 +331,8 @@ impl Session<'_> {
         self.bar.tick();
         if self.live.is_garbage() && !std::mem::replace(&mut self.warned.garbage, true) {
             self.say(
-                "much of what comes is undecodable: is the bit rate right, now that the core has its final clock? are there frames (--frames)?",
+                "much of what comes is undecodable: is the bit rate right, now that the core has \
+                 its final clock? are there frames (--frames)?",
             );
         }
     }
@@ -340,7 +343,7 @@ impl Session<'_> {
         }
     }
 
-    /// Puts the end mark, closes the link, and says what came.
+    /// Puts the end mark, closes the link, and reports what was recorded.
     fn finish(mut self, ended: anyhow::Result<Ended>) -> anyhow::Result<ExitCode> {
         let elapsed = self.elapsed();
         let closed = self.opened.link.close();
@@ -388,15 +391,18 @@ impl Session<'_> {
 pub fn silent(limit: Option<Duration>, opened: &Opened) -> String {
     let long = limit.map_or_else(String::new, |limit| format!(" for {} s", limit.as_secs_f64()));
     let check = match opened.carries {
-        Carries::Kit => {
-            "that the core runs; that the firmware has the kit, for this way (--elf says where its buffer is, --rtt-at without); that it calls it"
+        PayloadKind::Kit => {
+            "that the core runs; that the firmware has the kit, for this way (--elf gives where \
+             its buffer is, --rtt-at without); that it calls it"
         }
-        Carries::Channel => {
+        PayloadKind::Channel => {
             "that the core runs; that the firmware writes to this channel of RTT (--rtt=CHANNEL)"
         }
-        Carries::Unspecified | Carries::Unknown => {
-            "the wire from the SWO pin, and that the pin is not used otherwise; that it is routed (TRACE_IOEN in DBGMCU_CR on STM32; --target does \
-             it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, which follows the core's clock and is another one before \
+        PayloadKind::Unspecified | PayloadKind::Unknown => {
+            "the wire from the SWO pin, and that the pin is not used otherwise; that it is routed \
+             (TRACE_IOEN in DBGMCU_CR on STM32; --target does \
+             it with a probe); that trace is on (TRCENA in DEMCR, ITM_TCR); the bit rate, which \
+             follows the core's clock and is another one before \
              the firmware starts its PLL; that the core runs"
         }
     };

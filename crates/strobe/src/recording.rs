@@ -20,7 +20,7 @@ pub struct Source {
     /// Logic.
     #[arg(value_name = "FIRMWARE|RIG|CAPTURE")]
     pub file: PathBuf,
-    /// The clock that took the capture, if the file does not say, as 24MHz.
+    /// The clock that took the capture, if the file does not state it, as 24MHz.
     #[arg(long, value_name = "HZ", value_parser = capture::frequency)]
     pub samplerate: Option<Tick>,
     /// Stop at so many edges of all channels; each takes 8 bytes of memory, a simulated one up to
@@ -76,8 +76,8 @@ pub fn open(source: &Source) -> anyhow::Result<Opened> {
     if input::is_firmware(&source.file)? {
         return simulate(source);
     }
-    let given = source.setup.given().or(source.trigger.as_ref().map(|_| "--trigger"));
-    if let Some(option) = given {
+    let mut given = source.setup.given().chain(source.trigger.as_ref().map(|_| "--trigger"));
+    if let Some(option) = given.next() {
         let file = source.file.display();
         return Err(exit::usage(format!("{option} is for firmware, and {file} is none")));
     }
@@ -103,7 +103,7 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
 
 fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
     if source.setup.board.is_given() {
-        return Err(exit::usage("--board is for one firmware; a rig file says which boards"));
+        return Err(exit::usage("--board is for one firmware; a rig file names its boards"));
     }
     let (chip, setup) = (source.chip.as_deref(), &source.setup);
     let rig = Rig::load(&source.file, chip, &source.load, setup)?;
@@ -125,21 +125,22 @@ fn opened(
     let Some(mut capture) = pins.capture else {
         let place = source.trigger.as_deref().unwrap_or("reset");
         return Err(exit::never(format!(
-            "nothing was recorded: the run ended before {place} was reached; --until may be too early"
+            "nothing was recorded: the run ended before {place} was reached; --until may be too \
+             early"
         )));
     };
     capture.notes.extend(notes(record));
     Ok(Opened { file: input::file_name(&source.file), format, capture, code })
 }
 
-/// What a run has to say of itself.
+/// Notes on how a run went.
 fn notes(record: &Record) -> Vec<String> {
     let ended = match &record.window.end_reason {
         EndReason::Limit | EndReason::Reached { .. } => None,
         EndReason::Exit { code: 0 } | EndReason::SleepsForever => None,
         EndReason::Exit { code } => Some(format!("the firmware exited with code {code}")),
         EndReason::DefaultLimit => {
-            Some("the firmware did not end by itself; --until says how long it runs".to_owned())
+            Some("the firmware did not end by itself; --until sets how long it runs".to_owned())
         }
         EndReason::HardFault => Some("the run ended in a fault; strobe run shows it".to_owned()),
         EndReason::Lockup => Some("the core locked up; strobe run shows where".to_owned()),
@@ -156,7 +157,7 @@ fn notes(record: &Record) -> Vec<String> {
     ended.into_iter().chain(warnings).collect()
 }
 
-/// Makes a capture of what a run tells.
+/// Makes a capture of a run's edges.
 struct Pins {
     board: String,
     max_edges: usize,

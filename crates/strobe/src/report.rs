@@ -88,6 +88,9 @@ pub struct Args {
     /// with the recording.
     #[arg(long, value_name = "MARK", help_heading = "Trace pin")]
     to: Option<String>,
+    /// The core's clock, as 168MHz.
+    #[arg(long, value_name = "HZ", value_parser = traced::hertz, help_heading = "Trace pin")]
+    clock: Option<u32>,
     #[command(flatten)]
     options: traced::Options,
 }
@@ -99,6 +102,11 @@ impl Args {
         named.reads(others.into_iter().flatten().chain([&self.path]));
         self.options.files(named);
         self.result.files(named);
+    }
+
+    /// How to understand a stream.
+    fn stream(&self) -> traced::Options {
+        traced::Options { clock: self.clock, ..self.options.clone() }
     }
 }
 
@@ -128,7 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let of_a_pin = matches!(kind, Kind::Recording | Kind::Swo | Kind::Capture);
     if !of_a_pin && (args.from.is_some() || args.to.is_some()) {
-        return Err(exit::usage("--from and --to are for what came out of a trace pin"));
+        return Err(exit::usage("--from and --to are for streams of a trace pin"));
     }
     let firmware = archive::names(args)?;
     let code = match kind {
@@ -147,7 +155,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 _ => traced::Kind::Raw,
             };
             let marks = (args.from.clone(), args.to.clone());
-            let options = traced::Options { marks, ..args.options.clone() };
+            let options = traced::Options { marks, ..args.stream() };
             let record = traced::record(&args.path, kind, firmware.as_ref(), &options)?;
             if args.kind.is_none() && kind == traced::Kind::Raw {
                 detect::is_trace(&args.path, &record)?;

@@ -81,7 +81,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// What is in its parts: what was asked for or, without, what the rig file says.
+    /// What is in its parts: what was asked for or, without, what the rig file names.
     fn media(&self, asked: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
         let given = |name: &str| asked.iter().find(|(part, _)| part == name).map(|(_, m)| m);
         let media = self

@@ -27,7 +27,11 @@ pub struct Args {
     firmware: Option<PathBuf>,
     /// Instead of one firmware, what a rig file describes: several chips with their firmwares in
     /// one simulation, wires between them, and parts beside them.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["firmware", "board", "svd", "memory", "clock"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["firmware", "board", "svd", "memory", "clock"]
+    )]
     rig: Option<PathBuf>,
     /// The chip of the rig that is reported, and that --from, --to, --until, --mark, --annotate,
     /// --thread, --uart and their like are about; by default all are reported, and those are
@@ -134,7 +138,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
     let mut done = simulate::simulate(path, &firmware, &choice, &args.simulation, threads, pin)?;
     if swo.map(Raw::finish).transpose()? == Some(0) {
-        let text = "nothing left the trace pin: the trace blocks are to be programmed, by the firmware or with --trace-write";
+        let text = "nothing left the trace pin: the trace blocks are to be programmed, by the \
+                    firmware or with --trace-write";
         done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
     }
     let whole = measurement::of(&done.record);

@@ -41,6 +41,10 @@ pub struct Options {
     /// without callees, and the worst call. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     calls: Vec<String>,
+    /// A function that only waits: its cycles count as waiting, beside those of loops that are
+    /// recognised as waits. May be given several times.
+    #[arg(long, value_name = "FUNCTION")]
+    idle: Vec<String>,
 }
 
 /// How to simulate, whatever is measured.
@@ -77,7 +81,7 @@ pub struct World {
     /// Send a serial device bytes that are known before, the same at every run:
     /// `USART1=file:script.txt` or `USART1=stdin` (read to its end first). They arrive at the
     /// line's speed once the firmware switches its receiver on; what it does not take in time
-    /// is overrun, as on a chip, and told.
+    /// is overrun, as on a chip, and reported.
     #[arg(long, value_name = "DEVICE=SOURCE")]
     uart_input: Vec<InputSpec>,
     /// Do not send them before this time, such as `500ms`, when a shell is up.
@@ -85,17 +89,23 @@ pub struct World {
     uart_input_after: Option<String>,
     /// What comes in at a channel of the analog to digital converter: `ADC0=512`, or
     /// `ADC0=file:samples.csv`, a value in each line (one for each conversion) or a time in
-    /// seconds and the value from then on; by default what the board file says.
+    /// seconds and the value from then on; by default the board file's.
     #[arg(long, value_name = "CHANNEL=VALUE|file:FILE")]
     adc: Vec<analog::Spec>,
     /// An AVR's fuses as avrdude shows them, low, high and extended: `0xff,0xde,0xfd`. They choose
-    /// the clock. By default those that the firmware brings (`.fuse`), if any, else what the
-    /// board file says.
-    #[arg(long, value_name = "LOW[,HIGH[,EXTENDED]]", value_delimiter = ',', num_args = 1.., value_parser = fuse)]
+    /// the clock. By default those that the firmware brings (`.fuse`), if any, else the
+    /// board file's.
+    #[arg(
+        long,
+        value_name = "LOW[,HIGH[,EXTENDED]]",
+        value_delimiter = ',',
+        num_args = 1..,
+        value_parser = fuse
+    )]
     fuses: Vec<u8>,
     /// Join an Ethernet controller to the host: `ETH=tap:strobe0`, a TAP interface of Linux; or
-    /// `ETH=loopback`, a plug that returns each frame, or `ETH=none`; by default what the
-    /// board file says.
+    /// `ETH=loopback`, a plug that returns each frame, or `ETH=none`; by default the
+    /// board file's.
     #[arg(long, value_name = "DEVICE=TARGET")]
     ethernet: Vec<network::Spec>,
     /// An access to a register that is not modelled ends the run; without this it keeps its last
@@ -106,7 +116,7 @@ pub struct World {
     #[arg(long)]
     run_on: bool,
     /// Where an operating system keeps its threads: a description as in crates/strobe-source/rtos,
-    /// or `none` to tell threads by their stacks alone. FreeRTOS, NuttX and Zephyr are
+    /// or `none` to distinguish threads by their stacks alone. FreeRTOS, NuttX and Zephyr are
     /// recognised without.
     #[arg(long, value_name = "FILE|none")]
     rtos: Option<String>,
@@ -121,8 +131,8 @@ pub struct World {
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, which says
-    /// when.
+    /// Keep what displays and lamps beside the chip show: PNG files, and pictures.json, with the
+    /// times of each.
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
     /// Put a file into a part beside the chip: the image of a memory card, `card=card.img`.
@@ -160,7 +170,7 @@ impl Options {
 
     /// One of two runs that are compared.
     pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
-        Options { setup, from, to, mark, calls: Vec::new() }
+        Options { setup, from, to, mark, calls: Vec::new(), idle: Vec::new() }
     }
 }
 
@@ -204,10 +214,9 @@ impl World {
 }
 
 impl Setup {
-    /// An option that was given, if any: they make no sense without a firmware.
-    pub fn given(&self) -> Option<&'static str> {
+    /// The options that were given: they make no sense without a firmware.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
-            (self.board.is_given(), "--board"),
             (!self.until.is_empty(), "--until"),
             (!self.world.uart.is_empty(), "--uart"),
             (!self.world.uart_input.is_empty(), "--uart-input"),
@@ -222,7 +231,8 @@ impl Setup {
             (!self.world.trace_write.is_empty(), "--trace-write"),
             (self.world.pictures.is_some(), "--pictures"),
         ];
-        given.into_iter().find(|(is, _)| *is).map(|(_, option)| option)
+        let own = given.into_iter().filter(|(is, _)| *is).map(|(_, option)| option);
+        self.board.given().chain(own)
     }
 
     /// The terminal with the ends of serial lines and cables that the options name.
@@ -255,7 +265,7 @@ pub struct Finished {
     pub stacks: Vec<StackUse>,
 }
 
-/// Runs the firmware on the chosen board; what leaves its trace pin is told to `trace`.
+/// Runs the firmware on the chosen board; what leaves its trace pin goes to `trace`.
 pub fn simulate(
     path: &Path,
     firmware: &Firmware,
@@ -265,27 +275,43 @@ pub fn simulate(
     trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
     let settings = settings(options, threads)?;
-    let told = Told { recorder: None, trace };
-    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, told)?;
+    let outputs = Outputs { recorder: None, trace };
+    let mut done = carry_out(path, firmware, choice, &options.setup, &settings, outputs)?;
     never_reached(&mut done.record, &options.setup);
     Ok(done)
 }
 
-/// The same, with the stack pointer watched.
+/// The same from reset to the end, without marks.
+pub fn whole(
+    path: &Path,
+    firmware: &Firmware,
+    choice: &Choice,
+    setup: &Setup,
+    threads: Threads,
+) -> anyhow::Result<Finished> {
+    let Threads { only, apart, timeline } = threads;
+    let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
+    let outputs = Outputs { recorder: None, trace: None };
+    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
+    never_reached(&mut done.record, setup);
+    Ok(done)
+}
+
+/// The same, for how deep each stack gets.
 pub fn stacks(
     path: &Path,
     firmware: &Firmware,
     choice: &Choice,
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
-    let settings = Settings { watch_stacks: true, ..common_settings(setup)? };
-    let told = Told { recorder: None, trace: None };
-    let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
+    let settings = common_settings(setup)?;
+    let outputs = Outputs { recorder: None, trace: None };
+    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
 }
 
-/// The same, with every edge of every pin told to a recorder; from a place on, if one is named.
+/// The same, with every edge of every pin passed to a recorder; from a place on, if one is named.
 pub fn record(
     path: &Path,
     firmware: &Firmware,
@@ -295,8 +321,8 @@ pub fn record(
     recorder: &mut dyn Recorder,
 ) -> anyhow::Result<Finished> {
     let settings = recording(setup, from)?;
-    let told = Told { recorder: Some(recorder), trace: None };
-    let mut done = carry_out(path, firmware, choice, setup, &settings, told)?;
+    let outputs = Outputs { recorder: Some(recorder), trace: None };
+    let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
 }
@@ -306,8 +332,8 @@ pub fn recording(setup: &Setup, from: Option<String>) -> anyhow::Result<Settings
     Ok(Settings { from, record_pins: true, ..common_settings(setup)? })
 }
 
-/// Who else is told of a run.
-struct Told<'a> {
+/// What receives a run's pin edges and trace bytes.
+struct Outputs<'a> {
     recorder: Option<&'a mut dyn Recorder>,
     trace: Option<&'a mut dyn trace::Pin>,
 }
@@ -318,11 +344,11 @@ fn carry_out(
     choice: &Choice,
     setup: &Setup,
     settings: &Settings,
-    told: Told,
+    outputs: Outputs,
 ) -> anyhow::Result<Finished> {
     let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
-    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(told.recorder);
-    terminal = terminal.with_trace(told.trace);
+    let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(outputs.recorder);
+    terminal = terminal.with_trace(outputs.trace);
     let interrupted = interrupt::on_interrupt();
     let settings = &ending::patient(settings, [firmware].into_iter());
     let result = simulated::run(firmware, &choice.board, settings, &mut terminal, &interrupted);
@@ -382,7 +408,7 @@ pub fn explain(error: simulated::Error) -> anyhow::Error {
     explain_as(error, text)
 }
 
-/// The same with another text, that says whose error it is.
+/// The same with another text, that states whose error it is.
 pub fn explain_as(error: simulated::Error, text: String) -> anyhow::Error {
     use simulated::Error;
     match error {
@@ -424,6 +450,7 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
         to: options.to.clone(),
         marks: options.mark.clone(),
         calls: options.calls.clone(),
+        idle: options.idle.clone(),
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,

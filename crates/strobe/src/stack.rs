@@ -21,7 +21,7 @@ Examples:
   strobe stack firmware.elf -o s.measurement; strobe export s.measurement --to flamegraph
 
 A worst case is what the machine code allows on any path. Where calls go through pointers, functions
-call themselves or allocate on the stack, it is a lower bound until annotations say more
+call themselves or allocate on the stack, it is a lower bound until annotations supply the rest
 (docs/stack.md).
 
 Exit codes: 0 done, 64 wrong arguments, 65 unusable firmware or annotations, 66 cannot be read, 74
@@ -58,7 +58,7 @@ impl Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if let Some(option) = args.setup.given().filter(|_| !args.run) {
+    if let Some(option) = args.setup.given().next().filter(|_| !args.run) {
         return Err(exit::usage(format!("{option} is about a run: add --run")));
     }
     let firmware = input::firmware(&args.firmware)?;

@@ -1,4 +1,4 @@
-//! `strobe top`: where the core is just now, as its trace pin tells.
+//! `strobe top`: where the core is just now, by its trace pin.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use strobe_model::Record;
 use strobe_report::file;
 use strobe_report::text::{Top, top};
-use strobe_source::trace::link::Came;
+use strobe_source::trace::link::ReadOutcome;
 use strobe_source::traced::Session;
 use strobe_symbols::Firmware;
 
@@ -111,10 +111,10 @@ impl Live<'_> {
                 bytes.clear();
             }
             match came {
-                Ok(Came::Ended) => break None,
+                Ok(ReadOutcome::Ended) => break None,
                 Err(error) => break Some(error),
                 Ok(came) => {
-                    if matches!(came, Came::Samples(_)) {
+                    if matches!(came, ReadOutcome::Samples(_)) {
                         (last, anything) = (Instant::now(), true);
                     }
                     self.session.take(&came);

@@ -39,16 +39,22 @@ pub struct Options {
     #[arg(long, value_name = "HZ", value_parser = frequency, group = "sampling")]
     rate: Option<u32>,
     /// Trace exceptions; with a number, so many of them each second are planned for.
-    #[arg(long, value_name = "PER_SECOND", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    #[arg(
+        long,
+        value_name = "PER_SECOND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
     exceptions: Option<u64>,
-    /// Have event counters told.
+    /// Trace event counters.
     #[arg(long, value_name = "COUNTER", value_delimiter = ',')]
     counters: Vec<Counter>,
     /// Switch a stimulus port on: `0`, or with what the firmware writes to it each second,
     /// `0=2000`, or `0=2000/4` where it writes words.
     #[arg(long, value_name = "PORT[=BYTES[/1|2|4]]")]
     port: Vec<Port>,
-    /// Watch a variable (with --elf) or an address: `ticks`, `0x20000010:4`, then what is told
+    /// Watch a variable (with --elf) or an address: `ticks`, `0x20000010:4`, then what is reported
     /// (`value`, `pc`, `pc+value`, `address+value`), of which accesses (`r`, `w`, `rw`), and
     /// how many come each second: `current_task:value:w=2000`.
     #[arg(long, value_name = "PLACE[:BYTES][:WHAT][:ACCESS][=PER_SECOND]")]
@@ -72,7 +78,13 @@ pub struct Options {
     #[arg(long, value_name = "1-111", value_parser = bus_id)]
     stream: Option<BusId>,
     /// Percent of the time that the core is asleep: samples are shorter then.
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100), default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_parser = clap::value_parser!(u8).range(0..=100),
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     asleep: u8,
     /// The family of chips whose trace pin is routed.
     #[arg(long, value_name = "FAMILY", value_parser = family)]
@@ -176,7 +188,7 @@ impl std::str::FromStr for WatchSpec {
                     Ok(bytes) => spec.bytes = Some(bytes),
                     Err(_) => {
                         return Err(format!(
-                            "`{word}` is no number of bytes, nothing to tell and no access"
+                            "`{word}` is no number of bytes, nothing to report and no access"
                         ));
                     }
                 },

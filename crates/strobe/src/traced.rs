@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use strobe_decode::container::{self, Carries, Header};
+use strobe_decode::container::{self, Header, PayloadKind};
 use strobe_model::Record;
 use strobe_model::measurement::Timeline;
 use strobe_source::trace::link::Link;
@@ -18,7 +18,7 @@ use strobe_symbols::Firmware;
 use crate::files::{self, Whole};
 use crate::{capture, exit, input, interrupt, link};
 
-pub use options::Options;
+pub use options::{Options, hertz};
 
 /// What a file with a trace pin's bytes is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,8 @@ pub fn record(
     Ok(read(path, kind, firmware, options, false)?.0)
 }
 
-/// Reads a file to its end: what was measured, and its events on a time line, if anything in it has a time.
+/// Reads a file to its end: what was measured, and its events on a time line, if anything in it has
+/// a time.
 pub fn events(
     path: &Path,
     kind: Kind,
@@ -174,7 +175,7 @@ fn of_capture(
         target: None,
         core: None,
         settings: None,
-        carries: Carries::Unspecified,
+        carries: PayloadKind::Unspecified,
         programmed: false,
         elf: None,
         flashed: None,

@@ -1,4 +1,4 @@
-//! What `strobe --version` says: the commit, and what was compiled in.
+//! What `strobe --version` prints: the commit, and what was compiled in.
 //!
 //! Results name the version alone: the same measurement gives the same record, whichever commit
 //! made the program.

@@ -41,7 +41,7 @@ pub enum Spot {
     /// A label, by index; `None` for samples without one.
     Label(Option<u32>),
     /// What has no place in the code (or no label of the keys), as samples of a core asleep, by
-    /// what its label says of it.
+    /// what its label states.
     Nowhere(Option<u32>),
 }
 
@@ -117,7 +117,7 @@ pub fn rows(profile: &Profile, measure: &str, by: &By) -> Option<Flat> {
 }
 
 /// The samples to group, and whether they are call chains: values by location where there are any,
-/// but what tells labels apart for those.
+/// but what distinguishes labels for those.
 fn base<'a>(profile: &'a Profile, measure: &str, by: &By) -> Option<(&'a Samples, bool)> {
     let (leaves, chains) = (&profile.leaves, &profile.chains);
     let has = |samples: &Samples| samples.of(measure).is_some();

@@ -282,7 +282,7 @@ fn labels_are_found_by_what_people_call_them() {
 }
 
 #[test]
-fn without_labels_at_locations_the_chains_tell_them_apart() {
+fn without_labels_at_locations_the_chains_distinguish_them() {
     let mut profile = recursive();
     profile.leaves.label.clear();
     let flat = rows(&profile, "cycles", &By::Label(Vec::new())).unwrap();

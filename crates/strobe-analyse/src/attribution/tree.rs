@@ -170,7 +170,7 @@ impl Nodes<'_> {
             }
             missing.push(stack);
             let parent = self.profile.stacks.parent.get(stack as usize).copied().flatten();
-            // Callers come before; what says otherwise is not followed.
+            // Callers come before; other orders are not followed.
             at = parent.filter(|parent| *parent < stack);
         }
         let mut node = match (node, label, stack) {

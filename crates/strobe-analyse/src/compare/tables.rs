@@ -120,7 +120,7 @@ fn table(a: &Table, b: &Table) -> Option<Table> {
     Some(table)
 }
 
-/// Both and the difference; none where one side has nothing to say.
+/// Both and the difference; none where one side has none.
 fn three(a: Option<Figure>, b: Option<Figure>) -> [Cell; 3] {
     let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.to(b));
     [a, b, difference].map(|figure| figure.as_ref().map_or(Cell::Empty, Cell::from))

@@ -77,7 +77,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_counted_share_is_inside_and_more_samples_say_more(n in 1u64..1_000_000, k in 0u64..1_000_000) {
+        fn the_counted_share_is_inside_and_more_samples_narrow_it(
+            n in 1u64..1_000_000, k in 0u64..1_000_000,
+        ) {
             let k = k.min(n);
             let (low, high) = wilson(n, k);
             let share = k as f64 / n as f64;

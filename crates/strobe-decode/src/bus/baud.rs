@@ -43,11 +43,11 @@ const AS_GOOD: f64 = 0.03;
 /// How words are tried: 8E1 looks like nine data bits, 7E1 like eight.
 const DATA_BITS: [u8; 3] = [8, 9, 7];
 
-/// What the pulses of a line say of its speed; `None` when there are fewer than three.
+/// The speed of a line by its pulses; `None` when there are fewer than three.
 ///
-/// Pulses that are whole numbers of bits are so at twice the speed as well. What tells these apart
-/// are the words: at the wrong speed stop bits are low where they must not be, and pulses are too
-/// short for a bit.
+/// Pulses that are whole numbers of bits are so at twice the speed as well. What distinguishes
+/// these are the words: at the wrong speed stop bits are low where they must not be, and pulses are
+/// too short for a bit.
 pub fn estimate(capture: &Capture, channel: usize) -> Option<Baud> {
     let pulses = Pulses::of(&capture.channels[channel]);
     let shortest = shortest_common(&pulses.all)?;
@@ -178,13 +178,10 @@ impl Pulses {
     /// different lengths.
     fn fit(&self, guess: f64) -> Fit {
         let of_levels = self.levels.iter().map(|widths| Fit::of(widths, guess));
-        let telling = of_levels.filter(|fit| fit.different >= 2 && fit.pulses >= 5);
-        telling.fold(
-            Fit::of(&self.all, guess),
-            |best, fit| {
-                if fit.misfit < best.misfit { fit } else { best }
-            },
-        )
+        let significant = of_levels.filter(|fit| fit.different >= 2 && fit.pulses >= 5);
+        significant.fold(Fit::of(&self.all, guess), |best, fit| {
+            if fit.misfit < best.misfit { fit } else { best }
+        })
     }
 }
 

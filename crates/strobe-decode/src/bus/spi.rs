@@ -19,7 +19,7 @@ pub struct Format {
     pub bits: u8,
     /// Selected while the line is high.
     pub select_high: bool,
-    /// Each word begins with one more bit, which says whether it is data (1) or a command (0).
+    /// Each word begins with one more bit, which shows whether it is data (1) or a command (0).
     pub dc_bit: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Lines {
     pub miso: Option<usize>,
     /// Select.
     pub cs: Option<usize>,
-    /// A line that says whether a word is data or a command.
+    /// A line that shows whether a word is data or a command.
     pub dc: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ pub struct Word {
     pub mosi: u32,
     /// What came from the device.
     pub miso: u32,
-    /// Data (true) or a command, where something tells.
+    /// Data (true) or a command, where that is known.
     pub data: Option<bool>,
     /// Some level was unknown, and taken as low: on `mosi` and on `miso`.
     pub unknown: (bool, bool),

@@ -231,7 +231,7 @@ impl Uart {
             let high = self.level.is_high();
             word.unknown |= self.level == Level::Unknown;
             if word.looks == 0 && high {
-                // Too short for a start bit: a glitch, and told as one.
+                // Too short for a start bit: a glitch, and reported as one.
                 self.state = State::Resting;
                 return;
             }

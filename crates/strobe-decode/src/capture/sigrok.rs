@@ -77,7 +77,7 @@ pub fn read<R: Read + Seek>(input: &mut R, options: &Options) -> Result<Capture,
 
 fn zip_error(member: &str, offset: u64, error: ZipError) -> Error {
     match error {
-        // What the system says is about the file; what the archive's reader says, about its bytes.
+        // The system's errors are about the file; those of the archive's reader, about its bytes.
         ZipError::Io(io) if io.raw_os_error().is_some() => Error::Io(io),
         error if member.is_empty() => {
             Error::in_file(format!("not a complete zip file: {error}"), DAMAGED)

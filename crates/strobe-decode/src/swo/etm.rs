@@ -3,13 +3,13 @@
 //!
 //! Versions 3 (Cortex-M3 and M4, IHI 0014) and 4 (M7, M33, IHI 0064).
 
-/// Fewer bytes than this say nothing.
+/// Fewer bytes than this prove nothing.
 const FEWEST: usize = 64;
 
 /// Bytes that no packet of version 3 has, at most: one in so many.
 const BAD_ONE_IN: usize = 50;
 
-/// Packets of version 3 that say how many instructions ran, at least: one byte in so many.
+/// Packets of version 3 that state how many instructions ran, at least: one byte in so many.
 const ATOMS_ONE_IN: usize = 8;
 
 /// Whether bytes of a stream are instruction trace.

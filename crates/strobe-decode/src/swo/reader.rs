@@ -42,9 +42,6 @@ const STREAMS: usize = 128;
 /// Bytes of each stream that is not read by which it is recognised.
 const OTHERS: usize = 4096;
 
-/// A stream with this part of the bytes of the one that is read is none of its own.
-const STRAY_ONE_IN: u64 = 256;
-
 /// Decodes a trace pin.
 #[derive(Debug, Clone)]
 pub struct Reader {
@@ -163,11 +160,10 @@ impl Reader {
         doubt::Stats { damage: stats.damage + self.strays(), ..stats }
     }
 
-    /// Streams of so few bytes that they are rather those of another one, with a wrong number.
+    /// Places where bytes went to the wrong stream.
     fn strays(&self) -> u64 {
-        let own = self.streams[usize::from(self.stream) % STREAMS];
-        let few = |(_, bytes): &(u8, u64)| bytes.saturating_mul(STRAY_ONE_IN) <= own;
-        self.streams().iter().filter(|other| few(other)).count() as u64
+        let is_trace = |stream| self.others.get(&stream).is_some_and(|b| etm::is_likely(b));
+        self.frames.as_ref().map_or(0, |frames| frames.wrong_numbers(self.stream, is_trace))
     }
 
     /// Statistics of the timestamps.

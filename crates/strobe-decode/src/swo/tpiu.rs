@@ -6,6 +6,8 @@
 //! synchronisations fill idle time. Frames can only be located after the first full
 //! synchronisation; bytes before it, and those of frames cut short by another one, are counted.
 
+use super::marks::Marks;
+
 /// Receives the bytes of streams.
 pub trait Sink {
     /// Bytes of a stream; `at` is the offset of their frame.
@@ -50,6 +52,7 @@ pub struct Decoder {
     /// Bytes to skip before the first frame.
     skip: u8,
     stream: u8,
+    marks: Marks,
     stats: Stats,
 }
 
@@ -70,6 +73,13 @@ impl Decoder {
         self.stats
     }
 
+    /// Places where a stream's number must be wrong, or is missing: `own` is the stream that is
+    /// read, and `is_known` is true of others that somebody recognised. Bytes went to the wrong
+    /// stream there.
+    pub fn wrong_numbers(&self, own: u8, is_known: impl Fn(u8) -> bool) -> u64 {
+        self.marks.wrong(own, self.stats.frames, is_known)
+    }
+
     /// Decodes the next bytes of the trace port.
     pub fn push<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) {
         bytes.iter().for_each(|&byte| self.one(byte, sink));
@@ -84,6 +94,7 @@ impl Decoder {
 
     /// A gap: held bytes are no frame, and the next frame is found by a synchronisation.
     pub fn gap<S: Sink>(&mut self, sink: &mut S) {
+        self.marks.gap();
         self.finish(sink);
         self.synchronised = false;
     }
@@ -134,6 +145,7 @@ impl Decoder {
         self.lose(left, sink);
         self.stats.bytes += 1;
         self.synchronised = false;
+        self.marks.gap();
     }
 
     /// `bytes` bytes, up to the last, belong to no frame.
@@ -183,7 +195,8 @@ impl Decoder {
             }
             self.hand_on(at, &data[..count], sink);
             count = 0;
-            self.stream = even >> 1;
+            let before = std::mem::replace(&mut self.stream, even >> 1);
+            self.marks.number(before, self.stream, self.stats.frames);
             self.stats.reserved_streams += u64::from((0x70..=0x7a).contains(&self.stream));
             if let (Some(odd), 0) = (odd, low) {
                 data[count] = odd;
@@ -195,6 +208,7 @@ impl Decoder {
 
     fn hand_on<S: Sink>(&mut self, at: u64, bytes: &[u8], sink: &mut S) {
         self.stats.data_bytes += bytes.len() as u64;
+        self.marks.data(self.stream, bytes);
         if self.stream == 0 {
             self.stats.null_bytes += bytes.len() as u64;
         } else if !bytes.is_empty() {

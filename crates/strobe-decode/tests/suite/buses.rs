@@ -53,7 +53,7 @@ fn measured(decoded: Decoded, protocol: &str, capture: &Capture) {
     assert_eq!(faults, report.faults.len());
 }
 
-/// What sigrok-cli says with one decoder: sample range and text of each annotation.
+/// The output of sigrok-cli with one decoder: sample range and text of each annotation.
 fn sigrok(path: &Path, decoder: &str, annotations: &str) -> Vec<(u64, u64, String)> {
     let output = Command::new("sigrok-cli")
         .arg("-i")
@@ -458,7 +458,9 @@ proptest! {
     #[test]
     fn a_sure_speed_is_right(
         words in prop::collection::vec(any::<u8>(), 4..80), rest in 0.0f64..4.0,
-        baud in prop::sample::select(vec![9600.0, 31_250.0, 38_400.0, 57_600.0, 100_000.0, 115_200.0, 250_000.0]),
+        baud in prop::sample::select(
+            vec![9600.0, 31_250.0, 38_400.0, 57_600.0, 100_000.0, 115_200.0, 250_000.0],
+        ),
         megahertz in prop::sample::select(vec![2u64, 8, 24])
     ) {
         let capture = sent_at(baud, megahertz, &words, rest);

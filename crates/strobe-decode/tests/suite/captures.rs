@@ -204,7 +204,7 @@ fn sessions_with_probes_beyond_the_samples_have_those_within() {
 }
 
 #[test]
-fn sessions_that_are_not_sound_say_where() {
+fn sessions_that_are_not_sound_report_where() {
     let odd = session(METADATA, &[("logic-1-1", &[1, 0, 1])]);
     assert!(refused(&odd).contains("logic-1-1, byte 2"), "{}", refused(&odd));
     let gap = session(METADATA, &[("logic-1-1", &[1, 0]), ("logic-1-3", &[1, 0])]);

@@ -16,7 +16,7 @@ fn header() -> Header {
         target: Some("stm32f407vg".to_owned()),
         core: None,
         settings: Some(TraceSettings::new(core_hz, line)),
-        carries: Carries::Kit,
+        carries: PayloadKind::Kit,
         programmed: true,
         elf: Some(Elf { file: "fw.elf".to_owned(), sha256: "00ff".to_owned(), build_id: None }),
         flashed: None,

@@ -88,7 +88,7 @@ pub(super) struct Avr<'a> {
     pub(super) firmware: &'a Firmware,
     /// Bytes that a call pushes.
     pub(super) return_bytes: i32,
-    /// Bytes by which the function may move its stack pointer on top of what its code says.
+    /// Bytes by which the function may move its stack pointer beyond the steps seen in its code.
     pub(super) dynamic_bound: i32,
 }
 

@@ -1,4 +1,4 @@
-//! What machine code says about the stack, compared with the compiler's call frame information.
+//! The use of the stack by machine code, compared with the compiler's call frame information.
 //!
 //! The two are made from different things, so agreement means something. Where they differ, the
 //! larger depth counts. They are compared where it matters, at calls and at the deepest place: GCC

@@ -1,7 +1,7 @@
 //! What is known of registers and stack between two instructions of a Thumb function.
 //!
 //! Everything is relative to the stack pointer at the function's entry: the depth is how many bytes
-//! the stack pointer is below it. Only what tells something about the stack pointer, or about where
+//! the stack pointer is below it. Only what affects the stack pointer, or about where
 //! control goes, is kept; the rest is [`Value::Unknown`].
 
 /// A register's value.

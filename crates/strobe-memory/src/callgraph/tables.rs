@@ -1,6 +1,6 @@
 //! Tables of jumps: which instructions of the function a `switch` can lead to.
 //!
-//! A table has no length. It ends where mapping symbols say that code begins again, at the first
+//! A table has no length. It ends where a mapping symbol marks code again, at the first
 //! instruction that it leads to, or with the first entry that leads out of the function.
 
 use std::ops::Range;

@@ -9,7 +9,7 @@ use super::step::{Flow, Step, To};
 /// Reads and interprets Thumb instructions.
 pub(super) struct Thumb<'a> {
     pub(super) firmware: &'a Firmware,
-    /// Bytes by which the function may move its stack pointer on top of what its code says.
+    /// Bytes by which the function may move its stack pointer beyond the steps seen in its code.
     pub(super) dynamic_bound: i32,
 }
 

@@ -278,7 +278,7 @@ impl Naming<'_> {
     }
 }
 
-/// Whether a section's name says what its bytes are, as those for unwinding and start-up do, and
+/// Whether a section's name shows what its bytes are, as those for unwinding and start-up do, and
 /// stacks and heaps that a linker script sets aside.
 fn is_named(section: Option<&str>) -> bool {
     let names = [

@@ -1,8 +1,9 @@
 //! Which addresses are flash, RAM, or something else.
 //!
-//! The chip's description or the linker's map say so. Without either it is inferred: on AVR from
-//! the address spaces of the tool chain (avr-libc, "Memory sections"); on Arm the SRAM region of
-//! the architecture (DDI 0403E, B3.1) is RAM, and so is where data is copied to or starts as zero.
+//! The chip's description or the linker's map define them. Without either it is inferred: on AVR
+//! from the address spaces of the tool chain (avr-libc, "Memory sections"); on Arm the SRAM region
+//! of the architecture (DDI 0403E, B3.1) is RAM, and so is where data is copied to or starts as
+//! zero.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Sums are the image's, whatever symbols, sections and maps say.
+//! Sums are the image's, whatever symbols, sections and maps state.
 
 use proptest::prelude::*;
 use strobe_model::measurement::{Measurement, Profile};

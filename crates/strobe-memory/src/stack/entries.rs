@@ -202,17 +202,18 @@ pub(super) fn threads(firmware: &Firmware, graph: &Graph, resolved: &Resolved) -
         .filter_map(|creation| Some((firmware.symbol(creation.name).ok()?.address, creation)))
         .collect();
     let is_made = |address: u32| graph.functions.contains_key(&address);
-    for ((_, to, _), call) in graph.functions.values().flat_map(|function| &function.calls) {
-        let Target::Known(to) = to else { continue };
-        let made = match makers.get(to) {
+    let calls = graph.functions.values().flat_map(|function| &function.calls);
+    let created = calls.filter_map(|((_, to, _), call)| {
+        let Target::Known(to) = to else { return None };
+        match makers.get(to) {
             Some(maker) => known(maker, call),
             None if makes_threads(firmware, *to) => guessed(firmware, call),
             None => None,
-        };
-        // One that calls another with what it was called with has no constants.
-        let Some((address, stack)) = made.filter(|(address, _)| is_made(*address)) else {
-            continue;
-        };
+        }
+    });
+    // A function that calls one that makes threads with what it was called with has no constants.
+    let made = created.chain(defined(firmware)).filter(|(address, _)| is_made(*address));
+    for (address, stack) in made {
         let thread = found.entry(address).or_insert_with(|| entry(Kind::Thread, address));
         // Of several threads of one function, the smallest stack is the one to look at.
         let is_smaller =
@@ -234,6 +235,21 @@ fn known(maker: &Creation, call: &Call) -> Option<Made> {
     let address = call.arguments[maker.entry]? & !1;
     let size = maker.size.and_then(|(at, unit)| call.arguments[at]?.checked_mul(unit));
     Some((address, size.map(|size| (size, format!("given to {}", maker.name)))))
+}
+
+/// Threads that Zephyr's K_THREAD_DEFINE defines: each has a `struct _static_thread_data`, which
+/// begins with the thread, its stack, the stack's size and its function
+/// (`include/zephyr/kernel.h`).
+fn defined(firmware: &Firmware) -> impl Iterator<Item = Made> {
+    const DATA_OF: &str = "_k_thread_data_";
+    let symbols = firmware.data_symbols().iter();
+    symbols.filter(|symbol| symbol.name.starts_with(DATA_OF)).filter_map(|symbol| {
+        let word = |number: u32| firmware.word_at(symbol.address.checked_add(4 * number)?);
+        let (size, function) = (word(2)?, word(3).filter(|word| is_handler(firmware, *word))?);
+        let name = symbol.name.trim_start_matches(DATA_OF);
+        let stack = (size > 0).then(|| (size, format!("K_THREAD_DEFINE of {name}")));
+        Some((function & !1, stack))
+    })
 }
 
 /// Whether a function's name is that of one that makes threads.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use strobe_model::measurement::{Cell, Measurement, Trust};
 use strobe_symbols::Firmware;
-use strobe_synth::ElfBuilder;
+use strobe_synth::{ElfBuilder, Symbol};
 
 use super::{AnnotationError, Annotations, Measured, join, measure};
 
@@ -68,6 +68,36 @@ fn what_is_unknown_makes_worst_cases_lower_bounds() {
     assert_eq!(cell(&m, "recursion", "functions", 0).text(), Some("ring"));
     let codes: Vec<&str> = m.findings.iter().map(|f| f.code.as_str()).collect();
     assert_eq!(codes, ["unknown-calls", "recursion"]);
+}
+
+/// Threads that nothing creates while the firmware runs.
+#[test]
+fn threads_of_zephyr_are_found_where_they_are_defined() {
+    let mut elf = ElfBuilder::new();
+    let words = [0x2000_0100, (AT + 16) | 1, 0, 0];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+    // main: bx lr. blink: sub sp, #32; add sp, #32; bx lr.
+    let code = [0x4770_u16, 0xbf00, 0xb088, 0xb008, 0x4770, 0xbf00];
+    bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+    elf.function("main", AT + 16, 2);
+    elf.function("blink", AT + 20, 6);
+    bytes.resize(64, 0);
+    let data = [0x2000_0000_u32, 0x2000_0040, 256, (AT + 20) | 1];
+    bytes.extend(data.iter().flat_map(|word| word.to_le_bytes()));
+    elf.code(AT, &bytes);
+    elf.symbol(Symbol {
+        name: "_k_thread_data_blinker".to_owned(),
+        value: AT + 64,
+        size: 16,
+        kind: 1,
+        global: true,
+        section: 0xfff1,
+    });
+    let firmware = Firmware::parse(elf.build()).unwrap();
+    let m = measure(&firmware, "zephyr.elf", &Annotations::default()).unwrap();
+    assert_eq!(cell(&m, "stacks", "stack", 1).text(), Some("blink"));
+    assert_eq!(cell(&m, "stacks", "size", 1).number().unwrap().as_u64(), 256);
+    assert!(is(cell(&m, "stacks", "worst", 1), 32, true), "{m:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::Unit;
 /// What became of everything that an instrument took, in any unit.
 ///
 /// Can only be built balanced: `taken = attributed + unattributed + idle + lost`. Where nobody
-/// knows how much was lost, `taken` is what came, and the loss stands beside it as unknown.
+/// knows how much was lost, `taken` is what was received, and the loss stands beside it as unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Parts", into = "Parts")]
@@ -19,7 +19,7 @@ pub struct Balance(Parts);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
-    /// What is balanced, as `samples`; for people, and to tell balances apart.
+    /// What is balanced, as `samples`; for people, and to distinguish balances.
     pub what: String,
     /// Of every amount.
     pub unit: Unit,
@@ -123,8 +123,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_balanced_parts_make_a_balance(a: u32, u: u32, i: u32, l: u32, known: bool, off in 0u64..3) {
-            let lost = if known { Loss::Known(l.into()) } else { Loss::Unknown("no timestamps".into()) };
+        fn only_balanced_parts_make_a_balance(
+            a: u32, u: u32, i: u32, l: u32, known: bool, off in 0u64..3,
+        ) {
+            let lost = if known { Loss::Known(l.into()) } else { Loss::Unknown("no \
+                timestamps".into()) };
             let sum = u64::from(a) + u64::from(u) + u64::from(i) + lost.known();
             let parts = Parts {
                 what: "samples".into(),

@@ -49,7 +49,7 @@ pub struct Distribution {
 /// Distinct values that are kept exactly; beyond that they are put into buckets.
 const DISTINCT: usize = 1024;
 
-/// Bits of a value that tell its bucket, when there are more: buckets are narrower than 0.8 % of
+/// Bits of a value that select its bucket, when there are more: buckets are narrower than 0.8 % of
 /// their values.
 const BITS: u32 = 7;
 
@@ -254,7 +254,7 @@ impl Spread {
     }
 
     /// The smallest value that at least this part of all values (0 to 1) do not exceed, as far as
-    /// buckets tell.
+    /// buckets show.
     pub fn quantile(&self, part: f64) -> Option<u64> {
         let rank = ((self.count as f64 * part).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0u64;
@@ -331,7 +331,8 @@ mod tests {
                 let Some(found) = merged.quantile(part) else { continue };
                 let rank = ((all.len() as f64 * part).ceil() as usize).clamp(1, all.len());
                 let right = all[rank - 1];
-                prop_assert!(found <= right && right as f64 <= found as f64 * 1.008 + 0.5, "{found} {right}");
+                let most = found as f64 * 1.008 + 0.5;
+                prop_assert!(found <= right && right as f64 <= most, "{found} {right}");
                 prop_assert!(merged.is_coarse() || found == right);
             }
             let json = serde_json::to_string(&merged).unwrap();

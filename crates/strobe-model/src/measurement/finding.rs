@@ -42,7 +42,7 @@ pub enum Severity {
 }
 
 impl Finding {
-    /// A finding that came up once, without more to say of it.
+    /// A finding that came up once, without further details.
     pub fn new(severity: Severity, code: &str, text: impl Into<String>) -> Self {
         Finding {
             severity,

@@ -1,12 +1,13 @@
 //! The measurement: the one value that every instrument ends in and every view, export and
 //! comparison starts from.
 //!
-//! It says what was measured ([`Subject`]), with what ([`Instrument`]), when ([`Window`]), how much
-//! of it was seen, lost or disturbed ([`Coverage`]), and holds the figures in [`Section`]s of five
-//! kinds: a [`Profile`] as pprof means it, a set of [`Distribution`]s, a [`Timeline`], a [`Table`]
-//! with typed columns, a [`Text`]. Every figure is a [`Quantity`] with its unit and its [`Trust`];
-//! what is not known is [`Trust::Unknown`] with the reason, never 0. Units, measures, causes and
-//! tracks are open sets that the instrument declares: a new instrument needs no new type.
+//! It states what was measured ([`Subject`]), with what ([`Instrument`]), when ([`Window`]), how
+//! much of it was seen, lost or disturbed ([`Coverage`]), and holds the figures in [`Section`]s of
+//! five kinds: a [`Profile`] as pprof means it, a set of [`Distribution`]s, a [`Timeline`], a
+//! [`Table`] with typed columns, a [`Text`]. Every figure is a [`Quantity`] with its unit and its
+//! [`Trust`]; what is not known is [`Trust::Unknown`] with the reason, never 0. Units, measures,
+//! causes and tracks are open sets that the instrument declares: a new instrument needs no new
+//! type.
 //!
 //! A measurement that simulated boards or decoders make holds no date, no host name and no path:
 //! the same input gives the same bytes.

@@ -27,7 +27,7 @@ pub struct Profile {
     pub locations: Locations,
     /// Call chains.
     pub stacks: Stacks,
-    /// Labels; samples refer to them. Empty where samples are not told apart.
+    /// Labels; samples refer to them. Empty where samples are not distinguished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
     /// Values by location: `at` is a location.
@@ -149,7 +149,7 @@ pub struct Stacks {
     pub location: Vec<u32>,
 }
 
-/// What tells samples apart.
+/// What distinguishes samples.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Label {

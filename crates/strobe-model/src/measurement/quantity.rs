@@ -123,7 +123,7 @@ impl From<usize> for Number {
     }
 }
 
-/// What is no number (a ratio of nothing) becomes 0; whoever can tell should say that it is
+/// What is no number (a ratio of nothing) becomes 0; whoever knows better should make it
 /// unknown.
 impl From<f64> for Number {
     fn from(x: f64) -> Self {
@@ -245,7 +245,7 @@ pub struct Invalid(&'static str);
 
 impl Invalid {
     pub(super) const HAS_VALUE: Invalid = Invalid("a figure that is unknown has a value");
-    pub(super) const NO_VALUE: Invalid = Invalid("a figure has no value and does not say why");
+    pub(super) const NO_VALUE: Invalid = Invalid("a figure has no value and no reason for it");
 }
 
 impl fmt::Display for Invalid {
@@ -357,7 +357,10 @@ mod tests {
         let json = serde_json::to_string(&lost).unwrap();
         assert_eq!(
             json,
-            r#"{"value":null,"unit":"samples","trust":"unknown","why":"the stream has no timestamps"}"#
+            concat!(
+                r#"{"value":null,"unit":"samples","trust":"unknown","#,
+                r#""why":"the stream has no timestamps"}"#
+            )
         );
         assert_eq!(serde_json::from_str::<Quantity>(&json).unwrap(), lost);
         for bad in [

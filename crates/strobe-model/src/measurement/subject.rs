@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Quantity, Settings, Unit};
 
-/// What was measured: enough to tell two builds apart and one from another's.
+/// What was measured: enough to distinguish two builds, and one from another's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
@@ -134,7 +134,7 @@ impl Window {
     }
 }
 
-/// How much of the run was seen, lost or caused by measuring. Each may be unknown, and then says
+/// How much of the run was seen, lost or caused by measuring. Each may be unknown, and then states
 /// why; absent where the instrument has no such notion.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

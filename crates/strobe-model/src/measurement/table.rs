@@ -63,13 +63,13 @@ pub enum CellKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Cell {
-    /// Nothing to say here.
+    /// Nothing here.
     #[default]
     Empty,
     /// A figure that is exact.
     Exact(Number),
-    /// Words. Comes before addresses, which look like words in JSON; the column's kind says which
-    /// they are.
+    /// Words. Comes before addresses, which look like words in JSON; the column's kind decides
+    /// which they are.
     Text(String),
     /// An address.
     Address(Address),

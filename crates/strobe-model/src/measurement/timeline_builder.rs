@@ -17,7 +17,7 @@ pub struct TimelineBuilder {
     cut: Option<i64>,
 }
 
-/// What tells tracks of a kind apart.
+/// What distinguishes tracks of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     Number(i64),

@@ -1,10 +1,11 @@
-//! Watched memory: which comparator of the DWT (ARMv7-M C1.8) tells of which accesses, and what.
+//! Watched memory: which comparator of the DWT (ARMv7-M C1.8) reports which accesses, and what of
+//! them.
 
 use serde::{Deserialize, Serialize};
 
 use super::Unsupported;
 
-/// What a watch tells when its address is accessed.
+/// What a watch reports when its address is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WatchWhat {
@@ -22,7 +23,7 @@ pub enum WatchWhat {
     AddressAndValue,
 }
 
-/// Which accesses a watch tells of.
+/// Which accesses a watch reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WatchAccess {
@@ -90,7 +91,7 @@ impl Watch {
             return no(format!("{bytes} bytes at {address:#010x}, which is no multiple of them"));
         }
         if what == WatchWhat::Pc && access != WatchAccess::ReadWrite {
-            return no("the instruction alone is told of reads and writes alike".to_owned());
+            return no("the instruction alone is reported for reads and writes alike".to_owned());
         }
         Ok(Watch { name, comparator, address, bytes, what, access })
     }
@@ -115,7 +116,7 @@ impl Watch {
         self.bytes
     }
 
-    /// What is told.
+    /// What is reported.
     pub fn what(&self) -> WatchWhat {
         self.what
     }

@@ -85,7 +85,8 @@ fn names(line: &Timed) -> Vec<String> {
     let mut lines = Vec::new();
     let mut name = |what: &str, process: u32, track: usize, name: &str| {
         lines.push(format!(
-            "\"ph\": \"M\", \"name\": \"{what}\", \"pid\": {process}, \"tid\": {track}, \"args\": {{\"name\": {}}}",
+            "\"ph\": \"M\", \"name\": \"{what}\", \"pid\": {process}, \"tid\": {track}, \"args\": \
+             {{\"name\": {}}}",
             quoted(name)
         ));
     };
@@ -149,7 +150,8 @@ impl Pair<'_> {
         let Pair { category, id, name, place } = self;
         let line = |phase: &str, at_ns: i64, more: &str| {
             format!(
-                "\"ph\": \"{phase}\", \"cat\": \"{category}\", \"id\": {id}, \"name\": {}, \"ts\": {}, {place}{more}",
+                "\"ph\": \"{phase}\", \"cat\": \"{category}\", \"id\": {id}, \"name\": {}, \"ts\": \
+                 {}, {place}{more}",
                 quoted(name),
                 us(at_ns)
             )
@@ -170,7 +172,7 @@ fn others(line: &Timed) -> Vec<String> {
             moment.track + FIRST_THREAD
         ))
     };
-    // Values of one name are one counter, unless something else tells them apart.
+    // Values of one name are one counter, unless something else distinguishes them.
     let mut first = HashMap::new();
     for (i, track) in line.tracks().iter().enumerate() {
         if track.kind == TrackKind::Counter {
@@ -237,7 +239,8 @@ mod tests {
     }
 
     proptest! {
-        /// Slices of any kind are all there, and what is on a thread lies beside or inside one another.
+        /// Slices of any kind are all there, and what is on a thread lies beside or inside one
+        /// another.
         #[test]
         fn threads_have_nothing_that_overlaps(
             spans in proptest::collection::vec((0..2usize, 0..50u64, 0..30u64), 0..40),
@@ -254,7 +257,8 @@ mod tests {
             let length: u64 = of("X").iter().map(|e| time(e, "dur")).sum();
             let ends: u64 = of("e").iter().map(|e| time(e, "ts")).sum();
             let begins: u64 = of("b").iter().map(|e| time(e, "ts")).sum();
-            prop_assert_eq!(length + ends - begins, spans.iter().map(|(_, _, length)| length).sum::<u64>());
+            let wanted = spans.iter().map(|(_, _, length)| length).sum::<u64>();
+            prop_assert_eq!(length + ends - begins, wanted);
             for a in of("X") {
                 for b in of("X").into_iter().filter(|b| b["tid"] == a["tid"]) {
                     let (begin, end) = (time(a, "ts"), time(a, "ts") + time(a, "dur"));

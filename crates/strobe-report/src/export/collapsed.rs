@@ -121,7 +121,8 @@ mod tests {
         fn sums_are_any_profiles(profile in subjects::any_run()) {
             let text = written(&profile, &Choice::default());
             prop_assert_eq!(sum(&text), subjects::total(&profile, "cycles"));
-            let asleep = text.lines().filter(|line| line.contains(";(asleep) ")).collect::<Vec<_>>();
+            let asleep = text.lines().filter(|line| line.contains(";(asleep) "));
+            let asleep = asleep.collect::<Vec<_>>();
             prop_assert_eq!(sum(&asleep.join("\n")), subjects::total(&profile, "asleep"));
         }
     }

@@ -58,7 +58,8 @@ event { name = mark_begin; id = 6; fields := struct { string track; string name;
 event { name = mark_end; id = 7; fields := struct { string track; string name; }; };
 event { name = mark; id = 8; fields := struct { string track; string name; }; };
 event { name = counter; id = 9; fields := struct { string track; int64_t value; }; };
-event { name = lost; id = 10; fields := struct { uint64_t from; uint64_t to; uint64_t events; string why; }; };
+event { name = lost; id = 10;
+    fields := struct { uint64_t from; uint64_t to; uint64_t events; string why; }; };
 event { name = sample; id = 11; fields := struct { string track; string function; }; };
 "#;
 

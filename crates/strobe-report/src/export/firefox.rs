@@ -1,4 +1,5 @@
-//! The Firefox profiler's processed format, version 55, which its page at <https://profiler.firefox.com> brings up to date itself.
+//! The Firefox profiler's processed format, version 55, which its page at
+//! <https://profiler.firefox.com> brings up to date itself.
 //!
 //! Of a profile each measure is a process and each label a thread in it; a call chain is one sample
 //! whose weight is its value. Chains have no time, so samples stand in a row at a millisecond each.

@@ -106,7 +106,8 @@ impl<'a> Drawing<'a> {
         let fill = colour(node.name, &name);
         let _ = write!(
             self.text,
-            "<g><title>{title}</title><rect x=\"{x:.2}\" y=\"{y:.0}\" width=\"{:.2}\" height=\"{:.0}\" rx=\"2\" fill=\"{fill}\"/>",
+            "<g><title>{title}</title><rect x=\"{x:.2}\" y=\"{y:.0}\" width=\"{:.2}\" \
+             height=\"{:.0}\" rx=\"2\" fill=\"{fill}\"/>",
             (width - 0.5).max(NARROWEST),
             ROW - 1.0
         );
@@ -159,7 +160,8 @@ impl<'a> Drawing<'a> {
         };
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-             <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\">\n\
+             <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {WIDTH:.0} {height:.0}\">\n\
              <title>{title}</title>\n<style>{STYLE}</style>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
              <text class=\"title\" x=\"{MARGIN:.0}\" y=\"24\">{title}</text>\n\
@@ -173,7 +175,8 @@ impl<'a> Drawing<'a> {
     }
 }
 
-const STYLE: &str = "text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,'Liberation Mono',monospace;fill:#111;white-space:pre}\
+const STYLE: &str = "text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,'Liberation \
+                     Mono',monospace;fill:#111;white-space:pre}\
 .title{font-size:14px;font-weight:bold}.note{fill:#555}g:hover rect{stroke:#111}";
 
 fn count(value: i128) -> String {

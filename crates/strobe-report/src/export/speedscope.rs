@@ -1,5 +1,5 @@
-//! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>): a profile for each measure and label, or the spans of each
-//! track of a time line.
+//! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>): a profile for
+//! each measure and label, or the spans of each track of a time line.
 
 use std::collections::HashMap;
 

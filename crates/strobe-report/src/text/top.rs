@@ -165,7 +165,7 @@ fn line(message: &Message) -> String {
 /// The 95 % interval of a share: `46.2-49.0 %`.
 fn interval(n: u64, k: u64) -> String {
     let (low, high) = wilson(n, k);
-    // Outwards, so that the interval holds what it says.
+    // Outwards, so that the interval covers what it states.
     let (low, high) = ((low * 1000.0).floor() / 10.0, (high * 1000.0).ceil() / 10.0);
     format!("{low:.1}-{high:.1} %")
 }

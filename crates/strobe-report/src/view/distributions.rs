@@ -70,8 +70,8 @@ fn rows(distribution: &Distribution, table: &mut Table) {
     }
 }
 
-/// Smallest, mean, median, 90th and 99th percentile, largest, and the sample standard deviation; the
-/// mean as it is, not rounded.
+/// Smallest, mean, median, 90th and 99th percentile, largest, and the sample standard deviation;
+/// the mean as it is, not rounded.
 fn statistics(spread: &Spread) -> Option<[Number; 7]> {
     let (sum, count) = (spread.sum(), spread.count());
     let mean = if count > 0 && sum.is_multiple_of(count) {

@@ -44,7 +44,7 @@ fn lines(measurement: &Measurement) -> Vec<(String, String)> {
     let kind = if subject.kind.is_empty() { "subject" } else { &subject.kind };
     push(kind, build(subject));
     let facts = subject.facts.iter().filter(|fact| size(fact).is_none());
-    // Compilers tell builds apart for programs; build ids do so for people.
+    // Compilers distinguish builds for programs; build ids do so for people.
     for fact in facts.filter(|fact| fact.name != "compiler") {
         let figure = fact.figure.as_ref().map(with_unit);
         let text: Vec<String> = fact.text.clone().into_iter().chain(figure).collect();

@@ -334,7 +334,7 @@ impl<'a> Shape<'a> {
                     (None, None) => row.name.clone(),
                 }
             }
-            // Its name says so.
+            // Its name shows it.
             Spot::Nowhere(Some(_)) => row.name.clone(),
             _ if idle && self.flat.sampled => format!("{} (counts as idle)", row.name),
             _ => row.name.clone(),
@@ -346,7 +346,7 @@ impl<'a> Shape<'a> {
         if self.knows_calls() {
             cells.extend(["", ""].map(Cell::from));
         }
-        // How often functions were called says nothing when it is added up.
+        // How often functions were called means nothing when it is added up.
         let mut sums = sums.clone();
         for i in self.others.iter().filter(|i| self.profile.measures[**i].id == "calls") {
             // Nothing at all has no other measures.

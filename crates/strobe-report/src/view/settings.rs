@@ -2,7 +2,7 @@
 
 use crate::number::{counted, grouped, hertz, time};
 
-/// A setting as one would say it on the command line; numbers as everywhere in the report.
+/// A setting as one would write it on the command line; numbers as everywhere in the report.
 pub(crate) fn setting(name: &str, value: &str) -> String {
     let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
     match (name, number.parse::<u64>(), unit) {

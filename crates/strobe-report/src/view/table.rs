@@ -1,5 +1,5 @@
 //! A section's table: figures first and the name last, as everywhere in these reports; shares and
-//! bounds beside their figures, and beneath what cells could not say.
+//! bounds beside their figures, and beneath what cells could not show.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -299,7 +299,7 @@ fn head(column: &Column, unit: &Unit, title: &str) -> String {
     }
 }
 
-/// With how many decimals the moments of a column are shown: as many as tell them apart, and no
+/// With how many decimals the moments of a column are shown: as many as distinguish them, and no
 /// fewer than microseconds need.
 fn decimals(column: &Column, unit: &Unit) -> Option<u32> {
     if !column.moment || ![Unit::NANOSECONDS, Unit::PICOSECONDS].contains(unit) {
@@ -328,7 +328,7 @@ fn is_sampled(cell: &Cell) -> bool {
     matches!(cell, Cell::Figure { trust: Trust::Sampled { .. }, .. })
 }
 
-/// A cell's own words or figure; nothing where there is nothing to say.
+/// A cell's own words or figure; nothing where there is nothing to show.
 pub(super) fn value(content: &Cell, unit: &Unit) -> Option<String> {
     match content {
         Cell::Empty => None,
@@ -394,8 +394,8 @@ fn bounds_note(shape: &Shape, page: &Page, out: &mut dyn Write) -> io::Result<()
     )
 }
 
-/// What cells could not say: why figures are unknown, and how fine those of limited resolution are;
-/// of columns in `fine` they say that themselves.
+/// What cells could not show: why figures are unknown, and how fine those of limited resolution
+/// are; of columns in `fine` they show that themselves.
 pub(super) fn beneath(
     table: &Table,
     fine: &[usize],
@@ -427,7 +427,7 @@ pub(super) fn beneath(
         }
     }
     for (why, titles) in unknown {
-        let why = if why.is_empty() { "nobody says why" } else { why };
+        let why = if why.is_empty() { "no reason given" } else { why };
         let text = format!("unknown {}: {why}", titles.join(", "));
         item("? ", &text, Paint::Warn, page.options, out)?;
     }

@@ -43,7 +43,8 @@ pub(super) fn check(file: &File, core: &AvrEntry) -> Result<(), BoardError> {
     ] {
         let memory = file.memory.iter().find(|memory| memory.kind == kind);
         if let Some(memory) = memory.filter(|m| !fits(m.base, m.size)) {
-            let problem = "an AVR has its flash at 0, a power of two from 512 bytes to 8 MiB, and its RAM from \
+            let problem = "an AVR has its flash at 0, a power of two from 512 bytes to 8 MiB, and \
+                           its RAM from \
                            0x800060 to 0x800200 on, up to 0x810000";
             return bad(&format!("memory {}", memory.name), problem);
         }

@@ -1,8 +1,8 @@
 //! Boards that build on another: `base = "stm32f407"` and only what differs.
 //!
 //! Works on TOML values, before anything knows what a key means, so that a variant can change
-//! whatever a board file can say. A base is one of the boards that come with the project; files are
-//! not opened here.
+//! whatever a board file can hold. A base is one of the boards that come with the project; files
+//! are not opened here.
 
 use toml::{Table, Value};
 
@@ -16,7 +16,7 @@ const NAMED: [&str; 3] = ["device", "memory", "part"];
 /// Lists that a variant adds to; later entries win where they speak of the same bit or register.
 const ADDED: [&str; 2] = ["ready", "reset_value"];
 
-/// The file with everything its bases say, or `None` if it has no base.
+/// The file with everything of its bases, or `None` if it has no base.
 pub(super) fn resolve(file: &Table) -> Result<Option<Table>, BoardError> {
     let mut chain = vec![file.clone()];
     while let Some(base) = chain[chain.len() - 1].get("base") {

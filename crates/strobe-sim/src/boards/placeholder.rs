@@ -1,7 +1,7 @@
 //! A board file from an SVD file: memories to fill in, and a placeholder for each peripheral, with
 //! its registers' addresses and interrupts.
 //!
-//! An SVD file says nothing of memories, and its peripherals overlap (one view of a timer for each
+//! An SVD file has no memories, and its peripherals overlap (one view of a timer for each
 //! mode) or share interrupts; what a board file cannot have is left out, with a comment.
 
 use std::collections::BTreeSet;
@@ -141,8 +141,9 @@ mod tests {
     fn names_that_would_end_a_string_and_overlaps_are_harmless() {
         let block = |name: &str, base: u32| {
             format!(
-                "<peripheral><name>{name}</name><baseAddress>{base:#x}</baseAddress><addressBlock><offset>0</offset>\
-                 <size>0x400</size><usage>registers</usage></addressBlock></peripheral>"
+                "<peripheral><name>{name}</name><baseAddress>{base:#x}</baseAddress>\
+                 <addressBlock><offset>0</offset><size>0x400</size>\
+                 <usage>registers</usage></addressBlock></peripheral>"
             )
         };
         let all = [

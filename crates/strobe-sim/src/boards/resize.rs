@@ -1,4 +1,4 @@
-//! A board with other memories or another clock than its file says: the part next to it in the
+//! A board with other memories or another clock than its file states: the part next to it in the
 //! maker's list, without a file of its own.
 
 use super::file::{Kind, MemoryEntry};

@@ -132,7 +132,7 @@ fn the_converter_calibrates_and_gets_ready() {
 
 /// The calibrated flash figures: facts in the file, half cycles on the bus.
 #[test]
-fn every_flash_setting_says_where_it_comes_from() {
+fn every_flash_setting_state_where_it_comes_from() {
     let board = Board::builtin("stm32f070cb").unwrap();
     for (wait_states, prefetch) in [(0, false), (0, true), (1, false), (1, true)] {
         let entry = board.flash_timing_at(wait_states, prefetch).unwrap();

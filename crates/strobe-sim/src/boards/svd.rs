@@ -1,7 +1,7 @@
 //! CMSIS-SVD files: what a chip's registers are called, what they hold at reset and which cannot be
 //! written.
 //!
-//! An SVD file tells nothing of behaviour, so a register that is known only from one stays
+//! An SVD file does not describe behaviour, so a register that is known only from one stays
 //! unmodelled: it has a name, a reset value and, by the names of its bits, perhaps a ready flag
 //! ([`mod@ready`]). The file is input from outside: how much it may make of itself is bounded, and
 //! what is wrong with it is said with its position.
@@ -29,7 +29,7 @@ pub use crate::kernel::unmodelled::Peripheral;
 pub struct Svd {
     /// The chip's name.
     pub device: String,
-    /// Its core, if the file says.
+    /// Its core, if the file states it.
     pub cpu: Option<Cpu>,
     /// What the simulation uses of it.
     pub(crate) description: Arc<Description>,

@@ -1,4 +1,4 @@
-//! What board files may say, and how they are refused.
+//! What board files may hold, and how they are refused.
 
 use super::*;
 use crate::cores::arm::timing::CoreKind;

@@ -71,7 +71,7 @@ pub trait Core<O: Observer> {
 
     /// Tells the observer, from here on, what counts belong to which thread or handler
     /// ([`Observer::belongs_to`]).
-    fn tell_apart(&mut self);
+    fn distinguish(&mut self);
 
     /// Sets where functions begin, so that changes of function are seen exactly.
     fn set_function_entries(&mut self, entries: Vec<u32>);

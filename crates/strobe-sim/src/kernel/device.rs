@@ -102,7 +102,7 @@ pub struct SerialFrame {
 /// A peripheral model.
 ///
 /// Registers are addressed by byte offset from the device's base. `read` and `write` get the access
-/// as the core made it (`offset` may be inside a word for narrow sizes); `None` says that no such
+/// as the core made it (`offset` may be inside a word for narrow sizes); `None` means that no such
 /// register is modelled, and the bus then applies the rule for unmodelled registers (last value,
 /// counted, listed).
 pub trait Device: Send {
@@ -247,5 +247,5 @@ impl Create<'_> {
     }
 }
 
-/// Makes one model, or says what is wrong with its options.
+/// Makes one model, or explains what is wrong with its options.
 pub type Maker = fn(&mut Create) -> Result<Box<dyn Device>, String>;

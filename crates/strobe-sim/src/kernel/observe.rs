@@ -1,8 +1,8 @@
 //! What can be seen of a running board: the one interface between the simulation and whoever
 //! measures.
 //!
-//! An observer says by associated constants what it wants to see; what nobody wants is compiled out
-//! of the core's loop. Observers compose as tuples.
+//! An observer states by associated constants what it wants to see; what nobody wants is compiled
+//! out of the core's loop. Observers compose as tuples.
 
 pub mod calls;
 pub mod code;
@@ -23,7 +23,7 @@ use crate::kernel::bus::Bus;
 use crate::kernel::device::{SerialFrame, Size};
 use crate::kernel::signal::PinEdge;
 
-/// Cycles beyond (or, on a single-cycle port, below) what the instruction table says.
+/// Cycles beyond (or, on a single-cycle port, below) what the instruction table states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// Why.
@@ -153,6 +153,30 @@ pub struct StackPoint {
     pub now: u64,
 }
 
+/// Stack pointers that bring nothing new: of the running stack, all from the lowest to the highest
+/// so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct StackWindow {
+    /// The lowest.
+    pub low: u32,
+    /// How much higher the highest is.
+    pub span: u32,
+}
+
+impl StackWindow {
+    /// Every stack pointer.
+    pub const ALL: StackWindow = StackWindow { low: 0, span: u32::MAX };
+    /// None that a stack pointer, which is even, could be.
+    pub const NONE: StackWindow = StackWindow { low: u32::MAX, span: 0 };
+
+    /// Whether a stack pointer lies in it.
+    #[inline(always)]
+    pub fn contains(self, sp: u32) -> bool {
+        sp.wrapping_sub(self.low) <= self.span
+    }
+}
+
 /// What the trace pin is coded in (SPPR.TXMODE of a trace port interface unit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
@@ -216,7 +240,7 @@ pub trait Observer {
     fn retired_before(&mut self, id: BlockId, at: usize) {
         (0..at).for_each(|i| self.retired(id, i, false));
     }
-    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] tells of
+    /// Instruction `at` of block `id`, which [`Observer::block`] or [`Observer::retired`] reports
     /// as well, did nothing but take one cycle, `times` times: its condition failed (IT).
     /// Reported at the latest when the machine stops.
     fn skipped(&mut self, id: BlockId, at: usize, times: u64) {
@@ -230,8 +254,8 @@ pub trait Observer {
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
     }
-    /// Who runs, for observers that tell; asked for after a transfer if counts are to be told
-    /// apart.
+    /// Who runs, for observers that know; asked for after a transfer if counts are to be kept
+    /// apart for each.
     fn who(&self) -> Option<Who> {
         None
     }
@@ -243,12 +267,19 @@ pub trait Observer {
     fn instruction(&mut self, retired: &Retired) {
         let _ = retired;
     }
-    /// Wants [`Observer::stack`] now, which turns whole-block execution off meanwhile.
+    /// Wants [`Observer::stack`]; the answer does not change during a run.
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         false
     }
-    /// The stack pointer after an instruction, or after an exception's frame was stacked.
+    /// Stack pointers that [`Observer::stack`] need not hear of now; it changes with what that and
+    /// [`Observer::transfer`] hear of.
+    #[inline(always)]
+    fn stack_window(&self) -> StackWindow {
+        StackWindow::ALL
+    }
+    /// The stack pointer, outside [`Observer::stack_window`], after an instruction or a transfer;
+    /// also after an exception's frame was stacked.
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         let _ = (point, bus);
     }
@@ -264,7 +295,7 @@ pub trait Observer {
     fn frame(&mut self, frame: &SerialFrame) {
         let _ = frame;
     }
-    /// A byte left the trace pin, if the core has one. Told in time order, some time after.
+    /// A byte left the trace pin, if the core has one. Reported in time order, some time after.
     fn trace(&mut self, byte: &TraceByte) {
         let _ = byte;
     }
@@ -336,6 +367,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         self.0.follows_stack() || self.1.follows_stack()
+    }
+    #[inline(always)]
+    fn stack_window(&self) -> StackWindow {
+        if self.0.follows_stack() { self.0.stack_window() } else { self.1.stack_window() }
     }
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         self.0.stack(point, bus);

@@ -126,7 +126,7 @@ impl Semihost {
         self.open.get(handle.checked_sub(1)? as usize).copied().flatten()
     }
 
-    /// SYS_OPEN: only ":tt", the terminal, in the direction the mode says (0-3 r, 4-7 w, 8-11 a).
+    /// SYS_OPEN: only ":tt", the terminal, in the direction of the mode (0-3 r, 4-7 w, 8-11 a).
     fn open(&mut self, bus: &mut Bus, name: u32, mode: u32, length: u32) -> u32 {
         let name = bytes(bus, name, length.min(256));
         if name != b":tt" || self.open.len() >= MAX_OPEN {
@@ -214,7 +214,7 @@ fn command_line(bus: &mut Bus, buffer: u32, length: u32) -> u32 {
     if length == 0 || bus.write(buffer, Size::Byte, 0).is_err() { FAILED } else { 0 }
 }
 
-/// SYS_HEAPINFO: zeros, which tell the C library to use its own layout.
+/// SYS_HEAPINFO: zeros, which make the C library use its own layout.
 fn heap_info(bus: &mut Bus, block: u32) -> u32 {
     for i in 0..4 {
         let _ = bus.write(block.wrapping_add(4 * i), Size::Word, 0);

@@ -1,6 +1,6 @@
 //! Named wires between devices: alternate functions, pins, DMA requests, triggers.
 //!
-//! Everything that one device tells another is a level on a named signal (`USART1_TX`, `PB8`,
+//! Everything that one device passes to another is a level on a named signal (`USART1_TX`, `PB8`,
 //! `SPI2_TX_DMA`), so that a board file can join devices without either knowing the other.
 
 use std::collections::{HashMap, VecDeque};
@@ -88,7 +88,7 @@ impl Signals {
         (0u16..).zip(&self.wires).filter(|(_, w)| w.is_pin).map(|(i, _)| SignalId(i))
     }
 
-    /// Has `device` told of every change of level.
+    /// Notifies `device` of every change of level.
     pub(crate) fn listen(&mut self, id: SignalId, device: u8) {
         let listeners = &mut self.wires[id.0 as usize].listeners;
         if !listeners.contains(&device) {

@@ -159,11 +159,11 @@ impl Unmodelled {
     }
 
     /// Adds what a description of the chip knows: names, reset values, access, and ready flags.
-    /// What the board itself says of a register goes first.
+    /// The board's own rules for a register come first.
     pub(crate) fn describe(&mut self, chip: &Arc<Description>) {
         self.description = Some(Arc::clone(chip));
-        let told: BTreeSet<(u32, u8)> = self.rules.iter().map(|r| (r.address, r.bit)).collect();
-        let new = chip.rules.iter().filter(|r| !told.contains(&(r.address, r.bit)));
+        let named: BTreeSet<(u32, u8)> = self.rules.iter().map(|r| (r.address, r.bit)).collect();
+        let new = chip.rules.iter().filter(|r| !named.contains(&(r.address, r.bit)));
         self.rules.extend(new.copied());
     }
 

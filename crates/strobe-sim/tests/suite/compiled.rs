@@ -19,7 +19,7 @@ use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::Who;
 use strobe_synth::{Core, Options, Rng, Sequence};
 
-const FIRMWARE: [(&str, &str); 22] = [
+pub(crate) const FIRMWARE: [(&str, &str); 22] = [
     ("stm32f070cb", "threads"),
     ("stm32f070cb", "loop-0ws"),
     ("stm32f070cb", "loop-48mhz"),
@@ -49,7 +49,7 @@ const FIRMWARE: [(&str, &str); 22] = [
 ];
 
 /// A Cortex-M4F behind the flash accelerator of an STM32F4, whose FLASH_ACR the tests set.
-const ACCELERATED: &str = "
+pub(crate) const ACCELERATED: &str = "
     base = 'cortex-m4f'
     name = 'accelerated'
     description = 'wait states'
@@ -120,7 +120,7 @@ fn run(board: &str, firmware: &str, compile_after: Option<u32>, chunk: u64) -> S
     }
     let (pc, sp) = (machine.cpu.pc, machine.cpu.msp());
     machine.observer.1.0.start(pc, sp);
-    machine.tell_apart();
+    machine.distinguish();
     const LIMIT: u64 = 3_000_000;
     while machine.cycles() < LIMIT {
         let limit = (machine.cycles() + chunk).min(LIMIT);
@@ -191,7 +191,7 @@ fn by_counts(counts: &Counts) -> Shares {
 }
 
 /// The functions of the symbol table, sorted and disjoint.
-fn functions(elf: &[u8]) -> Vec<(u32, u32)> {
+pub(crate) fn functions(elf: &[u8]) -> Vec<(u32, u32)> {
     use object::{Object, ObjectSymbol, SymbolKind};
     let file = object::File::parse(elf).expect("an ELF file");
     let text = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);

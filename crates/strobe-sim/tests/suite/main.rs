@@ -8,6 +8,7 @@ mod board_files;
 mod common;
 mod compiled;
 mod lockstep;
+mod stack_marks;
 mod system;
 mod timing;
 mod traced;

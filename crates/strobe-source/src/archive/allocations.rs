@@ -13,10 +13,11 @@ use super::Names;
 /// Differences to a published tree that are listed.
 const LISTED: usize = 20;
 
-const PRINTED: &str = "sizes are as the target printed them; this allocator counts what it puts around a block twice, so what was asked for is \
+const PRINTED: &str = "sizes are as the target printed them; this allocator counts what it puts \
+                       around a block twice, so what was asked for is \
                        at least 16 bytes less";
 const ONLY_TAKEN: &str =
-    "blocks that were given back are not in it: nothing here says what was in use at any time";
+    "freed blocks are not in it: nothing here shows what was in use at any time";
 
 /// What differs between kinds of files.
 pub struct About<'a> {
@@ -239,7 +240,7 @@ pub fn beside(file: &str, report: &AllocationsReport, tree: &Tree) -> PublishedT
     compared
 }
 
-/// Compares a node and those below it; `listed` says whether the node above it is in both.
+/// Compares a node and those below it; `listed` states whether the node above it is in both.
 fn visit(
     node: &Node,
     above: &str,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Call chains that are told apart; beyond that a call counts for its caller.
+/// Call chains that are distinguished; beyond that a call counts for its caller.
 const MAX_NODES: usize = 1 << 20;
 
 /// A call chain, by its place among [`Calls::nodes`].

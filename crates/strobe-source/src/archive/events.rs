@@ -51,12 +51,12 @@ impl<'d> Source<'d> {
     }
 }
 
-/// When an event was, as reports tell it.
+/// When an event was, as reports show it.
 pub(super) fn nanoseconds(event: &Event) -> Option<i64> {
     event.nanoseconds().map(narrow)
 }
 
-/// Beyond the year 2262 times are no longer told apart.
+/// Beyond the year 2262 times are no longer distinguished.
 pub(super) fn narrow(nanoseconds: i128) -> i64 {
     i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
 }
@@ -184,20 +184,20 @@ impl<'s> Adding<'s> {
         }
         self.span = Some(widened(self.span, at));
         match meanings.of(event) {
-            Some(meaning) => self.tell(at, meaning),
+            Some(meaning) => self.apply(at, meaning),
             None if seen.meaning.is_some() => self.not_understood += 1,
             None => {}
         }
     }
 
     /// Tells something to whoever follows threads: in the windows, and in all.
-    fn threads(&mut self, mut tell: impl FnMut(&mut Threads, &Windows)) {
+    fn threads(&mut self, mut apply: impl FnMut(&mut Threads, &Windows)) {
         let [marked, all] = &mut self.threads;
-        tell(marked, &self.windows);
-        tell(all, &self.whole);
+        apply(marked, &self.windows);
+        apply(all, &self.whole);
     }
 
-    fn tell(&mut self, at: i64, meaning: Meaning) {
+    fn apply(&mut self, at: i64, meaning: Meaning) {
         match meaning {
             Meaning::Thread { thread, name } => {
                 self.threads(|threads, _| threads.exists(thread, name.clone()));
@@ -236,9 +236,9 @@ impl<'s> Adding<'s> {
             Meaning::Transfer { interface, direction, bytes, starts: false } => {
                 self.transfers.ends(at, interface, direction, bytes);
             }
-            Meaning::Timer { timer, starts } => self.timers.tell(at, timer, starts),
+            Meaning::Timer { timer, starts } => self.timers.note(at, timer, starts),
             Meaning::Window { starts } => self.windows.mark(at, starts),
-            Meaning::Pause { starts } => self.pauses.tell(at, starts),
+            Meaning::Pause { starts } => self.pauses.note(at, starts),
         }
     }
 
@@ -302,7 +302,8 @@ impl<'s> Adding<'s> {
         if self.not_understood > 0 {
             let many = self.not_understood;
             notes.push(format!(
-                "{many} events have fields of other types than their meaning needs; they are counted, and nothing else"
+                "{many} events have fields of other types than their meaning needs; they are \
+                 counted, and nothing else"
             ));
         }
         let backwards: u64 = streams.iter().map(|stream| stream.backwards).sum();
@@ -377,8 +378,8 @@ fn kinds(trace: &Trace, seen: HashMap<(u64, u64), Seen>) -> Vec<EventKind> {
 mod tests {
     use super::*;
 
-    /// Of several streams, say: one name and one count, so that only ids are left to put them in
-    /// order.
+    /// Of several streams, for example: one name and one count, so that only ids are left to put
+    /// them in order.
     #[test]
     fn kinds_of_one_name_are_in_the_order_of_their_ids() {
         let mut metadata = "trace { major = 1; minor = 8; byte_order = le; };\n".to_owned();

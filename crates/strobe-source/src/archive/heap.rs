@@ -1,4 +1,4 @@
-//! Blocks of the heap, from being taken to being given back.
+//! Blocks of the heap, from being taken to being freed.
 
 use std::collections::HashMap;
 
@@ -91,7 +91,7 @@ impl Heap {
         site.live_bytes = site.live_bytes.saturating_sub(block.bytes);
     }
 
-    /// A block is given back.
+    /// A block is freed.
     pub(super) fn free(&mut self, at: i64, address: u64) {
         if address == 0 {
             // Which C allows, and does nothing.
@@ -107,7 +107,7 @@ impl Heap {
         }
     }
 
-    /// What there was; `lost` says whether anything may be missing.
+    /// What there was; `lost` states whether anything may be missing.
     pub(super) fn finish(mut self, names: &dyn Names, lost: bool) -> Option<HeapSeen> {
         if self.seen.allocations + self.seen.frees + self.seen.failed == 0 {
             return None;

@@ -35,7 +35,7 @@ pub(super) enum Meaning {
         requested: Option<u64>,
         callers: Vec<u32>,
     },
-    /// A block was given back.
+    /// A block was freed.
     Free { address: u64 },
     /// A transfer begins or ends.
     Transfer { interface: String, direction: String, bytes: Option<u64>, starts: bool },
@@ -92,7 +92,7 @@ impl Means {
             Means::FunctionExits => "function ends",
             Means::StackDepth => "depth of a stack",
             Means::HeapAlloc => "block taken",
-            Means::HeapFree => "block given back",
+            Means::HeapFree => "block freed",
             Means::TransferStarts => "transfer begins",
             Means::TransferEnds => "transfer ends",
             Means::TimerStarts => "timer starts",
@@ -141,7 +141,7 @@ pub enum Error {
     /// It is not TOML, or has other keys than it should.
     #[error("not a table of meanings: {0}")]
     Syntax(#[from] toml::de::Error),
-    /// An entry does not say which field tells what it must.
+    /// An entry does not name the field for a key that it needs.
     #[error("the entry of event `{event}` does not name the field for `{key}`")]
     Field {
         /// The event.

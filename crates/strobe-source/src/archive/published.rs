@@ -9,7 +9,8 @@ use strobe_symbols::{Detail, Firmware};
 /// The fault of the tool that made the profiles of 2019: it keeps its functions in a list sorted by
 /// address, and where a sample belongs to a function that is not in the list and would not come
 /// last, it looks no further and drops it.
-const FAULT: &str = "the tool that made it drops a sample whose function is not listed yet and lies below one that is";
+const FAULT: &str = "the tool that made it drops a sample whose function is not listed yet and \
+                     lies below one that is";
 
 /// The function that a tool would name which asks the debug information for an address: the
 /// innermost, of those inlined.

@@ -1,4 +1,4 @@
-//! Who ran, as events of starting and stopping tell.
+//! Who ran, as events of starting and stopping show.
 
 use std::collections::BTreeMap;
 

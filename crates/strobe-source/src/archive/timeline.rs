@@ -90,7 +90,7 @@ impl Drawing<'_> {
         self.origin.get_or_insert(at);
         self.now = self.now.max(at);
         match meaning {
-            Some(meaning) => self.tell(at, meaning, class),
+            Some(meaning) => self.apply(at, meaning, class),
             None => {
                 let track = self.marks("other events");
                 self.moment(track, class, at);
@@ -111,7 +111,7 @@ impl Drawing<'_> {
         self.running = Some((thread, at));
     }
 
-    fn tell(&mut self, at: i64, meaning: Meaning, class: &str) {
+    fn apply(&mut self, at: i64, meaning: Meaning, class: &str) {
         match meaning {
             Meaning::Thread { thread, name } => {
                 self.thread(thread, name.as_deref());

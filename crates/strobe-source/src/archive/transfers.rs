@@ -56,7 +56,7 @@ pub(super) struct Timers(BTreeMap<String, Spans>);
 
 impl Timers {
     /// One starts or stops.
-    pub(super) fn tell(&mut self, at: i64, timer: String, starts: bool) {
+    pub(super) fn note(&mut self, at: i64, timer: String, starts: bool) {
         let spans = self.0.entry(timer).or_default();
         if starts {
             spans.starts(at);
@@ -85,7 +85,7 @@ pub(super) struct Pauses {
 
 impl Pauses {
     /// One begins or ends.
-    pub(super) fn tell(&mut self, at: i64, starts: bool) {
+    pub(super) fn note(&mut self, at: i64, starts: bool) {
         if starts {
             self.seen.starts += 1;
             self.open = Some(at);

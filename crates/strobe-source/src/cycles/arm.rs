@@ -169,7 +169,8 @@ impl Pricer {
         let mut notes = Vec::new();
         if request.flash.wait_states > 0 && request.board.accelerator().is_some() {
             notes.push(
-                "Figures are without waits for flash: what they are depends on what its buffers and caches hold, \
+                "Figures are without waits for flash: what they are depends on what its buffers \
+                 and caches hold, \
                  which the run's figures include."
                     .to_owned(),
             );
@@ -180,14 +181,16 @@ impl Pricer {
             && request.board.flash_timing().iter().any(|e| e.wait_states > 0)
         {
             notes.push(
-                "Figures are for flash without wait states. With them (--wait-states 1, or --run to take the \
+                "Figures are for flash without wait states. With them (--wait-states 1, or --run \
+                 to take the \
                  firmware's own setting) taken branches and literals cost more."
                     .to_owned(),
             );
         }
         if somewhere(self.flash).max > 0 && steps.iter().any(Step::goes_anywhere) {
             notes.push(
-                "What a return, or a jump or call through a register, waits depends on where it goes: nothing \
+                "What a return, or a jump or call through a register, waits depends on where it \
+                 goes: nothing \
                  in RAM, most in the upper half of a flash word."
                     .to_owned(),
             );

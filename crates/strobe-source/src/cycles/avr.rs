@@ -100,7 +100,8 @@ fn jump(insn: Insn, refill: u8) -> Vec<CausedCycles> {
 /// What the reader should know.
 pub(super) fn notes() -> Vec<String> {
     vec![
-        "Figures are exact: cycles depend on nothing but the instruction and whether it jumps. Program memory and RAM \
+        "Figures are exact: cycles depend on nothing but the instruction and whether it jumps. \
+         Program memory and RAM \
          have no wait states."
             .to_owned(),
     ]

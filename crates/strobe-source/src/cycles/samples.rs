@@ -99,7 +99,8 @@ pub(crate) fn explained() -> CyclesReport {
             run: None,
         },
         notes: vec![
-            "a taken branch to the upper half of a flash word waits 1 to 3 cycles, likely 1.5: the flash \
+            "a taken branch to the upper half of a flash word waits 1 to 3 cycles, likely 1.5: the \
+             flash \
              interface keeps state that no manual documents"
                 .into(),
         ],

@@ -1,4 +1,4 @@
-//! What a text says of the bytes that are sent with it, worked out once for each text.
+//! What a format string states of the bytes that are sent with it, worked out once for each text.
 
 use defmt_parser::{DisplayHint, Fragment, ParserMode, TimePrecision, Type};
 

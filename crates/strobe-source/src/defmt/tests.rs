@@ -21,7 +21,8 @@ fn elf(version: &str, encoding: &str, texts: &[Text<'_>]) -> Vec<u8> {
     symbol(format!("_defmt_encoding_ = {encoding}"), 0, 0xfff1);
     for (number, tag, text) in texts {
         let name = serde_json::json!({
-            "package": "made-up", "tag": tag, "data": text, "disambiguator": "1", "crate_name": "made_up",
+            "package": "made-up", "tag": tag, "data": text,
+            "disambiguator": "1", "crate_name": "made_up",
         });
         symbol(name.to_string(), *number, 1);
     }
@@ -78,7 +79,7 @@ const ONE: &[u8] = &[2, 0, 7];
 const TWO: &[u8] = &[3, 0, 0x34, 0x12, 2, 0, 0, 0, b'h', b'i'];
 
 #[test]
-fn frames_without_marks_are_told_apart_by_their_lengths() {
+fn frames_without_marks_are_distinguished_by_their_lengths() {
     let table = table("raw", &TEXTS);
     let decoded = said(&table, &[ONE, TWO, ONE, &[3, 0, 1]].concat());
     assert_eq!(texts(&decoded), ["one 7", "two 1234 hi", "one 7"]);
@@ -115,7 +116,7 @@ fn marks_are_where_it_goes_on() {
 }
 
 #[test]
-fn messages_with_a_loss_are_told() {
+fn messages_with_a_loss_are_reported() {
     let table = table("rzcobs", &TEXTS);
     let (one, two) = (packed(&[ONE]), packed(&[TWO]));
     let mut log = Log::new(table);
@@ -157,7 +158,7 @@ fn what_makes_the_decoder_fail_does_not_reach_it() {
 }
 
 #[test]
-fn what_the_decoder_cannot_show_is_said() {
+fn what_the_decoder_cannot_show_is_reported() {
     let table = table("rzcobs", &TEXTS);
     let date = [&[9, 0, 1, 0, 0, 0][..], &[0xff; 8]].concat();
     let cbor = [10, 0, 2, 0, 0, 0, 0x5f, 0xff];
@@ -185,7 +186,7 @@ fn much_is_counted_and_the_last_is_kept() {
 }
 
 #[test]
-fn firmware_that_cannot_be_decoded_says_why() {
+fn firmware_that_cannot_be_decoded_has_a_reason() {
     let Err(Error::Version { found, known }) = read("99", "rzcobs", &TEXTS) else {
         panic!("another version")
     };

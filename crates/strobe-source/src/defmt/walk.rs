@@ -146,7 +146,7 @@ impl<'t, 'b, T: Texts> Walk<'t, 'b, T> {
         self.texts.text(number).filter(|text| !text.has_level).ok_or(Refused::Malformed)
     }
 
-    /// Which variant it is: their number decides how many bytes tell that.
+    /// Which variant it is: their number decides how many bytes encode it.
     fn variant(&mut self, text: &'t Text) -> Result<Option<&'t Shape>, Refused> {
         let Some(last) = text.variants.len().checked_sub(1) else { return Ok(text.whole.as_ref()) };
         let bytes = if last <= 0xff { 1 } else { 2 };

@@ -13,7 +13,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// Which serial device is sent what, as `USART1=file:script.txt` says it.
+/// Which serial device is sent what, as `USART1=file:script.txt` spells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputSpec {
     /// The device's name on the board.

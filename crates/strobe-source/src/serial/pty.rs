@@ -66,7 +66,7 @@ impl Pty {
     pub(super) fn read(&mut self, room: usize) -> Vec<u8> {
         // The system's own buffer holds no more than this.
         let mut bytes = vec![0; room.min(4096)];
-        // An error says that nothing has come in.
+        // An error means that there is no input.
         let count = self.controller.read(&mut bytes).unwrap_or(0);
         bytes.truncate(count);
         bytes

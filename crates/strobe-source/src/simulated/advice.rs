@@ -16,15 +16,20 @@ use crate::names::Names;
 /// some.
 const LEAST_REGISTERS: usize = 3;
 
-/// Loops told of; threads may wait in several.
+/// Loops reported; threads may wait in several.
 const MOST_LOOPS: usize = 3;
 
 /// For a firmware with bytes where the board has no memory: what to try.
 pub(super) fn board_that_holds(firmware: &Firmware) -> String {
     match list(&holding(firmware, Fit::Exact)) {
-        Some(names) => format!("it fits {names}; or write a board file for the part (--board FILE.toml)"),
-        None => "no built-in board with its core has memory at all its addresses (`strobe boards` lists them); say how \
-                 much the part has with --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board NAME where only the \
+        Some(names) => format!(
+            "it fits {names}; or write a board file for the part (--board \
+                                FILE.toml)"
+        ),
+        None => "no built-in board with its core has memory at all its addresses (`strobe boards` \
+                 lists them); state how \
+                 much the part has with --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE (with --board \
+                 NAME where only the \
                  memories differ), or write a board file for it (--board FILE.toml)"
             .to_owned(),
     }
@@ -76,13 +81,15 @@ fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     let name = bus.register_at(address).map(|name| format!("{name} at ")).unwrap_or_default();
     if poll.steady > poll.reads {
         return format!(
-            "the firmware keeps reading a register that is not modelled: {name}{address:#010x}, {} times, from {place} \
+            "the firmware keeps reading a register that is not modelled: {name}{address:#010x}, {} \
+             times, from {place} \
              last, and it is always {:#010x}",
             poll.steady, poll.value
         );
     }
     format!(
-        "the firmware waits for a register that is not modelled: {place} has done nothing but read {name}{address:#010x} \
+        "the firmware waits for a register that is not modelled: {place} has done nothing but read \
+         {name}{address:#010x} \
          for the last {} cycles, {} times, and it is always {:#010x}",
         poll.last - poll.since,
         poll.reads,
@@ -90,14 +97,15 @@ fn waiting(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     )
 }
 
-/// A loop that reads a modelled register until the run ends: a clock that takes its time to start, a
-/// byte that does not come.
+/// A loop that reads a modelled register until the run ends: a clock that takes its time to start,
+/// a byte that does not come.
 fn awaited(address: u32, poll: Poll, bus: &Bus, names: &Names) -> String {
     let place = names.describe(poll.pc).swap_remove(0);
     let register =
         bus.register_at(address).or_else(|| bus.device_at(address)).unwrap_or("a device");
     format!(
-        "at the end of the run the firmware waits for a register: {place} has read {register} at {address:#010x} \
+        "at the end of the run the firmware waits for a register: {place} has read {register} at \
+         {address:#010x} \
          {} times in the last {} cycles, and it is always {:#010x}",
         poll.reads,
         poll.last - poll.since,
@@ -121,7 +129,8 @@ fn silent(bus: &Bus) -> Option<String> {
     let named: Vec<_> = named.map(|(device, reads)| format!("{device} ({reads} reads)")).collect();
     (!named.is_empty()).then(|| {
         format!(
-            "peripherals without a model were read: {}; they return what was written last or a fixed value, so what the \
+            "peripherals without a model were read: {}; they return what was written last or a \
+             fixed value, so what the \
              firmware makes of them is not what the chip would",
             named.join(", ")
         )
@@ -134,7 +143,8 @@ fn other_remedies(bus: &Bus) -> String {
         false => "the chip's SVD file (--svd) gives reset values and many ready flags, ",
     };
     format!(
-        "no built-in board has more of the devices that this firmware uses: {svd}`ready` in a board file of your own says \
+        "no built-in board has more of the devices that this firmware uses: {svd}`ready` in a \
+         board file of your own defines \
          what a flag follows (crates/strobe-sim/boards/README.md)"
     )
 }
@@ -161,8 +171,9 @@ fn better(firmware: &Firmware, board: &Board, missing: &[u32]) -> Option<String>
         others => format!(" (as many to those of {})", others.join(", ")),
     };
     Some(format!(
-        "of the {} registers used where board {} has no device, {most} belong to devices of board {first}{others}; \
-         if the firmware is for that one, say --board {first}",
+        "of the {} registers used where board {} has no device, {most} belong to devices of board \
+         {first}{others}; \
+         if the firmware is for that one, use --board {first}",
         missing.len(),
         board.name()
     ))
@@ -183,13 +194,13 @@ fn data_without_memory(firmware: &Firmware, board: &Board, bus: &Bus) -> Option<
     ))
 }
 
-/// `board a`, or `boards a, b, c`, with how to say so.
+/// `board a`, or `boards a, b, c`, with the option that selects one.
 fn list(boards: &[(&str, Bus)]) -> Option<String> {
     let names: Vec<_> = boards.iter().map(|(name, _)| *name).collect();
     let (first, others) = names.split_first()?;
     Some(match others {
-        [] => format!("board {first}: say --board {first}"),
-        _ => format!("boards {}: say --board {first} for example", names.join(", ")),
+        [] => format!("board {first}: use --board {first}"),
+        _ => format!("boards {}: use --board {first} for example", names.join(", ")),
     })
 }
 

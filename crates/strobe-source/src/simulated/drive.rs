@@ -70,6 +70,8 @@ pub(super) struct Run {
     pub nanoseconds: u64,
     /// Each window.
     pub windows: strobe_model::Windows,
+    /// What the user calls a wait.
+    pub idle: Vec<std::ops::Range<u32>>,
     open: Option<Mark>,
     from: Option<Place>,
     to: Option<Place>,
@@ -102,6 +104,7 @@ impl Run {
         counts.set_active(from.is_none());
         let mut tree = CallTree::new(&bus, &functions);
         tree.choose(&super::calls::chosen(firmware, &functions, &settings.calls)?);
+        let idle = super::waiting::named(firmware, &settings.idle)?;
         tree.know_helpers(crate::names::switch_helpers(firmware));
         tree.schedule.log = settings.timeline.as_ref().map(|wanted| {
             let only = settings.only.as_deref();
@@ -148,7 +151,7 @@ impl Run {
             machine.observer_mut().1.0.marks = Some(Marks::default());
         }
         if settings.apart {
-            machine.tell_apart();
+            machine.distinguish();
         }
         let mut run = Run {
             machine,
@@ -167,6 +170,7 @@ impl Run {
             instructions: 0,
             nanoseconds: 0,
             windows: strobe_model::Windows::default(),
+            idle,
             open: None,
             from,
             to,
@@ -183,7 +187,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Runs to the end and says why it ended.
+    /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
         let reason = loop {

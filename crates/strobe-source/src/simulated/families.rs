@@ -116,7 +116,7 @@ mod tests {
     /// The DMA controller of an F1 is where an F4 has its first port, and an F4's port E is where
     /// an F1 has its clocks.
     #[test]
-    fn blocks_at_the_same_place_are_told_apart() {
+    fn blocks_at_the_same_place_are_distinguished() {
         let f1 = [0x4002_1000, 0x4001_0800, 0x4001_0c00, 0x4002_0000];
         assert_eq!(names(&f1, "ARMv7"), ["STM32F1"]);
         let l1 = [0x4002_3800, 0x4002_0000, 0x4002_1000, 0x4001_1000];

@@ -160,7 +160,8 @@ fn usual(evidence: &Evidence) -> Result<(&'static str, String), String> {
         _ if !evidence.families.is_empty() => ("cortex-m0", at),
         _ => {
             return Err(format!(
-                "no board fits a firmware linked at {:#010x}; say which with --board (`strobe boards` \
+                "no board fits a firmware linked at {:#010x}; choose one with --board (`strobe \
+                 boards` \
                  lists them) or describe the chip with --svd and --memory",
                 evidence.lowest
             ));
@@ -195,7 +196,8 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
     let extent = |s: &strobe_symbols::Segment| u64::from(s.load_address.0) + s.data().len() as u64;
     let end = firmware.segments().iter().filter(|s| !s.data().is_empty()).map(extent).max();
     let mut known = format!(
-        "no built-in board fits this firmware: it is built for {}, programmed to {:#010x}..{:#010x}",
+        "no built-in board fits this firmware: it is built for {}, programmed to \
+         {:#010x}..{:#010x}",
         evidence.built_for(),
         evidence.lowest,
         end.unwrap_or(0)
@@ -218,8 +220,10 @@ fn refusal(firmware: &Firmware, evidence: &Evidence) -> String {
     });
     known
         + &with_memory.unwrap_or_default()
-        + "\n  go on with its core and memories alone: --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
-           \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board FILE.toml runs it"
+        + "\n  go on with its core and memories alone: --memory \
+           flash=ADDRESS:SIZE,ram=ADDRESS:SIZE and the chip's --svd FILE\
+           \n  or with a board file of your own: strobe boards --new FILE.svd writes one, --board \
+           FILE.toml runs it"
 }
 
 /// A built-in board of a family.
@@ -250,7 +254,8 @@ pub(super) fn complaint(firmware: &Firmware, board: &Board, bus: &Bus) -> Option
         likely => format!("; by its clock and pin registers the firmware is for {likely}"),
     };
     Some(format!(
-        "board {} does not fit this firmware: of {} blocks of peripheral registers that its code names, {} are not on it \
+        "board {} does not fit this firmware: of {} blocks of peripheral registers that its code \
+         names, {} are not on it \
          ({}){likely}; clocks, pins and times may be wrong",
         board.name(),
         evidence.blocks.len(),

@@ -25,23 +25,24 @@ pub(super) fn of(firmware: &Firmware) -> Option<&[u8]> {
     segment.map(Segment::data).filter(|data| !data.is_empty())
 }
 
-/// Programs them, and tells what they choose.
+/// Programs them, and returns what they choose.
 pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     let names = ["low", "high", "extended"].iter().zip(fuses);
     let bytes: Vec<String> = names.map(|(name, byte)| format!("{name} {byte:#04x}")).collect();
-    let told = bus.program_fuses(fuses);
+    let effects = bus.program_fuses(fuses);
     let hz = bus.clocks.core_hz();
     bus.warnings.add(format!(
         "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
         bytes.join(", "),
-        told.join("; ")
+        effects.join("; ")
     ));
     let Some(&high) = fuses.get(1) else { return };
     // Tiny parts have other fuses in these places; they have no boot section.
     let has_boot_section = bus.flash.data.len() > 8 << 10;
     if has_boot_section && high & BOOT_RESET == 0 {
         bus.warnings.add(
-            "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 all the same".to_owned(),
+            "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 all the \
+             same".to_owned(),
         );
     }
 }

@@ -11,6 +11,7 @@ mod spreads;
 mod tables;
 mod threads;
 mod timeline;
+mod waits;
 
 use strobe_model::measurement::{
     self, Cell, ClockSpan, Content, Coverage, Ended, Fact, Instrument, Loss, Measurement, Number,
@@ -34,6 +35,7 @@ pub fn measurement(record: &Record) -> Measurement {
     out.findings = findings::findings(record);
     let sections = [
         causes::section(record, &model),
+        waits::table(record, &model),
         tables::interrupts(record, &model),
         spreads::pins(record, &model),
         calls::spreads(record, &model),
@@ -47,7 +49,7 @@ pub fn measurement(record: &Record) -> Measurement {
         spreads::durations(record),
         threads::worst_cases(record, &model),
         timeline::section(record),
-        threads::stacks(record),
+        threads::stacks(record, &model),
         kit::section_of(record, &model),
         tables::unmodelled(record),
     ];
@@ -191,7 +193,7 @@ fn ended(reason: &EndReason, core: &str) -> Ended {
         EndReason::Limit => ("limit", "the limit that was asked for".to_owned()),
         EndReason::DefaultLimit => (
             "default-limit",
-            "the firmware did not end by itself; --until says how long it runs".to_owned(),
+            "the firmware did not end by itself; --until sets how long it runs".to_owned(),
         ),
         EndReason::HardFault => ("hard-fault", "a fault: the core entered HardFault".to_owned()),
         EndReason::Lockup if core.starts_with("AVR") => {
@@ -223,7 +225,7 @@ fn coverage(record: &Record, model: &Model) -> Coverage {
     Coverage {
         whole: Some(model.about(run_cycles, Unit::CYCLES)),
         seen: Some(model.bounded(record.totals.cycles, Unit::CYCLES)),
-        // Nothing is lost of a simulation; an old file may not say.
+        // Nothing is lost of a simulation; an old file may not state it.
         lost: exact(lost_cycles.unwrap_or(0)),
         overhead: exact(overhead_cycles),
     }
@@ -240,6 +242,16 @@ fn totals(record: &Record, model: &Model, out: &mut Measurement) {
     let idle = model.about(totals.by_cause[Cause::Asleep], Unit::CYCLES);
     out.push_total("cycles-per-instruction", "cycles/instr.", per_instruction(record, model));
     out.push_total("idle", "idle", idle);
+    if let Some(waiting) = waits::total(record, model) {
+        out.push_total("waiting", "waiting", waiting);
+    }
+    if let Some((name, mark)) = threads::deepest(record) {
+        let bytes = |n: u64| Quantity::exact(n, Unit::BYTES);
+        out.push_total("deepest-stack", &format!("stack of {name}"), bytes(mark.bytes));
+        if let Some(margin) = mark.margin() {
+            out.push_total("stack-margin", "unused of it", bytes(margin));
+        }
+    }
 }
 
 /// The same cycles with what the timing model of the core may be off, where there is such a model.

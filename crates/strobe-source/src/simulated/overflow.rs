@@ -60,8 +60,10 @@ pub(super) fn warnings(
     let one = |overflow: &Overflow| {
         let thread = threads.get(overflow.thread).copied().unwrap_or_default();
         let text = format!(
-            "the stack of thread {thread} has overflowed: at cycle {} its pointer was {:#010x}, below {:#010x}, where {}; \
-             it reached down to {:#010x}, and nothing protects what is there. The call that was noticed is at {}, the \
+            "the stack of thread {thread} has overflowed: at cycle {} its pointer was {:#010x}, \
+             below {:#010x}, where {}; \
+             it reached down to {:#010x}, and nothing protects what is there. It went there at \
+             {}, the \
              calls to it are {}",
             overflow.cycle,
             overflow.sp,

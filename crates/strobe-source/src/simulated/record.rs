@@ -66,6 +66,7 @@ pub(super) fn make(
     let seen = super::calls::seen(&run, &mut names, &starts, &labels);
     let mut warnings = super::overflow::warnings(firmware, calls, &names, &labels);
     warnings.extend(self::warnings(firmware, board, &run, &names));
+    let waits = super::waiting::find(&names, run.machine.bus(), &run.idle);
     let moment = |cycle| moment(run.machine.bus(), cycle);
     let begin = run.begin.unwrap_or_default();
     Ok(Record {
@@ -101,6 +102,7 @@ pub(super) fn make(
         profile: names.profile,
         unreached: run.unreached(settings),
         calls: seen,
+        waits,
         windows: settings.to.is_some().then(|| run.windows.clone()),
         traced: None,
     })
@@ -157,8 +159,7 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
 fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let counts = &run.machine.observer().0;
     let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
-    let why = |cause: Cause| {
-        match cause {
+    let why = |cause: Cause| match cause {
         Cause::FetchWait | Cause::DataWait => {
             let bus = run.machine.bus();
             let (wait_states, prefetch) = bus.flash_state;
@@ -171,7 +172,7 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
             }
             board.flash_timing_with(wait_states, prefetch, bus.flash_caches).map_or_else(
                 || {
-                    "accesses through the peripheral bridge wait; no manual says how long"
+                    "accesses through the peripheral bridge wait; no manual states how long"
                         .to_owned()
                 },
                 |entry| entry.why.clone(),
@@ -186,14 +187,14 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
             "Arm's figures for leaving a handler differ by what they count".to_owned()
         }
         Cause::Execute | Cause::Refill | Cause::LoadStore if v7m => {
-            "how neighbouring instructions overlap is only partly documented; published measurements without wait states lie \
-             within 2.5 % of this model, and no bounds here say so (docs/accuracy.md)"
+            "how neighbouring instructions overlap is only partly documented; published \
+             measurements without wait states lie \
+             within 2.5 % of this model, and no bounds here show that (docs/accuracy.md)"
                 .to_owned()
         }
         Cause::ExceptionEntry => "the manual gives no figure for tail-chaining".to_owned(),
         Cause::ExceptionExit => "the manual gives no figure for leaving a handler".to_owned(),
         _ => "modelled".to_owned(),
-    }
     };
     let waits = board.accelerator().is_some() && run.machine.bus().flash_state.0 > 0;
     let causes: Vec<ModelledCause> = Cause::ALL
@@ -383,7 +384,8 @@ fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec
             "it reads as zero and ignores writes, as on the chip"
         };
         let text = format!(
-            "{} was accessed while its clock was off: {fate}; set {enable} first (first access from {})",
+            "{} was accessed while its clock was off: {fate}; set {enable} first (first access \
+             from {})",
             u.device,
             names.describe(u.first_pc).swap_remove(0)
         );
@@ -395,7 +397,8 @@ fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec
         let name = bus.register_at(address).unwrap_or("a register");
         let from = names.describe(touched.first_pc).swap_remove(0);
         let text = format!(
-            "{name} at {address:#010x} is read-only: writing it has no effect (first accessed from {from})"
+            "{name} at {address:#010x} is read-only: writing it has no effect (first accessed from \
+             {from})"
         );
         out.push(Warning { text, count: touched.refused });
     }

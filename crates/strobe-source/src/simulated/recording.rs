@@ -1,4 +1,4 @@
-//! What all pins do, told to the host while the board runs: nothing is kept here but what came
+//! The edges of all pins, passed to the host while the board runs: nothing is kept here but those
 //! since the last look.
 //!
 //! Time is in picoseconds since reset, by the history of the core's clock.
@@ -10,7 +10,7 @@ use strobe_sim::signal::SignalId;
 
 use super::drive::Watch;
 
-/// Is told what pins do.
+/// Receives what pins do.
 pub trait Recorder {
     /// The recording begins.
     fn begin(&mut self, beginning: &Beginning);
@@ -50,7 +50,7 @@ pub(super) struct Recording {
     names: Vec<(String, String)>,
     pins: Vec<SignalId>,
     begun: bool,
-    /// Told to the recorder as soon as there is one.
+    /// Passed to the recorder as soon as there is one.
     beginning: Option<Beginning>,
     since_cycle: u64,
     slack: Slack,
@@ -122,7 +122,7 @@ impl Recording {
         slept.for_each(|times| self.sleep(machine, times, recorder));
     }
 
-    /// The slack of the last edge is good enough here: sleep is told apart from work by it, nothing
+    /// The slack of the last edge is good enough here: it separates sleep from work, nothing
     /// more.
     fn sleep(
         &mut self,

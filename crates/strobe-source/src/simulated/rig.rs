@@ -143,7 +143,7 @@ impl<'a> Rig<'a> {
         Ok(Rig { names, members, delay, arriving })
     }
 
-    /// Runs to the end and says for each chip why it ended.
+    /// Runs to the end and returns for each chip why it ended.
     fn drive(&mut self, hosts: &mut [&mut dyn Host], interrupted: &AtomicBool) -> Vec<EndReason> {
         let look = 1_000_000_000 / LOOKS_PER_SECOND;
         // Half of a wire's time: an instruction under way may go a little beyond the end of a

@@ -1,5 +1,5 @@
-//! Operating systems as data: a file says which variables and members tell about threads, the
-//! firmware's debug information says where they are.
+//! Operating systems as data: a file lists the variables and members that describe threads, the
+//! firmware's debug information has their places.
 //!
 //! The format is documented in this crate's `rtos/README.md`. What a firmware does not have is said
 //! and done without.
@@ -167,7 +167,8 @@ fn layout(
     let name = &description.name;
     if types.is_empty() {
         notes.push(format!(
-            "{name} is in this firmware, but without debug information (compile with -g) its threads have no names"
+            "{name} is in this firmware, but without debug information (compile with -g) its \
+             threads have no names"
         ));
         return None;
     }
@@ -233,7 +234,8 @@ fn rest(
     }
     if ready.is_empty() && !entry.ready.is_empty() {
         notes.push(format!(
-            "{system}: nothing tells which threads wait, so a wake-up counts from the exception that led to the run"
+            "{system}: nothing shows which threads wait, so a wake-up counts from the exception \
+             that led to the run"
         ));
     }
     Layout { running, bytes: types.bytes(of), name, priority, id, stack, ready }
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_description_is_told_what_is_wrong() {
+    fn a_wrong_description_is_reported_what_is_wrong() {
         let wrong = |toml: &str| Description::parse(toml).expect_err(toml);
         assert!(wrong("name = 'x'").contains("missing field `variables`"));
         assert!(wrong("name='x'\nvariables=[]\nlayout=[]").contains("at least one variable"));

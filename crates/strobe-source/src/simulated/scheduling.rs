@@ -14,6 +14,7 @@ use strobe_symbols::Firmware;
 use super::Error;
 use super::drive::Run;
 use super::record::moment;
+use super::stacks;
 use crate::names::outermost_at;
 
 pub(super) fn make(
@@ -29,9 +30,11 @@ pub(super) fn make(
     let runs = calls.schedule.threads().iter().cloned();
     let runs = runs.chain(std::iter::repeat_with(Default::default));
     let hex = |address: u32| format!("{address:#010x}");
-    let one = |((thread, runs), name): ((&Thread, schedule::ThreadRuns), String)| {
+    let mut numbers = 0..;
+    let mut one = |((thread, runs), name): ((&Thread, schedule::ThreadRuns), String)| {
         let extreme = |time| extreme(firmware, run.machine.bus(), time);
         ThreadStatistics {
+            deepest: numbers.next().and_then(|number| stacks::mark(firmware, run, number)),
             name,
             structure: thread.structure.map(hex),
             id: thread.id,
@@ -54,7 +57,7 @@ pub(super) fn make(
             durations: runs.durations.spread,
         }
     };
-    let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(one).collect();
+    let threads: Vec<ThreadStatistics> = all.iter().zip(runs).zip(names).map(&mut one).collect();
     let rest = calls.threads.last_is_rest();
     let balance = Scheduling::balanced(run.cycles.likely, &threads, exceptions, rest)?;
     let timeline =
@@ -147,7 +150,7 @@ pub(super) fn names(firmware: &Firmware, threads: &Threads) -> Vec<String> {
         }
     };
     let mut names: Vec<String> = all.iter().enumerate().map(one).collect();
-    tell_apart(&mut names, all);
+    distinguish(&mut names, all);
     names
 }
 
@@ -175,7 +178,7 @@ fn element(firmware: &Firmware, address: u32, bytes: u32) -> Option<String> {
 }
 
 /// Threads of one name get their structure's address too, and a number where that is not enough.
-fn tell_apart(names: &mut [String], all: &[Thread]) {
+fn distinguish(names: &mut [String], all: &[Thread]) {
     let mut times: HashMap<String, usize> = HashMap::new();
     names.iter().for_each(|name| *times.entry(name.clone()).or_default() += 1);
     let mut used: HashSet<String> = HashSet::new();

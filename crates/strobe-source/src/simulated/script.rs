@@ -50,7 +50,8 @@ impl Script {
             self.capacity.map_or(0, |all| all.saturating_sub(machine.bus().host_room(id)));
         let left = self.input.bytes.len() - self.handed + waiting;
         let text = format!(
-            "bytes for {} were still to arrive when the run ended, of {} in all: they come at the line's speed, while the \
+            "bytes for {} were still to arrive when the run ended, of {} in all: they come at the \
+             line's speed, while the \
              firmware has the receiver on",
             self.input.device,
             self.input.bytes.len()

@@ -16,7 +16,7 @@ pub enum Limit {
     Nanoseconds(u64),
 }
 
-/// How long a firmware runs that does not end and of which nobody says how long it shall: a second
+/// How long a firmware without an end runs if no limit is given: a second
 /// of its own time.
 pub const DEFAULT_LIMIT: Limit = Limit::Nanoseconds(1_000_000_000);
 
@@ -61,6 +61,8 @@ pub struct Settings {
     pub marks: Vec<String>,
     /// Functions whose calls are measured one by one.
     pub calls: Vec<String>,
+    /// Functions that only wait, beside the loops that are seen to.
+    pub idle: Vec<String>,
     /// Serial ports that the host serves; the board must have them.
     pub serial: Vec<String>,
     /// What is sent to serial devices.
@@ -70,7 +72,7 @@ pub struct Settings {
     /// An AVR's fuses, low, high and extended, instead of the firmware's own; none if empty.
     pub fuses: Vec<u8>,
     /// What is at the other end of Ethernet controllers' cables, where not what the board file
-    /// says; the board must have them.
+    /// states; the board must have them.
     pub networks: Vec<(String, Backend)>,
     /// What is put into parts, as a memory card's contents: (part, contents); the board must have
     /// them.
@@ -96,7 +98,7 @@ pub struct Settings {
     pub trace_depths: Option<Depths>,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
-    /// Look at the stack pointer after every instruction, for exact high-water marks.
+    /// Keep the exact high-water mark of every stack.
     pub watch_stacks: bool,
 }
 
@@ -110,6 +112,7 @@ impl Default for Settings {
             to: None,
             marks: Vec::new(),
             calls: Vec::new(),
+            idle: Vec::new(),
             serial: Vec::new(),
             inputs: Vec::new(),
             analog: Vec::new(),
@@ -126,7 +129,7 @@ impl Default for Settings {
             trace: Programme::default(),
             trace_depths: None,
             interpret: false,
-            watch_stacks: false,
+            watch_stacks: true,
         }
     }
 }
@@ -156,6 +159,9 @@ impl Settings {
         }
         if !self.calls.is_empty() {
             put("calls", self.calls.join(","));
+        }
+        if !self.idle.is_empty() {
+            put("idle", self.idle.join(","));
         }
         if !self.networks.is_empty() {
             let each = self.networks.iter().map(|(name, end)| format!("{name}={}", end.name()));

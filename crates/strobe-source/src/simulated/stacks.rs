@@ -1,9 +1,11 @@
-//! How deep each stack got in a run whose stack pointer was watched.
+//! How deep each stack got in a run.
 
+use strobe_model::StackMark;
 use strobe_sim::observe::calls::{CallTree, NodeKind};
 use strobe_sim::observe::deepest::Deepest;
 use strobe_symbols::Firmware;
 
+use super::record::moment;
 use super::{drive, overflow, scheduling};
 use crate::names::{Names, outermost, outermost_at};
 
@@ -31,26 +33,42 @@ pub struct StackUse {
     pub overflow: Option<String>,
 }
 
+/// The deepest that the stack of a thread was, by its number.
+pub(super) fn mark(firmware: &Firmware, run: &drive::Run, number: usize) -> Option<StackMark> {
+    let calls = &run.machine.observer().1.0;
+    let deepest = calls.marks.as_ref()?.of(number)?;
+    let thread = calls.threads.all().get(number)?;
+    let bus = run.machine.bus();
+    Some(StackMark {
+        bytes: u64::from(deepest.top.max(thread.top).saturating_sub(deepest.sp)),
+        low: deepest.sp,
+        floor: calls.threads.floor(number, bus),
+        chain: chain(firmware, deepest),
+        at: moment(bus, deepest.cycle),
+    })
+}
+
 pub(super) fn used(firmware: &Firmware, run: &drive::Run) -> Vec<StackUse> {
     let calls = &run.machine.observer().1.0;
-    let Some(marks) = &calls.marks else { return Vec::new() };
-    let threads = calls.threads.all();
+    if calls.marks.is_none() {
+        return Vec::new();
+    }
     let thread_names = scheduling::names(firmware, &calls.threads);
     let shown: Vec<&str> = thread_names.iter().map(String::as_str).collect();
     let overflows = overflow::warnings(firmware, calls, &Names::new(firmware), &shown);
     let overflowed: Vec<_> = calls.overflows.iter().zip(overflows).collect();
     let mut out = Vec::new();
-    for (number, (thread, name)) in threads.iter().zip(&thread_names).enumerate() {
-        let Some(deepest) = marks.of(number) else { continue };
+    for (number, name) in thread_names.iter().enumerate() {
+        let Some(mark) = mark(firmware, run, number) else { continue };
         let overflow = overflowed.iter().find(|(overflow, _)| overflow.thread == number);
         out.push(StackUse {
             name: if number == 0 { "main".to_owned() } else { name.clone() },
             entry: entry(firmware, calls, number),
             is_main: number == 0,
-            bytes: u64::from(deepest.top.max(thread.top).saturating_sub(deepest.sp)),
-            low: deepest.sp,
-            chain: chain(firmware, deepest),
-            cycle: deepest.cycle,
+            bytes: mark.bytes,
+            low: mark.low,
+            chain: mark.chain,
+            cycle: mark.at.cycle,
             overflow: overflow.map(|(_, warning)| warning.text.clone()),
         });
     }

@@ -99,7 +99,7 @@ impl Programme {
 /// assumed.
 pub use strobe_sim::cortexm::Depths;
 
-/// Is told what leaves the trace pin.
+/// Receives what leaves the trace pin.
 pub trait Pin {
     /// A byte, in time order and as the run goes on, a few million cycles late at most. A byte
     /// begins at `at_ps` since reset; each of its bits takes `bit_ps`, which changes with the

@@ -26,8 +26,10 @@ impl Start {
             _ => "VTOR was set to it",
         };
         let text = format!(
-            "the firmware is linked behind a bootloader, which the file does not have: its vector table \
-             is at {:#010x} ({}); the run starts there with the stack pointer {:#010x}, {exceptions}, and what \
+            "the firmware is linked behind a bootloader, which the file does not have: its vector \
+             table \
+             is at {:#010x} ({}); the run starts there with the stack pointer {:#010x}, \
+             {exceptions}, and what \
              else the bootloader does (clocks, peripherals, its time) is missing",
             table.address, table.found_by, table.stack
         );

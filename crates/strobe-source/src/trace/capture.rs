@@ -2,7 +2,7 @@
 //! bytes.
 //!
 //! A byte without a valid stop bit, or with a level that nobody knows, is none: it is left out, and
-//! the note in its place says that something is missing there, so that no frame or packet is read
+//! the note in its place marks the gap, so that no frame or packet is read
 //! across it. A line that is low all the time is a byte lost only between other bytes: before the
 //! first and behind the last one the pin may just not be in use.
 
@@ -13,7 +13,7 @@ use strobe_decode::bus::uart::{Event, Format, Uart};
 use strobe_decode::capture::Capture;
 use strobe_decode::container::Note;
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 use super::pieces::Pieces;
 
 /// Fewer samples to a bit than this and it cannot be decoded.
@@ -42,7 +42,7 @@ impl Captured {
         let measured = baud::estimate(capture, channel);
         let rate_used = rate.or(measured.as_ref().map(|measured| measured.used));
         let Some(baud) = rate_used.filter(|baud| *baud > 0.0) else {
-            return Err(Error::open(&line.name, "it has too few pulses to tell its bit rate"));
+            return Err(Error::open(&line.name, "it has too few pulses to find its bit rate"));
         };
         let bit = baud::bit_ticks(capture, baud);
         if bit < FEWEST_SAMPLES {
@@ -53,7 +53,8 @@ impl Captured {
         let samples = 1e12 / baud / capture.resolution.ps(1) as f64;
         if samples < FEW_SAMPLES {
             notes.push(format!(
-                "{}: {samples:.1} samples to a bit are too few to rely on; record with a faster clock",
+                "{}: {samples:.1} samples to a bit are too few to rely on; record with a faster \
+                 clock",
                 line.name
             ));
         }
@@ -113,13 +114,13 @@ impl Words<'_> {
 }
 
 impl Link for Captured {
-    fn read(&mut self, into: &mut Vec<u8>, _: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, _: Duration) -> Result<ReadOutcome, Error> {
         if let Some(text) = self.notes.next() {
-            return Ok(Came::Note(Note::Text { text }));
+            return Ok(ReadOutcome::Note(Note::Text { text }));
         }
         let Some((came, at)) = self.pieces.next(into) else {
-            let last = self.last.take().map(|text| Came::Note(Note::Text { text }));
-            return Ok(last.unwrap_or(Came::Ended));
+            let last = self.last.take().map(|text| ReadOutcome::Note(Note::Text { text }));
+            return Ok(last.unwrap_or(ReadOutcome::Ended));
         };
         self.elapsed = at.max(self.elapsed);
         Ok(came)

@@ -128,7 +128,7 @@ fn hex(bytes: &[u8]) -> String {
 pub enum Step {
     /// The core is reset and halted.
     Halt,
-    /// Flash is erased; programmers that do not tell that apart do it while writing.
+    /// Flash is erased; programmers without this step erase while writing.
     Erase,
     /// Bytes are written.
     Write,

@@ -6,7 +6,7 @@ use strobe_decode::container::Note;
 
 /// What a call of [`Link::read`] brought.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Came {
+pub enum ReadOutcome {
     /// Bytes, which are in the buffer.
     Bytes,
     /// Nothing in the time given.
@@ -61,7 +61,8 @@ pub enum Error {
     },
     /// A register did not take what was written.
     #[error(
-        "{register} at {address:#010x} reads back {found:#010x} instead of {wanted:#010x} (bits {mask:#010x}): {advice}"
+        "{register} at {address:#010x} reads back {found:#010x} instead of {wanted:#010x} (bits \
+         {mask:#010x}): {advice}"
     )]
     ReadBack {
         /// The register.
@@ -107,11 +108,11 @@ impl Error {
 
 /// A source of the bytes of a trace pin.
 pub trait Link {
-    /// Waits for about `timeout` at most and puts what came behind what is in `into`.
+    /// Waits for about `timeout` at most and appends what was read to `into`.
     ///
     /// # Errors
     /// When no more can come; what is in the buffer is good all the same.
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error>;
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error>;
 
     /// The source's own time since its beginning, where it has one: that of a simulated board
     /// passes as it likes.

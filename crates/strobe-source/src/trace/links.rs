@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use strobe_decode::container::{Carries, Flashed, Source};
+use strobe_decode::container::{Flashed, PayloadKind, Source};
 use strobe_model::{KitWay, TraceSettings};
 #[cfg(feature = "simulator")]
 use strobe_sim::board::Board;
@@ -85,7 +85,7 @@ pub struct Request<'a> {
     /// How it is read.
     pub access: Access,
     /// The kind of bytes, if it is known.
-    pub carries: Carries,
+    pub carries: PayloadKind,
     /// How long it will be read, if that is known.
     pub limit: Option<Duration>,
     /// The firmware's image, to be programmed first.
@@ -102,8 +102,8 @@ impl Request<'_> {
         firmware: Option<&Firmware>,
     ) {
         let has_kit = || firmware.and_then(kit_setting).is_some_and(|kit| kit.way == KitWay::Rtt);
-        let kit = channel == 0 && (self.carries == Carries::Kit || has_kit());
-        self.carries = if kit { Carries::Kit } else { Carries::Channel };
+        let kit = channel == 0 && (self.carries == PayloadKind::Kit || has_kit());
+        self.carries = if kit { PayloadKind::Kit } else { PayloadKind::Channel };
         self.access = Access::Rtt(rtt::Wanted::find(channel, at, firmware), rate_hz);
     }
 }
@@ -121,7 +121,7 @@ pub struct Opened {
     /// How the hardware is set up, as far as known.
     pub settings: Option<TraceSettings>,
     /// The kind of bytes.
-    pub carries: Carries,
+    pub carries: PayloadKind,
     /// The hardware was set up for this.
     pub programmed: bool,
     /// How the firmware was programmed for this, if it was.
@@ -137,7 +137,7 @@ impl Opened {
             target: None,
             core: None,
             settings: None,
-            carries: Carries::Unspecified,
+            carries: PayloadKind::Unspecified,
             programmed: false,
             flashed: None,
         }

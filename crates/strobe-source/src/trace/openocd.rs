@@ -2,7 +2,7 @@
 //! pin.
 //!
 //! Commands and answers end with 0x1a; between answers come events, of which `type target_trace
-//! data` has the pin's bytes in hexadecimal digits. An answer does not say whether the command
+//! data` has the pin's bytes in hexadecimal digits. An answer does not state whether the command
 //! worked, so each is wrapped in one that does. Before 0.12 the pin is set up with `tpiu config`,
 //! since then with an object that the board's configuration has made.
 
@@ -18,7 +18,7 @@ use strobe_decode::container::Note;
 use strobe_model::{Encoding, Line, TraceSettings};
 
 use self::messages::{Answer, Messages};
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 use super::program::{self, Registers};
 use super::registers::{writes, writes_off};
 use super::target::Target;
@@ -66,9 +66,9 @@ impl OpenOcd {
 }
 
 impl Link for OpenOcd {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         let until = Instant::now() + timeout;
-        let Some(message) = self.tcl.event(until)? else { return Ok(Came::Nothing) };
+        let Some(message) = self.tcl.event(until)? else { return Ok(ReadOutcome::Nothing) };
         let came = messages::event(&message, into);
         came.ok_or_else(|| self.tcl.failed("trace data that are no digits"))
     }
@@ -227,7 +227,8 @@ impl Tcl {
         let swo = all.iter().find(|name| name.contains("swo"));
         let Some(pin) = swo.or(all.first()).map(|name| (*name).to_owned()) else {
             return Err(self.failed(
-                "its configuration has no TPIU or SWO; add one with `tpiu create NAME -dap DAP -ap-num 0 -baseaddr 0xE0040000`",
+                "its configuration has no TPIU or SWO; add one with `tpiu create NAME -dap DAP \
+                 -ap-num 0 -baseaddr 0xE0040000`",
             ));
         };
         self.command(&format!(

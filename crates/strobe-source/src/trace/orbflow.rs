@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use strobe_decode::container::Note;
 use strobe_decode::orbflow::{Decoder, ITM, Sink, looks_like};
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 
 /// How long first bytes are held back.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -42,7 +42,7 @@ struct Found {
     others: [bool; 256],
     parts: VecDeque<Part>,
     /// The other link's answer, which comes after all parts.
-    then: Option<Result<Came, Error>>,
+    then: Option<Result<ReadOutcome, Error>>,
 }
 
 enum Part {
@@ -80,7 +80,7 @@ impl Sink for Found {
 
 impl Found {
     /// Puts bytes into the buffer up to something else, which it gives.
-    fn next(&mut self, into: &mut Vec<u8>) -> Option<Result<Came, Error>> {
+    fn next(&mut self, into: &mut Vec<u8>) -> Option<Result<ReadOutcome, Error>> {
         let mut any = false;
         while let Some(part) = self.parts.pop_front() {
             let note = match part {
@@ -96,15 +96,18 @@ impl Found {
                 }
                 Part::Other(tag) => Note::Text {
                     text: format!(
-                        "there are frames with tag {tag}, which are left out; those with tag {} are recorded",
+                        "there are frames with tag {tag}, which are left out; those with tag {} \
+                         are recorded",
                         self.tag
                     ),
                 },
             };
-            return Some(Ok(Came::Note(note)));
+            return Some(Ok(ReadOutcome::Note(note)));
         }
         match self.then.take() {
-            Some(Ok(Came::Bytes | Came::Nothing)) | None => any.then_some(Ok(Came::Bytes)),
+            Some(Ok(ReadOutcome::Bytes | ReadOutcome::Nothing)) | None => {
+                any.then_some(Ok(ReadOutcome::Bytes))
+            }
             other => other,
         }
     }
@@ -128,14 +131,14 @@ impl Orbflow {
     }
 
     /// Takes what has come, by what it is or may be.
-    fn take(&mut self, came: &Result<Came, Error>) {
+    fn take(&mut self, came: &Result<ReadOutcome, Error>) {
         if let State::Unknown { first, since } = &mut self.state {
             if first.is_empty() {
                 *since = Instant::now();
             }
             first.append(&mut self.block);
-            let over =
-                !matches!(came, Ok(Came::Bytes | Came::Nothing)) || since.elapsed() >= PATIENCE;
+            let over = !matches!(came, Ok(ReadOutcome::Bytes | ReadOutcome::Nothing))
+                || since.elapsed() >= PATIENCE;
             let frames = looks_like(first).or(over.then(|| is_one_frame(first)));
             match frames.filter(|_| !first.is_empty()) {
                 None => return,
@@ -152,7 +155,12 @@ impl Orbflow {
         if let State::Frames(decoder) = &mut self.state {
             decoder.push(&self.block, &mut self.found);
             self.block.clear();
-            if !matches!(came, Ok(Came::Bytes | Came::Nothing | Came::Note(Note::Text { .. }))) {
+            if !matches!(
+                came,
+                Ok(ReadOutcome::Bytes
+                    | ReadOutcome::Nothing
+                    | ReadOutcome::Note(Note::Text { .. }))
+            ) {
                 decoder.gap(&mut self.found);
             }
         }
@@ -183,7 +191,7 @@ fn is_one_frame(bytes: &[u8]) -> bool {
 }
 
 impl Link for Orbflow {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         if let State::Raw = self.state
             && self.found.parts.is_empty()
             && self.found.then.is_none()
@@ -203,7 +211,7 @@ impl Link for Orbflow {
             });
         }
         self.found.then = Some(came);
-        self.found.next(into).unwrap_or(Ok(Came::Nothing))
+        self.found.next(into).unwrap_or(Ok(ReadOutcome::Nothing))
     }
 
     fn elapsed(&self) -> Option<Duration> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use strobe_decode::container::Note;
 
-use super::link::Came;
+use super::link::ReadOutcome;
 
 /// Bytes of a piece at most, so that each has a time of its own.
 const MOST: usize = 1 << 12;
@@ -45,14 +45,14 @@ impl Pieces {
     }
 
     /// The next piece, as a link gives it, with its time.
-    pub fn next(&mut self, into: &mut Vec<u8>) -> Option<(Came, Duration)> {
+    pub fn next(&mut self, into: &mut Vec<u8>) -> Option<(ReadOutcome, Duration)> {
         let (piece, at) = self.0.pop_front()?;
         let came = match piece {
             Piece::Bytes(bytes) => {
                 into.extend(bytes);
-                Came::Bytes
+                ReadOutcome::Bytes
             }
-            Piece::Damaged(count) => Came::Note(Note::LineErrors { count }),
+            Piece::Damaged(count) => ReadOutcome::Note(Note::LineErrors { count }),
         };
         Some((came, at))
     }

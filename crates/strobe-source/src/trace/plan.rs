@@ -2,7 +2,7 @@
 //!
 //! Packet sizes are those of DDI 0403 appendix D4. Rates that only the firmware knows the caller
 //! brings; what depends on how packets fall together has bounds. Whatever is lost is lost in whole
-//! packets, each time with a packet that says so, which takes room too.
+//! packets, each time with a packet that marks it, which takes room too.
 
 mod measurement;
 #[cfg(test)]
@@ -342,7 +342,7 @@ fn sync_part(settings: &TraceSettings) -> Option<PlanPart> {
     Some(part("synchronisation", Bounds::exact(up(rate)), Bounds::exact(up(rate * 6.0)), how))
 }
 
-/// What the formatter adds: a byte in sixteen, a byte wherever the stream's number is told, and
+/// What the formatter adds: a byte in sixteen, a byte wherever the stream's number is sent, and
 /// synchronisation.
 fn frames_part(bytes: Bounds) -> PlanPart {
     let added = Bounds {
@@ -436,7 +436,8 @@ fn notes(
     let error = settings.line.baud_error().abs();
     if error > MAX_BAUD_ERROR {
         notes.push(format!(
-            "the divider makes a bit rate that is {:.1} % off: with a receiver that is off the other way, bytes are damaged",
+            "the divider makes a bit rate that is {:.1} % off: with a receiver that is off the \
+             other way, bytes are damaged",
             error * 100.0
         ));
     }
@@ -449,7 +450,8 @@ fn notes(
     }
     if verdict == Verdict::Loses && settings.sampling.is_some() {
         notes.push(
-            "samples are not lost at random: the FIFO frees in a fixed rhythm, so code that runs in step with it is weighed wrongly"
+            "samples are not lost at random: the FIFO frees in a fixed rhythm, so code that runs \
+             in step with it is weighed wrongly"
                 .into(),
         );
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use strobe_decode::container::Note;
 use strobe_model::{Line, TraceSettings};
 
-use super::link::{Came, Error, Link, Sample};
+use super::link::{Error, Link, ReadOutcome, Sample};
 use super::program::{self, Registers};
 use super::registers::{writes, writes_off};
 use super::target::Target;
@@ -23,7 +23,7 @@ pub trait DebugPort: Registers {
     /// If the probe cannot.
     fn swo_start(&mut self, line: &Line) -> Result<u32, Error>;
 
-    /// Puts what the probe has heard behind what is in `into`, without waiting long; says whether
+    /// Appends what the probe has received to `into`, without waiting long; returns whether
     /// the probe had no room for some of it.
     ///
     /// # Errors
@@ -76,7 +76,8 @@ impl<P: DebugPort> Probe<P> {
         if line.baud_error().abs() > 0.02 {
             let (error, there) = (line.baud_error() * 100.0, asked.trace_hz());
             let why = format!(
-                "the probe listens at {baud} baud, and the divider of {there} Hz comes no nearer than {error:+.1} %; choose another --baud"
+                "the probe listens at {baud} baud, and the divider of {there} Hz comes no nearer \
+                 than {error:+.1} %; choose another --baud"
             );
             return Err(Error::open("the pin", why));
         }
@@ -94,18 +95,21 @@ impl<P: DebugPort> Probe<P> {
 }
 
 impl<P: DebugPort> Link for Probe<P> {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         let (until, had) = (Instant::now() + timeout, into.len());
         if std::mem::take(&mut self.overrun) {
-            return Ok(Came::Note(Note::Overrun { bytes: None, by: "the probe".to_owned() }));
+            return Ok(ReadOutcome::Note(Note::Overrun {
+                bytes: None,
+                by: "the probe".to_owned(),
+            }));
         }
         loop {
             self.overrun |= self.port.swo_read(into)?;
             if into.len() > had {
-                return Ok(Came::Bytes);
+                return Ok(ReadOutcome::Bytes);
             }
             if self.overrun || Instant::now() >= until {
-                return Ok(Came::Nothing);
+                return Ok(ReadOutcome::Nothing);
             }
             std::thread::sleep(REST);
         }
@@ -118,7 +122,7 @@ impl<P: DebugPort> Link for Probe<P> {
     }
 }
 
-/// How to ask for the program counter where no pin tells it.
+/// How to ask for the program counter where no pin sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
     /// Read DWT_PCSR, which does not disturb the core.
@@ -179,7 +183,7 @@ impl<P: DebugPort> Poller<P> {
 }
 
 impl<P: DebugPort> Link for Poller<P> {
-    fn read(&mut self, _: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, _: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         let until = Instant::now() + timeout;
         let mut samples = Vec::new();
         loop {
@@ -202,7 +206,7 @@ impl<P: DebugPort> Link for Poller<P> {
                 Err(_) => break,
             }
         }
-        Ok(if samples.is_empty() { Came::Nothing } else { Came::Samples(samples) })
+        Ok(if samples.is_empty() { ReadOutcome::Nothing } else { ReadOutcome::Samples(samples) })
     }
 
     fn close(&mut self) -> Result<Option<Note>, Error> {

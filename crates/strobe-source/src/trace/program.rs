@@ -1,4 +1,4 @@
-//! Carries out register writes over a debug port, whatever port it is, and sees that they took
+//! Performs register writes over a debug port, whatever port it is, and sees that they took
 //! effect.
 
 use std::time::Duration;
@@ -86,7 +86,7 @@ fn advice(register: &str) -> &'static str {
     }
 }
 
-/// Whether the chip's DWT can do what the settings want; it says so in DWT_CTRL's upper bits.
+/// Whether the chip's DWT can do what the settings want; it shows that in DWT_CTRL's upper bits.
 pub fn capable(port: &mut dyn Registers, settings: &TraceSettings) -> Result<(), Error> {
     let demcr = port.read_word(DEMCR)?;
     port.write_word(DEMCR, demcr | TRCENA)?;

@@ -26,7 +26,8 @@ pub enum Error {
     },
     /// The divider of the trace clock makes another bit rate.
     #[error(
-        "{asked} baud cannot be made: the divider makes {made}, {percent} % off, and no byte arrives{advice}"
+        "{asked} baud cannot be made: the divider makes {made}, {percent} % off, and no byte \
+         arrives{advice}"
     )]
     RateOff {
         /// Bits per second that were wanted.
@@ -46,7 +47,8 @@ pub enum Error {
     },
     /// ARMv8-M's comparators do less.
     #[error(
-        "watching {name}: {what} on ARMv8-M; there 1, 2 or 4 bytes are watched, and told as pc, value or both"
+        "watching {name}: {what} on ARMv8-M; there 1, 2 or 4 bytes are watched, and reported as \
+         pc, value or both"
     )]
     Watch {
         /// The watch.
@@ -275,7 +277,7 @@ fn watch_v7(watch: &Watch) -> [RegisterWrite; 4] {
     let ignored = watch.bytes().trailing_zeros();
     let bytes = format!("{ignored} low bits do not matter: {} bytes", watch.bytes());
     let function = Register::new(name("FUNCTION"), at + 8)
-        .flag("EMITRANGE", 5, emit_range, "the address is told")
+        .flag("EMITRANGE", 5, emit_range, "the address is reported")
         .field("FUNCTION", (3, 0), function, meaning);
     [
         Register::new(name("FUNCTION"), at + 8).field("FUNCTION", (3, 0), 0, "off").done(),
@@ -333,7 +335,7 @@ fn trace_fields(register: Register, c: &EventCounters, exceptions: bool) -> Regi
     let register = flag(register, "SLEEPEVTENA", 19, c.sleep, "cycles asleep are counted");
     let register = flag(register, "EXCEVTENA", 18, c.exc, "exceptions' overhead is counted");
     let register = flag(register, "CPIEVTENA", 17, c.cpi, "additional cycles are counted");
-    flag(register, "EXCTRCENA", 16, exceptions, "exceptions are told")
+    flag(register, "EXCTRCENA", 16, exceptions, "exceptions are traced")
 }
 
 fn dwt_ctrl(settings: &TraceSettings) -> RegisterWrite {

@@ -1,10 +1,10 @@
 //! RTT: a buffer in the target's RAM that is read over the debug port while the core runs, for
-//! chips whose pin tells nothing.
+//! chips without a trace pin.
 //!
-//! SEGGER's control block says where the buffers are: an id of 16 bytes, the numbers of buffers to
-//! and from the host, and a descriptor of six words for each (name, buffer, size, the target's
-//! offset, the host's, flags). The target moves its offset when bytes are in, the host
-//! moves its own when they are out. What the bytes mean is not known here.
+//! SEGGER's control block states where the buffers are: an id of 16 bytes, the numbers of buffers
+//! to and from the host, and a descriptor of six words for each (name, buffer, size, the target's
+//! offset, the host's, flags). The target moves its offset when bytes are in, the host moves its
+//! own when they are out. What the bytes mean is not known here.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use strobe_decode::container::Note;
 use strobe_symbols::Firmware;
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 use super::program::Registers;
 
 /// What the control block begins with: `SEGGER RTT` and zeros.
@@ -199,7 +199,7 @@ impl<P: Registers> Polled<P> {
 }
 
 impl<P: Registers> Link for Polled<P> {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         let (until, had) = (Instant::now() + timeout, into.len());
         loop {
             let now = Instant::now();
@@ -210,13 +210,13 @@ impl<P: Registers> Link for Polled<P> {
             if let Some(block) = self.rtt.block().filter(|_| !self.found) {
                 self.found = true;
                 let text = format!("the RTT control block is at {block:#010x}");
-                return Ok(Came::Note(Note::Text { text }));
+                return Ok(ReadOutcome::Note(Note::Text { text }));
             }
             if into.len() > had {
-                return Ok(Came::Bytes);
+                return Ok(ReadOutcome::Bytes);
             }
             if now >= until {
-                return Ok(Came::Nothing);
+                return Ok(ReadOutcome::Nothing);
             }
             std::thread::sleep(self.pause.min(until - now));
         }

@@ -1,6 +1,6 @@
 //! A plan as text for other tools: OpenOCD, GDB, probe-rs.
 //!
-//! Each writes the same registers in the same order, keeps the bits that the plan keeps, and says
+//! Each writes the same registers in the same order, keeps the bits that the plan keeps, and states
 //! beside each line what it does.
 
 use std::fmt::Write;
@@ -29,8 +29,10 @@ fn head(plan: &PlanReport) -> String {
 /// A script for OpenOCD 0.11 and later: `openocd -f board.cfg -f plan.cfg -c init -c strobe_trace`.
 pub fn openocd(plan: &PlanReport) -> String {
     let mut out = head(plan);
-    out += "# openocd -f YOUR-BOARD.cfg -f THIS-FILE -c init -c \"strobe_pin OUTPUT\" -c strobe_trace\n";
-    out += "# OUTPUT is where the adapter's trace data goes: a file, :3443 for a TCP port, or external where\n";
+    out += "# openocd -f YOUR-BOARD.cfg -f THIS-FILE -c init -c \"strobe_pin OUTPUT\" -c \
+            strobe_trace\n";
+    out += "# OUTPUT is where the adapter's trace data goes: a file, :3443 for a TCP port, or \
+            external where\n";
     out += "# something else listens to the pin.\n\n";
     out += "proc strobe_word {address} {\n";
     out +=
@@ -65,7 +67,8 @@ pub fn openocd(plan: &PlanReport) -> String {
     out += "    foreach name $names {\n";
     let _ = writeln!(
         out,
-        "        $name configure -protocol {protocol} -traceclk {trace_hz} -pin-freq {baud} -output $output"
+        "        $name configure -protocol {protocol} -traceclk {trace_hz} -pin-freq {baud} \
+         -output $output"
     );
     out += "        $name enable\n    }\n}\n\n";
     out += "proc strobe_trace {} {\n";
@@ -112,7 +115,8 @@ pub fn gdb(plan: &PlanReport) -> String {
         let _ = writeln!(out, "  if ({word} & {check:#010x}U) != {value:#010x}U");
         let _ = writeln!(
             out,
-            "    printf \"{register} reads back 0x%08x, not 0x{value:08x}\\n\", {word} & {check:#010x}U"
+            "    printf \"{register} reads back 0x%08x, not 0x{value:08x}\\n\", {word} & \
+             {check:#010x}U"
         );
         out += "  end\n";
     }
@@ -125,8 +129,10 @@ pub fn gdb(plan: &PlanReport) -> String {
 pub fn probe_rs(plan: &PlanReport) -> String {
     let mut out = String::from("#!/bin/sh\n");
     out += &head(plan);
-    out += "# sh THIS-FILE CHIP, with the chip as `probe-rs chip list` has it. The probe itself is told the line's speed by\n";
-    out += "# whoever reads it: `strobe record probe` does all this by itself. `probe-rs itm` sets up DWT and ITM in its own way.\n";
+    out += "# sh THIS-FILE CHIP, with the chip as `probe-rs chip list` has it. The probe itself \
+            gets the line's speed by\n";
+    out += "# whoever reads it: `strobe record probe` does all this by itself. `probe-rs itm` sets \
+            up DWT and ITM in its own way.\n";
     let line = &plan.settings.line;
     let _ = writeln!(
         out,
@@ -142,7 +148,8 @@ pub fn probe_rs(plan: &PlanReport) -> String {
     out += "set -eu\nchip=$1\n";
     out += "put() { probe-rs write --chip \"$chip\" b32 \"$1\" \"$2\"; }\n";
     out += "word() { probe-rs read --chip \"$chip\" b32 \"$1\" 1 | tr -d ' \\r\\n'; }\n";
-    out += "update() { put \"$1\" \"$(printf '0x%08x' $(( (0x$(word \"$1\") & ~$3 & 0xffffffff) | $2 )))\"; }\n";
+    out += "update() { put \"$1\" \"$(printf '0x%08x' $(( (0x$(word \"$1\") & ~$3 & 0xffffffff) | \
+            $2 )))\"; }\n";
     for write in &plan.registers {
         let RegisterWrite { address, value, mask, .. } = write;
         let _ = writeln!(out, "# {}", comment(write));

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 use super::pieces::Pieces;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -89,7 +89,7 @@ fn granted(port: &File, baud: u32) -> Result<(), String> {
 }
 
 impl Link for Serial {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         if let Some((came, _)) = self.pieces.next(into) {
             return Ok(came);
         }
@@ -97,17 +97,21 @@ impl Link for Serial {
             return Err(error);
         }
         if !self.wait(timeout)? {
-            return Ok(Came::Nothing);
+            return Ok(ReadOutcome::Nothing);
         }
         match self.port.read(&mut self.block) {
             // A port that is readable and has nothing has gone away.
             Ok(0) => Err(Error::failed(&self.what, "the port is gone")),
             Ok(bytes) => {
                 self.marks.sort(&self.block[..bytes], &mut self.pieces);
-                Ok(self.pieces.next(into).map_or(Came::Nothing, |(came, _)| came))
+                Ok(self.pieces.next(into).map_or(ReadOutcome::Nothing, |(came, _)| came))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(Came::Nothing),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(Came::Nothing),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                Ok(ReadOutcome::Nothing)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {
+                Ok(ReadOutcome::Nothing)
+            }
             Err(error) => Err(Error::failed(&self.what, error)),
         }
     }
@@ -131,7 +135,7 @@ enum Mark {
 impl Marks {
     /// Tells sound bytes from damaged ones.
     fn sort(&mut self, bytes: &[u8], into: &mut Pieces) {
-        // The port does not say when.
+        // The port does not report when.
         let at = Duration::ZERO;
         for &byte in bytes {
             self.state = match (self.state, byte) {
@@ -173,7 +177,7 @@ mod tests {
             bytes.chunks(size).for_each(|piece| marks.sort(piece, &mut pieces));
             let (mut out, mut places) = (Vec::new(), Vec::new());
             while let Some((came, _)) = pieces.next(&mut out) {
-                if let Came::Note(Note::LineErrors { count }) = came {
+                if let ReadOutcome::Note(Note::LineErrors { count }) = came {
                     places.push((out.len(), count));
                 }
             }

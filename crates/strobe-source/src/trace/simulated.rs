@@ -15,7 +15,7 @@ use strobe_sim::board::Board;
 use strobe_sim::semihost::Console;
 use strobe_symbols::Firmware;
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 use super::program::Registers;
 use super::rtt::{Rtt, Wanted};
 use crate::simulated::trace::{Pin, Programme};
@@ -198,24 +198,24 @@ impl Host for Listener {
 }
 
 impl Link for Simulated {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         if !self.behind.is_empty() {
             into.append(&mut self.behind);
-            return Ok(Came::Bytes);
+            return Ok(ReadOutcome::Bytes);
         }
         match self.sent.recv_timeout(timeout) {
             Ok(Sent::Block { bytes, off_rate, until }) => {
                 self.elapsed = until.max(self.elapsed);
                 if off_rate > 0 {
                     self.behind = bytes;
-                    return Ok(Came::Note(Note::LineErrors { count: off_rate }));
+                    return Ok(ReadOutcome::Note(Note::LineErrors { count: off_rate }));
                 }
                 into.extend(&bytes);
-                Ok(if bytes.is_empty() { Came::Nothing } else { Came::Bytes })
+                Ok(if bytes.is_empty() { ReadOutcome::Nothing } else { ReadOutcome::Bytes })
             }
             Ok(Sent::Over(Some(why))) => Err(Error::open("the simulated board", why)),
-            Ok(Sent::Over(None)) | Err(RecvTimeoutError::Disconnected) => Ok(Came::Ended),
-            Err(RecvTimeoutError::Timeout) => Ok(Came::Nothing),
+            Ok(Sent::Over(None)) | Err(RecvTimeoutError::Disconnected) => Ok(ReadOutcome::Ended),
+            Err(RecvTimeoutError::Timeout) => Ok(ReadOutcome::Nothing),
         }
     }
 
@@ -225,7 +225,7 @@ impl Link for Simulated {
 
     fn close(&mut self) -> Result<Option<Note>, Error> {
         self.stop.store(true, Ordering::Relaxed);
-        // Whatever the board still has to say must not keep it waiting.
+        // A full channel must not keep the board waiting.
         while self.sent.recv_timeout(Duration::from_secs(1)).is_ok() {}
         if let Some(board) = self.board.take() {
             board.join().map_err(|_| Error::failed("the simulated board", "a defect of strobe"))?;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 
 /// Bytes that are read at once.
 const BLOCK: usize = 1 << 16;
@@ -45,15 +45,15 @@ fn pump(mut input: impl Read, to: &SyncSender<std::io::Result<Vec<u8>>>) {
 }
 
 impl Link for Stream {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         match self.blocks.recv_timeout(timeout) {
             Ok(Ok(block)) => {
                 into.extend(block);
-                Ok(Came::Bytes)
+                Ok(ReadOutcome::Bytes)
             }
             Ok(Err(error)) => Err(Error::failed(&self.what, error)),
-            Err(RecvTimeoutError::Timeout) => Ok(Came::Nothing),
-            Err(RecvTimeoutError::Disconnected) => Ok(Came::Ended),
+            Err(RecvTimeoutError::Timeout) => Ok(ReadOutcome::Nothing),
+            Err(RecvTimeoutError::Disconnected) => Ok(ReadOutcome::Ended),
         }
     }
 }

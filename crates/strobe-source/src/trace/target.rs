@@ -1,7 +1,7 @@
 //! Families of chips, as data: how the trace clock and the pin get out of each.
 //!
 //! From the reference manuals named beside each. None of these could be tried on a chip here;
-//! writes are read back where the register allows it, so a chip that is another one says so.
+//! writes are read back where the register allows it, so another chip is noticed.
 
 /// The architecture of the core, where that makes a difference to DWT's registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +188,8 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "stm32h7",
-        chips: "STM32H7 with a funnel before the pin (H743, H747, H753 and others of RM0433, RM0399)",
+        chips: "STM32H7 with a funnel before the pin (H743, H747, H753 and others of RM0433, \
+                RM0399)",
         output: Output::Swo(0x5c00_3000),
         routes: STM32H7,
         ..stm32("", "", "PB3", "RM0433 60.5")

@@ -1,8 +1,8 @@
 //! Servers that hand on the bytes of the pin: OpenOCD (3443), orbuculum (3443 and up, 3402 in its
 //! frames), J-Link (2332), pyOCD (3443).
 //!
-//! A server that goes away is called again until it is back; what came meanwhile is gone, and a
-//! note says so. Frames are taken off by [`super::orbflow`].
+//! A server that goes away is called again until it is back; the bytes of the meantime are gone,
+//! and a note records it. Frames are taken off by [`super::orbflow`].
 
 use std::io::{ErrorKind, Read};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 
-use super::link::{Came, Error, Link};
+use super::link::{Error, Link, ReadOutcome};
 
 /// How long a server may take to answer a call.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -39,25 +39,25 @@ impl Tcp {
     }
 
     /// The connection is gone: its last bytes are good, and from now on it is called again.
-    fn gone(&mut self, why: String) -> Came {
+    fn gone(&mut self, why: String) -> ReadOutcome {
         self.stream = None;
         self.again = Instant::now() + AGAIN;
-        Came::Note(Note::Gap { why })
+        ReadOutcome::Note(Note::Gap { why })
     }
 
-    fn reconnect(&mut self, timeout: Duration) -> Came {
+    fn reconnect(&mut self, timeout: Duration) -> ReadOutcome {
         let wait = self.again.saturating_duration_since(Instant::now());
         std::thread::sleep(wait.min(timeout));
         if wait > timeout {
-            return Came::Nothing;
+            return ReadOutcome::Nothing;
         }
         self.again = Instant::now() + AGAIN;
         match call(&self.address) {
             Ok(stream) => {
                 self.stream = Some(stream);
-                Came::Note(Note::Reconnected)
+                ReadOutcome::Note(Note::Reconnected)
             }
-            Err(_) => Came::Nothing,
+            Err(_) => ReadOutcome::Nothing,
         }
     }
 }
@@ -74,7 +74,7 @@ fn call(address: &str) -> Result<TcpStream, String> {
 }
 
 impl Link for Tcp {
-    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<Came, Error> {
+    fn read(&mut self, into: &mut Vec<u8>, timeout: Duration) -> Result<ReadOutcome, Error> {
         let Some(stream) = &mut self.stream else { return Ok(self.reconnect(timeout)) };
         // A timeout of zero would mean none.
         let set = stream.set_read_timeout(Some(timeout.max(Duration::from_millis(1))));
@@ -83,11 +83,11 @@ impl Link for Tcp {
             Ok(0) => Ok(self.gone("the server has closed the connection".to_owned())),
             Ok(bytes) => {
                 into.extend(&self.block[..bytes]);
-                Ok(Came::Bytes)
+                Ok(ReadOutcome::Bytes)
             }
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => Ok(Came::Nothing),
-                ErrorKind::Interrupted => Ok(Came::Nothing),
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Ok(ReadOutcome::Nothing),
+                ErrorKind::Interrupted => Ok(ReadOutcome::Nothing),
                 _ => Ok(self.gone(error.to_string())),
             },
         }

@@ -1,6 +1,6 @@
 //! Nested exceptions from their trace: who runs, and for how long.
 //!
-//! An entry stacks a handler on what ran, an exit takes it off, and a return says what goes on
+//! An entry stacks a handler on what ran, an exit takes it off, and a return states what goes on
 //! (ARMv7-M D4.3.2). Packets are lost on real links: what does not fit together is counted, and
 //! times that a loss lies in are left out.
 

@@ -5,12 +5,12 @@
 //! sizes; what they make of them must not depend on that. So the first bytes are held back until
 //! there are enough to decide, with the places where some are missing.
 
-use strobe_decode::container::{Carries, Header};
+use strobe_decode::container::{Header, PayloadKind};
 use strobe_decode::swo::reader::{self, Hint, Reader};
 use strobe_decode::swo::timeline::Events;
 use strobe_decode::{kit, orbflow};
 
-use super::Collector;
+use super::Accumulator;
 
 /// Bytes that decide what the rest is.
 const BEGINNING: usize = 1 << 16;
@@ -66,15 +66,17 @@ pub struct Intake {
 
 impl Intake {
     /// A stream of which this is known: how it is framed, and what it carries.
-    pub fn new(hint: Hint, carries: Carries) -> Self {
+    pub fn new(hint: Hint, carries: PayloadKind) -> Self {
         let state = match carries {
-            Carries::Kit => State::Kit,
-            Carries::Channel | Carries::Unspecified | Carries::Unknown => State::Unknown,
+            PayloadKind::Kit => State::Kit,
+            PayloadKind::Channel | PayloadKind::Unspecified | PayloadKind::Unknown => {
+                State::Unknown
+            }
         };
         Intake {
             state,
             hint,
-            is_channel: carries == Carries::Channel,
+            is_channel: carries == PayloadKind::Channel,
             begun: false,
             flow: None,
             beginning: Vec::new(),
@@ -82,7 +84,7 @@ impl Intake {
         }
     }
 
-    /// A stream whose recording says so much of it; `framing` is what the user says.
+    /// A stream with its recording's header, if any; `framing` is the user's choice.
     pub fn of(header: Option<&Header>, framing: Option<Hint>) -> Self {
         let settings = header.and_then(|header| header.settings.as_ref());
         let hint = match (framing, settings) {
@@ -93,10 +95,10 @@ impl Intake {
             (None, Some(_)) => Hint::Bare,
             (None, None) => Hint::Unknown,
         };
-        Intake::new(hint, header.map_or(Carries::Unspecified, |header| header.carries))
+        Intake::new(hint, header.map_or(PayloadKind::Unspecified, |header| header.carries))
     }
 
-    /// The bytes are frames of the kit, as somebody says.
+    /// The bytes are frames of the kit, as the user or the recording states.
     pub fn assume_kit(&mut self) {
         self.state = State::Kit;
     }
@@ -177,7 +179,7 @@ impl Intake {
     }
 
     /// What bytes are. Where some are missing, what is framed loses its step: a part without such a
-    /// place says most.
+    /// place shows most.
     fn recognise(&self, bytes: &[u8], gaps: &[usize]) -> State {
         if self.hint == Hint::Unknown && kit::is_likely(bytes) {
             State::Kit
@@ -274,23 +276,23 @@ fn unwrapped(
     (parts.bytes, parts.gaps)
 }
 
-impl Listener for Collector {
+impl Listener for Accumulator {
     fn begin(&mut self, _: Payload) {}
 
     fn kit_bytes(&mut self, bytes: &[u8]) {
-        Collector::kit_bytes(self, bytes);
+        Accumulator::kit_bytes(self, bytes);
     }
 
     fn kit_gap(&mut self) {
-        Collector::kit_gap(self);
+        Accumulator::kit_gap(self);
     }
 
     fn channel_bytes(&mut self, bytes: &[u8]) {
-        Collector::channel_bytes(self, bytes);
+        Accumulator::channel_bytes(self, bytes);
     }
 
     fn channel_gap(&mut self) {
-        Collector::channel_gap(self);
+        Accumulator::channel_gap(self);
     }
 }
 
@@ -303,27 +305,28 @@ mod tests {
 
     /// What is made of bytes that come in pieces of these sizes, with a gap behind so many of them.
     fn after(bytes: &[u8], mut sizes: impl Iterator<Item = usize>, gap: Option<usize>) -> String {
-        let mut collector = Collector::default();
+        let mut accumulator = Accumulator::default();
         let mut intake = Intake::of(None, None);
         let (before, behind) = bytes.split_at(gap.unwrap_or(bytes.len()));
         for mut part in [before, behind] {
             while !part.is_empty() {
                 let (piece, rest) = part.split_at(sizes.next().unwrap_or(1).clamp(1, part.len()));
-                intake.push(piece, &mut collector);
+                intake.push(piece, &mut accumulator);
                 part = rest;
             }
-            intake.gap(&mut collector);
+            intake.gap(&mut accumulator);
         }
-        intake.finish(&mut collector);
+        intake.finish(&mut accumulator);
         let settings = super::super::Settings::default();
-        let record = collector.record(intake.reader(), None, &settings).expect("it balances");
+        let record = accumulator.record(intake.reader(), None, &settings).expect("it balances");
         format!("{:?} {:?}", intake.payload(), record)
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Bare packets, packets in frames of the port or of orbuculum, and the kit's frames: whatever the pieces, the result is one.
+        /// Bare packets, packets in frames of the port or of orbuculum, and the kit's frames:
+        /// whatever the pieces, the result is one.
         #[test]
         fn pieces_make_no_difference(
             seed: u64,
@@ -336,7 +339,10 @@ mod tests {
                 0 => mixed(packets, seed).bytes,
                 1 => frames(&[(1, mixed(packets, seed).bytes)], 50),
                 2 => strobe_synth::orbflow::frames(1, &mixed(packets, seed).bytes, 60),
-                _ => (0..packets as u16).flat_map(|n| frame(&[head(1, 2, n), u32::from(n)])).collect(),
+                _ => {
+                    let record = |n| frame(&[head(1, 2, n), u32::from(n)]);
+                    (0..packets as u16).flat_map(record).collect()
+                }
             };
             let gap = (gap > 0 && gap < bytes.len()).then_some(gap);
             let whole = after(&bytes, std::iter::repeat(usize::MAX), gap);
@@ -348,12 +354,12 @@ mod tests {
     #[test]
     fn frames_of_orbuculum_are_taken_off() {
         let record = |bytes: &[u8]| {
-            let mut collector = Collector::default();
+            let mut accumulator = Accumulator::default();
             let mut intake = Intake::of(None, None);
-            intake.push(bytes, &mut collector);
-            intake.finish(&mut collector);
+            intake.push(bytes, &mut accumulator);
+            intake.finish(&mut accumulator);
             let settings = super::super::Settings::default();
-            collector.record(intake.reader(), None, &settings).expect("it balances")
+            accumulator.record(intake.reader(), None, &settings).expect("it balances")
         };
         for seed in 0..8 {
             let plain = mixed(20_000, seed).bytes;
@@ -369,15 +375,15 @@ mod tests {
         let mut stream = strobe_synth::swo::Stream::new();
         stream.pc_sample(0x0800_0100).pc_sample(0x0800_0102);
         let mut intake = Intake::of(None, None);
-        let mut collector = Collector::default();
-        intake.push(&stream.bytes[..7], &mut collector);
-        intake.gap(&mut collector);
+        let mut accumulator = Accumulator::default();
+        intake.push(&stream.bytes[..7], &mut accumulator);
+        intake.gap(&mut accumulator);
         assert!(intake.holds_back());
-        intake.push(&stream.bytes, &mut collector);
-        intake.finish(&mut collector);
+        intake.push(&stream.bytes, &mut accumulator);
+        intake.finish(&mut accumulator);
         let reader = intake.reader().expect("it is a pin");
         // Behind a gap packets are in doubt until there is a synchronisation, or many of them.
         let seen = (reader.packets().undecodable_bytes, reader.doubt().packets);
-        assert_eq!((collector.samples(), seen), (1, (2, 2)));
+        assert_eq!((accumulator.samples(), seen), (1, (2, 2)));
     }
 }

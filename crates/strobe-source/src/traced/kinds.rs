@@ -51,7 +51,7 @@ impl Kinds {
         *sum += bytes;
     }
 
-    /// A packet that may be wrong: what kind it is says nothing.
+    /// A packet that may be wrong: its kind proves nothing.
     pub fn add_doubtful(&mut self, bytes: u64) {
         let (packets, sum) = &mut self.counts[NAMES.len() - 1];
         *packets += 1;

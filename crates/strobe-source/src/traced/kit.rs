@@ -3,7 +3,7 @@
 //!
 //! [`Reader`] makes records of words at ports and [`Frames`] of bytes; both find by the records'
 //! numbers what is missing, and [`Totals`] adds up. The kit leaves its version and way in the ELF
-//! file, so nobody has to say where to look. Nothing here knows names or clocks.
+//! file, so no option is needed to find it. Nothing here knows names or clocks.
 
 mod frames;
 mod reader;
@@ -35,7 +35,7 @@ pub struct KitSetting {
     pub number: u32,
 }
 
-/// What the firmware says of its kit, if it has one whose records this can read.
+/// The firmware's description of its kit, if it has one whose records this can read.
 pub fn kit_setting(firmware: &Firmware) -> Option<KitSetting> {
     let description = firmware.trace_names().get(&DESCRIPTION)?.strip_prefix("1 ")?;
     let (way, number) = description.split_once(' ')?;

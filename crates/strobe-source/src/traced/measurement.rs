@@ -1,7 +1,7 @@
 //! A stream as a measurement: what was sampled, what else the pin, the kit or a channel brought,
 //! and what became of every byte.
 //!
-//! Samples count samples and nothing else: cycles are there only where timestamps tell how many
+//! Samples count samples and nothing else: cycles are there only where timestamps show how many
 //! ran. Everything is there once.
 
 mod accounts;
@@ -104,10 +104,11 @@ fn window(traced: &Traced) -> Window {
     let times = &traced.times;
     let own = cycles(traced).and_then(|cycles| times.nanoseconds(cycles));
     let host = host_nanoseconds(traced).filter(|_| traced.window.is_none());
+    let unsure = times.unsure > 0 || traced.stream.damage > 0;
     let duration = match (own, host) {
         // Timestamps that run through all of it are the better clock.
-        (Some(own), None) => Some((own, times.unsure > 0 || !times.is_thorough())),
-        (Some(own), Some(_)) if times.is_thorough() => Some((own, times.unsure > 0)),
+        (Some(own), None) => Some((own, unsure || !times.is_thorough())),
+        (Some(own), Some(_)) if times.is_thorough() => Some((own, unsure)),
         (_, host) => host.map(|host| (host, false)),
     };
     let entries = traced.window.as_ref().map(|window| window.parts);
@@ -115,7 +116,7 @@ fn window(traced: &Traced) -> Window {
         return Window { entries, ..Window::untimed(untimed(traced), ended) };
     };
     let end = i64::try_from(nanoseconds).unwrap_or(i64::MAX);
-    // Of parts nobody says when they were, but how long.
+    // When parts were is unknown; their length is known.
     let whole = traced.window.is_none();
     let at = |nanoseconds, cycle| Moment { nanoseconds: Some(nanoseconds), cycle };
     Window {
@@ -151,7 +152,9 @@ fn totals(record: &Record, traced: &Traced, out: &mut Measurement) {
         out.push_total("samples", "samples", Quantity::exact(sampling.taken, Unit::SAMPLES));
     }
     if let Some(cycles) = cycles(traced) {
-        let more = traced.times.unsure > 0 || !traced.times.is_thorough();
+        // Where a stream is damaged, timestamps may be missing without a sign.
+        let unsure = traced.times.unsure > 0 || traced.stream.damage > 0;
+        let more = unsure || !traced.times.is_thorough();
         out.push_total("cycles", "cycles", perhaps_more(cycles, Unit::CYCLES, more));
     }
     if sampling.taken > 0 {
@@ -184,7 +187,7 @@ fn unit(times: &TimeBase) -> Unit {
     if times.tick_cycles.is_some() { Unit::CYCLES } else { Unit::TICKS }
 }
 
-/// A rate per second, where timestamps tell it.
+/// A rate per second, where timestamps allow it.
 fn per_second(n: u64, times: &TimeBase) -> Cell {
     let cycles = times.cycles().filter(|cycles| *cycles > 0 && times.is_thorough());
     let rate =

@@ -36,7 +36,7 @@ impl Notes {
             Note::Gap { why } => self.add(&format!("the source broke off: {why}")),
             Note::Reconnected => self.add("the source came back"),
             Note::Overrun { bytes: Some(n), by } => {
-                self.add_times(format!("bytes lost on the way, as {by} says"), *n);
+                self.add_times(format!("bytes lost on the way, as {by} reports"), *n);
             }
             Note::Overrun { bytes: None, by } => {
                 self.add(&format!("{by} had no room for some bytes"))

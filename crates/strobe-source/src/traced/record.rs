@@ -11,7 +11,7 @@ use strobe_model::{
 };
 use strobe_symbols::Firmware;
 
-use super::{Collector, Settings, doubt, steps, windows};
+use super::{Accumulator, Settings, doubt, steps, windows};
 
 mod loss;
 mod profile;
@@ -27,7 +27,7 @@ const PIN: &str = "trace pin";
 /// noise it is about 12.
 pub const NONSENSE_PERCENT: u64 = 5;
 
-impl Collector {
+impl Accumulator {
     /// The record of what was read; `reader` has read it to its end.
     ///
     /// # Errors
@@ -183,7 +183,8 @@ fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
     let text = if without_pin {
         "the recording holds nothing: did the firmware run, and send anything this way?"
     } else {
-        "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of the core's clock then?"
+        "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of \
+         the core's clock then?"
     };
     let text = text.to_owned();
     (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
@@ -199,14 +200,16 @@ fn instructions(reader: &Reader) -> Option<Warning> {
         (None, _) => format!("streams {} are", streams.join(", ")),
     };
     let text = format!(
-        "{what} instruction trace of an ETM, which strobe does not read; it reads the packets of ITM and DWT"
+        "{what} instruction trace of an ETM, which strobe does not read; it reads the packets of \
+         ITM and DWT"
     );
     Some(Warning { text, count: 1 })
 }
 
 /// Says what records without time mean.
 fn clock_stands_still() -> Warning {
-    let text = "the clock of the records stands still, so no time is known: was STROBE_START called, and does STROBE_TRACE_CLOCK count?";
+    let text = "the clock of the records stands still, so no time is known: was STROBE_START \
+                called, and does STROBE_TRACE_CLOCK count?";
     Warning { text: text.to_owned(), count: 1 }
 }
 
@@ -214,14 +217,15 @@ fn clock_stands_still() -> Warning {
 fn nonsense(traced: &Traced) -> Option<Warning> {
     let percent = traced.nonsense_percent();
     let text = format!(
-        "{percent} % of the bytes belong to no packet: this is hardly what a trace pin sent. Is the baud rate right, does the core's clock \
+        "{percent} % of the bytes belong to no packet: this is hardly what a trace pin sent. Is \
+         the baud rate right, does the core's clock \
          change after reset, are there frames around the packets (--frames)?"
     );
     (percent >= NONSENSE_PERCENT).then_some(Warning { text, count: 1 })
 }
 
 fn balance(
-    collector: &Collector,
+    accumulator: &Accumulator,
     sampling: &Sampling,
     sums: &Sums,
     has_firmware: bool,
@@ -232,7 +236,7 @@ fn balance(
         ("in no function", sums.nameless),
         (outside, sums.outside),
         ("where tracing was prohibited", sampling.prohibited),
-        ("at too many addresses to tell apart", collector.places.beyond()),
+        ("at too many addresses to list", accumulator.places.beyond()),
     ];
     Balance::new(Parts {
         taken: sampling.taken + lost,
@@ -276,7 +280,7 @@ fn name_threads(traced: &mut Traced, firmware: Option<&Firmware>) {
         thread.name = thread_name(thread.pointer, firmware);
     }
     if traced.threads.is_empty() {
-        // Where only exceptions are told apart, everything else is one thread.
+        // Where only exceptions are distinguished, everything else is one thread.
         let name = "(thread mode)".to_owned();
         traced.threads.push(strobe_model::TracedThread { name, ..Default::default() });
     }
@@ -357,6 +361,7 @@ fn assemble(
         scheduling: None,
         series: Vec::new(),
         calls: Vec::new(),
+        waits: Vec::new(),
         windows: None,
         unreached: unreached.unwrap_or_default(),
         unmodelled: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use strobe_decode::container::{Content, Ending, Reader, Summary};
 
 use super::session::{self, Session};
-use crate::trace::link::{self, Came, Link};
+use crate::trace::link::{self, Link, ReadOutcome};
 
 /// How long to wait for bytes of a file at once.
 const WAIT: Duration = Duration::from_millis(100);
@@ -27,11 +27,13 @@ impl Session {
     ///
     /// # Errors
     /// If the session takes no more.
-    pub fn take(&mut self, came: &Came) {
+    pub fn take(&mut self, came: &ReadOutcome) {
         match came {
-            Came::Note(note) => self.note(note),
-            Came::Samples(samples) => samples.iter().for_each(|sample| self.polled(sample.pc)),
-            Came::Bytes | Came::Nothing | Came::Ended => {}
+            ReadOutcome::Note(note) => self.note(note),
+            ReadOutcome::Samples(samples) => {
+                samples.iter().for_each(|sample| self.polled(sample.pc))
+            }
+            ReadOutcome::Bytes | ReadOutcome::Nothing | ReadOutcome::Ended => {}
         }
     }
 
@@ -52,7 +54,7 @@ impl Session {
             self.push(&bytes)?;
             bytes.clear();
             match came.map_err(|error: link::Error| Error::Read(error.to_string()))? {
-                Came::Ended => return Ok(()),
+                ReadOutcome::Ended => return Ok(()),
                 came => self.take(&came),
             }
         }

@@ -13,7 +13,7 @@ use strobe_model::{KitWay, Record, Unbalanced, Warning};
 use strobe_symbols::Firmware;
 
 use super::notes::{self, Notes};
-use super::{Collector, Intake, Listener, Payload, Settings, Tracks};
+use super::{Accumulator, Intake, Listener, Payload, Settings, Tracks};
 
 /// What is wrong with a session.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ pub struct Session {
 
 /// Where events go.
 struct Sinks {
-    collector: Collector,
+    accumulator: Accumulator,
     settings: Settings,
     /// Whether a time line of every event is wanted.
     keep: bool,
@@ -86,7 +86,7 @@ impl Events for Sinks {
         if let Some(tracks) = &mut self.tracks {
             tracks.event(event);
         }
-        self.collector.event(event);
+        self.accumulator.event(event);
     }
 }
 
@@ -107,27 +107,27 @@ impl Listener for Sinks {
         if let Some(tracks) = &mut self.tracks {
             tracks.kit_bytes(bytes);
         }
-        self.collector.kit_bytes(bytes);
+        self.accumulator.kit_bytes(bytes);
     }
 
     fn kit_gap(&mut self) {
         if let Some(tracks) = &mut self.tracks {
             tracks.kit_gap();
         }
-        self.collector.kit_gap();
+        self.accumulator.kit_gap();
     }
 
     fn channel_bytes(&mut self, bytes: &[u8]) {
-        let port = self.collector.channel_bytes(bytes);
+        let port = self.accumulator.channel_bytes(bytes);
         self.write(port, bytes);
     }
 
     fn channel_gap(&mut self) {
-        self.collector.channel_gap();
+        self.accumulator.channel_gap();
     }
 }
 
-/// Core cycles of a tick of the kit's own clock, unless somebody says otherwise.
+/// Core cycles of a tick of the kit's own clock, unless set otherwise.
 fn kit_tick(settings: &Settings) -> Option<u32> {
     let kit = settings.kit.filter(|kit| kit.way != KitWay::Itm);
     settings.tick_cycles.or(kit.map(|kit| kit.number).filter(|cycles| *cycles > 0))
@@ -156,13 +156,13 @@ impl Session {
         frames: Option<Hint>,
         ports: Vec<Port>,
     ) -> Session {
-        let collector = Collector::new(settings.thread)
+        let accumulator = Accumulator::new(settings.thread)
             .with_kit(settings.kit_port())
             .with_defmt(settings.defmt.clone())
             .within(&settings.bounds);
         Session {
             intake: Intake::of(header, frames),
-            events: Sinks { collector, settings, keep: false, tracks: None, ports, failed: None },
+            events: Sinks { accumulator, settings, keep: false, tracks: None, ports, failed: None },
             notes: Notes::default(),
             host_us: 0,
             stop: Arc::default(),
@@ -215,9 +215,12 @@ impl Session {
     /// A program counter that was asked for over the debug port.
     pub fn polled(&mut self, pc: u32) {
         if pc == u32::MAX {
-            self.notes.add("samples that were asked for had no address: asleep, halted or not to be looked at; they count as asleep");
+            self.notes.add(
+                "samples that were asked for had no address: asleep, halted or not to \
+                            be looked at; they count as asleep",
+            );
         }
-        self.events.collector.polled(pc);
+        self.events.accumulator.polled(pc);
     }
 
     /// Something happened beside the bytes.
@@ -249,7 +252,7 @@ impl Session {
             sink.complete().map_err(|why| Error::Port { name, why })?;
         }
         let events_kept = events.tracks.map(|tracks| tracks.finish(firmware));
-        let record = events.collector.record(intake.reader(), firmware, &settings)?;
+        let record = events.accumulator.record(intake.reader(), firmware, &settings)?;
         Ok((record, events_kept))
     }
 
@@ -258,10 +261,10 @@ impl Session {
     /// # Errors
     /// Only for a defect: when the totals do not balance.
     pub fn so_far(&self, firmware: Option<&Firmware>) -> Result<Record, Error> {
-        let mut collector = self.events.collector.clone();
+        let mut accumulator = self.events.accumulator.clone();
         let mut intake = self.intake.clone();
-        intake.finish(&mut collector);
-        Ok(collector.record(intake.reader(), firmware, &self.settings(&intake))?)
+        intake.finish(&mut accumulator);
+        Ok(accumulator.record(intake.reader(), firmware, &self.settings(&intake))?)
     }
 
     /// What is known of the stream, host times and notes included.

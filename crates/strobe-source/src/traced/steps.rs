@@ -1,8 +1,8 @@
 //! Handlers that run in step with the sampling.
 //!
 //! Samples are taken at multiples of 64 cycles. What comes back each so many multiples of them is
-//! met in the same places each time, so its samples say nothing of how long it takes. Exception
-//! trace tells how long handlers take without any sample, so where the two disagree by more than
+//! met in the same places each time, so its samples do not show how long it takes. Exception
+//! trace shows how long handlers take without any sample, so where the two disagree by more than
 //! chance allows, that is why.
 
 use strobe_model::{Traced, TracedException, Warning};
@@ -38,8 +38,9 @@ fn warning(exception: &TracedException, period: u64) -> Option<Warning> {
         return None;
     }
     let text = format!(
-        "{name} has {samples} samples where {due:.0} are due by its times from entry to end: it runs in step with the sampling each {period} cycles, \
-         and so may other code; a period that has no factor in common with theirs tells"
+        "{name} has {samples} samples where {due:.0} are due by its times from entry to end: it \
+         runs in step with the sampling each {period} cycles, \
+         and so may other code; a period that has no factor in common with theirs shows which"
     );
     Some(Warning { text, count: 1 })
 }

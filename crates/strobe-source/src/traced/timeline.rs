@@ -235,7 +235,7 @@ impl Tracks {
             kit::What::Bytes(bytes, length) => {
                 let track = self.track(TrackKind::Marks, number, "");
                 let bytes = bytes.get(..length).unwrap_or_default();
-                self.say(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
+                self.text(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
             }
         }
     }
@@ -264,10 +264,10 @@ impl Tracks {
             return;
         }
         let track = self.track(TrackKind::Marks, port.into(), &format!("port {port}"));
-        self.say(track, &value.to_le_bytes()[..usize::from(bytes).min(4)], at);
+        self.text(track, &value.to_le_bytes()[..usize::from(bytes).min(4)], at);
     }
 
-    fn say(&mut self, track: u32, data: &[u8], at: i64) {
+    fn text(&mut self, track: u32, data: &[u8], at: i64) {
         let text = std::str::from_utf8(data).ok().filter(|t| !t.chars().any(char::is_control));
         let hex =
             || data.iter().rev().fold("0x".to_owned(), |hex, byte| hex + &format!("{byte:02x}"));

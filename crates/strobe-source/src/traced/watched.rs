@@ -37,7 +37,7 @@ impl Comparators {
         }
     }
 
-    /// A match that told where the code is.
+    /// A match with the address of the code.
     pub fn code(&mut self, comparator: u8, pc: u32) {
         let one = &mut self.all[usize::from(comparator & 3)];
         one.totals.matches += 1;
@@ -46,7 +46,7 @@ impl Comparators {
         }
     }
 
-    /// A match that told nothing of the code.
+    /// A match without the address of the code.
     pub fn matched(&mut self, comparator: u8) {
         self.all[usize::from(comparator & 3)].totals.matches += 1;
     }

@@ -19,7 +19,7 @@ pub enum Mark {
         id: u16,
         /// As the user calls it.
         name: String,
-        /// Not a mark or a region, but a variable that is told to have this value.
+        /// Not a mark or a region, but a variable that is reported with this value.
         value: Option<i64>,
     },
     /// A write to a stimulus port.
@@ -121,7 +121,7 @@ impl Windows {
     }
 
     /// Packets were lost here, writes to ports perhaps among them. Of the kit's marks their own
-    /// numbers tell.
+    /// numbers show.
     pub fn packets_lost(&mut self) {
         self.lost(|mark| matches!(mark, Mark::Port { .. }));
     }
@@ -200,10 +200,12 @@ pub(super) fn warnings(window: &TracedWindow) -> impl Iterator<Item = Warning> {
     let never = never.map(|from| {
         (1, format!("nothing was measured: {from} never came; is tracing on when it is sent?"))
     });
-    let repeated = "marks came twice or their counterparts are missing: a part goes from the first beginning to the first end behind it";
+    let repeated = "marks came twice or their counterparts are missing: a part goes from the first \
+                    beginning to the first end behind it";
     let repeated = (window.repeated > 0).then(|| (window.repeated, repeated.to_owned()));
     let inside = format!(
-        "times packets or records were lost inside of a part: {to} may be among them, and the part too long"
+        "times packets or records were lost inside of a part: {to} may be among them, and the part \
+         too long"
     );
     let inside = (window.losses_inside > 0).then_some((window.losses_inside, inside));
     let outside =

@@ -1,5 +1,5 @@
-//! What traces of events say, against what the model that wrote them did: streams of a small tracer
-//! with noise, losses and cut ends.
+//! What reports of event traces show, against what the model that wrote them did: streams of a
+//! small tracer with noise, losses and cut ends.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ fn report<T>(stream: &tracer::Stream<T>) -> (EventsReport, Timeline) {
     (report, line)
 }
 
-/// What is known of some values, beside what a report says of them.
+/// What is known of some values, beside what a report shows of them.
 fn same_durations(found: Option<&Distribution>, values: &[u64]) {
     let (count, sum) = (values.len() as u64, values.iter().sum::<u64>());
     let Some(found) = found else { return assert_eq!(count, 0) };

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 use strobe_model::{Encoding, Line, PcSampling, TraceSettings};
-use strobe_source::trace::link::{Came, Error, Link};
+use strobe_source::trace::link::{Error, Link, ReadOutcome};
 
 /// Samples every 1024 cycles of a core at 16 MHz, through a megabaud.
 fn settings() -> TraceSettings {
@@ -41,8 +41,8 @@ fn listen(link: &mut dyn Link, enough: impl Fn(&Heard) -> bool) -> Heard {
     while !enough(&heard) && !heard.ended && heard.error.is_none() {
         assert!(Instant::now() < until, "waited in vain: {heard:?}");
         match link.read(&mut heard.bytes, Duration::from_millis(20)) {
-            Ok(Came::Note(note)) => heard.notes.push(note),
-            Ok(Came::Ended) => heard.ended = true,
+            Ok(ReadOutcome::Note(note)) => heard.notes.push(note),
+            Ok(ReadOutcome::Ended) => heard.ended = true,
             Ok(_) => {}
             Err(error) => heard.error = Some(error),
         }

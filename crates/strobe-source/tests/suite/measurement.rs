@@ -150,7 +150,7 @@ fn the_profile_has_every_cycle_twice_over() {
     }
 }
 
-/// What has a thread's label adds up to what the table says of it.
+/// What has a thread's label adds up to what the table states.
 #[test]
 fn labels_partition_the_cycles_among_threads_and_handlers() {
     for (name, board, ms) in RUNS {

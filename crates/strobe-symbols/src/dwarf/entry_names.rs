@@ -29,8 +29,14 @@ pub(super) struct NamespaceId(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct EntryId(u32);
 
-/// A linkage name and the display name.
-pub(super) type NamePair = (Option<StringId>, Option<StringId>);
+/// The names of a function.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Names {
+    pub(super) linkage_name: Option<StringId>,
+    pub(super) display_name: Option<StringId>,
+    /// With the types of a generic function, which Rust's first mangling drops.
+    pub(super) typed_name: Option<StringId>,
+}
 
 /// All entries that may have or need a name. Resolved at the end, since references lead across
 /// units (LTO).
@@ -40,7 +46,7 @@ pub(super) struct NameTable<'a> {
     entries: Vec<EntryNames<'a>>,
     /// Functions, by their offset in `.debug_info`.
     by_offset: HashMap<usize, EntryId>,
-    resolved: HashMap<EntryId, NamePair>,
+    resolved: HashMap<EntryId, Names>,
 }
 
 impl<'a> NameTable<'a> {
@@ -63,18 +69,18 @@ impl<'a> NameTable<'a> {
         id
     }
 
-    pub(super) fn resolve(&mut self, id: EntryId, strings: &mut Interner) -> NamePair {
-        if let Some(&pair) = self.resolved.get(&id) {
-            return pair;
+    pub(super) fn resolve(&mut self, id: EntryId, strings: &mut Interner) -> Names {
+        if let Some(&names) = self.resolved.get(&id) {
+            return names;
         }
-        let pair = self.follow(id, strings);
-        self.resolved.insert(id, pair);
-        pair
+        let names = self.follow(id, strings);
+        self.resolved.insert(id, names);
+        names
     }
 
     /// As in other symbolisers, a linkage name anywhere in the chain of references takes precedence
     /// over a plain name.
-    fn follow(&self, id: EntryId, strings: &mut Interner) -> NamePair {
+    fn follow(&self, id: EntryId, strings: &mut Interner) -> Names {
         let mut plain: Option<(&[u8], Option<NamespaceId>)> = None;
         let mut at = Some(id);
         for _ in 0..LONGEST_REFERENCE_CHAIN {
@@ -82,15 +88,27 @@ impl<'a> NameTable<'a> {
             if let Some(linkage) = names.linkage {
                 let linkage = text(linkage);
                 let display = demangle(&linkage);
-                return (Some(strings.intern(&linkage)), Some(strings.intern(&display)));
+                let typed = names.name.filter(|_| is_untyped(&linkage)).map(|name| {
+                    let name = name.split(|byte| *byte == b'<').next().unwrap_or(name);
+                    strings.intern(&self.qualified(names.namespace, name))
+                });
+                return Names {
+                    linkage_name: Some(strings.intern(&linkage)),
+                    display_name: Some(strings.intern(&display)),
+                    typed_name: typed,
+                };
             }
             plain = plain.or(names.name.map(|name| (name, names.namespace)));
             let next = names.origin.or(names.specification);
             at = next.and_then(|offset| self.by_offset.get(&offset)).copied();
         }
-        let Some((name, namespace)) = plain else { return (None, None) };
+        let Some((name, namespace)) = plain else { return Names::default() };
         let display = self.qualified(namespace, name);
-        (Some(strings.intern_bytes(name)), Some(strings.intern(&display)))
+        Names {
+            linkage_name: Some(strings.intern_bytes(name)),
+            display_name: Some(strings.intern(&display)),
+            typed_name: None,
+        }
     }
 
     /// A name with its namespaces and types, for entries whose linkage name the compiler left out.
@@ -104,4 +122,14 @@ impl<'a> NameTable<'a> {
         parts.reverse();
         parts.join("::")
     }
+}
+
+/// Whether a linkage name is of Rust's first mangling, `_ZN...17h<hash>E`: that of a generic
+/// function is the same for all its types but for the hash.
+fn is_untyped(linkage: &str) -> bool {
+    let hash = linkage.strip_suffix('E').and_then(|name| name.get(name.len().checked_sub(19)?..));
+    linkage.starts_with("_ZN")
+        && hash
+            .and_then(|hash| hash.strip_prefix("17h"))
+            .is_some_and(|hash| hash.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use gimli::{Abbreviation, AttributeValue, Dwarf, EntriesRaw, Unit};
 
-use super::entry_names::{EntryId, EntryNames, NameTable, NamespaceId};
+use super::entry_names::{EntryId, EntryNames, NameTable, Names, NamespaceId};
 use super::lines::{Context, Files, Lines};
 use super::strings::{Interner, string, text};
 use super::unit::Root;
@@ -339,8 +339,9 @@ impl<'a, 'c> Builder<'a, 'c> {
     pub(super) fn finish(mut self) -> Read {
         let mut scopes = Vec::with_capacity(self.scopes.len());
         for (caller, entry) in self.scopes {
-            let (linkage_name, display_name) = self.names.resolve(entry, &mut self.strings);
-            scopes.push(Scope { caller, linkage_name, display_name });
+            let names = self.names.resolve(entry, &mut self.strings);
+            let Names { linkage_name, display_name, typed_name } = names;
+            scopes.push(Scope { caller, linkage_name, display_name, typed_name });
         }
         Read {
             strings: self.strings.into_strings(),

@@ -109,7 +109,7 @@ fn impossible_segments_are_refused() {
 }
 
 #[test]
-fn every_truncation_is_an_error_that_says_so() {
+fn every_truncation_is_an_error_that_reports_it() {
     let elf = small_elf();
     let started = Instant::now();
     for length in 0..elf.len() {

@@ -109,6 +109,29 @@ fn rust_names_lose_their_hashes() {
     }
 }
 
+/// Rust's first mangling has no types: they are in the debug information.
+#[test]
+fn functions_of_a_generic_one_are_named_by_their_types() {
+    let workshop = Workshop::new();
+    for flags in
+        [&["-g", "-Copt-level=3"][..], &["-g", "-Copt-level=3", "-Csymbol-mangling-version=v0"]]
+    {
+        let firmware = parse(&workshop.rustc("rust.elf", flags));
+        let mut names: Vec<&str> = firmware.functions().iter().map(|f| f.name.as_str()).collect();
+        names.retain(|name| name.contains("weigh"));
+        names.sort_unstable();
+        let [short, long] = names[..] else { panic!("{names:?}") };
+        assert!(short.contains("Slot<u16>") && long.contains("Slot<u8>"), "{names:?}");
+        for name in names {
+            assert_eq!(firmware.symbol(name).expect("its own name").name, name);
+        }
+        let Err(SymbolError::Ambiguous { candidates, .. }) = firmware.symbol("weigh") else {
+            panic!("two of them")
+        };
+        assert_eq!(candidates.len(), 2);
+    }
+}
+
 #[test]
 fn variables_are_found_by_address() {
     let workshop = Workshop::new();

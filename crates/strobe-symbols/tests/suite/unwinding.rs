@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::common::build::Workshop;
-use strobe_symbols::{Firmware, Registers, StackFrameKind, UnwindEnd};
+use strobe_symbols::{Firmware, Registers, StackFrameKind, StackWindow, UnwindEnd};
 
 /// A firmware with known frames, its memory and its registers.
 struct Scene {
@@ -14,8 +14,12 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Scene::of("stack.elf", "stack.S")
+    }
+
+    fn of(elf: &str, source: &str) -> Self {
         let workshop = Workshop::new();
-        let elf = workshop.assembly("stack.elf", "stack.S");
+        let elf = workshop.assembly(elf, source);
         let firmware =
             Firmware::parse(std::fs::read(elf).expect("the ELF file")).expect("a firmware image");
         let registers =
@@ -142,7 +146,7 @@ fn a_jump_into_nowhere_is_guessed_from_lr() {
 }
 
 #[test]
-fn without_unwind_information_the_walk_says_so() {
+fn without_unwind_information_the_walk_reports_it() {
     let mut scene = Scene::new();
     // Called from itself, so that the second frame is a caller without information.
     scene.set(0x2000_0f00, 0, scene.return_to("in_bare"), scene.at("in_bare"));
@@ -150,6 +154,67 @@ fn without_unwind_information_the_walk_says_so() {
     let (frames, end) = scene.walk();
     assert_eq!(frames[1], ("bare".to_owned(), StackFrameKind::Caller, true));
     assert_eq!(end, UnwindEnd::NoUnwindInfo { pc: scene.at("in_bare") });
+}
+
+/// Frames that only `.ARM.exidx` and `.ARM.extab` describe: short entries, a frame pointer, a large
+/// frame in a table of its own. Where the processor is, the tables may not hold yet.
+#[test]
+fn exception_index_tables_lead_to_the_reset_handler() {
+    let mut scene = Scene::of("index.elf", "index.S");
+    let top = 0x2000_3000;
+    let (in_reset, in_outer) = (scene.return_to("in_reset"), scene.return_to("in_outer"));
+    let (in_middle, in_wide) = (scene.return_to("in_middle"), scene.return_to("in_wide"));
+    scene.store(top - 8, &[0x4444, in_reset]);
+    scene.store(top - 24, &[0x7777, in_outer]);
+    let sp = top - 24 - 776 - 16 - 12 - 1024;
+    scene.store(sp + 1024, &[0x4141, 0x6161, in_middle]);
+    scene.set(sp, top - 24, in_wide, scene.at("in_leaf"));
+    let (frames, end) = scene.walk();
+    assert_eq!(frames[0], frame("leaf", StackFrameKind::Current));
+    assert_eq!(frames[1], ("wide".to_owned(), StackFrameKind::Caller, true));
+    assert_eq!(frames[2..], callers());
+    assert_eq!(end, UnwindEnd::Marked { pc: scene.at("in_reset") });
+
+    // A table that has been overwritten is refused, not followed.
+    scene.memory.clear();
+    assert!(matches!(scene.walk().1, UnwindEnd::Unreadable { .. }));
+}
+
+/// What returns has been called: anything else that looks like code is none of the stack's.
+#[test]
+fn a_return_address_is_behind_a_call() {
+    let mut scene = Scene::new();
+    let (sp, r7) = scene.calls(0x2000_1000);
+    let inside = scene.at("in_leaf");
+    scene.set(sp, r7, inside | 1, scene.at("in_leaf"));
+    assert_eq!(scene.walk().1, UnwindEnd::NotACall { pc: inside });
+    // Without the Thumb bit nothing returns.
+    scene.set(sp, r7, scene.at("in_middle"), scene.at("in_leaf"));
+    assert_eq!(scene.walk().1, UnwindEnd::NotACall { pc: scene.at("in_middle") });
+    // A kernel has a thread return to the function that ends it.
+    scene.set(sp, r7, scene.at("HardFault_Handler") | 1, scene.at("in_leaf"));
+    assert_eq!(scene.walk().1, UnwindEnd::Bottom);
+}
+
+/// The part of a stack that a capture holds is enough for the frames in it.
+#[test]
+fn a_captured_window_is_walked_to_its_end() {
+    let mut scene = Scene::new();
+    let (sp, r7) = scene.calls(0x2000_1000);
+    scene.set(sp, r7, scene.return_to("in_middle"), scene.at("in_leaf"));
+    let word = |at: u32| scene.memory.get(&at).copied().unwrap_or_default().to_le_bytes();
+    let bytes: Vec<u8> = (sp..0x2000_1000).step_by(4).flat_map(word).collect();
+    let walk = |length: usize| {
+        let stack = StackWindow { address: sp, bytes: &bytes[..length] };
+        scene.firmware.backtrace_of(&scene.registers, stack)
+    };
+    let whole = walk(bytes.len());
+    assert_eq!((whole.frames.len(), whole.end), (4, UnwindEnd::Bottom));
+    for length in 0..bytes.len() {
+        let part = walk(length);
+        assert_eq!(part.frames, whole.frames[..part.frames.len()], "{length} bytes");
+        assert!(matches!(part.end, UnwindEnd::Unreadable { .. }), "{length} bytes: {:?}", part.end);
+    }
 }
 
 #[test]

@@ -26,13 +26,14 @@ pub fn decode(capture: &Capture, decoder: &str, format: Format) -> anyhow::Resul
     });
     let output = command.output().map_err(|e| match e.kind() {
         ErrorKind::NotFound => exit::usage(
-            "--sigrok needs sigrok-cli, which is not installed; on Debian: apt-get install sigrok-cli libsigrokdecode4",
+            "--sigrok needs sigrok-cli, which is not installed; on Debian: apt-get install \
+             sigrok-cli libsigrokdecode4",
         ),
         _ => exit::usage(format!("sigrok-cli cannot be started: {e}")),
     })?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !said.trim().is_empty() {
-        terminal::say(&said);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if !messages.trim().is_empty() {
+        terminal::say(&messages);
     }
     if !output.status.success() {
         return Err(exit::usage(format!(

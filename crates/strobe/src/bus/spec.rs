@@ -1,4 +1,4 @@
-//! What `-P` says: a decoder, its channels and its options, as `uart:rx=D0:baudrate=115200`.
+//! The argument of `-P`: a decoder, its channels and its options, as `uart:rx=D0:baudrate=115200`.
 
 use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{Decoded, baud, i2c as i2c_bus, spi as spi_bus, uart as uart_line};
@@ -191,7 +191,8 @@ fn uart_lane(
     let pin = &capture.channels[channel].name;
     let Some(baud) = baud else {
         return Err(exit::data(format!(
-            "{pin} has too few pulses to tell its speed; give it, as uart:{name}={pin}:baudrate=115200"
+            "{pin} has too few pulses to find its speed; give it, as \
+             uart:{name}={pin}:baudrate=115200"
         )));
     };
     let bit = baud::bit_ticks(capture, baud.used);
@@ -208,7 +209,7 @@ fn uart_lane(
         let off = baud.used / measured - 1.0;
         if off.abs() > 0.03 {
             decoded.notes.push(format!(
-                "{pin}: {} baud were given, the pulses say {measured:.0}",
+                "{pin}: {} baud were given, the pulses show {measured:.0}",
                 baud.used
             ));
         }

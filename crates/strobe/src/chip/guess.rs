@@ -41,7 +41,7 @@ fn add(spans: &mut Spans, start: u64, end: u64) {
     *span = (span.0.min(start), span.1.max(end));
 }
 
-/// Flash and RAM, or what is missing to tell.
+/// Flash and RAM, or which of them is not known.
 pub fn memories(firmware: &Firmware, vectors: u32) -> Result<Vec<Region>, String> {
     let (mut flash, mut ram) = (Spans::new(), Spans::new());
     for segment in firmware.segments() {
@@ -66,7 +66,7 @@ pub fn memories(firmware: &Firmware, vectors: u32) -> Result<Vec<Region>, String
     if flash.is_empty() || ram.is_empty() {
         let missing = if flash.is_empty() { "flash" } else { "ram" };
         return Err(format!(
-            "the firmware does not tell where the chip's {missing} is; say so with \
+            "the firmware does not show where the chip's {missing} is; give it with \
              --memory flash=ADDRESS:SIZE,ram=ADDRESS:SIZE"
         ));
     }

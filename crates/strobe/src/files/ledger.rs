@@ -57,7 +57,7 @@ fn with<T>(what: impl FnOnce(&mut Ledger) -> T) -> T {
 }
 
 /// Registers a file that is read, or the files of a directory. What does not exist is nothing to
-/// protect: whoever opens it says so.
+/// protect: whoever opens it reports that.
 pub fn reads(path: &Path) {
     let Ok(metadata) = std::fs::metadata(path) else { return };
     if !metadata.is_dir() {
@@ -92,7 +92,8 @@ pub fn opens(path: &Path, metadata: &Metadata) -> anyhow::Result<()> {
         Some(Entry { name, .. }) => {
             let (shown, other) = (path.display(), name.display());
             Err(exit::usage(format!(
-                "{shown} is read, and {other} would be written, which is the same file; name another output"
+                "{shown} is read, and {other} would be written, which is the same file; name \
+                 another output"
             )))
         }
         None => {

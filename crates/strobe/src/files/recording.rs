@@ -40,7 +40,8 @@ impl Recording {
         Ok(())
     }
 
-    /// Begins a file, which must not exist or be empty, or, with `force`, not be written by another process.
+    /// Begins a file, which must not exist or be empty, or, with `force`, not be written by another
+    /// process.
     ///
     /// # Errors
     /// If there is something in it (64), it is an input (64), or cannot be written (74).

@@ -108,6 +108,27 @@ pub fn log(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
+/// Replaces a file that this run has read, and whose content the new one is made of.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let out = begin(path).map_err(|e| cannot_write(path, &e))?;
+    let mut whole = Whole { path: path.to_owned(), out };
+    whole.write_all(bytes).map_err(|e| cannot_write(path, &e))?;
+    whole.commit()
+}
+
+/// Adds to the end of a file, which may be others' as well: a summary that several steps write.
+///
+/// # Errors
+/// If it cannot be written, or is an input or another output.
+pub fn append(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    ledger::writes(path)?;
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(|e| cannot_write(path, &e))
+}
+
 /// What could not be written of logs, while a run went on.
 static FAILED: Mutex<Option<String>> = Mutex::new(None);
 
@@ -162,7 +183,8 @@ fn begin(path: &Path) -> io::Result<Out> {
     }
 }
 
-/// Whether the name is one for what somebody has opened: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/1`.
+/// Whether the name is one for what somebody has opened: `/dev/stdout`, `/dev/fd/3`,
+/// `/proc/self/fd/1`.
 fn is_open_elsewhere(path: &Path) -> bool {
     let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
     path.starts_with("/dev/fd")

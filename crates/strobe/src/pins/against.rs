@@ -16,10 +16,11 @@ use crate::{capture, exit, input};
 /// Compares and prints.
 pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
     if input::is_firmware(path)? {
-        let text = "--against takes a capture; of two firmwares, export the pins of one (--export) or use strobe compare";
+        let text = "--against takes a capture; of two firmwares, export the pins of one (--export) \
+                    or use strobe compare";
         return Err(exit::usage(text));
     }
-    // Of a simulation nobody need say how fast its clock is, so the option is the capture's.
+    // A simulation's clock is known, so the option is the capture's.
     let (format, other) = capture::open(path, args.source.samplerate, args.source.max_edges)?;
     let file = input::file_name(path);
     let b = Opened { file, format: format.name().to_owned(), capture: other, code: a.code };
@@ -96,7 +97,7 @@ fn pairs(args: &Args, a: &Capture, b: &Capture) -> anyhow::Result<Vec<(usize, us
             moving.take(64).map(|c| c.name.clone()).collect::<Vec<_>>().join(", ")
         };
         return Err(exit::usage(format!(
-            "no pin has the same name in both; say which belong together with --pair, of {} and {}",
+            "no pin has the same name in both; pair them with --pair, of {} and {}",
             names(a),
             names(b)
         )));

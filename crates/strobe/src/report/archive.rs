@@ -7,7 +7,7 @@ use strobe_decode::archive::{allocations, profile, samples, symbols};
 use strobe_model::{Record, Warning};
 use strobe_source::archive::allocations::{About, beside, of_text, of_tree};
 use strobe_source::archive::{NoNames, measurement, published};
-use strobe_source::traced::{Collector, Places};
+use strobe_source::traced::{Accumulator, Places};
 use strobe_symbols::Firmware;
 
 use super::Args;
@@ -84,7 +84,7 @@ fn record(
     list: &samples::Samples,
     firmware: Option<&Firmware>,
 ) -> anyhow::Result<Record> {
-    let mut settings = args.options.settings(None, firmware)?;
+    let mut settings = args.stream().settings(None, firmware)?;
     settings.shown.extend(list.about.iter().cloned());
     for (kind, count) in &list.others {
         let text = format!("packets of kind `{kind}` are in the list and not looked at");
@@ -94,10 +94,10 @@ fn record(
         let text = "entries of the list are no packet or have no address".to_owned();
         settings.warnings.push(Warning { text, count: list.unusable });
     }
-    let mut collector = Collector::new(None);
+    let mut accumulator = Accumulator::new(None);
     let places = Places::of(list.pcs.iter().map(|pc| (*pc, 1)));
-    collector.add_places(places, list.pcs.len() as u64);
-    let mut record = collector.record(None, firmware, &settings)?;
+    accumulator.add_places(places, list.pcs.len() as u64);
+    let mut record = accumulator.record(None, firmware, &settings)?;
     if record.subject.file.is_empty() {
         record.subject.file = input::file_name(&args.path);
     }

@@ -25,7 +25,8 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
         return match events::metadata_beside(path) {
             Some(_) => Ok(Kind::Ctf),
             None => Err(exit::no_input(format!(
-                "{} is a directory without a file `metadata`; give a recording, a stream or a trace",
+                "{} is a directory without a file `metadata`; give a recording, a stream or a \
+                 trace",
                 path.display()
             ))),
         };
@@ -35,7 +36,7 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
     let readable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     if matches!(kind, Kind::Swo) && !head.is_empty() && head.iter().all(readable) {
         return Err(exit::data(format!(
-            "{} is text, and none that strobe knows; --as says what it is all the same",
+            "{}: unrecognised format (text); force it with --as",
             path.display()
         )));
     }
@@ -75,7 +76,8 @@ pub fn is_trace(path: &Path, record: &Record) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(exit::data(format!(
-        "{}: nothing says what this is, and as the bytes of a trace pin {percent} % of it make no sense; --as swo reads it all the same",
+        "{}: unrecognised format: interpreted as the bytes of a trace pin, {percent} % of it is \
+         undecodable; force it with --as swo",
         path.display()
     )))
 }

@@ -1,4 +1,4 @@
-//! What a user can say of a trace pin's stream.
+//! Options that describe a trace pin's stream.
 
 use std::ops::Range;
 
@@ -12,12 +12,13 @@ use strobe_symbols::Firmware;
 
 use crate::{exit, files, input};
 
-/// How to understand the stream. A recording says most of this itself.
+/// How to understand the stream. A recording states most of this itself.
 #[derive(Clone, clap::Args, Default)]
+#[group(id = "stream")]
 #[command(next_help_heading = "Trace pin")]
 pub struct Options {
-    /// The core's clock, as 168MHz.
-    #[arg(long, value_name = "HZ", value_parser = hertz)]
+    /// The core's clock in hertz. Where a firmware may be run as well, the option is the board's.
+    #[arg(skip)]
     pub clock: Option<u32>,
     /// Core cycles from one PC sample to the next, as 16384.
     #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
@@ -50,7 +51,7 @@ pub struct Options {
     /// shortest pulses.
     #[arg(long, value_name = "PIN[@BAUD]")]
     pub pin: Option<String>,
-    /// The marks that bound what is measured, as the user says them. Only reports have such
+    /// The marks that bound what is measured, as the user spells them. Only reports have such
     /// bounds.
     #[arg(skip)]
     pub marks: (Option<String>, Option<String>),
@@ -76,7 +77,8 @@ fn defmt_port(text: &str) -> Result<DefmtPort, String> {
     }
 }
 
-fn hertz(text: &str) -> Result<u32, String> {
+/// A core clock, as 168MHz.
+pub fn hertz(text: &str) -> Result<u32, String> {
     let hz = capture::parse_frequency(text).and_then(|hz| u32::try_from(hz).ok());
     hz.filter(|hz| *hz > 0)
         .ok_or_else(|| "a frequency is a number and a unit, as 168MHz, 500k, 16000000".to_owned())
@@ -120,7 +122,7 @@ impl Options {
         }
     }
 
-    /// What is known of the stream: what the user says, else what the recording says.
+    /// What is known of the stream: the user's settings, else those of the recording.
     pub fn settings(
         &self,
         header: Option<&Header>,
@@ -186,7 +188,8 @@ impl Options {
             (Ok(Some(table)), port) => Ok((Some((port.unwrap_or(0), table)), None)),
             (Ok(None), None) => Ok((None, None)),
             (Ok(None), Some(_)) => {
-                let text = "--defmt-port: the firmware has no section .defmt; was it linked with -Tdefmt.x, and not stripped?";
+                let text = "--defmt-port: the firmware has no section .defmt; was it linked with \
+                            -Tdefmt.x, and not stripped?";
                 Err(exit::data(text))
             }
             (Err(error), Some(_)) => Err(exit::data(error.to_string())),
@@ -209,7 +212,7 @@ impl Options {
         })
     }
 
-    /// The pin in a capture, and its rate if the user says it.
+    /// The pin in a capture, and its rate if given.
     pub fn pin(&self, capture: &Capture) -> anyhow::Result<(usize, Option<f64>)> {
         let (name, rate) = match self.pin.as_deref().map(|text| text.split_once('@')) {
             Some(Some((name, rate))) => (Some(name), Some(rate)),
@@ -249,7 +252,9 @@ fn mark(text: &str, firmware: Option<&Firmware>) -> Result<Mark, String> {
         return Ok(Mark::Port { port, value: value.transpose()? });
     }
     let Some(firmware) = firmware.filter(|firmware| kit_setting(firmware).is_some()) else {
-        return Err("names are those of the kit for the target, in the firmware's file (--elf); without it marks are as port:5".to_owned());
+        return Err("names are those of the kit for the target, in the firmware's file (--elf); \
+                    without it marks are as port:5"
+            .to_owned());
     };
     let names = firmware.trace_names();
     let named = names.iter().find(|(_, known)| known.as_str() == name).map(|(id, _)| *id);
@@ -296,12 +301,14 @@ fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
     let text = match (&recorded.build_id, given.build_id().map(hex)) {
         (Some(theirs), Some(ours)) if *theirs == ours => return None,
         (Some(theirs), Some(ours)) => format!(
-            "this is not the firmware that was recorded ({file}): its build id is {ours}, that one's is {theirs}"
+            "this is not the firmware that was recorded ({file}): its build id is {ours}, that \
+             one's is {theirs}"
         ),
         _ if recorded.sha256 == hex(&given.sha256()) => return None,
         _ => format!(
-            "this is not the file that was recorded ({file}): its SHA-256 is another; without build ids (-Wl,--build-id) \
-             nobody can tell whether the code is the same"
+            "this is not the file that was recorded ({file}): its SHA-256 is another; without \
+             build ids (-Wl,--build-id) \
+             it is unknown whether the code is the same"
         ),
     };
     Some(Warning { text, count: 1 })

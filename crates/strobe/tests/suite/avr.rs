@@ -86,7 +86,14 @@ fn intel_hex_runs_as_the_elf_file_does() {
         let named = run(&[&elf, "--until", "20ms"]).1;
         let (code, bare) = run(&[&hex, "--until", "20ms"]);
         assert_eq!((code, self::board(&bare)), (0, Some(board)));
-        assert_eq!(bare.totals, named.totals, "{program}");
+        // A HEX file has no functions, in which loops that wait are looked for, and no variables,
+        // which show what is left of a stack.
+        let named_only = ["waiting", "stack-margin"];
+        let totals = |ran: &strobe_model::measurement::Measurement| {
+            let all = ran.totals.iter().filter(|total| !named_only.contains(&total.id.as_str()));
+            all.cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(totals(&bare), totals(&named), "{program}");
         let causes = ["cycles", "cause"].map(|name| column(&bare, "causes", name));
         assert_eq!(causes, ["cycles", "cause"].map(|name| column(&named, "causes", name)));
         let ran = strobe(&["run", &hex, "--board", board, "--until", "1ms", "--quiet"]);

@@ -20,7 +20,7 @@ fn report(mcu: &str, source: &str, arguments: &[&str]) -> String {
     ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn assert_told(report: &str, expected: &[&str]) {
+fn assert_reported(report: &str, expected: &[&str]) {
     for text in expected {
         assert!(report.contains(text), "no {text:?} in\n{report}");
     }
@@ -29,7 +29,7 @@ fn assert_told(report: &str, expected: &[&str]) {
 #[test]
 fn opcodes_that_are_none_end_the_run_with_a_reason() {
     let erased = "int main(void) { __asm__ volatile(\".word 0xffff\"); return 0; }";
-    assert_told(
+    assert_reported(
         &report("atmega328p", erased, &[]),
         &[
             "ended an opcode that is no instruction of this core",
@@ -38,25 +38,27 @@ fn opcodes_that_are_none_end_the_run_with_a_reason() {
         ],
     );
     let data = "int main(void) { __asm__ volatile(\".word 0x0001\"); return 0; }";
-    assert_told(&report("atmega328p", data, &[]), &["0x0001; data that is run"]);
+    assert_reported(&report("atmega328p", data, &[]), &["0x0001; data that is run"]);
     // MUL on a part without a multiplier.
     let foreign = "int main(void) { __asm__ volatile(\".word 0x9c01\"); return 0; }";
-    assert_told(
+    assert_reported(
         &report("attiny85", foreign, &["--board", "attiny85"]),
         &["0x9c01, which larger AVRs have; is the firmware built for this part (-mmcu)?"],
     );
 }
 
 #[test]
-fn a_stack_that_reaches_the_registers_is_told_before_what_it_breaks() {
-    let source = "__attribute__((noinline)) int deeper(int n) { volatile char a[16]; a[0] = n; return deeper(n + 1) + a[0]; }
+fn a_stack_that_reaches_the_registers_is_reported_before_what_it_breaks() {
+    let source = "__attribute__((noinline)) int deeper(int n) { volatile char a[16]; a[0] = n; \
+                  return deeper(n + 1) + a[0]; }
                   int main(void) { return deeper(0); }";
     let report = report("atmega328p", source, &["--until", "5ms"]);
-    assert_told(
+    assert_reported(
         &report,
         &[
             "the stack of thread main has overflowed",
-            "below 0x00800100, where RAM begins: below are the registers of peripherals and the core's own",
+            "below 0x00800100, where RAM begins: below are the registers of peripherals and the \
+             core's own",
             "deeper (103 times) < main",
             "reached behind the end of RAM (0x0900 and above)",
         ],
@@ -65,21 +67,22 @@ fn a_stack_that_reaches_the_registers_is_told_before_what_it_breaks() {
 }
 
 #[test]
-fn fuses_of_the_firmware_are_used_and_told() {
+fn fuses_of_the_firmware_are_used_and_reported() {
     let source = "#include <avr/io.h>\n#include <avr/sleep.h>\n
                   FUSES = { .low = 0x62, .high = 0xd9, .extended = 0xff };
                   LOCKBITS = 0xff;
                   int main(void) { sleep_enable(); sleep_cpu(); return 0; }";
-    assert_told(
+    assert_reported(
         &report("atmega328p", source, &[]),
         &[
             "clock 1 MHz",
-            "the fuses of the firmware (low 0x62, high 0xd9, extended 0xff) choose internal oscillator, 8000000 Hz \
+            "the fuses of the firmware (low 0x62, high 0xd9, extended 0xff) choose internal \
+             oscillator, 8000000 Hz \
              divided by 8 (CKSEL, CKDIV8); the core begins at 1000000 Hz",
         ],
     );
     let other = report("atmega328p", source, &["--fuses", "0xff,0xce"]);
-    assert_told(
+    assert_reported(
         &other,
         &[
             "clock 16 MHz",
@@ -91,11 +94,11 @@ fn fuses_of_the_firmware_are_used_and_told() {
 }
 
 #[test]
-fn what_is_not_modelled_says_so() {
+fn what_is_not_modelled_reports_it() {
     let source = "#include <avr/io.h>\n#include <avr/boot.h>\n#include <avr/sleep.h>\n
                   int main(void) { boot_page_erase(0x1000); ACSR = _BV(ACIC);
                   sleep_enable(); sleep_cpu(); return 0; }";
-    assert_told(
+    assert_reported(
         &report("atmega328p", source, &["--until", "1ms"]),
         &[
             "(flash programming is not modelled)",

@@ -1,5 +1,5 @@
-//! Whatever it is given, `strobe` says in one message what is wrong, ends with the documented exit
-//! code, and never panics. Where firmware ran at all, there is a report.
+//! Whatever it is given, `strobe` reports in one message what is wrong, ends with the documented
+//! exit code, and never panics. Where firmware ran at all, there is a report.
 
 mod arguments;
 mod boards;
@@ -54,9 +54,9 @@ fn assert_one_message(stderr: &str) {
 
 /// Messages, each with what it is about, for a snapshot.
 #[derive(Default)]
-struct Told(String);
+struct Messages(String);
 
-impl Told {
+impl Messages {
     fn add(&mut self, what: &str, message: &str) {
         self.0 += &format!("{what}:\n{message}\n");
     }
@@ -108,7 +108,7 @@ fn reported(elf: &[u8], arguments: &[&str], code: i32) -> String {
 }
 
 /// Checks that a report has all of these words, wherever lines break.
-fn assert_says(report: &str, words: &[&str]) {
+fn assert_reported(report: &str, words: &[&str]) {
     let flat = report.split_whitespace().collect::<Vec<_>>().join(" ");
     for word in words {
         assert!(flat.contains(word), "no {word:?} in\n{report}");

@@ -41,7 +41,7 @@ fn reaches_its_handler(elf: &ElfBuilder, board: &str) -> Vec<String> {
     measurement.findings.into_iter().map(|finding| finding.text).collect()
 }
 
-fn is_told(texts: &[String], words: &[&str]) {
+fn is_reported(texts: &[String], words: &[&str]) {
     let found = texts.iter().find(|text| text.contains("linked behind a bootloader"));
     let found = found.unwrap_or_else(|| panic!("no finding in {texts:?}"));
     words.iter().for_each(|word| assert!(found.contains(word), "no {word:?} in {found}"));
@@ -56,7 +56,7 @@ fn an_image_behind_a_bootloader_starts_from_its_own_vectors() {
             elf.code(base, &image(base));
             let texts = reaches_its_handler(&elf, board);
             let vtor = if board == "stm32f070cb" { "passed them on" } else { "VTOR was set" };
-            is_told(&texts, &[&format!("{base:#010x}"), &format!("{STACK:#010x}"), vtor]);
+            is_reported(&texts, &[&format!("{base:#010x}"), &format!("{STACK:#010x}"), vtor]);
         }
     }
 }
@@ -77,10 +77,10 @@ fn names_go_before_contents() {
         size: Some(TABLE),
         ..Section::default()
     });
-    is_told(&reaches_its_handler(&named, "stm32f103"), &["0x08002400", "section .isr_vector"]);
+    is_reported(&reaches_its_handler(&named, "stm32f103"), &["0x08002400", "section .isr_vector"]);
     let mut named = elf(base + 0x400);
     named.code(base, &decoy).function("vector_table", base + 0x400, TABLE);
-    is_told(&reaches_its_handler(&named, "stm32f103"), &["0x08002400", "symbol vector_table"]);
+    is_reported(&reaches_its_handler(&named, "stm32f103"), &["0x08002400", "symbol vector_table"]);
 }
 
 /// As on an RP2040, whose flash begins with 256 bytes that set up the flash.
@@ -91,7 +91,7 @@ fn a_first_stage_is_not_taken_for_vectors() {
     bytes.extend(image(FLASH + 0x100));
     let mut elf = elf(FLASH + 0x100);
     elf.code(FLASH, &bytes);
-    is_told(&reaches_its_handler(&elf, "stm32f070cb"), &["0x08000100"]);
+    is_reported(&reaches_its_handler(&elf, "stm32f070cb"), &["0x08000100"]);
 }
 
 #[test]

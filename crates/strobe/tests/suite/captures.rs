@@ -153,7 +153,7 @@ fn sigrok_decodes_what_strobe_does_not() {
 }
 
 #[test]
-fn wrong_arguments_and_files_say_what_to_do() {
+fn wrong_arguments_and_files_have_advice() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, bytes: &[u8]| {
         let path = directory.path().join(name);

@@ -195,8 +195,8 @@ fn bytes_go_out_22_22_and_23_cycles_apart() {
     assert_eq!(pairs.iter().filter(|&&cycles| cycles == 67).count(), 4 * 63);
 }
 
-/// The source says what each line costs, counted by hand: 63 cycles for two outputs. What is wrong
-/// shows beside it.
+/// The source states what each line costs, counted by hand: 63 cycles for two outputs. What is
+/// wrong shows beside it.
 #[test]
 fn the_slip_in_the_hand_count_is_found_by_line() {
     let program = prebuilt("cube");

@@ -1,4 +1,4 @@
-//! `strobe cycles` adds up, and says of each figure whether a model has a part in it.
+//! `strobe cycles` adds up, and shows of each figure whether a model has a part in it.
 
 use strobe_model::measurement::{Cell, Content, Measurement, Table, Trust};
 

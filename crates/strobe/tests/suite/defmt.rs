@@ -6,7 +6,7 @@ use crate::common::recorded::{balance, column, recorded, rows};
 use crate::common::{Ran, number, prebuilt, root, strobe};
 use proptest::prelude::*;
 use serde_json::Value;
-use strobe_decode::container::{Carries, Header, Reader, Writer};
+use strobe_decode::container::{Header, PayloadKind, Reader, Writer};
 use strobe_model::Decoded;
 use strobe_model::measurement::{Content, Measurement};
 use strobe_source::defmt::{Log, Table};
@@ -100,7 +100,7 @@ fn the_report_shows_the_last_messages() {
 
 /// Samples take what the pin can carry, so bytes of messages are lost.
 #[test]
-fn losses_are_told_and_the_rest_is_read() {
+fn losses_are_reported_and_the_rest_is_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let pin = ["--baud", "115200", "--period", "64", "--port", "0", "--insist"];
     let file = record(directory.path(), &pin);
@@ -134,7 +134,7 @@ fn who_knows_better_says_where_messages_are() {
 }
 
 #[test]
-fn another_version_is_said_with_advice() {
+fn another_version_is_reported_with_advice() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = record(directory.path(), &QUIET);
     let mut bytes = std::fs::read(prebuilt(FIRMWARE)).expect("the firmware");
@@ -232,7 +232,7 @@ fn damaged_firmware_is_refused_or_read() {
 
 /// A buffer of RTT brings the same bytes with nothing around them.
 #[test]
-fn a_channel_that_comes_alone_says_the_same() {
+fn a_channel_that_comes_alone_yields_the_same() {
     let directory = tempfile::tempdir().expect("a directory");
     let (file, bytes) = (record(directory.path(), &QUIET), directory.path().join("port0"));
     let ran = reported(&file, &["--port", &format!("0={}", bytes.display())]);
@@ -240,7 +240,7 @@ fn a_channel_that_comes_alone_says_the_same() {
     let bytes = std::fs::read(bytes).expect("the port's bytes");
     let pin = Reader::new(std::fs::File::open(&file).expect("the file")).expect("a recording");
     let pin = pin.header().expect("its header").clone();
-    let header = Header { carries: Carries::Channel, settings: None, ..pin };
+    let header = Header { carries: PayloadKind::Channel, settings: None, ..pin };
     let mut alone = Writer::new(Vec::new(), &header).expect("a header");
     bytes.chunks(7).for_each(|piece| alone.raw(1, piece).expect("a chunk"));
     let alone = alone.finish(2, "over").expect("an end");

@@ -154,7 +154,7 @@ fn a_fault_is_reported_with_its_way_there() {
 #[test]
 fn a_fault_in_the_fault_handler_locks_up() {
     let (code, _) = run(&[&prebuilt("lockup")]);
-    assert_eq!(code, 120, "the first fault ends the run unless told otherwise");
+    assert_eq!(code, 120, "the first fault ends the run without --run-on");
     let ran = strobe(&["run", &prebuilt("lockup"), "--run-on"]);
     assert_eq!(ran.code, 121, "{}", ran.stderr);
     let (_, backtrace) = ran.stdout.split_once("backtrace").expect("a backtrace");
@@ -174,7 +174,7 @@ fn a_measurement_names_its_schema_and_is_the_same_each_time() {
 }
 
 #[test]
-fn wrong_serial_input_is_told() {
+fn wrong_serial_input_is_reported() {
     let elf = prebuilt("hello-uart");
     for (arguments, code, words) in [
         (&["--uart-input", "USART9=stdin"][..], 64, "has no serial port USART9"),

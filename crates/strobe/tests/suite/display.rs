@@ -1,4 +1,4 @@
-//! The display demo: three drivers draw the same picture, and `strobe bus` says what each of them
+//! The display demo: three drivers draw the same picture, and `strobe bus` shows what each of them
 //! takes.
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Third-party programs and programs on Embassy and stm32f0xx-hal run as they do elsewhere.
 //!
-//! `cargo xtask subjects` builds them; without that these tests fail and say so. What each of the
-//! ecosystem's programs does is in firmware/ecosystem/README.md.
+//! `cargo xtask subjects` builds them; without that these tests fail with that message. What each
+//! of the ecosystem's programs does is in firmware/ecosystem/README.md.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Programs on Embassy and stm32f4xx-hal run on the STM32F407's boards as they do on the circuit
 //! boards.
 //!
-//! `cargo xtask subjects` builds them; without that these tests fail and say so. What each of them
-//! does is in firmware/ecosystem/README.md.
+//! `cargo xtask subjects` builds them; without that these tests fail with that message. What each
+//! of them does is in firmware/ecosystem/README.md.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -64,7 +64,8 @@ fn embassy_usart_prints_each_100_ms_by_dma() {
 fn embassy_finds_the_devices_of_the_board() {
     let text = sent("stm32f4-discovery", "f407-devices", "USART2", "100ms");
     // The CRC of `1234` is that of CRC-32/MPEG-2.
-    let expected = "random true\r\ncodec true 0xe3\r\nnobody Err(Nack)\r\nspi [255, 255, 255]\r\ncrc 0xa695c4aa\r\n";
+    let expected = "random true\r\ncodec true 0xe3\r\nnobody Err(Nack)\r\nspi [255, 255, \
+                    255]\r\ncrc 0xa695c4aa\r\n";
     assert_eq!(text, expected);
 }
 
@@ -74,13 +75,13 @@ fn embassy_frames_come_back_through_the_plug() {
     assert_eq!(figure(&ran, "interrupts", "IRQ61 (ETH)", "count"), 4);
     let text = sent("olimex-e407", "f407-ethernet", "USART1", "100ms");
     // Four bytes more come back: of frames with a type and not a length the MAC keeps the check
-    // sequence, whatever MACCR.APCS says (RM0090 33.6.2), unless MACCR.CSTF is set.
+    // sequence, whatever MACCR.APCS is (RM0090 33.6.2), unless MACCR.CSTF is set.
     let line = |n| format!("sent {n}, received {}, same true\r\n", n + 4);
     let lines = [60, 61, 400, 1514].map(line);
     assert_eq!(text, format!("link up\r\n{}", lines.concat()));
 }
 
-/// A host that sends each frame back and keeps what the serial port says.
+/// A host that sends each frame back and keeps the serial port's output.
 #[derive(Default)]
 struct Echo {
     frames: VecDeque<Vec<u8>>,

@@ -35,12 +35,14 @@ typealias integer { size = 32; } := u32;
 trace { major = 1; minor = 8; byte_order = le; };
 clock { name = c; freq = 1000000; };
 stream { event.header := struct { u8 id; u8 timestamp; }; };
-event { name = sched_switch; id = 0; fields := struct { u8 prev_tid; u8 next_tid; string next_comm; }; };
+event { name = sched_switch; id = 0; fields := struct { u8 prev_tid; u8 next_tid; string \
+next_comm; }; };
 event { name = isr_enter; id = 1; fields := struct { u32 irq; }; };
 event { name = isr_exit; id = 2; fields := struct { u32 irq; }; };
 event { name = ctf_timer_start; id = 3; fields := struct { u8 id; }; };
 event { name = ctf_timer_stop; id = 4; fields := struct { u8 id; }; };
-event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; u32 fn3; u32 fn4; u32 address; u8 user_alloc; u8 user_req; }; };
+event { name = heap_alloc; id = 5; fields := struct { u8 pid; u32 fn1; u32 fn2; u32 fn3; u32 fn4; \
+u32 address; u8 user_alloc; u8 user_req; }; };
 event { name = something; id = 6; };
 ";
 
@@ -226,5 +228,37 @@ fn long_traces_are_read_back() {
         let events = column(&after, "streams", "events")[0];
         assert_eq!(lines.lines().count() as u64, events, "{name}");
         assert!(events > 1000, "{name}: {events}");
+    }
+}
+
+/// A firmware is exported with all options of a run; what was recorded is not run again.
+#[test]
+fn options_of_a_run_hold_for_firmware_alone() {
+    let firmware = crate::common::prebuilt("loop-0ws");
+    let code = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_strobe"))
+            .args(["export", "--to", "collapsed", "--quiet"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), errors)
+    };
+    let (end, short, _) = code(&[&firmware, "--until", "2ms"]);
+    assert_eq!(end, Some(0));
+    let (end, long, _) = code(&[&firmware, "--until", "4ms", "--interpret"]);
+    assert_eq!(end, Some(0));
+    let cycles = |stacks: &str| -> u64 {
+        stacks.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
+    };
+    assert!(cycles(&short) > 0 && cycles(&long).abs_diff(2 * cycles(&short)) < 100, "{long}");
+    let (end, _, errors) = code(&[&firmware, "--until", "2ms", "--until", "0x8000ffe"]);
+    assert_eq!(end, Some(122), "a place that is never reached: {errors}");
+
+    let (_folder, path) = trace();
+    for option in [["--until", "2ms"], ["--rtos", "none"]] {
+        let (end, _, errors) = code(&[&[text(&path)][..], &option[..]].concat());
+        assert_eq!(end, Some(64), "{errors}");
+        assert!(errors.contains(&format!("{} is for firmware", option[0])), "{errors}");
     }
 }

@@ -88,7 +88,7 @@ fn openocd(folder: &Path, more: &str) -> (Real, String) {
             break rest.split(' ').next().expect("a port").to_owned();
         }
     };
-    // What it says later must go somewhere.
+    // Its later output must go somewhere.
     std::thread::spawn(move || lines.for_each(drop));
     (real, format!("openocd:127.0.0.1:{port}"))
 }

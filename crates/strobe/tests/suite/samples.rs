@@ -1,6 +1,6 @@
 //! The samples of output in README.md and docs/ are what the program prints.
 //!
-//! A comment `<!-- sample: strobe ARGUMENTS -->` before a fenced block says which command, run in
+//! A comment `<!-- sample: strobe ARGUMENTS -->` before a fenced block states which command, run in
 //! the repository, prints that block. `make bless` writes the blocks anew.
 
 use std::fs;

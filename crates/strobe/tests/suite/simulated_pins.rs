@@ -186,7 +186,7 @@ fn a_fault_ends_a_recording_as_it_ends_a_run() {
 }
 
 #[test]
-fn wrong_arguments_say_what_to_do() {
+fn wrong_arguments_have_advice() {
     let capture = "docs/captures/serial.vcd";
     let cases: [(&[&str], &str); 6] = [
         (&["pins", capture, "--board", "stm32f070cb"], "--board is for firmware"),

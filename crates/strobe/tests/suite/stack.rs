@@ -79,6 +79,34 @@ fn threads_have_their_stacks() {
     assert!(deepest.starts_with("SysTick_Handler"), "{deepest}");
 }
 
+/// Every run has the exact marks, and its summary the stack that has least left; flash and RAM are
+/// those of `strobe size`.
+#[test]
+fn a_run_names_the_stack_with_the_least_margin() {
+    let narrow = prebuilt("narrow");
+    let (_, m) = measured(&["run", &narrow, "--until", "finished"]);
+    let total = |id: &str| m.totals.iter().find(|total| total.id == id).expect("the total");
+    assert_eq!(total("deepest-stack").title, "stack of reporter");
+    let bytes_of = |id: &str| m.total(id)?.value().map(|number| number.as_u64());
+    assert_eq!((bytes_of("deepest-stack"), bytes_of("stack-margin")), (Some(152), Some(40)));
+    let stacks = m.table("stacks").unwrap();
+    let reporter = rows(&m, "stacks").find(|(_, name)| name == "reporter").unwrap().0;
+    assert_eq!(bytes(cell(stacks, "size", reporter)), Some(192));
+    assert_eq!(*cell(stacks, "used", reporter), Cell::from(152_u64));
+    let chain = cell(stacks, "deepest", reporter).text().unwrap();
+    assert_eq!(chain, "reporter_main > report > digits");
+    // What the image allows is a word more, that aligns an exception's frame.
+    let (_, image) = measured(&["stack", &narrow]);
+    let row = rows(&image, "stacks").find(|(_, name)| name == "reporter_main").unwrap().0;
+    assert_eq!(bytes(cell(image.table("stacks").unwrap(), "margin", row)), Some(36));
+    let (_, size) = measured(&["size", &narrow]);
+    let fact = |name: &str| m.subject.facts.iter().find(|fact| fact.name == name);
+    for (name, id) in [("flash", "flash"), ("RAM", "ram")] {
+        let figure = fact(name).and_then(|fact| fact.figure.as_ref());
+        assert_eq!(figure, size.total(id), "{name}");
+    }
+}
+
 #[test]
 fn annotations_close_what_is_open() {
     let directory = tempfile::tempdir().unwrap();

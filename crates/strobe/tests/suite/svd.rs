@@ -43,7 +43,7 @@ fn what_the_user_says_of_the_chip_holds() {
     assert_eq!(code, 0);
     assert_eq!(hertz(&ran)[0], 24_000_000);
     let warnings = warnings(&ran).concat();
-    assert!(warnings.contains("as told by --memory"), "{warnings}");
+    assert!(warnings.contains("as given by --memory"), "{warnings}");
 }
 
 #[test]

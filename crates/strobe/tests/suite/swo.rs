@@ -33,7 +33,7 @@ fn the_pin_goes_to_a_file() {
 }
 
 #[test]
-fn a_pin_that_shows_nothing_is_told() {
+fn a_pin_that_shows_nothing_is_reported() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("swo.bin").display().to_string();
     let firmware = prebuilt("trace");
@@ -46,7 +46,7 @@ fn a_pin_that_shows_nothing_is_told() {
 #[test]
 fn wrong_writes_are_refused() {
     let firmware = prebuilt("trace");
-    for (write, says) in [
+    for (write, expected) in [
         ("0xe0001000", "ADDRESS=VALUE"),
         ("0xe0001002=1", "not the address of a word"),
         ("0xe0001000=0x100000000", "32 bits"),
@@ -54,7 +54,7 @@ fn wrong_writes_are_refused() {
     ] {
         let ran = strobe(&["run", &firmware, "--board", "stm32f407", "--trace-write", write]);
         assert_eq!(ran.code, 64, "{write}: {}", ran.stderr);
-        assert!(ran.stderr.contains(says), "{write}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{write}: {}", ran.stderr);
     }
     let avr = prebuilt("work-avr");
     let ran = strobe(&["run", &avr, "--trace-write", "0xe0001000=1"]);

@@ -8,7 +8,7 @@ use strobe_model::measurement::{Cell, Content, Measurement, Timeline};
 use crate::common::figures::*;
 use crate::common::{measured, prebuilt, root, strobe};
 
-/// The bundled programs and what tells strobe about their kernel.
+/// The bundled programs and what describes their kernel to strobe.
 const SYSTEMS: [(&str, &str, &str); 4] = [
     ("threads", "Baton", "firmware/threads/baton.toml"),
     ("threads-freertos", "FreeRTOS", ""),
@@ -84,7 +84,7 @@ fn every_system_names_its_threads() {
 /// 100 samples, one for each interrupt; the logger sleeps 10 ms between its rounds of about 3000
 /// turns.
 #[test]
-fn threads_run_as_the_program_says() {
+fn threads_run_as_the_program_specifies() {
     for (program, system, description) in SYSTEMS {
         let ran = of_system(program, description);
         let count = |name: &str, what: &str| of(&ran, name, what);
@@ -155,7 +155,7 @@ fn switches_by_hand_are_seen() {
 
 /// What a thread is called changes nothing about whose cycles are whose.
 #[test]
-fn stacks_alone_tell_the_same_threads_apart() {
+fn stacks_alone_distinguish_the_same_threads() {
     for (program, system, description) in SYSTEMS {
         let (named, unnamed) = (of_system(program, description), of_system(program, "none"));
         assert_eq!((system_of(&unnamed), notes(&unnamed)), (None, vec![]));
@@ -219,14 +219,15 @@ fn time_per_thread_and_interrupt_sums_to_the_window() {
 }
 
 #[test]
-fn a_description_that_does_not_fit_is_said_so() {
+fn a_description_that_does_not_fit_is_reported() {
     let freertos = root().join("crates/strobe-source/rtos/freertos.toml").display().to_string();
     let ran = strobe(&["run", &prebuilt("threads"), "--rtos", &freertos]);
     assert_eq!(ran.code, 64, "{}", ran.stderr);
     assert!(ran.stderr.contains("no variable pxReadyTasksLists"), "{}", ran.stderr);
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("wrong.toml");
-    let wrong = "name = 'Baton'\nvariables = ['baton']\n[[layout]]\nrunning = 'baton.holder'\nname = 'nmae'\n";
+    let wrong = "name = 'Baton'\nvariables = ['baton']\n[[layout]]\nrunning = 'baton.holder'\nname \
+                 = 'nmae'\n";
     std::fs::write(&path, wrong).expect("a file");
     let path = path.display().to_string();
     let (_, ran) = run(&[&prebuilt("threads"), "--until", "finished", "--rtos", &path]);

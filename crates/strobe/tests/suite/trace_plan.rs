@@ -62,20 +62,20 @@ fn a_plan_is_read_again_and_changed() {
     let settings = plan::settings_of(&again).expect("its settings");
     assert!(settings.exceptions && settings.local_timestamps.is_none());
     assert_eq!(again.subject.name, "stm32f4");
-    for (wrong, says) in [
+    for (wrong, expected) in [
         ("{\"schema\":\"strobe-plan/1\"}", "make it again"),
         ("settings = 1", "no measurement"),
         (&strobe(&["pins", SERIAL, "--format", "measurement"]).stdout, "no settings"),
     ] {
         std::fs::write(path, wrong).expect("it is ours");
         let refused = strobe(&["plan", "--settings", path]);
-        assert_eq!(refused.code, 65, "{says}");
-        assert!(refused.stderr.contains(says), "{says}: {}", refused.stderr);
+        assert_eq!(refused.code, 65, "{expected}");
+        assert!(refused.stderr.contains(expected), "{expected}: {}", refused.stderr);
     }
 }
 
 #[test]
-fn periods_are_rounded_to_those_of_the_hardware_and_told() {
+fn periods_are_rounded_to_those_of_the_hardware_and_reported() {
     let rounded = planned(&["--rate=10kHz", "--terse"]).stdout;
     let line = |name: &str| rounded.lines().find(|line| line.trim_start().starts_with(name));
     assert!(line("cycles between samples").is_some_and(|l| l.ends_with(" 16,384 cycles")));
@@ -103,7 +103,7 @@ fn variables_are_watched_by_name() {
     let plain = ["plan", "--clock=168MHz", "--baud=2M", "--elf", &elf, &watch];
     assert!(!strobe(&plain).stdout.contains("DWT_COMP0"));
     assert!(recorded::rows(&recorded::recorded(&plain), "fields").len() > 20);
-    for (watch, says) in [
+    for (watch, expected) in [
         ("there_is_none", "no symbol"),
         ("0x20000001:4", "multiple"),
         ("0x20000000:4:sideways", "sideways"),
@@ -111,7 +111,7 @@ fn variables_are_watched_by_name() {
     ] {
         let refused = planned(&["--elf", &elf, "--watch", watch]);
         assert_eq!(refused.code, 64, "{watch}");
-        assert!(refused.stderr.contains(says), "{watch}: {}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{watch}: {}", refused.stderr);
     }
 }
 
@@ -141,7 +141,8 @@ telnet_port disabled
 tcl_port disabled
 noinit
 proc mww {a v} { set ::m([expr {$a+0}]) [expr {$v+0}] }
-proc read_memory {a w n} { set a [expr {$a+0}]; if {[info exists ::m($a)]} { return [expr {$::m($a) & $::bits}] }; return 0 }
+proc read_memory {a w n} { set a [expr {$a+0}]; if {[info exists ::m($a)]} { return [expr \
+{$::m($a) & $::bits}] }; return 0 }
 proc tpiu {what} { return chip.tpiu }
 proc chip.tpiu {args} { echo \"pin: $args\" }
 ";

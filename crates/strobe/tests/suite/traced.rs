@@ -40,9 +40,9 @@ fn run(firmware: &str, more: &[&str]) -> Measurement {
     ended(&[&arguments, more].concat()).1
 }
 
-/// Of a run that is known to the cycle, the sampled shares lie where they say, nearly always.
-/// Board, pin and samples are the same each time: how many lie inside is a fixed number, which only
-/// another firmware or model changes.
+/// Of a run that is known to the cycle, the sampled shares lie within their intervals, nearly
+/// always. Board, pin and samples are the same each time: how many lie inside is a fixed number,
+/// which only another firmware or model changes.
 #[test]
 fn sampled_shares_are_where_their_intervals_say() {
     // Without a timer: what it does is in step with nothing.
@@ -91,7 +91,7 @@ fn exceptions_are_those_of_the_run() {
     assert_eq!(names, ["PendSV (PendSV_Handler)", "SysTick (SysTick_Handler)"]);
 }
 
-/// The micro-ROS set-up: the link carries a fifth, and the report says so.
+/// The micro-ROS set-up: the link carries a fifth, and the report states it.
 #[test]
 fn lost_samples_are_counted() {
     let firmware = prebuilt("threads-nuttx");
@@ -157,7 +157,7 @@ fn a_capture_of_a_pin_reads_as_it_was_sent_and_as_sigrok_reads_it() {
     assert!(pin.text.starts_with(&words) && words.len() + 20 > pin.text.len(), "{words}");
 }
 
-/// What of a measurement says what was read, and not how it came here.
+/// The part of a measurement that depends on what was read, not on how it got here.
 fn figures(report: &Measurement) -> Vec<(String, Content)> {
     let of = [
         "profile",
@@ -289,7 +289,7 @@ fn a_fault_on_the_line_is_confined() {
 }
 
 #[test]
-fn another_firmware_is_told() {
+fn another_firmware_is_reported() {
     let firmware = prebuilt("threads-nuttx");
     let (_directory, file) = record(
         &firmware,
@@ -307,7 +307,7 @@ fn another_firmware_is_told() {
 }
 
 #[test]
-fn a_recording_that_was_cut_says_so() {
+fn a_recording_that_was_cut_reports_it() {
     let firmware = prebuilt("threads-nuttx");
     let (directory, file) =
         record(&firmware, &["--clock", "16MHz", "--baud", "2M", "--period", "1024", "--for", "5s"]);
@@ -317,7 +317,7 @@ fn a_recording_that_was_cut_says_so() {
     let traced = report(&[&cut, "--elf", &firmware]);
     assert!(said(&traced).contains("no end mark"), "{}", said(&traced));
     assert!(figure(&traced, "samples") > 1000);
-    // A hole in the middle: both sides are read, and the hole is told.
+    // A hole in the middle: both sides are read, and the hole is reported.
     let mut holed = bytes.clone();
     let middle = holed.len() / 2;
     holed[middle..middle + 300].fill(0x55);
@@ -334,10 +334,10 @@ fn what_is_no_trace_is_refused_or_named() {
         std::fs::write(&path, bytes).expect("a file");
         path.display().to_string()
     };
-    let refused = |arguments: &[&str], code, says: &str| {
+    let refused = |arguments: &[&str], code, expected: &str| {
         let ran: Ran = strobe(arguments);
         assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(says), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{arguments:?}: {}", ran.stderr);
         assert!(ran.stdout.is_empty(), "{arguments:?}");
     };
     refused(&["report", &file("empty", b"")], 65, "is empty");

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::common::strobe;
 
-/// The commit that git says is checked out, with its day; or nothing, where there is no repository.
+/// The commit that git shows as checked out, with its day; or nothing, where there is no
+/// repository.
 fn checked_out() -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     if !root.join(".git").exists() {

@@ -164,7 +164,8 @@ proptest! {
         };
         let labelled: i128 = read.calls.iter().map(of_labels).sum();
         let samples = profile.chains.label.iter().zip(&profile.chains.values[0].values);
-        let wanted: i64 = samples.filter(|(label, _)| label.is_some()).map(|(_, value)| value).sum();
+        let with_label = samples.filter(|(label, _)| label.is_some());
+        let wanted: i64 = with_label.map(|(_, value)| value).sum();
         prop_assert_eq!(labelled, i128::from(wanted));
     }
 }

@@ -2,7 +2,7 @@
 //! length beside them.
 //!
 //! Fields are those that the front end's type definitions name for version 55, `null` and 0 where
-//! only a browser has anything to say.
+//! only a browser has a use for.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,10 @@ pub(super) struct Meta {
 
 impl File {
     pub fn new(product: &str) -> File {
-        let category = |name: &str, color: &str| json!({ "name": name, "color": color, "subcategories": ["Other"] });
+        let category = |name: &str, color: &str| {
+            let other = ["Other"];
+            json!({ "name": name, "color": color, "subcategories": other })
+        };
         let meta = Meta {
             categories: json!([
                 category("Other", "grey"),

@@ -23,7 +23,7 @@ fn length(table: &Value) -> usize {
     table["length"].as_u64().expect("a length") as usize
 }
 
-/// Columns are as long as their table says, and indices point into theirs.
+/// Columns are as long as their table states, and indices point into theirs.
 fn check(file: &Value) {
     for thread in array(&file["threads"]) {
         for name in ["samples", "markers", "stackTable", "frameTable", "funcTable"] {

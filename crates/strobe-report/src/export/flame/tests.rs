@@ -101,9 +101,13 @@ proptest! {
     fn frames_are_within_their_callers(profile in subjects::any_run()) {
         let frames = frames(&written(&profile));
         for (i, a) in frames.iter().enumerate() {
-            let within = |b: &Drawn| b.top == a.top - ROW && b.left <= a.left + 0.02 && a.right <= b.right + 0.3;
+            let within = |b: &Drawn| {
+                b.top == a.top - ROW && b.left <= a.left + 0.02 && a.right <= b.right + 0.3
+            };
             prop_assert!(i == 0 || frames.iter().any(within), "{}", a.name);
-            let beside = |b: &Drawn| b.top != a.top || b.right <= a.left + 0.02 || a.right <= b.left + 0.3;
+            let beside = |b: &Drawn| {
+                b.top != a.top || b.right <= a.left + 0.02 || a.right <= b.left + 0.3
+            };
             prop_assert!(frames[..i].iter().all(beside), "{}", a.name);
         }
     }

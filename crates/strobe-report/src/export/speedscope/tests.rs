@@ -80,7 +80,7 @@ struct ReadEvent {
     frame: usize,
 }
 
-/// Reads, and holds what the schema says in words: indices are there, events are in order and
+/// Reads, and holds what the schema states in words: indices are there, events are in order and
 /// closed as they were opened.
 fn read(measurement: &Measurement, choice: &Choice) -> Read {
     let read: Read = serde_json::from_slice(&subjects::write(&Speedscope, measurement, choice))

@@ -30,7 +30,7 @@ pub(super) struct Defaults {
 }
 
 impl Defaults {
-    /// What an element says, and otherwise what was handed down to it.
+    /// An element's own values, and otherwise what was handed down to it.
     fn refined(&self, node: Node) -> Result<Defaults, SvdError> {
         Ok(Defaults {
             size_bits: number(node, "size")?.unwrap_or(self.size_bits),

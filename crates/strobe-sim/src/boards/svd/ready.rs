@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_start_what_events_tell() {
+    fn tasks_start_what_events_select() {
         let registers = [
             register("TASKS_HFCLKSTART", 0x2000, &[]),
             register("EVENTS_HFCLKSTARTED", 0x2100, &[]),

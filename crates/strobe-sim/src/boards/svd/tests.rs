@@ -77,7 +77,7 @@ fn ready_flags_follow_by_name() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn what_is_wrong_is_reported_with_its_place() {
     for (from, to, expected) in [
         ("<value>35</value>", "<value>x</value>", "`x` is no number at line"),
         ("<baseAddress>0x40013000</baseAddress>", "", "<peripheral>: has no <baseAddress> at line"),
@@ -105,8 +105,9 @@ fn what_is_wrong_is_said_with_its_place() {
 fn what_a_file_makes_of_itself_is_bounded() {
     let device = |inner: &str| {
         format!(
-            "<device><name>X</name><peripherals><peripheral><name>P</name><baseAddress>0</baseAddress>\
-             <registers>{inner}</registers></peripheral></peripherals></device>"
+            "<device><name>X</name><peripherals><peripheral><name>P</name>\
+             <baseAddress>0</baseAddress><registers>{inner}</registers>\
+             </peripheral></peripherals></device>"
         )
     };
     let array = "<dim>4096</dim><dimIncrement>4</dimIncrement><addressOffset>0</addressOffset>";
@@ -129,7 +130,9 @@ proptest! {
     /// Damage anywhere gives a chip or an error with a place, never a panic.
     #[test]
     fn damaged_files_are_refused_or_read(
-        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, "[<>/a-z0-9\"=%\\[\\]:x-]{0,6}"), 1..6),
+        cuts in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0usize..12, "[<>/a-z0-9\"=%\\[\\]:x-]{0,6}"), 1..6,
+        ),
     ) {
         let mut text = CHIP.to_owned();
         for (at, length, new) in cuts {
@@ -150,10 +153,12 @@ proptest! {
     ) {
         let [dim, step, offset, size, lsb, width] = numbers[..] else { unreachable!("six") };
         let text = format!(
-            "<device><name>X</name><peripherals><peripheral><name>P</name><baseAddress>{offset}</baseAddress>\
-             <registers><register><name>R%s</name><dim>{dim}</dim><dimIncrement>{step}</dimIncrement>\
-             <addressOffset>{offset}</addressOffset><size>{size}</size><fields><field><name>F</name>\
-             <bitOffset>{lsb}</bitOffset><bitWidth>{width}</bitWidth></field></fields></register></registers>\
+            "<device><name>X</name><peripherals><peripheral><name>P</name>\
+             <baseAddress>{offset}</baseAddress><registers><register><name>R%s</name>\
+             <dim>{dim}</dim><dimIncrement>{step}</dimIncrement>\
+             <addressOffset>{offset}</addressOffset><size>{size}</size>\
+             <fields><field><name>F</name><bitOffset>{lsb}</bitOffset>\
+             <bitWidth>{width}</bitWidth></field></fields></register></registers>\
              </peripheral></peripherals></device>"
         );
         if let Ok(svd) = Svd::parse(&text) {

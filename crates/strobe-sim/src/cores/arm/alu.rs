@@ -135,7 +135,7 @@ impl Cpu {
     }
 }
 
-/// For each condition, bit NZCV says whether it passes: a look-up predicts better than a switch.
+/// For each condition, bit NZCV shows whether it passes: a look-up predicts better than a switch.
 const PASSES: [u16; 14] = {
     let mut table = [0u16; 14];
     let mut flags = 0;

@@ -2,7 +2,7 @@
 //! register.
 //!
 //! The core does it, so only the core's accesses see the aliases; for other bus masters those
-//! addresses are what the rest of the memory map says. A read gives the bit as 0 or 1. A write
+//! addresses are as in the rest of the memory map. A read gives the bit as 0 or 1. A write
 //! reads the target, changes the bit and writes the target back, with an access of the same width;
 //! nothing comes between, and a device sees both accesses with all that they cause.
 

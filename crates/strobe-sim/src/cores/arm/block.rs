@@ -102,6 +102,8 @@ pub struct Block {
     pub(crate) it: Box<[u8]>,
     /// No conditions and no time that depends on operands: every run does and costs the same.
     pub(crate) plain: bool,
+    /// An instruction writes the stack pointer.
+    pub(crate) moves_stack: bool,
     /// A multiplication's time depends on its operands, which only the interpreter looks at.
     #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
     pub(crate) multiplies_long: bool,
@@ -219,7 +221,7 @@ impl Blocks {
         self.inside_it.clear();
     }
 
-    /// Whether what was decoded still holds; if not it is forgotten and the caller must say so.
+    /// Whether what was decoded still holds; if not it is forgotten and the caller must reject it.
     pub(crate) fn is_stale(&self, bus: &Bus) -> bool {
         self.generation != bus.code.generation
     }
@@ -359,6 +361,7 @@ impl Blocks {
         let insns_take_their_time = insns.iter().any(|&i| timing.varies(i));
         let multiplies_long =
             insns.iter().any(|&i| timing.varies(i) && !matches!(i, Insn::Divide { .. }));
+        let moves_stack = insns.iter().any(|i| i.moves_stack());
         let mut block = Block {
             start: pc,
             end: at,
@@ -394,6 +397,7 @@ impl Blocks {
             compiled: None,
             plain: !conditional && !insns_take_their_time && !waits,
             multiplies_long,
+            moves_stack,
             it: if conditional { its.into() } else { Box::default() },
         };
         block.idle = block.is_idle_loop();

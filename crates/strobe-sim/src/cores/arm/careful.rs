@@ -224,9 +224,7 @@ impl<O: Observer> Machine<O> {
             let cycles = (self.now - start) as u32;
             self.observer.instruction(&Retired { pc, start, cycles, jumped });
         }
-        if self.observer.follows_stack() {
-            self.report_stack(pc);
-        }
+        self.look_at_stack(pc);
         Ok(left)
     }
 

@@ -105,7 +105,7 @@ pub struct Machine<O: Observer> {
     pub(crate) resume: Option<(BlockId, usize)>,
     /// What the block that runs now does beyond what it always costs.
     pub(crate) deviations: Deviations,
-    /// Counts are told apart by who runs; this is who does.
+    /// Counts are kept apart by who runs; this is who does.
     pub(crate) belongs_to: Option<Who>,
     /// The trace blocks look at each instruction.
     pub(crate) traced: bool,

@@ -71,7 +71,7 @@ impl<O: Observer> Core<O> for Machine<O> {
         }
     }
 
-    fn tell_apart(&mut self) {
+    fn distinguish(&mut self) {
         self.take_counts();
         self.belongs_to = self.observer.who();
         if let Some(who) = self.belongs_to {

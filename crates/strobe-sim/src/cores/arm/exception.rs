@@ -173,7 +173,7 @@ impl<O: Observer> Machine<O> {
         self.check = true;
         let mut waits = vec![wait];
         if in_flash(entry, &self.bus) {
-            // How much of the wait stacking hides nobody says.
+            // How much of the wait stacking hides is not documented.
             let read = self.bus.flash_interface.accelerator.read_vector(self.bus.unalias(entry));
             if read.high > 0 {
                 waits.push(Wait::of(Cause::DataWait, Bounds { low: 0, ..read }));
@@ -218,8 +218,8 @@ impl<O: Observer> Machine<O> {
     }
 
     /// What flash adds on the way into a handler or out of it. The figures of the manuals are for
-    /// memory that answers at once; how much of a wait their other cycles hide nobody says, so
-    /// it may be nothing.
+    /// memory that answers at once; how much of a wait their other cycles hide is not documented,
+    /// so it may be nothing.
     fn flash_wait(&mut self, cause: Cause, cost: HalfCycles) -> Option<Wait> {
         if cost.is_zero() {
             return None;
@@ -310,7 +310,7 @@ impl<O: Observer> Machine<O> {
             self.pend_fault(fault, from, None)?;
             return self.chain(value, from, ended, refill).unwrap_or(Ok(()));
         }
-        // The stacked IPSR must agree with where EXC_RETURN says it goes.
+        // The stacked IPSR must agree with the mode in EXC_RETURN.
         let to_handler = value & 8 == 0;
         if (self.cpu.ipsr != 0) != to_handler {
             return self.wrong_mode(value, from);
@@ -341,8 +341,8 @@ impl<O: Observer> Machine<O> {
         Some(started.and_then(|()| self.account_for_fault(self.cpu.ipsr, None)))
     }
 
-    /// The frame was for another mode than EXC_RETURN says: it is stacked again, and UsageFault is
-    /// taken.
+    /// The frame was for another mode than EXC_RETURN selects: it is stacked again, and UsageFault
+    /// is taken.
     fn wrong_mode(&mut self, value: u32, from: u32) -> Result<(), Stop> {
         let exception = self.pend_fault(Fault::BadReturn { value }, from, None)?;
         let entered = self.enter(exception, self.cpu.pc);
@@ -380,7 +380,7 @@ impl<O: Observer> Machine<O> {
         }
         let [r0, r1, r2, r3, r12, lr, return_address, xpsr] = words;
         let ipsr = (xpsr & 0x1ff) as u16;
-        // The stacked IPSR must agree with where EXC_RETURN says it goes.
+        // The stacked IPSR must agree with the mode in EXC_RETURN.
         if (ipsr != 0) != to_handler {
             return self.fault(Fault::BadReturn { value: return_address }, from);
         }
@@ -414,6 +414,14 @@ impl<O: Observer> Machine<O> {
         self.report_transfer_at(kind, from, self.now);
     }
 
+    /// Reports the stack pointer if that brings something new.
+    #[inline(always)]
+    pub(super) fn look_at_stack(&mut self, pc: u32) {
+        if self.observer.follows_stack() && !self.observer.stack_window().contains(self.cpu.r[13]) {
+            self.report_stack(pc);
+        }
+    }
+
     /// Tells where the stack pointer is, after the instruction at `pc` or an exception there.
     #[cold]
     pub(super) fn report_stack(&mut self, pc: u32) {
@@ -435,6 +443,7 @@ impl<O: Observer> Machine<O> {
                 instructions: self.instructions,
             };
             self.observer.transfer(&transfer, &self.bus);
+            self.look_at_stack(self.cpu.pc);
             if self.belongs_to.is_some() {
                 self.hand_over();
             }
@@ -446,7 +455,7 @@ impl<O: Observer> Machine<O> {
     fn hand_over(&mut self) {
         let who = self.observer.who();
         if who != self.belongs_to {
-            self.tell_apart();
+            self.distinguish();
         }
     }
 }

@@ -88,7 +88,7 @@ fn saturating(cpu: &mut Cpu, op: SaturatingOp, n: u32, m: u32) -> u32 {
     signed_saturate(cpu, result, 32) as u32
 }
 
-/// Adds, wrapping; Q says that the sum did not fit.
+/// Adds, wrapping; Q is set if the sum did not fit.
 fn accumulate(cpu: &mut Cpu, product: i64, addend: u32) -> u32 {
     let sum = product + i64::from(addend as i32);
     cpu.q |= sum != i64::from(sum as i32);

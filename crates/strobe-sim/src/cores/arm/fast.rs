@@ -10,7 +10,7 @@ use super::port::FastPort;
 use super::run::{EXC_RETURN, End, Stop};
 use super::{exec_branch, irregular, special};
 use crate::kernel::device::Size;
-use crate::kernel::observe::{Observer, TransferKind, Wait};
+use crate::kernel::observe::{Observer, StackWindow, TransferKind, Wait};
 use strobe_model::{Bounds, Cause};
 
 /// How a block, interpreted or compiled, was left.
@@ -90,10 +90,14 @@ impl<O: Observer> Machine<O> {
     fn interpret(&mut self, id: BlockId) -> Left {
         let block = &self.blocks.all[id as usize];
         let mut port = FastPort { bus: &mut self.bus, spent: None, waited: Bounds::exact(0) };
+        let stack = match block.moves_stack {
+            true => self.observer.stack_window(),
+            false => StackWindow::ALL,
+        };
         let end = if block.plain {
-            straight(&mut self.cpu, &mut port, block)
+            straight(&mut self.cpu, &mut port, block, stack)
         } else {
-            irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations)
+            irregular::run(&mut self.cpu, &mut port, block, &mut self.deviations, stack)
         };
         let end = match end {
             Ok(end) => end,
@@ -145,6 +149,8 @@ impl<O: Observer> Machine<O> {
             _ => return false,
         }
         self.check |= self.system.nvic.best_pending().is_some();
+        let pc = self.blocks.all[id as usize].address(self.blocks.all[id as usize].body as usize);
+        self.look_at_stack(pc);
         true
     }
 
@@ -286,17 +292,37 @@ impl<O: Observer> Machine<O> {
     }
 }
 
-/// Runs a plain block's instructions; `Err` says which one is for the careful path.
+/// Runs a plain block's instructions; `Err` is the one for the careful path: also one that takes
+/// the stack pointer out of its window.
 #[inline(always)]
-fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block) -> Result<End, usize> {
+fn straight(
+    cpu: &mut Cpu,
+    port: &mut FastPort,
+    block: &Block,
+    stack: StackWindow,
+) -> Result<End, usize> {
     let body = block.body as usize;
+    let mut sp = cpu.r[13];
     for (at, &insn) in block.insns[..body].iter().enumerate() {
         exec(cpu, port, insn).map_err(|_| at)?;
+        sp = stay(cpu, stack, sp).ok_or(at)?;
     }
-    match block.insns.get(body) {
-        None => Ok(End::Next),
-        Some(&last) => jump(cpu, port, last, block.end).ok_or(body),
+    let Some(&last) = block.insns.get(body) else { return Ok(End::Next) };
+    let end = jump(cpu, port, last, block.end).ok_or(body)?;
+    stay(cpu, stack, sp).ok_or(body)?;
+    Ok(end)
+}
+
+/// The stack pointer, which was `sp` before an instruction, unless that has taken it out of its
+/// window: then it is put back, and running the instruction again undoes the rest.
+#[inline(always)]
+pub(super) fn stay(cpu: &mut Cpu, stack: StackWindow, sp: u32) -> Option<u32> {
+    let now = cpu.r[13];
+    if now == sp || stack.contains(now) {
+        return Some(now);
     }
+    cpu.r[13] = sp;
+    None
 }
 
 /// Executes the branch at a block's end; `None` leaves it to the careful path.

@@ -11,7 +11,7 @@ use crate::kernel::device::Size;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A load or store whose address is not a multiple of its size. ARMv6-M faults on each, ARMv7-M
-    /// on those of several registers, exclusive ones, and all if CCR.UNALIGN_TRP says so.
+    /// on those of several registers, exclusive ones, and all if CCR.UNALIGN_TRP is set.
     #[error("unaligned access to {address:#010x}, where the processor does not allow one")]
     Unaligned {
         /// The address.
@@ -48,7 +48,11 @@ pub enum Fault {
         imm: u8,
     },
     /// The memory protection unit or the memory map does not allow the access (ARMv7-M).
-    #[error("{} {address:#010x} is not allowed by the {}", of_purpose(*purpose), who_forbids(*purpose))]
+    #[error(
+        "{} {address:#010x} is not allowed by the {}",
+        of_purpose(*purpose),
+        who_forbids(*purpose)
+    )]
     Protected {
         /// The address.
         address: u32,
@@ -63,7 +67,8 @@ pub enum Fault {
     },
     /// A store that the write buffer had let finish, to where nothing answers (ARMv7-M).
     #[error(
-        "imprecise bus fault: nothing answers the store to {address:#010x} by the instruction at {pc:#010x}, which had been let go on"
+        "imprecise bus fault: nothing answers the store to {address:#010x} by the instruction at \
+         {pc:#010x}, which had been let go on"
     )]
     LostStore {
         /// The address stored to.
@@ -73,7 +78,10 @@ pub enum Fault {
     },
     /// Registers could not be saved for an exception, or restored, or a vector not be read
     /// (ARMv7-M).
-    #[error("{step}: {}{address:#010x}", if *protected { "no permission at " } else { "nothing answers at " })]
+    #[error(
+        "{step}: {}{address:#010x}",
+        if *protected { "no permission at " } else { "nothing answers at " }
+    )]
     Exception {
         /// On which way.
         step: ExceptionStep,
@@ -220,7 +228,8 @@ impl FaultReport {
         let (bytes, address) = (access.size.bytes(), access.address);
         let plural = if bytes == 1 { "" } else { "s" };
         format!(
-            "{kind}: {direction} of {bytes} byte{plural} {way} {address:#010x}, where nothing answers"
+            "{kind}: {direction} of {bytes} byte{plural} {way} {address:#010x}, where nothing \
+             answers"
         )
     }
 }

@@ -1,5 +1,5 @@
-//! The fault status registers of ARMv7-M (DDI 0403, B3.2.15-B3.2.18), and what their bits say in
-//! words.
+//! The fault status registers of ARMv7-M (DDI 0403, B3.2.15-B3.2.18), and the meaning of their bits
+//! in words.
 
 /// CFSR, HFSR, DFSR, MMFAR and BFAR.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct FaultStatus {
 }
 
 /// Bits of CFSR.
-#[allow(missing_docs)] // The manual's names; what they say is in [`FaultStatus::words`].
+#[allow(missing_docs)] // The manual's names; their meaning is in [`FaultStatus::words`].
 pub mod cfsr {
     pub const IACCVIOL: u32 = 1;
     pub const DACCVIOL: u32 = 1 << 1;
@@ -92,7 +92,7 @@ fn words(value: u32, names: &[(u32, &str)]) -> String {
 }
 
 impl FaultStatus {
-    /// Each register that says something: its name, its value and what its bits say.
+    /// Each register that is set: its name, its value and the meaning of its bits.
     pub fn words(&self) -> Vec<(&'static str, u32, String)> {
         let mut out = Vec::new();
         if self.cfsr != 0 {

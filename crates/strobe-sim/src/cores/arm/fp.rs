@@ -62,7 +62,8 @@ pub enum FpOp {
 /// Conversions from one register to another (VCVT, VCVTR, VCVTB, VCVTT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
-#[allow(missing_docs)] // Named after what they convert; "rounded" ones use FPSCR's mode, not towards zero.
+// Named after what they convert; "rounded" ones use FPSCR's mode, not towards zero.
+#[allow(missing_docs)]
 pub enum Conversion {
     HalfBottomToSingle,
     HalfTopToSingle,

@@ -175,14 +175,14 @@ impl<O: Observer> Machine<O> {
         })?;
         let words = u64::from(FP_WORDS);
         // Seventeen stores one after the other; whether a cycle is lost before or behind is not
-        // told.
+        // documented.
         let wait = Bounds { low: words, likely: words, high: words + 2 };
         self.add_wait(pc, Wait::of(Cause::ExceptionEntry, wait));
         Ok(())
     }
 
-    /// Takes the registers back from the frame that `exc_return` tells of (PopStack), and goes to
-    /// the mode it tells of. Nothing has changed if that fails.
+    /// Takes the registers back from the frame that `exc_return` describes (PopStack), and goes to
+    /// the mode it describes. Nothing has changed if that fails.
     pub(super) fn unstack(&mut self, exc_return: u32) -> Result<(), Fault> {
         let (to_handler, process) = (exc_return & 8 == 0, exc_return & 4 != 0);
         let extended = self.system.arch().fp && exc_return & BASIC_FRAME == 0;
@@ -206,7 +206,8 @@ impl<O: Observer> Machine<O> {
         }
         if return_address & 1 != 0 {
             self.bus.warnings.add(
-                "a stacked return address had bit 0 set, which the manual leaves open: taken as clear"
+                "a stacked return address had bit 0 set, which the manual leaves open: taken as \
+                 clear"
                     .to_owned(),
             );
         }

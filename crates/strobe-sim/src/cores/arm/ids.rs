@@ -1,5 +1,5 @@
-//! What ARMv7-M cores say they are in the feature registers (DDI 0337I table 4-1, DDI 0439D table
-//! 4-1).
+//! How ARMv7-M cores identify themselves in the feature registers (DDI 0337I table 4-1, DDI 0439D
+//! table 4-1).
 
 use super::arch::Architecture;
 

@@ -21,6 +21,9 @@ pub const NO_REG: Reg = 15;
 /// A single-precision register number, 0-31.
 pub type FpReg = u8;
 
+/// The stack pointer.
+const SP: Reg = 13;
+
 /// Condition of a conditional branch (A6.3), as encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -63,8 +66,9 @@ impl Condition {
     }
 }
 
-/// An instruction. Field names follow the manual: `d` destination, `n` first operand or base, `m` second
-/// operand or offset, `t` transferred register, `imm` immediate (already scaled), `list` register bits.
+/// An instruction. Field names follow the manual: `d` destination, `n` first operand or base, `m`
+/// second operand or offset, `t` transferred register, `imm` immediate (already scaled), `list`
+/// register bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[rustfmt::skip] // A table: one instruction, one line.
 #[allow(missing_docs)] // The manual's mnemonics and field names, nothing to add.
@@ -239,8 +243,24 @@ pub enum Insn {
     FpLoad { d: FpReg, count: u8, n: Reg, imm: i16 },
     FpLoadAt { d: FpReg, count: u8, address: u32 },
     FpStore { d: FpReg, count: u8, n: Reg, imm: i16 },
-    FpLoadMultiple { direction: Direction, writeback: bool, n: Reg, d: FpReg, count: u8, words: u8 },
-    FpStoreMultiple { direction: Direction, writeback: bool, n: Reg, d: FpReg, count: u8, words: u8 },
+    FpLoadMultiple {
+        direction: Direction,
+        writeback: bool,
+        n: Reg,
+        d: FpReg,
+        count: u8,
+        // Of 32 bits, what the base moves by.
+        words: u8,
+    },
+    FpStoreMultiple {
+        direction: Direction,
+        writeback: bool,
+        n: Reg,
+        d: FpReg,
+        count: u8,
+        // Of 32 bits, what the base moves by.
+        words: u8,
+    },
     FpToCore { t: Reg, n: FpReg },
     FpFromCore { n: FpReg, t: Reg },
     FpToCores { t: Reg, t2: Reg, m: FpReg },
@@ -337,6 +357,31 @@ impl Insn {
     /// Whether it executes in an IT block even if the condition fails (A7.7.17 of DDI 0403).
     pub fn is_unconditional(self) -> bool {
         matches!(self, Insn::Bkpt { .. })
+    }
+
+    /// Whether the instruction writes the stack pointer, where that is not unpredictable.
+    pub(crate) fn moves_stack(self) -> bool {
+        use Insn::*;
+        match self {
+            AdjustSp { .. } | Push { .. } | Pop { .. } | PopPc { .. } => true,
+            AddHi { d, .. } | MovHi { d, .. } | AddConst { d, .. } | MovConst { d, .. } => d == SP,
+            DataImm { d, .. } | DataImmS { d, .. } | DataImmSc { d, .. } => d == SP,
+            DataReg { d, .. } | AddSpImm { d, .. } => d == SP,
+            LdrLit { t, .. } | LdrImm { t, .. } | LdrReg { t, .. } => t == SP,
+            LoadReg { t, .. } | LoadAt { t, .. } => t == SP,
+            Load { t, n, index, .. } => t == SP || n == SP && index != Index::Offset,
+            Store { n, index, .. } | LoadDual { n, index, .. } | StoreDual { n, index, .. } => {
+                n == SP && index != Index::Offset
+            }
+            LoadPc { n, index, .. } => n == SP && index != Index::Offset,
+            Ldm { n, .. } | Stm { n, .. } => n == SP,
+            LoadMultiple { writeback, n, .. }
+            | StoreMultiple { writeback, n, .. }
+            | LoadMultiplePc { writeback, n, .. }
+            | FpLoadMultiple { writeback, n, .. }
+            | FpStoreMultiple { writeback, n, .. } => n == SP && writeback,
+            _ => false,
+        }
     }
 
     /// Whether the instruction uses the floating-point unit.

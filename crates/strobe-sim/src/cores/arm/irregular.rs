@@ -10,11 +10,11 @@ use super::block::{Block, BlockId};
 use super::core::Machine;
 use super::cpu::Cpu;
 use super::exec::{Work, exec};
-use super::fast::jump;
+use super::fast::{jump, stay};
 use super::port::FastPort;
 use super::run::End;
 use super::timing::SKIPPED;
-use crate::kernel::observe::{Observer, Wait};
+use crate::kernel::observe::{Observer, StackWindow, Wait};
 
 /// What a run of a block did beyond its fixed cost.
 #[derive(Debug, Default)]
@@ -42,18 +42,20 @@ impl Deviations {
     }
 }
 
-/// Runs a block's instructions; `Err` says which one is for the careful path. ITSTATE is right
-/// there, and behind the block.
+/// Runs a block's instructions; `Err` is the one for the careful path: also one that takes the
+/// stack pointer out of its window. ITSTATE is right there, and behind the block.
 pub(super) fn run(
     cpu: &mut Cpu,
     port: &mut FastPort,
     block: &Block,
     deviations: &mut Deviations,
+    stack: StackWindow,
 ) -> Result<End, usize> {
     deviations.clear();
     let body = block.body as usize;
     for (at, &insn) in block.insns.iter().enumerate() {
         let it = block.it_at(at);
+        let sp = cpu.r[13];
         cpu.it = it;
         if it != 0 && !cpu.passes_it(it) && !insn.is_unconditional() {
             deviations.skipped.push(at);
@@ -61,11 +63,13 @@ pub(super) fn run(
         }
         if at == body {
             let end = jump(cpu, port, insn, block.end).ok_or(at)?;
+            stay(cpu, stack, sp).ok_or(at)?;
             deviations.wait(at, port);
             cpu.it = block.it_at(at + 1);
             return Ok(end);
         }
         exec(cpu, port, insn).map_err(|_| at)?;
+        stay(cpu, stack, sp).ok_or(at)?;
         deviations.wait(at, port);
         if let Some(work) = port.spent.take() {
             deviations.spent.push((at, work));

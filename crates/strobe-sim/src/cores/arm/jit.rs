@@ -93,11 +93,19 @@ pub(crate) struct Jit {
     compiler: Option<code::Compiler>,
     regions: Vec<Region>,
     instructions: usize,
+    /// Compiled code leaves before the stack pointer does what an observer wants to know.
+    watches_stack: bool,
 }
 
 impl Default for Jit {
     fn default() -> Self {
-        Jit { threshold: Some(HOT), compiler: None, regions: Vec::new(), instructions: 0 }
+        Jit {
+            threshold: Some(HOT),
+            compiler: None,
+            regions: Vec::new(),
+            instructions: 0,
+            watches_stack: false,
+        }
     }
 }
 
@@ -105,6 +113,11 @@ impl Jit {
     /// Whether anything will be compiled.
     pub(super) fn is_on(&self) -> bool {
         self.threshold.is_some()
+    }
+
+    /// Whether the stack pointer is watched; to be set before anything is compiled.
+    pub(super) fn watch_stack(&mut self, watched: bool) {
+        self.watches_stack = watched;
     }
 
     /// Forgets all code; the counts must have been taken before.
@@ -126,9 +139,10 @@ impl Jit {
             self.threshold = None;
             return;
         };
+        let watches_stack = self.watches_stack;
         let Some(plan) = region::plan(blocks, bus, hot, warm) else { return };
         let Some(code) = compiler.compile(|function, context, host| {
-            build::function(function, context, &plan, bus, host);
+            build::function(function, context, &plan, bus, host, watches_stack);
         }) else {
             self.threshold = None;
             return;
@@ -187,6 +201,7 @@ impl<O: Observer> Machine<O> {
             events: region.events.as_mut_ptr(),
             stamps: self.bus.flash_interface.accelerator.stamps.as_ptr(),
             accelerator: &raw mut self.bus.flash_interface.accelerator,
+            stack: self.observer.stack_window(),
         };
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);

@@ -107,7 +107,7 @@ impl Region {
         Permission { load, store, fetch: load && self.attributes >> 28 & 1 == 0 }
     }
 
-    /// The addresses at which what it says may change.
+    /// The addresses at which its permissions may change.
     fn edges(self) -> impl Iterator<Item = u64> {
         let (start, step, count) = match self.log2_size() {
             None => (0, 0, 0),

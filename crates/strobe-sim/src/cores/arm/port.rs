@@ -185,7 +185,8 @@ impl CarefulPort<'_> {
     /// Other private peripherals (DWT, FPB, ROM table) belong to the debugger on ARMv6-M.
     fn note_ppb(&mut self, address: u32) {
         self.bus.warnings.add(format!(
-            "debug register {address:#010x} read or written by the firmware: it reads as zero here, and \
+            "debug register {address:#010x} read or written by the firmware: it reads as zero \
+             here, and \
              the core itself cannot reach it on silicon"
         ));
     }
@@ -208,7 +209,7 @@ impl CarefulPort<'_> {
         word.unwrap_or(0) >> (8 * (address & 3)) & size.mask()
     }
 
-    /// What the trace has to tell of the cycles so far belongs to this instruction.
+    /// What the trace reports of the cycles so far belongs to this instruction.
     fn note_time(&mut self) {
         self.system.debug.trace.spend(self.bus.now, Spent::At(self.pc));
     }

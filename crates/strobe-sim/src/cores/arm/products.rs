@@ -1,6 +1,6 @@
 //! Who waits for the product of a multiplication on a Cortex-M3 or M4. The manuals have nothing on
 //! it; these are statements inferred from published cycles of whole functions (docs/accuracy.md
-//! says which taught them and which judged).
+//! states which taught them and which judged).
 //!
 //! - A product of 32 bits is a cycle late for arithmetic, logic and shifts that come right behind,
 //!   not for another multiplication, nor for what only moves bits (extending, packing, bit fields).

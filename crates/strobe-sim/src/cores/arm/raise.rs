@@ -127,7 +127,7 @@ impl<O: Observer> Machine<O> {
             return Err(Stop::Lockup(Box::new(report)));
         }
         self.system.nvic.pend(exception, self.now);
-        // The first cause of a HardFault is the one to tell of.
+        // The first cause of a HardFault is the one to report.
         if !self.raised.iter().any(|r| r.exception == exception) {
             self.raised.push(report);
         }

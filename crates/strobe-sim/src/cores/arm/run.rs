@@ -85,6 +85,8 @@ impl<O: Observer> Machine<O> {
         let mut skip_stop = Some(self.cpu.pc);
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
+        self.jit.watch_stack(self.observer.follows_stack());
+        self.look_at_stack(self.cpu.pc);
         loop {
             if let Some((pin, level)) = self.bus.outputs.edges_met.pop_front() {
                 return Stop::Edge(pin, level);
@@ -138,7 +140,7 @@ impl<O: Observer> Machine<O> {
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let carefully =
                 O::EACH || O::ACCESSES || !fits || self.guarded.everywhere || self.traced;
-            let carefully = carefully || self.cpu.resume_at != 0 || self.observer.follows_stack();
+            let carefully = carefully || self.cpu.resume_at != 0;
             let result = if carefully || self.now < self.bus.masters.contended_until {
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);

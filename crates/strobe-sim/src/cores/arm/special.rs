@@ -45,7 +45,7 @@ pub(super) fn changes_mode(register: u8) -> bool {
     register == sysm::CONTROL
 }
 
-/// MSR. Without privilege only the flags can be written; `mask` says which.
+/// MSR. Without privilege only the flags can be written; `mask` selects which.
 pub(super) fn write(cpu: &mut Cpu, system: &System, register: u8, mask: u8, value: u32) {
     let v7m = system.arch().v7m;
     match register {

@@ -92,7 +92,7 @@ pub(crate) struct LostStore {
     pub(crate) size: Size,
     /// The instruction that stored.
     pub(crate) pc: u32,
-    /// When the bus says so.
+    /// When the bus asks for it.
     pub(crate) due: u64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct SysTick {
     pub(crate) count_flag: bool,
     /// How often it reached 0 on the last way to now.
     pub(crate) passed: u64,
-    /// Core cycles per reference clock cycle (board data; STM32F0: 8); 0 says there is none.
+    /// Core cycles per reference clock cycle (board data; STM32F0: 8); 0 means none.
     pub(crate) reference_divider: u32,
     /// SYST_CALIB as the chip's maker set it.
     pub(crate) calibration: u32,

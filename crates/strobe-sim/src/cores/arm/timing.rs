@@ -144,7 +144,7 @@ impl Timing {
         u8::from(self.kind.architecture().v7m && target & 2 != 0 && wide)
     }
 
-    /// The same of a branch whose target its encoding tells.
+    /// The same of a branch whose target its encoding holds.
     pub fn refill_early_at(&self, target: u32, first: Option<u32>) -> u8 {
         let middle = self.kind.architecture().v7m && target & 2 != 0;
         u8::from(middle) + self.refill_at(target, first)
@@ -206,7 +206,7 @@ impl Timing {
     }
 
     /// Cycles out of a handler on an M3 or M4, behind the returning instruction's own; that it
-    /// fills the pipeline is among them. Arm says 10, which may count that instruction's cycle,
+    /// fills the pipeline is among them. Arm states 10, which may count that instruction's cycle,
     /// where the M3's TRM had 12.
     pub(crate) fn exit(&self, with_fp: bool) -> Bounds {
         let fp = if with_fp { FP_CONTEXT } else { 0 };

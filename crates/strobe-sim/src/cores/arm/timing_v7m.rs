@@ -4,7 +4,7 @@
 //! What depends on the instructions before is in `neighbours`. A jump's refill is 1 to 3 cycles by
 //! the tables, "depending on the alignment and width of the target instruction, and whether the
 //! processor manages to speculate the address early". Here that is 1 for a branch whose target its
-//! encoding tells, 2 for others; 1 more if the target of the former is in the middle of a word, and
+//! encoding holds, 2 for others; 1 more if the target of the former is in the middle of a word, and
 //! 1 more if it is a 32-bit instruction there.
 
 use strobe_model::Bounds;

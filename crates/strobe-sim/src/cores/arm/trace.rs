@@ -1,7 +1,7 @@
-//! The trace blocks of ARMv7-M (DDI 0403E, C1.7 to C1.10): what DWT and ITM tell, through their
+//! The trace blocks of ARMv7-M (DDI 0403E, C1.7 to C1.10): what DWT and ITM report, through their
 //! buffers, to the bytes of the trace pin.
 //!
-//! Time is only looked at when something happens: [`Trace::spend`] says what cycles were spent on,
+//! Time is only looked at when something happens: [`Trace::spend`] takes what cycles were spent on,
 //! [`Trace::run`] lets the buffers empty up to a cycle. In between nothing here costs anything, and
 //! [`Trace::due`] is the next cycle at which it must be known what the core does.
 
@@ -23,7 +23,7 @@ use crate::kernel::device::Size;
 
 pub(crate) use self::comparator::Seen;
 use self::dwt::Dwt;
-use self::dwt::Told;
+use self::dwt::Emitted;
 pub(crate) use self::dwt::{Counter, Spent};
 pub use self::fifo::Depths;
 use self::itm::Itm;
@@ -80,12 +80,12 @@ impl Trace {
         self.dwt.wants_instructions()
     }
 
-    /// Whose stores must be told.
+    /// Whose stores must be reported.
     pub(crate) fn watched_stores(&self) -> Range<u32> {
         self.dwt.watched_stores()
     }
 
-    /// Whether data accesses must be told.
+    /// Whether data accesses must be reported.
     #[inline(always)]
     pub(crate) fn watches(&self) -> bool {
         self.dwt.watches()
@@ -157,10 +157,10 @@ impl Trace {
         done
     }
 
-    /// Lets everything happen up to a cycle: packets told so far go to the ITM at their time, and
-    /// bytes to the pin.
+    /// Lets everything happen up to a cycle: packets emitted so far go to the ITM at their time,
+    /// and bytes to the pin.
     pub(crate) fn run(&mut self, to: u64) {
-        if !self.dwt.told.is_empty() {
+        if !self.dwt.emitted.is_empty() {
             self.hand_over(to);
         }
         self.empty(to);
@@ -168,14 +168,14 @@ impl Trace {
 
     #[cold]
     fn hand_over(&mut self, to: u64) {
-        self.dwt.told.sort_by_key(|&(at, _)| at);
-        let past = self.dwt.told.partition_point(|&(at, _)| at <= to);
-        let told: Vec<(u64, Told)> = self.dwt.told.drain(..past).collect();
-        for (at, told) in told {
+        self.dwt.emitted.sort_by_key(|&(at, _)| at);
+        let past = self.dwt.emitted.partition_point(|&(at, _)| at <= to);
+        let emitted: Vec<(u64, Emitted)> = self.dwt.emitted.drain(..past).collect();
+        for (at, item) in emitted {
             self.empty(at);
-            match told {
-                Told::Packet(packet) => self.itm.take(packet, at),
-                Told::Synchronise => {
+            match item {
+                Emitted::Packet(packet) => self.itm.take(packet, at),
+                Emitted::Synchronise => {
                     self.itm.synchronise();
                     self.tpiu.synchronise();
                 }
@@ -248,7 +248,7 @@ fn is_port(address: u32) -> bool {
     (ITM..ITM + 0x80).contains(&address)
 }
 
-/// Whether a register has a say in what is due next, or in how closely instructions are looked at.
+/// Whether a register affects what is due next, or in how closely instructions are looked at.
 pub(crate) fn decides_what_is_due(address: u32) -> bool {
     address & !0xfff == DWT
 }

@@ -33,7 +33,7 @@ pub(super) fn sub(sreg: u8, d: u8, r: u8) -> (u8, u8) {
     subtract(sreg, d, r, 0)
 }
 
-/// SBC, CPC, SBCI: Z only ever goes off, so that it tells of a number of several bytes.
+/// SBC, CPC, SBCI: Z only ever goes off, so that it holds for a number of several bytes.
 #[inline(always)]
 pub(super) fn sbc(sreg: u8, d: u8, r: u8) -> (u8, u8) {
     let (result, new) = subtract(sreg, d, r, sreg & C);

@@ -10,6 +10,7 @@ use super::insn::Insn;
 use super::timing;
 use crate::kernel::device::Size;
 use crate::kernel::memory::Memory;
+use crate::kernel::observe::StackWindow;
 use crate::kernel::observe::code::{BlockId, Code, Cost, Instruction};
 use strobe_model::Bounds;
 
@@ -56,9 +57,22 @@ pub(super) struct Block {
     pub(super) idle: bool,
     /// A stop was asked for at its first instruction.
     pub(super) stop_here: bool,
+    /// How far below and above the first one the stack pointer gets, unless it is written.
+    pub(super) stack: (u32, u32),
+    /// The stack pointer is written.
+    pub(super) writes_stack: bool,
 }
 
 impl Block {
+    /// Whether the stack pointer, `sp` at its beginning, stays in a window.
+    #[inline(always)]
+    pub(super) fn stays_in(&self, window: StackWindow, sp: u32) -> bool {
+        let (below, above) = self.stack;
+        !self.writes_stack
+            && window.contains(sp.wrapping_sub(below))
+            && window.contains(sp.wrapping_add(above))
+    }
+
     /// The address of instruction `at`.
     pub(super) fn address(&self, at: usize) -> u32 {
         self.start + u32::from(self.meta[at].offset) * 2
@@ -164,8 +178,15 @@ impl Blocks {
         let leaves = last.target().is_some_and(|t| self.function(t) != here);
         // Behind the end of flash comes its beginning.
         let end = at & arch.pc_mask;
+        let (mut moved, mut stack) = (0, (0, 0));
+        for insn in &insns {
+            moved += insn.moves_stack(i32::from(arch.pc_bytes()));
+            stack = (stack.0.max(-moved), stack.1.max(moved));
+        }
         let mut block = Block {
             start: pc,
+            stack: (stack.0 as u32, stack.1 as u32),
+            writes_stack: insns.iter().any(|i| i.writes_stack()),
             end,
             body: insns.len() as u32 - u32::from(last.ends_block()),
             insns: insns.into(),

@@ -39,14 +39,14 @@ pub struct Machine<O: Observer> {
     /// Handlers under way, as far as remembered: exception, and the stack pointer of what was
     /// interrupted.
     pub(super) handlers: Vec<(u16, u16)>,
-    /// The stack pointer that whoever follows it was told last, and for how many instructions it
-    /// may be half written.
+    /// The stack pointer that was last passed to whoever follows it, and for how many instructions
+    /// it may be half written.
     pub(super) followed_sp: u32,
     pub(super) unsettled: u8,
     pub(super) resets: u64,
     /// A block that was left in the middle, and where it goes on.
     pub(super) resume: Option<(BlockId, usize)>,
-    /// Counts are told apart by who runs; this is who does.
+    /// Counts are kept apart by who runs; this is who does.
     pub(super) belongs_to: Option<Who>,
 }
 

@@ -64,7 +64,7 @@ impl<O: Observer> Core<O> for Machine<O> {
         self.instructions
     }
 
-    fn tell_apart(&mut self) {
+    fn distinguish(&mut self) {
         self.belongs_to = self.observer.who();
         if let Some(who) = self.belongs_to {
             self.observer.belongs_to(who);

@@ -28,7 +28,7 @@ pub(super) enum End {
     Next,
     /// The same; interrupts have been enabled, and one more instruction comes before the first.
     Enabled,
-    /// A jump, call or skip to where the instruction says.
+    /// A jump, call or skip to the instruction's target.
     Direct,
     /// A jump, call or return to a computed address.
     Indirect(u32),

@@ -38,7 +38,8 @@ impl FaultReport {
         let (what, why) = match opcode {
             0xffff => (
                 "erased flash, 0xffff".to_owned(),
-                "the flow has left the program: a wild jump, a return to what overwrote the stack, or a function without an end",
+                "the flow has left the program: a wild jump, a return to what overwrote the stack, \
+                 or a function without an end",
             ),
             opcode if is_of_other_cores(opcode) => (
                 format!("{opcode:#06x}, which larger AVRs have"),

@@ -5,15 +5,15 @@ use super::block::NONE;
 use super::core::Machine;
 use super::exec::End;
 use crate::kernel::observe::code::BlockId;
-use crate::kernel::observe::{Observer, Stack, StackPoint, Transfer, TransferKind};
+use crate::kernel::observe::{Observer, Stack, StackPoint, StackWindow, Transfer, TransferKind};
 
 /// Instructions from a write of one byte of the stack pointer until both are in place: avr-gcc
 /// writes SPH, SREG and SPL.
 const SETTLES: u8 = 3;
 
 impl<O: Observer> Machine<O> {
-    /// A block has ended: says who wants to know, and which is the next. Where that is not decoded
-    /// yet, the program counter is left there.
+    /// A block has ended: notifies who wants to know, and returns the next. Where that is not
+    /// decoded yet, the program counter is left there.
     #[inline(always)]
     pub(super) fn arrive(&mut self, id: BlockId, how: End) -> BlockId {
         let block = &self.blocks.all[id as usize];
@@ -60,7 +60,8 @@ impl<O: Observer> Machine<O> {
                 self.bus.core_sleeps(true);
             }
             End::Sleep => self.bus.warnings.add(format!(
-                "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control register)"
+                "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control \
+                 register)"
             )),
             _ => {}
         }
@@ -161,6 +162,17 @@ impl<O: Observer> Machine<O> {
         self.report_at(kind, from, sp, self.now);
     }
 
+    /// Whether a block moves the stack pointer to where an observer wants to know.
+    #[inline(always)]
+    pub(super) fn moves_stack_anew(&self, id: BlockId) -> bool {
+        if !self.observer.follows_stack() {
+            return false;
+        }
+        let block = &self.blocks.all[id as usize];
+        let (sp, window) = (self.stack_top(), self.observer.stack_window());
+        self.unsettled > 0 || window != StackWindow::ALL && !block.stays_in(window, sp)
+    }
+
     /// Tells where the stack pointer is after the instruction at `pc`.
     #[cold]
     pub(super) fn report_stack(&mut self, pc: u32) {
@@ -190,6 +202,14 @@ impl<O: Observer> Machine<O> {
             instructions: self.instructions,
         };
         self.observer.transfer(&transfer, &self.bus);
+        let sp = self.stack_top();
+        if self.observer.follows_stack()
+            && self.unsettled == 0
+            && !self.observer.stack_window().contains(sp)
+        {
+            self.followed_sp = sp;
+            self.report_stack(self.cpu.pc);
+        }
         if self.belongs_to.is_some() {
             self.hand_over();
         }

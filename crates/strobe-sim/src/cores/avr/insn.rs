@@ -350,6 +350,23 @@ impl Insn {
         matches!(self, Cpse { .. } | Sbrc { .. } | Sbrs { .. } | Sbic { .. } | Sbis { .. })
     }
 
+    /// By how many bytes it moves the stack pointer up, if not by a write; `pc_bytes` are those of
+    /// a return address.
+    pub(super) fn moves_stack(self, pc_bytes: i32) -> i32 {
+        match self {
+            Insn::Push { .. } => -1,
+            Insn::Pop { .. } => 1,
+            Insn::Ret | Insn::Reti => pc_bytes,
+            _ if self.calls() => -pc_bytes,
+            _ => 0,
+        }
+    }
+
+    /// Whether it writes a byte of the stack pointer.
+    pub(super) fn writes_stack(self) -> bool {
+        matches!(self, Insn::Set { to: Special::Spl | Special::Sph, .. })
+    }
+
     /// Whether it calls.
     pub fn calls(self) -> bool {
         matches!(self, Insn::Call { .. } | Insn::Icall | Insn::Eicall)

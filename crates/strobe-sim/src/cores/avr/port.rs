@@ -89,7 +89,8 @@ impl CarefulPort<'_> {
     fn beyond(&mut self) {
         let end = self.bus.ram.base - DATA + self.bus.ram.data.len() as u32;
         self.bus.warnings.add(format!(
-            "the instruction at {:#07x} reached behind the end of RAM ({end:#06x} and above): that reads as zero and keeps \
+            "the instruction at {:#07x} reached behind the end of RAM ({end:#06x} and above): that \
+             reads as zero and keeps \
              nothing",
             self.pc
         ));

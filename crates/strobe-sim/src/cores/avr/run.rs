@@ -118,7 +118,7 @@ impl<O: Observer> Machine<O> {
         }
         let block = &self.blocks.all[id as usize];
         let fits = self.now + u64::from(block.worst) <= self.horizon;
-        if O::EACH || O::ACCESSES || !fits || self.observer.follows_stack() {
+        if O::EACH || O::ACCESSES || !fits || self.moves_stack_anew(id) {
             return self.step(id, 0);
         }
         self.run_blocks(id);
@@ -247,8 +247,9 @@ impl<O: Observer> Machine<O> {
     fn run_blocks(&mut self, mut id: BlockId) {
         loop {
             let block = &self.blocks.all[id as usize];
-            if self.now + u64::from(block.worst) > self.horizon {
-                self.cpu.pc = block.start;
+            let fits = self.now + u64::from(block.worst) <= self.horizon;
+            if !fits || self.moves_stack_anew(id) {
+                self.cpu.pc = self.blocks.all[id as usize].start;
                 return;
             }
             id = self.run_block(id);
@@ -262,7 +263,7 @@ impl<O: Observer> Machine<O> {
         }
     }
 
-    /// Runs one block that fits before the horizon, and says which comes next. Where that is not
+    /// Runs one block that fits before the horizon, and returns which comes next. Where that is not
     /// decoded yet, the program counter is left there.
     #[inline(always)]
     fn run_block(&mut self, id: BlockId) -> BlockId {
@@ -333,6 +334,7 @@ impl<O: Observer> Machine<O> {
                 return Ok(());
             }
             let (cost, start, idle) = (block.meta[at].cost, self.now, block.idle);
+            self.followed_sp = self.stack_top();
             let how = self.perform(Here { id, at, start });
             let jumped = is_jump(how);
             if let End::Invalid(opcode) = how {
@@ -413,7 +415,7 @@ impl<O: Observer> Machine<O> {
     }
 }
 
-/// Runs a block's instructions from `from` on; `Err` says which one is not for the fast path.
+/// Runs a block's instructions from `from` on; `Err` is the one that is not for the fast path.
 #[inline(always)]
 fn straight(cpu: &mut Cpu, port: &mut FastPort, block: &Block, from: usize) -> Result<End, usize> {
     let body = block.body as usize;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Bytes 0xfd0 to 0xffc: PID4 to PID7, PID0 to PID3, CID0 to CID3, one per word.
 const FIRST: u32 = 0xfd0;
 
-/// What a block says it is. Board files give it where it is not the usual one.
+/// How a block identifies itself. Board files give it where it is not the usual one.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Identity([u8; 12]);

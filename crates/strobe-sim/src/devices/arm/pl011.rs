@@ -2,12 +2,12 @@
 //! FIFOs of sixteen, frames of five to eight bits, parity, one or two stop bits.
 //!
 //! The line is modelled in whole frames at the programmed rate, without a wire; parity and framing
-//! errors do not happen. Not modelled, and said so when firmware asks for it: IrDA, modem flow
+//! errors do not happen. Not modelled, and reported when firmware asks for it: IrDA, modem flow
 //! control, breaks. Interrupt lines: one.
 //!
 //! With `forgiving`, firmware that only ever ran on an emulator prints here too: bytes leave
 //! although the UART or its transmitter is off, has no baud rate or has a full FIFO, and the report
-//! says that the hardware would lose them.
+//! states that the hardware would lose them.
 
 mod fifo;
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(super) fn create(cx: &mut Create) -> Result<Box<dyn Device>, String> {
 }
 
 impl Scc {
-    /// Carries out what CFGCTRL asks for.
+    /// Performs what CFGCTRL asks for.
     fn start(&mut self, control: u32) {
         let (function, device) = (control >> 20 & 0x3f, control & 0xfff);
         let oscillator = self.oscillators.get_mut(device as usize);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_it_is() {
+    fn identifies_itself() {
         let mut rig = rig();
         assert_eq!((rig.read32(BASE + ID), rig.read32(BASE + CFG4)), (0x4104_3850, 2));
     }

@@ -1,7 +1,7 @@
 //! The CMSDK's timer (DDI 0479 4.1): 32 bits down from RELOAD, an interrupt at 0.
 //!
 //! The external input, which can gate or clock it, is tied low on the boards we know: firmware that
-//! selects it is told so and the timer stands.
+//! selects it is reported and the timer stands.
 
 use serde::Deserialize;
 

@@ -6,7 +6,7 @@
 //!
 //! With `forgiving`, firmware that only ever ran on an emulator prints here too: a byte written
 //! while the buffer is full waits its turn, a divider below 16 counts as 16, and in both cases the
-//! report says that the hardware does otherwise.
+//! report states that the hardware does otherwise.
 
 use serde::Deserialize;
 
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_lost_and_told() {
+    fn what_does_not_fit_is_lost_and_reported() {
         let mut rig = rig("");
         (0..3).for_each(|i| rig.write32(BASE + DATA, 0x41 + i));
         assert!(rig.irq(12));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn receives_what_the_host_sends_and_tells_of_overruns() {
+    fn receives_what_the_host_sends_and_reports_overruns() {
         let mut rig = rig("");
         rig.bus.host_byte(DeviceId(0), b'x');
         rig.bus.host_byte(DeviceId(0), b'y');

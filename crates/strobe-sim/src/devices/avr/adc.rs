@@ -1,5 +1,5 @@
 //! Analog to digital converter (ATmega328P data sheet, chapter 23): each channel has a constant
-//! value from the board file, or what the user says.
+//! value from the board file, or the user's.
 //!
 //! A conversion takes 13 ADC clocks, the first after switching on 25, and begins with the ADC
 //! clock's next edge; one that a trigger starts takes 13.5 from there, for the prescaler begins

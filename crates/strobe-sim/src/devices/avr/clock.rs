@@ -1,6 +1,6 @@
 //! The system clock prescaler (CLKPR; ATmega328P data sheet, 9.12.2). What clock the fuses choose
 //! is the board file's, unless the firmware brings fuses: `clock_hz` is the core's at reset,
-//! `divide_by_8` says that the fuse CKDIV8 is part of that, `sources` are the oscillators that
+//! `divide_by_8` means that the fuse CKDIV8 is part of that, `sources` are the oscillators that
 //! CKSEL chooses from (9.2; in the low byte, as CKDIV8 is).
 
 use serde::Deserialize;

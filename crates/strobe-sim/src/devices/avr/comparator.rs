@@ -1,7 +1,7 @@
 //! Analog comparator (ATmega328P data sheet, chapter 22): which of two inputs is higher.
 //!
-//! Channel 0 is AIN0, channel 1 AIN1; both have constants from the board file or what the user
-//! says, on the converter's scale. The wire `<name>_FLAG` is the flag. That the converter's
+//! Channel 0 is AIN0, channel 1 AIN1; both have constants from the board file or the user's
+//! values, on the converter's scale. The wire `<name>_FLAG` is the flag. That the converter's
 //! multiplexer replaces AIN1 (ACME), and captures by Timer1 (ACIC), are not modelled.
 
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 //!
 //! Pins are listened to by the names of the board file. Edges are seen at once, where silicon takes
 //! a few cycles to synchronise them; without the clock of input and output, edges of INTn are not
-//! seen at all, as far as `clocked_edges` says so.
+//! seen at all, where `clocked_edges` is set.
 
 use serde::Deserialize;
 

@@ -5,8 +5,8 @@
 //!
 //! Alternate functions (14.3) are wires of the board file's `alternate`: where the wire of that
 //! name with `_ON` is high, the pin gets the function's level instead of PORTxn's; `_OUT` makes it
-//! an output, `_IN` an input; `_PULL` says that it has a resistor to the supply beside the chip, as
-//! open-drain lines must; `_OPEN` that besides the output never drives it high. Each change of
+//! an output, `_IN` an input; `_PULL` means that it has a resistor to the supply beside the chip,
+//! as open-drain lines must; `_OPEN` that besides the output never drives it high. Each change of
 //! `_TOGGLE` toggles the pin's bit in PORTx.
 
 use std::collections::BTreeMap;

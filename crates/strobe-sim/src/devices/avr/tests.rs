@@ -223,8 +223,8 @@ fn fuses_choose_the_clock() {
         ("attiny85", 0x62, 1_000_000),
     ] {
         let mut rig = Rig::builtin(board);
-        let told = rig.bus.program_fuses(&[low, 0xd9, 0xff]);
-        assert_eq!(rig.bus.clocks.core_hz(), hz, "{board} {low:#x}: {told:?}");
+        let effects = rig.bus.program_fuses(&[low, 0xd9, 0xff]);
+        assert_eq!(rig.bus.clocks.core_hz(), hz, "{board} {low:#x}: {effects:?}");
         assert_eq!(rig.bus.clocks.history().len(), 1, "from the first cycle on");
         rig.bus.reset();
         assert_eq!(rig.bus.clocks.core_hz(), hz, "after a reset, too");

@@ -2,7 +2,7 @@
 //! interrupts, pins.
 //!
 //! Wires: the compare outputs of the board file's `outputs`, each with one of that name and `_ON`
-//! that says whether the pin is the timer's; `<name>_OVF`, `_COMPA` to `_COMPC` and `_CAPT`, which
+//! that shows whether the pin is the timer's; `<name>_OVF`, `_COMPA` to `_COMPC` and `_CAPT`, which
 //! are its flags; `clock_pin` and `capture_pin` as given; `prescaler_reset`. The synchronisers in
 //! front of the two pins are taken for instant: on silicon edges count 2.5 to 3.5 cycles later,
 //! captures 4 later with the noise canceler. Capture from the analog comparator and Timer2's

@@ -222,7 +222,7 @@ impl Device for Twi {
             TWBR => self.rate = value,
             TWSR => self.prescaler = value & 3,
             TWAR => self.address = value,
-            // While something is under way the byte stays, and the collision is told (21.9.2).
+            // While something is under way the byte stays, and the collision is reported (21.9.2).
             TWDR if !self.flag && self.enabled() => self.control |= TWWC,
             TWDR => {
                 self.control &= !TWWC;

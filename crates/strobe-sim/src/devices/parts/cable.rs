@@ -1,5 +1,5 @@
-//! One end of the wires between two chips: tells what pins of this chip do, and does to other pins
-//! what it is told.
+//! One end of the wires between two chips: reports levels of this chip's pins, and drives other
+//! pins with those it receives.
 //!
 //! Only whoever runs both chips knows where wires lead. Options: `outputs`, pins whose levels go
 //! out; `inputs`, pins that are driven. A pin that its chip does not hold is let go of at the other
@@ -23,7 +23,7 @@ struct Options {
 struct Cable {
     outputs: Vec<SignalId>,
     inputs: Vec<SignalId>,
-    /// What the other ends of the outputs have been told last.
+    /// What the other ends of the outputs have received last.
     last: Vec<Option<bool>>,
     out: Vec<Edge>,
     /// What is still on its way in, in order of time.

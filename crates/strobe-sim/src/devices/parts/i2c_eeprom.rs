@@ -145,7 +145,7 @@ impl Eeprom {
             return;
         }
         if self.clocks == 8 && self.state != State::Read {
-            let acknowledges = self.byte_came(cx);
+            let acknowledges = self.take_byte(cx);
             cx.drive(self.sda, acknowledges.then_some(false));
             return;
         }
@@ -169,7 +169,7 @@ impl Eeprom {
     }
 
     /// A whole byte has come; returns whether it is acknowledged.
-    fn byte_came(&mut self, cx: &Context) -> bool {
+    fn take_byte(&mut self, cx: &Context) -> bool {
         let size = self.memory.len();
         match self.state {
             State::Address => return self.is_addressed(cx),
@@ -255,7 +255,8 @@ mod tests {
             part: Vec<PartEntry>,
         }
         let part = format!(
-            "[[part]]\nname = 'E'\nmodel = 'i2c-eeprom'\noptions = {{ sda = 'A4', scl = 'A5', {options} }}"
+            "[[part]]\nname = 'E'\nmodel = 'i2c-eeprom'\noptions = {{ sda = 'A4', scl = 'A5', \
+             {options} }}"
         );
         let parts: Parts = toml::from_str(&part).unwrap();
         let board = Board::builtin("arduino-uno").unwrap().with_parts(parts.part).unwrap();

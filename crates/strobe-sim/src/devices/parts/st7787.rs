@@ -1,5 +1,5 @@
 //! A display of 240x320 pixels with an ST7787-style controller on three wires: select, clock and
-//! one data line for both directions, nine bits to a word, the first of which says data (1) or
+//! one data line for both directions, nine bits to a word, the first of which selects data (1) or
 //! command (0).
 //!
 //! Bits are taken at rising edges of the clock, what the display sends changes at falling ones. A
@@ -158,7 +158,8 @@ impl Display {
     fn contention(&self, cx: &mut Context) {
         let name = cx.name().to_owned();
         cx.warn(format!(
-            "{name}: the chip and the display both drive the data line: the chip must let go of it before the clock falls \
+            "{name}: the chip and the display both drive the data line: the chip must let go of it \
+             before the clock falls \
              after the last bit of a command that reads"
         ));
     }
@@ -177,7 +178,8 @@ impl Display {
         let name = cx.name().to_owned();
         if now < self.ready_ns {
             cx.warn(format!(
-                "{name}: command {code:02x}h came too early: after waking up or a reset it takes 5 ms"
+                "{name}: command {code:02x}h came too early: after waking up or a reset it takes 5 \
+                 ms"
             ));
         }
         self.parameters.clear();

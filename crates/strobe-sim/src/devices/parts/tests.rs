@@ -45,7 +45,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_cable_tells_what_its_pins_do_and_does_what_it_is_told() {
+fn a_cable_passes_levels_both_ways() {
     use crate::kernel::device::part::Edge;
     let cable =
         "[[part]]\nname = 'C'\nmodel = 'cable'\noptions = { outputs = ['PB5'], inputs = ['PD0'] }";
@@ -61,10 +61,10 @@ fn a_cable_tells_what_its_pins_do_and_does_what_it_is_told() {
         (30, 0x25, 0, Some(Some(false))),
         (40, 0x24, 0, Some(None)),
     ];
-    for (at, register, value, told) in writes {
+    for (at, register, value, level) in writes {
         bus.now = at;
         bus.io_write(register, value);
-        let expected = told.map(|level| Edge { at, wire: 0, level });
+        let expected = level.map(|level| Edge { at, wire: 0, level });
         assert_eq!(bus.take_edges(id), expected.into_iter().collect::<Vec<_>>(), "at {at}");
     }
     assert!(!bus.signals.is_held(led));
@@ -84,9 +84,10 @@ fn a_cable_tells_what_its_pins_do_and_does_what_it_is_told() {
 }
 
 #[test]
-fn all_wires_of_a_pin_tell_what_it_does() {
+fn all_wires_of_a_pin_report_its_level() {
     use crate::kernel::device::part::Edge;
-    let cable = "[[part]]\nname = 'C'\nmodel = 'cable'\noptions = { outputs = ['PB5', 'PB5'], inputs = [] }";
+    let cable = "[[part]]\nname = 'C'\nmodel = 'cable'\noptions = { outputs = ['PB5', 'PB5'], \
+                 inputs = [] }";
     let mut bus = uno(cable).unwrap().build().unwrap();
     let id = bus.device_named("C").unwrap();
     bus.now = 10;

@@ -3,7 +3,7 @@
 //!
 //! Options: `count` of drivers; the pins `sin`, `sclk`, `xlat` and `blank`; `gsclk_hz`, the
 //! grayscale clock. It is a figure and not a pin because its millions of edges in a second would
-//! say no more. `columns` and `rows` of the matrix, whose LEDs hang on the outputs row by row from
+//! show no more. `columns` and `rows` of the matrix, whose LEDs hang on the outputs row by row from
 //! output 0 of the first driver on, with `serpentine` every second row backwards; `layers`, the
 //! pins that switch them on (high), shown in `across` columns side by side.
 //!

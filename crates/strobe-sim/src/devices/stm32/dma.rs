@@ -7,7 +7,7 @@
 //! data, with the defaults of [`Timing`].
 //!
 //! Requests are levels on wires. After a beat the wire `<REQUEST>_ACK` changes level for sources
-//! that cannot tell from the access itself that they were served.
+//! that cannot see from the access itself that they were served.
 
 mod channel;
 
@@ -30,7 +30,7 @@ const STRIDE: u32 = 0x14;
 /// Most channels a controller has room for in ISR.
 const MAX_CHANNELS: usize = 7;
 
-/// What a board file says of the controller.
+/// The controller in a board file.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {

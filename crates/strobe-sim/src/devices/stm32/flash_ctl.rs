@@ -1,6 +1,7 @@
 //! Flash memory interface registers (RM0360 section 3): wait states, prefetch, the lock.
 //!
-//! Erasing and programming are not modelled; a firmware that tries is told so and its polling ends.
+//! Erasing and programming are not modelled; a firmware that tries is reported and its polling
+//! ends.
 
 use serde::Deserialize;
 
@@ -82,7 +83,7 @@ pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), String> {
     Ok(())
 }
 
-/// Too few wait states read garbage on silicon; the simulation reads right and says so (3.5.1).
+/// Too few wait states read garbage on silicon; the simulation reads right and reports it (3.5.1).
 /// `max_hz` is the highest core clock by number of wait states.
 pub(super) fn check_speed(max_hz: &[u32], wait_states: u8, cx: &mut Context) {
     let hz = cx.clocks().core_hz();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_wait_states_are_told() {
+    fn too_few_wait_states_are_reported() {
         let mut rig = rig();
         rig.write32(BASE + ACR, 1);
         rig.bus.clocks.set_core_hz(0, 48_000_000);

@@ -1,7 +1,8 @@
 //! Flash memory interface registers of STM32F405/407 (RM0090 section 3): wait states, prefetch, the
 //! two caches of the ART accelerator, the locks.
 //!
-//! Erasing and programming are not modelled; a firmware that tries is told so and its polling ends.
+//! Erasing and programming are not modelled; a firmware that tries is reported and its polling
+//! ends.
 
 use serde::Deserialize;
 
@@ -178,7 +179,8 @@ mod tests {
 
     fn rig() -> Rig {
         Rig::new(
-            "[[device]]\nname = 'FLASH'\nmodel = 'stm32f4-flash'\nbase = 0x4002_3c00\nsize = 0x400\n\
+            "[[device]]\nname = 'FLASH'\nmodel = 'stm32f4-flash'\nbase = 0x4002_3c00\n\
+             size = 0x400\n\
              bus = 'ahb'\nirq = [4]\noptions = { max_hz = [30_000_000, 60_000_000] }\n\
              [[flash.timing]]\nwait_states = 0\norigin = 'test'\nwhy = 'test'\n\
              [[flash.timing]]\nwait_states = 5\nicache = true\norigin = 'test'\nwhy = 'test'\n\
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_wait_states_are_told() {
+    fn too_few_wait_states_are_reported() {
         let mut rig = rig();
         rig.bus.clocks.set_core_hz(0, 60_000_000);
         rig.write32(BASE + ACR, 1);

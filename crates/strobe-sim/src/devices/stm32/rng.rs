@@ -189,7 +189,7 @@ mod tests {
 
     /// 24.3.2.
     #[test]
-    fn without_its_clock_it_says_so() {
+    fn without_its_clock_it_reports_it() {
         let mut rig = rig(0);
         rig.bus.clocks.set_kernel_hz("PLL48", None);
         rig.write32(BASE, 1 << CR_RNGEN | 1 << CR_IE);

@@ -37,7 +37,7 @@ const COUNT: usize = 8;
 const FLAG_SHIFTS: [u32; 4] = [0, 6, 16, 22];
 const FLAG_MASK: u32 = 0x3d;
 
-/// What a board file says of the controller.
+/// The controller in a board file.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {

@@ -183,7 +183,8 @@ mod tests {
 
     fn rig() -> Rig {
         Rig::new(
-            "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\nsize = 0x400\n\
+            "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\n\
+             size = 0x400\n\
              bus = 'apb'\n[device.options]\nports = ['A', 'B', '', 'D']\n\
              memory = { 0 = 0x0800_0000, 3 = 0x2000_0000 }\n\
              wires = { 9 = 'USART1_TX_DMA_RMP' }",
@@ -218,8 +219,10 @@ mod tests {
     #[test]
     fn the_f4_has_other_registers() {
         let mut rig = Rig::new(
-            "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\nsize = 0x400\n\
-             bus = 'apb'\n[device.options]\nlayout = 'f4'\nports = ['A']\nmemory = { 0 = 0x0800_0000 }",
+            "[[device]]\nname = 'SYSCFG'\nmodel = 'stm32-syscfg'\nbase = 0x4001_0000\n\
+             size = 0x400\n\
+             bus = 'apb'\n[device.options]\nlayout = 'f4'\nports = ['A']\n\
+             memory = { 0 = 0x0800_0000 }",
         );
         rig.write32(BASE + CMPCR, 1);
         assert_eq!(rig.read32(BASE + CMPCR), 0x101);

@@ -4,7 +4,7 @@
 //! with their idle frames, breaks, overrun, framing, parity and idle flags, character match,
 //! interrupts, DMA requests, a kernel clock other than the bus clock. Bit times are exact fractions
 //! of core cycles. Other modes (synchronous, LIN, smartcard, IrDA, half duplex, flow control, auto
-//! baud rate) are not modelled; firmware that switches one on is told so.
+//! baud rate) are not modelled; firmware that switches one on is reported.
 //!
 //! Signals: `<NAME>_TX`, high when idle, also before the transmitter is on; `<NAME>_RX`;
 //! `<NAME>_TX_DMA` and `<NAME>_RX_DMA`. Bytes from the host arrive one after the other at the

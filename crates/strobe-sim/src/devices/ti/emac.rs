@@ -70,7 +70,7 @@ mod mctl {
 
 /// Bytes of a FIFO.
 const FIFO: usize = 2048;
-/// MACTHR: a frame begins only when firmware says so.
+/// MACTHR: a frame begins only when firmware asks for it.
 const WHEN_TOLD: u32 = 0x3f;
 /// Bytes before the payload, which the length in front of a frame does not count.
 const HEADER: usize = 14;

@@ -177,7 +177,8 @@ impl Device for Gpio {
             AFSEL => {
                 if (byte ^ self.alternate) & !self.commit != 0 {
                     cx.warn(format!(
-                        "{}: AFSEL of a pin of the debug port was written while it is locked: no effect",
+                        "{}: AFSEL of a pin of the debug port was written while it is locked: no \
+                         effect",
                         cx.name()
                     ));
                 }

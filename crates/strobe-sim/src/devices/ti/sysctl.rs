@@ -1,9 +1,9 @@
 //! System control of Stellaris parts (LM3S6965 data sheet, section 5): identification, clocks,
 //! clock gates and resets of peripherals.
 //!
-//! The PLL takes its time to lock; until then the system runs from its oscillator, whatever BYPASS
-//! says. Sleep and deep-sleep clock gating, brown-out and LDO control keep what is written and do
-//! nothing.
+//! The PLL takes its time to lock; until then the system runs from its oscillator, whatever
+//! BYPASS is. Sleep and deep-sleep clock gating, brown-out and LDO control keep what is written and
+//! do nothing.
 
 mod clock;
 #[cfg(test)]
@@ -152,11 +152,12 @@ impl Sysctl {
     fn write_setting(&mut self, cx: &mut Context) {
         self.power_pll(cx);
         if self.setting.wants_pll() {
-            let (told, is) = (self.setting.crystal_hz(), self.options.crystal_hz);
-            if self.setting.pll_has_crystal() && told != Some(is) {
+            let (configured, is) = (self.setting.crystal_hz(), self.options.crystal_hz);
+            if self.setting.pll_has_crystal() && configured != Some(is) {
                 cx.warn(format!(
-                    "RCC.XTAL says {} Hz, but the board's crystal has {is} Hz: the PLL is off by as much",
-                    told.map_or("no known".to_owned(), |hz| hz.to_string())
+                    "RCC.XTAL selects {} Hz, but the board's crystal has {is} Hz: the PLL is off \
+                     by as much",
+                    configured.map_or("no known".to_owned(), |hz| hz.to_string())
                 ));
             }
             if !self.setting.pll_on() {

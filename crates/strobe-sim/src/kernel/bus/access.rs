@@ -103,7 +103,8 @@ impl Bus {
             let pc = self.pc;
             self.warnings.add_kind("flash", || {
                 format!(
-                    "writes to flash were ignored (flash programming is not modelled), the first to {address:#010x} \
+                    "writes to flash were ignored (flash programming is not modelled), the first \
+                     to {address:#010x} \
                      by the code at {pc:#010x}"
                 )
             });

@@ -1,6 +1,6 @@
 //! Where decoded code lies in memory that can change, and whose stores somebody watches.
 //!
-//! Stores are the fast path: one comparison says whether a store must be looked at, and all else
+//! Stores are the fast path: one comparison shows whether a store must be looked at, and all else
 //! here is rare.
 
 use std::ops::Range;

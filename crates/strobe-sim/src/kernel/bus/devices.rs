@@ -24,7 +24,8 @@ impl Bus {
 
     /// Tells listeners of changed signals and clocks until all is quiet.
     pub(crate) fn settle(&mut self) {
-        // A board file can wire devices in a ring; real wires would oscillate, we stop and say so.
+        // A board file can wire devices in a ring; real wires would oscillate, we stop and report
+        // it.
         for _ in 0..1000 {
             if std::mem::take(&mut self.clocks_dirty) {
                 self.attention = true;
@@ -37,28 +38,28 @@ impl Bus {
                 continue;
             }
             if let Some((pin, level)) = self.signals.take_driven() {
-                self.tell_driven(pin, level);
+                self.notify_driven(pin, level);
                 continue;
             }
             if let Some(id) = self.signals.take_held_changed() {
-                self.tell_listeners(id, |device, cx| {
+                self.notify_listeners(id, |device, cx| {
                     device.pin_watch().into_iter().for_each(|watch| watch.held(id, cx));
                 });
                 continue;
             }
             let Some(id) = self.signals.take_changed() else { return };
             let level = self.signals.level(id);
-            self.tell_listeners(id, |device, cx| device.signal(id, level, cx));
+            self.notify_listeners(id, |device, cx| device.signal(id, level, cx));
         }
         self.signals.forget_changed();
         self.warnings.add("signals did not settle: the board wires devices in a ring".to_owned());
     }
 
-    fn tell_listeners(&mut self, id: SignalId, tell: impl Fn(&mut dyn Device, &mut Context)) {
+    fn notify_listeners(&mut self, id: SignalId, notify: impl Fn(&mut dyn Device, &mut Context)) {
         for i in 0..self.signals.listeners(id).len() {
             let at = self.signals.listeners(id)[i] as usize;
             // A device that drives the wire itself while being called hears of it afterwards.
-            self.call(at, &tell);
+            self.call(at, &notify);
         }
     }
 
@@ -169,11 +170,11 @@ impl Bus {
 
     /// The outside world drives a pin, or (`None`) lets go of it.
     pub fn drive_pin(&mut self, pin: SignalId, level: Option<bool>) {
-        self.tell_driven(pin, level);
+        self.notify_driven(pin, level);
         self.settle();
     }
 
-    fn tell_driven(&mut self, pin: SignalId, level: Option<bool>) {
+    fn notify_driven(&mut self, pin: SignalId, level: Option<bool>) {
         self.signals.drive(pin, level);
         (0..self.slots.len()).for_each(|at| {
             self.call(at, |device, cx| {

@@ -63,11 +63,11 @@ impl Bus {
     /// in words.
     pub fn program_fuses(&mut self, fuses: &[u8]) -> Vec<String> {
         let slots = 0..self.slots.len();
-        let told = slots
+        let reported = slots
             .filter_map(|at| self.call(at, |device, cx| device.fuses()?.program(fuses, cx))?);
-        let told = told.collect();
+        let reported = reported.collect();
         self.settle();
-        told
+        reported
     }
 
     /// Sets what comes in at a channel such as `ADC0`: a device's name with the channel's number.
@@ -88,7 +88,7 @@ impl Bus {
         slots.map(|(at, slot)| (DeviceId(at as u8), slot.name.as_str()))
     }
 
-    /// Puts a medium into a part; `Err` says why that cannot be.
+    /// Puts a medium into a part; `Err` explains why that cannot be.
     pub fn insert(&mut self, id: DeviceId, medium: Vec<u8>) -> Result<(), String> {
         let inserted = self.call(id.0 as usize, |device, _| match device.media_slot() {
             Some(slot) => slot.insert(medium),

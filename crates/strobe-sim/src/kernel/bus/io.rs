@@ -155,7 +155,8 @@ impl Bus {
         Some((32 * levels.0 as u32 + levels.1.trailing_zeros()) as u16)
     }
 
-    /// The core enters an interrupt's handler at `self.now`: whoever asked for it is told.
+    /// The core enters an interrupt's handler at `self.now`: the device that asked for it is
+    /// notified.
     pub(crate) fn acknowledge(&mut self, irq: u16) {
         for at in 0..self.slots.len() {
             let lines = self.slots[at].irqs.len();

@@ -22,7 +22,7 @@ impl Bus {
         &self.slots[id.0 as usize].name
     }
 
-    /// What the data sheet calls an interrupt, where the board file tells it (AVR).
+    /// What the data sheet calls an interrupt, where the board file names it (AVR).
     pub fn irq_name(&self, number: u16) -> Option<&str> {
         let at = usize::from(number).checked_sub(1)?;
         self.interrupts.names.get(at).map(String::as_str)
@@ -51,7 +51,7 @@ impl Bus {
     }
 
     /// Name of the register at an address with its peripheral's, as `RCC.CR`, where an SVD file
-    /// tells it.
+    /// names it.
     pub fn register_at(&self, address: u32) -> Option<&str> {
         self.unmodelled.known(address & !3).map(|known| known.name.as_str())
     }

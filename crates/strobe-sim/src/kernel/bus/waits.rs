@@ -23,7 +23,7 @@ pub enum Slave {
     Apb2,
 }
 
-/// Number of [`Slave`]s; the banks of RAM beyond them are told apart by number.
+/// Number of [`Slave`]s; the banks of RAM beyond them are distinguished by number.
 const SLAVES: usize = 5;
 
 /// What bus masters besides the core hold.
@@ -70,7 +70,8 @@ impl Bus {
         let priced = found.is_some() || self.flash_interface.accelerator.exists();
         if !priced && !self.flash_interface.settings.is_empty() {
             self.warnings.add(format!(
-                "the board file gives no timing for {wait_states} wait states with prefetch {}{caches}: cycles are counted without flash waits",
+                "the board file gives no timing for {wait_states} wait states with prefetch \
+                 {}{caches}: cycles are counted without flash waits",
                 if prefetch { "on" } else { "off" }
             ));
         }

@@ -108,7 +108,7 @@ pub trait CableEnd {
 
 /// An Ethernet controller. Frames are without their check sequences.
 pub trait NetworkEnd {
-    /// Sets what is at the other end of the cable, instead of what the board file says.
+    /// Sets what is at the other end of the cable, instead of what the board file states.
     fn connect(&mut self, backend: Backend);
 
     /// The frames that were sent to the host since the last call.

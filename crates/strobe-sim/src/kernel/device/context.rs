@@ -1,4 +1,4 @@
-//! What a device may ask of the rest of the board, and tell it.
+//! What a device may ask of the rest of the board, and pass to it.
 //!
 //! All of it goes through the bus, and none to another device; what others must hear of they hear
 //! when the call is over.
@@ -73,7 +73,7 @@ impl Context<'_> {
         self.bus.device_named(device).is_some_and(|id| self.bus.gate_open(id))
     }
 
-    /// Sets a signal's level; listeners are told after this call returns to the bus.
+    /// Sets a signal's level; listeners are notified after this call returns to the bus.
     pub fn set_signal(&mut self, id: SignalId, level: bool) {
         self.bus.set_signal(id, level);
     }
@@ -110,7 +110,7 @@ impl Context<'_> {
         self.bus.clocks.history()
     }
 
-    /// For a clock controller: changes the clock tree, then tells all devices.
+    /// For a clock controller: changes the clock tree, then notifies all devices.
     pub fn change_clocks(&mut self, change: impl FnOnce(u64, &mut Clocks)) {
         let now = self.bus.now;
         change(now, &mut self.bus.clocks);

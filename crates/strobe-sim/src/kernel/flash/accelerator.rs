@@ -11,7 +11,7 @@
 //!
 //! Knows lines and cycles, not instructions.
 //!
-//! Nothing has to be told of stores, the core's or DMA's: the caches hold lines of flash alone, and
+//! Nothing depends on stores, the core's or DMA's: the caches hold lines of flash alone, and
 //! programming it is not modelled.
 
 use std::collections::HashMap;

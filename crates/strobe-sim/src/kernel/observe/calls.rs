@@ -4,15 +4,15 @@
 //! thread's stack) is recognised from the stack pointer and from where functions begin, with no
 //! help from the firmware and no unwinding tables. Each thread and each handler is a root of the
 //! tree; whose stack is whose is found out in [`threads`](super::threads), and
-//! [`schedule`](super::schedule) is told who runs.
+//! [`schedule`](super::schedule) receives who runs.
 
 use super::counts::AddressTable;
 use super::deepest::{Deepest, Marks};
-use super::overflow::{self, Overflow};
+use super::overflow::{self, Floor, Overflow};
 use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
-use super::{Observer, StackPoint, Transfer, TransferKind};
+use super::{Observer, StackPoint, StackWindow, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 
@@ -104,6 +104,8 @@ pub struct CallTree {
     pub overflows: Vec<Overflow>,
     /// The deepest moment of each stack, if they are to be kept.
     pub marks: Option<Marks>,
+    /// Stack pointers that are known to the marks, and the thread that ran then.
+    window: (StackWindow, usize),
     /// Who ran when.
     pub schedule: Schedule,
 }
@@ -150,6 +152,7 @@ impl CallTree {
             threads: Threads::new(),
             overflows: Vec::new(),
             marks: None,
+            window: (StackWindow::NONE, 0),
             schedule: Schedule::default(),
         };
         tree.add_node(NodeKind::Thread(0), None);
@@ -437,18 +440,24 @@ impl CallTree {
     fn moved(&mut self, sp: u32, pc: u32, calls: bool, now: Now, bus: &Bus) {
         let before = self.threads.current();
         let to = self.threads.moved(sp, self.running.frames.is_empty(), calls, bus);
-        if let Some((floor, limit)) = self.threads.take_crossed()
-            && self.overflows.len() < overflow::MOST
-        {
-            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
-            let cycle = now.cycle;
-            self.overflows.push(Overflow { thread: to, floor, limit, sp, cycle, pc, callers });
+        if let Some(crossed) = self.threads.take_crossed() {
+            self.note_overflow(crossed, sp, pc, now.cycle);
         }
         if to != before {
             let context = std::mem::take(&mut self.running);
             self.park(before, context);
             self.unpark(to);
             self.schedule.by_hand(now.cycle, now.asleep, pc, &self.threads, bus);
+        }
+    }
+
+    /// The running thread's stack has gone below an end.
+    #[cold]
+    fn note_overflow(&mut self, (floor, limit): (Floor, u32), sp: u32, pc: u32, cycle: u64) {
+        if self.overflows.len() < overflow::MOST {
+            let thread = self.threads.current();
+            let callers = self.running.frames.iter().rev().map(|f| f.return_address).collect();
+            self.overflows.push(Overflow { thread, floor, limit, sp, cycle, pc, callers });
         }
     }
 
@@ -547,11 +556,23 @@ impl Observer for CallTree {
         if !self.chosen.all.is_empty() {
             self.follow(now, t.from);
         }
+        let same_stack = matches!(
+            t.kind,
+            TransferKind::Call { .. } | TransferKind::Indirect | TransferKind::Direct
+        );
+        if !same_stack || self.threads.current() != self.window.1 {
+            self.window.0 = StackWindow::NONE;
+        }
     }
 
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         self.marks.is_some()
+    }
+
+    #[inline(always)]
+    fn stack_window(&self) -> StackWindow {
+        self.window.0
     }
 
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
@@ -568,6 +589,14 @@ impl Observer for CallTree {
                 let callers = marks.on_stack(in_handler, callers);
                 marks.note(owner, Deepest { sp, top, pc, cycle, callers });
             }
+            if owner == self.threads.current()
+                && let Some(crossed) = self.threads.crosses(sp, bus)
+            {
+                self.note_overflow(crossed, sp, pc, cycle);
+            }
+        }
+        if let Some(marks) = &self.marks {
+            self.window = (marks.window(owner, point.sp), self.threads.current());
         }
     }
 

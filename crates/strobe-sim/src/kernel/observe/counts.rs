@@ -240,7 +240,7 @@ impl Counts {
         sums.into_iter().filter(|(_, count)| !count.is_empty()).collect()
     }
 
-    /// The same for each thread and handler, where they were told apart. Call after
+    /// The same for each thread and handler, where they were distinguished. Call after
     /// [`Counts::finish`].
     pub fn apart(&self) -> impl Iterator<Item = Share> + '_ {
         let present = self.who.map(|who| (who, &self.tally));

@@ -1,10 +1,10 @@
 //! The deepest that each stack has been, exactly, with who called whom then.
 //!
-//! Kept only where somebody asks, because every instruction must be looked at. Whose a stack
-//! pointer is, [`threads`](super::threads) decides; handlers use the stack from reset if the
+//! What lies between the lowest and the highest stack pointer so far brings nothing new: that is the
+//! window, and code that stays in it runs in whole blocks. Whose a stack pointer is, [`threads`](super::threads) decides; handlers use the stack from reset if the
 //! interrupted thread has a process stack, else the thread's own.
 
-use super::{Stack, StackPoint};
+use super::{Stack, StackPoint, StackWindow};
 
 /// No instruction takes more bytes off a stack that has just been taken over.
 const LARGEST_POP: u32 = 256;
@@ -38,6 +38,13 @@ impl Marks {
     /// The deepest moment of a thread's stack.
     pub fn of(&self, thread: usize) -> Option<&Deepest> {
         self.all.get(thread)?.as_ref()
+    }
+
+    /// Stack pointers of a thread's stack that bring nothing new; none if `sp` is not among them.
+    pub(super) fn window(&self, thread: usize, sp: u32) -> StackWindow {
+        let Some(deepest) = self.of(thread) else { return StackWindow::NONE };
+        let window = StackWindow { low: deepest.sp, span: deepest.top.wrapping_sub(deepest.sp) };
+        if window.contains(sp) { window } else { StackWindow::NONE }
     }
 
     /// The thread whose stack this is: `current` runs or, in a handler, was interrupted.

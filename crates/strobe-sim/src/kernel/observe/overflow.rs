@@ -1,6 +1,6 @@
 //! Stacks that grew over what lies below them, where no memory protection catches it.
 //!
-//! Where a stack should end is told from outside; [`threads`](super::threads) notices, when a stack
+//! Where a stack should end is set from outside; [`threads`](super::threads) notices, when a stack
 //! reaches lower than ever before, that it went further. Who called whom at that moment is what
 //! explains it.
 
@@ -45,5 +45,5 @@ pub struct Overflow {
     pub callers: Vec<u32>,
 }
 
-/// Stacks told of; every thread may have one or two ends.
+/// Stacks reported; every thread may have one or two ends.
 pub(super) const MOST: usize = 16;

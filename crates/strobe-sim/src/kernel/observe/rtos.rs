@@ -94,12 +94,12 @@ impl Walk {
     }
 }
 
-/// When a thread is ready to run, by what its structure says.
+/// When a thread is ready to run, by its structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
-    /// From the thread's structure to the value that tells.
+    /// From the thread's structure to the value that shows it.
     pub state: Walk,
-    /// How it tells.
+    /// How it shows it.
     pub test: Test,
 }
 
@@ -132,7 +132,7 @@ pub struct Layout {
     pub id: Option<Walk>,
     /// To the lowest address of its stack.
     pub stack: Option<Walk>,
-    /// Any of these says that it could run.
+    /// Any of these means that it could run.
     pub ready: Vec<Ready>,
 }
 
@@ -170,7 +170,7 @@ impl Layout {
         self.ready.iter().all(|ready| ready.state.fixed().is_some())
     }
 
-    /// Whether a thread could run now; `None` where that cannot be told.
+    /// Whether a thread could run now; `None` where that is unknown.
     pub fn is_ready(&self, thread: u32, bus: &Bus) -> Option<bool> {
         let any = |ready: &Ready| ready.holds(thread, bus);
         (!self.ready.is_empty()).then(|| self.ready.iter().any(any))

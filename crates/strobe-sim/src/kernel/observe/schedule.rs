@@ -1,6 +1,6 @@
 //! Who ran when: time, runs and latencies of threads and handlers, with the worst case of each.
 //!
-//! It is told who runs by the call tree and only adds up. Every cycle of a window belongs to
+//! It learns who runs from the call tree and only adds up. Every cycle of a window belongs to
 //! exactly one thread or handler. Entering a handler belongs to it, as does leaving it.
 //!
 //! **Latency of an interrupt**: from the cycle in which it becomes pending to its handler's first
@@ -10,13 +10,13 @@
 //! while it ran (a pended PendSV, an SVC, a switch by hand), be it that it blocks, yields or wakes
 //! a better one. It is preempted when an interrupt's handler asked.
 //!
-//! **Wake-up to run.** Where the operating system tells which threads could run, a thread is woken
+//! **Wake-up to run.** Where the operating system shows which threads could run, a thread is woken
 //! up when it could not and now can. In a handler that counts from the cycle in which its exception
 //! became pending: that is when what the thread waited for happened. In another thread it counts
 //! from the call, return or exception at which it is first seen. Either way up to the woken
 //! thread's first instruction.
 //!
-//! Where nothing tells, a thread that gave up the core by itself is taken to have waited. If a
+//! Where nothing shows it, a thread that gave up the core by itself is taken to have waited. If a
 //! handler asked for the switch to it, that handler's exception counts as what woke it; else the
 //! moment is unknown, and counted as such.
 

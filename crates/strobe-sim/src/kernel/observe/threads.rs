@@ -105,6 +105,27 @@ impl Threads {
         self.floors = floors;
     }
 
+    /// Where a thread's stack ends, as far as the operating system, the firmware's symbols or the
+    /// variable that the stack is in show.
+    pub fn floor(&self, thread: usize, bus: &Bus) -> Option<u32> {
+        let known = self.all.get(thread)?;
+        let layout = self.layout.as_ref();
+        let base = known.structure.and_then(|own| layout?.stack(own, bus));
+        let from_reset = || {
+            let floors = self.floors.iter().filter_map(|floor| floor.address(bus));
+            floors.filter(|floor| thread == 0 && *floor < known.top).max()
+        };
+        let around = || Some(self.areas[self.area(known.top)?].0);
+        base.filter(|base| *base < known.top).or_else(from_reset).or_else(around)
+    }
+
+    /// The floor that the running thread's stack, whose pointer is `sp` now, is below, and its
+    /// address, if this is the first time.
+    pub(super) fn crosses(&mut self, sp: u32, bus: &Bus) -> Option<(Floor, u32)> {
+        self.overflows(sp, bus);
+        self.take_crossed()
+    }
+
     /// The floor that the running thread's stack went below with the latest [move](Threads::moved)
     /// and its address, if it did so for the first time.
     pub fn take_crossed(&mut self) -> Option<(Floor, u32)> {
@@ -126,8 +147,8 @@ impl Threads {
         self.current
     }
 
-    /// Whether the operating system tells which threads could run.
-    pub fn tell_ready(&self) -> bool {
+    /// Whether the operating system shows which threads could run.
+    pub fn know_readiness(&self) -> bool {
         self.layout.as_ref().is_some_and(|layout| !layout.ready.is_empty())
     }
 
@@ -136,17 +157,17 @@ impl Threads {
         self.layout.as_ref()?.bytes
     }
 
-    /// Whether a thread could run now, by what the operating system says.
+    /// Whether a thread could run now, by the operating system's structures.
     pub fn is_ready(&self, thread: usize, bus: &Bus) -> Option<bool> {
         self.layout.as_ref()?.is_ready(self.all[thread].structure?, bus)
     }
 
-    /// Whether [`Threads::state_words`] are all that say whether a thread could run.
-    pub fn state_words_tell(&self) -> bool {
+    /// Whether [`Threads::state_words`] are all that decide whether a thread could run.
+    pub fn state_words_suffice(&self) -> bool {
         self.layout.as_ref().is_some_and(Layout::states_are_inside)
     }
 
-    /// Where the words are that say whether a thread could run.
+    /// Where the words are that decide whether a thread could run.
     pub fn state_words(&self, thread: usize) -> impl Iterator<Item = u32> + '_ {
         let structure = self.all[thread].structure;
         let ready = self.layout.iter().flat_map(|layout| &layout.ready);
@@ -191,7 +212,7 @@ impl Threads {
     }
 
     /// The running thread's stack pointer [is elsewhere](Threads::is_elsewhere): has its stack
-    /// grown, or is it another thread's? `fresh` says that the thread has called nothing so
+    /// grown, or is it another thread's? `fresh` means that the thread has called nothing so
     /// far, so that its stack may just be being set up; `calls`, that it is about to call,
     /// which no code does that has only just taken over another stack.
     pub fn moved(&mut self, sp: u32, fresh: bool, calls: bool, bus: &Bus) -> usize {
@@ -293,7 +314,7 @@ impl Threads {
     }
 
     /// Whether a stack pointer that the thread `own` has not had yet may be that of the thread that
-    /// the system calls running: some systems say so before they switch.
+    /// the system calls running: some systems set that before they switch.
     fn may_be_in(&self, running: u32, own: u32, sp: u32, bus: &Bus) -> bool {
         if let Some(&other) = self.by_structure.get(&running)
             && self.all[other].holds(sp)

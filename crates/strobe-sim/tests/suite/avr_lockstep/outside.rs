@@ -3,7 +3,7 @@
 //!
 //! Cycles are not equal here, for reasons that the manual gives: simavr enters a handler and wakes
 //! up at once, where the core takes four cycles for each (ATmega328P data sheet, 7.7.1), and it
-//! sends an SPI byte in 100 us whatever the prescaler says, without edges of SCK and MOSI.
+//! sends an SPI byte in 100 us whatever the prescaler is, without edges of SCK and MOSI.
 
 use std::path::Path;
 
@@ -63,7 +63,7 @@ fn simavrs(image: &[u8], pin: (char, u8), cycles: u64) -> Outside {
     outside
 }
 
-/// simavr tells of a pin's level when it becomes an output, too.
+/// simavr reports a pin's level when it becomes an output, too.
 fn from_first_rise(edges: Vec<(u64, bool)>) -> Vec<(u64, bool)> {
     edges.into_iter().skip_while(|edge| !edge.1).collect()
 }

@@ -89,7 +89,8 @@ fn compare(name: &str, part: &Part, image: &[u8], most: u64, stride: Stride) -> 
             mask_pins(part, expected);
             assert!(
                 &now == expected || idle(&machine),
-                "{name} ({stride:?}), step {steps}, from {:#07x}:\n simavr {expected:x?}\n here   {now:x?}\n before {before:x?}",
+                "{name} ({stride:?}), step {steps}, from {:#07x}:\n simavr {expected:x?}\n here   \
+                 {now:x?}\n before {before:x?}",
                 before.pc
             );
         }

@@ -19,7 +19,7 @@ fn memories(kind: CoreKind) -> (u32, u32) {
 /// BKPT 0xAB: strides end before it, for what the host answers must be taken over at once.
 const SEMIHOSTING: u32 = 0xbeab;
 /// Calls that leave in R0 what no two hosts agree on: SYS_WRITEC and SYS_WRITE0 corrupt it,
-/// SYS_CLOCK and SYS_TIME tell the time.
+/// SYS_CLOCK and SYS_TIME read the time.
 const HOSTS_DIFFER: [u32; 4] = [0x03, 0x04, 0x10, 0x11];
 
 /// How far to run between two comparisons.

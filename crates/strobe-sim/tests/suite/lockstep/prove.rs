@@ -61,8 +61,8 @@ pub(crate) fn prove_on(kind: CoreKind, name: &str, elf: &Path) -> Proof {
     let program = Program::from_elf(&bytes).expect("an ELF program");
     let follow = &|stride: Stride, parts: Receiver<Part>| {
         let mut core = Core::load(&bytes, kind, stride);
-        let told = format!("{name}, {stride:?}");
-        let agreement = compare(&mut core, states(parts)).unwrap_or_else(|e| panic!("{told}: {e}"));
+        let case = format!("{name}, {stride:?}");
+        let agreement = compare(&mut core, states(parts)).unwrap_or_else(|e| panic!("{case}: {e}"));
         (agreement, core.exit_code(), core.cycles())
     };
     let count = &|table: Table, parts: Receiver<Part>| {

@@ -24,7 +24,7 @@ fn counting() -> Program {
     p
 }
 
-/// What a firmware measures of itself is what the simulator says it took.
+/// What a firmware measures of itself is what the simulator counts.
 #[test]
 fn the_cycle_counter_agrees_with_the_simulator() {
     for kind in [CoreKind::CortexM3, CoreKind::CortexM4] {
@@ -88,7 +88,7 @@ fn stimulus_ports_take_everything() {
 }
 
 #[test]
-fn the_core_says_what_it_is() {
+fn the_core_identifies_itself() {
     let mut p = Program::new();
     p.load(0, 0xe000_ed00);
     p.load(1, 0xe000_ed60);

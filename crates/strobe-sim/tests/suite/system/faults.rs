@@ -1,4 +1,4 @@
-//! Faults: which exception, which status bits, where a run ends and what its report says.
+//! Faults: which exception, which status bits, where a run ends and what its report holds.
 
 use strobe_sim::cortexm::fault::ExceptionStep;
 use strobe_sim::cortexm::timing::CoreKind;

@@ -1,4 +1,4 @@
-//! What the trace blocks tell of the core: exceptions at their cycles, sleep, idle loops, data
+//! What the trace blocks report of the core: exceptions at their cycles, sleep, idle loops, data
 //! accesses.
 
 use strobe_sim::cortexm::timing::CoreKind;
@@ -82,7 +82,7 @@ fn exceptions_of(program: Program) -> Vec<(u16, u8, u32)> {
 
 /// In at the handler's first instruction, out with the branch's own cycle, back ten cycles later.
 #[test]
-fn exceptions_are_told_at_their_cycles() {
+fn exceptions_are_reported_at_their_cycles() {
     let mut p = Program::new();
     p.nops(10);
     p.svc();
@@ -174,7 +174,7 @@ fn idle_loops_and_sleep_are_sampled() {
 
 /// Comparators see each word of an LDM and STM, and nothing outside their range.
 #[test]
-fn comparators_tell_of_accesses() {
+fn comparators_report_accesses() {
     let mut p = Program::new();
     p.set(0, RAM + 0x100);
     p.set(1, 0x1111);

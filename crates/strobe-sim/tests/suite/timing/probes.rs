@@ -7,8 +7,8 @@ use strobe_synth::FORMS;
 
 use super::{CODE, machine, run};
 
-/// (form, encoding, cycles on the M0, cycles on the M0+). R0 points to RAM, R1 is 4, R3 and LR hold a
-/// code address, the stack holds code addresses, Z is set.
+/// (form, encoding, cycles on the M0, cycles on the M0+). R0 points to RAM, R1 is 4, R3 and LR hold
+/// a code address, the stack holds code addresses, Z is set.
 #[rustfmt::skip]
 const PROBES: &[(&str, &[u16], u32, u32)] = &[
     ("LSL imm", &[0x00c8], 1, 1), ("LSR imm", &[0x08c8], 1, 1), ("ASR imm", &[0x10c8], 1, 1),

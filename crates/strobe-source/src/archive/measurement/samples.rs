@@ -245,7 +245,7 @@ pub(crate) fn allocations() -> AllocationsReport {
             all_differ: 1,
             renamed: 1,
         }),
-        notes: vec!["blocks that were given back are not in it".into()],
+        notes: vec!["freed blocks are not in it".into()],
     }
 }
 

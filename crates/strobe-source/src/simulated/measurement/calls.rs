@@ -42,7 +42,8 @@ fn notes(calls: &FunctionCalls) -> Vec<String> {
     let mut out = Vec::new();
     if *nested > 0 {
         out.push(format!(
-            "{name}: {nested} calls came from within a call of {name} and are part of the outermost."
+            "{name}: {nested} calls came from within a call of {name} and are part of the \
+             outermost."
         ));
     }
     if *parts > 0 {

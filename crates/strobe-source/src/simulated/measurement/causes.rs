@@ -55,7 +55,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             ),
         ),
         Cause::Asleep if is_avr => (
-            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an interrupt \
+            "Nothing to do: the core sleeps (SLEEP) or spins in an empty loop that only an \
+             interrupt \
              can leave. This is the room that is left.",
             None,
         ),
@@ -64,7 +65,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             Some("Fewer instructions: a better algorithm, a higher optimisation level."),
         ),
         Cause::Refill => (
-            "After a taken branch, call or return the core fetches from the new place before it goes \
+            "After a taken branch, call or return the core fetches from the new place before it \
+             goes \
              on.",
             Some("Unroll short loops, inline small functions, let the common path fall through."),
         ),
@@ -80,7 +82,8 @@ fn words(cause: Cause, is_avr: bool) -> (&'static str, Option<&'static str>) {
             ),
         ),
         Cause::DataWait => (
-            "A load or store waits for its memory, such as a constant in flash or a register behind \
+            "A load or store waits for its memory, such as a constant in flash or a register \
+             behind \
              a slow bridge.",
             Some("Copy hot tables to RAM."),
         ),
@@ -123,12 +126,13 @@ pub(super) fn measures(record: &Record, model: &Model) -> Vec<Measure> {
     let mut out = vec![measure(CYCLES, "cycles", model.why.clone(), None)];
     for cause in Cause::ALL {
         let (meaning, advice) = words(cause, is_avr);
+        let waits = super::waits::advice(record).filter(|_| cause == Cause::Execute);
         let part = Part {
             of: CYCLES.to_owned(),
             letter: Some(letter(cause)),
             idle: cause == Cause::Asleep,
             meaning: Some(meaning.to_owned()),
-            advice: advice.map(str::to_owned),
+            advice: waits.or_else(|| advice.map(str::to_owned)),
         };
         let why = modelled(record, cause).map(|modelled| modelled.why.clone());
         out.push(measure(id(cause), cause.name(), why, Some(part)));

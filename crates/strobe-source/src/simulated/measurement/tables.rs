@@ -50,7 +50,8 @@ pub(super) fn interrupts(record: &Record, model: &Model) -> Option<Section> {
         ]);
     }
     let title = "interrupts: cycles with entry and exit, without those that interrupted them; \
-                 latency from pending to first instruction; lost: requests of the whole run that came \
+                 latency from pending to first instruction; lost: requests of the whole run that \
+                 came \
                  while the same one still waited";
     Some(section("interrupts", title, Content::Table(table)))
 }

@@ -1,9 +1,11 @@
 //! Tables of threads: whose the cycles were, their stacks, the worst cases.
 
+use std::cmp::Reverse;
+
 use strobe_model::measurement::{
-    Cell, Column, Content, Fact, Quantity, Section, Table, Trust, Unit,
+    Address, Cell, Column, Content, Fact, Quantity, Section, Table, Trust, Unit,
 };
-use strobe_model::{Extreme, Record, Scheduling, ThreadStatistics};
+use strobe_model::{Extreme, Record, Scheduling, StackMark, ThreadStatistics};
 
 use super::{Model, address, duration_at, section};
 
@@ -147,34 +149,51 @@ pub(super) fn wake_up_times(record: &Record, model: &Model) -> Option<Section> {
     (!table.is_empty()).then(|| section("wake-up-times", title, Content::Table(table)))
 }
 
-/// The part of each thread's stack that was seen in use.
-pub(super) fn stacks(record: &Record) -> Option<Section> {
+/// The stack that came nearest to its end or, where no end is known, the deepest.
+pub(super) fn deepest(record: &Record) -> Option<(&str, &StackMark)> {
+    let threads = record.scheduling.as_ref()?.threads.iter();
+    let marks = threads.filter_map(|t| Some((t.name.as_str(), t.deepest.as_ref()?)));
+    marks.min_by_key(|(_, mark)| (mark.margin().unwrap_or(u64::MAX), Reverse(mark.bytes)))
+}
+
+/// The part of each thread's stack that was in use.
+pub(super) fn stacks(record: &Record, model: &Model) -> Option<Section> {
     let threads = &record.scheduling.as_ref()?.threads;
     let mut table = Table::new(vec![
         Column::text("thread", "thread"),
-        Column::address("low", "lowest"),
-        Column::address("top", "top"),
+        Column::address("low", "lowest").worth(2),
+        Column::address("top", "top").worth(2),
+        Column::figure("size", "size", Unit::BYTES),
         Column::figure("used", "used", Unit::BYTES),
+        Column::figure("margin", "margin", Unit::BYTES),
+        Column::moment("at", "deepest at", Unit::NANOSECONDS).worth(3),
+        Column::text("deepest", "deepest in").worth(4),
         Column::address("structure", "structure").worth(1),
         Column::figure("number", "number", Unit::COUNT).worth(0),
     ]);
     let known_to_the_byte = record.subject.core.starts_with("AVR") && threads.len() == 1;
     for thread in threads {
+        let mark = thread.deepest.as_ref();
         let used = stack_bytes(thread).map(|bytes| match known_to_the_byte {
+            _ if mark.is_some() => mark.map(|mark| mark.bytes).into(),
             true => Cell::from(bytes),
             // Looked at where the flow of control changes only.
             false => Cell::Figure { value: Some(bytes.into()), trust: Trust::AtLeast },
         });
         table.row([
             thread.name.as_str().into(),
-            address(&thread.stack.0).into(),
+            mark.map(|mark| Address(mark.low.into())).or(address(&thread.stack.0)).into(),
             address(&thread.stack.1).into(),
+            mark.and_then(StackMark::size).into(),
             used.into(),
+            mark.and_then(StackMark::margin).into(),
+            mark.map(|mark| model.cell(mark.at.nanoseconds)).into(),
+            mark.map(|mark| mark.chain.as_str()).into(),
             thread.structure.as_deref().and_then(address).into(),
             thread.id.into(),
         ]);
     }
-    let title = "stacks: the part of each that was seen in use";
+    let title = "stacks: the part of each that was in use";
     (!table.is_empty()).then(|| section("stacks", title, Content::Table(table)))
 }
 

@@ -3,7 +3,7 @@
 
 use strobe_decode::container::Note;
 
-use crate::trace::link::Came;
+use crate::trace::link::ReadOutcome;
 
 /// What ends a message, in both directions.
 pub const END: u8 = 0x1a;
@@ -49,10 +49,11 @@ impl Messages {
     }
 }
 
-/// Wraps a command so that its answer says whether it worked.
+/// Wraps a command so that its answer states whether it worked.
 pub fn wrapped(command: &str) -> Vec<u8> {
     let text = format!(
-        "if {{[catch {{{command}}} strobe_result]}} {{format \"bad %s\" $strobe_result}} {{format \"ok %s\" $strobe_result}}"
+        "if {{[catch {{{command}}} strobe_result]}} {{format \"bad %s\" $strobe_result}} \
+         {{format \"ok %s\" $strobe_result}}"
     );
     [text.as_bytes(), &[END]].concat()
 }
@@ -82,17 +83,17 @@ pub fn answer(message: &str) -> Answer<'_> {
 
 /// What an event means: bytes of the pin go behind what is in `into`. `None` if it has trace data
 /// that are no digits.
-pub fn event(message: &str, into: &mut Vec<u8>) -> Option<Came> {
+pub fn event(message: &str, into: &mut Vec<u8>) -> Option<ReadOutcome> {
     let words: Vec<&str> = message.split_whitespace().take(5).collect();
-    let note = |text: String| Some(Came::Note(Note::Text { text }));
+    let note = |text: String| Some(ReadOutcome::Note(Note::Text { text }));
     match words[..] {
         ["type", "target_trace", "data", digits] => {
             into.extend(unhex(digits)?);
-            Some(Came::Bytes)
+            Some(ReadOutcome::Bytes)
         }
         ["type", "target_reset", "mode", mode] => note(format!("the target was reset ({mode})")),
         ["type", "target_state", "state", state] => note(format!("the target is {state}")),
-        _ => Some(Came::Nothing),
+        _ => Some(ReadOutcome::Nothing),
     }
 }
 
@@ -147,12 +148,12 @@ mod tests {
     #[test]
     fn events_and_answers_are_what_they_say() {
         let mut bytes = Vec::new();
-        assert_eq!(event("type target_trace data 17FF00", &mut bytes), Some(Came::Bytes));
+        assert_eq!(event("type target_trace data 17FF00", &mut bytes), Some(ReadOutcome::Bytes));
         assert_eq!(bytes, [0x17, 0xff, 0]);
         for wrong in ["type target_trace data 1", "type target_trace data 1g"] {
             assert_eq!(event(wrong, &mut bytes), None);
         }
-        assert_eq!(event("type target_trace data 1 2 3", &mut bytes), Some(Came::Nothing));
+        assert_eq!(event("type target_trace data 1 2 3", &mut bytes), Some(ReadOutcome::Nothing));
         assert_eq!(answer("ok  two words "), Answer::Ok("two words"));
         assert_eq!(answer("bad"), Answer::Nonsense);
         assert_eq!(words("0xe0001000: 40000001 10 "), Some(vec![0x4000_0001, 0x10]));

@@ -41,14 +41,14 @@ impl Clock {
 
 impl Frames {
     /// More bytes; gives their records, each with the time when it was made.
-    pub fn push(&mut self, bytes: &[u8], told: &mut impl FnMut(Record, Span)) {
+    pub fn push(&mut self, bytes: &[u8], sink: &mut impl FnMut(Record, Span)) {
         let Frames { decoder, clock, numbers } = self;
-        // Whether records are missing where something is broken, the next one's number tells.
+        // Where something is broken, the next record's number shows how many are missing.
         decoder.push(bytes, &mut |event| {
             let Event::Frame(frame) = event else { return };
             if let Some(record) = numbers.take(frame.head, frame.value) {
                 let now = clock.at(frame.time, record.restarted);
-                told(record, (now, now));
+                sink(record, (now, now));
             }
         });
     }
@@ -83,7 +83,7 @@ impl Frames {
             kinds: kinds.into_iter().filter(|kind| kind.packets > 0).collect(),
             ..StreamTotals::default()
         };
-        // A clock that stands still tells no time.
+        // A clock that stands still gives no time.
         let timed = if self.ticks() > 0 { stats.frames } else { 0 };
         let times = TimeBase {
             local: timed,
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_lost() {
-        let (mut frames, mut told) = (Frames::default(), Vec::new());
+        let (mut frames, mut records) = (Frames::default(), Vec::new());
         let mut bytes = frame(&[head(5, 6, 0), 100, (-2_i32).cast_unsigned()]);
         bytes.extend([0x81, 0x02]);
         bytes.extend(frame(&[head(1, 1, 2), 120]));
-        frames.push(&bytes, &mut |record, now| told.push((record.lost, now)));
+        frames.push(&bytes, &mut |record, now| records.push((record.lost, now)));
         frames.finish();
-        assert_eq!(told, [(0, (0, 0)), (1, (20, 20))]);
+        assert_eq!(records, [(0, (0, 0)), (1, (20, 20))]);
         let (stream, times) = frames.totals(&Settings::default());
         assert_eq!((stream.packets, stream.packet_bytes, stream.undecodable_bytes), (2, 27, 2));
         assert_eq!((times.ticks, times.exact, frames.unusable()), (20, 2, 0));

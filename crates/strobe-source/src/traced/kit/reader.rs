@@ -1,6 +1,6 @@
 //! Heads and values as records, from two stimulus ports or from frames.
 
-/// What a record says.
+/// What a record holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// Something happened.
@@ -20,7 +20,7 @@ pub enum What {
 pub struct Record {
     /// What it is about, as the firmware numbers it.
     pub id: u16,
-    /// What it says.
+    /// Its content.
     pub what: What,
     /// Records that are missing between the last one and this.
     pub lost: u16,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_tell_what_is_missing() {
+    fn numbers_show_what_is_missing() {
         let mut reader = Reader::new(30);
         let mut lost = |number| {
             let record = reader.take(30, 4, head(1, 7, number)).expect("a record");

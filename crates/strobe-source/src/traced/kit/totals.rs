@@ -65,7 +65,7 @@ impl Totals {
         }
     }
 
-    /// Packets were lost, and perhaps time. Whether records were, their numbers will tell.
+    /// Packets were lost, and perhaps time. Whether records were, their numbers will show.
     pub fn lost(&mut self) {
         self.marks.values_mut().for_each(|mark| mark.last = None);
         let open = self.regions.values_mut().flat_map(|region| &mut region.open);

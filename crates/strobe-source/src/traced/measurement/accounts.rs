@@ -48,7 +48,7 @@ fn samples(record: &Record, traced: &Traced, out: &mut Measurement) {
     add(parts, out);
 }
 
-/// Bytes that came. What did not come is not theirs to tell.
+/// Bytes received. Those that never arrived are counted elsewhere.
 fn bytes(what: &str, taken: u64, attributed: u64, others: &[(&str, u64)], out: &mut Measurement) {
     let others = others.iter().filter(|(_, n)| *n > 0);
     let parts = Parts {

@@ -9,7 +9,7 @@ use super::super::doubt::why;
 pub(super) fn coverage(traced: &Traced) -> Coverage {
     let sampling = &traced.sampling;
     let overhead = traced.kit.as_ref().map(|_| {
-        let why = "what the calls of the kit cost is not in the stream; a simulated run tells it";
+        let why = "what the calls of the kit cost is not in the stream; a simulated run shows it";
         Quantity::unknown(Unit::CYCLES, why)
     });
     let (unit, seen, lost) = match (&sampling.lost, &traced.kit) {
@@ -34,7 +34,7 @@ pub(super) fn coverage(traced: &Traced) -> Coverage {
     }
 }
 
-/// Numbers have 16 bits, and a target that began anew does not say what was on its way.
+/// Numbers have 16 bits, and a target that began anew does not report what was on its way.
 fn records(kit: &Kit, traced: &Traced) -> Loss {
     if traced.stream.damage > 0 {
         return Loss::Unknown(why(traced));
@@ -42,8 +42,8 @@ fn records(kit: &Kit, traced: &Traced) -> Loss {
     if kit.restarts > 0 { Loss::AtLeast(kit.lost) } else { Loss::Known(kit.lost) }
 }
 
-/// Whatever the trace blocks have no room for, they say so; each overflow packet stands for one
-/// packet or more.
+/// Where the trace blocks have no room they send an overflow packet; each overflow packet stands
+/// for one packet or more.
 fn packets(traced: &Traced) -> Loss {
     if traced.stream.damage > 0 {
         return Loss::Unknown(why(traced));

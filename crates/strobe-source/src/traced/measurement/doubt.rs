@@ -39,6 +39,7 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
     let Some(silent) = silent(traced) else { return };
     let reason = why(traced);
     let more = silent.saturating_add(traced.stream.packets_in_doubt);
+    let is_framed = traced.stream.frames.is_some();
     for section in &mut out.sections {
         let id = section.id.clone();
         let Content::Table(table) = &mut section.content else { continue };
@@ -48,7 +49,11 @@ pub(super) fn qualify(traced: &Traced, out: &mut Measurement) {
         });
         each(table, columns(&COUNTS, &id), |n| {
             let n = n.as_u64();
-            let low = n.saturating_sub(silent).into();
+            let low: Number = n.saturating_sub(silent).into();
+            // Where streams share a pin, any number of packets may be in another one.
+            if is_framed {
+                return Cell::Figure { value: Some(low), trust: Trust::AtLeast };
+            }
             let trust = Trust::Resolution { low, high: n.saturating_add(more).into() };
             Cell::Figure { value: Some(n.into()), trust }
         });

@@ -61,7 +61,8 @@ fn interrupts(traced: &Traced, out: &mut Measurement) {
     let title = "exceptions: times of their own, without handlers that interrupted them";
     let section = out.push("interrupts", title, Content::Table(table));
     section.notes.push(
-        "min, mean and max are of those whose entry and end are known to the tick; `at most` is over those as well that timestamps give \
+        "min, mean and max are of those whose entry and end are known to the tick; `at most` is \
+         over those as well that timestamps give \
          bounds for."
             .to_owned(),
     );
@@ -118,7 +119,7 @@ fn counters(traced: &Traced, out: &mut Measurement) {
             counter.what.as_str().into(),
         ]);
     }
-    let title = "event counters: each packet says that one has counted 256 more";
+    let title = "event counters: each packet stands for 256 more of one";
     out.push("counters", title, Content::Table(table));
 }
 

@@ -42,7 +42,8 @@ const MATTERS_PERCENT: u64 = 1;
 fn doubtful(traced: &Traced, out: &mut Measurement) {
     let stream = &traced.stream;
     if stream.damage > 0 {
-        let text = "places of the stream are damaged, and a wrong bit within a packet leaves no sign: no time or loss is exact, \
+        let text = "places of the stream are damaged, and a wrong bit within a packet leaves no \
+                    sign: no time or loss is exact, \
                     and what was seen only a few times is in doubt";
         let finding = add(out, "damaged", text, stream.damage);
         let advice =
@@ -66,7 +67,8 @@ fn lost(traced: &Traced, out: &mut Measurement) {
     }
     let samples = traced.sampling.lost.as_ref().map_or(0, Loss::known);
     if samples > 0 || overflows > 0 && traced.sampling.taken > 0 {
-        let text = "samples were lost, and not at random: a full FIFO takes the next packet as soon as there is room, at fixed distances, \
+        let text = "samples were lost, and not at random: a full FIFO takes the next packet as \
+                    soon as there is room, at fixed distances, \
                     which no interval covers";
         let finding = add(out, "samples-lost", text, samples.max(1));
         finding.advice = Some("use a plan that the link can carry (strobe plan)".to_owned());
@@ -113,7 +115,8 @@ fn messages(port: u8, decoded: &Decoded, out: &mut Measurement) {
     if decoded.malformed > 0 {
         let rest = match decoded.stopped {
             true => {
-                "; the encoding has no marks to go on from, so nothing behind the first is understood"
+                "; the encoding has no marks to go on from, so nothing behind the first is \
+                 understood"
             }
             false => "",
         };

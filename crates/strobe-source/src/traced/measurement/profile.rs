@@ -19,18 +19,22 @@ pub(super) fn section(record: &Record, traced: &Traced, out: &mut Measurement) {
     let profile = profile(record, traced);
     let section = out.push("profile", "samples", Content::Profile(Box::new(profile)));
     section.notes.push(
-        "Intervals are Wilson's, 95 %: of samples taken independently, about one share in twenty lies outside. Code that runs in step with \
+        "Intervals are Wilson's, 95 %: of samples taken independently, about one share in twenty \
+         lies outside. Code that runs in step with \
          the sampling period can be off by more."
             .to_owned(),
     );
     if !by_who {
         section.notes.push(
-            "Threads and handlers are not told apart: there is neither exception trace nor a watched pointer to the current thread."
+            "Threads and handlers are not distinguished: there is neither exception trace nor a \
+             watched pointer to the current thread."
                 .to_owned(),
         );
     } else if traced.exceptions.is_empty() {
         section.notes.push(
-            "Without exception trace, samples of handlers count for the thread that they interrupted.".to_owned(),
+            "Without exception trace, samples of handlers count for the thread that they \
+             interrupted."
+                .to_owned(),
         );
     }
 }
@@ -113,7 +117,7 @@ fn leaves(record: &Record, traced: &Traced, labels: &mut Labels) -> Places {
     let states = [
         ("asleep", sampling.asleep, sampling.asleep),
         ("tracing prohibited", sampling.prohibited, 0),
-        ("at too many addresses to tell apart", sampling.awake.saturating_sub(known), 0),
+        ("at too many addresses to list", sampling.awake.saturating_sub(known), 0),
     ];
     for (state, all, idle) in states.into_iter().filter(|(_, all, _)| *all > 0) {
         let label = labels.add("state", state);

@@ -1,5 +1,5 @@
 //! Streams built for it, as measurements: they hold together, nothing is there twice, and what is
-//! not known says why.
+//! not known has a reason.
 
 use proptest::prelude::*;
 use strobe_decode::swo::reader::{Framing, Reader};
@@ -8,7 +8,7 @@ use strobe_model::measurement::{Content, Kind, Loss, Measurement, Profile, Trust
 use strobe_synth::kit::{frame, head};
 use strobe_synth::swo::{Stream, mixed};
 
-use super::super::{Collector, Settings};
+use super::super::{Accumulator, Settings};
 use super::measurement;
 
 /// A core of 16 MHz, a sample each 1,024 cycles, a tick of 64.
@@ -30,11 +30,11 @@ fn settings() -> Settings {
 }
 
 fn measured(bytes: &[u8], settings: &Settings) -> Measurement {
-    let mut collector = Collector::new(settings.thread);
+    let mut accumulator = Accumulator::new(settings.thread);
     let mut reader = Reader::new(Framing::Bare);
-    reader.push(bytes, &mut collector);
-    reader.finish(&mut collector);
-    let record = collector.record(Some(&reader), None, settings).expect("it balances");
+    reader.push(bytes, &mut accumulator);
+    reader.finish(&mut accumulator);
+    let record = accumulator.record(Some(&reader), None, settings).expect("it balances");
     let out = measurement(&record);
     out.check().expect("it holds together");
     out
@@ -129,15 +129,15 @@ fn handlers_are_there_once_with_all_their_times() {
 
 #[test]
 fn records_of_the_kit_are_distributions() {
-    let mut collector = Collector::default();
+    let mut accumulator = Accumulator::default();
     let records = [(2, 100), (3, 110), (2, 200), (3, 230)];
     for (number, (kind, time)) in (0u16..).zip(records) {
         // One is missing before the last.
         let number = if number == 3 { 4 } else { number };
-        collector.kit_bytes(&frame(&[head(kind, 7, number), time]));
+        accumulator.kit_bytes(&frame(&[head(kind, 7, number), time]));
     }
     let settings = Settings { recording: None, ..settings() };
-    let record = collector.record(None, None, &settings).expect("it balances");
+    let record = accumulator.record(None, None, &settings).expect("it balances");
     let out = measurement(&record);
     out.check().expect("it holds together");
     let durations = out.section("kit-durations").map(|section| &section.content);
@@ -153,7 +153,8 @@ fn records_of_the_kit_are_distributions() {
 }
 
 proptest! {
-    /// Whatever a stream holds, damaged or not: what is said of it holds together, and nothing gets lost on the way.
+    /// Whatever a stream holds, damaged or not: what is said of it holds together, and nothing gets
+    /// lost on the way.
     #[test]
     fn every_stream_holds_together(
         seed: u64,
@@ -173,7 +174,8 @@ proptest! {
         prop_assert_eq!(&serde_json::from_str::<Measurement>(&json).unwrap(), &out);
         let sum = |table: &str, column: &str| {
             let cells = out.table(table).and_then(|t| t.column(column)).map(|c| c.cells.clone());
-            cells.unwrap_or_default().iter().filter_map(|cell| Some(cell.number()?.as_u64())).sum::<u64>()
+            let cells = cells.unwrap_or_default();
+            cells.iter().filter_map(|cell| cell.number()).map(|n| n.as_u64()).sum::<u64>()
         };
         prop_assert_eq!(sum("packets", "packets"), figure(&out, "packets").unwrap_or(0));
         if let Some(samples) = figure(&out, "samples") {

@@ -1,13 +1,13 @@
 //! How many samples should have come, and so how many were lost; or why nobody knows.
 //!
-//! Samples come at a period, so time tells how many are due. Two clocks may tell the time: the
+//! Samples come at a period, so their number follows from time. There may be two clocks: the
 //! target's own timestamps, and the host's. The host's is worth nothing where the bytes were read
 //! from a file, or came faster than the line can bring them.
 
 use strobe_model::measurement::Loss;
 use strobe_model::{Expected, Sampling, StreamTotals, TimeBase, Traced};
 
-use super::super::{Collector, Settings, doubt};
+use super::super::{Accumulator, Settings, doubt};
 
 /// So much faster than the line's rate (10 bits to the byte) or the target's time bytes may come,
 /// in percent: buffers on the way.
@@ -18,16 +18,16 @@ const FEWEST_BYTES: u64 = 1 << 12;
 
 /// How many samples should have come.
 pub(super) fn expected(
-    collector: &Collector,
+    accumulator: &Accumulator,
     traced: &Traced,
     settings: &Settings,
     taken: u64,
 ) -> Result<Expected, String> {
-    if collector.polled > 0 {
+    if accumulator.polled > 0 {
         return Err("samples were polled at no fixed period, so none is due at any time".to_owned());
     }
     if traced.stream.bytes == 0 && traced.stream.frames.is_none() {
-        let why = "a list of samples tells neither what was lost nor over what time";
+        let why = "a list of samples shows neither what was lost nor over what time";
         return Err(why.to_owned());
     }
     if traced.stream.damage > 0 {
@@ -36,9 +36,9 @@ pub(super) fn expected(
     let period = settings.period_cycles.filter(|period| *period > 0);
     let period = period.ok_or("the sampling period is not known (--period)")?;
     let times = &traced.times;
-    let stamped = stamped(collector, traced, period, taken);
+    let stamped = stamped(accumulator, traced, period, taken);
     if traced.window.is_some() {
-        // Only timestamps tell how long parts are.
+        // Only timestamps show how long parts are.
         return stamped
             .ok_or_else(|| format!("how long the parts are is not known: {}", no_stamps(times)));
     }
@@ -53,10 +53,15 @@ pub(super) fn expected(
 }
 
 /// By the target's own timestamps.
-fn stamped(collector: &Collector, traced: &Traced, period: u64, taken: u64) -> Option<Expected> {
+fn stamped(
+    accumulator: &Accumulator,
+    traced: &Traced,
+    period: u64,
+    taken: u64,
+) -> Option<Expected> {
     let times = &traced.times;
     let cycles = times.cycles()?;
-    let samples = match (&traced.window, collector.span) {
+    let samples = match (&traced.window, accumulator.span) {
         (Some(window), _) => window.cycles / period,
         // Outside of the timestamps nothing is known of time.
         (None, Some((first, last))) => cycles / period + taken - (last.samples - first.samples),
@@ -84,7 +89,8 @@ fn by_host(traced: &Traced, settings: &Settings, period: u64) -> Result<Expected
     let host = u128::from(recording.nanoseconds);
     if recording.replayed || is_too_fast(traced, settings, host) {
         return Err(
-            "the bytes were replayed and not recorded as they were sent, so the host's clock tells nothing",
+            "the bytes were replayed and not recorded as they were sent, so the host's clock is of \
+             no use",
         );
     }
     let samples = host * u128::from(hz) / 1_000_000_000 / u128::from(period);
@@ -147,7 +153,7 @@ mod tests {
             baud: Some(100_000),
             ..Settings::default()
         };
-        expected(&Collector::default(), &traced, &settings, 10)
+        expected(&Accumulator::default(), &traced, &settings, 10)
     }
 
     #[test]

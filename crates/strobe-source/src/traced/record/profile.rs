@@ -7,7 +7,7 @@ use strobe_model::{
 };
 use strobe_symbols::Firmware;
 
-use super::super::{Collector, Settings};
+use super::super::{Accumulator, Settings};
 use crate::names::{Counted, Names};
 
 /// Share of samples outside the firmware from which on it is probably another one, in parts of a
@@ -57,7 +57,8 @@ impl Sums {
     pub fn warning(&self, awake: u64) -> Option<Warning> {
         let is_foreign = self.outside * 100 > awake * FOREIGN_PERCENT;
         let text = format!(
-            "{} of {awake} addresses lie outside this firmware: it is probably not the one that ran, or the core clock or the baud \
+            "{} of {awake} addresses lie outside this firmware: it is probably not the one that \
+             ran, or the core clock or the baud \
              rate is not what the recording was made with",
             self.outside
         );
@@ -67,11 +68,11 @@ impl Sums {
 
 /// The profile without its tree.
 pub fn profile(
-    collector: &Collector,
+    accumulator: &Accumulator,
     firmware: Option<&Firmware>,
     settings: &Settings,
 ) -> (Profile, Sums) {
-    let places = collector.places.sorted();
+    let places = accumulator.places.sorted();
     let mut counts: Vec<(u32, Samples)> = Vec::new();
     let mut shares: BTreeMap<Who, Vec<AddressShare>> = BTreeMap::new();
     for (pc, who, n) in places {

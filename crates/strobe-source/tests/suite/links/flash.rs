@@ -162,7 +162,8 @@ impl Chip {
             match self.fault {
                 Fault::Worn(worn) if worn == at => {
                     return Err(format!(
-                        "auto erase enabled\nerror writing to flash at address {at:#010x} at offset 0x0"
+                        "auto erase enabled\nerror writing to flash at address {at:#010x} at \
+                         offset 0x0"
                     ));
                 }
                 Fault::Stuck(stuck) if stuck == at => drop(self.bytes.insert(at, !byte)),
@@ -175,7 +176,7 @@ impl Chip {
     }
 }
 
-/// Notes what is told, and stops at a step if asked.
+/// Notes what is reported, and stops at a step if asked.
 #[derive(Default)]
 struct Watcher {
     steps: Vec<(Step, Option<u64>)>,
@@ -238,7 +239,7 @@ fn intel_hex_gives_the_same_flash_as_its_elf_file() {
 }
 
 #[test]
-fn what_goes_wrong_is_said_and_nothing_runs_then() {
+fn what_goes_wrong_is_reported_and_nothing_runs_then() {
     let at = FLASH + 0x1_0100 + 5;
     let cases: [(Fault, &[&str]); 7] = [
         (Fault::Worn(at), &["writing flash failed", "flash at address 0x08010105", "a part of"]),
@@ -415,8 +416,8 @@ proptest! {
         }
         match (compare(&mut fake, &image, &mut ()), wrong.first()) {
             (Ok(()), None) => {}
-            (Err(Error::Differs { address, expected, found, different, compared }), Some(first)) => {
-                prop_assert_eq!(address, *first);
+            (Err(Error::Differs { address, expected, found, different, compared }), Some(at)) => {
+                prop_assert_eq!(address, *at);
                 prop_assert_eq!(expected[0] ^ found[0], 0x80);
                 prop_assert_eq!((different, compared), (wrong.len() as u64, image.bytes()));
             }

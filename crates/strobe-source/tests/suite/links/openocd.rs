@@ -148,7 +148,8 @@ fn open(address: &str) -> Result<(OpenOcd, strobe_model::TraceSettings), Error> 
     OpenOcd::open(address, &settings(), find("generic").expect("a family"))
 }
 
-const DATA: &str = "type target_trace data 17010203\x1atype target_reset mode run\r\n\x1atype target_trace data 04ff\r\n\x1a";
+const DATA: &str = "type target_trace data 17010203\x1atype target_reset mode run\r\n\x1atype \
+                    target_trace data 04ff\r\n\x1a";
 
 #[test]
 fn registers_are_written_and_data_come() {
@@ -197,7 +198,7 @@ fn an_adapter_with_another_rate_changes_the_divider() {
 }
 
 #[test]
-fn what_goes_wrong_is_said() {
+fn what_goes_wrong_is_reported() {
     let refused = |peer: Peer| {
         let (address, _) = peer.serve();
         open(&address).err().expect("it does not work").to_string()
@@ -321,7 +322,7 @@ impl Real {
                 break rest.split(' ').next().expect("a port").to_owned();
             }
         };
-        // What it says later must go somewhere.
+        // Its later output must go somewhere.
         thread::spawn(move || lines.for_each(drop));
         (real, format!("127.0.0.1:{port}"))
     }
@@ -334,6 +335,6 @@ fn the_real_openocd_takes_every_command() {
     std::fs::write(&script, STAND_IN).expect("it is ours");
     let (_real, address) = Real::start(&script);
     let (mut link, _) = open(&address).expect("it listens");
-    // What it was told to remember is what the registers were to be.
+    // The values to restore are those that the registers were to have.
     assert_eq!(link.close(), Ok(None));
 }

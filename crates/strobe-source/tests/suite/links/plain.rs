@@ -9,7 +9,7 @@ use std::time::Duration;
 use strobe_decode::capture::{Capture, Channel, Edge, Level, Tick};
 use strobe_decode::container::Note;
 use strobe_source::trace::capture::Captured;
-use strobe_source::trace::link::{Came, Error, Link};
+use strobe_source::trace::link::{Error, Link, ReadOutcome};
 use strobe_source::trace::orbflow::Orbflow;
 use strobe_source::trace::stream::Stream;
 use strobe_source::trace::tcp::Tcp;
@@ -40,7 +40,7 @@ impl Read for Stuck {
 fn a_stream_that_stands_still_keeps_nobody() {
     let (release, held) = channel();
     let mut link = Stream::new("a pipe", Stuck(held));
-    assert_eq!(link.read(&mut Vec::new(), Duration::from_millis(1)), Ok(Came::Nothing));
+    assert_eq!(link.read(&mut Vec::new(), Duration::from_millis(1)), Ok(ReadOutcome::Nothing));
     drop::<Sender<()>>(release);
     let heard = listen(&mut link, |_| false);
     assert_eq!(heard.error, Some(Error::failed("a pipe", "stuck")));
@@ -101,7 +101,7 @@ fn frames_of_orbuculum_are_taken_off() {
 #[test]
 fn raw_bytes_pass_as_they_are() {
     let stream = strobe_synth::swo::mixed(3000, 4).bytes;
-    // Nothing here tells what it is, but that no more comes.
+    // Only the end of the bytes shows what it is.
     for stream in [&stream[..], b"\x01H\x01i", &[1; 100]] {
         let (address, sends) = server_with(stream.to_vec());
         let mut link = Orbflow::detect(tcp(&address), &address);
@@ -120,7 +120,7 @@ fn raw_bytes_pass_as_they_are() {
 
 /// One frame, and then nothing for a while.
 #[test]
-fn a_single_frame_is_told_by_its_tag() {
+fn a_single_frame_is_reported_by_its_tag() {
     let (address, sends) = server_with(orbflow::frames(1, &[0x17, 0, 1, 0, 8], 300));
     let mut link = Orbflow::detect(tcp(&address), &address);
     assert_eq!(listen(&mut link, |h| !h.bytes.is_empty()).bytes, [0x17, 0, 1, 0, 8]);
@@ -129,7 +129,7 @@ fn a_single_frame_is_told_by_its_tag() {
 }
 
 #[test]
-fn damaged_frames_and_other_tags_are_told_where_they_are() {
+fn damaged_frames_and_other_tags_are_reported_where_they_are() {
     let mut bytes = orbflow::frames(3, b"first", 9);
     bytes.extend([4, 3, 1, 1, 0]);
     bytes.extend(orbflow::frames(1, b"of the ITM", 3));
@@ -156,7 +156,7 @@ fn damaged_frames_and_other_tags_are_told_where_they_are() {
     assert!(heard.ended);
 }
 
-/// What was in a frame when the connection broke is told, and the next one begins anew.
+/// What was in a frame when the connection broke is reported, and the next one begins anew.
 #[test]
 fn a_connection_that_breaks_costs_the_frame_that_it_is_in() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use strobe_decode::container::Note;
 use strobe_model::Line;
-use strobe_source::trace::link::{Came, Error, Link};
+use strobe_source::trace::link::{Error, Link, ReadOutcome};
 use strobe_source::trace::probe::{DebugPort, Poller, Polling, Probe};
 use strobe_source::trace::program::Registers;
 use strobe_source::trace::target::find;
@@ -132,7 +132,7 @@ fn another_granted_bit_rate_is_used_or_refused() {
 
 #[test]
 fn registers_that_do_not_take_a_value_are_named() {
-    for (address, bits, says) in [
+    for (address, bits, expected) in [
         (0xe004_0010, 0x7, "TPIU_ACPR"),
         (DWT_CTRL, !0x1000, "DWT_CTRL"),
         (0xe000_0e80, 0, "ITM_TCR"),
@@ -142,17 +142,17 @@ fn registers_that_do_not_take_a_value_are_named() {
         port.0.borrow_mut().chip.bits.insert(address, bits);
         let error = open(&port).err().expect("it does not hold");
         assert!(matches!(error, Error::ReadBack { .. }), "{error}");
-        assert!(error.to_string().contains(says), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }
 
 #[test]
 fn a_chip_without_the_hardware_is_refused_before_anything_is_set_up() {
-    for (ctrl, says) in [(0x4800_0000u32, "NOTRCPKT"), (0x4200_0000, "NOCYCCNT")] {
+    for (ctrl, expected) in [(0x4800_0000u32, "NOTRCPKT"), (0x4200_0000, "NOCYCCNT")] {
         let port = port();
         port.0.borrow_mut().chip.words.insert(DWT_CTRL, ctrl);
         let error = open(&port).err().expect("it cannot").to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert_eq!(port.0.borrow().log, [""; 0], "the probe does not listen yet");
     }
 }
@@ -182,8 +182,8 @@ fn polled(link: &mut dyn Link, n: usize) -> Vec<strobe_source::trace::link::Samp
     let mut samples = Vec::new();
     while samples.len() < n {
         match link.read(&mut Vec::new(), Duration::from_millis(30)).expect("it works") {
-            Came::Samples(more) => samples.extend(more),
-            other => assert_eq!(other, Came::Nothing),
+            ReadOutcome::Samples(more) => samples.extend(more),
+            other => assert_eq!(other, ReadOutcome::Nothing),
         }
     }
     samples
@@ -204,21 +204,26 @@ fn the_program_counter_is_asked_for_without_a_halt() {
     // before was late.
     assert!(samples[9].at - begun >= Duration::from_millis(9));
     assert_eq!(port.0.borrow().chip.read(0xe000_edfc), 0x0100_0401);
-    let Ok(Some(Note::Intrusion { halted_us: 0, total_us })) = link.close() else { panic!("told") };
+    let Ok(Some(Note::Intrusion { halted_us: 0, total_us })) = link.close() else {
+        panic!(
+            "no \
+        note"
+        )
+    };
     assert!(total_us >= 9000);
 }
 
 #[test]
-fn halting_says_what_it_costs() {
+fn halting_states_what_it_costs() {
     let mut link = Poller::open(port(), Polling::Halt, Some(100)).expect("it is there");
     let samples = polled(&mut link, 3);
     assert!(samples.iter().all(|sample| sample.halted >= Duration::from_millis(2)));
-    let Ok(Some(Note::Intrusion { halted_us, total_us })) = link.close() else { panic!("told") };
+    let Ok(Some(Note::Intrusion { halted_us, total_us })) = link.close() else { panic!("no note") };
     assert!(halted_us >= 6000 && total_us >= halted_us, "{halted_us} of {total_us}");
 }
 
 #[test]
-fn a_core_without_the_register_is_told() {
+fn a_core_without_the_register_is_reported() {
     let mut link = Poller::open(port(), Polling::Pcsr, None).expect("nobody knows yet");
     let heard = listen(&mut link, |_| false);
     assert!(heard.error.expect("nothing but zeros").to_string().contains("DWT_PCSR"));

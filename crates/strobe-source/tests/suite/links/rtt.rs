@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use strobe_source::trace::link::{Came, Error, Link};
+use strobe_source::trace::link::{Error, Link, ReadOutcome};
 use strobe_source::trace::program::Registers;
 use strobe_source::trace::rtt::{Polled, USUAL_RAM, Wanted};
 
@@ -81,8 +81,8 @@ fn what_the_buffer_has_room_for_comes_in_order() {
     let (mut bytes, mut notes) = (Vec::new(), 0);
     loop {
         match link.read(&mut bytes, Duration::from_millis(20)).expect("memory") {
-            Came::Note(_) => notes += 1,
-            Came::Nothing => break,
+            ReadOutcome::Note(_) => notes += 1,
+            ReadOutcome::Nothing => break,
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A link that keeps up loses nothing: what the pin says is what happened.
+//! A link that keeps up loses nothing: what the pin sends is what happened.
 
 use strobe_decode::swo::packet::{ExceptionAction, Packet};
 use strobe_model::Cause;
@@ -183,7 +183,7 @@ fn tracing_changes_nothing() {
     assert_eq!(traced.record.totals, silent.record.totals);
 }
 
-/// What the manual says of the profiling counters (C1.8.4): instructions and what they count make
+/// The manual's rule for the profiling counters (C1.8.4): instructions and what they count make
 /// up all cycles.
 #[test]
 fn profiling_counters_make_up_the_cycles() {

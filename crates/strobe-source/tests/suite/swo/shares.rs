@@ -24,7 +24,7 @@ fn exact_shares_lie_within_their_intervals() {
             assert_eq!(traced.overflows(), 0);
             let (samples, cycles) = (traced.samples(), traced.cycles());
             for (name, exact, hits) in traced.shares() {
-                // What is not expected to be hit once says nothing.
+                // What is not expected to be hit once proves nothing.
                 if exact * samples < cycles {
                     continue;
                 }
@@ -35,7 +35,8 @@ fn exact_shares_lie_within_their_intervals() {
                     within += 1;
                 } else {
                     println!(
-                        "tap {tap} preset {preset} init {init} count {count}: {name} {share:.4}, {low:.4} to {high:.4}"
+                        "tap {tap} preset {preset} init {init} count {count}: {name} {share:.4}, \
+                         {low:.4} to {high:.4}"
                     );
                 }
             }

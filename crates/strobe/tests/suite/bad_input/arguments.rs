@@ -2,30 +2,30 @@
 
 use insta::assert_snapshot;
 
-use super::{Told, assert_says, message};
+use super::{Messages, assert_reported, message};
 use crate::common::{prebuilt, strobe};
 
 #[test]
 fn names_that_do_not_exist_are_wrong_arguments() {
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let of = |arguments: &[&str]| {
         message(&strobe(&[&["run", &prebuilt("fault")], arguments].concat()), 64)
     };
-    told.add("--until parse_haeder", &of(&["--until", "parse_haeder"]));
-    told.add("--mark PB8", &of(&["--mark", "PB8"]));
-    told.add("--from nowhere", &of(&["--from", "nowhere"]));
-    told.add("--to main", &of(&["--to", "main"]));
-    told.add("--annotate mian", &of(&["--annotate", "mian"]));
-    told.add("--uart USART9=null", &of(&["--uart", "USART9=null"]));
-    told.add("--ethernet ETH=loopback", &of(&["--ethernet", "ETH=loopback"]));
-    told.add("--until 100", &of(&["--until", "100"]));
-    told.add("--until 20mss", &of(&["--until", "20mss"]));
-    told.add("--until twice", &of(&["--until", "10ms", "--until", "20ms"]));
+    messages.add("--until parse_haeder", &of(&["--until", "parse_haeder"]));
+    messages.add("--mark PB8", &of(&["--mark", "PB8"]));
+    messages.add("--from nowhere", &of(&["--from", "nowhere"]));
+    messages.add("--to main", &of(&["--to", "main"]));
+    messages.add("--annotate mian", &of(&["--annotate", "mian"]));
+    messages.add("--uart USART9=null", &of(&["--uart", "USART9=null"]));
+    messages.add("--ethernet ETH=loopback", &of(&["--ethernet", "ETH=loopback"]));
+    messages.add("--until 100", &of(&["--until", "100"]));
+    messages.add("--until 20mss", &of(&["--until", "20mss"]));
+    messages.add("--until twice", &of(&["--until", "10ms", "--until", "20ms"]));
     let ran = strobe(&["cycles", &prebuilt("fault"), "mian"]);
-    told.add("cycles mian", &message(&ran, 64));
+    messages.add("cycles mian", &message(&ran, 64));
     let ran = strobe(&["cycles", &prebuilt("fault"), "main", "--wait-states", "7"]);
-    told.add("cycles main --wait-states 7", &message(&ran, 64));
-    assert_snapshot!(told.0);
+    messages.add("cycles main --wait-states 7", &message(&ran, 64));
+    assert_snapshot!(messages.0);
 }
 
 #[test]
@@ -72,6 +72,14 @@ fn the_commands_that_run_firmware_explain_their_exit_codes() {
     for command in ["run", "cycles"] {
         let help = strobe(&[command, "--help"]);
         assert_eq!(help.code, 0);
-        assert_says(&help.stdout, &["120 HardFault", "only --run-on lets run", "130 stopped by"]);
+        assert_reported(
+            &help.stdout,
+            &[
+                "120 HardFault",
+                "only --run-on lets run",
+                "130 stopped \
+            by",
+            ],
+        );
     }
 }

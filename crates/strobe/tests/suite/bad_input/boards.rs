@@ -6,7 +6,8 @@ use insta::assert_snapshot;
 use strobe_synth::{Cond, Imm8Op, Insn, LoadStore, Reg, Segment, Value};
 
 use super::{
-    STM32_FLASH, Told, assert_says, changed, firmware, in_directory, message, reported, spin,
+    Messages, STM32_FLASH, assert_reported, changed, firmware, in_directory, message, reported,
+    spin,
 };
 use crate::common::prebuilt;
 
@@ -30,7 +31,7 @@ fn for_another_board() -> Vec<u8> {
 #[test]
 fn firmware_for_another_board_lists_the_registers_that_are_missing() {
     let report = reported(&for_another_board(), &["--board", "stm32f070cb", "--until", "1000c"], 0);
-    assert_says(&report, &["0x40011000", "main"]);
+    assert_reported(&report, &["0x40011000", "main"]);
 }
 
 /// Reads a register until it changes.
@@ -49,32 +50,33 @@ fn waiting_for(address: u32) -> Vec<u8> {
 #[test]
 fn a_board_that_has_the_missing_devices_is_named() {
     let report = reported(&for_another_board(), &["--board", "stm32f070cb", "--until", "1000c"], 0);
-    assert_says(
+    assert_reported(
         &report,
         &[
-            "of the 3 registers used where board stm32f070cb has no device, 3 belong to devices of board stm32f407 \
+            "of the 3 registers used where board stm32f070cb has no device, 3 belong to devices of \
+             board stm32f407 \
              (as many to those of stm32f4-discovery, olimex-e407, netduinoplus2)",
-            "say --board stm32f407",
+            "use --board stm32f407",
         ],
     );
     let report = reported(&for_another_board(), &["--board", "stm32f407", "--until", "1000c"], 0);
-    assert!(!report.contains("say --board"), "{report}");
+    assert!(!report.contains("use --board"), "{report}");
 }
 
 #[test]
-fn a_loop_that_waits_for_an_unmodelled_register_is_told() {
+fn a_loop_that_waits_for_an_unmodelled_register_is_reported() {
     // The F4's RCC, where an F070 has nothing.
     let report = reported(&waiting_for(0x4002_3800), &["--until", "200000c"], 0);
     let words = [
         "the firmware waits for a register that is not modelled: 0x08000042 main",
         "has done nothing but read 0x40023800 for the last 199",
         "and it is always 0x00000000",
-        "say --board stm32f407",
+        "use --board stm32f407",
     ];
-    assert_says(&report, &words);
+    assert_reported(&report, &words);
     // Where no board has anything.
     let report = reported(&waiting_for(0x5fff_0000), &["--until", "200000c"], 0);
-    assert_says(&report, &["no built-in board has more of the devices", "(--svd)", "`ready`"]);
+    assert_reported(&report, &["no built-in board has more of the devices", "(--svd)", "`ready`"]);
     // A loop that has only begun may still end.
     let report = reported(&waiting_for(0x4002_3800), &["--until", "2000c"], 0);
     assert!(!report.contains("the firmware waits"), "{report}");
@@ -82,7 +84,7 @@ fn a_loop_that_waits_for_an_unmodelled_register_is_told() {
 
 /// The board's RAM ends in the middle of them.
 #[test]
-fn variables_without_memory_are_told() {
+fn variables_without_memory_are_reported() {
     let elf = changed(|elf| {
         elf.segment(Segment {
             virtual_address: 0x2003_f000,
@@ -94,10 +96,11 @@ fn variables_without_memory_are_told() {
     });
     let report = reported(&elf, &["--board", "cortex-m0"], 0);
     let words = [
-        "the firmware has data at 0x2003f000..0x2004f000, where board cortex-m0 has no memory for all",
+        "the firmware has data at 0x2003f000..0x2004f000, where board cortex-m0 has no memory for \
+         all",
         "the firmware fits boards cortex-m3",
     ];
-    assert_says(&report, &words);
+    assert_reported(&report, &words);
 }
 
 #[test]
@@ -107,22 +110,22 @@ fn strict_ends_at_the_first_register_that_is_not_modelled() {
         &["--board", "stm32f070cb", "--strict", "--until", "1000c"],
         123,
     );
-    assert_says(&report, &["an unmodelled register was accessed", "0x40023830"]);
+    assert_reported(&report, &["an unmodelled register was accessed", "0x40023830"]);
 }
 
 #[test]
 fn boards_are_looked_for_by_name_and_by_file() {
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("wrong.toml"), "name = 3\n").unwrap();
     fs::write(directory.path().join("broken.toml"), "name = \"x\n").unwrap();
     let elf = prebuilt("loop-0ws");
     let of =
         |board, code| message(&in_directory(&directory, &["run", &elf, "--board", board]), code);
-    told.add("no such board", &of("stm32f070", 64));
-    told.add("no such file", &of("missing.toml", 66));
-    told.add("a name that is a number", &of("wrong.toml", 65));
-    told.add("no TOML", &of("broken.toml", 65));
-    told.add("flash elsewhere", &of("cortex-m0", 65));
-    assert_snapshot!(told.0);
+    messages.add("no such board", &of("stm32f070", 64));
+    messages.add("no such file", &of("missing.toml", 66));
+    messages.add("a name that is a number", &of("wrong.toml", 65));
+    messages.add("no TOML", &of("broken.toml", 65));
+    messages.add("flash elsewhere", &of("cortex-m0", 65));
+    assert_snapshot!(messages.0);
 }

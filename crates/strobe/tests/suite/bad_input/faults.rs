@@ -3,7 +3,7 @@
 use strobe_synth::{Assembler, ElfBuilder, Insn, LoadStore, Reg, Special, Symbol, Value};
 
 use super::{
-    CODE_OFFSET, FLASH, STACK_TOP, assert_says, firmware, image, reported, spin, with_file,
+    CODE_OFFSET, FLASH, STACK_TOP, assert_reported, firmware, image, reported, spin, with_file,
 };
 
 #[test]
@@ -15,7 +15,7 @@ fn a_stack_that_leaves_memory_is_a_lockup() {
         spin(asm);
     });
     // The HardFault cannot save its registers there either (ARMv6-M B1.5.15).
-    assert_says(&reported(&elf, &[], 121), &["lockup at 0x00000044", "0x2ffffffc"]);
+    assert_reported(&reported(&elf, &[], 121), &["lockup at 0x00000044", "0x2ffffffc"]);
 }
 
 #[test]
@@ -25,24 +25,24 @@ fn code_that_leaves_memory_is_a_fault() {
         asm.emit(Insn::Bx { rm: Reg::new(0) });
     });
     let report = reported(&elf, &[], 120);
-    assert_says(&report, &["HardFault at 0x10000000"]);
+    assert_reported(&report, &["HardFault at 0x10000000"]);
     // Behind the last instruction is blank flash, which is no code either.
     let elf = firmware(FLASH, |asm| asm.emit(Insn::Udf { imm8: 0 }));
-    assert_says(&reported(&elf, &[], 120), &["HardFault at 0x00000040", "undefined"]);
+    assert_reported(&reported(&elf, &[], 120), &["HardFault at 0x00000040", "undefined"]);
 }
 
 const M4: [&str; 2] = ["--board", "cortex-m4f"];
 
-/// ARMv7-M knows more about its faults, and says so in registers.
+/// ARMv7-M knows more about its faults, and shows it in registers.
 #[test]
-fn a_fault_on_a_cortex_m4_is_told_in_words() {
+fn a_fault_on_a_cortex_m4_is_reported_in_words() {
     let elf = firmware(FLASH, |asm| {
         asm.load(Reg::new(0), Value::Word(0x3000_0000));
         asm.emit(Insn::MemImm { op: LoadStore::Ldr, rt: Reg::new(1), rn: Reg::new(0), units: 0 });
         spin(asm);
     });
     let report = reported(&elf, &M4, 120);
-    assert_says(
+    assert_reported(
         &report,
         &[
             "HardFault at 0x00000042",
@@ -55,7 +55,7 @@ fn a_fault_on_a_cortex_m4_is_told_in_words() {
     );
 }
 
-/// The core has gone on when the bus says no, but the simulator knows who stored.
+/// The core has gone on when the bus reports the error, but the simulator knows who stored.
 #[test]
 fn a_lost_store_on_a_cortex_m4_names_the_instruction() {
     let elf = firmware(FLASH, |asm| {
@@ -64,7 +64,7 @@ fn a_lost_store_on_a_cortex_m4_names_the_instruction() {
         spin(asm);
     });
     let report = reported(&elf, &M4, 120);
-    assert_says(
+    assert_reported(
         &report,
         &[
             "imprecise bus fault: store of 4 bytes to 0x30000000",
@@ -93,7 +93,7 @@ fn a_fault_that_the_firmware_handles_is_a_warning() {
     });
     let report = reported(&elf, &M4, 0);
     let words = ["undefined instruction, which the firmware's UsageFault handler was started for"];
-    assert_says(&report, &words);
+    assert_reported(&report, &words);
 }
 
 /// Calls itself without end, with a table and a flag below the stack.
@@ -134,12 +134,12 @@ fn a_recursion_into_variables_is_located() {
         "the stack of thread main has overflowed: at cycle",
         "its pointer was 0x200007f8, below 0x20000800, where the variable table ends",
         "it reached down to 0x2000",
-        "at 0x00000048 dive, the calls to it are dive (257 times) < main",
+        "at 0x00000046 dive, the calls to it are dive (257 times) < main",
     ];
     // It goes on over everything, until RAM ends.
-    assert_says(&reported(&elf, &[], 121), &words);
+    assert_reported(&reported(&elf, &[], 121), &words);
     let json = with_file(&elf, &["run", "firmware.elf", "--format", "json"]);
-    assert_says(&json.stdout, &words[..2]);
+    assert_reported(&json.stdout, &words[..2]);
     // Before it gets there, nothing is said.
     let report = reported(&elf, &["--until", "1000c"], 0);
     assert!(!report.contains("has overflowed"), "{report}");

@@ -6,47 +6,47 @@ use insta::assert_snapshot;
 use strobe_synth::{ElfBuilder, Section, Segment};
 
 use super::{
-    CODE_OFFSET, FLASH, STACK_TOP, Told, assert_one_message, changed, image, in_directory, message,
-    refused, reported, with_file,
+    CODE_OFFSET, FLASH, Messages, STACK_TOP, assert_one_message, changed, image, in_directory,
+    message, refused, reported, with_file,
 };
 use crate::common::prebuilt;
 
 #[test]
 fn files_that_are_no_elf_are_refused() {
-    let mut told = Told::default();
-    told.add(
+    let mut messages = Messages::default();
+    messages.add(
         "a script",
         &refused(b"#!/bin/sh\necho no firmware at all, but long enough for a header\n"),
     );
-    told.add("an empty file", &refused(b""));
-    told.add("a file of four bytes", &refused(b"\x7fELF"));
-    assert_snapshot!(told.0);
+    messages.add("an empty file", &refused(b""));
+    messages.add("a file of four bytes", &refused(b"\x7fELF"));
+    assert_snapshot!(messages.0);
 }
 
 #[test]
 fn files_that_cannot_be_read_are_named() {
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("build")).unwrap();
     let of = |name| message(&in_directory(&directory, &["run", name]), 66);
-    told.add("a directory", &of("build"));
-    told.add("a missing file", &of("missing.elf"));
-    assert_snapshot!(told.0);
+    messages.add("a directory", &of("build"));
+    messages.add("a missing file", &of("missing.elf"));
+    assert_snapshot!(messages.0);
 }
 
 #[test]
 fn elf_files_for_other_machines_are_refused() {
-    let mut told = Told::default();
-    told.add("64 bits", &refused(&changed(|elf| elf.class = 2)));
-    told.add("x86", &refused(&changed(|elf| elf.machine = 3)));
-    told.add("x86-64 in 32 bits", &refused(&changed(|elf| elf.machine = 62)));
-    told.add("big-endian", &refused(&changed(|elf| elf.encoding = 2)));
-    told.add("an object file", &refused(&changed(|elf| elf.file_type = 1)));
-    told.add(
+    let mut messages = Messages::default();
+    messages.add("64 bits", &refused(&changed(|elf| elf.class = 2)));
+    messages.add("x86", &refused(&changed(|elf| elf.machine = 3)));
+    messages.add("x86-64 in 32 bits", &refused(&changed(|elf| elf.machine = 62)));
+    messages.add("big-endian", &refused(&changed(|elf| elf.encoding = 2)));
+    messages.add("an object file", &refused(&changed(|elf| elf.file_type = 1)));
+    messages.add(
         "a program of the host",
         &refused(&fs::read(std::env::current_exe().unwrap()).unwrap()[..4096]),
     );
-    assert_snapshot!(told.0);
+    assert_snapshot!(messages.0);
 }
 
 /// Cut anywhere, a file is refused with one message, or still runs as it does whole.
@@ -70,7 +70,7 @@ fn truncated_files_are_refused_or_run() {
 
 #[test]
 fn broken_segments_and_sections_are_refused_or_run() {
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let segment = |change: fn(&mut Segment)| {
         changed(|elf| {
             let mut segment = Segment {
@@ -96,62 +96,66 @@ fn broken_segments_and_sections_are_refused_or_run() {
             elf.section(section);
         })
     };
-    told.add("more bytes than the file has", &refused(&segment(|s| s.file_size = Some(u32::MAX))));
-    told.add(
+    messages.add(
+        "more bytes than the file \
+                  has",
+        &refused(&segment(|s| s.file_size = Some(u32::MAX))),
+    );
+    messages.add(
         "bytes behind the end of the file",
         &refused(&segment(|s| s.file_offset = Some(u32::MAX - 8))),
     );
-    told.add("two segments at one place", &refused(&segment(|s| s.physical_address = 0x10)));
-    told.add(
+    messages.add("two segments at one place", &refused(&segment(|s| s.physical_address = 0x10)));
+    messages.add(
         "a segment where there is no memory",
         &refused(&segment(|s| s.physical_address = 0x6000_0000)),
     );
-    told.add(
+    messages.add(
         "a segment over the end of the address space",
         &refused(&segment(|s| s.physical_address = 0xffff_fff0)),
     );
-    told.add(
+    messages.add(
         "more program headers than the file has",
         &refused(&changed(|elf| elf.segment_count = Some(0xfffe))),
     );
-    told.add(
+    messages.add(
         "program headers behind the end of the file",
         &refused(&changed(|elf| elf.segment_table_offset = Some(u32::MAX - 3))),
     );
-    told.add(
+    messages.add(
         "memory over the end of the address space",
         &refused(&segment(|s| s.memory_size = Some(u32::MAX))),
     );
-    told.add("a section larger than the file", &refused(&section(|s| s.size = Some(u32::MAX))));
-    told.add(
+    messages.add("a section larger than the file", &refused(&section(|s| s.size = Some(u32::MAX))));
+    messages.add(
         "a section behind the end of the file",
         &refused(&section(|s| s.file_offset = Some(u32::MAX))),
     );
-    told.add(
+    messages.add(
         "more section headers than the file has",
         &refused(&changed(|elf| elf.section_count = Some(0xfeff))),
     );
-    told.add(
+    messages.add(
         "section headers behind the end of the file",
         &refused(&changed(|elf| elf.section_table_offset = Some(u32::MAX - 3))),
     );
-    told.add(
+    messages.add(
         "section names without sections",
         &refused(&changed(|elf| elf.section_count = Some(0))),
     );
-    assert_snapshot!(told.0);
+    assert_snapshot!(messages.0);
     // What is wrong inside a section that only describes the code does not keep it from running.
     reported(&section(|_| ()), &[], 0);
 }
 
 #[test]
 fn firmware_without_a_vector_table_is_refused() {
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let mut blank = ElfBuilder::new();
     blank.code(FLASH, &[0xff; 1024]);
-    told.add("blank flash", &refused(&blank.build()));
-    told.add("no segment", &refused(&ElfBuilder::new().build()));
-    assert_snapshot!(told.0);
+    messages.add("blank flash", &refused(&blank.build()));
+    messages.add("no segment", &refused(&ElfBuilder::new().build()));
+    assert_snapshot!(messages.0);
 }
 
 #[test]
@@ -159,10 +163,14 @@ fn a_vector_table_that_no_core_could_start_from_is_refused() {
     let refused_image =
         |image: Vec<u8>| refused(ElfBuilder::new().code(FLASH, &image).build().as_slice());
     let spin = [0xfe, 0xe7];
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let entry = CODE_OFFSET | 1;
-    told.add("stack outside memory", &refused_image(image(0x5000_0000, entry, &spin)));
-    told.add("entry without the Thumb bit", &refused_image(image(STACK_TOP, CODE_OFFSET, &spin)));
-    told.add("entry outside memory", &refused_image(image(STACK_TOP, 0x6000_0001, &spin)));
-    assert_snapshot!(told.0);
+    messages.add("stack outside memory", &refused_image(image(0x5000_0000, entry, &spin)));
+    messages.add(
+        "entry without the Thumb \
+                  bit",
+        &refused_image(image(STACK_TOP, CODE_OFFSET, &spin)),
+    );
+    messages.add("entry outside memory", &refused_image(image(STACK_TOP, 0x6000_0001, &spin)));
+    assert_snapshot!(messages.0);
 }

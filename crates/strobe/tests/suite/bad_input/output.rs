@@ -5,7 +5,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 
-use super::{Told, assert_one_message, in_directory, message};
+use super::{Messages, assert_one_message, in_directory, message};
 use crate::common::{command, prebuilt};
 
 /// What `strobe run ... | head -1` does once head has its line.
@@ -44,13 +44,13 @@ fn a_closed_standard_error_is_no_error() {
 
 #[test]
 fn results_that_cannot_be_written_are_an_error() {
-    let mut told = Told::default();
+    let mut messages = Messages::default();
     let directory = tempfile::tempdir().unwrap();
     let elf = prebuilt("loop-0ws");
     let of = |path| message(&in_directory(&directory, &["run", &elf, "-o", path]), 74);
-    told.add("in a missing directory", &of("missing/report.txt"));
-    told.add("a directory", &of("."));
-    assert_snapshot!(told.0);
+    messages.add("in a missing directory", &of("missing/report.txt"));
+    messages.add("a directory", &of("."));
+    assert_snapshot!(messages.0);
     let full = Path::new("/dev/full");
     let out = fs::File::create(full).unwrap();
     let output = command().args(["run", &elf]).stdout(out).output().unwrap();

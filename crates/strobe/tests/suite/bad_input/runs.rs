@@ -4,14 +4,14 @@ use std::fs;
 
 use strobe_synth::{Imm8Op, Insn, LoadStore, Reg, Value};
 
-use super::{FLASH, STM32_FLASH, assert_says, firmware, in_directory, reported, spin};
+use super::{FLASH, STM32_FLASH, assert_reported, firmware, in_directory, reported, spin};
 use crate::common::{command, prebuilt, ran, strobe};
 
 /// `b .` with no interrupt to come is where programs end that have no other way to.
 #[test]
 fn a_branch_to_itself_ends_the_run() {
     let report = reported(&firmware(FLASH, spin), &[], 0);
-    assert_says(&report, &["ended", "nothing is left that could wake it"]);
+    assert_reported(&report, &["ended", "nothing is left that could wake it"]);
 }
 
 #[test]
@@ -22,9 +22,9 @@ fn an_endless_loop_ends_at_the_limit_with_a_report() {
         asm.b(turn);
     });
     let report = reported(&busy, &["--until", "1ms"], 0);
-    assert_says(&report, &["1.000 ms simulated", "the limit that was asked for"]);
+    assert_reported(&report, &["1.000 ms simulated", "the limit that was asked for"]);
     let report = reported(&busy, &["--until", "100000c"], 0);
-    assert_says(&report, &["balance: 100,000 cycles taken", "the limit that was asked for"]);
+    assert_reported(&report, &["balance: 100,000 cycles taken", "the limit that was asked for"]);
 }
 
 #[test]
@@ -58,18 +58,18 @@ fn serial_input_is_never_lost_in_silence() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("firmware.elf"), deaf()).unwrap();
     fs::write(directory.path().join("script"), "twelve bytes").unwrap();
-    let told = |more: &[&str]| {
+    let reported = |more: &[&str]| {
         let input = ["run", "firmware.elf", "--uart-input", "USART1=file:script"];
         let ran = in_directory(&directory, &[&input, more].concat());
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
         ran.stdout
     };
-    let report = told(&["--until", "20000c"]);
-    assert_says(&report, &["(overrun): they are lost (11 times)"]);
+    let report = reported(&["--until", "20000c"]);
+    assert_reported(&report, &["(overrun): they are lost (11 times)"]);
     assert!(!report.contains("still to arrive"), "{report}");
     // 690 cycles each: five have arrived, and the sixth is on its way.
-    let report = told(&["--uart-input-after", "1ms", "--until", "12000c"]);
-    assert_says(
+    let report = reported(&["--uart-input-after", "1ms", "--until", "12000c"]);
+    assert_reported(
         &report,
         &[
             "(overrun): they are lost (4 times)",
@@ -77,14 +77,14 @@ fn serial_input_is_never_lost_in_silence() {
         ],
     );
     // Without a limit the board waits for what is still to be sent.
-    assert_says(&told(&["--uart-input-after", "50ms"]), &["they are lost (11 times)"]);
+    assert_reported(&reported(&["--uart-input-after", "50ms"]), &["they are lost (11 times)"]);
 }
 
 #[test]
-fn a_window_that_never_opens_is_said() {
+fn a_window_that_never_opens_is_reported() {
     let ran = strobe(&["run", &prebuilt("loop-0ws"), "--from", "0x08000f00"]);
     assert_eq!(ran.code, 122, "{}", ran.stderr);
-    assert_says(&ran.stdout, &["--from 0x08000f00 was never reached, so nothing was measured"]);
+    assert_reported(&ran.stdout, &["--from 0x08000f00 was never reached, so nothing was measured"]);
 }
 
 #[test]

@@ -45,8 +45,8 @@ static BOARDS: LazyLock<[Board; 4]> = LazyLock::new(|| {
     [small("cortex-m0", slow), small("cortex-m0plus", slow), full, m4f]
 });
 
-/// Runs the program that the bytes stand for: the first one says how, the rest is code. Must never
-/// panic, must stop at the limit, and everything counted must add up.
+/// Runs the program that the bytes stand for: the first one decides how, the rest is code. Must
+/// never panic, must stop at the limit, and everything counted must add up.
 pub(crate) fn exercise(bytes: &[u8]) {
     let [how, code @ ..] = bytes else { return };
     let code = &code[..code.len().min(4096) & !1];

@@ -1,4 +1,4 @@
-//! Runs `strobe` as a user does and reads what it says.
+//! Runs `strobe` as a user does and reads its output.
 
 pub mod figures;
 pub mod image;
@@ -32,7 +32,7 @@ pub fn prebuilt(name: &str) -> String {
     root().join("firmware/prebuilt").join(format!("{name}.elf")).display().to_string()
 }
 
-/// The command, free of what the tests' own environment says about terminals.
+/// The command, free of what the tests' own environment states about terminals.
 pub fn command() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("strobe"));
     command.env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");

@@ -29,7 +29,7 @@ pub fn ended(arguments: &[&str]) -> (i32, Measurement) {
 }
 
 /// The rows of a table as objects by the names of its columns, each cell as its likely value; none
-/// where there is no such table, which is left out if there is nothing to say.
+/// where there is no such table, which is left out if there is nothing in it.
 pub fn rows(measurement: &Measurement, table: &str) -> Vec<Value> {
     let Some(table) = measurement.table(table) else { return Vec::new() };
     let row = |at: usize| {
@@ -111,7 +111,7 @@ pub fn findings<'a>(measurement: &'a Measurement, code: &str) -> Vec<&'a Finding
     measurement.findings.iter().filter(|finding| finding.code == code).collect()
 }
 
-/// All that findings say.
+/// The text of all findings.
 pub fn said(measurement: &Measurement) -> String {
     let texts: Vec<&str> = measurement.findings.iter().map(|f| f.text.as_str()).collect();
     texts.join("\n")

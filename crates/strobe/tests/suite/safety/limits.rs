@@ -116,7 +116,8 @@ fn a_pause_of_an_hour_is_written_in_no_time() {
     ended(&mut child, Duration::from_secs(60), "four gigabytes of samples");
     assert!(child.wait().expect("it has ended").success());
     assert!(folder.read("pause.sr").len() < 64 << 20);
-    let short = "$timescale 1 us $end\n$var wire 1 ! A $end\n#0\n0!\n#7\n1!\n#29000000\n0!\n#29000003\n1!\n";
+    let short = "$timescale 1 us $end\n$var wire 1 ! A \
+                 $end\n#0\n0!\n#7\n1!\n#29000000\n0!\n#29000003\n1!\n";
     folder.write("short.vcd", short.as_bytes());
     assert_eq!(folder.strobe(&["pins", "short.vcd", "--export", "short.sr"]).code, 0);
     let widths = |file: &str| {

@@ -1,6 +1,6 @@
 //! A region as one host function: guest registers live in host registers between its blocks.
 //!
-//! The function is entered with a number that says at which block to begin. Each block's end pays
+//! The function is entered with a number that selects the block to begin at. Each block's end pays
 //! its cycles and checks that the next block fits before the horizon. Everything that leaves goes
 //! through one exit, which writes back what the region changes.
 
@@ -25,6 +25,7 @@ use crate::cores::arm::run::EXC_RETURN;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
 use crate::kernel::flash::accelerator::JUMPED;
+use crate::kernel::observe::StackWindow;
 
 /// Builds the function of a region.
 pub(super) fn function(
@@ -33,6 +34,7 @@ pub(super) fn function(
     plan: &Plan,
     bus: &Bus,
     host: TargetFrontendConfig,
+    watches_stack: bool,
 ) {
     let mut b = FunctionBuilder::new(function, context);
     let entry = b.create_block();
@@ -75,6 +77,7 @@ pub(super) fn function(
         signatures: Vec::new(),
         call_convention: host.default_call_conv,
         fp_checked: false,
+        watches_stack,
         used: 0,
         changed: 0,
     };
@@ -136,6 +139,8 @@ pub(super) struct Build<'a> {
     pub(super) call_convention: CallConv,
     /// The block has found the floating-point unit ready.
     pub(super) fp_checked: bool,
+    /// The stack pointer stays in a window, or an instruction needs care.
+    watches_stack: bool,
     /// Registers read or written anywhere.
     used: u16,
     /// Registers written anywhere.
@@ -159,6 +164,9 @@ impl Build<'_> {
 
     /// Changes a register.
     pub(super) fn set(&mut self, r: u8, value: Value) {
+        if r == 13 && self.watches_stack {
+            self.check_stack(value);
+        }
         self.used |= 1 << r;
         self.changed |= 1 << r;
         self.b.def_var(self.state.r[usize::from(r)], value);
@@ -348,6 +356,19 @@ impl Build<'_> {
         let ordinary =
             self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, value, i64::from(EXC_RETURN));
         self.or_miss(ordinary);
+    }
+
+    /// A stack pointer outside the window needs care. Whatever else the instruction has done by
+    /// then, it does again.
+    fn check_stack(&mut self, sp: Value) {
+        let mut part = |offset: usize| {
+            let offset = (offset_of!(Frame, stack) + offset) as i32;
+            self.b.ins().load(types::I32, trusted(), self.frame, offset)
+        };
+        let (low, span) = (part(offset_of!(StackWindow, low)), part(offset_of!(StackWindow, span)));
+        let above = self.b.ins().isub(sp, low);
+        let inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, above, span);
+        self.or_miss(inside);
     }
 
     /// Goes on only if `holds`; otherwise the instruction being built needs care.

@@ -20,6 +20,7 @@ use crate::cores::arm::fault::Fault;
 use crate::cores::arm::insn::Insn;
 use crate::kernel::device::Size;
 use crate::kernel::flash::accelerator::Accelerator;
+use crate::kernel::observe::StackWindow;
 
 /// What compiled code reads and writes besides the registers.
 #[repr(C)]
@@ -43,6 +44,8 @@ pub(super) struct Frame {
     /// The flash accelerator, and the stamps that it keeps by block.
     pub(super) accelerator: *mut Accelerator,
     pub(super) stamps: *const u64,
+    /// Where the stack pointer may go.
+    pub(super) stack: StackWindow,
 }
 
 /// Where the two figures of [`Frame::slack`] are.
@@ -191,7 +194,7 @@ impl Code {
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind
         // `frame.slack`; `frame.slots` at the region's own block numbers, and
         // `frame.events` at its plan's events, for which `Region` holds one each;
-        // `frame.accelerator`, and its stamps at numbers of blocks that it was told of;
+        // `frame.accelerator`, and its stamps at numbers of blocks that it was given;
         // guest memory through `frame.ram`, `frame.flash` and `frame.more` after comparing
         // the offset with the length that the memory had when the code was
         // made (`memory::pointer`), and memories never change size. An entry number that does not

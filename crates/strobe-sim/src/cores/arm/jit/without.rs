@@ -15,13 +15,16 @@ pub(super) struct Compiled(Infallible);
 
 /// Everything compiled so far: nothing.
 #[derive(Default)]
-pub(crate) struct Jit;
+pub(crate) struct Jit {}
 
 impl Jit {
     /// Whether anything will be compiled.
     pub(super) fn is_on(&self) -> bool {
         false
     }
+
+    /// Has no effect: nothing is compiled.
+    pub(super) fn watch_stack(&mut self, _watched: bool) {}
 }
 
 impl<O: Observer> Machine<O> {

@@ -68,7 +68,7 @@ fn status_is_cleared_by_ones() {
 }
 
 #[test]
-fn icsr_tells_active_and_pending() {
+fn icsr_shows_active_and_pending() {
     let mut system = system(CoreKind::CortexM4);
     system.nvic.activate(60);
     write(&mut system, 0x104, u32::MAX);

@@ -1,8 +1,8 @@
 //! The DWT's comparators (DDI 0403E, C1.8.2 and tables C1-13 and C1-14) as far as they trace: data
 //! addresses, and the cycle counter.
 //!
-//! Watchpoints, triggers for an ETM and the comparison of data values are not modelled, and whoever
-//! asks for them is told.
+//! Watchpoints, triggers for an ETM and the comparison of data values are not modelled, and
+//! firmware that asks for them is reported.
 
 use std::ops::Range;
 
@@ -127,7 +127,7 @@ impl Comparator {
         Some(|pc| Packet::data_pc(0, pc))
     }
 
-    /// What comparator `n` has to tell of an access.
+    /// What comparator `n` reports of an access.
     pub(crate) fn accessed(&mut self, n: u32, seen: &Seen) -> [Option<Packet>; 2] {
         if !self.watches() || !self.wants(seen.write) || !self.hits(seen) {
             return [None; 2];
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_is_told() {
+    fn what_is_not_modelled_is_reported() {
         for (n, function) in [(0, 4), (0, 9), (1, 0x101), (0, 0x84)] {
             assert!(Comparator::default().write(n, 8, function).is_some(), "{function:#x}");
         }

@@ -1,7 +1,8 @@
 //! The data watchpoint and trace unit (DDI 0403E, C1.8): the cycle counter with its taps, the
 //! profiling counters, comparators.
 //!
-//! What it tells goes into a list of packets with their cycles; who takes them is not its business.
+//! What it reports goes into a list of packets with their cycles; who takes them is not its
+//! business.
 
 use std::ops::Range;
 
@@ -59,9 +60,9 @@ pub(crate) enum Spent {
     Asleep,
 }
 
-/// What the unit has to tell.
+/// What the unit emits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Emitted {
     /// A packet for the ITM.
     Packet(Packet),
     /// The heartbeat for ITM and TPIU.
@@ -86,8 +87,8 @@ pub(crate) struct Dwt {
     comparators: [Comparator; 4],
     /// One of them looks at data accesses.
     watches: bool,
-    /// What has been told, with the cycle of each.
-    pub(crate) told: Vec<(u64, Told)>,
+    /// What has been emitted, with the cycle of each.
+    pub(crate) emitted: Vec<(u64, Emitted)>,
 }
 
 impl Dwt {
@@ -185,7 +186,7 @@ impl Dwt {
         while self.due() < until {
             let due = self.due();
             if self.sync_due == Some(due) {
-                self.told.push((due, Told::Synchronise));
+                self.emitted.push((due, Emitted::Synchronise));
                 self.sync_due = Some(self.next_change(22 + 2 * (self.control >> 10 & 3), due));
             }
             if self.post_due == Some(due) {
@@ -197,14 +198,14 @@ impl Dwt {
                 self.match_due = Some(due + (1 << 32));
                 if let (Some(packet), Spent::At(pc)) = (self.comparators[0].cycle_matched(), spent)
                 {
-                    self.tell(due, packet(pc));
+                    self.emit(due, packet(pc));
                 }
             }
         }
     }
 
-    fn tell(&mut self, at: u64, packet: Packet) {
-        self.told.push((at, Told::Packet(packet)));
+    fn emit(&mut self, at: u64, packet: Packet) {
+        self.emitted.push((at, Emitted::Packet(packet)));
     }
 
     /// POSTCNT was to go below zero.
@@ -214,13 +215,13 @@ impl Dwt {
             Spent::At(pc) => Packet::pc_sample(pc),
             Spent::Asleep => Packet::SLEEP,
         };
-        self.tell(at, packet);
+        self.emit(at, packet);
     }
 
     /// An exception does something.
     pub(crate) fn exception(&mut self, number: u16, action: Action, at: u64) {
         if self.is_on(ctrl::EXCTRCENA) {
-            self.tell(at, Packet::exception(number, action));
+            self.emit(at, Packet::exception(number, action));
         }
     }
 
@@ -234,7 +235,7 @@ impl Dwt {
         self.counters[counter as usize] = sum as u8;
         // The wraps, the first of them first.
         for n in 1..=sum / 256 {
-            self.tell(at - (sum - 256 * n), Packet::counters(bit));
+            self.emit(at - (sum - 256 * n), Packet::counters(bit));
         }
     }
 
@@ -261,7 +262,7 @@ impl Dwt {
     pub(crate) fn accessed(&mut self, seen: &Seen, at: u64) {
         for (n, comparator) in (0..).zip(&mut self.comparators) {
             for packet in comparator.accessed(n, seen).into_iter().flatten() {
-                self.told.push((at, Told::Packet(packet)));
+                self.emitted.push((at, Emitted::Packet(packet)));
             }
         }
     }
@@ -330,7 +331,7 @@ mod tests {
     }
 
     fn times(dwt: &mut Dwt) -> Vec<u64> {
-        std::mem::take(&mut dwt.told).into_iter().map(|(at, _)| at).collect()
+        std::mem::take(&mut dwt.emitted).into_iter().map(|(at, _)| at).collect()
     }
 
     /// DDI 0337G, 11.6.1: an event on a change of the tap while POSTCNT is 0, which is then loaded
@@ -359,12 +360,12 @@ mod tests {
     fn the_cycle_of_a_sample_belongs_to_who_spends_it() {
         let mut dwt = with(ctrl::CYCCNTENA | ctrl::PCSAMPLENA);
         dwt.spend(64, Spent::At(0x100));
-        assert_eq!(dwt.told, [], "cycle 64 is the next one's");
+        assert_eq!(dwt.emitted, [], "cycle 64 is the next one's");
         dwt.spend(65, Spent::At(0x102));
         dwt.spend(300, Spent::Asleep);
-        let sample = Told::Packet(Packet::pc_sample(0x102));
-        let asleep = Told::Packet(Packet::SLEEP);
-        assert_eq!(dwt.told, [(64, sample), (128, asleep), (192, asleep), (256, asleep)]);
+        let sample = Emitted::Packet(Packet::pc_sample(0x102));
+        let asleep = Emitted::Packet(Packet::SLEEP);
+        assert_eq!(dwt.emitted, [(64, sample), (128, asleep), (192, asleep), (256, asleep)]);
     }
 
     /// Writing what is there already, as firmware does that sets one more bit, does not disturb the
@@ -390,16 +391,16 @@ mod tests {
     fn cycle_events_and_the_heartbeat() {
         let mut dwt = with(ctrl::CYCCNTENA | ctrl::CYCEVTENA | ctrl::CYCTAP | 15 << 1 | 1 << 10);
         dwt.spend((1 << 24) + 1, Spent::Asleep);
-        let packet = Told::Packet(Packet::counters(event::CYC));
-        assert_eq!(dwt.told[0], (1024, packet));
-        assert!(dwt.told.contains(&(1 << 24, Told::Synchronise)));
+        let packet = Emitted::Packet(Packet::counters(event::CYC));
+        assert_eq!(dwt.emitted[0], (1024, packet));
+        assert!(dwt.emitted.contains(&(1 << 24, Emitted::Synchronise)));
         let mut dwt = with(1 << 10 | ctrl::CYCEVTENA);
         dwt.spend(1 << 30, Spent::Asleep);
-        assert_eq!(dwt.told, [], "nothing without CYCCNTENA");
+        assert_eq!(dwt.emitted, [], "nothing without CYCCNTENA");
     }
 
     #[test]
-    fn counters_tell_when_they_wrap() {
+    fn counters_emit_a_packet_when_they_wrap() {
         let mut dwt = with(ctrl::SLEEPEVTENA | ctrl::LSUEVTENA);
         dwt.count(Counter::Sleep, 600, 1000);
         dwt.count(Counter::Exception, 600, 1000);

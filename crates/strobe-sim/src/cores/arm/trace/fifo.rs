@@ -32,9 +32,9 @@ pub(crate) const DEPTHS: Depths =
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) packet: Packet,
-    /// The cycle of what it tells.
+    /// The cycle of what it reports.
     pub(crate) at: u64,
-    /// It tells something, and is no mark of an overflow.
+    /// It reports something, and is no mark of an overflow.
     pub(crate) is_data: bool,
 }
 

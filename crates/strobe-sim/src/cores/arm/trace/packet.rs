@@ -2,7 +2,7 @@
 //!
 //! Written down from the manual and shared with no decoder.
 
-/// What an exception trace packet tells (D4.3.2): the field FN.
+/// What an exception trace packet reports (D4.3.2): the field FN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The handler begins.
@@ -57,7 +57,7 @@ impl Packet {
         self.length += 1;
     }
 
-    /// A source packet: the header's lower bits say how many bytes follow.
+    /// A source packet: the header's lower bits give how many bytes follow.
     fn source(header: u8, value: u32, bytes: u32) -> Self {
         let size = [1, 1, 2, 2, 3][bytes.min(4) as usize];
         Packet::new(header | size, &value.to_le_bytes()[..bytes.min(4) as usize])

@@ -8,7 +8,7 @@ use super::packet::Packet;
 /// Width of the local timestamp counter (DDI 0337 and DDI 0439, ITM functional description).
 const LOCAL_BITS: u32 = 21;
 
-/// What the ITM is told of the pin.
+/// What the ITM knows of the pin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line {
     /// Cycles of one bit.
@@ -56,7 +56,7 @@ impl Stamps {
         *self = Stamps { zero: now, asked: now, ..Stamps::default() };
     }
 
-    /// A packet of a source goes out now that tells of what happened at a cycle.
+    /// A packet of a source goes out now that reports what happened at a cycle.
     pub(crate) fn note(&mut self, at: u64, now: u64) {
         self.unstamped = Some(Unstamped { out: now, was_delayed: now > at });
     }
@@ -92,7 +92,7 @@ impl Stamps {
         self.zero = now;
     }
 
-    /// When the local counter wraps, which is told by an overflow packet (D4.2.3).
+    /// When the local counter wraps, which an overflow packet reports (D4.2.3).
     pub(crate) fn wraps_at(&self, clock: LocalClock) -> u64 {
         if clock.by_line {
             return u64::MAX;

@@ -106,7 +106,7 @@ impl Tpiu {
     /// Writes a register; `None` where there is none.
     pub(crate) fn write(&mut self, offset: u32, value: u32) -> Option<()> {
         match offset {
-            // One bit says which size.
+            // One bit selects the size.
             0x004 if (value & 0xf).is_power_of_two() => self.port_size = value & 0xf,
             0x004 => {}
             0x010 => self.prescaler = value & 0xffff,
@@ -209,7 +209,7 @@ impl Tpiu {
 #[derive(Debug, Clone, Default)]
 struct Frame {
     bytes: Vec<u8>,
-    /// Whose bytes come next, unless a number says otherwise; it holds from frame to frame.
+    /// Whose bytes come next, unless a number changes it; it holds from frame to frame.
     stream: u8,
     /// The first byte is a number.
     begins_with_number: bool,

@@ -57,7 +57,8 @@ impl<O: Observer> Machine<O> {
         let trace = &mut self.system.debug.trace;
         trace.run(self.now);
         if trace.went_elsewhere() {
-            let text = "the trace port is set to its parallel pins (TPIU_SPPR is 0): no byte leaves the SWO pin";
+            let text = "the trace port is set to its parallel pins (TPIU_SPPR is 0): no byte \
+                        leaves the SWO pin";
             self.bus.warnings.add(text.to_owned());
         }
         let is_seen = self.waveform.is_seen(&self.bus);

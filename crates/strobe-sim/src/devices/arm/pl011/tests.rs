@@ -104,7 +104,7 @@ fn a_forgiving_one_sends_everything() {
 }
 
 #[test]
-fn the_level_and_the_timeout_tell_of_received_bytes() {
+fn the_level_and_the_timeout_report_received_bytes() {
     let mut rig = rig();
     rig.write32(BASE + IMSC, interrupt::RX | interrupt::TIMEOUT);
     (0..9).for_each(|i| rig.bus.host_byte(DeviceId(0), b'0' + i));

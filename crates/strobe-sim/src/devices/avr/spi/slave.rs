@@ -7,7 +7,7 @@ use crate::kernel::signal::SignalId;
 /// The shift register of a slave.
 #[derive(Debug, Default)]
 pub(super) struct Slave {
-    /// What goes out; what came in last, unless firmware has written.
+    /// What goes out; the last byte received, unless firmware has written.
     out: u8,
     arrived: u8,
     /// Edges of SCK since the byte began, of 16.

@@ -23,7 +23,7 @@ fn uno() -> Rig {
     rig
 }
 
-/// Does what TWCR says; returns the status after the interrupt.
+/// Writes TWCR; returns the status after the interrupt.
 fn command(rig: &mut Rig, control: u8) -> u8 {
     rig.bus.io_write(TWCR, control);
     rig.bus.settle();
@@ -132,7 +132,7 @@ fn another_master_wins_and_the_bus_is_waited_for() {
     rig.bus.io_write(TWDR, 0xff);
     rig.bus.io_write(TWCR, GO);
     rig.drive("PC4", Some(false));
-    rig.run_to_irq(TWI, 10_000).expect("told within the first bit");
+    rig.run_to_irq(TWI, 10_000).expect("reported within the first bit");
     assert_eq!(rig.bus.io_read(TWSR), 0x38);
     rig.bus.io_write(TWCR, START);
     rig.advance(10_000);
@@ -143,7 +143,7 @@ fn another_master_wins_and_the_bus_is_waited_for() {
 }
 
 #[test]
-fn what_is_written_too_early_is_told() {
+fn what_is_written_too_early_is_reported() {
     let mut rig = uno();
     command(&mut rig, START);
     rig.bus.io_write(TWDR, 0xa0);

@@ -104,7 +104,7 @@ impl Card {
         !self.idle
     }
 
-    /// What the card has to say about the firmware since the last call.
+    /// Complaints about the firmware since the last call.
     pub(super) fn take_complaint(&mut self) -> Option<String> {
         self.complaint.take()
     }

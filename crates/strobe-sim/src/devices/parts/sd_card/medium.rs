@@ -1,4 +1,4 @@
-//! What is on the card and what the card says of itself: blocks, the registers CID and CSD, check
+//! What is on the card and how the card describes itself: blocks, the registers CID and CSD, check
 //! sums.
 
 /// Bytes of a block, in a read and for the file systems on the card.
@@ -10,7 +10,7 @@ const MOST_BYTES: u64 = 2 << 30;
 
 pub(super) struct Medium {
     image: Vec<u8>,
-    /// What the card says it holds; behind the image's end it is empty.
+    /// What the card reports as its capacity; behind the image's end it is empty.
     blocks: u64,
     high_capacity: bool,
 }

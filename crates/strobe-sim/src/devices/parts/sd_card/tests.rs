@@ -9,7 +9,7 @@ use crate::kernel::bus::Bus;
 
 const DELAYS: Delays = Delays { start: 1000, access: 100, next: 10 };
 
-/// Blocks that tell which they are.
+/// Blocks that hold their own numbers.
 fn image(blocks: u8) -> Vec<u8> {
     (0..blocks).flat_map(|block| [block; 512]).collect()
 }
@@ -139,7 +139,7 @@ fn reads_end_where_the_card_does() {
 }
 
 #[test]
-fn registers_tell_the_capacity() {
+fn registers_hold_the_capacity() {
     let mut host = Host::begin(true);
     assert_eq!(host.send(9, 0, 1), [0]);
     let csd = host.data(16);
@@ -160,19 +160,19 @@ fn registers_tell_the_capacity() {
 }
 
 #[test]
-fn what_is_wrong_is_answered_and_told() {
+fn what_is_wrong_is_answered_and_reported() {
     let mut host = Host::new(true);
-    let told = |host: &mut Host| host.card.take_complaint().unwrap_or_default();
+    let complaint = |host: &mut Host| host.card.take_complaint().unwrap_or_default();
     // Before CMD0 nothing is answered.
     assert_eq!(host.send(17, 0, 1), [0xff]);
-    assert!(told(&mut host).contains("CMD17 before CMD0"));
+    assert!(complaint(&mut host).contains("CMD17 before CMD0"));
     assert_eq!(host.send(0, 0, 1), [0x01]);
     assert_eq!(host.send(17, 0, 1), [0x05], "idle, illegal");
-    assert!(told(&mut host).contains("CMD17 is refused"));
+    assert!(complaint(&mut host).contains("CMD17 is refused"));
     // A host that does not know of high capacity waits for ever.
     host.send(55, 0, 1);
     assert_eq!(host.send(41, 0, 1), [0x01]);
-    assert!(told(&mut host).contains("ACMD41 without HCS"));
+    assert!(complaint(&mut host).contains("ACMD41 without HCS"));
     // CMD8's check sum counts always.
     let mut wrong = command(8, 0x1aa);
     wrong[5] ^= 2;
@@ -186,7 +186,7 @@ fn what_is_wrong_is_answered_and_told() {
     host.send(59, 1, 1);
     host.exchange_all(&wrong);
     assert_eq!(host.first(), 0x08);
-    assert!(told(&mut host).contains("CMD13 with a wrong check sum"));
+    assert!(complaint(&mut host).contains("CMD13 with a wrong check sum"));
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn bits_go_in_when_the_clock_rises_and_out_when_it_falls() {
 }
 
 #[test]
-fn a_hurried_start_is_told() {
+fn a_hurried_start_is_reported() {
     let mut pins = Pins::new(Some(image(2)));
     pins.set(CS, false);
     assert!(pins.warnings().contains("SD: selected after 0 clocks; a card wants 74 first"));

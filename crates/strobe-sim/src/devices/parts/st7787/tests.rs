@@ -152,7 +152,7 @@ fn one_pixel_is_read_back_after_nine_clocks() {
 }
 
 #[test]
-fn who_lets_go_too_late_is_told() {
+fn who_lets_go_too_late_is_reported() {
     let mut wires = Wires::new();
     wires.wake();
     wires.read(0x2e, 9 + 24, true);
@@ -182,7 +182,7 @@ fn columns_and_rows_can_be_reversed_and_exchanged() {
 }
 
 #[test]
-fn haste_and_what_is_not_modelled_are_told() {
+fn haste_and_what_is_not_modelled_are_reported() {
     let mut wires = Wires::new();
     wires.write(0x11, &[]);
     wires.write(0x29, &[]);

@@ -1,5 +1,5 @@
 //! How long each LED is lit: an output is on from the end of BLANK for as many grayscale clocks as
-//! its value says, and lights the LED of each layer that is switched on meanwhile.
+//! its value states, and lights the LED of each layer that is switched on meanwhile.
 
 use super::Options;
 use crate::kernel::device::part::Picture;

@@ -1,4 +1,4 @@
-//! A chain bit by bit, against what the data sheet says of it.
+//! A chain bit by bit, against its data sheet.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,8 @@ use crate::kernel::device::part::Picture;
 
 /// Two drivers with three layers of two rows of three LEDs each; GSCLK has one clock for two of the
 /// core's.
-const OPTIONS: &str = "count = 2, sin = 'PB3', sclk = 'PB5', xlat = 'PB1', blank = 'PB2', gsclk_hz = 8_000_000, \
+const OPTIONS: &str = "count = 2, sin = 'PB3', sclk = 'PB5', xlat = 'PB1', blank = 'PB2', gsclk_hz \
+                       = 8_000_000, \
                        columns = 3, rows = 2, serpentine = true, layers = ['PC0', 'PC1', 'PC2']";
 
 fn board(options: &str) -> Result<Board, String> {
@@ -133,7 +134,7 @@ fn brightness_is_the_time_that_an_led_was_lit() {
 }
 
 #[test]
-fn what_the_part_would_not_like_is_told() {
+fn what_the_part_would_not_like_is_reported() {
     let mut host = Host::new();
     host.shift(|_| 4095);
     host.show(0, 100);
@@ -153,7 +154,7 @@ fn what_the_part_would_not_like_is_told() {
 
 #[test]
 fn options_that_cannot_be_are_refused() {
-    for (from, to, told) in [
+    for (from, to, expected) in [
         ("count = 2", "count = 0", "count: 1 to 40"),
         ("columns = 3", "columns = 17", "1 to 32 LEDs"),
         ("gsclk_hz = 8_000_000", "gsclk_hz = 0", "gsclk_hz: 1 to 30000000"),
@@ -162,7 +163,7 @@ fn options_that_cannot_be_are_refused() {
         ("rows = 2", "rows = 2, colour = 1", "unknown field `colour`"),
     ] {
         let error = board(&OPTIONS.replace(from, to)).unwrap_err();
-        assert!(error.contains("part LEDS: options") && error.contains(told), "{error}");
+        assert!(error.contains("part LEDS: options") && error.contains(expected), "{error}");
     }
 }
 

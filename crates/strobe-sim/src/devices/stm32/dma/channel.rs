@@ -128,7 +128,7 @@ impl Channel {
         self.flags | if self.flags != 0 { flag::GLOBAL } else { 0 }
     }
 
-    /// Clears flags as the channel's nibble of IFCR says; the global bit clears all.
+    /// Clears flags by the channel's nibble of IFCR; the global bit clears all.
     pub(super) fn clear(&mut self, nibble: u32) {
         self.flags &= if nibble & flag::GLOBAL != 0 { 0 } else { !nibble };
     }

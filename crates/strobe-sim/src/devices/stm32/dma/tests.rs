@@ -21,7 +21,10 @@ const MINC: u32 = 1 << 7;
 const MEM2MEM: u32 = 1 << 14;
 
 const OPTIONS: &str = r#"
-    requests = [[], ["A_DMA", "B_DMA when REMAP"], ["C_DMA unless REMAP"], ["USART1_TX_DMA"], ["TIM3_UP_DMA"]]
+    requests = [
+        [], ["A_DMA", "B_DMA when REMAP"], ["C_DMA unless REMAP"],
+        ["USART1_TX_DMA"], ["TIM3_UP_DMA"],
+    ]
     irq_lines = [0, 1, 1, 2, 2]
 "#;
 
@@ -199,7 +202,8 @@ fn size(code: u32) -> Size {
 }
 
 proptest! {
-    /// Against the manual's description: read, widen with zeros or narrow, write, step both addresses.
+    /// Against the manual's description: read, widen with zeros or narrow, write, step both
+    /// addresses.
     #[test]
     fn sizes_and_increments_agree_with_a_simple_reference(
         psize in 0u32..4, msize in 0u32..4, flags in 0u32..8, count in 1u32..40,

@@ -78,7 +78,7 @@ pub(super) fn insert(frame: &mut [u8], cic: u32) {
     }
     let start = if cic == 3 { parts.pseudo(frame) } else { 0 };
     let checksum = match !sum(&frame[parts.payload.clone()], start) {
-        // RFC 768: zero says that there is none.
+        // RFC 768: zero means that there is none.
         0 if parts.protocol == 17 => 0xffff,
         checksum => checksum,
     };

@@ -1,4 +1,4 @@
-//! Which frames the MAC takes from the wire (RM0090 33.5.4), and what it says about them.
+//! Which frames the MAC takes from the wire (RM0090 33.5.4), and how it describes them.
 
 use super::checksum;
 use super::registers::{MACA0HR, MACCR, MACFFR, MACHTHR, MACHTLR, Registers, maccr, macffr};

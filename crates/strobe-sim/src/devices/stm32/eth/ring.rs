@@ -1,8 +1,8 @@
 //! The rings of descriptors in memory by which the MAC's DMA and the firmware hand frames to each
 //! other (RM0090 33.6.7 and 33.6.8).
 //!
-//! Knows neither registers nor time: reads and writes memory through the context and says what it
-//! found.
+//! Knows neither registers nor time: reads and writes memory through the context and returns what
+//! it found.
 
 use crate::devices::common::register::bit;
 use crate::kernel::device::{Context, Size};

@@ -230,7 +230,9 @@ fn chains_without_end_and_bad_addresses_end_in_flags() {
 
 proptest! {
     #[test]
-    fn any_frame_comes_back(data in proptest::collection::vec(any::<u8>(), 46..240), enhanced in any::<bool>()) {
+    fn any_frame_comes_back(
+        data in proptest::collection::vec(any::<u8>(), 46..240), enhanced in any::<bool>(),
+    ) {
         let mut rig = ethernet("backend = 'loopback'");
         let stride = if enhanced { 32 } else { 16 };
         rig.write32(BASE + DMABMR, u32::from(enhanced) << 7);
@@ -248,13 +250,19 @@ proptest! {
         send(&mut rig, 0, &frame, 0);
         rig.advance(10_000);
         prop_assert_eq!((rig.read32(RX) >> 16) as usize, frame.len());
-        prop_assert_eq!(bytes(&rig, BUFFERS, frame.len().min(256) as u32), &frame[..frame.len().min(256)]);
+        let length = frame.len().min(256);
+        prop_assert_eq!(bytes(&rig, BUFFERS, length as u32), &frame[..length]);
     }
 
     #[test]
     fn no_access_panics_or_hangs(
         accesses in proptest::collection::vec(
-            (prop_oneof![0u32..0x60, 0x1000u32..0x1058], any::<u32>(), any::<bool>(), 0u64..5000, 0u8..6), 1..60)
+            (
+                prop_oneof![0u32..0x60, 0x1000u32..0x1058],
+                any::<u32>(), any::<bool>(), 0u64..5000, 0u8..6,
+            ),
+            1..60,
+        )
     ) {
         let mut rig = started();
         let mut now = rig.bus.now;

@@ -146,7 +146,7 @@ fn a_broken_lock_sequence_locks_nothing() {
 }
 
 #[test]
-fn a_pin_that_the_package_lacks_is_told() {
+fn a_pin_that_the_package_lacks_is_reported() {
     let mut rig = rig();
     rig.write32(BASE + MODER, 0b11 << 10);
     assert_eq!(rig.warnings(), "", "analog is how unused pins are set");

@@ -1,7 +1,7 @@
 //! The bus as its master drives it: conditions and bytes one after the other (RM0090 27.3.3).
 //!
-//! Knows neither registers nor the board: it is told what firmware wishes and the length of a clock
-//! period, and says what has come to pass.
+//! Knows neither registers nor the board: it receives what firmware wishes and the length of a
+//! clock period, and returns what has happened.
 
 use super::sr1;
 use super::target::Target;

@@ -237,7 +237,9 @@ fn impossible_targets_are_refused() {
 proptest! {
     /// What was written comes back, however the reads are cut up.
     #[test]
-    fn a_register_file_keeps_what_it_was_given(bytes in proptest::collection::vec(any::<u8>(), 1..8), cut in 1usize..8) {
+    fn a_register_file_keeps_what_it_was_given(
+        bytes in proptest::collection::vec(any::<u8>(), 1..8), cut in 1usize..8,
+    ) {
         let mut rig = bus();
         write(&mut rig, &[&[0], &bytes[..]].concat());
         stop(&mut rig);

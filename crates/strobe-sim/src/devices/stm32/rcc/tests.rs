@@ -132,7 +132,7 @@ fn a_serial_port_can_have_its_own_clock() {
 }
 
 #[test]
-fn too_fast_is_told() {
+fn too_fast_is_reported() {
     let mut rig = rig();
     rig.write32(BASE + CFGR, 14 << 18);
     rig.set_bits(BASE + CR, CR_PLLON);

@@ -9,7 +9,7 @@ pub(super) enum Role {
     /// AHB1ENR to APB2ENR: a set bit lets the clock through.
     Enable,
     /// AHB1LPENR to APB2LPENR: whether it goes on in sleep. Kept, without effect: sleeping cores
-    /// have no say over what they left running.
+    /// do not decide over what they left running.
     LowPower,
 }
 

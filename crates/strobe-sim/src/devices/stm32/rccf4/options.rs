@@ -1,4 +1,4 @@
-//! What a board file says of the clock controller: oscillators, limits, start-up times.
+//! The clock controller in a board file: oscillators, limits, start-up times.
 
 use serde::Deserialize;
 

@@ -111,7 +111,7 @@ fn a_clock_in_use_cannot_be_switched_off_or_changed() {
 }
 
 #[test]
-fn limits_are_told() {
+fn limits_are_reported() {
     let mut rig = rig();
     pll_168(&mut rig);
     rig.write32(BASE + CFGR, 4 << 10 | 2);

@@ -48,7 +48,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_bounded_queue(steps in proptest::collection::vec((any::<u16>(), 1usize..3, any::<bool>()), 0..50)) {
+        fn it_is_a_bounded_queue(
+            steps in proptest::collection::vec((any::<u16>(), 1usize..3, any::<bool>()), 0..50),
+        ) {
             let (mut fifo, mut queue) = (Fifo::default(), std::collections::VecDeque::new());
             for (value, count, push) in steps {
                 if push {

@@ -286,7 +286,9 @@ proptest! {
 
     /// Watching the wires does not change what firmware sees.
     #[test]
-    fn watched_or_not_is_the_same(bytes in proptest::collection::vec(any::<u8>(), 1..4), cr1 in 0u32..0x100) {
+    fn watched_or_not_is_the_same(
+        bytes in proptest::collection::vec(any::<u8>(), 1..4), cr1 in 0u32..0x100,
+    ) {
         let cr1 = cr1 & 0xbf | ON;
         let run = |watched: bool| {
             let mut rig = spi("loopback = true");

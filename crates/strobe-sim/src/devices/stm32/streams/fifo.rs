@@ -57,7 +57,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_bounded_queue_of_bytes(steps in proptest::collection::vec((any::<u32>(), 0usize..3, any::<bool>()), 0..60)) {
+        fn it_is_a_bounded_queue_of_bytes(
+            steps in proptest::collection::vec((any::<u32>(), 0usize..3, any::<bool>()), 0..60),
+        ) {
             let (mut fifo, mut queue) = (Fifo::default(), std::collections::VecDeque::new());
             for (value, size, push) in steps {
                 let size = [Size::Byte, Size::Half, Size::Word][size];
@@ -68,7 +70,8 @@ mod tests {
                         queue.extend(&value.to_le_bytes()[..count]);
                     }
                 } else {
-                    let bytes = std::array::from_fn(|i| if i < count { queue.pop_front() } else { None }.unwrap_or(0));
+                    let mut next = |i| if i < count { queue.pop_front() } else { None };
+                    let bytes = std::array::from_fn(|i| next(i).unwrap_or(0));
                     prop_assert_eq!(fifo.pop(size), u32::from_le_bytes(bytes));
                 }
                 prop_assert_eq!(fifo.len() as usize, queue.len());

@@ -203,7 +203,7 @@ impl Stream {
         }
     }
 
-    /// 10.3.13: what the FIFO still holds goes to memory, then the stream is off and says so.
+    /// 10.3.13: what the FIFO still holds goes to memory, then the stream is off and shows it.
     fn disable(&mut self) {
         self.closing = self.way() != Way::ToPeripheral && self.fifo.len() > 0;
         if !self.closing {

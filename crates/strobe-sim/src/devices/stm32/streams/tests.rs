@@ -293,7 +293,8 @@ fn errors_switch_the_stream_off() {
 
 #[test]
 fn core_coupled_memory_is_out_of_reach() {
-    let ccm = "[[memory]]\nname = 'ccm'\nkind = 'ram'\nbase = 0x1000_0000\nsize = 0x100\ncore_only = true\n";
+    let ccm = "[[memory]]\nname = 'ccm'\nkind = 'ram'\nbase = 0x1000_0000\nsize = 0x100\ncore_only \
+               = true\n";
     let dma = apb_device(("DMA2", "stm32-dma-streams"), BASE, &[11], OPTIONS);
     let mut rig = Rig::new(&format!("{ccm}{dma}"));
     rig.write32(0x1000_0000, 7);
@@ -340,7 +341,8 @@ fn a_timer_paces_it_once_per_update() {
 }
 
 proptest! {
-    /// Whatever sizes, bursts, thresholds and pace: the bytes arrive, in order, and nothing else changes.
+    /// Whatever sizes, bursts, thresholds and pace: the bytes arrive, in order, and nothing else
+    /// changes.
     #[test]
     fn every_setting_moves_the_same_bytes(
         way in 0u32..3, psize in 0u32..3, msize in 0u32..3, pburst in 0u32..3, mburst in 0u32..3,
@@ -355,7 +357,8 @@ proptest! {
         let data: Vec<u8> = (0..bytes).map(|n| (n * 7 + 1) as u8).collect();
         let (peripheral, memory) = (RAM + 0x100, RAM + 0x800);
         rig.bus.load(if way == 1 { memory } else { peripheral }, &data).unwrap();
-        let cr = EN | way << 6 | PINC | MINC | psize << 11 | msize << 13 | pburst << 21 | mburst << 23;
+        let sizes = psize << 11 | msize << 13 | pburst << 21 | mburst << 23;
+        let cr = EN | way << 6 | PINC | MINC | sizes;
         program(&mut rig, 0, cr, fcr, bytes >> psize, (peripheral, memory));
         let refused = rig.read32(LISR) & 1 != 0;
         for _ in 0..2 * bytes {

@@ -220,8 +220,9 @@ mod tests {
             let mut reference = Reference { mode, top, value, down: false };
             for tick in 0..1500 {
                 let boundary = counter.to_boundary() == Some(1);
+                let is_next = |p| counter.ticks_to(p) == Some(1);
                 let arrives: Vec<u32> = (0..=top)
-                    .filter(|&c| counter.matches(c).into_iter().flatten().any(|p| counter.ticks_to(p) == Some(1)))
+                    .filter(|&c| counter.matches(c).into_iter().flatten().any(is_next))
                     .collect();
                 if boundary { counter.cross_boundary(top) } else { counter.advance(1) }
                 prop_assert_eq!(reference.tick(), boundary, "tick {}", tick);

@@ -1,4 +1,4 @@
-//! What one timer has that another lacks, as board files say it.
+//! What one timer has that another lacks, as board files spell it.
 
 use serde::Deserialize;
 

@@ -111,7 +111,8 @@ impl Timer {
                 self.bdtr = value & 0xffff;
                 if value & DEAD_TIME != 0 {
                     cx.warn(format!(
-                        "{}: dead time (BDTR.DTG) is not modelled: complementary outputs switch at once",
+                        "{}: dead time (BDTR.DTG) is not modelled: complementary outputs switch at \
+                         once",
                         cx.name()
                     ));
                 }

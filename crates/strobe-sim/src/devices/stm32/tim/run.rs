@@ -179,7 +179,7 @@ impl Timer {
         self.channels[channel].matched(times);
     }
 
-    /// Starts or stops the counter as CEN and the peripheral's clock say.
+    /// Starts or stops the counter as CEN and the peripheral's clock require.
     pub(super) fn gate(&mut self, cx: &Context) {
         let (run, now) = (bit(self.cr1, cr1::CEN) && cx.clocked(), cx.now());
         if run && !self.running {

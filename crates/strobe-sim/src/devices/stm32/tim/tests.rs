@@ -91,7 +91,7 @@ fn half_and_full_period_and_an_alarm_interrupt_at_their_cycles() {
             (at(0x1_8000), 2),
         ]
     );
-    // Whenever an interrupt comes, the counter already says so: now() never runs backwards.
+    // Whenever an interrupt comes, the counter already shows it: now() never runs backwards.
     assert_eq!(rig.read32(CNT), 0x8000);
 }
 
@@ -377,7 +377,8 @@ proptest! {
     ) {
         let program = |rig: &mut Rig| {
             for &(register, value) in &setup {
-                // Short periods, so that much happens; no DMA, which the looking would not acknowledge.
+                // Short periods, so that much happens; no DMA, which the looking would not
+                // acknowledge.
                 let value = match register {
                     0x0a | 0x0b | 0x03 => value & 0x7f,
                     _ => value,

@@ -126,7 +126,7 @@ fn a_byte_not_read_in_time_is_an_overrun() {
 }
 
 #[test]
-fn the_host_queue_is_bounded_and_says_so() {
+fn the_host_queue_is_bounded_and_reports_it() {
     let (mut rig, id) = port();
     let room = rig.bus.host_room(id);
     (0..room).for_each(|_| rig.bus.host_byte(id, 0));

@@ -1,6 +1,6 @@
 //! The transmitter: data register, shift register and line (RM0360, "Transmitter").
 //!
-//! The manual does not say how a write is aligned to the bit clock; here a frame begins with the
+//! The manual does not state how a write is aligned to the bit clock; here a frame begins with the
 //! write when the line is free, and with the end of the last stop bit otherwise.
 
 use super::format::{Baud, Format, Frame};

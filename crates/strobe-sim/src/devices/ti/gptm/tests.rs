@@ -72,7 +72,7 @@ fn the_real_time_counter_counts_seconds() {
 }
 
 #[test]
-fn capture_and_pwm_are_told() {
+fn capture_and_pwm_are_reported() {
     let mut rig = rig();
     rig.write32(BASE + CFG, 4);
     rig.write32(BASE + TAMR, 0xa);

@@ -8,11 +8,13 @@ const BASE: u32 = 0x400f_e000;
 fn rig() -> Rig {
     let options = "did = [0x1001_0002, 0x1073_402e]\n\
          dc = [0x00ff_007f, 0x0011_33ff, 0x030f_5317, 0x0f0f_87ff, 0x5000_007f]\n\
-         gates_reset = [0x40, 0, 0]\ncrystal_hz = 8_000_000\nmax_hz = 50_000_000\npll_lock_us = 500";
+         gates_reset = [0x40, 0, 0]\ncrystal_hz = 8_000_000\nmax_hz = 50_000_000\n\
+         pll_lock_us = 500";
     let sysctl = apb_device(("SYSCTL", "stellaris-sysctl"), BASE, &[28], options);
     let gated = apb_device(("TIMER0", "cmsdk-timer"), 0x4003_0000, &[19], "").replace(
         "[device.options]",
-        "gate = { register = 0x104, bit = 16 }\nreset = { register = 0x44, bit = 16 }\n[device.options]",
+        "gate = { register = 0x104, bit = 16 }\n\
+         reset = { register = 0x44, bit = 16 }\n[device.options]",
     );
     Rig::new(&(sysctl.replace("size = 0x400\n", "size = 0x1000\n") + &gated))
 }
@@ -62,7 +64,7 @@ fn the_pll_needs_power_and_the_right_crystal() {
     rig.write32(BASE + RCC, 3 << 23 | 1 << 22 | 0xb << 6 | 1 << 13);
     rig.advance(100_000);
     assert_eq!(rig.bus.clocks.core_hz(), 2_000_000, "the crystal by 4");
-    assert!(rig.warnings().contains("XTAL says 6000000 Hz"), "{}", rig.warnings());
+    assert!(rig.warnings().contains("XTAL selects 6000000 Hz"), "{}", rig.warnings());
     assert!(rig.warnings().contains("while it is off"), "{}", rig.warnings());
 }
 

@@ -119,7 +119,7 @@ fn a_switch_that_is_overtaken_was_asked_for_all_the_same() {
     assert_eq!((rig.thread(0).gave_up, rig.thread(0).preempted), (1, 0));
 }
 
-/// Nothing tells who waits: who gave up did, and the interrupt that leads to its next run is taken
+/// Nothing shows who waits: who gave up did, and the interrupt that leads to its next run is taken
 /// for what woke it.
 #[test]
 fn a_wake_up_counts_from_the_interrupt_that_led_to_the_switch() {
@@ -258,7 +258,7 @@ fn without_threads_the_worst_interrupt_is_kept_and_a_name_narrows_it() {
 }
 
 #[test]
-fn a_full_log_says_what_it_lost() {
+fn a_full_log_states_what_it_lost() {
     let mut rig = with_log(Keep::Last, 1_000_000);
     for n in 0..50_000u64 {
         rig.enter(IRQ, n * 10, (n * 10 + 4, n * 10 + 6));

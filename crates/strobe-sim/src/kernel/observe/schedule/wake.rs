@@ -1,7 +1,7 @@
 //! Which threads wait, and since when one that was woken could run.
 //!
 //! Looked at where a thread may have been woken: at exceptions, and in thread code wherever the
-//! call tree looks. That is often, so where words in memory tell, only those are compared.
+//! call tree looks. That is often, so where words in memory suffice, only those are compared.
 
 use super::Schedule;
 use crate::kernel::bus::Bus;
@@ -43,7 +43,8 @@ impl Schedule {
         } else {
             thread.preempted += counts;
         }
-        // Where nobody tells: who gives up the core waits for something, who is preempted does not.
+        // Where the system does not show it: who gives up the core waits for something, who is
+        // preempted does not.
         if threads.is_ready(from, bus).unwrap_or(!by_itself) {
             self.states[from] = State::Ready;
         } else {
@@ -85,7 +86,7 @@ impl Schedule {
 
     /// Looks which threads have been woken since the last look.
     pub(super) fn look(&mut self, by: State, threads: &Threads, bus: &Bus) {
-        if threads.state_words_tell() {
+        if threads.state_words_suffice() {
             self.look_at_watched(by, threads, bus);
         } else {
             self.look_at(|_| true, by, threads, bus);
@@ -94,7 +95,7 @@ impl Schedule {
 
     /// The same of some threads.
     fn look_at(&mut self, among: impl Fn(usize) -> bool, by: State, threads: &Threads, bus: &Bus) {
-        if self.waiting.is_empty() || !threads.tell_ready() {
+        if self.waiting.is_empty() || !threads.know_readiness() {
             return;
         }
         let states = &mut self.states;

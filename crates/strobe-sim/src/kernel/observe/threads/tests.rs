@@ -78,7 +78,7 @@ fn a_stack_grows_by_calls() {
 }
 
 #[test]
-fn stacks_side_by_side_in_one_variable_are_told_apart_by_distance() {
+fn stacks_side_by_side_in_one_variable_are_distinguished_by_distance() {
     let (mut threads, bus) = (threads(&[(RAM, RAM + 0x3000)], None), bus());
     assert_eq!(threads.moved(RAM + 0x3000, false, false, &bus), 1);
     assert_eq!(threads.moved(RAM + 0x2fc0, false, false, &bus), 1);
@@ -217,7 +217,7 @@ fn a_structure_used_again_is_another_thread_unless_it_goes_on() {
     assert_eq!(switch(&mut threads, main, RAM + 0x10f8, &bus), 1, "it was started anew");
 }
 
-/// Some systems say who runs before they change stacks.
+/// Some systems store who runs before they change stacks.
 #[test]
 fn a_thread_that_is_named_early_runs_later() {
     for stack in [true, false] {

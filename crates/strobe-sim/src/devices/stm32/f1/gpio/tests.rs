@@ -10,7 +10,8 @@ const BASE: u32 = 0x4001_0800;
 fn rig() -> Rig {
     let options = "port = 'A'\npins = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\n\
          [device.options.alternate]\n9 = ['USART1_TX unless REMAP', 'TIM1_CH2']\n\
-         10 = ['<USART1_RX unless REMAP']\n11 = ['USART1_TX when REMAP']\n12 = ['<USART1_RX when REMAP']";
+         10 = ['<USART1_RX unless REMAP']\n11 = ['USART1_TX when REMAP']\n\
+         12 = ['<USART1_RX when REMAP']";
     let mut rig = Rig::new(
         &(apb_device(("GPIOA", "stm32f1-gpio"), BASE, &[], options)
             + &apb_device(("USART1", "unmodelled"), 0x4001_3800, &[], "")
@@ -107,7 +108,7 @@ fn a_locked_pin_keeps_its_mode() {
 }
 
 #[test]
-fn pins_that_are_not_there_are_told() {
+fn pins_that_are_not_there_are_reported() {
     let mut rig = rig();
     configure(&mut rig, 15, 0b0011);
     assert!(rig.warnings().contains("PA15"));

@@ -8,11 +8,13 @@ const BASE: u32 = 0x4002_1000;
 
 fn rig() -> Rig {
     Rig::new(
-        "[[device]]\nname = 'RCC'\nmodel = 'stm32f1-rcc'\nbase = 0x4002_1000\nsize = 0x400\nbus = 'ahb'\n\
+        "[[device]]\nname = 'RCC'\nmodel = 'stm32f1-rcc'\nbase = 0x4002_1000\nsize = 0x400\n\
+         bus = 'ahb'\n\
          irq = [5]\n[device.options]\nhsi_hz = 8_000_000\nhse_hz = 8_000_000\nmax_hz = 72_000_000\n\
          max_apb1_hz = 36_000_000\n\
          startup_us = { hsi = 2, hse = 2000, lsi = 80, lse = 3_000_000, pll = 200 }\n\
-         [[device]]\nname = 'PWR'\nmodel = 'stm32-pwr'\nbase = 0x4000_7000\nsize = 0x400\nbus = 'apb'\n\
+         [[device]]\nname = 'PWR'\nmodel = 'stm32-pwr'\nbase = 0x4000_7000\nsize = 0x400\n\
+         bus = 'apb'\n\
          gate = { register = 0x1c, bit = 28 }\nreset = { register = 0x10, bit = 28 }",
     )
 }

@@ -39,7 +39,7 @@ pub(super) struct Stamp {
 
 /// Adds up events. Memory depends on how much code there is, not on how long the stream is.
 #[derive(Debug, Clone, Default)]
-pub struct Collector {
+pub struct Accumulator {
     pub(super) kinds: Kinds,
     pub(super) places: Places,
     pub(super) awake: u64,
@@ -69,10 +69,10 @@ pub struct Collector {
     in_doubt: bool,
 }
 
-impl Collector {
-    /// An empty one; writes that comparator `thread` tells of switch threads.
+impl Accumulator {
+    /// An empty one; writes that comparator `thread` reports switch threads.
     pub fn new(thread: Option<u8>) -> Self {
-        Collector { thread, ..Collector::default() }
+        Accumulator { thread, ..Accumulator::default() }
     }
 
     /// The same, reading records of the kit for the target at that stimulus port and the next.
@@ -102,7 +102,7 @@ impl Collector {
         let (mut frames, mut totals) = self.frames.take().unwrap_or_default();
         frames.push(bytes, &mut |record, now| {
             totals.add(record, now);
-            self.told(&record, now.1);
+            self.kit_record(&record, now.1);
         });
         self.frames = Some((frames, totals));
     }
@@ -226,7 +226,7 @@ impl Collector {
                 self.threads.sample();
                 self.threads.current().map(Who::Thread)
             }
-            // The thread, there being only one as far as this can tell.
+            // The thread, there being only one as far as is known here.
             (true, Some(0)) => Some(Who::Thread(0)),
             (false, _) => None,
         }
@@ -237,7 +237,7 @@ impl Collector {
             Some((reader, totals)) if reader.is_at(port) => {
                 if let Some(record) = reader.take(port, bytes, value) {
                     totals.add(record, now);
-                    self.told(&record, now.1);
+                    self.kit_record(&record, now.1);
                 }
             }
             _ => self.channels.write(port, &value.to_le_bytes()[..usize::from(bytes).min(4)]),
@@ -245,7 +245,7 @@ impl Collector {
     }
 
     /// Of a record of the kit: whether a part begins or ends with it.
-    fn told(&mut self, record: &kit::Record, now: u64) {
+    fn kit_record(&mut self, record: &kit::Record, now: u64) {
         let Some(windows) = &mut self.windows else { return };
         if record.lost > 0 || record.restarted {
             windows.records_lost();
@@ -312,7 +312,7 @@ impl Collector {
     }
 }
 
-impl Events for Collector {
+impl Events for Accumulator {
     fn event(&mut self, event: Event) {
         match event.what {
             What::Packet(packet) => {

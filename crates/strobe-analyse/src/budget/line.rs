@@ -1,0 +1,124 @@
+//! One budget with its verdict: what every report of a check prints a line of.
+
+use strobe_model::measurement::Unit;
+
+use super::{Judged, Limits, Scale, Share, Verdict};
+
+/// A budget with its verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The firmware's name.
+    pub firmware: String,
+    /// The budget's name.
+    pub name: String,
+    /// Its limits as they are written.
+    pub limits: Limits,
+    /// The verdict.
+    pub judged: Judged,
+    /// The functions behind a figure that is not held: those that changed since the baseline, else
+    /// the largest.
+    pub functions: Vec<Share>,
+}
+
+impl Line {
+    /// Whether it is held.
+    pub fn is_held(&self) -> bool {
+        self.judged.verdict == Verdict::Held
+    }
+
+    /// Firmware and budget.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.firmware, self.name)
+    }
+
+    /// The figure in words, as `1,234 cycles`.
+    pub fn value(&self) -> String {
+        let quantity = &self.judged.value;
+        quantity
+            .value()
+            .map_or("unknown".to_owned(), |value| words(value.as_f64(), quantity.unit()))
+    }
+
+    /// The limits in words, as `at most 1200 cycles`; a relative one with what it comes to.
+    pub fn limit(&self) -> String {
+        let Limits { least, most, .. } = &self.limits;
+        let unit = self.judged.value.unit();
+        let one = |word: &str, limit: &super::Limit, at: Option<f64>| match at
+            .filter(|_| limit.relative)
+        {
+            Some(at) => format!("{word} {limit} ({})", words(at, unit)),
+            None => format!("{word} {limit}"),
+        };
+        let least = least.as_ref().map(|limit| one("at least", limit, self.judged.least));
+        let most = most.as_ref().map(|limit| one("at most", limit, self.judged.most));
+        [least, most].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// How far it is from the limit, in words.
+    pub fn margin(&self) -> Option<String> {
+        let margin = self.judged.margin?;
+        let amount = words(margin.abs(), self.judged.value.unit());
+        Some(if margin < 0.0 { format!("{amount} beyond") } else { format!("{amount} left") })
+    }
+
+    /// The whole line in words, with its functions.
+    pub fn sentence(&self) -> String {
+        let mut text = format!("{}: {}, {}", self.title(), self.value(), self.limit());
+        if self.judged.verdict == Verdict::Broken {
+            text = self.title();
+        }
+        if let Some(margin) = self.margin() {
+            text.push_str(&format!(": {margin}"));
+        }
+        if let Some(reason) = &self.judged.reason {
+            text.push_str(&format!(": {reason}"));
+        }
+        text
+    }
+
+    /// The functions in words, as `memcpy 300 (was 200)`.
+    pub fn responsible(&self) -> Vec<String> {
+        let one = |share: &Share| match share.before {
+            Some(before) => format!("{} {} (was {before})", share.name, share.value),
+            None => format!("{} {}", share.name, share.value),
+        };
+        self.functions.iter().map(one).collect()
+    }
+}
+
+/// A figure in words: whole numbers in groups, others with three decimals, times with a prefix.
+pub(super) fn words(value: f64, unit: &Unit) -> String {
+    let (scale, factor) = Scale::of(unit);
+    let value = value * factor;
+    match scale {
+        Scale::Time if value.abs() >= 1e9 => format!("{} s", number(value / 1e9)),
+        Scale::Time if value.abs() >= 1e6 => format!("{} ms", number(value / 1e6)),
+        Scale::Time if value.abs() >= 1e3 => format!("{} us", number(value / 1e3)),
+        Scale::Time => format!("{} ns", number(value)),
+        Scale::Bytes => format!("{} B", number(value)),
+        Scale::Percent => format!("{} %", number(value)),
+        Scale::Hertz => format!("{} Hz", number(value)),
+        Scale::Plain => number(value),
+        Scale::Cycles => format!("{} cycles", number(value)),
+        Scale::Other(name) => format!("{} {name}", number(value)),
+    }
+}
+
+fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "unlimited".to_owned();
+    }
+    let text = format!("{:.3}", value.abs());
+    let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+    let mut grouped = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let part = part.trim_end_matches('0');
+    let sign = if value < 0.0 { "-" } else { "" };
+    let point = if part.is_empty() { "" } else { "." };
+    format!("{sign}{grouped}{point}{part}")
+}

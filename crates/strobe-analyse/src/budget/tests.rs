@@ -1,0 +1,120 @@
+//! Limits are read as written, trust decides, and what is unknown never passes.
+
+use proptest::prelude::*;
+use strobe_model::Bounds;
+use strobe_model::measurement::{Number, Quantity, Trust, Unit};
+
+use super::*;
+
+fn limits(least: Option<&str>, most: Option<&str>) -> Limits {
+    let parse = |text: &str| Limit::parse(text).unwrap();
+    Limits { least: least.map(parse), most: most.map(parse), likely: false }
+}
+
+fn figure(quantity: Quantity) -> Figure {
+    Figure { quantity, hertz: Some((8e6, 48e6)) }
+}
+
+fn verdict(quantity: Quantity, least: Option<&str>, most: Option<&str>) -> Verdict {
+    judge(&figure(quantity), &limits(least, most), None).verdict
+}
+
+#[test]
+fn limits_are_read_as_written() {
+    let read = |text: &str| {
+        let limit = Limit::parse(text).unwrap();
+        (limit.value, limit.scale, limit.relative)
+    };
+    assert_eq!(read("1_200 cycles"), (1200.0, Scale::Cycles, false));
+    assert_eq!(read("64 KiB"), (65536.0, Scale::Bytes, false));
+    assert_eq!(read("5ms"), (5e6, Scale::Time, false));
+    assert_eq!(read("+2 %"), (2.0, Scale::Percent, true));
+    assert_eq!(read("-16 B"), (-16.0, Scale::Bytes, true));
+    assert_eq!(read("3 instructions"), (3.0, Scale::Other("instructions".into()), false));
+    for wrong in ["", "fast", "12 K", "1.2.3 ms", "++2 %%", "99999999999999999999", "%"] {
+        assert!(Limit::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn trust_decides() {
+    let exact = |n: u64| Quantity::exact(n, Unit::CYCLES);
+    assert_eq!(verdict(exact(1200), None, Some("1200 cycles")), Verdict::Held);
+    assert_eq!(verdict(exact(1201), None, Some("1200 cycles")), Verdict::Exceeded);
+    let modelled =
+        |low, likely, high| Quantity::modelled(Bounds { low, likely, high }, Unit::CYCLES, None);
+    assert_eq!(verdict(modelled(900, 1000, 1300), None, Some("1200 cycles")), Verdict::Undecided);
+    assert_eq!(verdict(modelled(1201, 1250, 1300), None, Some("1200 cycles")), Verdict::Exceeded);
+    assert_eq!(verdict(modelled(900, 1000, 1300), None, Some("1300 cycles")), Verdict::Held);
+    let seen = Quantity::at_least(100u64, Unit::BYTES);
+    assert_eq!(verdict(seen.clone(), None, Some("200 B")), Verdict::Undecided);
+    assert_eq!(verdict(seen.clone(), Some("100 B"), None), Verdict::Held);
+    assert_eq!(verdict(seen, None, Some("99 B")), Verdict::Exceeded);
+    let unknown = Quantity::unknown(Unit::CYCLES, "nobody counted");
+    let judged = judge(&figure(unknown), &limits(None, Some("9 cycles")), None);
+    assert_eq!(
+        (judged.verdict, judged.reason.as_deref()),
+        (Verdict::Unknown, Some("nobody counted"))
+    );
+}
+
+#[test]
+fn cycles_are_times_by_the_slowest_and_the_fastest_clock() {
+    // 8,000 cycles are 1 ms at 8 MHz and a sixth of it at 48 MHz.
+    let cycles = || Quantity::exact(8000u64, Unit::CYCLES);
+    assert_eq!(verdict(cycles(), None, Some("1 ms")), Verdict::Held);
+    assert_eq!(verdict(cycles(), None, Some("500 us")), Verdict::Undecided);
+    assert_eq!(verdict(cycles(), None, Some("100 us")), Verdict::Exceeded);
+    assert_eq!(verdict(cycles(), None, Some("64 KiB")), Verdict::Broken);
+    assert_eq!(verdict(cycles(), None, Some("8000")), Verdict::Broken, "a unit is missing");
+}
+
+#[test]
+fn a_baseline_shares_the_error_of_a_model_and_not_that_of_samples() {
+    let against = |quantity: Quantity, before: Quantity| {
+        let stored = Stored::of(&before);
+        judge(&figure(quantity), &limits(None, Some("+2 %")), stored.as_ref()).verdict
+    };
+    let modelled =
+        |likely| Quantity::modelled(Bounds { low: 500, likely, high: 2000 }, Unit::CYCLES, None);
+    assert_eq!(against(modelled(1020), modelled(1000)), Verdict::Held);
+    assert_eq!(against(modelled(1021), modelled(1000)), Verdict::Exceeded);
+    let sampled = |value: u64, by: u64| {
+        let trust = Trust::Sampled { n: 100, low: (value - by).into(), high: (value + by).into() };
+        Quantity::new(Some(Number::from(value)), Unit::SAMPLES, trust).unwrap()
+    };
+    assert_eq!(against(sampled(1000, 100), sampled(1000, 100)), Verdict::Undecided);
+    assert_eq!(against(sampled(1500, 100), sampled(1000, 100)), Verdict::Exceeded);
+    assert_eq!(against(sampled(500, 100), sampled(1000, 100)), Verdict::Held);
+    let lonely = judge(&figure(modelled(1000)), &limits(None, Some("+2 %")), None);
+    assert_eq!(lonely.verdict, Verdict::Broken);
+    assert!(lonely.reason.unwrap().contains("--accept"));
+}
+
+#[test]
+fn changes_are_of_functions_that_are_known_on_both_sides() {
+    let now = ["a", "b", "new"].map(|name| Share { name: name.into(), value: 5, before: None });
+    let before = [("a", 5), ("b", 1), ("gone", 7)].map(|(name, n)| (name.to_owned(), n)).into();
+    let names = |complete| {
+        let changed = changes(&now, &before, complete);
+        changed.into_iter().map(|share| share.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(false), ["gone", "b"]);
+    assert_eq!(names(true), ["gone", "new", "b"]);
+}
+
+proptest! {
+
+    /// Nothing that may lie beyond a limit is held, and nothing that may keep it is exceeded.
+    #[test]
+    fn held_and_exceeded_are_certain(
+        low in 0u64..1000, a in 0u64..1000, b in 0u64..1000, limit in 0u64..3000
+    ) {
+        let bounds = Bounds { low, likely: low + a, high: low + a + b };
+        let quantity = Quantity::modelled(bounds, Unit::CYCLES, None);
+        let most = format!("{limit} cycles");
+        let verdict = verdict(quantity, None, Some(&most));
+        prop_assert_eq!(verdict == Verdict::Held, bounds.high <= limit);
+        prop_assert_eq!(verdict == Verdict::Exceeded, bounds.low > limit);
+    }
+}

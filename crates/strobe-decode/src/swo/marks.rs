@@ -1,0 +1,164 @@
+//! Stream numbers in the frames of a trace port, and which of them cannot have been sent.
+//!
+//! A wrong bit turns data into a number, or a number into another one, and what follows goes to the
+//! wrong stream: up to the next number, which may never come where there is only one source. The
+//! bytes are all there and every packet is sound, so nothing else shows it. But real streams leave
+//! regular marks: their numbers come often, padding is zero, and a source is announced when it
+//! changes. Some formatters announce it again every eight frames (CoreSight TPIU, DDI 0314H
+//! 8.12.1); others, as that of the Cortex-M3 and M4, do not.
+
+/// Numbers of streams.
+const STREAMS: usize = 128;
+
+/// The stream that is padding.
+const PADDING: u8 = 0;
+
+/// Numbers of what the port itself has to say, a flush and a trigger (IHI 0029, table D4-1), and
+/// the bytes behind such a number.
+const FLUSH: u8 = 0x7b;
+const TRIGGER: u8 = 0x7d;
+const EVENT_BYTES: u64 = 1;
+
+/// With fewer numbers of its own a stream may be made of wrong bits.
+const OFTEN: u64 = 16;
+
+/// A formatter that repeats the number of a source does so after this many frames without one.
+const HABIT: u64 = 8;
+
+/// Repeats before that are wrong if there are fewer than one in so many frames.
+const SELDOM: u64 = 64;
+
+/// Numbers seen so far.
+#[derive(Debug, Clone)]
+pub(super) struct Marks {
+    /// How often each number came, and the bytes behind it.
+    numbers: Box<[(u64, u64); STREAMS]>,
+    /// The frame with the number before.
+    last: Option<u64>,
+    /// Numbers that changed nothing: within a few frames, and after that.
+    early: u64,
+    late: u64,
+    /// How often a formatter would have repeated a number, and this one has not.
+    silent: u64,
+    /// Runs of padding with a byte that is not zero.
+    filled: u64,
+    /// The run of padding has one, or it is not known to be padding.
+    is_filled: bool,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Marks {
+            numbers: Box::new([(0, 0); STREAMS]),
+            last: None,
+            early: 0,
+            late: 0,
+            silent: 0,
+            filled: 0,
+            is_filled: true,
+        }
+    }
+}
+
+impl Marks {
+    /// A number in place of another one, in a frame of that number.
+    pub fn number(&mut self, before: u8, now: u8, frame: u64) {
+        self.numbers[usize::from(now) % STREAMS].0 += 1;
+        let since = self.last.map(|last| frame.saturating_sub(last));
+        if let Some(since) = since {
+            // One frame more or less, as the number finds its place.
+            self.silent += (since / (HABIT + 1)).saturating_sub(u64::from(since <= 2 * HABIT));
+            let is_early = since + 1 < HABIT;
+            self.early += u64::from(before == now && is_early);
+            self.late += u64::from(before == now && !is_early);
+        }
+        self.last = Some(frame);
+        self.is_filled = false;
+    }
+
+    /// Bytes of a stream.
+    pub fn data(&mut self, stream: u8, bytes: &[u8]) {
+        self.numbers[usize::from(stream) % STREAMS].1 += bytes.len() as u64;
+        if stream == PADDING && !self.is_filled && bytes.iter().any(|byte| *byte != 0) {
+            self.is_filled = true;
+            self.filled += 1;
+        }
+    }
+
+    /// Frames are missing: which stream goes on is not known, nor since when.
+    pub fn gap(&mut self) {
+        self.last = None;
+        self.is_filled = true;
+    }
+
+    /// Places where a number must be wrong in so many frames, if `own` is the stream that is read
+    /// and `is_known` is true of what else was recognised.
+    pub fn wrong(&self, own: u8, frames: u64, is_known: impl Fn(u8) -> bool) -> u64 {
+        let strange = (0u8..).zip(self.numbers.iter()).map(|(stream, &(times, bytes))| {
+            let sound = match stream {
+                PADDING => true,
+                _ if stream == own || is_known(stream) => true,
+                FLUSH | TRIGGER => bytes <= times.saturating_mul(EVENT_BYTES),
+                0x70.. => false,
+                _ => times >= OFTEN,
+            };
+            if sound { 0 } else { times }
+        });
+        let silent = self.silent + self.last.map_or(0, |last| frames.saturating_sub(last) / HABIT);
+        let late = if self.late.saturating_mul(HABIT) > silent { 0 } else { self.late };
+        let early = if self.early.saturating_mul(SELDOM) > frames { 0 } else { self.early };
+        strange.sum::<u64>() + self.filled + late + early
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(numbers: &[u8], bytes: usize) -> Marks {
+        let mut marks = Marks::default();
+        let mut before = PADDING;
+        for (n, &now) in numbers.iter().enumerate() {
+            marks.number(before, now, (n * (bytes + 1) / 15) as u64);
+            marks.data(now, &vec![u8::from(now != PADDING); bytes]);
+            before = now;
+        }
+        marks
+    }
+
+    #[test]
+    fn one_source_is_announced_once_or_time_and_again() {
+        assert_eq!(marks(&[1], 5000).wrong(1, 300, |_| false), 0);
+        assert_eq!(marks(&[1; 100], 120).wrong(1, 800, |_| false), 0);
+        assert_eq!(marks(&[1, 0].repeat(50), 12).wrong(1, 80, |_| false), 0);
+    }
+
+    #[test]
+    fn a_number_that_comes_seldom_is_wrong() {
+        assert_eq!(marks(&[1, 9], 5000).wrong(1, 600, |_| false), 1);
+        assert_eq!(marks(&[1, 9], 5000).wrong(9, 600, |_| false), 1);
+        assert_eq!(marks(&[1, 2], 5000).wrong(1, 600, |stream| stream == 2), 0);
+        assert_eq!(marks(&[1, 2].repeat(40), 100).wrong(1, 600, |_| false), 0);
+        assert_eq!(marks(&[1, 0x72], 5000).wrong(1, 600, |_| false), 1);
+    }
+
+    #[test]
+    fn a_trigger_has_a_byte_and_padding_none() {
+        assert_eq!(marks(&[1, TRIGGER, 1], 1).wrong(1, 1, |_| false), 0);
+        assert_eq!(marks(&[1, TRIGGER], 300).wrong(1, 20, |_| false), 1);
+        let mut padded = marks(&[1], 300);
+        padded.number(1, PADDING, 20);
+        padded.data(PADDING, &[0, 0, 0]);
+        assert_eq!(padded.wrong(1, 20, |_| false), 0);
+        padded.data(PADDING, &[0, 0x17, 0x80]);
+        padded.data(PADDING, &[0x17]);
+        assert_eq!(padded.wrong(1, 20, |_| false), 1);
+    }
+
+    #[test]
+    fn a_number_again_in_a_stream_that_does_not_do_that_is_wrong() {
+        let mut numbers = [1, 2].repeat(2000);
+        numbers.insert(77, 1);
+        assert_eq!(marks(&numbers, 9).wrong(1, 3000, |_| false), 1);
+    }
+}

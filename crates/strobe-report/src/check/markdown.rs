@@ -1,0 +1,56 @@
+//! A summary in Markdown, for a pull request: the verdict, then what is not held with its
+//! functions, then all.
+
+use std::fmt::Write;
+
+use strobe_analyse::budget::Line;
+
+/// The whole text.
+pub fn summary(lines: &[Line]) -> String {
+    let held = lines.iter().filter(|line| line.is_held()).count();
+    let all = lines.len();
+    let mut text = if held == all {
+        format!("### strobe check: all {all} budgets held\n\n")
+    } else {
+        format!("### strobe check: {} of {all} budgets not held\n\n", all - held)
+    };
+    text.push_str("| | firmware | budget | value | limit | margin |\n");
+    text.push_str("| --- | --- | --- | ---: | ---: | ---: |\n");
+    let mut sorted: Vec<&Line> = lines.iter().collect();
+    sorted.sort_by_key(|line| line.is_held());
+    for line in &sorted {
+        let verdict = line.judged.verdict.name();
+        let verdict = if line.is_held() { verdict.to_owned() } else { format!("**{verdict}**") };
+        let cells =
+            [&line.firmware, &line.name, &line.value(), &line.limit()].map(|text| cell(text));
+        let margin = cell(&line.margin().unwrap_or_default());
+        let _ = writeln!(text, "| {verdict} | {} | {margin} |", cells.join(" | "));
+    }
+    for line in sorted.iter().filter(|line| !line.is_held()) {
+        let _ = write!(text, "\n- {}", cell(&line.sentence()));
+        for function in line.responsible() {
+            let _ = write!(text, "\n  - {}", cell(&function));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Text without what Markdown or HTML would take for its own.
+fn cell(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '@' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

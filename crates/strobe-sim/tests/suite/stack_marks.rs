@@ -1,0 +1,90 @@
+//! High-water marks that whole blocks and compiled code leave behind against those of a run in which
+//! every single move of the stack pointer is looked at: the same, to the byte.
+
+use std::sync::atomic::AtomicBool;
+
+use strobe_oracle::Program;
+use strobe_sim::board::Board;
+use strobe_sim::bus::Bus;
+use strobe_sim::machine::{Machine, Stop};
+use strobe_sim::observe::calls::CallTree;
+use strobe_sim::observe::deepest::Marks;
+use strobe_sim::observe::{Observer, StackWindow};
+
+use super::compiled::{ACCELERATED, FIRMWARE, functions};
+
+/// Has every stack pointer reported, to itself and to whoever it is composed with.
+struct Every;
+
+impl Observer for Every {
+    fn follows_stack(&self) -> bool {
+        true
+    }
+    fn stack_window(&self) -> StackWindow {
+        StackWindow::NONE
+    }
+}
+
+/// Stack pointer and top of each thread's deepest moment, and the instructions that ran.
+type Seen = (Vec<Option<(u32, u32)>>, u64);
+
+fn machine<O: Observer>(board: &str, firmware: &str, watch: impl Fn(CallTree) -> O) -> Machine<O> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/prebuilt");
+    let elf = std::fs::read(format!("{root}/{firmware}.elf")).expect("bundled firmware");
+    let board = match board.starts_with("accelerated") {
+        true => Board::parse(ACCELERATED).expect("a board"),
+        false => Board::builtin(board).expect("a bundled board"),
+    };
+    let mut bus: Bus = board.build().expect("a good board");
+    let program = Program::from_elf(&elf).expect("an ELF program");
+    for (address, bytes) in program.image() {
+        bus.load(address, bytes).expect("the firmware fits");
+    }
+    let functions = functions(&elf);
+    let mut tree = CallTree::new(&bus, &functions);
+    tree.marks = Some(Marks::default());
+    let mut machine = Machine::new(&board, bus, watch(tree)).expect("a core");
+    machine.set_function_entries(functions.iter().map(|f| f.0).collect());
+    machine.reset().expect("a vector table");
+    machine
+}
+
+fn run<O: Observer>(
+    mut machine: Machine<O>,
+    chunk: u64,
+    tree: impl Fn(&mut O) -> &mut CallTree,
+) -> Seen {
+    let (pc, sp) = (machine.pc(), machine.sp());
+    tree(machine.observer_mut()).start(pc, sp);
+    const LIMIT: u64 = 3_000_000;
+    while machine.cycles() < LIMIT {
+        let limit = (machine.cycles() + chunk).min(LIMIT);
+        if !matches!(machine.run(limit, &AtomicBool::new(false)), Stop::Limit) {
+            break;
+        }
+    }
+    let instructions = machine.instructions();
+    let tree = tree(machine.observer_mut());
+    let marks = tree.marks.as_ref().expect("marks are kept");
+    let of = |thread| marks.of(thread).map(|deepest| (deepest.sp, deepest.top));
+    ((0..tree.threads.all().len()).map(of).collect(), instructions)
+}
+
+#[test]
+fn marks_are_those_of_every_move() {
+    let avr = [("arduino-uno", "work-avr"), ("arduino-uno", "peripherals-avr")];
+    let mut deepest = 0;
+    for (board, firmware) in FIRMWARE.into_iter().chain(avr) {
+        let every = machine(board, firmware, |tree| (Every, tree));
+        let every = run(every, u64::MAX, |watch| &mut watch.1);
+        for chunk in [u64::MAX, 10_007] {
+            let fast = run(machine(board, firmware, |tree| tree), chunk, |tree| tree);
+            assert_eq!(fast, every, "{firmware} on {board}");
+        }
+        let mut interpreted = machine(board, firmware, |tree| tree);
+        interpreted.interpret();
+        assert_eq!(run(interpreted, u64::MAX, |tree| tree), every, "{firmware} on {board}");
+        deepest += every.0.iter().flatten().map(|(sp, top)| top - sp).max().unwrap_or(0);
+    }
+    assert!(deepest > 3000, "{deepest}");
+}

@@ -1,0 +1,68 @@
+//! Busy waiting apart from work.
+
+use strobe_model::measurement::{Column, Content, Quantity, Section, Table, Unit};
+use strobe_model::{Bounds, Record};
+
+use super::{Model, section};
+
+/// Waits with less than one cycle of so many are left out of the table, not of the sum.
+const SMALL: u64 = 1000;
+
+/// Cycles of all waits.
+pub(super) fn cycles(record: &Record) -> Option<Bounds> {
+    let sum = record.waits.iter().fold(Bounds::default(), |sum, wait| sum + wait.cycles);
+    let most = record.totals.cycles.likely;
+    let sum = Bounds { low: sum.low.min(most), likely: sum.likely.min(most), high: sum.high };
+    (!record.waits.is_empty()).then_some(sum)
+}
+
+/// The same as a headline figure.
+pub(super) fn total(record: &Record, model: &Model) -> Option<Quantity> {
+    let sum = cycles(record)?;
+    Some(match sum.is_exact() {
+        true => model.about(sum.likely, Unit::CYCLES),
+        false => model.bounded(sum, Unit::CYCLES),
+    })
+}
+
+/// What the core waited for, and where.
+pub(super) fn table(record: &Record, model: &Model) -> Option<Section> {
+    let all = record.totals.cycles.likely;
+    let mut table = Table::new(vec![
+        Column::figure("cycles", "cycles", Unit::CYCLES).of(all),
+        Column::figure("rounds", "rounds", Unit::COUNT).worth(2),
+        Column::text("waits-for", "waits for"),
+        Column::text("place", "place"),
+    ]);
+    for wait in &record.waits {
+        if wait.cycles.likely.saturating_mul(SMALL) < all {
+            continue;
+        }
+        let cycles = match wait.cycles.is_exact() {
+            true => model.cell(wait.cycles.likely),
+            false => model.bounded(wait.cycles, Unit::CYCLES).into(),
+        };
+        let (what, place) = (wait.waits_for.as_str(), wait.place.as_str());
+        table.row([cycles, wait.rounds.into(), what.into(), place.into()]);
+    }
+    if table.columns.first().is_none_or(|column| column.cells.is_empty()) {
+        return None;
+    }
+    let title = "waiting: loops that do nothing but wait for something or count, without sleep; \
+                 with functions that they call to look";
+    Some(section("waiting", title, Content::Table(table)))
+}
+
+/// What helps instead of a better algorithm, if much of the run is waits.
+pub(super) fn advice(record: &Record) -> Option<String> {
+    let waits = cycles(record)?;
+    let all = record.totals.cycles.likely.saturating_sub(record.balance.parts().idle);
+    (waits.likely.saturating_mul(10) >= all && all > 0).then(|| {
+        format!(
+            "{} cycles of the run are spent waiting (table waiting): sleep until an interrupt, or \
+             let a timer or DMA do it. For the rest fewer instructions: a better algorithm, a \
+             higher optimisation level.",
+            waits.likely
+        )
+    })
+}

@@ -1,0 +1,231 @@
+//! Whether a loop only waits, and what for.
+//!
+//! A loop that waits does the same in every turn: it loads from the same places, and all that a
+//! turn leaves to the next one is a counter that goes in constant steps. A loop that works leaves
+//! more: an address that moves, a sum, a shifted value, something stored. A loop without loads
+//! whose one counter goes in steps is a delay by counting.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strobe_symbols::{Firmware, Instruction, Machine};
+
+use super::effect::{Effect, Load, effect};
+
+/// Instructions of a loop that may be a wait, and of a function that it may call.
+pub(super) const MOST: usize = 48;
+
+/// Calls within calls that are followed.
+const DEPTH: u32 = 3;
+
+/// What a loop waits for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum For {
+    /// A place in the data space to change.
+    Address(u32),
+    /// Some place to change, which its instructions do not show.
+    Somewhere,
+}
+
+/// A loop that waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Waits {
+    /// What for; empty for a delay by counting.
+    pub sources: BTreeSet<For>,
+    /// Functions that it calls, which do nothing but read, and where in the loop.
+    pub calls: BTreeMap<u32, u32>,
+}
+
+/// What the loop of these instructions waits for, if it does nothing else. `before` are the
+/// function's instructions up to the loop.
+pub(super) fn waits(
+    firmware: &Firmware,
+    before: &[Instruction],
+    body: &[Instruction],
+) -> Option<Waits> {
+    let machine = firmware.machine();
+    let effects: Vec<Effect> =
+        body.iter().map(|one| effect(one, machine)).collect::<Option<_>>()?;
+    if effects.iter().any(|one| one.returns) {
+        return None;
+    }
+    let mut constants = Constants::default();
+    before.iter().for_each(|one| constants.take(effect(one, machine).as_ref(), one));
+    let counters = counters(&effects)?;
+    let slots: BTreeSet<&String> =
+        effects.iter().filter_map(|one| Some(&one.stores.as_ref()?.0)).collect();
+    stores_are_idle(&effects, &slots)?;
+    let mut tainted = counters.clone();
+    let mut out = Waits::default();
+    for (one, instruction) in effects.iter().zip(body) {
+        let depends = one.reads.iter().any(|read| tainted.contains(read));
+        let mut from_slot = false;
+        if let Some(load) = &one.load {
+            if depends {
+                return None;
+            }
+            match load {
+                Load::At(at) => drop(out.sources.insert(For::Address(*at))),
+                Load::Base { text, .. } if slots.contains(text) => from_slot = true,
+                Load::Base { base, .. } if base == "sp" => {}
+                Load::Base { .. } => drop(out.sources.insert(constants.place(load))),
+            }
+        }
+        if let Some(called) = one.calls {
+            reader(firmware, called, instruction.address, DEPTH, &mut out)?;
+        }
+        for register in &one.writes {
+            match from_slot || (depends && one.load.is_none()) {
+                true => tainted.insert(register.clone()),
+                false => tainted.remove(register),
+            };
+        }
+        constants.take(Some(one), instruction);
+    }
+    let steps = counters.len() + slots.len();
+    (!out.sources.is_empty() || (steps == 1 && out.calls.is_empty())).then_some(out)
+}
+
+/// Registers that a turn leaves to the next one; `None` if one of them does more than count.
+/// Further bytes and words of one counter are not counted.
+fn counters(effects: &[Effect]) -> Option<BTreeSet<String>> {
+    let (mut written, mut live) = (BTreeSet::new(), BTreeSet::new());
+    for one in effects {
+        live.extend(one.reads.iter().filter(|read| !written.contains(*read)).cloned());
+        written.extend(one.writes.iter().cloned());
+    }
+    let mut out = BTreeSet::new();
+    for register in live.intersection(&written) {
+        let mut writers = effects.iter().filter(|one| one.writes.contains(register));
+        let in_place = |one: &Effect| one.reads.iter().all(|read| one.writes.contains(read));
+        if !writers.clone().all(|one| (one.steps && in_place(one)) || one.carries) {
+            return None;
+        }
+        // Of a pair the first register stands for both.
+        if writers.any(|one| one.steps && one.writes.first() == Some(register)) {
+            out.insert(register.clone());
+        }
+    }
+    Some(out)
+}
+
+/// What is stored on the stack is a counter, or what was loaded.
+fn stores_are_idle(effects: &[Effect], slots: &BTreeSet<&String>) -> Option<()> {
+    let mut idle: BTreeSet<&String> = BTreeSet::new();
+    for one in effects {
+        let copied = one.copies && one.reads.iter().all(|read| idle.contains(read));
+        let from_slot = one
+            .load
+            .as_ref()
+            .is_some_and(|load| matches!(load, Load::Base { text, .. } if slots.contains(text)));
+        if let Some((_, register)) = &one.stores
+            && !idle.contains(register)
+        {
+            return None;
+        }
+        let is_idle = one.steps || one.carries || copied || (one.load.is_some() && !from_slot);
+        for register in &one.writes {
+            match is_idle {
+                true => idle.insert(register),
+                false => idle.remove(register),
+            };
+        }
+    }
+    Some(())
+}
+
+/// A function that does nothing but read, as one that returns the tick; its loads are sources.
+fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) -> Option<()> {
+    let function = firmware.function(firmware.function_at(at)?);
+    if function.start & !1 != at & !1 || depth == 0 {
+        return None;
+    }
+    let end = u32::try_from(function.end()).ok()?;
+    let code: Vec<Instruction> =
+        firmware.instructions(function.start..end).take(MOST + 1).collect();
+    if code.len() > MOST {
+        return None;
+    }
+    let mut constants = Constants::default();
+    for instruction in &code {
+        let one = effect(instruction, firmware.machine())?;
+        let backwards =
+            instruction.target.as_ref().is_some_and(|to| to.address <= instruction.address);
+        if backwards && one.calls.is_none() {
+            return None;
+        }
+        match &one.load {
+            Some(Load::Base { base, .. }) if base == "sp" => {}
+            Some(load) => drop(out.sources.insert(constants.place(load))),
+            None => {}
+        }
+        if let Some(called) = one.calls {
+            reader(firmware, called, site, depth - 1, out)?;
+        }
+        constants.take(Some(&one), instruction);
+    }
+    out.calls.insert(at & !1, site);
+    Some(())
+}
+
+/// Constants in registers, by the order of the instructions.
+#[derive(Debug, Default)]
+struct Constants(BTreeMap<String, u32>);
+
+impl Constants {
+    fn take(&mut self, effect: Option<&Effect>, instruction: &Instruction) {
+        let Some(one) = effect else {
+            // Whatever it is, it may write its first operand.
+            let first = instruction.operands.split(',').next().unwrap_or_default().trim();
+            self.0.remove(first);
+            return;
+        };
+        let name = instruction.mnemonic.trim_end_matches(".w");
+        let last = instruction.operands.rsplit(',').next().unwrap_or_default().trim();
+        let immediate = last.strip_prefix('#').and_then(|text| match text.strip_prefix("0x") {
+            Some(hex) => u32::from_str_radix(hex, 16).ok(),
+            None => text.parse().ok(),
+        });
+        let known = one.reads.first().and_then(|read| self.0.get(read)).copied();
+        let value = match (one.constant, known.zip(immediate)) {
+            (Some(value), _) => Some(value),
+            (None, Some((known, by))) => match name.trim_end_matches('s') {
+                "movt" => Some(known & 0xffff | by << 16),
+                "add" | "addw" => Some(known.wrapping_add(by)),
+                "sub" | "subw" => Some(known.wrapping_sub(by)),
+                "lsl" => known.checked_shl(by),
+                _ => None,
+            },
+            (None, None) => known.filter(|_| one.copies),
+        };
+        for register in &one.writes {
+            match value {
+                Some(value) => self.0.insert(register.clone(), value),
+                None => self.0.remove(register),
+            };
+        }
+    }
+
+    fn place(&self, load: &Load) -> For {
+        match load {
+            Load::At(at) => For::Address(*at),
+            Load::Base { base, index: None, offset, .. } => {
+                let base = self.0.get(base);
+                base.map_or(For::Somewhere, |base| For::Address(base.wrapping_add(*offset)))
+            }
+            Load::Base { .. } => For::Somewhere,
+        }
+    }
+}
+
+/// Whether a branch of this kind can close a loop.
+pub(super) fn closes_loop(instruction: &Instruction, machine: Machine) -> bool {
+    let name = instruction.mnemonic.as_str();
+    let jumps = match machine {
+        Machine::Avr => name.starts_with("br") || name == "rjmp" || name == "jmp",
+        _ => {
+            name.starts_with('b') && !name.starts_with("bl") && !name.starts_with("bx")
+                || name.starts_with("cb")
+        }
+    };
+    jumps && instruction.target.as_ref().is_some_and(|to| to.address <= instruction.address)
+}

@@ -1,0 +1,281 @@
+//! Reading `strobe.toml`: firmwares, how they are measured, and their budgets (docs/check.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use strobe_analyse::budget::Limit;
+use strobe_model::spelling;
+
+use super::entry::{self, Budget};
+use crate::exit;
+use crate::files::{self, Kind};
+
+/// Its limits in messages and bytes: far above any that a person writes.
+const KIND: Kind = Kind::BUDGETS;
+
+/// A whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The version of its form, 1.
+    #[serde(default = "one")]
+    pub version: u32,
+    /// Where accepted figures are kept, beside this file.
+    #[serde(default = "baseline")]
+    pub baseline: PathBuf,
+    /// What is measured.
+    #[serde(default)]
+    pub firmware: Vec<Firmware>,
+}
+
+/// A firmware and how it is measured.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Firmware {
+    /// Its name in reports; by default the file's without its ending.
+    #[serde(default)]
+    pub name: String,
+    /// The ELF file.
+    pub elf: PathBuf,
+    /// A shell command that builds it.
+    pub build: Option<String>,
+    /// How long that may take.
+    pub build_timeout: Option<String>,
+    /// As `--board`.
+    pub board: Option<String>,
+    /// As `--until`.
+    #[serde(default)]
+    pub until: Words,
+    /// Further options of `strobe run`.
+    #[serde(default)]
+    pub run: Vec<String>,
+    /// Further options of `strobe size`.
+    #[serde(default)]
+    pub size: Vec<String>,
+    /// Further options of `strobe stack`.
+    #[serde(default)]
+    pub stack: Vec<String>,
+    /// How long each of them may take.
+    pub timeout: Option<String>,
+    /// The code with which the firmware or the run is to end.
+    #[serde(default)]
+    pub exit_code: i32,
+    /// Measurements of other instruments, by name.
+    #[serde(default)]
+    pub measurement: BTreeMap<String, Other>,
+    /// Its budgets as they are written.
+    #[serde(default)]
+    pub(super) budget: Vec<entry::Written>,
+    /// Its budgets.
+    #[serde(skip)]
+    pub budgets: Vec<Budget>,
+}
+
+/// A measurement of another instrument.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Other {
+    /// The file.
+    pub file: PathBuf,
+    /// A shell command that writes it.
+    pub command: Option<String>,
+}
+
+/// One word or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Words {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Words::Several(Vec::new())
+    }
+}
+
+impl Words {
+    /// All of them.
+    pub fn all(&self) -> &[String] {
+        match self {
+            Words::One(word) => std::slice::from_ref(word),
+            Words::Several(words) => words,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn baseline() -> PathBuf {
+    "strobe-baseline.toml".into()
+}
+
+/// Reads and checks a file.
+///
+/// # Errors
+/// What cannot be read (66), or is no such file or contradicts itself (65).
+pub fn read(path: &Path) -> anyhow::Result<Config> {
+    let text = files::text(path, &KIND)?;
+    parse(&text).map_err(|e| exit::data(format!("{}: {e}", path.display())))
+}
+
+/// The same of its text.
+fn parse(text: &str) -> Result<Config, String> {
+    let mut config: Config = toml::from_str(text).map_err(|e| explained(&e))?;
+    if config.version != 1 {
+        return Err(format!("version {} is not known to this strobe; it reads 1", config.version));
+    }
+    if config.firmware.is_empty() {
+        return Err("there is no [[firmware]]: nothing would be checked".to_owned());
+    }
+    let mut names = BTreeSet::new();
+    for firmware in &mut config.firmware {
+        firmware.complete()?;
+        if !names.insert(firmware.name.clone()) {
+            return Err(format!(
+                "two firmwares are called {}; give one another `name`",
+                firmware.name
+            ));
+        }
+    }
+    Ok(config)
+}
+
+impl Firmware {
+    fn complete(&mut self) -> Result<(), String> {
+        if self.name.is_empty() {
+            let stem = self.elf.file_stem().unwrap_or_default();
+            self.name = stem.to_string_lossy().into_owned();
+        }
+        for time in [&self.build_timeout, &self.timeout].into_iter().flatten() {
+            if spelling::time(time).is_none_or(|nanoseconds| nanoseconds == 0) {
+                return Err(format!("{}: `{time}`: {}", self.name, spelling::TIME));
+            }
+        }
+        if self.budget.is_empty() {
+            return Err(format!("{} has no [[firmware.budget]]: nothing is checked", self.name));
+        }
+        let complete = |written: &entry::Written| {
+            Budget::of(written, &self.measurement)
+                .map_err(|e| format!("budget of {}: {e}", self.name))
+        };
+        self.budgets = self.budget.iter().map(complete).collect::<Result<_, _>>()?;
+        self.contradictions()
+    }
+
+    /// Budgets of one name, and limits of one figure that nothing can keep.
+    fn contradictions(&self) -> Result<(), String> {
+        for (i, budget) in self.budgets.iter().enumerate() {
+            for other in &self.budgets[..i] {
+                let same = other.from == budget.from && other.selector == budget.selector;
+                let Some((least, most)) = same.then(|| contradiction(other, budget)).flatten()
+                else {
+                    if other.name == budget.name {
+                        let (firmware, name) = (&self.name, &budget.name);
+                        return Err(format!(
+                            "{firmware} has two budgets `{name}`; give one another `name`"
+                        ));
+                    }
+                    continue;
+                };
+                return Err(format!(
+                    "{}: budgets {} and {} contradict each other: at least {least} and \
+                     at most {most}",
+                    self.name, other.name, budget.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn contradiction<'a>(a: &'a Budget, b: &'a Budget) -> Option<(&'a Limit, &'a Limit)> {
+    let pairs = [(&a.limits.least, &b.limits.most), (&b.limits.least, &a.limits.most)];
+    let both =
+        pairs.into_iter().filter_map(|(least, most)| Some((least.as_ref()?, most.as_ref()?)));
+    both.into_iter().find(|(least, most)| Limit::contradicts(least, most))
+}
+
+/// The parser's message, with the nearest key for one that is not known.
+pub fn explained(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let nearest = nearest_key(error.message());
+    let shown = text.trim_end().replace('\n', "\n  ");
+    // A line of megabytes is no help.
+    let shown: String = shown.chars().take(2000).collect();
+    match nearest {
+        Some(key) => format!("{shown}\n  did you mean `{key}`?"),
+        None => shown,
+    }
+}
+
+/// "unknown field `mx`, expected one of `max`, `min`": the most alike.
+fn nearest_key(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field `")?;
+    let (key, expected) = rest.split_once('`')?;
+    let names = expected.split('`').skip(1).step_by(2);
+    let by = |name: &&str| (strsim::jaro_winkler(key, name) * 1000.0) as u32;
+    names.max_by_key(by).filter(|name| by(name) > 600).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(budgets: &str) -> String {
+        parse(&format!("[[firmware]]\nelf = \"a.elf\"\n{budgets}")).expect_err(budgets)
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let text = wrong("[[firmware.budget]]\nfunction = \"f\"\nmx = \"1 cycles\"");
+        assert!(text.contains("unknown field `mx`") && text.contains("mean `max`"), "{text}");
+        let text = wrong("[[firmware.budget]]\nfunction = \"f\"");
+        assert!(text.contains("neither `max` nor `min`"), "{text}");
+        let text = wrong("[[firmware.budget]]\nmax = \"1 cycles\"");
+        assert!(text.contains("what is it about"), "{text}");
+        let text =
+            wrong("[[firmware.budget]]\nfunction = \"f\"\npin = \"PB8\"\nmax = \"1 cycles\"");
+        assert!(text.contains("function") && text.contains("pin"), "{text}");
+        let text =
+            wrong("[[firmware.budget]]\nfunction = \"f\"\nfigure = \"slef\"\nmax = \"1 cycles\"");
+        assert!(text.contains("did you mean `self`"), "{text}");
+        let text = wrong("");
+        assert!(text.contains("nothing is checked"), "{text}");
+        assert!(parse("").expect_err("empty").contains("nothing would be checked"));
+        assert!(parse("version = 2").expect_err("later").contains("version 2"));
+    }
+
+    #[test]
+    fn limits_that_nothing_keeps_are_refused() {
+        let text = wrong("[[firmware.budget]]\nfunction = \"f\"\nmax = \"1 us\"\nmin = \"2 us\"");
+        assert!(text.contains("contradict"), "{text}");
+        let two = "[[firmware.budget]]\nname = \"a\"\nfunction = \"f\"\nmax = \"1 us\"\n\
+                   [[firmware.budget]]\nname = \"b\"\nfunction = \"f\"\nmin = \"2 us\"";
+        assert!(wrong(two).contains("a and b contradict"), "{}", wrong(two));
+        let twice = "[[firmware.budget]]\nfunction = \"f\"\nmax = \"1 us\"\n\
+                     [[firmware.budget]]\nfunction = \"f\"\nmax = \"2 us\"";
+        assert!(wrong(twice).contains("two budgets"), "{}", wrong(twice));
+        let both =
+            "[[firmware]]\nelf = \"x/a.elf\"\n[[firmware.budget]]\nidle = true\nmin = \"1 %\"\n";
+        let text = parse(&both.repeat(2)).expect_err("one name");
+        assert!(text.contains("two firmwares are called a"), "{text}");
+    }
+
+    #[test]
+    fn hostile_files_are_refused_in_few_words() {
+        let deep = format!("x = {}", "[".repeat(100_000));
+        let inline = format!("x = {}", "{a=".repeat(100_000));
+        let long = format!("{} = 1", "k".repeat(1_000_000));
+        for text in [deep, inline, long] {
+            let error = parse(&text).expect_err("hostile");
+            assert!(error.len() < 5_000, "{} bytes", error.len());
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! `strobe init`: a first `strobe.toml`, with limits slightly above what a run measured.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use strobe_analyse::attribution::{By, rows};
+use strobe_model::measurement::{Cell, Content, Measurement, Quantity, Table, Trust};
+
+use super::config::{Firmware, Words};
+use super::entry::From;
+use super::measure;
+use crate::{exit, files, input, terminal};
+
+/// Functions that get a budget, and the part of all cycles that one must have.
+const FUNCTIONS: usize = 5;
+const PART: f64 = 0.02;
+
+/// Write a first strobe.toml from a run: budgets with comments, slightly above what was measured.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The firmware, an ELF file.
+    firmware: PathBuf,
+    /// Where to write it.
+    #[arg(long, short, value_name = "FILE", default_value = "strobe.toml")]
+    output: PathBuf,
+    /// Replace a file that is there.
+    #[arg(long)]
+    force: bool,
+    /// Board: a name from `strobe boards` or a board file.
+    #[arg(long, value_name = "NAME|FILE")]
+    board: Option<String>,
+    /// End of the run, as of `strobe run`.
+    #[arg(long, value_name = "WHEN")]
+    until: Vec<String>,
+}
+
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads([&self.firmware]);
+        named.writes("-o", [&self.output]);
+    }
+}
+
+/// Measures and writes.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let shown = args.output.display();
+    if args.output.exists() && !args.force {
+        return Err(exit::usage(format!("{shown} exists; --force replaces it")));
+    }
+    let directory = args.output.parent().filter(|parent| *parent != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
+    let unreadable = |e| exit::no_input(format!("cannot read {}: {e}", directory.display()));
+    let directory = directory.canonicalize().map_err(unreadable)?;
+    // What is no firmware has its own words.
+    input::firmware(&args.firmware)?;
+    let elf = args.firmware.canonicalize().unwrap_or_else(|_| args.firmware.clone());
+    let elf = elf.strip_prefix(&directory).map(Path::to_owned).unwrap_or(elf);
+    let firmware = Firmware::of(elf, args.board.clone(), args.until.clone());
+    let [run, size, stack] = [From::Run(None), From::Size, From::Stack]
+        .map(|from| measure::of(&firmware, &from, &directory));
+    let run = run.map_err(exit::data)?;
+    let text = Written::new(&firmware).all(&run, size.ok().as_ref(), stack.ok().as_ref());
+    files::write(&args.output, text.as_bytes())?;
+    terminal::say(&format!("{shown} written; edit it, then: strobe check {shown}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Firmware {
+    /// One without budgets.
+    fn of(elf: PathBuf, board: Option<String>, until: Vec<String>) -> Self {
+        let name = elf.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Firmware { name, elf, board, until: Words::Several(until), ..Firmware::default() }
+    }
+}
+
+/// The text as it grows.
+struct Written(String);
+
+impl Written {
+    fn new(firmware: &Firmware) -> Self {
+        let mut text = String::from(
+            "# Budgets of this firmware: `strobe check` holds them, docs/check.md explains them.\n\
+             # Limits are slightly above what was measured; `max = \"+2 %\"` counts from what\n\
+             # `strobe check --accept` stored.\n\n[[firmware]]\n",
+        );
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "elf = {}", quoted(&firmware.elf.display().to_string()));
+        text.push_str("# build = \"make\"  # run before measuring\n");
+        if let Some(board) = &firmware.board {
+            let _ = writeln!(text, "board = {}", quoted(board));
+        }
+        if !firmware.until.all().is_empty() {
+            let all: Vec<String> = firmware.until.all().iter().map(|until| quoted(until)).collect();
+            let _ = writeln!(text, "until = [{}]", all.join(", "));
+        }
+        Written(text)
+    }
+
+    fn all(
+        mut self,
+        run: &Measurement,
+        size: Option<&Measurement>,
+        stack: Option<&Measurement>,
+    ) -> String {
+        self.functions(run);
+        self.interrupts(run);
+        let idle = Some(run).and_then(|run| {
+            let figure = strobe_analyse::budget::Selector::Idle.find(run).ok()?;
+            bound(&figure.quantity, false).filter(|percent| *percent > 1.0)
+        });
+        if let Some(percent) = idle {
+            let min = format!("{} %", (percent * 0.9).floor());
+            self.budget("time left for more", &["idle = true".into()], "min", &min);
+        }
+        for memory in ["flash", "ram"] {
+            let total = size.and_then(|size| bound(size.total(memory)?, true));
+            if let Some(bytes) = total.filter(|bytes| *bytes > 0.0) {
+                let lines = ["size = \"total\"".into(), format!("figure = \"{memory}\"")];
+                self.budget(
+                    &format!("{bytes} bytes"),
+                    &lines,
+                    "max",
+                    &format!("{} B", above(bytes)),
+                );
+            }
+        }
+        if let Some(stacks) = stack.and_then(|stack| stack.table("stacks")) {
+            self.stacks(stacks);
+        }
+        self.0
+    }
+
+    fn budget(&mut self, comment: &str, lines: &[String], which: &str, limit: &str) {
+        let lines = lines.join("\n");
+        let _ = write!(
+            self.0,
+            "\n# {}\n[[firmware.budget]]\n{lines}\n{which} = \"{limit}\"\n",
+            comment.replace(char::is_control, " ")
+        );
+    }
+
+    fn functions(&mut self, run: &Measurement) {
+        let Some(profile) = run.profiles().next() else { return };
+        let Some(measure) = profile.measures.first() else { return };
+        let Some(flat) = rows(profile, &measure.id, &By::Function) else { return };
+        let all = flat.total.busy().value as f64;
+        let named = flat.rows.iter().filter(|row| !row.name.starts_with('('));
+        for row in named.take(FUNCTIONS) {
+            let busy = row.sums.busy();
+            if (busy.value as f64) < PART * all || measure.unit.0 != "cycles" {
+                continue;
+            }
+            let share = 100.0 * busy.value as f64 / all;
+            let comment = format!("{} of {all} cycles ({share:.1} %)", busy.value);
+            let limit = format!("{} cycles", above(busy.high as f64));
+            self.budget(&comment, &[format!("function = {}", quoted(&row.name))], "max", &limit);
+        }
+    }
+
+    fn interrupts(&mut self, run: &Measurement) {
+        if let Some(Content::Distributions(all)) = run.section("latencies").map(|s| &s.content) {
+            for one in &all.distributions {
+                let spread = one.high.as_ref().unwrap_or(&one.spread);
+                let (Some(max), "cycles") = (spread.max(), &*one.unit.0) else { continue };
+                let comment = format!("worst of {} requests: {max} cycles", one.spread.count());
+                let limit = format!("{} cycles", above(max as f64));
+                let name = format!("interrupt = {}", quoted(&one.name));
+                self.budget(&comment, &[name], "max", &limit);
+            }
+        }
+        let Some(table) = run.table("interrupts") else { return };
+        for (name, lost) in pairs(table, "name", "lost") {
+            if lost == Some(0.0) {
+                let lines =
+                    [format!("interrupt = {}", quoted(name)), "figure = \"lost\"".to_owned()];
+                self.budget("no request may be lost", &lines, "max", "0");
+            }
+        }
+    }
+
+    fn stacks(&mut self, stacks: &Table) {
+        for (name, margin) in pairs(stacks, "stack", "margin") {
+            // Only what is certainly left can be held.
+            let Some(bytes) = margin.filter(|bytes| *bytes > 0.0) else { continue };
+            let comment = format!("{bytes} bytes are left in the worst case");
+            let min = format!("{} B", (bytes * 0.9).floor());
+            self.budget(&comment, &[format!("stack = {}", quoted(name))], "min", &min);
+        }
+    }
+}
+
+/// Names of rows with a figure of each, unless it may be less.
+fn pairs<'a>(
+    table: &'a Table,
+    name: &str,
+    figure: &str,
+) -> impl Iterator<Item = (&'a str, Option<f64>)> {
+    let cells = |id: &str| table.column(id).map_or(&[][..], |column| &column.cells);
+    let both = cells(name).iter().zip(cells(figure));
+    both.filter_map(|(name, cell): (&Cell, &Cell)| {
+        let known = !matches!(cell, Cell::Figure { trust: Trust::AtMost, .. });
+        let number = cell.number().filter(|_| known);
+        Some((name.text()?, number.map(strobe_model::measurement::Number::as_f64)))
+    })
+}
+
+/// The most or the least that a figure may be.
+fn bound(quantity: &Quantity, most: bool) -> Option<f64> {
+    let value = quantity.value()?;
+    let (low, high) = quantity.trust().bounds().unwrap_or((value, value));
+    Some(if most { high } else { low }.as_f64())
+}
+
+/// A twentieth more, rounded up to two digits.
+fn above(value: f64) -> u64 {
+    let more = (value * 1.05).ceil().max(1.0);
+    let step = 10f64.powf((more.log10().floor() - 1.0).max(0.0));
+    ((more / step).ceil() * step) as u64
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_round_and_above() {
+        assert_eq!([above(0.0), above(1.0), above(100.0), above(45123.0)], [1, 2, 110, 48000]);
+        assert_eq!(quoted("a\"b\\"), "'a\"b\\'");
+    }
+}

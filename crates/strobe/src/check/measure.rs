@@ -1,0 +1,152 @@
+//! Measuring a firmware with strobe's own commands: a process each, so that a run that hangs can be
+//! ended and paths mean what they mean in the directory of the file, or of another revision.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use strobe_model::measurement::Measurement;
+use strobe_model::spelling;
+use strobe_symbols::Firmware as Elf;
+
+use super::config::Firmware;
+use super::entry::{Budget, From};
+use super::process;
+use crate::{input, measurement};
+
+const BUILD: Duration = Duration::from_secs(30 * 60);
+const RUN: Duration = Duration::from_secs(10 * 60);
+
+/// What was measured of a firmware, or why not.
+pub type Measured = BTreeMap<From, Result<Measurement, String>>;
+
+/// Builds and measures what the budgets need.
+///
+/// # Errors
+/// When the firmware cannot be built.
+pub fn measure(firmware: &Firmware, directory: &Path) -> Result<Measured, String> {
+    build(firmware, directory)?;
+    let wanted: BTreeSet<&From> = firmware.budgets.iter().map(|budget| &budget.from).collect();
+    let one = |from: &From| (from.clone(), of(firmware, from, directory));
+    Ok(wanted.into_iter().map(one).collect())
+}
+
+/// Builds it, if a command is given.
+pub fn build(firmware: &Firmware, directory: &Path) -> Result<(), String> {
+    let Some(command) = &firmware.build else { return Ok(()) };
+    let timeout = duration(firmware.build_timeout.as_deref(), BUILD);
+    shell(command, directory, timeout)
+}
+
+fn shell(command: &str, directory: &Path, timeout: Duration) -> Result<(), String> {
+    let ended = process::run(&mut process::shell(command), directory, timeout)
+        .map_err(|e| format!("`{command}`: {e}"))?;
+    match ended.status.success() {
+        true => Ok(()),
+        false => Err(format!("`{command}` failed ({}): {}", ended.status, ended.output)),
+    }
+}
+
+fn duration(text: Option<&str>, or: Duration) -> Duration {
+    text.and_then(spelling::time).map_or(or, Duration::from_nanos)
+}
+
+/// One of its measurements.
+///
+/// # Errors
+/// In words, when there is none.
+pub fn of(firmware: &Firmware, from: &From, directory: &Path) -> Result<Measurement, String> {
+    if let From::Other(name) = from {
+        let other =
+            firmware.measurement.get(name).ok_or_else(|| format!("no measurement {name}"))?;
+        if let Some(command) = &other.command {
+            shell(command, directory, duration(firmware.timeout.as_deref(), RUN))?;
+        }
+        let path = directory.join(&other.file);
+        let read = measurement::read(&path).map_err(|e| e.to_string())?;
+        return read.ok_or_else(|| format!("{} is no measurement", path.display()));
+    }
+    let results = tempfile::tempdir().map_err(|e| format!("no temporary directory: {e}"))?;
+    let path = results.path().join("result.measurement");
+    let arguments = arguments(firmware, from, directory)?;
+    let program = std::env::current_exe().map_err(|e| format!("strobe itself: {e}"))?;
+    let mut command = Command::new(program);
+    command.args(&arguments).arg("-o").arg(&path);
+    let shown = format!("strobe {}", arguments.join(" "));
+    let ended = process::run(&mut command, directory, duration(firmware.timeout.as_deref(), RUN))
+        .map_err(|e| format!("{shown}: {e}"))?;
+    if !path.is_file() {
+        return Err(format!("{shown}: {}", ended.output));
+    }
+    let code = ended.status.code().unwrap_or(-1);
+    let is_run = matches!(from, From::Run(_));
+    let read = measurement::read(&path).map_err(|e| e.to_string())?;
+    let read = read.ok_or_else(|| format!("{shown} wrote no measurement"))?;
+    // A pin that never changed breaks its own budget and not all of them.
+    let marks_alone = || {
+        let mut texts = read.findings.iter().map(|finding| &finding.text);
+        is_run && !texts.any(|text| text.starts_with("--until") || text.starts_with("--from"))
+    };
+    if code == 122 && marks_alone() {
+        return Ok(read);
+    }
+    if code != if is_run { firmware.exit_code } else { 0 } {
+        return Err(format!("{shown} ended with {code}: {}", ended.output));
+    }
+    Ok(read)
+}
+
+/// The arguments of strobe.
+fn arguments(firmware: &Firmware, from: &From, directory: &Path) -> Result<Vec<String>, String> {
+    let elf = firmware.elf.display().to_string();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let window = match from {
+        From::Size => return Ok([words(&["size", &elf]), firmware.size.clone()].concat()),
+        From::Stack => return Ok([words(&["stack", &elf]), firmware.stack.clone()].concat()),
+        From::Other(_) => return Ok(Vec::new()),
+        From::Run(window) => window,
+    };
+    let mut arguments = words(&["run", &elf, "--quiet"]);
+    let mut option = |name: &str, value: &str| arguments.extend(words(&[name, value]));
+    firmware.board.iter().for_each(|board| option("--board", board));
+    firmware.until.all().iter().for_each(|until| option("--until", until));
+    if let Some(window) = window {
+        option("--from", &window.from);
+        option("--to", &window.to);
+    }
+    let budgets = || firmware.budgets.iter().filter(|budget| budget.from == *from);
+    let calls: BTreeSet<&String> = budgets().filter_map(|budget| budget.calls.as_ref()).collect();
+    if !calls.is_empty() {
+        let elf = input::firmware(&directory.join(&firmware.elf)).map_err(|e| e.to_string())?;
+        // One that is gone breaks its own budget and not all of them.
+        let known = calls.into_iter().filter(|name| absent(&elf, name).is_none());
+        known.for_each(|name| option("--calls", name));
+    }
+    let marks: BTreeSet<&String> = budgets().filter_map(|budget| budget.mark.as_ref()).collect();
+    marks.into_iter().for_each(|mark| option("--mark", mark));
+    arguments.extend(firmware.run.iter().cloned());
+    Ok(arguments)
+}
+
+/// Why a function's calls cannot be measured, with names that are much like its own.
+fn absent(elf: &Elf, name: &str) -> Option<String> {
+    input::function(elf, name).err()?;
+    let like = |other: &str| (strsim::jaro_winkler(name, other) * 1000.0) as u32;
+    let names = elf.functions().iter().map(|function| function.name.to_string());
+    let mut near: Vec<(u32, String)> = names.map(|other| (like(&other), other)).collect();
+    near.sort_by(|a, b| b.cmp(a));
+    near.dedup();
+    let near: Vec<String> =
+        near.into_iter().filter(|(like, _)| *like > 600).take(3).map(|(_, name)| name).collect();
+    Some(match near.is_empty() {
+        true => format!("the firmware has no function `{name}`"),
+        false => format!("the firmware has no function `{name}`; nearest: {}", near.join(", ")),
+    })
+}
+
+/// Why a budget's function cannot be found, if that is so.
+pub fn absent_function(firmware: &Firmware, budget: &Budget, directory: &Path) -> Option<String> {
+    let name = budget.calls.as_ref()?;
+    absent(&input::firmware(&directory.join(&firmware.elf)).ok()?, name)
+}

@@ -1,0 +1,86 @@
+//! Running builds and strobe itself: with an end to waiting, and nothing left behind.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::interrupt;
+
+/// Bytes of its output that are shown when a command fails.
+const SHOWN: u64 = 2000;
+
+/// How often a command is looked at.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// How a command ended, with the end of what it printed.
+pub struct Ended {
+    /// Its status.
+    pub status: ExitStatus,
+    /// The end of its output.
+    pub output: String,
+}
+
+/// A command of the system's shell.
+pub fn shell(command: &str) -> Command {
+    let (program, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut shell = Command::new(program);
+    shell.args([flag, command]);
+    shell
+}
+
+/// Runs a command to its end, or ends it and all that it started.
+///
+/// # Errors
+/// In words, when it cannot be started, takes too long or Ctrl-C ended it.
+pub fn run(command: &mut Command, directory: &Path, timeout: Duration) -> Result<Ended, String> {
+    let stop = interrupt::on_interrupt();
+    let mut log = tempfile::tempfile().map_err(|e| format!("no temporary file: {e}"))?;
+    let handle = || log.try_clone().map(Stdio::from).map_err(|e| format!("no temporary file: {e}"));
+    command.current_dir(directory).stdin(Stdio::null()).stdout(handle()?).stderr(handle()?);
+    // A group of its own, which can be ended as a whole.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    let began = Instant::now();
+    let mut child = command.spawn().map_err(|e| {
+        let program = command.get_program().to_string_lossy();
+        format!("cannot run {program} in {}: {e}", directory.display())
+    })?;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(Ended { status, output: tail(&mut log) }),
+            Ok(None) => {}
+            Err(e) => return Err(format!("cannot wait for it: {e}")),
+        }
+        let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
+        if interrupted || began.elapsed() > timeout {
+            end(&mut child);
+            let seconds = timeout.as_secs_f64();
+            return Err(match interrupted {
+                true => format!("ended by {}", interrupt::by()),
+                false => format!("it was ended after {seconds} s; {}", tail(&mut log)),
+            });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Ends a command with what it has started.
+fn end(child: &mut std::process::Child) {
+    #[cfg(unix)]
+    {
+        let group = format!("-{}", child.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The end of what was printed.
+fn tail(log: &mut std::fs::File) -> String {
+    let length = log.seek(SeekFrom::End(0)).unwrap_or(0);
+    let mut bytes = Vec::new();
+    let from = log.seek(SeekFrom::Start(length.saturating_sub(SHOWN)));
+    let _ = from.and_then(|_| log.take(SHOWN).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}

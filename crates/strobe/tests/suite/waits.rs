@@ -1,0 +1,186 @@
+//! Busy waiting (table `waiting`, `run --idle`): loops whose nature is known by construction, on
+//! both cores; what works is never called a wait.
+
+use strobe_model::measurement::{Cell, Measurement};
+use strobe_synth::{ElfBuilder, Symbol};
+
+use crate::common::figures;
+use crate::common::measured;
+
+/// Where code begins behind the vectors.
+const CODE: u32 = 0xc0;
+
+/// Stands for `ldr REGISTER, =POOL[N]`; there is no such instruction.
+const fn load(register: u16, n: u16) -> u16 {
+    0xde00 | register << 4 | n
+}
+
+/// A Cortex-M3 program of `main`, a function `other` from a byte of the code on, which is SysTick's
+/// handler too, and a variable `ticks`.
+fn arm(code: &[u16], other: u32, pool: &[u32]) -> Vec<u8> {
+    let mut words = vec![CODE | 1; CODE as usize / 4];
+    words[0] = 0x2000_1000;
+    words[15] = (CODE + other) | 1;
+    let mut image: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let behind = (code.len() * 2).next_multiple_of(4);
+    for (at, &half) in code.iter().enumerate() {
+        let literal = behind + 4 * usize::from(half & 0xf) - ((at * 2) & !3) - 4;
+        let is_load = half >> 8 == 0xde;
+        let load = 0x4800 | (half >> 4 & 7) << 8 | literal as u16 / 4;
+        image.extend(if is_load { load } else { half }.to_le_bytes());
+    }
+    image.resize(image.len().next_multiple_of(4), 0);
+    image.extend(pool.iter().flat_map(|word| word.to_le_bytes()));
+    let mut elf = ElfBuilder::new();
+    elf.entry = CODE | 1;
+    elf.code(0, &image).function("main", CODE, other);
+    elf.function("other", CODE + other, code.len() as u32 * 2 - other);
+    let (name, value, kind) = ("ticks".into(), 0x2000_0010, 1);
+    elf.symbol(Symbol { name, value, size: 4, kind, global: true, section: 0xfff1 });
+    elf.build()
+}
+
+fn run(elf: &[u8], arguments: &[&str]) -> Measurement {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("firmware.elf");
+    std::fs::write(&path, elf).unwrap();
+    let path = path.display().to_string();
+    let (code, measurement) = measured(&[&["run", &path], arguments].concat());
+    assert_eq!(code, 0, "{:?}", measurement.findings);
+    measurement
+}
+
+/// Of each wait what for, and its cycles.
+fn waits(measurement: &Measurement) -> Vec<(String, u64)> {
+    let Some(table) = measurement.table("waiting") else { return Vec::new() };
+    let column = |id: &str| table.column(id).unwrap_or_else(|| panic!("no column {id}"));
+    let texts = column("waits-for").cells.iter().map(|cell| match cell {
+        Cell::Text(text) => text.to_string(),
+        other => panic!("{other:?}"),
+    });
+    let cycles = column("cycles").cells.iter().map(|cell| match cell.number() {
+        Some(number) => number.as_u64(),
+        None => panic!("{cell:?}"),
+    });
+    texts.zip(cycles).collect()
+}
+
+const BOARD: [&str; 4] = ["--board", "cortex-m3", "--until", "100000c"];
+
+/// SysTick counts a variable every 1,000 cycles while `main` waits.
+fn ticking(wait: [u16; 3]) -> Vec<u8> {
+    let code = [
+        load(0, 0),
+        load(1, 1), // SYST, 999
+        0x6041,
+        0x2100,
+        0x6081, // str r1, [r0, #4]; movs r1, #0; str r1, [r0, #8]
+        0x2107,
+        0x6001,     // movs r1, #7; str r1, [r0]
+        load(2, 2), // ticks
+        wait[0],
+        wait[1],
+        wait[2],
+        0xe7fe, // b .
+        load(0, 2),
+        0x6801,
+        0x3101,
+        0x6001, // ldr r1, [r0]; adds r1, #1; str r1, [r0]
+        0x4770, // bx lr
+    ];
+    arm(&code, 24, &[0xe000_e010, 999, 0x2000_0010])
+}
+
+#[test]
+fn a_loop_on_a_variable_that_a_handler_changes_is_a_wait() {
+    // ldr r3, [r2]; cmp r3, #50; bne
+    let ran = run(&ticking([0x6813, 0x2b32, 0xd1fc]), &BOARD);
+    let found = waits(&ran);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "variable ticks");
+    // Fifty ticks of 1,000 cycles, without the handlers'.
+    assert!((45_000..50_500).contains(&found[0].1), "{found:?}");
+    assert_eq!(figures::total(&ran, "waiting"), found[0].1);
+}
+
+#[test]
+fn a_loop_on_a_peripheral_is_a_wait() {
+    // ldr r3, [r0, #8]; cmp r3, #0 never equals r2's address: bne on r3 != r2
+    let ran = run(&ticking([0x6883, 0x4293, 0xd1fc]), &BOARD);
+    let found = waits(&ran);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "SysTick's counter");
+}
+
+#[test]
+fn counting_is_a_wait_and_summing_is_none() {
+    // subs r1, #1; bne: a delay.
+    let ran = run(&arm(&[load(1, 0), 0x3901, 0xd1fd, 0xe7fe, 0x4770], 8, &[10_000]), &BOARD);
+    let found = waits(&ran);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "nothing: it counts");
+    assert!(found[0].1 >= 3 * 10_000, "{found:?}");
+    for work in [
+        // adds r0, r1; subs r1, #1; bne: a sum.
+        vec![load(1, 0), 0x1840, 0x3901, 0xd1fc, 0xe7fe, 0x4770],
+        // ldr r3, [r1]; subs r1, #4; bne: a walk through memory down to 0.
+        vec![load(1, 0), 0x680b, 0x3904, 0xd1fc, 0xe7fe, 0x4770],
+        // lsls r0, #1; subs r1, #1; bne: a shift.
+        vec![load(1, 0), 0x0040, 0x3901, 0xd1fc, 0xe7fe, 0x4770],
+    ] {
+        let ran = run(&arm(&work, 10, &[4000]), &BOARD);
+        assert_eq!(waits(&ran), [], "{work:04x?}");
+        assert!(ran.totals.iter().all(|total| total.id != "waiting"));
+    }
+}
+
+/// A function that the user names counts as waiting, with what is in it.
+#[test]
+fn a_named_function_is_a_wait() {
+    // main calls other, which sums, and stays.
+    let code = [
+        0xf000,
+        0xf801, // bl other
+        0xe7fe, // b .
+        load(1, 0),
+        0x1840,
+        0x3901,
+        0xd1fc,
+        0x4770, // ldr r1, =4000; the sum; bx lr
+    ];
+    let elf = arm(&code, 6, &[4000]);
+    assert_eq!(waits(&run(&elf, &BOARD)), []);
+    let named = run(&elf, &[&BOARD[..], &["--idle", "other"]].concat());
+    let found = waits(&named);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1 >= 4 * 4000, "{found:?}");
+    let meaning = figures::profile(&named).parts("cycles").find(|(m, _)| m.id == "execute");
+    let advice = meaning.and_then(|(_, part)| part.advice.clone()).unwrap_or_default();
+    assert!(advice.contains("spent waiting"), "{advice}");
+}
+
+#[test]
+fn an_avr_waits_for_flags_and_counts() {
+    let code: [u16; 12] = [
+        0xef8f, 0xef9f, // ldi r24, 0xff; ldi r25, 0xff
+        0x9701, 0xf7f1, // sbiw r24, 1; brne
+        0x9918, // sbic 0x03, 0: PINB
+        0xcffe, // rjmp back: ends at once
+        0x9b18, // sbis 0x03, 0
+        0xcffe, // rjmp back: never ends
+        0xcfff, 0, 0, 0x9508,
+    ];
+    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = 83;
+    elf.code(0, &image);
+    let (name, kind, section) = ("main".into(), 2, 0xfff1);
+    elf.symbol(Symbol { name, value: 0, size: 24, kind, global: true, section });
+    let ran = run(&elf.build(), &["--board", "arduino-uno", "--until", "500000c"]);
+    let found = waits(&ran);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found[0].0, "nothing: it counts");
+    assert!((262_000..262_200).contains(&found[0].1), "{found:?}");
+    assert_ne!(found[1].0, found[0].0);
+    assert!(found[1].1 > 200_000, "{found:?}");
+}
