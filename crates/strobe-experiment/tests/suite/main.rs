@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod bad_luck;
+mod experiments;
 mod rounds;
 
 use std::path::{Path, PathBuf};
