@@ -14,11 +14,9 @@ use std::path::{Path, PathBuf};
 
 pub use read::{Kind, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
-<<<<<<< HEAD
-pub use write::{Whole, cannot_write, folder, log, log_failed, logs_are_whole, write};
-=======
-pub use write::{Whole, append, cannot_write, log, log_failed, logs_are_whole, replace, write};
->>>>>>> main
+pub use write::{
+    Whole, append, cannot_write, folder, log, log_failed, logs_are_whole, replace, write,
+};
 
 /// What a command was asked to read and to write, by its arguments.
 ///
