@@ -1,4 +1,4 @@
-//! Carries out an experiment: builds, services, a bench at each value of the sweep.
+//! An experiment from start to end: builds, services, a bench at each value of the sweep.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -89,7 +89,7 @@ impl Run<'_> {
         }
     }
 
-    /// Carries it out; `show` gets a line about what happens.
+    /// Runs it; `show` gets a line about what happens.
     ///
     /// # Errors
     /// If something does not build or does not get ready. Variants that fail are part of the

@@ -228,7 +228,7 @@ impl File {
         let measure = &self.measure;
         let sane = |x: f64| x > 0.0 && x < 1e6;
         let times = [measure.seconds, measure.quick_seconds, measure.timeout_seconds];
-        if !times.into_iter().all(sane) || !(sane(measure.threshold) && measure.threshold < 100.0) {
+        if !(times.into_iter().all(sane) && sane(measure.threshold) && measure.threshold < 100.0) {
             return Err("[measure]: times and threshold are above 0".to_owned());
         }
         let sweep = self.sweep.iter().flat_map(|sweep| &sweep.values);

@@ -190,9 +190,9 @@ pub fn words(verdict: &Verdict, first: &str, second: &str, metric: &Metric) -> S
             format!("no difference above {} %", figure((within * 100.0).max(0.1)))
         }
         Verdict::Unclear { rounds: Some(rounds) } => {
-            format!("cannot tell; about {} more rounds would", round_up(rounds.max(1)))
+            format!("inconclusive; about {} more rounds would decide", round_up(rounds.max(1)))
         }
-        Verdict::Unclear { rounds: None } => "cannot tell: too few rounds".to_owned(),
+        Verdict::Unclear { rounds: None } => "inconclusive: too few rounds".to_owned(),
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(say(differs(3.0, 4.0)), "old is 3.0 to 4.0 times as fast as new");
         assert_eq!(say(Verdict::Same { within: 0.018 }), "no difference above 1.8 %");
         let unclear = Verdict::Unclear { rounds: Some(37) };
-        assert_eq!(say(unclear), "cannot tell; about 40 more rounds would");
+        assert_eq!(say(unclear), "inconclusive; about 40 more rounds would decide");
         let bytes = words(&differs(0.88, 0.92), "old", "new", &Metric::OutputBytes);
         assert_eq!(bytes, "new: 8.0 to 12 % less output-bytes than old");
     }

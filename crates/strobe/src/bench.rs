@@ -278,7 +278,7 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
     let mut names: Vec<&String> = named.iter().map(|variant| &variant.name).collect();
     names.sort();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(exit::usage("two commands have one name; tell them apart with --name"));
+        return Err(exit::usage("two commands have one name; name them with --name"));
     }
     Ok(named)
 }

@@ -98,7 +98,7 @@ pub fn warm_up(samples: &[f64]) -> WarmUp {
     };
     let last = level(starts.last().copied().unwrap_or(0));
     let is_other = |from: &usize| (level(*from) - last).abs() > spread.max(0.01 * last.abs());
-    let other = starts.iter().rposition(|start| is_other(start));
+    let other = starts.iter().rposition(is_other);
     match other.and_then(|at| starts.get(at + 1)).copied() {
         None => WarmUp::None,
         Some(first) if first > n * 2 / 3 => WarmUp::NotSteady,

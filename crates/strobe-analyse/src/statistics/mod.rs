@@ -9,18 +9,18 @@
 pub mod autocorrelation;
 pub mod change;
 pub mod crossover;
+mod generator;
 pub mod growth;
 mod normal;
 mod paired;
 mod proportion;
-mod random;
 pub mod ranks;
 pub mod sequential;
 mod sign;
 
+pub use generator::Random;
 pub use paired::{Interval, Paired};
 pub use proportion::wilson;
-pub use random::Random;
 pub use sign::{median_ranks, sign_test};
 
 /// The middle value, or the mean of the two in the middle; `None` without values.

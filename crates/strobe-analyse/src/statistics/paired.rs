@@ -151,13 +151,15 @@ mod tests {
             pairs in proptest::collection::vec((1.0f64..100.0, 1.0f64..100.0), 6..40),
         ) {
             let turned: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
-            let (one, other) = (Paired::of(&pairs, 0.95, 7).unwrap(), Paired::of(&turned, 0.95, 7).unwrap());
+            let of = |pairs: &[(f64, f64)]| Paired::of(pairs, 0.95, 7).unwrap();
+            let (one, other) = (of(&pairs), of(&turned));
             prop_assert!((one.ratio * other.ratio - 1.0).abs() < 1e-9);
             prop_assert_eq!(one.p, other.p);
             prop_assert_eq!(one.less + other.less, pairs.len() as f64);
             if let Some(interval) = one.interval {
                 prop_assert!(interval.contains(one.ratio));
-                prop_assert!(interval.low <= one.bootstrap.low && one.bootstrap.high <= interval.high);
+                let own = one.bootstrap;
+                prop_assert!(interval.low <= own.low && own.high <= interval.high);
             }
         }
     }

@@ -44,9 +44,10 @@ fn what_hangs_is_ended_with_all_it_started() {
 /// A daemon: a session of its own, its parent gone.
 #[test]
 fn what_is_left_behind_is_found_and_ended() {
-    let outcome = ended("setsid sh -c 'sleep 86402 & exit 0' & wait");
+    let word = format!("86402.{}", std::process::id());
+    let outcome = ended(&format!("setsid sh -c 'sleep {word} & exit 0' & wait"));
     assert_eq!((outcome.ended, outcome.left_behind > 0), (Ended::Exit(0), true));
-    assert_eq!(left("86402"), 0);
+    assert_eq!(left(&word), 0);
 }
 
 #[test]

@@ -150,3 +150,19 @@ fn a_stop_ends_it_in_order() {
     assert!(matches!(stopped_by(SERVICE, &stop), Err(Error::Stopped)));
     assert_eq!(left("86411"), 0);
 }
+
+/// Those of the repository; `make experiments` runs them.
+#[test]
+fn the_founding_experiments_can_be_read_and_have_a_page() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).expect("the experiments").flatten() {
+        let text = std::fs::read_to_string(entry.path().join("experiment.toml"));
+        let file = File::parse(&text.expect("a description"));
+        let file = file.unwrap_or_else(|e| panic!("{}: {e}", entry.path().display()));
+        let page = std::fs::read_to_string(entry.path().join("README.md")).expect("a page");
+        assert!(page.contains(&file.question) && page.contains(&file.setup), "{:?}", entry.path());
+        read += 1;
+    }
+    assert!(read >= 6, "{read}");
+}
