@@ -1,23 +1,38 @@
 //! Two measurements side by side, whoever made them: totals, functions, tables and distributions,
 //! with every difference's bounds.
 //!
-//! Only what has the same name and the same unit is compared. What one side alone has, and what
-//! makes the two hard to compare (another clock, another board, another instrument), is a finding.
+//! Only what has the same name and the same unit is compared; functions also by what they are made
+//! of. What one side alone has, and what makes the two hard to compare (another clock, another
+//! board, another instrument), is a finding. The verdict is the first section.
 
+mod certain;
 mod code;
 mod difference;
 mod distributions;
+mod explain;
 mod functions;
+mod groups;
+mod instructions;
+mod matching;
+mod places;
+mod sets;
+mod sum;
 mod tables;
+pub mod threshold;
+mod verdict;
+mod words;
 
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, ON_A_CHIP,
-    Quantity, Severity, Subject, Table, Unit, Window,
+    Quantity, Section, Severity, Subject, Table, Unit, Window,
 };
 
+use certain::Repeated;
 use difference::Figure;
+
+pub use sets::compare_sets;
 
 /// The name of how much code ran.
 const CODE: &str = "code-run";
@@ -27,6 +42,17 @@ const EXTREMES: [&str; 2] = ["deepest-stack", "stack-margin"];
 
 /// Compares `b` with `a`: differences are what `b` has more.
 pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
+    let mut compared = of_two(a, b, &Repeated::default());
+    let part = |name: &str, side: &Measurement| NamedPart {
+        name: name.to_owned(),
+        measurement: side.clone(),
+    };
+    compared.parts = vec![part("a", a), part("b", b)];
+    compared
+}
+
+/// Compares two runs; further ones say how their figures vary.
+fn of_two(a: &Measurement, b: &Measurement, repeated: &Repeated) -> Measurement {
     let subject = Subject {
         kind: "comparison".to_owned(),
         name: format!("{} and {}", a.subject.name, b.subject.name),
@@ -42,16 +68,22 @@ pub fn compare(a: &Measurement, b: &Measurement) -> Measurement {
                     the differences are without it";
         compared.findings.push(Finding::new(Severity::Note, "shared-model", text));
     }
+    let found = functions::push(&mut compared, a, b, repeated);
+    // Only then instructions.
+    let is_code = |section: &Section| section.id.contains("-instructions-");
+    let all = std::mem::take(&mut compared.sections);
+    let (code, sections): (Vec<Section>, Vec<Section>) = all.into_iter().partition(is_code);
+    compared.sections = sections;
     totals(&mut compared, a, b);
-    functions::push(&mut compared, a, b);
-    tables::push(&mut compared, a, b);
-    distributions::push(&mut compared, a, b);
+    let differing = tables::push(&mut compared, a, b);
+    let mut others = distributions::push(&mut compared, a, b);
+    if found.is_empty() {
+        // Where there are functions, they say what tables would.
+        others.extend(differing);
+    }
+    compared.sections.extend(code);
     one_sided(&mut compared, a, b);
-    let part = |name: &str, side: &Measurement| NamedPart {
-        name: name.to_owned(),
-        measurement: side.clone(),
-    };
-    compared.parts = vec![part("a", a), part("b", b)];
+    verdict::put(&mut compared, &found, &others);
     compared
 }
 
@@ -83,6 +115,15 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     differ(compared, "other-clock", "core clock", both(clock));
     let windows = |m: &Measurement| m.window.entries.unwrap_or(1).to_string();
     differ(compared, "other-windows", "number of windows", both(windows));
+    let compilers = [compilers(a, b), compilers(b, a)];
+    differ(compared, "other-compiler", "compiler", compilers);
+    let inputs = |m: &Measurement| {
+        let is_input =
+            |name: &str| ["input", "adc", "fuses", "stimulus"].iter().any(|w| name.contains(w));
+        let given = m.instrument.settings.iter().filter(|(name, _)| is_input(name));
+        given.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    };
+    differ(compared, "other-inputs", "inputs", both(inputs));
     ends(compared, a, b);
     let (of_a, of_b) = (&a.instrument.settings, &b.instrument.settings);
     let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
@@ -98,6 +139,22 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         let count = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name)).count();
         compared.findings.push(Finding { count: count as u64, evidence, ..finding });
     }
+}
+
+/// Compilers (and versions of them) that only the first of two has anything from: a library may be
+/// another one.
+fn compilers(of: &Measurement, other: &Measurement) -> String {
+    let named = |measurement: &Measurement| -> BTreeSet<String> {
+        let facts = measurement.subject.facts.iter().filter(|fact| fact.name == "compiler");
+        facts.filter_map(|fact| fact.text.clone()).collect()
+    };
+    let (here, there) = (named(of), named(other));
+    if here.is_empty() || there.is_empty() {
+        // What is not known of one does not differ.
+        return String::new();
+    }
+    let only: Vec<&str> = here.difference(&there).map(String::as_str).collect();
+    if only.is_empty() && here != there { "none besides".to_owned() } else { only.join(", ") }
 }
 
 /// Runs that somebody or something stopped have no length of their own: what they took is not to be
@@ -274,5 +331,7 @@ fn one_sided(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     }
 }
 
+#[cfg(test)]
+mod cases;
 #[cfg(test)]
 mod tests;

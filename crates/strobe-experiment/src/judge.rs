@@ -192,7 +192,9 @@ pub fn words(verdict: &Verdict, first: &str, second: &str, metric: &Metric) -> S
         Verdict::Unclear { rounds: Some(rounds) } => {
             format!("inconclusive; about {} more rounds would decide", round_up(rounds.max(1)))
         }
-        Verdict::Unclear { rounds: None } => "inconclusive: too few rounds, or figures of 0".to_owned(),
+        Verdict::Unclear { rounds: None } => {
+            "inconclusive: too few rounds, or figures of 0".to_owned()
+        }
     }
 }
 

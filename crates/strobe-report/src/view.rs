@@ -21,6 +21,7 @@ mod tests;
 mod text;
 mod timeline;
 mod tree;
+mod verdict;
 
 use std::io::{self, Write};
 
@@ -53,6 +54,8 @@ pub struct Selection {
     pub sections: Option<Vec<String>>,
     /// Sections to leave out unless they are asked for.
     pub without: Vec<String>,
+    /// Parts of the measurement, each as a report of its own.
+    pub parts: bool,
 }
 
 impl Default for Selection {
@@ -69,6 +72,7 @@ impl Default for Selection {
             without: ["symbols", "disassembly", "source", "words", "settings"]
                 .map(str::to_owned)
                 .into(),
+            parts: true,
         }
     }
 }
@@ -85,13 +89,17 @@ fn is_alone(section: &Section) -> bool {
 }
 
 impl Selection {
-    fn wants(&self, section: &Section) -> bool {
+    fn wants(&self, measurement: &Measurement, section: &Section) -> bool {
+        // In a comparison nothing stands in for what single threads and handlers did.
+        let is_compared = measurement.subject.kind == "comparison";
         match &self.sections {
             Some(wanted) => wanted.contains(&section.id),
             None => {
                 let by_label = matches!(self.by, By::Label(_));
                 !self.without.contains(&section.id)
-                    && (by_label || !OF_LABELS.contains(&section.id.as_str()) && !is_alone(section))
+                    && (by_label
+                        || is_compared
+                        || !OF_LABELS.contains(&section.id.as_str()) && !is_alone(section))
             }
         }
     }
@@ -140,7 +148,8 @@ pub fn measurement(
 /// can change how it is read; faults, which are long, come behind everything else.
 fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     let is_profile = |section: &&Section| matches!(section.content, Content::Profile(_));
-    let wanted = page.measurement.sections.iter().filter(|s| page.selection.wants(s));
+    let wanted = page.measurement.sections.iter();
+    let wanted = wanted.filter(|s| page.selection.wants(page.measurement, s));
     let mut wanted: Vec<&'a Section> = wanted.collect();
     if wanted.iter().any(is_profile) {
         wanted.retain(|section| section.id != causes::CAUSES);
@@ -164,7 +173,9 @@ fn views<'a>(page: &Page<'a>) -> Vec<Box<dyn View + 'a>> {
     views.push(Box::new(annotate::Annotated));
     views.push(Box::new(balance::Balances));
     views.push(Box::new(findings::Faults));
-    views.push(Box::new(parts::Parts));
+    if page.selection.parts {
+        views.push(Box::new(parts::Parts));
+    }
     views.push(Box::new(closing::Closing));
     views
 }
@@ -188,6 +199,9 @@ fn content<'a>(section: &'a Section) -> Box<dyn View + 'a> {
         Content::Profile(profile) => Box::new(profile::Flat { section, profile }),
         Content::Distributions(all) => Box::new(distributions::Spreads { section, all }),
         Content::Timeline(timeline) => Box::new(timeline::Line { section, timeline }),
+        Content::Table(table) if section.id == verdict::VERDICT && verdict::is_verdict(table) => {
+            Box::new(verdict::Verdict { table })
+        }
         Content::Table(table) => Box::new(table::Rows { section, table }),
         Content::Text(text) => Box::new(text::Lines { section, text }),
     }

@@ -38,7 +38,7 @@ pub use debugger::Debugger;
 pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
-pub use settings::{DEFAULT_LIMIT, Limit, SerialInput, Settings, Spot, TimelineSettings};
+pub use settings::{DEFAULT_LIMIT, Limit, Phase, SerialInput, Settings, Spot, TimelineSettings};
 pub use stacks::StackUse;
 
 /// What the run needs from the host: streams, serial ports, progress. Everything has a quiet

@@ -1,28 +1,45 @@
-//! `strobe compare`: two firmwares on two boards, side by side.
+//! `strobe compare`: two firmwares, measurements or sets of them, side by side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use strobe_analyse::compare::threshold::{self, Limit};
 use strobe_model::EndReason;
 use strobe_model::measurement::Measurement;
 use strobe_report::text;
+use strobe_source::simulated::Phase;
 use strobe_source::{Attach, attach};
 
 use crate::output::Wanted;
 use crate::simulate::{self, Setup, Threads, World};
 use crate::{board, exit, files, input, measurement};
 
-/// Compare two measurements, or two firmwares, or one on two boards: cycles, time, instructions,
-/// causes, functions, and which instructions took them.
+/// Compare two measurements, or two firmwares, or one on two boards: what changed, how much, and
+/// whether that is certain; then functions, causes, lines, interrupts and everything else that both
+/// have, and the instructions of what changed most.
 ///
-/// An option given once is for both; given twice, first for A and then for B.
+/// An option given once is for both sides; given twice, first for A and then for B.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub struct Args {
-    /// A: a firmware (an ELF file), which is simulated, or a measurement.
-    a: PathBuf,
-    /// B: a firmware or a measurement.
-    b: PathBuf,
+    /// A and B: firmwares (ELF files), which are simulated, or measurements. Several of each are
+    /// separated by --vs.
+    #[arg(required = true, value_name = "A B")]
+    sides: Vec<PathBuf>,
+    /// Everything before is A, what follows is B: sets of runs, whose figures vary.
+    #[arg(long, value_name = "B", num_args = 1..)]
+    vs: Vec<PathBuf>,
+    /// Exit with 110 if all functions together, or one by itself, take more than so much in B for
+    /// certain: `2%`, `send=5%`. May be given several times.
+    #[arg(long, value_name = "[FUNCTION=]PERCENT")]
+    fail_above: Vec<Limit>,
+    /// Run each firmware so many times, with the system timer (SysTick) and serial input shifted
+    /// against the program by parts of a period, to see which differences are luck.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
+    phases: Option<u32>,
+    /// Show the report of each side behind the comparison.
+    #[arg(long)]
+    with_sides: bool,
     /// Board: a name from `strobe boards` or a board file; by default the one the firmware is
     /// linked for.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Simulation")]
@@ -50,35 +67,87 @@ pub struct Args {
 }
 
 const EXAMPLE: &str = "\
-Example: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
+Examples: one pulse of a pin, on a 16 MHz AVR and on a 48 MHz Cortex-M0:
   strobe compare avr.elf arm.elf --board arduino-uno --board stm32f070cb \\
-      --from PD1=1 --from PB8=1 --to PD1=0 --to PB8=0 --until 10ms";
+      --from PD1=1 --from PB8=1 --to PD1=0 --to PB8=0 --until 10ms
+three recordings before and three after a change:
+  strobe compare a1.measurement a2.measurement a3.measurement \\
+      --vs b1.measurement b2.measurement b3.measurement
+two builds, with what depends on where interrupts meet the program:
+  strobe compare main.elf change.elf --phases 8
+a change that must not cost more than 2 %, in CI:
+  strobe compare main.elf change.elf --fail-above 2%";
 
 /// Runs both and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let [a, b] = [one(args, 0)?, one(args, 1)?];
-    let compared = strobe_analyse::compare::compare(&a, &b);
-    let selection = text::Selection { instructions: true, ..args.result.selection() };
+    let sets = args.sets()?;
+    let measured = |number: usize| -> anyhow::Result<Vec<Measurement>> {
+        let of = args.phases.unwrap_or(1);
+        let mut all = Vec::new();
+        for path in sets[number] {
+            for part in 0..of {
+                let phase = (part > 0).then_some(Phase { part, of });
+                match one(args, number, path, phase)? {
+                    One::Read(_) if args.phases.is_some() => {
+                        return Err(exit::usage(format!(
+                            "--phases: {} is a measurement, and only firmware can be run again",
+                            path.display()
+                        )));
+                    }
+                    One::Read(measurement) | One::Ran(measurement) => all.push(*measurement),
+                }
+            }
+        }
+        Ok(all)
+    };
+    let (a, b) = (measured(0)?, measured(1)?);
+    let compared = strobe_analyse::compare::compare_sets(&a, &b);
+    let mut compared = compared.ok_or_else(|| exit::usage("there is nothing to compare"))?;
+    let is_above = threshold::judge(&mut compared, &args.fail_above)
+        .map_err(|error| exit::usage(format!("--fail-above: {error}")))?;
+    let selection = args.result.selection();
+    let selection = text::Selection { instructions: true, parts: args.with_sides, ..selection };
     args.result.measurement(&compared, &selection)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_above { exit::BUDGET.into() } else { ExitCode::SUCCESS })
 }
 
 impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
-        named.reads([&self.a, &self.b]);
+        named.reads(self.sides.iter().chain(&self.vs));
         self.board.iter().for_each(|b| board::Which::named(Some(b.clone())).files(named));
         self.described.files(named);
         self.world.files(named);
         self.result.files(named);
     }
+
+    /// The files of A and of B.
+    fn sets(&self) -> anyhow::Result<[&[PathBuf]; 2]> {
+        match (self.sides.as_slice(), self.vs.as_slice()) {
+            ([_, _], []) => Ok([&self.sides[..1], &self.sides[1..]]),
+            (a, []) => Err(exit::usage(format!(
+                "{} given: name A and B, or put --vs between several of each",
+                if a.len() == 1 {
+                    "one file was".to_owned()
+                } else {
+                    format!("{} files were", a.len())
+                }
+            ))),
+            (a, b) => Ok([a, b]),
+        }
+    }
 }
 
-/// Runs A (0) or B (1).
-fn one(args: &Args, number: usize) -> anyhow::Result<Measurement> {
-    let path = [&args.a, &args.b][number];
+/// Where a measurement is from.
+enum One {
+    Read(Box<Measurement>),
+    Ran(Box<Measurement>),
+}
+
+/// A run of A (0) or B (1), or a measurement.
+fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow::Result<One> {
     if let Some(measurement) = measurement::read(path)? {
-        return Ok(measurement);
+        return Ok(One::Read(Box::new(measurement)));
     }
     let pick = |name: &str, given: &[String]| match given {
         [] => Ok(None),
@@ -95,7 +164,8 @@ fn one(args: &Args, number: usize) -> anyhow::Result<Measurement> {
         world: args.world.silent(),
     };
     let (from, to) = (pick("from", &args.from)?, pick("to", &args.to)?);
-    let options = simulate::Options::of(setup, from, to, args.mark.clone());
+    let mut options = simulate::Options::of(setup, from, to, args.mark.clone());
+    options.phase = phase;
     let firmware = input::firmware(path)?;
     let choice = board::choose(&options.setup.board, &firmware)?;
     let done = simulate::simulate(path, &firmware, &choice, &options, Threads::default(), None)?;
@@ -112,6 +182,10 @@ fn one(args: &Args, number: usize) -> anyhow::Result<Measurement> {
     }
     let mut measurement = measurement::of(&done.record);
     // Which instructions took the cycles is a part of the comparison.
-    attach(&mut measurement, &firmware, Attach { disassembly: true, ..Attach::default() });
-    Ok(measurement)
+    attach(
+        &mut measurement,
+        &firmware,
+        Attach { symbols: true, disassembly: true, ..Attach::default() },
+    );
+    Ok(One::Ran(Box::new(measurement)))
 }

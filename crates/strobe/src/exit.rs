@@ -21,7 +21,8 @@ Exit codes:
   69       a trace plan does not fit through its pin
   70       a defect in strobe
   74       a file cannot be written
-  110      a budget is exceeded, or may be, or its figure is not known (strobe check)
+  110      a budget is exceeded, or may be, or its figure is not known (strobe check); a limit is
+           exceeded (strobe compare --fail-above)
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run

@@ -10,7 +10,8 @@ use strobe_source::network;
 use strobe_source::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
-    self, Description, Limit, Recorder, SerialInput, Settings, StackUse, Systems, TimelineSettings,
+    self, Description, Limit, Phase, Recorder, SerialInput, Settings, StackUse, Systems,
+    TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
@@ -45,6 +46,9 @@ pub struct Options {
     /// recognised as waits. May be given several times.
     #[arg(long, value_name = "FUNCTION")]
     idle: Vec<String>,
+    /// By how much interrupts are shifted.
+    #[arg(skip)]
+    pub phase: Option<Phase>,
 }
 
 /// How to simulate, whatever is measured.
@@ -170,7 +174,7 @@ impl Options {
 
     /// One of two runs that are compared.
     pub fn of(setup: Setup, from: Option<String>, to: Option<String>, mark: Vec<String>) -> Self {
-        Options { setup, from, to, mark, calls: Vec::new(), idle: Vec::new() }
+        Options { setup, from, to, mark, calls: Vec::new(), idle: Vec::new(), phase: None }
     }
 }
 
@@ -445,7 +449,7 @@ pub fn elsewhere(asked: &Settings) -> Settings {
 
 /// What the options ask of a run.
 pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings> {
-    let settings = Settings {
+    let mut settings = Settings {
         from: options.from.clone(),
         to: options.to.clone(),
         marks: options.mark.clone(),
@@ -454,12 +458,23 @@ pub fn settings(options: &Options, threads: Threads) -> anyhow::Result<Settings>
         timeline: threads.timeline,
         only: threads.only,
         apart: threads.apart,
+        phase: options.phase,
         ..common_settings(&options.setup)?
     };
+    shift_inputs(&mut settings);
     if settings.to.is_some() && settings.from.is_none() {
         return Err(exit::usage("--to needs --from: where does measuring start?"));
     }
     Ok(settings)
+}
+
+/// What is sent to serial devices comes later by the same part of a millisecond.
+fn shift_inputs(settings: &mut Settings) {
+    let Some(phase) = settings.phase else { return };
+    let later = u64::from(phase.part) * 1_000_000 / u64::from(phase.of.max(1));
+    for input in &mut settings.inputs {
+        input.not_before_nanoseconds = input.not_before_nanoseconds.saturating_add(later);
+    }
 }
 
 /// What is asked of a run whatever is measured.

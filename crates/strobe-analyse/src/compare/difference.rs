@@ -99,6 +99,26 @@ impl Figure {
         }
     }
 
+    /// How much more `b` is if one model is in both and is off by the same part of its bounds
+    /// on both sides; as [`Figure::to`] where it is not a model's.
+    pub(super) fn to_by_one_model(&self, b: &Figure) -> Figure {
+        let is_model =
+            |figure: &Figure| matches!(figure.trust, Trust::Exact | Trust::Modelled { .. });
+        let (Some(x), Some(y)) = (self.value, b.value) else { return self.to(b) };
+        if !is_model(self) || !is_model(b) {
+            return self.to(b);
+        }
+        let (from, to) = (self.range(), b.range());
+        let end = |a: Option<Number>, b: Option<Number>| Some(minus(b?, a?));
+        let ends = [end(from.low, to.low), end(from.high, to.high), Some(minus(y, x))];
+        let (mut low, mut high) = (minus(y, x), minus(y, x));
+        for at in ends.into_iter().flatten() {
+            low = if at < low { at } else { low };
+            high = if at > high { at } else { high };
+        }
+        bounded(minus(y, x), (low, high), [&self.trust, &b.trust])
+    }
+
     /// How many times as much `b` is; nothing where that cannot be said.
     pub(super) fn ratio(&self, b: &Figure) -> Cell {
         let (Some(x), Some(y)) = (self.value, b.value) else { return Cell::Empty };

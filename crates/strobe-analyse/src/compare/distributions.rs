@@ -6,10 +6,16 @@ use strobe_model::measurement::{
 };
 
 use super::difference::Figure;
+use super::tables::ratio;
 use super::{free, kebab};
 
-/// Adds a table for each section of distributions that both have, and each unit in it.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+/// What grows or falls by less than this factor is not in the verdict.
+const WORTH_NAMING: f64 = 1.1;
+
+/// Adds a table for each section of distributions that both have, and each unit in it. Returns what
+/// differs most in each.
+pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
+    let mut differing = Vec::new();
     for section in &a.sections {
         let there = b.section(&section.id).map(|section| &section.content);
         let (Content::Distributions(of_a), Some(Content::Distributions(of_b))) =
@@ -18,6 +24,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             continue;
         };
         let mut tables: Vec<(&Unit, Table)> = Vec::new();
+        let mut most: Option<(f64, String)> = None;
         for a in &of_a.distributions {
             let same = |b: &&Distribution| b.name == a.name && b.unit == a.unit;
             let Some(b) = of_b.distributions.iter().find(same) else { continue };
@@ -30,7 +37,17 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
                 tables.len() - 1
             });
             tables[place].1.row(row(a, b));
+            let largest = |d: &Distribution| figure(d, |spread| spread.max().map(Number::from));
+            let change = ratio(&(largest(a), largest(b)));
+            if let Some((by, words)) = change
+                .filter(|(by, _)| *by >= WORTH_NAMING && most.as_ref().is_none_or(|m| *by > m.0))
+            {
+                most =
+                    Some((by, format!("{}: longest of {} {words} {}", section.id, a.name, a.unit)));
+            }
         }
+        // How long a thread or handler ran is what its functions took.
+        differing.extend(most.map(|(_, words)| words).filter(|_| section.id != "durations"));
         let several = tables.len() > 1;
         for (unit, table) in tables {
             let id = match several {
@@ -41,6 +58,7 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             compared.push(&id, section.title.clone(), Content::Table(table));
         }
     }
+    differing
 }
 
 /// Ticks of another length: numbers of them are compared all the same, times would differ.

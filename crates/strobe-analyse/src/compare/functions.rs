@@ -1,19 +1,60 @@
-//! Functions of two profiles, matched by name: what each has by itself, with what it calls, and how
-//! often it was called.
+//! Functions of two profiles: what each has by itself, with what it calls, how often it was called,
+//! whether the difference is certain; the greatest change first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Kind, Measure, Measurement, Profile, Samples, Table, Trust, Unit,
+    Cell, Column, Content, Kind, Measure, Measurement, Profile, Table, Trust, Unit,
 };
 
+use super::certain::{self, Certain};
 use super::difference::Figure;
-use super::kebab;
-use crate::statistics::wilson;
+use super::groups::{Group, Side};
+use super::matching::{How, Match, matches};
+use super::sum::Sum;
+use super::{explain, instructions, kebab, places, words};
+
+/// What was found out about the functions of two profiles.
+pub(super) struct Found {
+    pub(super) unit: Unit,
+    pub(super) rows: Vec<Row>,
+    /// All of the measure on each side.
+    pub(super) all: [i64; 2],
+    pub(super) sampled: bool,
+    /// Functions that each side has, and whether their names are known at all.
+    pub(super) functions: [usize; 2],
+    pub(super) names_known: [bool; 2],
+    /// How much more the samples vary than independent ones, as far as that is known.
+    pub(super) inflation: Option<f64>,
+}
+
+/// One function in both, or in one.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) matched: Match,
+    pub(super) own: [i64; 2],
+    pub(super) certain: Certain,
+    /// What became of it, if it is not the same function in both: `new`, `renamed from x`.
+    pub(super) state: String,
+    /// Why it differs, as far as the data say.
+    pub(super) why: String,
+}
+
+impl Row {
+    pub(super) fn difference(&self) -> i64 {
+        self.own[1].saturating_sub(self.own[0])
+    }
+}
 
 /// Adds what the measures that both profiles begin with are by function, and all measures that both
 /// have.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+pub(super) fn push(
+    compared: &mut Measurement,
+    a: &Measurement,
+    b: &Measurement,
+    repeated: &certain::Repeated,
+) -> Vec<Found> {
+    let mut all = Vec::new();
     for section in &a.sections {
         let there = b.section(&section.id);
         let (Content::Profile(of_a), Some(Content::Profile(of_b))) =
@@ -22,234 +63,214 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
             continue;
         };
         let windows = [a, b].map(|side| side.window.entries.unwrap_or(1));
-        measures(compared, &section.id, [of_a, of_b], windows);
         let first = of_a.measures.first().and_then(|m| Some((m, of_b.measure(&m.id)?)));
-        let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) else { continue };
-        let table = Content::Table(table([of_a, of_b], measure));
-        let id = format!("{}-functions", section.id);
-        let section = compared.push(&id, format!("functions: {}", measure.title), table);
-        section.notes.push("functions are matched by name; several of one name are one".to_owned());
-    }
-}
-
-/// A sum with what it is at least and at most.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    value: i64,
-    low: i64,
-    high: i64,
-}
-
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.value = self.value.saturating_add(other.value);
-        self.low = self.low.saturating_add(other.low);
-        self.high = self.high.saturating_add(other.high);
-    }
-
-    fn less(self, n: i64) -> Sum {
-        let [value, low, high] = [self.value, self.low, self.high].map(|x| x.saturating_sub(n));
-        Sum { value, low, high }
-    }
-
-    /// As a figure of a measure with so much in all.
-    fn figure(self, kind: &Kind, all: i64) -> Figure {
-        let value = Some(self.value.into());
-        let trust = match kind {
-            Kind::Exact => Trust::Exact,
-            Kind::AtLeast => Trust::AtLeast,
-            Kind::Modelled { .. } if self.low == self.high => Trust::Exact,
-            Kind::Modelled { why } => {
-                let (low, high) = (self.low.min(self.value), self.high.max(self.value));
-                Trust::Modelled { low: low.into(), high: high.into(), why: Some(why.clone()) }
-            }
-            Kind::Sampled { .. } => {
-                let n = u64::try_from(all).unwrap_or(0);
-                let (low, high) = wilson(n, u64::try_from(self.value).unwrap_or(0));
-                // The ends are shares of all samples.
-                let end = |share: f64| share * n as f64;
-                let (low, high) =
-                    (end(low).min(self.value as f64), end(high).max(self.value as f64));
-                Trust::Sampled { n, low: low.into(), high: high.into() }
-            }
-        };
-        Figure { value, trust }
-    }
-}
-
-/// A measure's value of a sample, without what is idle.
-fn value(samples: &Samples, measure: &str, idle: &[&str], sample: usize) -> Option<(Sum, i64)> {
-    let values = samples.of(measure)?;
-    let value = *values.values.get(sample)?;
-    let (low, high) = values.bounds(sample).unwrap_or((value, value));
-    let of = |id: &&str| samples.of(id).and_then(|values| values.values.get(sample).copied());
-    let idle = idle.iter().filter_map(of).fold(0i64, i64::saturating_add);
-    Some((Sum { value, low, high }.less(idle), idle))
-}
-
-/// A profile's functions.
-struct Functions {
-    own: BTreeMap<String, Sum>,
-    inclusive: BTreeMap<String, Sum>,
-    calls: BTreeMap<String, i64>,
-    has: [bool; 2],
-    idle: i64,
-    all: i64,
-    kind: Kind,
-}
-
-impl Functions {
-    fn of(profile: &Profile, measure: &Measure) -> Functions {
-        let idle: Vec<&str> = profile
-            .parts(&measure.id)
-            .filter(|(_, part)| part.idle)
-            .map(|(part, _)| part.id.as_str())
-            .collect();
-        let kind = profile.measure(&measure.id).map_or(Kind::Exact, |m| m.kind.clone());
-        let mut functions = Functions {
-            own: BTreeMap::new(),
-            inclusive: BTreeMap::new(),
-            calls: BTreeMap::new(),
-            has: [false; 2],
-            idle: 0,
-            all: 0,
-            kind,
-        };
-        let by_location = profile.leaves.of(&measure.id).is_some();
-        if by_location {
-            functions.leaves(profile, measure, &idle);
+        if let Some((measure, _)) = first.filter(|(a, b)| a.unit == b.unit) {
+            // A file that one side does not know distinguishes nothing.
+            let by_name = ![of_a, of_b].into_iter().all(|profile| Side::knows_files(profile));
+            let mut sides =
+                [Side::new(a, of_a, measure, by_name), Side::new(b, of_b, measure, by_name)];
+            let one_model = super::shares_model(a, b) && a.subject.board == b.subject.board;
+            sides.iter_mut().for_each(|side| side.one_model = one_model);
+            let found = find(&sides, measure, &section.id, repeated);
+            let table = Content::Table(table(&sides, &found, measure));
+            let id = format!("{}-functions", section.id);
+            let added = compared.push(&id, format!("functions: {}", measure.title), table);
+            added.notes.push(METHOD.to_owned());
+            added.notes.extend(certain::method(&found));
+            explain::push(compared, &section.id, &sides, &found, measure);
+            places::push(compared, &section.id, [of_a, of_b], measure);
+            instructions::push(compared, &section.id, &sides, &found, measure);
+            all.push(found);
         }
-        functions.chains(profile, measure, &idle, !by_location);
-        functions
+        measures(compared, &section.id, [of_a, of_b], windows);
     }
-
-    fn put(&mut self, name: &str, (sum, idle): (Sum, i64)) {
-        self.idle = self.idle.saturating_add(idle);
-        self.all = self.all.saturating_add(sum.value).saturating_add(idle);
-        self.own.entry(name.to_owned()).or_default().add(sum);
-    }
-
-    fn leaves(&mut self, profile: &Profile, measure: &Measure, idle: &[&str]) {
-        for (sample, at) in profile.leaves.at.iter().enumerate() {
-            let name = profile.function_name(at.and_then(|at| profile.function_at(at)));
-            if let Some(found) = value(&profile.leaves, &measure.id, idle, sample) {
-                self.put(name, found);
-            }
-        }
-    }
-
-    fn chains(&mut self, profile: &Profile, measure: &Measure, idle: &[&str], own: bool) {
-        let samples = &profile.chains;
-        let calls = samples.of("calls");
-        self.has = [samples.of(&measure.id).is_some(), calls.is_some()];
-        for (sample, at) in samples.at.iter().enumerate() {
-            let names = chain(profile, *at);
-            let innermost = names.first().copied().unwrap_or("(no function)");
-            if let Some(calls) = calls.and_then(|calls| calls.values.get(sample)) {
-                *self.calls.entry(innermost.to_owned()).or_default() += calls;
-            }
-            let Some(found) = value(samples, &measure.id, idle, sample) else { continue };
-            if own {
-                self.put(innermost, found);
-            }
-            // One that calls itself has what it takes once.
-            for name in names.into_iter().collect::<BTreeSet<_>>() {
-                self.inclusive.entry(name.to_owned()).or_default().add(found.0);
-            }
-        }
-    }
+    all
 }
 
-/// The functions of a chain, the innermost first.
-fn chain(profile: &Profile, at: Option<u32>) -> Vec<&str> {
-    let stacks = &profile.stacks;
-    let caller =
-        |at: &u32| stacks.parent.get(*at as usize).copied().flatten().filter(|parent| parent < at);
-    let each = std::iter::successors(at, caller);
-    let function = |at: u32| {
-        let location = stacks.location.get(at as usize)?;
-        Some(profile.function_name(profile.function_at(*location)))
+const METHOD: &str = "functions are matched by name and file, then by name, then by how much of \
+                      their instructions is alike; clones of a function are one with it";
+
+fn find(
+    sides: &[Side; 2],
+    measure: &Measure,
+    section: &str,
+    repeated: &certain::Repeated,
+) -> Found {
+    let [a, b] = sides;
+    let sampled = [a, b].iter().all(|side| matches!(side.kind, Kind::Sampled { .. }));
+    let has_any =
+        |group: &Group| group.calls != 0 || group.own.value != 0 || group.inclusive.value != 0;
+    let sides_of = |m: &Match| [m.a.map(|at| &a.groups[at]), m.b.map(|at| &b.groups[at])];
+    let found = matches(a, b);
+    let found = found.into_iter().filter(|m| sides_of(m).into_iter().flatten().any(has_any));
+    let mut rows: Vec<Row> = found
+        .map(|matched| {
+            let groups = sides_of(&matched);
+            let own = groups.map(|group| group.map_or(0, |group| group.own.value));
+            Row {
+                name: groups
+                    .into_iter()
+                    .flatten()
+                    .next_back()
+                    .map_or_else(String::new, |g| g.name.clone()),
+                state: explain::state(sides, &matched),
+                why: explain::why(sides, &matched),
+                certain: Certain::of_figures(&figures(sides, &matched), sides[0].one_model),
+                matched,
+                own,
+            }
+        })
+        .collect();
+    let n = [a.all, b.all].map(|all| u64::try_from(all).unwrap_or(0));
+    let inflation = sampled.then(|| certain::sampled(&mut rows, n, [a.idle, b.idle])).flatten();
+    certain::repeated(&mut rows, sides, measure, section, repeated);
+    let weight = |row: &Row| match sampled {
+        // Recordings of other lengths differ in everything: shares are compared.
+        true => {
+            let share = |side: usize| row.own[side] as f64 / n[side].max(1) as f64;
+            ((share(1) - share(0)).abs() * 1e12) as u64
+        }
+        false => row.own[1].abs_diff(row.own[0]),
     };
-    each.filter_map(function).collect()
+    rows.sort_by(|x, y| {
+        let key = |row: &Row| (weight(row), row.own[0].max(row.own[1]));
+        key(y).cmp(&key(x)).then_with(|| x.name.cmp(&y.name))
+    });
+    name_apart(&mut rows, sides);
+    Found {
+        unit: measure.unit.clone(),
+        rows,
+        all: [a.all, b.all],
+        sampled,
+        functions: [a, b].map(|side| side.groups.len()),
+        names_known: [a, b].map(Side::knows_names),
+        inflation,
+    }
 }
 
-fn table(profiles: [&Profile; 2], measure: &Measure) -> Table {
-    let sides = profiles.map(|profile| Functions::of(profile, measure));
-    let [has_inclusive, has_calls] = [0, 1].map(|n| sides.iter().all(|side| side.has[n]));
+/// Namesakes get their files.
+fn name_apart(rows: &mut [Row], sides: &[Side; 2]) {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    rows.iter().for_each(|row| *times.entry(row.name.clone()).or_default() += 1);
+    for row in rows.iter_mut().filter(|row| times.get(&row.name).is_some_and(|n| *n > 1)) {
+        let groups = [
+            row.matched.a.map(|at| &sides[0].groups[at]),
+            row.matched.b.map(|at| &sides[1].groups[at]),
+        ];
+        let mut file = groups.into_iter().flatten().filter_map(|group| group.file.as_deref());
+        if let Some(file) = file.next_back() {
+            row.name = format!("{} ({file})", row.name);
+        }
+    }
+}
+
+/// What a function has by itself on both sides.
+fn figures(sides: &[Side; 2], matched: &Match) -> [Figure; 2] {
+    three(sides, matched, |group| group.own)
+}
+
+fn three(sides: &[Side; 2], matched: &Match, of: impl Fn(&Group) -> Sum) -> [Figure; 2] {
+    let one = |side: &Side, at: Option<usize>| {
+        at.map_or(Sum::default(), |at| of(&side.groups[at])).figure(&side.kind, side.all)
+    };
+    [one(&sides[0], matched.a), one(&sides[1], matched.b)]
+}
+
+fn table(sides: &[Side; 2], found: &Found, measure: &Measure) -> Table {
+    let has_inclusive = sides.iter().all(|side| side.has_inclusive);
+    let has_calls = sides.iter().all(|side| side.has_calls);
     let mut columns = vec![Column::text("function", "function")];
-    // Where there is no room, the sides of what is called go before their differences.
-    let mut three = |id: &str, unit: &Unit, worth: Option<u8>| {
-        let figure = |end: &str, title: &str, more: u8| {
-            let column = Column::figure(&format!("{id}-{end}"), title, unit.clone());
-            Column { worth: worth.map(|worth| worth + more), ..column }
-        };
-        columns.extend([
-            figure("a", &format!("{id} a"), 0),
-            figure("b", &format!("{id} b"), 0),
-            figure("difference", "difference", 2),
-        ]);
-    };
-    three("self", &measure.unit, None);
+    columns.extend(three_columns("self", &measure.unit, None));
+    if found.sampled {
+        columns.push(Column::figure("share-difference", "share", Unit::PERCENT));
+    }
     if has_inclusive {
-        three("inclusive", &measure.unit, Some(1));
+        columns.extend(three_columns("inclusive", &measure.unit, Some(1)));
     }
     if has_calls {
-        three("calls", &Unit::COUNT, Some(0));
+        columns.extend(three_columns("calls", &Unit::COUNT, Some(4)));
+        let each = |end: &str| {
+            let title = format!("per call {end}");
+            Column::figure(&format!("per-call-{end}"), &title, measure.unit.clone()).worth(8)
+        };
+        columns.extend([each("a"), each("b")]);
     }
-    columns.push(Column::text("side", "only in"));
+    columns.push(Column::text("side", "only in").worth(0));
+    columns.push(Column::text("change", "change").worth(9));
+    columns.push(Column::text("verdict", "certain").worth(7));
     let mut table = Table::new(columns);
-    let mut names: Vec<&String> = sides
-        .iter()
-        .flat_map(|side| side.own.keys().chain(side.inclusive.keys()).chain(side.calls.keys()))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
-    let own = |side: &Functions, name: &String| side.own.get(name).map_or(0, |sum| sum.value);
-    names.sort_by_key(|name| {
-        let [a, b] = [&sides[0], &sides[1]].map(|side| own(side, name));
-        (std::cmp::Reverse(b.abs_diff(a)), std::cmp::Reverse(a.max(b)))
-    });
-    let has_any = |side: &Functions, name: &String| {
-        let sums = [&side.own, &side.inclusive].into_iter().filter_map(|sums| sums.get(name));
-        let calls = side.calls.get(name).copied().unwrap_or(0);
-        calls != 0 || sums.into_iter().any(|sum| sum.value != 0)
-    };
-    for name in names.into_iter().filter(|name| sides.iter().any(|side| has_any(side, name))) {
-        let mut cells = vec![Cell::from(name.as_str())];
-        cells.extend(three_of(sides.each_ref().map(|s| sum(s, s.own.get(name)))));
+    for row in &found.rows {
+        let mut cells = vec![Cell::from(row.name.as_str())];
+        cells.extend(three_by(sides, figures(sides, &row.matched)));
+        if found.sampled {
+            cells.push(certain::share_cell(row, found));
+        }
         if has_inclusive {
-            cells.extend(three_of(sides.each_ref().map(|s| sum(s, s.inclusive.get(name)))));
+            cells.extend(three_by(sides, three(sides, &row.matched, |group| group.inclusive)));
         }
         if has_calls {
-            let calls = |s: &Functions| Figure::exact(s.calls.get(name).copied().unwrap_or(0));
-            cells.extend(three_of(sides.each_ref().map(calls)));
+            cells.extend(calls(sides, row));
         }
-        let there = |s: &Functions| s.own.contains_key(name) || s.inclusive.contains_key(name);
-        cells.push(match sides.each_ref().map(there) {
-            [true, false] => "a".into(),
-            [false, true] => "b".into(),
+        cells.push(match (row.matched.a, row.matched.b) {
+            (Some(_), None) => "a".into(),
+            (None, Some(_)) => "b".into(),
             _ => Cell::Empty,
         });
+        cells.push(Some(row.state.as_str()).filter(|state| !state.is_empty()).into());
+        cells.push(row.certain.words().into());
         table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
-    footer(&mut table, &sides);
+    footer(&mut table, sides);
     table
 }
 
-fn sum(side: &Functions, sum: Option<&Sum>) -> Figure {
-    sum.copied().unwrap_or_default().figure(&side.kind, side.all)
+/// Both sides and the difference; where there is no room, the sides go before their difference.
+fn three_columns(id: &str, unit: &Unit, worth: Option<u8>) -> [Column; 3] {
+    // Without their sides, differences of what is called need a name of their own.
+    let figure = |end: &str, title: &str, more: u8| {
+        let column = Column::figure(&format!("{id}-{end}"), title, unit.clone());
+        Column { worth: worth.map(|worth| worth + more), ..column }
+    };
+    [
+        figure("a", &format!("{id} a"), 0),
+        figure("b", &format!("{id} b"), 0),
+        figure(
+            "difference",
+            &if id == "self" { "difference".to_owned() } else { format!("{id} diff.") },
+            2,
+        ),
+    ]
 }
 
-fn three_of([a, b]: [Figure; 2]) -> [Cell; 3] {
+/// Calls of both, their difference, and what each takes by itself.
+fn calls(sides: &[Side; 2], row: &Row) -> Vec<Cell> {
+    let of = |side: &Side, at: Option<usize>| at.map_or(0, |at| side.groups[at].calls);
+    let calls = [of(&sides[0], row.matched.a), of(&sides[1], row.matched.b)];
+    let mut cells: Vec<Cell> = three_of(calls.map(Figure::exact)).into();
+    let each = row.own.into_iter().zip(calls).map(|(own, calls)| {
+        let is_known = calls > 0;
+        Cell::from(is_known.then(|| own as f64 / calls as f64))
+    });
+    cells.extend(each);
+    cells
+}
+
+pub(super) fn three_of([a, b]: [Figure; 2]) -> [Cell; 3] {
     let difference = a.to(&b);
     [(&a).into(), (&b).into(), (&difference).into()]
 }
 
+/// The same, where both may rest on one model.
+fn three_by(sides: &[Side; 2], [a, b]: [Figure; 2]) -> [Cell; 3] {
+    let difference = if sides[0].one_model { a.to_by_one_model(&b) } else { a.to(&b) };
+    [(&a).into(), (&b).into(), (&difference).into()]
+}
+
 /// What is idle, and everything: the sum of the rows and of what is idle.
-fn footer(table: &mut Table, sides: &[Functions; 2]) {
-    let whole = |side: &Functions| {
+fn footer(table: &mut Table, sides: &[Side; 2]) {
+    let whole = |side: &Side| {
         let mut sum = Sum::default();
-        side.own.values().for_each(|own| sum.add(*own));
+        side.groups.iter().for_each(|group| sum.add(group.own));
         sum.less(side.idle.saturating_neg()).figure(&side.kind, side.all)
     };
     let idle = sides.each_ref().map(|side| Figure::exact(side.idle));
@@ -257,7 +278,7 @@ fn footer(table: &mut Table, sides: &[Functions; 2]) {
     let some_idle = sides.iter().any(|side| side.idle > 0);
     for (what, figures) in rows.into_iter().filter(|(what, _)| *what != "idle" || some_idle) {
         let mut cells = vec![Cell::from(what)];
-        cells.extend(three_of(figures));
+        cells.extend(three_by(sides, figures));
         cells.resize(table.columns.len(), Cell::Empty);
         table.footer.push(cells);
     }
@@ -300,8 +321,28 @@ fn measures(compared: &mut Measurement, id: &str, profiles: [&Profile; 2], windo
 fn whole(profile: &Profile, measure: &Measure) -> Option<Figure> {
     let samples = [&profile.leaves, &profile.chains];
     let samples = samples.into_iter().find(|s| s.of(&measure.id).is_some())?;
-    let each = (0..samples.len()).filter_map(|n| value(samples, &measure.id, &[], n));
+    let each = (0..samples.len()).filter_map(|n| Sum::of(samples, &measure.id, &[], n));
     let mut sum = Sum::default();
     each.for_each(|(value, _)| sum.add(value));
     Some(sum.figure(&measure.kind, sum.value))
+}
+
+/// A sentence of what became of functions that are not the same in both; nothing of those that are.
+pub(super) fn became(found: &Found) -> Option<String> {
+    let of = |how: fn(&How) -> bool| found.rows.iter().filter(move |row| how(&row.matched.how));
+    let renamed = of(|how| matches!(how, How::Alike(_))).count();
+    let moved = of(|how| *how == How::Moved).count();
+    let new = of(|how| *how == How::Alone).filter(|row| row.matched.a.is_none()).count();
+    let gone = of(|how| *how == How::Alone).filter(|row| row.matched.b.is_none()).count();
+    let parts =
+        [(new, "new"), (gone, "gone"), (renamed, "renamed"), (moved, "moved to other files")];
+    let parts = parts.into_iter().filter(|(n, _)| *n > 0);
+    let parts: Vec<String> =
+        parts.map(|(n, what)| format!("{} {what}", words::grouped(n as i64))).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The trust of a share's difference.
+pub(super) fn estimate(n: u64, low: f64, high: f64) -> Trust {
+    Trust::Sampled { n, low: low.into(), high: high.into() }
 }

@@ -9,16 +9,22 @@ use strobe_model::measurement::{
 use super::difference::Figure;
 use super::free;
 
-/// Adds a table of differences for each table of both whose rows have names.
-pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
+/// Sections that are read for what they say of code, and compared by function.
+const OF_CODE: [&str; 2] = ["disassembly", "source"];
+
+/// Adds a table of differences for each table of both whose rows have names. Returns in which
+/// tables, and rows of them, something differs.
+pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement) -> Vec<String> {
     let mut not_compared = Vec::new();
-    for section in &a.sections {
+    let mut differing = Vec::new();
+    for section in a.sections.iter().filter(|s| !OF_CODE.contains(&s.id.as_str())) {
         let Some(there) = b.section(&section.id) else { continue };
         let (Content::Table(of_a), Content::Table(of_b)) = (&section.content, &there.content)
         else {
             continue;
         };
-        if let Some(table) = table(of_a, of_b) {
+        if let Some((table, most)) = table(of_a, of_b) {
+            differing.extend(most.map(|most| format!("{}: {most}", section.id)));
             let Section { id, title, .. } = section;
             let id = free(compared, id);
             compared.push(&id, title.clone(), Content::Table(table)).notes = section.notes.clone();
@@ -34,23 +40,37 @@ pub(super) fn push(compared: &mut Measurement, a: &Measurement, b: &Measurement)
         let finding = Finding::new(Severity::Note, "not-compared", text);
         compared.findings.push(Finding { count, ..finding });
     }
+    differing
 }
 
-/// Rows by the words in their first cell, in their order.
+/// Rows by name, in their order.
 struct Rows<'t> {
     table: &'t Table,
-    names: Vec<&'t str>,
-    places: BTreeMap<&'t str, usize>,
+    names: Vec<String>,
+    places: BTreeMap<String, usize>,
 }
 
 impl<'t> Rows<'t> {
-    /// Nothing where rows have no names or share them.
-    fn of(table: &'t Table) -> Option<Rows<'t>> {
-        let first = table.columns.first().filter(|column| column.kind == CellKind::Text)?;
-        let footer = table.footer.iter().filter_map(|row| row.first());
-        let names: Option<Vec<&str>> = first.cells.iter().chain(footer).map(Cell::text).collect();
+    /// Rows by the words of the first of these columns, or of so many of them that no two rows
+    /// share a name; nothing where they do all the same.
+    fn of(table: &'t Table, keys: &[usize]) -> Option<Rows<'t>> {
+        let whole = |row: usize| -> Option<Vec<&str>> {
+            let cell = |key: &usize| match row.checked_sub(table.len()) {
+                Some(footer) => table.footer.get(footer)?.get(*key),
+                None => table.columns.get(*key)?.cells.get(row),
+            };
+            keys.iter().map(|key| cell(key).map(|cell| cell.text().unwrap_or(""))).collect()
+        };
+        let rows = table.len() + table.footer.len();
+        let names: Option<Vec<String>> = (0..rows)
+            .map(|row| {
+                let words = whole(row)?;
+                let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                (!words.is_empty()).then(|| words.join(", "))
+            })
+            .collect();
         let names = names?;
-        let places: BTreeMap<&str, usize> = names.iter().copied().zip(0..).collect();
+        let places: BTreeMap<String, usize> = names.iter().cloned().zip(0..).collect();
         (places.len() == names.len()).then_some(Rows { table, names, places })
     }
 
@@ -66,45 +86,83 @@ impl<'t> Rows<'t> {
     }
 }
 
-fn table(a: &Table, b: &Table) -> Option<Table> {
-    let (of_a, of_b) = (Rows::of(a)?, Rows::of(b)?);
+/// Rows of both, named by as few columns of words as distinguish them on both sides.
+fn named<'t>(a: &'t Table, b: &'t Table) -> Option<(Rows<'t>, Rows<'t>, usize)> {
+    let words = |table: &Table| -> Vec<(usize, String)> {
+        let texts = (0..).zip(&table.columns).filter(|(_, column)| column.kind == CellKind::Text);
+        texts.map(|(at, column)| (at, column.id.clone())).collect()
+    };
+    let (of_a, of_b) = (words(a), words(b));
+    let both: Vec<(usize, usize)> = of_a
+        .iter()
+        .filter_map(|(at, id)| Some((*at, of_b.iter().find(|(_, other)| other == id)?.0)))
+        .collect();
+    (1..=both.len()).find_map(|n| {
+        let (in_a, in_b): (Vec<usize>, Vec<usize>) = both[..n].iter().copied().unzip();
+        Some((Rows::of(a, &in_a)?, Rows::of(b, &in_b)?, both.first()?.0))
+    })
+}
+
+/// The table, and the row that differs most by ratio, if any does.
+fn table(a: &Table, b: &Table) -> Option<(Table, Option<String>)> {
+    let (of_a, of_b, key) = named(a, b)?;
     let place = |column: &Column| {
         let same = |there: &Column| {
             there.id == column.id && there.kind == column.kind && there.unit == column.unit
         };
         b.columns.iter().position(same)
     };
-    let figures = (0..).zip(&a.columns).filter(|(_, column)| column.kind == CellKind::Figure);
+    // Moments of two runs are not more or less than each other.
+    let figures = (0..).zip(&a.columns).filter(|(_, column)| {
+        column.kind == CellKind::Figure && !column.moment && !column.id.ends_with("-at")
+    });
     let pairs: Vec<(usize, usize, &Column)> =
         figures.filter_map(|(n, column)| Some((n, place(column)?, column))).collect();
     if pairs.is_empty() {
         return None;
     }
-    let first = a.columns.first()?;
-    let mut columns = vec![Column::text(&first.id, &first.title)];
-    for (_, _, column) in &pairs {
-        let part = |end: &str, title: String| Column {
+    let differs = |in_a: usize, in_b: usize| {
+        let names = of_a.names.iter().chain(&of_b.names);
+        let mut each = names.map(|name| (of_a.figure(name, in_a), of_b.figure(name, in_b)));
+        each.any(|(a, b)| a.as_ref().map(|a| a.value) != b.as_ref().map(|b| b.value))
+    };
+    let first = a.columns.get(key)?;
+    let mut columns = vec![Column { cells: Vec::new(), ..first.clone() }];
+    for (in_a, in_b, column) in &pairs {
+        // What is the same in both gives way where there is no room.
+        let worth = if differs(*in_a, *in_b) { None } else { Some(0) };
+        let part = |end: &str, title: String, worth: Option<u8>| Column {
             id: format!("{}-{end}", column.id),
             title,
             whole: None,
+            worth,
             cells: Vec::new(),
             ..(*column).clone()
         };
-        columns.push(part("a", format!("{} a", column.title)));
-        columns.push(part("b", format!("{} b", column.title)));
-        columns.push(part("difference", "difference".to_owned()));
+        let side = worth.or(Some(5));
+        columns.push(part("a", format!("{} a", column.title), side));
+        columns.push(part("b", format!("{} b", column.title), side));
+        columns.push(part("difference", format!("{} diff.", column.title), worth.or(Some(6))));
     }
-    columns.push(Column::text("side", "only in"));
+    columns.push(Column::text("side", "only in").worth(7));
     let mut table = Table::new(columns);
     let new = of_b.names.iter().filter(|name| !of_a.places.contains_key(*name));
     let is_footer = |name: &str| {
         let last = |rows: &Rows, len: usize| rows.places.get(name).is_none_or(|row| *row >= len);
         last(&of_a, a.len()) && last(&of_b, b.len())
     };
+    let mut most: Option<(f64, String)> = None;
     for name in of_a.names.iter().chain(new) {
-        let mut cells = vec![Cell::from(*name)];
-        for (in_a, in_b, _) in &pairs {
-            cells.extend(three(of_a.figure(name, *in_a), of_b.figure(name, *in_b)));
+        let mut cells = vec![Cell::from(name.as_str())];
+        for (in_a, in_b, column) in &pairs {
+            let figures = (of_a.figure(name, *in_a), of_b.figure(name, *in_b));
+            let change = ratio(&figures).filter(|_| !is_footer(name) && !column.moment);
+            if let Some((by, words)) =
+                change.filter(|(by, _)| most.as_ref().is_none_or(|m| *by > m.0))
+            {
+                most = Some((by, format!("{} of {name} {words}", column.title)));
+            }
+            cells.extend(three(figures.0, figures.1));
         }
         cells.push(match (of_a.places.contains_key(name), of_b.places.contains_key(name)) {
             (true, false) => "a".into(),
@@ -117,7 +175,19 @@ fn table(a: &Table, b: &Table) -> Option<Table> {
             table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
         }
     }
-    Some(table)
+    Some((table, most.map(|(_, words)| words)))
+}
+
+/// By how many times two figures differ, whichever is larger, and the two in words.
+pub(super) fn ratio((a, b): &(Option<Figure>, Option<Figure>)) -> Option<(f64, String)> {
+    let [x, y] = [a, b].map(|figure| figure.as_ref().and_then(|f| f.value).map(|v| v.as_f64()));
+    let (x, y) = (x?, y?);
+    if x == y || x < 0.0 || y < 0.0 {
+        return None;
+    }
+    // What appears from nothing counts as from one.
+    let by = x.max(y) / x.min(y).max(1.0);
+    Some((by, format!("{} -> {}", super::words::real(x), super::words::real(y))))
 }
 
 /// Both and the difference; none where one side has none.

@@ -1,6 +1,7 @@
 //! Statistics of every command that judges samples: values in, intervals and verdicts out.
 //!
-//! [`wilson`] bounds a share that was counted on samples. [`Paired`] compares two ways that were
+//! [`wilson`] bounds a share that was counted on samples, [`counts`] finds whether two such shares
+//! differ, [`repeated`] whether two sets of runs do. [`Paired`] compares two ways that were
 //! measured in pairs, [`sequential`] decides with it after each look without raising more false
 //! alarms than one look would. [`change`] finds warm-ups and steps, [`autocorrelation`] samples
 //! that depend on each other; [`crossover`] and [`growth`] read sweeps. Everything that draws
@@ -8,6 +9,7 @@
 
 pub mod autocorrelation;
 pub mod change;
+pub mod counts;
 pub mod crossover;
 mod generator;
 pub mod growth;
@@ -15,6 +17,7 @@ mod normal;
 mod paired;
 mod proportion;
 pub mod ranks;
+pub mod repeated;
 pub mod sequential;
 mod sign;
 

@@ -19,7 +19,7 @@ impl View for Balances {
             .measurement
             .sections
             .iter()
-            .filter(|section| page.selection.wants(section))
+            .filter(|section| page.selection.wants(page.measurement, section))
             .filter_map(|section| match &section.content {
                 Content::Profile(profile) => shown(page, profile),
                 _ => None,

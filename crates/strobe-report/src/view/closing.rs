@@ -22,7 +22,8 @@ pub(super) struct Closing;
 
 impl View for Closing {
     fn write(&self, page: &Page, out: &mut dyn Write) -> io::Result<()> {
-        let sections = page.measurement.sections.iter().filter(|s| page.selection.wants(s));
+        let sections =
+            page.measurement.sections.iter().filter(|s| page.selection.wants(page.measurement, s));
         let sections: Vec<&Section> = sections.collect();
         modelled(page, &reasons(page, &sections), out)?;
         sampled(page, &sections, out)?;

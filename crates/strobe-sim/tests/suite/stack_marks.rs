@@ -88,3 +88,30 @@ fn marks_are_those_of_every_move() {
     }
     assert!(deepest > 3000, "{deepest}");
 }
+
+/// `ldr sp, [r0], #4` moves two registers: it must not be run twice where the stack pointer leaves
+/// what is known.
+#[test]
+fn a_stack_pointer_loaded_with_writeback_is_loaded_once() {
+    let code: [u16; 16] = [
+        0x4803, 0x4904, // ldr r0, =0x20000100; ldr r1, =0x20000800
+        0x6001, 0xbf00, // str r1, [r0]; nop
+        0xf850, 0xdb04, // ldr sp, [r0], #4
+        0x6008, 0xe7fe, // str r0, [r1]; b .
+        0x0100, 0x2000, 0x0800, 0x2000, 0, 0, 0, 0,
+    ];
+    let board = Board::builtin("lm3s6965evb").expect("a bundled board");
+    let mut bus: Bus = board.build().expect("a good board");
+    let vectors = [0x2000_1000_u32, 9].into_iter().flat_map(u32::to_le_bytes);
+    let image: Vec<u8> = vectors.chain(code.into_iter().flat_map(u16::to_le_bytes)).collect();
+    bus.load(0, &image).expect("it fits");
+    let mut tree = CallTree::new(&bus, &[(8, 16)]);
+    tree.marks = Some(Marks::default());
+    let mut machine = Machine::new(&board, bus, tree).expect("a core");
+    machine.reset().expect("a vector table");
+    let (pc, sp) = (machine.pc(), machine.sp());
+    machine.observer_mut().start(pc, sp);
+    machine.run(1000, &AtomicBool::new(false));
+    assert_eq!(machine.sp(), 0x2000_0800);
+    assert_eq!(machine.debugger_read(0x2000_0800).ok(), Some(0x2000_0104), "one word on");
+}

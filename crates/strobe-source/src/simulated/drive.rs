@@ -1,5 +1,6 @@
 //! Drives a simulated board through a run: windows, marks, limits.
 
+mod phase;
 mod places;
 mod serve;
 
@@ -19,7 +20,7 @@ use strobe_symbols::Firmware;
 
 use super::recording::Recording;
 use super::script::Script;
-use super::settings::{Limit, Settings};
+use super::settings::{Limit, Phase, Settings};
 use super::trace::RegisterWrite;
 use super::vectors::{self, Start};
 use super::{Error, Host};
@@ -82,6 +83,7 @@ pub(super) struct Run {
     limit: Option<Limit>,
     default_limit: Option<Limit>,
     run_on: bool,
+    phase: Option<Phase>,
 }
 
 impl Run {
@@ -180,6 +182,7 @@ impl Run {
             limit: settings.limit,
             default_limit: settings.default_limit,
             run_on: settings.run_on_after_fault,
+            phase: settings.phase.filter(|phase| phase.part > 0),
         };
         if from.is_none() {
             run.open_window();
@@ -190,7 +193,11 @@ impl Run {
     /// Runs to the end and returns why it ended.
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
+        let early = self.phase.and_then(|phase| self.shift(phase, host, interrupted));
         let reason = loop {
+            if let Some(reason) = early {
+                break reason;
+            }
             let to = self.machine.cycles() + self.chunk(host);
             let end = self.advance(to, interrupted);
             self.serve(host);

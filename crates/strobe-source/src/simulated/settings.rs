@@ -43,6 +43,15 @@ pub struct SerialInput {
     pub not_before_nanoseconds: u64,
 }
 
+/// By how much of its period the system timer is shifted against the program: `part` of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// None is no shift.
+    pub part: u32,
+    /// Parts in a period.
+    pub of: u32,
+}
+
 /// Settings of a simulated run.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -100,6 +109,8 @@ pub struct Settings {
     pub interpret: bool,
     /// Keep the exact high-water mark of every stack.
     pub watch_stacks: bool,
+    /// A shift of interrupts against the program.
+    pub phase: Option<Phase>,
 }
 
 impl Default for Settings {
@@ -130,6 +141,7 @@ impl Default for Settings {
             trace_depths: None,
             interpret: false,
             watch_stacks: true,
+            phase: None,
         }
     }
 }
@@ -194,6 +206,9 @@ impl Settings {
         }
         if self.run_on_after_fault {
             put("on-fault", "run".to_owned());
+        }
+        if let Some(Phase { part, of }) = self.phase {
+            put("phase", format!("{part}/{of}"));
         }
         if let Some(only) = &self.only {
             put("thread", only.clone());

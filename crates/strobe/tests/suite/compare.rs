@@ -1,9 +1,9 @@
 //! Two firmwares side by side, and windows between pins' edges.
 
 use strobe_analyse::attribution::{self, Spot};
-use strobe_model::measurement::{Cell, Trust};
+use strobe_model::measurement::{Cell, Measurement, Trust};
 
-use crate::common::figures::{part, profile, taken, total};
+use crate::common::figures::{column, figure, part, profile, taken, total};
 use crate::common::{Ran, measured, prebuilt, read, strobe};
 
 const EDGES: [&str; 12] = [
@@ -72,7 +72,7 @@ fn every_instruction_is_listed() {
         });
         assert_eq!(rows.map(|row| row.sums.all.value as u64).sum::<u64>(), taken(side), "{name}");
     }
-    let ran = strobe(&[&arguments[..], &["--top", "0"]].concat());
+    let ran = strobe(&[&arguments[..], &["--top", "0", "--with-sides"]].concat());
     let number = |text: &str| text.trim_start_matches('~').replace(',', "").parse::<u64>().ok();
     let lists = ran.stdout.split("profile by address").skip(1);
     let listed = lists.map(|list| {
@@ -97,4 +97,106 @@ fn wrong_arguments_are_named() {
     let ran = strobe(&["run", &prebuilt("loop-0ws"), "--from", "PZ9=1"]);
     assert!(ran.stderr.contains("PZ9"), "{}", ran.stderr);
     assert_eq!(ran.code, 64);
+}
+
+/// `pairs` against a version of it with one thing changed.
+fn pair(version: &str, more: &[&str]) -> (Ran, Measurement) {
+    let (a, b) = (prebuilt("pairs"), prebuilt(&format!("pairs-{version}")));
+    let arguments = [&["compare", &a, &b, "--until", "finished", "--format", "json"], more];
+    let ran = strobe(&arguments.concat());
+    let compared = read(&ran);
+    (ran, compared)
+}
+
+/// The texts of a column, empty ones too.
+fn words<'m>(compared: &'m Measurement, table: &str, name: &str) -> Vec<&'m str> {
+    column(compared, table, name).iter().map(|cell| cell.text().unwrap_or("")).collect()
+}
+
+fn row_one(compared: &Measurement) -> (&str, &str) {
+    let first = |column| words(compared, "profile-functions", column)[0];
+    (first("function"), first("change"))
+}
+
+fn verdict(compared: &Measurement) -> String {
+    words(compared, "verdict", "answer").join("\n")
+}
+
+#[test]
+fn a_function_ten_times_slower_is_row_one() {
+    let (ran, compared) = pair("slow", &[]);
+    assert_eq!((ran.code, row_one(&compared)), (0, ("filter", "")));
+    assert!(verdict(&compared).contains("filter: "), "{}", verdict(&compared));
+    let why = words(&compared, "profile-causes", "why")[0];
+    assert!(why.contains("more instructions per call"), "{why}");
+    // Its instructions stand side by side.
+    let marks = words(&compared, "profile-instructions-filter", "in");
+    assert!(marks.iter().filter(|mark| **mark == "=").count() > 8, "{marks:?}");
+}
+
+#[test]
+fn what_was_renamed_moved_or_inlined_is_found() {
+    let change = |version: &str, function: &str| {
+        let compared = pair(version, &[]).1;
+        let rows = words(&compared, "profile-functions", "function");
+        let at = rows.iter().position(|row| *row == function).expect("a row");
+        words(&compared, "profile-functions", "change")[at].to_owned()
+    };
+    let renamed = change("renamed", "low_pass");
+    assert_eq!(renamed, "renamed from filter (100 % alike)");
+    let moved = change("moved", "scale");
+    assert_eq!(moved, "moved from ./firmware/pairs/main.c");
+    let inlined = change("inlined", "scale");
+    assert!(inlined.starts_with("gone: inlined into work"), "{inlined}");
+}
+
+#[test]
+fn the_same_code_in_other_words_of_the_flash_is_named_as_that() {
+    let (_, compared) = pair("shifted", &[]);
+    let whys = words(&compared, "profile-causes", "why");
+    let moved = |why: &&str| why.contains("the same instructions lie otherwise");
+    assert!(whys.iter().any(moved), "{whys:?}");
+}
+
+#[test]
+fn a_longer_latency_is_compared() {
+    let (_, compared) = pair("masked", &[]);
+    let longest = |side| figure(&compared, "latencies", "SysTick", side);
+    assert!(longest("max-b") > 5 * longest("max-a"), "{:?}", compared.table("latencies"));
+    assert!(verdict(&compared).contains("SysTick"), "{}", verdict(&compared));
+}
+
+#[test]
+fn a_limit_ends_in_110_and_one_about_nothing_in_64() {
+    let code = |version: &str, limit: &str| {
+        let (a, b) = (prebuilt("pairs"), prebuilt(&format!("pairs-{version}")));
+        strobe(&["compare", &a, &b, "--until", "finished", "--fail-above", limit]).code
+    };
+    assert_eq!(code("slow", "2%"), 110);
+    assert_eq!(code("slow", "filter=20%"), 110);
+    assert_eq!(code("slow", "scale=2%"), 0);
+    assert_eq!(code("renamed", "2%"), 0);
+    assert_eq!(code("renamed", "filter=2%"), 64);
+}
+
+#[test]
+fn phases_say_what_is_luck() {
+    let (_, compared) = pair("masked", &["--phases", "4"]);
+    assert_eq!(compared.parts.len(), 8);
+    let rows = words(&compared, "spread", "figure");
+    assert!(rows.iter().any(|row| row.starts_with("latencies/SysTick")), "{rows:?}");
+    let (_, same) = pair("renamed", &["--phases", "4"]);
+    let verdicts = words(&same, "profile-functions", "verdict");
+    assert!(verdicts.iter().all(|v| !v.starts_with("yes")), "{verdicts:?}");
+    let ran = strobe(&["compare", "a.elf", "--phases", "3"]);
+    assert_eq!(ran.code, 64);
+}
+
+#[test]
+fn sets_are_separated() {
+    let firmware = prebuilt("pairs");
+    let several = ["compare", &firmware, &firmware, &firmware];
+    let ran = strobe(&several);
+    assert_eq!(ran.code, 64);
+    assert!(ran.stderr.contains("--vs"), "{}", ran.stderr);
 }

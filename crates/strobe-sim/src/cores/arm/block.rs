@@ -362,6 +362,8 @@ impl Blocks {
         let multiplies_long =
             insns.iter().any(|&i| timing.varies(i) && !matches!(i, Insn::Divide { .. }));
         let moves_stack = insns.iter().any(|i| i.moves_stack());
+        // An observer of the stack may have an instruction run again.
+        let once = insns.iter().any(|i| i.loads_stack_once());
         let mut block = Block {
             start: pc,
             end: at,
@@ -369,7 +371,7 @@ impl Blocks {
             cycles,
             // A block to stop at, or one that asks for other rights, never fits: it always goes
             // through the main loop.
-            worst: if stop_here || asks {
+            worst: if stop_here || asks || once {
                 u32::MAX
             } else {
                 worst_case(&insns, cycles + refill, words, bus, timing)

@@ -384,6 +384,12 @@ impl Insn {
         }
     }
 
+    /// Whether it loads the stack pointer and moves the base register as well: to be run once, where
+    /// others that write the stack pointer can be run again.
+    pub(crate) fn loads_stack_once(self) -> bool {
+        matches!(self, Insn::Load { t: SP, n, index, .. } if n != SP && index != Index::Offset)
+    }
+
     /// Whether the instruction uses the floating-point unit.
     pub fn is_fp(self) -> bool {
         use Insn::*;

@@ -1,0 +1,256 @@
+//! The verdict: what changed, how much, whether that is certain, and in one statement what makes
+//! the two hard to compare.
+
+use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity, Table, Unit};
+
+use super::certain::Certain;
+use super::functions::{Found, Row, became};
+use super::words::{change, counted, grouped, real, some};
+
+/// Where functions that have a counterpart take less than this part on both sides, two programs are
+/// compared that have nothing to do with each other.
+const STRANGERS: f64 = 0.1;
+
+/// Puts the verdict in front.
+pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]) {
+    let first = found.first();
+    if let Some(found) = first {
+        strangers(compared, found);
+    }
+    let mut table = Table::new(vec![Column::text("question", ""), Column::text("answer", "")]);
+    let beside = beside(compared);
+    let changed = first.map_or_else(|| of_tables(others), |found| changed(found, others));
+    table.row(["changed".into(), changed.into()]);
+    let much = first.map_or_else(|| totals(compared), |found| much(found, compared));
+    table.row(["how much".into(), much.into()]);
+    let shared = compared.findings.iter().any(|finding| finding.code == "shared-model");
+    let certain = first.map_or_else(
+        || "figures of both are compared with the bounds that they have".to_owned(),
+        |found| certain(found, shared),
+    );
+    table.row(["certain".into(), certain.into()]);
+    if let Some(beside) = beside {
+        table.row(["not alike".into(), beside.into()]);
+    }
+    compared.push("verdict", "verdict", Content::Table(table));
+    let last = compared.sections.len() - 1;
+    compared.sections[..=last].rotate_right(1);
+}
+
+/// The most that changed, by name.
+fn changed(found: &Found, others: &[String]) -> String {
+    let Some(top) = found.rows.first().filter(|row| is_change(row, found)) else {
+        return match others {
+            [] => "nothing that was compared".to_owned(),
+            _ => format!("no function; {}", of_tables(others)),
+        };
+    };
+    let mut text = one(top, found);
+    let more = found.rows.iter().filter(|row| is_change(row, found)).count() - 1;
+    if more > 0 {
+        let verb = if more == 1 { "differs" } else { "differ" };
+        text = format!("{text}; {} {verb} too", counted(more, "other function"));
+    }
+    if let Some(became) = became(found) {
+        text = format!("{text}; functions: {became}");
+    }
+    match others {
+        [] => text,
+        _ => format!("{text}; {}", of_tables(others)),
+    }
+}
+
+fn is_change(row: &Row, found: &Found) -> bool {
+    if found.sampled { row.certain.is_known() } else { row.difference() != 0 }
+}
+
+fn of_tables(others: &[String]) -> String {
+    match others {
+        [] => "nothing that was compared".to_owned(),
+        _ => some(others.iter().map(String::as_str), 3),
+    }
+}
+
+fn one(row: &Row, found: &Found) -> String {
+    let [a, b] = row.own;
+    let unit = &found.unit;
+    let state = if row.state.is_empty() { String::new() } else { format!(", {}", row.state) };
+    if found.sampled {
+        let share = |side: usize| row.own[side] as f64 * 100.0 / found.all[side].max(1) as f64;
+        return format!(
+            "{} has {:.1} % of {} samples instead of {:.1} % of {}{state}",
+            row.name,
+            share(1),
+            grouped(found.all[1]),
+            share(0),
+            grouped(found.all[0])
+        );
+    }
+    let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.why) };
+    let times = match (a, b) {
+        (a, b) if a > 0 && b >= 2 * a => {
+            format!("{} times the {unit}", real(b as f64 / a as f64))
+        }
+        _ => change(a, b, unit),
+    };
+    format!("{}: {times}, {} -> {}{state}{why}", row.name, grouped(a), grouped(b))
+}
+
+/// The whole, and how much of its change the first function is.
+fn much(found: &Found, compared: &Measurement) -> String {
+    let [a, b] = found.all;
+    if found.sampled {
+        let n = found.rows.iter().filter(|row| row.certain.is_known()).count();
+        return format!(
+            "{} samples (a), {} (b): shares are compared; {} of {} differ",
+            grouped(a),
+            grouped(b),
+            grouped(n as i64),
+            counted(found.rows.len(), "function")
+        );
+    }
+    let whole = b.saturating_sub(a);
+    let mut text = match whole {
+        0 => format!("the same in all: {} {}", grouped(a), found.unit),
+        _ => format!("{} in all, {} -> {}", change(a, b, &found.unit), grouped(a), grouped(b)),
+    };
+    if let Some(top) = found.rows.first().filter(|row| row.difference() != 0) {
+        text = format!("{text}; {} has {} of it", top.name, signed(top.difference()));
+    }
+    let time = compared.table("totals-nanoseconds").and_then(|table| {
+        let ratio = table.column("ratio")?.cells.first()?.number()?.as_f64();
+        (ratio != 1.0).then(|| format!("; {} times the time", real(ratio)))
+    });
+    text + &time.unwrap_or_default()
+}
+
+fn signed(n: i64) -> String {
+    if n > 0 { format!("+{}", grouped(n)) } else { grouped(n) }
+}
+
+/// The first total that differs.
+fn totals(compared: &Measurement) -> String {
+    let tables = compared.sections.iter().filter(|section| section.id.starts_with("totals-"));
+    for section in tables {
+        let Content::Table(table) = &section.content else { continue };
+        let column = |id: &str| table.column(id).map(|column| column.cells.as_slice());
+        let (Some(titles), Some(a), Some(b)) = (column("title"), column("a"), column("b")) else {
+            continue;
+        };
+        let unit = table.column("a").and_then(|column| column.unit.clone()).unwrap_or(Unit::COUNT);
+        for ((title, a), b) in titles.iter().zip(a).zip(b) {
+            let numbers = a.number().zip(b.number()).filter(|(a, b)| a != b);
+            if let (Some(title), Some((a, b))) = (title.text(), numbers) {
+                return format!("{title}: {} -> {} {unit}", real(a.as_f64()), real(b.as_f64()));
+            }
+        }
+    }
+    "no total that both have differs".to_owned()
+}
+
+fn certain(found: &Found, shared: bool) -> String {
+    let count = |is: fn(&Certain) -> bool| found.rows.iter().filter(|row| is(&row.certain)).count();
+    let known = count(Certain::is_known);
+    let unknown = count(|certain| matches!(certain, Certain::No(_)));
+    let all = counted(found.rows.len(), "function");
+    if found.sampled {
+        let more = found.rows.iter().find_map(|row| match &row.certain {
+            Certain::No(why) if why.contains("times") => Some(format!("{}: {why}", row.name)),
+            _ => None,
+        });
+        let more = more.map_or_else(String::new, |more| format!("; {more}"));
+        let of = grouped(unknown as i64);
+        return format!("{known} of {all} differ beyond chance; {of} undecided{more}");
+    }
+    let basis =
+        if shared { "counted, by one timing model whose error both share" } else { "counted" };
+    match (known, unknown) {
+        (_, 0) => format!("yes: {basis}"),
+        (0, _) => format!(
+            "undecided: {} within what is not known of both",
+            counted(unknown, "difference")
+        ),
+        (known, unknown) => {
+            let first = found.rows.iter().find(|row| matches!(row.certain, Certain::No(_)));
+            let first = first.map_or("", |row| row.name.as_str());
+            format!(
+                "{} of {all} for certain; {} undecided ({first} first)",
+                grouped(known as i64),
+                grouped(unknown as i64)
+            )
+        }
+    }
+}
+
+/// What the findings say is not alike, in one statement.
+fn beside(compared: &Measurement) -> Option<String> {
+    let said = compared.findings.iter().filter(|finding| finding.severity == Severity::Warning);
+    let said = said.filter_map(|finding| {
+        let what = match finding.code.as_str() {
+            "other-end" => "ended for different reasons",
+            "other-length" => "stopped after different times",
+            "other-instrument" => "instrument",
+            "other-board" => "board",
+            "other-core" => "core",
+            "other-clock" => "core clock",
+            "other-windows" => "number of windows",
+            "other-inputs" => "inputs",
+            "other-compiler" => "compiler",
+            "different-programs" => "two different programs",
+            "no-symbols" => "no symbols on a side",
+            _ => return None,
+        };
+        Some(what)
+    });
+    let said: Vec<&str> = said.collect();
+    (!said.is_empty()).then(|| format!("{}; see the warnings", said.join(", ")))
+}
+
+/// Two programs that have nothing in common, or one whose functions have no names, are not compared
+/// in silence.
+fn strangers(compared: &mut Measurement, found: &Found) {
+    let mut warn = |code: &str, text: String| {
+        compared.findings.push(Finding::new(Severity::Warning, code, text));
+    };
+    let unnamed: Vec<&str> = [("a", found.names_known[0]), ("b", found.names_known[1])]
+        .into_iter()
+        .filter(|(_, known)| !known)
+        .map(|(side, _)| side)
+        .collect();
+    if !unnamed.is_empty() {
+        let sides = unnamed.join(" and ");
+        warn(
+            "no-symbols",
+            format!(
+                "{sides} has no names of functions: only sums are compared; take the firmware \
+                 with its \
+                 symbols, or a measurement of it"
+            ),
+        );
+        return;
+    }
+    let both = |row: &&Row| row.matched.a.is_some() && row.matched.b.is_some();
+    let share = |side: usize| {
+        let sum = |rows: &mut dyn Iterator<Item = &Row>| -> i64 {
+            rows.fold(0, |sum, row| sum.saturating_add(row.own[side]))
+        };
+        let all = sum(&mut found.rows.iter());
+        sum(&mut found.rows.iter().filter(both)) as f64 / all.max(1) as f64
+    };
+    let some = found.functions.iter().all(|n| *n > 2) && found.all.iter().all(|all| *all > 0);
+    if some && share(0) < STRANGERS && share(1) < STRANGERS {
+        let alike = found.rows.iter().filter(both).count();
+        warn(
+            "different-programs",
+            format!(
+                "these look like two different programs: of {} (a) and {} (b) {} in both, with \
+                 {:.1} % of what a takes and {:.1} % of what b takes",
+                counted(found.functions[0], "function"),
+                found.functions[1],
+                if alike == 1 { "1 is".to_owned() } else { format!("{alike} are") },
+                share(0) * 100.0,
+                share(1) * 100.0
+            ),
+        );
+    }
+}
