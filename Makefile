@@ -1,6 +1,6 @@
 # The entry points. Each installs what it needs (Debian, Ubuntu; rustup must be there).
 
-.PHONY: help demo test recordings fuzz scheduled bench dist bless fmt clean
+.PHONY: help demo test experiments recordings fuzz scheduled bench dist bless fmt clean
 
 # Of `make fuzz`: how long for all properties and for each target, and which seed.
 SECONDS ?= 60
@@ -9,6 +9,7 @@ SEED ?=
 help:
 	@echo "make demo        profile the bundled firmware: what strobe is for"
 	@echo "make test        everything that must hold before a change lands"
+	@echo "make experiments run the experiments of the repository for some seconds each: counts, not times"
 	@echo "make recordings  judge recordings of real boards, which are not in the repository: DIR=..."
 	@echo "make fuzz        new inputs for property tests and fuzz targets: SECONDS=60 for each, SEED= to try one again"
 	@echo "make scheduled   the long run: fresh seeds, fuzzing, full rebuilds, every feature, advisories"
@@ -25,6 +26,10 @@ demo:
 test:
 	@scripts/setup test
 	@scripts/test
+
+experiments:
+	@scripts/setup demo
+	@scripts/experiments
 
 recordings:
 	@test -n "$(DIR)" || { echo "make recordings needs DIR=the directory with the recordings; see CONTRIBUTING.md" >&2; exit 64; }

@@ -31,6 +31,8 @@ Exit codes:
   123      unmodelled register, with --strict
   130      stopped by Ctrl-C, SIGTERM or SIGHUP";
 
+/// A variant of a comparison failed, or an expectation does not hold.
+pub const FAILED: u8 = 1;
 /// Wrong arguments.
 pub const USAGE: u8 = 64;
 /// A file that is read but cannot be used.

@@ -3,6 +3,7 @@
 //! One file per subcommand. Results go to standard output, everything else to standard error.
 
 mod analog;
+mod bench;
 mod board;
 mod boards;
 mod bus;
@@ -15,6 +16,7 @@ mod cycles;
 mod ending;
 mod events;
 mod exit;
+mod experiment;
 mod export;
 mod files;
 mod flashing;
@@ -53,6 +55,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
+use strobe_experiment::host as experiment_host;
 use strobe_report::visible;
 
 /// Measures, explains and compares where firmware spends its cycles.
@@ -77,6 +80,8 @@ enum Command {
     Init(check::init::Args),
     Size(size::Args),
     Stack(stack::Args),
+    Bench(bench::Args),
+    Experiment(experiment::Args),
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
@@ -90,6 +95,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == experiment_host::SUPERVISOR) {
+        return experiment_host::supervise().into();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain(&error),
@@ -113,6 +121,8 @@ fn named(command: &Command) -> files::Named {
         Command::Init(args) => args.files(&mut named),
         Command::Size(args) => args.files(&mut named),
         Command::Stack(args) => args.files(&mut named),
+        Command::Bench(args) => args.files(&mut named),
+        Command::Experiment(args) => args.files(&mut named),
         Command::Pins(args) => args.files(&mut named),
         Command::Plan(args) => args.files(&mut named),
         Command::Bus(args) => args.files(&mut named),
@@ -134,6 +144,8 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Init(args) => check::init::run(args),
         Command::Size(args) => size::run(args),
         Command::Stack(args) => stack::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Experiment(args) => experiment::run(args),
         Command::Pins(args) => pins::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Bus(args) => bus::run(args),

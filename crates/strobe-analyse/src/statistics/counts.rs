@@ -1,7 +1,7 @@
 //! Whether counts of samples differ: a test of two shares, how much streams of samples vary more
 //! than independent ones, and what looking at many rows does to false alarms.
 
-use super::{Z, wilson};
+use super::proportion::{Z, wilson};
 
 /// Samples of one row among all, of each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,6 +45,8 @@ impl Kind {
     pub const BUDGETS: Kind = Kind::new("budgets ", "a strobe.toml", 4 << 20);
     /// What a user knows of calls and stacks.
     pub const ANNOTATIONS: Kind = Kind::new("annotations ", "a file of annotations", 4 << 20);
+    /// What describes an experiment.
+    pub const EXPERIMENT: Kind = Kind::new("", "an experiment.toml", 4 << 20);
     /// A measurement.
     pub const MEASUREMENT: Kind = Kind::new("", "a measurement", 1 << 30);
     /// Bytes for a serial device: a minute and a half at 115,200 baud.
@@ -96,6 +98,19 @@ pub fn open(path: &Path, kind: &Kind) -> anyhow::Result<File> {
     }
     ledger::opens(path, &metadata)?;
     File::open(path).map_err(unreadable)
+}
+
+/// The folders in a folder, in order of their names.
+///
+/// # Errors
+/// If it cannot be read (66).
+pub fn folders(path: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
+    let unreadable = |e: io::Error| exit::no_input(format!("cannot read {}: {e}", path.display()));
+    let entries = std::fs::read_dir(path).map_err(unreadable)?;
+    let mut folders: Vec<_> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    Ok(folders)
 }
 
 /// Reads a whole file.

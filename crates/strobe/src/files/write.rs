@@ -79,6 +79,14 @@ impl Write for Whole {
     }
 }
 
+/// Makes a folder, with those above it, unless it is there.
+///
+/// # Errors
+/// If it cannot be made (74).
+pub fn folder(path: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(path).map_err(|e| cannot_write(path, &e))
+}
+
 /// Writes a whole result.
 ///
 /// # Errors

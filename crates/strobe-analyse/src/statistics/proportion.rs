@@ -1,11 +1,7 @@
-//! Statistics: how far a share that was counted on samples can be from the truth, whether two such
-//! shares differ ([`counts`]), and whether two sets of runs do ([`repeated`]).
-
-pub mod counts;
-pub mod repeated;
+//! Shares: how far one that was counted on samples can be from the truth.
 
 /// The normal distribution's 97.5 % quantile: 95 % of it lie within so many deviations of its mean.
-const Z: f64 = 1.959_963_984_540_054;
+pub(super) const Z: f64 = 1.959_963_984_540_054;
 
 /// Where the true share lies with 95 % confidence when `k` of `n` independent samples had the
 /// property: Wilson's score interval (Wilson 1927), as (lower, upper) from 0 to 1.

@@ -1,0 +1,4 @@
+//! The crate from outside.
+
+mod simulation;
+mod statistics;

@@ -1,0 +1,184 @@
+//! Commands on this machine: started, measured and ended.
+//!
+//! A command runs under a supervisor, a process of its own: `strobe` started again under
+//! [`SUPERVISOR`]. It is the reaper of everything that the command starts, so nothing escapes by a
+//! double fork; it holds a pipe to its parent, so it ends everything also when its parent is
+//! killed; and as it runs one command only, what the system counts for its children is exactly
+//! that command with its descendants.
+
+mod environment;
+#[cfg(target_os = "linux")]
+mod leftovers;
+#[cfg(target_os = "linux")]
+mod processes;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod supervise;
+mod valgrind;
+#[cfg(not(target_os = "linux"))]
+mod without;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use environment::{Environment, Probe};
+pub use valgrind::{Counted, instructions};
+#[cfg(not(target_os = "linux"))]
+pub use without::{Lease, Running, run, start, supervise};
+#[cfg(target_os = "linux")]
+pub use {leftovers::Lease, run::Running, run::run, run::start, supervise::supervise};
+
+/// The first argument that makes `strobe` a supervisor.
+pub const SUPERVISOR: &str = "__supervise";
+
+/// The environment variable by which processes are found that a killed run left behind.
+pub const MARK: &str = "STROBE_EXPERIMENT_RUN";
+
+/// How commands are started, for all commands of a run.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// The executable of `strobe`.
+    pub supervisor: PathBuf,
+    /// The value of [`MARK`].
+    pub mark: String,
+}
+
+/// A command to run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// Program and arguments.
+    pub arguments: Vec<String>,
+    /// Variables of its environment, beside those of `strobe`.
+    pub environment: BTreeMap<String, String>,
+    /// Where it runs; `None` for where `strobe` does.
+    pub folder: Option<PathBuf>,
+    /// Where its standard output goes; nowhere if not said.
+    pub output: Option<PathBuf>,
+    /// Where its standard error goes; nowhere if not said.
+    pub errors: Option<PathBuf>,
+    /// When it is ended, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Bytes that a file may have which it writes.
+    pub file_limit: Option<u64>,
+    /// How long it may take to end itself when it is asked to, in milliseconds, before it is
+    /// killed.
+    pub grace_ms: u64,
+}
+
+impl Command {
+    /// A command as a line of a shell. Without anything that only a shell understands it is
+    /// started directly, which leaves the shell out of the figures.
+    pub fn line(line: &str) -> Command {
+        let special = "|&;<>()$`\\\"'*?[#~=%\n{}!";
+        let is_plain = !line.contains(|c| special.contains(c));
+        let arguments = if is_plain && !line.trim().is_empty() {
+            line.split_whitespace().map(str::to_owned).collect()
+        } else {
+            vec!["/bin/sh".to_owned(), "-c".to_owned(), line.to_owned()]
+        };
+        Command { arguments, ..Command::default() }
+    }
+
+    /// The same, ended after that time.
+    #[must_use]
+    pub fn within(mut self, timeout: Duration) -> Command {
+        self.timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        self
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// By itself, with that code.
+    Exit(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It took longer than it may.
+    TimedOut,
+    /// It could not be started.
+    NotStarted(String),
+    /// It was ended because the whole run was.
+    Stopped,
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Ended::Exit(code) => write!(f, "exit code {code}"),
+            Ended::Signal(9) => f.write_str("killed (signal 9)"),
+            Ended::Signal(11) => f.write_str("crashed (signal 11, invalid memory reference)"),
+            Ended::Signal(6) => f.write_str("aborted (signal 6)"),
+            Ended::Signal(25) => f.write_str("wrote a file beyond the limit (signal 25)"),
+            Ended::Signal(n) => write!(f, "signal {n}"),
+            Ended::TimedOut => f.write_str("timeout"),
+            Ended::NotStarted(why) => write!(f, "cannot be started: {why}"),
+            Ended::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+/// What a command took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// From its start to its end, in nanoseconds.
+    pub wall_ns: u64,
+    /// User time of it and its descendants, in microseconds.
+    pub user_us: u64,
+    /// System time of it and its descendants, in microseconds.
+    pub system_us: u64,
+    /// The most memory that one of them held, in bytes.
+    pub peak_bytes: u64,
+    /// `peak_bytes` is at least what the supervisor itself held, in bytes: a smaller peak cannot be
+    /// seen.
+    pub peak_floor_bytes: u64,
+    /// Page faults without reading from a disk.
+    pub minor_faults: u64,
+    /// Page faults that read from a disk.
+    pub major_faults: u64,
+    /// Switches because it waited.
+    pub voluntary_switches: u64,
+    /// Switches because others were to run.
+    pub involuntary_switches: u64,
+    /// Processes that were still there when it had ended; they were killed.
+    pub left_behind: u64,
+}
+
+impl Outcome {
+    /// Of a command of which nothing is known but its end.
+    pub fn only(ended: Ended) -> Outcome {
+        Outcome {
+            ended,
+            wall_ns: 0,
+            user_us: 0,
+            system_us: 0,
+            peak_bytes: 0,
+            peak_floor_bytes: 0,
+            minor_faults: 0,
+            major_faults: 0,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            left_behind: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_needs_a_shell_has_one() {
+        assert_eq!(Command::line("sleep  0.1").arguments, ["sleep", "0.1"]);
+        assert_eq!(Command::line("a | b").arguments, ["/bin/sh", "-c", "a | b"]);
+        assert_eq!(Command::line("X=1 a").arguments[0], "/bin/sh");
+        assert_eq!(Command::line("  ").arguments[0], "/bin/sh");
+    }
+}

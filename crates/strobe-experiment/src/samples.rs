@@ -1,0 +1,236 @@
+//! Raw samples: what each run of each variant took, round by round, and the file that keeps them.
+//!
+//! The file is JSON Lines: a head that names the variants, then a line for each round, written when
+//! the round is over. A run that was interrupted goes on after the last whole line.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::{Command, Environment, Outcome};
+
+/// One way of doing it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// What is run.
+    pub command: Command,
+}
+
+/// What a command wrote to its standard output.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Answer {
+    /// Bytes.
+    pub bytes: u64,
+    /// SHA-256, hexadecimal, of what is to be equal.
+    pub sha256: String,
+}
+
+/// One run of one variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// What it took.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What it answered, where that is looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// Counters by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+    /// Why it does not count, where it ran to its end: another answer, a condition that does not
+    /// hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
+}
+
+/// One round: each variant once.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Which, counted from 0.
+    pub number: u64,
+    /// In which order the variants ran.
+    pub order: Vec<usize>,
+    /// A sample for each variant; none for one that was given up.
+    pub samples: Vec<Option<Sample>>,
+    /// The machine meanwhile.
+    pub environment: Environment,
+}
+
+/// The head of a file of samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Head {
+    schema: String,
+    seed: u64,
+    variants: Vec<Variant>,
+}
+
+const SCHEMA: &str = "strobe-samples/1";
+
+/// A file of samples that grows.
+#[derive(Debug)]
+pub struct Log {
+    file: File,
+}
+
+impl Log {
+    /// Opens a file and reads what an interrupted run has left in it. `variants` without what
+    /// changes from run to run, as folders.
+    ///
+    /// # Errors
+    /// If it cannot be read or written, is another run's at this moment, or has samples of other
+    /// variants.
+    pub fn open(path: &Path, variants: &[Variant], seed: u64) -> io::Result<(Log, Vec<Round>)> {
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("samples are kept in a regular file only"));
+        }
+        if file.try_lock().is_err() {
+            return Err(io::Error::other("another run is writing it at this moment"));
+        }
+        let head = Head { schema: SCHEMA.to_owned(), seed, variants: variants.to_vec() };
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        // A line that was cut off is no round.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut lines = text[..whole].lines();
+        let rounds = match lines.next() {
+            None => Vec::new(),
+            Some(first) if serde_json::from_str::<Head>(first).ok().as_ref() == Some(&head) => {
+                let rounds: Result<Vec<Round>, _> = lines.map(serde_json::from_str).collect();
+                rounds.map_err(io::Error::other)?
+            }
+            Some(_) => {
+                return Err(io::Error::other(
+                    "it has samples of other commands, or of another seed; name another file, or \
+                     remove it",
+                ));
+            }
+        };
+        file.set_len(whole as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        let mut log = Log { file };
+        if whole == 0 {
+            log.line(&head)?;
+        }
+        Ok((log, rounds))
+    }
+
+    /// Adds a round.
+    ///
+    /// # Errors
+    /// If it cannot be written whole; what was there stays readable.
+    pub fn add(&mut self, round: &Round) -> io::Result<()> {
+        self.line(round)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(value).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+/// A figure of a sample.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// From start to end, in nanoseconds.
+    Wall,
+    /// User and system time, in nanoseconds.
+    Cpu,
+    /// User time, in nanoseconds.
+    User,
+    /// System time, in nanoseconds.
+    System,
+    /// Peak memory, in bytes.
+    Peak,
+    /// Page faults that read nothing.
+    MinorFaults,
+    /// Page faults that read from a disk.
+    MajorFaults,
+    /// Switches because it waited.
+    VoluntarySwitches,
+    /// Switches because others were to run.
+    InvoluntarySwitches,
+    /// Bytes of its answer.
+    OutputBytes,
+    /// A counter by name.
+    Counter(String),
+}
+
+impl Metric {
+    /// Those that every sample has.
+    pub const ALWAYS: [Metric; 9] = [
+        Metric::Wall,
+        Metric::Cpu,
+        Metric::User,
+        Metric::System,
+        Metric::Peak,
+        Metric::MinorFaults,
+        Metric::MajorFaults,
+        Metric::VoluntarySwitches,
+        Metric::InvoluntarySwitches,
+    ];
+
+    /// The metric of that name.
+    pub fn named(name: &str) -> Metric {
+        let known = Metric::ALWAYS.into_iter().chain([Metric::OutputBytes]);
+        let mut known = known.filter(|metric| metric.name() == name);
+        known.next().unwrap_or_else(|| Metric::Counter(name.to_owned()))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Metric::Wall => "wall",
+            Metric::Cpu => "cpu",
+            Metric::User => "user",
+            Metric::System => "system",
+            Metric::Peak => "peak-memory",
+            Metric::MinorFaults => "minor-faults",
+            Metric::MajorFaults => "major-faults",
+            Metric::VoluntarySwitches => "voluntary-switches",
+            Metric::InvoluntarySwitches => "involuntary-switches",
+            Metric::OutputBytes => "output-bytes",
+            Metric::Counter(name) => name,
+        }
+    }
+
+    /// Whether it is a time, which no two runs share.
+    pub fn is_time(&self) -> bool {
+        matches!(self, Metric::Wall | Metric::Cpu | Metric::User | Metric::System)
+    }
+
+    /// The figure; `None` where the sample has none.
+    pub fn of(&self, sample: &Sample) -> Option<u64> {
+        let Outcome { wall_ns, user_us, system_us, peak_bytes, .. } = sample.outcome;
+        Some(match self {
+            Metric::Wall => wall_ns,
+            Metric::Cpu => (user_us + system_us) * 1000,
+            Metric::User => user_us * 1000,
+            Metric::System => system_us * 1000,
+            Metric::Peak => peak_bytes,
+            Metric::MinorFaults => sample.outcome.minor_faults,
+            Metric::MajorFaults => sample.outcome.major_faults,
+            Metric::VoluntarySwitches => sample.outcome.voluntary_switches,
+            Metric::InvoluntarySwitches => sample.outcome.involuntary_switches,
+            Metric::OutputBytes => sample.answer.as_ref()?.bytes,
+            Metric::Counter(name) => return sample.counters.get(name).copied(),
+        })
+    }
+}
+
+impl Sample {
+    /// Why the run has failed; `None` if it counts.
+    pub fn failure(&self) -> Option<String> {
+        match &self.outcome.ended {
+            crate::host::Ended::Exit(0) => self.invalid.clone(),
+            ended => Some(ended.to_string()),
+        }
+    }
+}

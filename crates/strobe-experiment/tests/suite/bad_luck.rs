@@ -1,0 +1,162 @@
+//! Commands that crash, hang, write too much or leave others behind; runs that are stopped, killed
+//! or cut off. No process survives, nothing that was measured is lost.
+
+use std::io::Write;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use strobe_experiment::host::{Command, Ended, Lease, MARK, run, start};
+use strobe_experiment::samples::{Log, Round, Variant};
+
+use super::{GO_ON, ended, host, left, processes, shell};
+
+#[test]
+fn each_end_has_its_name() {
+    assert_eq!(ended("exit 0").ended, Ended::Exit(0));
+    assert_eq!(ended("exit 7").ended, Ended::Exit(7));
+    assert_eq!(ended("kill -SEGV $$").ended, Ended::Signal(11));
+    let missing = Command { arguments: vec!["/no/such/program".to_owned()], ..Command::default() };
+    assert!(matches!(run(&host("test"), &missing, &GO_ON).ended, Ended::NotStarted(_)));
+    assert!(matches!(run(&host("test"), &Command::default(), &GO_ON).ended, Ended::NotStarted(_)));
+}
+
+#[test]
+fn what_it_took_is_counted_with_descendants() {
+    let outcome = ended("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; (sleep 0.05)");
+    assert!(outcome.wall_ns >= 50_000_000, "{outcome:?}");
+    assert!(outcome.user_us > 0 && outcome.user_us * 1000 < outcome.wall_ns, "{outcome:?}");
+    assert!(outcome.minor_faults > 0 && outcome.peak_bytes > 100_000, "{outcome:?}");
+    assert!(outcome.voluntary_switches > 0, "{outcome:?}");
+    assert_eq!(outcome.left_behind, 0);
+}
+
+#[test]
+fn what_hangs_is_ended_with_all_it_started() {
+    let command = shell("sleep 86401 & sleep 86401").within(Duration::from_millis(200));
+    let begin = Instant::now();
+    let outcome = run(&host("test"), &command, &GO_ON);
+    assert_eq!(outcome.ended, Ended::TimedOut);
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert_eq!(left("86401"), 0);
+}
+
+/// A daemon: a session of its own, its parent gone.
+#[test]
+fn what_is_left_behind_is_found_and_ended() {
+    let word = format!("86402.{}", std::process::id());
+    let outcome = ended(&format!("setsid sh -c 'sleep {word} & exit 0' & wait"));
+    assert_eq!((outcome.ended, outcome.left_behind > 0), (Ended::Exit(0), true));
+    assert_eq!(left(&word), 0);
+}
+
+#[test]
+fn a_file_beyond_the_limit_ends_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let command = Command {
+        arguments: ["head", "-c", "5000000", "/dev/zero"].map(str::to_owned).into(),
+        output: Some(folder.path().join("out")),
+        file_limit: Some(1 << 20),
+        ..Command::default()
+    };
+    let outcome = run(&host("test"), &command, &GO_ON);
+    assert_ne!(outcome.ended, Ended::Exit(0));
+    let length = folder.path().join("out").metadata().expect("what was written").len();
+    assert_eq!(length, 1 << 20);
+}
+
+#[test]
+fn the_user_can_stop_it() {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let outcome = run(&host("test"), &shell("sleep 86403"), &stop);
+        assert_eq!(outcome.ended, Ended::Stopped);
+    });
+    assert_eq!(left("86403"), 0);
+}
+
+/// A service is asked to end before it is made to.
+#[test]
+fn services_end_in_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let done = folder.path().join("done");
+    let line =
+        format!("trap 'echo > {}; exit 0' TERM; while :; do sleep 0.01; done", done.display());
+    let command = Command { grace_ms: 5000, ..shell(&line) };
+    let mut running = start(&host("test"), &command).expect("a supervisor");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!running.has_ended());
+    assert_eq!(running.stop().ended, Ended::Stopped);
+    assert!(done.is_file());
+}
+
+/// `strobe` is killed: the pipe closes, which the supervisor sees.
+#[test]
+fn nothing_survives_when_the_parent_is_killed() {
+    let host = host("test");
+    let mut supervisor = std::process::Command::new(&host.supervisor)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a supervisor");
+    let mut line = supervisor.stdin.take().expect("its input");
+    writeln!(line, "{}", serde_json::to_string(&shell("sleep 86404 & wait")).expect("a command"))
+        .expect("it reads");
+    while processes("86404").is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(line);
+    supervisor.wait().expect("it ends");
+    assert_eq!(left("86404"), 0);
+}
+
+/// The supervisor is killed as well: the next run cleans up.
+#[test]
+fn the_next_run_cleans_up_behind_one_that_was_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let gone = folder.path().join("4711-test-of-leftovers");
+    std::fs::write(&gone, "").expect("a claim without a lock");
+    let mut orphan = std::process::Command::new("sleep")
+        .arg("86405")
+        .env(MARK, "4711-test-of-leftovers")
+        .spawn()
+        .expect("a process");
+    let own = Lease::take(folder.path()).expect("a claim");
+    assert_eq!(own.cleaned, 1);
+    assert!(!orphan.wait().expect("it was ended").success());
+    assert!(!gone.exists());
+    // That of a run which goes on is left alone.
+    let other = Lease::take(folder.path()).expect("a second one");
+    assert_eq!(other.cleaned, 0);
+    assert_ne!(own.mark, other.mark);
+    drop((own, other));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
+}
+
+#[test]
+fn samples_go_on_after_the_last_whole_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("samples.jsonl");
+    let variants = [Variant { name: "a".to_owned(), command: shell("true") }];
+    let (mut log, rounds) = Log::open(&path, &variants, 1).expect("a new file");
+    assert!(rounds.is_empty());
+    assert!(Log::open(&path, &variants, 1).is_err(), "two at once");
+    log.add(&Round::default()).expect("there is room");
+    log.add(&Round { number: 1, ..Round::default() }).expect("there is room");
+    drop(log);
+    let mut text = std::fs::read(&path).expect("the file");
+    text.truncate(text.len() - 5);
+    std::fs::write(&path, text).expect("it is cut off");
+    let (mut log, rounds) = Log::open(&path, &variants, 1).expect("what is left of it");
+    assert_eq!(rounds, [Round::default()]);
+    log.add(&Round { number: 1, ..Round::default() }).expect("there is room");
+    drop(log);
+    assert_eq!(Log::open(&path, &variants, 1).expect("both").1.len(), 2);
+    assert!(Log::open(&path, &variants, 2).is_err(), "another seed");
+    // A device has no end to read up to.
+    assert!(Log::open(std::path::Path::new("/dev/full"), &variants, 1).is_err());
+}

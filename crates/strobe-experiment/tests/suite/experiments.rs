@@ -1,0 +1,168 @@
+//! Experiments as data: builds, services, sweeps, conditions, expectations.
+
+use std::sync::atomic::AtomicBool;
+
+use strobe_experiment::experiment::{Error, Run};
+use strobe_experiment::file::File;
+use strobe_model::measurement::Measurement;
+
+use super::{GO_ON, host, left};
+
+fn carried_out(text: &str) -> Result<Measurement, Error> {
+    stopped_by(text, &GO_ON)
+}
+
+fn stopped_by(text: &str, stop: &AtomicBool) -> Result<Measurement, Error> {
+    let file = File::parse(text).expect("a description");
+    let folder = tempfile::tempdir().expect("a folder");
+    let host = host("test");
+    let (folder, kept) = (folder.path(), &folder.path().join("kept"));
+    std::fs::create_dir_all(kept).expect("a folder");
+    let run = Run {
+        file: &file,
+        name: "own",
+        folder,
+        kept,
+        host: &host,
+        quick: true,
+        stop,
+        tool: "strobe",
+    };
+    let result = run.carry_out(&mut |_| {});
+    if let Ok(measurement) = &result {
+        measurement.check().expect("it holds together");
+        let samples = std::fs::read_dir(kept).expect("the folder").flatten();
+        let kept = samples.filter(|e| e.file_name().to_string_lossy().ends_with("done.jsonl"));
+        assert!(kept.count() > 0, "raw samples are kept");
+    }
+    result
+}
+
+/// The first costs 100 at once and 1 for each item, the second 2 for each: equal at 100.
+const SWEEP: &str = r#"
+question = "from how many items on?"
+build = "echo built > {build}/file"
+[sweep]
+parameter = "items"
+values = [10, 50, 200, 1000]
+[measure]
+metric = "cost"
+counters = ["cost"]
+same-output = true
+quick-seconds = 30.0
+[[variant]]
+name = "table"
+run = "cat {build}/file; echo cost $((100 + {items}))"
+[[variant]]
+name = "search"
+run = "cat {build}/file; echo cost $((2 * {items}))"
+[[expect]]
+at = 10
+variant = "search"
+counter = "cost"
+exactly = 20
+[[expect]]
+at = 1000
+variant = "search"
+counter = "cost"
+more-than = "table"
+"#;
+
+#[test]
+fn a_sweep_gives_curve_crossover_growth_and_advice() {
+    let measurement = carried_out(SWEEP).expect("it builds");
+    assert!(measurement.findings.is_empty(), "{:#?}", measurement.findings);
+    assert_eq!(measurement.parts.len(), 4);
+    let table = measurement.table("crossover").expect("the section");
+    let at = table.column("crossover").expect("the place").cells[1].number().expect("a number");
+    assert!((80.0..125.0).contains(&at.as_f64()), "{at:?}");
+    let growth = &table.column("growth").expect("growth").cells[1];
+    assert_eq!(growth.text(), Some("n"));
+    let advice = table.column("advice").expect("advice").cells[1].text().expect("words");
+    assert!(
+        advice.starts_with("search below items") && advice.contains("from 10 to 1000 only"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn what_was_expected_and_does_not_hold_is_a_finding() {
+    let wrong = SWEEP.replace("exactly = 20", "exactly = 21");
+    let measurement = carried_out(&wrong).expect("it builds");
+    let finding = measurement.findings.iter().find(|finding| finding.code == "expectation");
+    assert_eq!(finding.expect("a finding").text, "cost of search is 20, and was expected to be 21");
+}
+
+#[test]
+fn a_variant_that_is_not_what_it_claims_to_be_has_failed() {
+    let text = SWEEP.replace(
+        "name = \"search\"\n",
+        "name = \"search\"\ncondition = [{ counter = \"cost\", at-least = 90 }]\n",
+    );
+    let measurement = carried_out(&text).expect("it builds");
+    let failed = measurement.findings.iter().find(|finding| finding.code == "failed");
+    let text = &failed.expect("it failed").text;
+    assert!(text.contains("condition: cost is 20, not at least 90"), "{text}");
+}
+
+const SERVICE: &str = r#"
+question = "does it answer?"
+[[service]]
+name = "one"
+prepare = "echo {one.port} > {one.folder}/port"
+start = "touch {one.folder}/up; sleep 86411"
+ready = "test -e {one.folder}/up"
+timeout-seconds = 5
+[[variant]]
+name = "a"
+run = "test -s {one.folder}/port"
+[[variant]]
+name = "b"
+run = "test {one.port} -gt 1023"
+[measure]
+quick-seconds = 0.2
+"#;
+
+#[test]
+fn services_are_up_meanwhile_and_gone_afterwards() {
+    let measurement = carried_out(SERVICE).expect("it gets ready");
+    assert!(!measurement.findings.iter().any(|f| f.code == "failed"), "{:?}", measurement.findings);
+    assert_eq!(left("86411"), 0);
+}
+
+#[test]
+fn a_service_that_ends_or_never_gets_ready_is_no_figure() {
+    let ends = SERVICE.replace("touch {one.folder}/up; sleep 86411", "echo no room >&2; exit 1");
+    let error = carried_out(&ends).expect_err("it ended").to_string();
+    assert!(error.contains("service one") && error.contains("no room"), "{error}");
+    let never = SERVICE.replace("touch {one.folder}/up; sleep 86411", "sleep 86412");
+    let never = never.replace("timeout-seconds = 5", "timeout-seconds = 1");
+    let error = carried_out(&never).expect_err("it is not ready").to_string();
+    assert!(error.contains("not ready in time"), "{error}");
+    assert_eq!(left("86412"), 0);
+    let build = carried_out(&SWEEP.replace("echo built", "echo wrong >&2; false; exit 3; echo"));
+    assert!(matches!(build, Err(Error::Failed { .. })));
+}
+
+#[test]
+fn a_stop_ends_it_in_order() {
+    let stop = AtomicBool::new(true);
+    assert!(matches!(stopped_by(SERVICE, &stop), Err(Error::Stopped)));
+    assert_eq!(left("86411"), 0);
+}
+
+/// Those of the repository; `make experiments` runs them.
+#[test]
+fn the_founding_experiments_can_be_read_and_have_a_page() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).expect("the experiments").flatten() {
+        let text = std::fs::read_to_string(entry.path().join("experiment.toml"));
+        let file = File::parse(&text.expect("a description"));
+        let file = file.unwrap_or_else(|e| panic!("{}: {e}", entry.path().display()));
+        let page = std::fs::read_to_string(entry.path().join("README.md")).expect("a page");
+        assert!(page.contains(&file.question) && page.contains(&file.setup), "{:?}", entry.path());
+        read += 1;
+    }
+    assert!(read >= 6, "{read}");
+}
