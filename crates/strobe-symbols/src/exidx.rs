@@ -1,9 +1,9 @@
 //! Arm's exception index tables (`.ARM.exidx`, `.ARM.extab`) as unwind information.
 //!
 //! Paragraphs are those of the "Exception Handling ABI for the Arm Architecture" (IHI 0038). The
-//! tables are right where a function calls, not in the middle of its prologue or epilogue. What they
-//! contain is input: every walk over them is bounded by their own lengths. This module must not know
-//! frames of exceptions.
+//! tables are right where a function calls, not in the middle of its prologue or epilogue. What
+//! they contain is input: every walk over them is bounded by their own lengths. This module must
+//! not know frames of exceptions.
 
 use crate::elf::Elf;
 use crate::firmware::Firmware;
@@ -245,7 +245,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
 
         /// Any bytes end, and read no more than a register for each that they could name.
         #[test]

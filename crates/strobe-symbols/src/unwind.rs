@@ -270,13 +270,13 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         if return_address & !1 == 0 || return_address == u32::MAX {
             return Err(UnwindEnd::Bottom);
         }
+        self.check_return(return_address)?;
         if return_address & !1 == frame.pc && self.registers.core[SP] == frame.sp {
             return Err(UnwindEnd::NoProgress { sp: frame.sp });
         }
         if self.registers.core[SP] < frame.sp || self.registers.core[SP] & 3 != 0 {
             return Err(UnwindEnd::NoProgress { sp: self.registers.core[SP] });
         }
-        self.check_return(return_address)?;
         self.registers.core[PC] = return_address;
         Ok(StackFrameKind::Caller)
     }

@@ -1,5 +1,5 @@
-//! High-water marks that whole blocks and compiled code leave behind against those of a run in which
-//! every single move of the stack pointer is looked at: the same, to the byte.
+//! High-water marks that whole blocks and compiled code leave behind against those of a run in
+//! which every single move of the stack pointer is looked at: the same, to the byte.
 
 use std::sync::atomic::AtomicBool;
 

@@ -8,6 +8,11 @@
 
 use strobe_model::{InDoubt, Profile, Traced, Who};
 
+use super::kinds::EXTENSION;
+
+/// Stimulus ports that packets name without a page (DDI 0403E, D4.2.8).
+const PORTS_OF_A_PAGE: u8 = 32;
+
 /// Packets with a wrong bit that nothing shows, for each place with undecodable bytes: at most. Of
 /// samples and timestamps nine bits of ten are payload, and half of the wrong headers lead on to
 /// packets.
@@ -64,10 +69,28 @@ pub(super) fn why(traced: &Traced) -> String {
     )
 }
 
+/// Ports of pages that so few packets, or fewer, have named: one wrong page moves all packets
+/// behind it to other ports.
+fn wrong_pages(traced: &mut Traced, few: u64) -> Vec<InDoubt> {
+    let extensions = traced.stream.kinds.iter().filter(|kind| kind.name == EXTENSION);
+    if extensions.map(|kind| kind.packets).sum::<u64>() > few {
+        return Vec::new();
+    }
+    let (first, others) = std::mem::take(&mut traced.channels)
+        .into_iter()
+        .partition::<Vec<_>, _>(|channel| channel.port < PORTS_OF_A_PAGE);
+    traced.channels = first;
+    let doubt = |c: &strobe_model::Channel| InDoubt {
+        what: format!("port {}", c.port),
+        packets: c.packets,
+    };
+    others.iter().map(doubt).collect()
+}
+
 /// Takes out of a damaged stream's figures what damage may have made.
 pub(super) fn set_apart(traced: &mut Traced, profile: &mut Profile) {
     let few = traced.stream.damage.saturating_mul(INVENTED);
-    let mut apart = Vec::new();
+    let mut apart = wrong_pages(traced, few);
     let mut is_seldom = |what: String, packets: u64| {
         let seldom = packets <= few;
         if seldom {

@@ -3,11 +3,14 @@
 use strobe_decode::swo::packet::Packet;
 use strobe_model::PacketKind;
 
+/// Pages of stimulus ports, among others.
+pub(super) const EXTENSION: &str = "extension";
+
 const NAMES: [&str; 15] = [
     "synchronisation",
     "overflow",
     "stimulus port",
-    "extension",
+    EXTENSION,
     "local timestamp",
     "global timestamp",
     "event counter",

@@ -220,8 +220,8 @@ fn nearest_key(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown field `")?;
     let (key, expected) = rest.split_once('`')?;
     let names = expected.split('`').skip(1).step_by(2);
-    let by = |name: &&str| (strsim::jaro_winkler(key, name) * 1000.0) as u32;
-    names.max_by_key(by).filter(|name| by(name) > 600).map(str::to_owned)
+    let edits = |name: &&str| strsim::damerau_levenshtein(key, name);
+    names.min_by_key(edits).filter(|name| edits(name) * 2 <= name.len()).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -341,7 +341,11 @@ fn what_is_no_trace_is_refused_or_named() {
         assert!(ran.stdout.is_empty(), "{arguments:?}");
     };
     refused(&["report", &file("empty", b"")], 65, "is empty");
-    refused(&["report", &file("text", "some words\n".repeat(900).as_bytes())], 65, "is text");
+    refused(
+        &["report", &file("text", "some words\n".repeat(900).as_bytes())],
+        65,
+        "unrecognised format (text)",
+    );
     refused(&["report", "/nowhere/at.all"], 66, "cannot read");
     let zeros = file("zeros", &vec![0; 100_000_000]);
     refused(&["report", &zeros], 65, "100 % of it make no sense");

@@ -384,8 +384,8 @@ impl Insn {
         }
     }
 
-    /// Whether it loads the stack pointer and moves the base register as well: to be run once, where
-    /// others that write the stack pointer can be run again.
+    /// Whether it loads the stack pointer and moves the base register as well: to be run once,
+    /// where others that write the stack pointer can be run again.
     pub(crate) fn loads_stack_once(self) -> bool {
         matches!(self, Insn::Load { t: SP, n, index, .. } if n != SP && index != Index::Offset)
     }

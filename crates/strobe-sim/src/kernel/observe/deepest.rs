@@ -1,8 +1,9 @@
 //! The deepest that each stack has been, exactly, with who called whom then.
 //!
-//! What lies between the lowest and the highest stack pointer so far brings nothing new: that is the
-//! window, and code that stays in it runs in whole blocks. Whose a stack pointer is, [`threads`](super::threads) decides; handlers use the stack from reset if the
-//! interrupted thread has a process stack, else the thread's own.
+//! What lies between the lowest and the highest stack pointer so far brings nothing new: that is
+//! the window, and code that stays in it runs in whole blocks. Whose a stack pointer is,
+//! [`threads`](super::threads) decides; handlers use the stack from reset if the interrupted thread
+//! has a process stack, else the thread's own.
 
 use super::{Stack, StackPoint, StackWindow};
 

@@ -58,11 +58,9 @@ pub(super) fn advice(record: &Record) -> Option<String> {
     let waits = cycles(record)?;
     let all = record.totals.cycles.likely.saturating_sub(record.balance.parts().idle);
     (waits.likely.saturating_mul(10) >= all && all > 0).then(|| {
-        format!(
-            "{} cycles of the run are spent waiting (table waiting): sleep until an interrupt, or \
-             let a timer or DMA do it. For the rest fewer instructions: a better algorithm, a \
-             higher optimisation level.",
-            waits.likely
-        )
+        "Much of the run is spent waiting (table waiting): sleep until an interrupt, or let a \
+         timer or DMA do it. For the rest fewer instructions: a better algorithm, a higher \
+         optimisation level."
+            .to_owned()
     })
 }

@@ -126,7 +126,7 @@ fn is_honest(out: &Measurement, truth: &Truth) {
     holds_of(Some(lost), 0, "lost");
     holds_of(out.total("cycles"), (truth.ticks - 10) * u64::from(TICK), "cycles");
     let exceptions = numbers(&column(out, "interrupts", "number"));
-    assert!(exceptions.iter().all(|n| *n == 15), "{exceptions:?}");
+    assert!(exceptions.iter().all(|n| *n == 15), "{exceptions:?} {:#?}", out.table("interrupts"));
     let ports = numbers(&column(out, "ports", "port"));
     assert!(ports.iter().all(|n| *n == 0), "{ports:?}");
     let watched = numbers(&column(out, "watched-variables", "comparator"));
@@ -262,6 +262,10 @@ fn a_wrong_stream_number_is_no_exact_total() {
                 }
                 let bit = if bytes[at] & 1 == 0 { 0 } else { 1 + frame % 7 };
                 bytes[at] ^= 1 << bit;
+                // Number 0 before a byte of 0 is padding: two bytes less, and no sign of them.
+                if bytes[at] == 1 && bytes[at + 1] == 0 {
+                    continue;
+                }
                 is_honest(&measured(&bytes, Framing::Frames { stream: 1, skip: None }), &truth);
             }
         }
