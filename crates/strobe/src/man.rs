@@ -112,10 +112,10 @@ fn heading(line: &str) -> Option<String> {
     })
 }
 
-/// The pages that belong together.
+/// The pages that belong together: the command's own names all others.
 fn see_also(command: &Command) -> Roff {
     let mut roff = Roff::default();
-    if !command.has_subcommands() {
+    if command.get_name() != "strobe" {
         roff.control("SH", ["SEE ALSO"]);
         roff.text([roman("strobe(1)")]);
     }

@@ -97,10 +97,11 @@ impl Marks {
         let strange = (0u8..).zip(self.numbers.iter()).map(|(stream, &(times, bytes))| {
             let sound = match stream {
                 PADDING => true,
-                _ if stream == own || is_known(stream) => true,
+                _ if stream == own => true,
                 FLUSH | TRIGGER => bytes <= times.saturating_mul(EVENT_BYTES),
+                // No source may have them, whatever its bytes look like.
                 0x70.. => false,
-                _ => times >= OFTEN,
+                _ => is_known(stream) || times >= OFTEN,
             };
             if sound { 0 } else { times }
         });
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(marks(&[1, 2], 5000).wrong(1, 600, |stream| stream == 2), 0);
         assert_eq!(marks(&[1, 2].repeat(40), 100).wrong(1, 600, |_| false), 0);
         assert_eq!(marks(&[1, 0x72], 5000).wrong(1, 600, |_| false), 1);
+        assert_eq!(marks(&[1, 0x7f], 5000).wrong(1, 600, |_| true), 1);
     }
 
     #[test]

@@ -344,11 +344,11 @@ fn what_is_no_trace_is_refused_or_named() {
     refused(
         &["report", &file("text", "some words\n".repeat(900).as_bytes())],
         65,
-        "unrecognised format (text)",
+        "unrecognised format",
     );
     refused(&["report", "/nowhere/at.all"], 66, "cannot read");
     let zeros = file("zeros", &vec![0; 100_000_000]);
-    refused(&["report", &zeros], 65, "100 % of it make no sense");
+    refused(&["report", &zeros], 65, "100 % of it is undecodable");
     let traced = report(&["--as", "swo", &zeros]);
     assert_eq!(unattributed(&traced, "bytes", "undecodable"), 100_000_000);
     refused(&["report", &zeros, "--as", "swo", "--idle", "main"], 64, "needs its firmware");
