@@ -19,6 +19,7 @@ Examples:
   strobe heap firmware.elf --until 2s --tree
   strobe heap firmware.elf --measure live-bytes --by line
   strobe heap firmware.elf --allocators pool.toml
+  strobe heap firmware.elf --check-memory
   strobe heap firmware.elf -o h.measurement; strobe export h.measurement --to pprof
 
 The firmware is run as it is: its allocators are found by the names of their functions (malloc,
@@ -36,6 +37,10 @@ pub struct Args {
     /// Further memory allocators by the names of their functions (docs/heap.md).
     #[arg(long, value_name = "FILE")]
     allocators: Option<PathBuf>,
+    /// Check every load and store: use after free, accesses beside a block, reads of what was never
+    /// written; and how much of each block is used. The run takes several times as long.
+    #[arg(long)]
+    check_memory: bool,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
@@ -63,12 +68,13 @@ impl Args {
 }
 
 /// Sections that repeat others in more detail: shown only if asked for.
-const DETAILS: [&str; 4] = ["heap-calls", "heap-repeated", "heap-biggest", "heap-live"];
+const DETAILS: [&str; 5] =
+    ["heap-calls", "heap-repeated", "heap-biggest", "heap-live", "heap-use-blocks"];
 
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let firmware = input::firmware(&args.firmware)?;
-    let wanted = settings(args.allocators.as_deref())?;
+    let wanted = settings(args.allocators.as_deref(), args.check_memory)?;
     let choice = board::choose(&args.setup.board, &firmware)?;
     let done = simulate::heap(&args.firmware, &firmware, &choice, &args.setup, wanted)?;
     let mut measurement = measurement::of(&done.record);
@@ -92,14 +98,15 @@ fn known_measure(measurement: &Measurement, asked: Option<&str>) -> anyhow::Resu
     Err(exit::usage(format!("--measure {asked}: there are {}", all.join(", "))))
 }
 
-/// The allocators to watch: those of a file, and those that are known.
-pub fn settings(path: Option<&Path>) -> anyhow::Result<HeapSettings> {
-    let Some(path) = path else { return Ok(HeapSettings::default()) };
+/// The allocators to watch: those of a file, and those that are known; and whether every access is
+/// checked.
+pub fn settings(path: Option<&Path>, check_memory: bool) -> anyhow::Result<HeapSettings> {
+    let Some(path) = path else { return Ok(HeapSettings { allocators: None, check_memory }) };
     let toml = files::text(path, &Kind::ALLOCATORS)?;
     // The parser's messages show the line in question: indented, they stay one message.
     let parsed = Allocators::parse(&toml)
         .map_err(|e| exit::data(format!("{}: {}", path.display(), e.replace('\n', "\n  "))))?;
-    Ok(HeapSettings { allocators: Some(parsed) })
+    Ok(HeapSettings { allocators: Some(parsed), check_memory })
 }
 
 /// Adds what was seen of heaps to a run's measurement; its text shows the call sites and what is

@@ -19,7 +19,7 @@ use strobe_sim::observe::schedule::{Keep, Log, Whose};
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
-use super::heap::{self, Found};
+use super::heap::{self, Found, Inspection};
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Phase, Settings};
@@ -129,9 +129,16 @@ impl Run {
             super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
         tree.threads.know(variables(firmware), layout);
         let allocators = settings.heap.as_ref();
-        let allocators = allocators.map(|own| heap::find(firmware, own.allocators.as_ref()));
+        let allocators =
+            allocators.map(|own| heap::find(firmware, own.allocators.as_ref(), own.check_memory));
         let allocators = allocators.transpose().map_err(Error::Allocators)?;
         tree.heap = allocators.as_ref().map(|found| Box::new(Watched::new(found.entries.clone())));
+        if settings.heap.as_ref().is_some_and(|heap| heap.check_memory)
+            && let (Some(watched), Some(found)) = (&mut tree.heap, &allocators)
+        {
+            watched.inspector = Some(Box::new(Inspection::new(found.clone())));
+            bus.keep_writes();
+        }
         let mut machine = Machine::new(board, bus, (counts, (tree, log)))
             .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
         machine.set_console(host.console());

@@ -5,17 +5,23 @@
 
 mod allocators;
 mod arena;
+mod bytes;
 mod growth;
+mod inspect;
 mod measurement;
 mod replay;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
+
 use strobe_model::measurement::{Balance, Finding, Measurement, Section, Total};
+use strobe_sim::observe::heap::Inspector;
 use strobe_symbols::Firmware;
 
 pub use allocators::Allocators;
 pub(super) use allocators::{Found, find};
+pub(super) use inspect::Inspection;
 
 use super::drive::Run;
 use super::scheduling;
@@ -58,7 +64,9 @@ impl Heaps {
 /// What the log of a run says of the heaps, if it was kept.
 pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     let calls = &run.machine.observer().1.0;
-    let log = &calls.heap.as_ref()?.log;
+    let heap = calls.heap.as_ref()?;
+    let log = &heap.log;
+    let inspector = heap.inspector.as_deref().map(|inspector: &dyn Inspector| inspector as &dyn Any);
     let found = run.allocators.as_ref()?;
     let shadow = replay::replay(found, log);
     let seen = measurement::Seen {
@@ -67,6 +75,7 @@ pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
         found,
         log,
         shadow: &shadow,
+        inspection: inspector.and_then(<dyn Any>::downcast_ref),
         end: run.machine.cycles(),
         threads: scheduling::names(firmware, &calls.threads),
     };

@@ -125,7 +125,7 @@ impl<O: Observer> Machine<O> {
             spent: Bounds::exact(0),
             split: 0,
             several,
-            log: O::ACCESSES.then_some(&mut log),
+            log: self.observer.follows_accesses().then_some(&mut log),
         };
         let mut end = End::Next;
         let result = if insn.ends_block() {
@@ -144,7 +144,7 @@ impl<O: Observer> Machine<O> {
         let (spent, split, last) = (port.spent, port.split, port.last);
         let several = port.several;
         for access in &log {
-            self.observer.access(access);
+            self.observer.access(access, &mut self.bus);
         }
         match result {
             Ok(()) => {}

@@ -97,6 +97,9 @@ impl Bus {
             .chain(&mut self.more)
             .find(|m| m.contains(address));
         if let Some(memory) = memory.filter(|m| m.writable) {
+            if let Some(written) = &mut self.written {
+                written.push((address, size));
+            }
             return memory.write(address, size, value).ok_or(BusFault { address });
         }
         if self.memory_at(address).is_some() {

@@ -13,7 +13,7 @@ use super::overflow::{self, Floor, Overflow};
 use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
-use super::{Observer, StackPoint, StackWindow, Transfer, TransferKind};
+use super::{Access, Observer, StackPoint, StackWindow, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 
@@ -657,6 +657,19 @@ impl Observer for CallTree {
         if let Some(marks) = &self.marks {
             self.window = (marks.window(owner, point.sp), self.threads.current());
         }
+    }
+
+    #[inline(always)]
+    fn follows_accesses(&self) -> bool {
+        self.heap.as_ref().is_some_and(|heap| heap.inspector.is_some())
+    }
+
+    fn access(&mut self, access: &Access, bus: &mut Bus) {
+        let who = self.who();
+        let Some(heap) = &mut self.heap else { return };
+        let Context { frames, allocating, .. } = &self.running;
+        let callers = frames.iter().map(|f| f.return_address);
+        heap.accessed(access, who, callers, allocating, bus);
     }
 
     fn who(&self) -> Option<Who> {
