@@ -343,6 +343,9 @@ pub struct HeapSite {
     pub live: u64,
     /// Their bytes.
     pub live_bytes: u64,
+    /// Live blocks in the middle of the trace and at its end, if they kept growing.
+    #[serde(default)]
+    pub leak: Option<(u64, u64)>,
 }
 
 /// What went over an interface in one direction.

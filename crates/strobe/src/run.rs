@@ -146,7 +146,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
-    let heap = args.heap.then(|| heap::settings(args.allocators.as_deref(), args.check_memory)).transpose()?;
+    let heap = args
+        .heap
+        .then(|| heap::settings(args.allocators.as_deref(), args.check_memory))
+        .transpose()?;
     let (choice, options) = (&choice, &args.simulation);
     let mut done =
         simulate::simulate_with_heap(path, &firmware, choice, options, threads, heap, pin)?;

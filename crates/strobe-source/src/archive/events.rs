@@ -281,7 +281,7 @@ impl<'s> Adding<'s> {
             nesting,
             functions,
             stacks: self.stacks.finish(names, |thread| named.name(thread)),
-            heap: self.heap.finish(names, lost),
+            heap: self.heap.finish(names, (first.unwrap_or(0), end), lost),
             transfers: self.transfers.finish(),
             timers: self.timers.finish(),
             pauses: self.pauses.finish(),

@@ -6,7 +6,6 @@
 mod allocators;
 mod arena;
 mod bytes;
-mod growth;
 mod inspect;
 mod measurement;
 mod replay;
@@ -15,7 +14,10 @@ mod tests;
 
 use std::any::Any;
 
-use strobe_model::measurement::{Balance, Finding, Measurement, Section, Total};
+use strobe_model::measurement::{
+    Balance, Finding, Measurement, Quantity, Section, Total, Trust, Unit,
+};
+use strobe_sim::device::Size;
 use strobe_sim::observe::heap::Inspector;
 use strobe_symbols::Firmware;
 
@@ -61,12 +63,36 @@ impl Heaps {
     }
 }
 
-/// What the log of a run says of the heaps, if it was kept.
+/// Of a run that did not watch allocators, if the firmware has any: the peak as they keep it
+/// themselves, with what they need for each block, or why it is unknown.
+fn glance(firmware: &Firmware, run: &Run) -> Option<Heaps> {
+    let found = find(firmware, None, false).ok()?;
+    let word = |address| run.machine.bus().peek(address, Size::Word);
+    let kept = found.heaps.iter().find_map(|heap| {
+        let (whole, least) = heap.least_free?;
+        // Before the first allocation it holds nothing.
+        let least = word(least).filter(|least| *least > 0)?;
+        let peak = u64::from(whole.checked_sub(least)?);
+        Quantity::new(Some(peak.into()), Unit::BYTES, Trust::AtMost).ok()
+    });
+    let quantity = match kept {
+        Some(peak) => peak,
+        None => Quantity::unknown(Unit::BYTES, "not watched: --heap measures it"),
+    };
+    let total = Total { id: "heap-peak".to_owned(), title: "heap peak".to_owned(), quantity };
+    Some(Heaps { totals: vec![total], ..Heaps::default() })
+}
+
+/// What was seen of the heaps.
 pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
+    if run.allocators.is_none() {
+        return glance(firmware, run);
+    }
     let calls = &run.machine.observer().1.0;
     let heap = calls.heap.as_ref()?;
     let log = &heap.log;
-    let inspector = heap.inspector.as_deref().map(|inspector: &dyn Inspector| inspector as &dyn Any);
+    let inspector =
+        heap.inspector.as_deref().map(|inspector: &dyn Inspector| inspector as &dyn Any);
     let found = run.allocators.as_ref()?;
     let shadow = replay::replay(found, log);
     let seen = measurement::Seen {

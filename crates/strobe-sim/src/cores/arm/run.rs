@@ -139,7 +139,8 @@ impl<O: Observer> Machine<O> {
             let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
             let carefully = O::EACH || !fits || self.guarded.everywhere || self.traced;
-            let carefully = carefully || self.cpu.resume_at != 0 || self.observer.follows_accesses();
+            let carefully =
+                carefully || self.cpu.resume_at != 0 || self.observer.follows_accesses();
             let result = if carefully || self.now < self.bus.masters.contended_until {
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);

@@ -667,9 +667,9 @@ impl Observer for CallTree {
     fn access(&mut self, access: &Access, bus: &mut Bus) {
         let who = self.who();
         let Some(heap) = &mut self.heap else { return };
-        let Context { frames, allocating, .. } = &self.running;
+        let Context { frames, allocating, current, .. } = &self.running;
         let callers = frames.iter().map(|f| f.return_address);
-        heap.accessed(access, who, callers, allocating, bus);
+        heap.accessed(access, (who, *current), callers, allocating, bus);
     }
 
     fn who(&self) -> Option<Who> {

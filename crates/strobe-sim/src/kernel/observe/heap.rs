@@ -191,11 +191,23 @@ pub trait Inspector: Any + Debug + Send {
     fn reset(&mut self, cycle: u64);
     /// Memory was written, by whichever master of the bus.
     fn written(&mut self, address: u32, size: Size);
-    /// The core has accessed memory or a device, in `allocating`, the outermost of the allocators'
-    /// calls that are open there, if there is one. Returns whether the call chain matters.
-    fn access(&mut self, access: &Access, is_memory: bool, allocating: Option<u32>) -> bool;
-    /// The call chain of the access before, an index into [`Log::chains`], and who made it.
-    fn chain(&mut self, chain: u32, who: Who);
+    /// The core has accessed memory or a device. Returns whether the call chain matters.
+    fn access(&mut self, access: &Access, at: Standing) -> bool;
+    /// The call chain of the access before, an index into [`Log::chains`].
+    fn chain(&mut self, chain: u32);
+}
+
+/// In which circumstances memory is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// It is memory, not a device.
+    pub is_memory: bool,
+    /// The outermost of the allocators' calls that are open there, if there is one.
+    pub allocating: Option<u32>,
+    /// Who does it.
+    pub who: Who,
+    /// The node of the call tree, which stays as long as the function runs.
+    pub node: u32,
 }
 
 /// The allocators' functions and what was seen of them.
@@ -328,7 +340,7 @@ impl Allocators {
     pub(super) fn accessed(
         &mut self,
         access: &Access,
-        who: Who,
+        (who, node): (Who, u32),
         callers: impl Iterator<Item = ReturnAddress>,
         open: &[Open],
         bus: &mut Bus,
@@ -338,10 +350,11 @@ impl Allocators {
             inspector.written(address, size);
         }
         let is_memory = bus.memory_at(access.address).is_some();
-        if inspector.access(access, is_memory, open.first().map(|open| open.call)) {
+        let allocating = open.first().map(|open| open.call);
+        if inspector.access(access, Standing { is_memory, allocating, who, node }) {
             let chain = self.chain(callers, access.pc);
             if let Some(inspector) = &mut self.inspector {
-                inspector.chain(chain, who);
+                inspector.chain(chain);
             }
         }
     }

@@ -138,6 +138,7 @@ pub(crate) fn events() -> EventsReport {
                 bytes: 192,
                 live: 1,
                 live_bytes: 64,
+                leak: None,
             }],
             uncertain: true,
         }),

@@ -39,6 +39,8 @@ struct Allocator {
     usable: Option<Usable>,
     #[serde(default)]
     arena: Arena,
+    /// The variable in which it keeps the least that was ever free of its arena's variable.
+    least_free: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -159,6 +161,8 @@ pub struct Heap {
     pub area: Area,
     /// Whether the usable size of blocks can be read.
     pub knows_usable: bool,
+    /// Its bytes in all, and where it keeps the least that was ever free of them.
+    pub least_free: Option<(u32, u32)>,
 }
 
 /// The allocators of a firmware.
@@ -259,11 +263,7 @@ impl Function {
 ///
 /// # Errors
 /// When it has none: the text names the functions that were looked for.
-pub fn find(
-    firmware: &Firmware,
-    own: Option<&Allocators>,
-    checks: bool,
-) -> Result<Found, String> {
+pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Result<Found, String> {
     let tables = own.cloned().unwrap_or_default().with_builtin();
     let names = Names::new(firmware);
     let is_avr = firmware.machine() == Machine::Avr;
@@ -309,7 +309,8 @@ fn add<'a>(
             any |= role != Role::Own;
             let heap = found.heaps.len();
             found.functions.push(Known { name, heap, role });
-            let usable = usable.filter(|_| !matches!(role, Role::Free { .. } | Role::Grow { .. } | Role::Own));
+            let usable = usable
+                .filter(|_| !matches!(role, Role::Free { .. } | Role::Grow { .. } | Role::Own));
             found.entries.push(Entry { address, usable, out: function.out });
         }
     }
@@ -319,6 +320,7 @@ fn add<'a>(
             header: allocator.header,
             area: area(firmware, &allocator.arena),
             knows_usable: usable.is_some(),
+            least_free: least_free(firmware, allocator),
         });
     }
 }
@@ -347,6 +349,16 @@ fn area(firmware: &Firmware, arena: &Arena) -> Area {
         _ if arena.grows => Area::Grown,
         _ => Area::Unknown("the table of allocators does not say where its memory is".to_owned()),
     }
+}
+
+fn least_free(firmware: &Firmware, allocator: &Allocator) -> Option<(u32, u32)> {
+    let variable = |name: &str| {
+        let mut all = firmware.data_symbols().iter();
+        all.find(|s| s.name == name && s.size > 0).map(|s| (s.size, s.address))
+    };
+    let (whole, _) = variable(allocator.arena.variable.as_deref()?)?;
+    let (_, address) = variable(allocator.least_free.as_deref()?)?;
+    Some((whole, address))
 }
 
 /// Functions by linkage name.

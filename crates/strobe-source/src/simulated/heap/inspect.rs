@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use strobe_sim::device::Size;
 use strobe_sim::observe::Access;
-use strobe_sim::observe::heap::{Call, Inspector, Moment};
+use strobe_sim::observe::heap::{Call, Inspector, Moment, Standing};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Area, Found, Role};
@@ -23,9 +23,12 @@ use super::replay::{Change, Replay};
 /// Places with a fault that are kept.
 const MOST_FAULTS: usize = 256;
 
-/// Accesses within which what was read is stored elsewhere, if it is only copied: an instruction
-/// loads sixteen registers at most.
-const COPY_WITHIN: u64 = 20;
+/// Accesses within which what was read is stored elsewhere by the same function, if it is only
+/// copied: compilers load four words at a time and then store them.
+const COPY_WITHIN: u64 = 8;
+
+/// Behind the end of what was taken from the system: so many bytes are nobody's.
+const BEHIND_END: u32 = 32;
 
 /// Registers that one instruction loads, from which on that is no use of each value.
 const SEVERAL: u64 = 3;
@@ -78,6 +81,8 @@ pub struct Usage {
 #[derive(Debug)]
 struct Pending {
     at: u64,
+    /// The node of the call tree.
+    node: u32,
     fault: Fault,
 }
 
@@ -228,7 +233,10 @@ impl Inspection {
                 continue;
             };
             *byte = match range.contains(&address) {
-                true => Byte::of(block, Byte::FREED | (if byte.is(Byte::WRITTEN) { Byte::WRITTEN } else { 0 })),
+                true => Byte::of(
+                    block,
+                    Byte::FREED | (if byte.is(Byte::WRITTEN) { Byte::WRITTEN } else { 0 }),
+                ),
                 false => Byte::free(Byte::GAP),
             };
         }
@@ -239,6 +247,14 @@ impl Inspection {
             let byte = self.bytes.at(address);
             if *byte == Byte::default() || byte.is(Byte::COPY) {
                 *byte = Byte::free(Byte::GAP);
+            }
+        }
+    }
+
+    fn leave(&mut self, range: Range<u32>) {
+        for address in range {
+            if let Some(byte) = self.bytes.known(address).filter(|byte| byte.is(Byte::GAP)) {
+                *byte = Byte::default();
             }
         }
     }
@@ -327,14 +343,20 @@ impl Inspection {
         Some(self.faults.len() - 1)
     }
 
-    /// What was read and not copied since is used.
-    fn settle(&mut self) {
-        while let Some(old) = self.pending.front()
-            && old.at + COPY_WITHIN < self.seen
-            && let Some(old) = self.pending.pop_front()
-        {
-            self.note(old.fault);
+    /// What was read and not copied since is used, as soon as the function goes on elsewhere.
+    fn settle(&mut self, who: Who, node: u32) {
+        if self.pending.is_empty() {
+            return;
         }
+        let seen = self.seen;
+        let is_over =
+            |old: &Pending| old.at + COPY_WITHIN < seen || old.fault.who == who && old.node != node;
+        let (over, rest) = self.pending.drain(..).partition(is_over);
+        self.pending = rest;
+        let over: VecDeque<Pending> = over;
+        over.into_iter().for_each(|old| {
+            self.note(old.fault);
+        });
     }
 
     /// A store of what was read just before is a copy: what it is of stays to be known.
@@ -401,12 +423,14 @@ impl Inspector for Inspection {
     fn moment(&mut self, moment: Moment, call: &Call) {
         let grown = self.replay.shadow().grown.len();
         self.replay.moment(moment, call);
-        // Memory that the firmware itself has taken is its own.
-        if call.outer.is_some()
-            && let Some(&(_, _, begin, end)) = self.replay.shadow().grown.get(grown)
-        {
+        if let Some(&(_, _, begin, end)) = self.replay.shadow().grown.get(grown) {
             let base = self.found.base;
-            self.gaps(begin.wrapping_add(base)..end.wrapping_add(base));
+            let (begin, end) = (begin.wrapping_add(base), end.wrapping_add(base));
+            match call.outer {
+                Some(_) => self.gaps(begin..end.saturating_add(BEHIND_END)),
+                // Memory that the firmware itself has taken is its own.
+                None => self.leave(begin..end),
+            }
         }
         let filled = match moment {
             Moment::End(index) => self.filled.remove(&index).unwrap_or_default(),
@@ -440,7 +464,8 @@ impl Inspector for Inspection {
         }
     }
 
-    fn access(&mut self, access: &Access, is_memory: bool, allocating: Option<u32>) -> bool {
+    fn access(&mut self, access: &Access, at: Standing) -> bool {
+        let Standing { is_memory, allocating, who, node } = at;
         if let Some(call) = allocating {
             if access.write {
                 self.fills(call, access);
@@ -448,7 +473,7 @@ impl Inspector for Inspection {
             return false;
         }
         self.seen += 1;
-        self.settle();
+        self.settle(who, node);
         self.follow(access);
         let (bytes, n) = self.bytes_of(access);
         let bytes = &bytes[..n];
@@ -462,13 +487,12 @@ impl Inspector for Inspection {
         }
         self.last = Some(*access);
         let Some((kind, block)) = judged else { return false };
-        let who = Who::Thread(0);
         let fault = Fault { kind, access: *access, block, count: 1, chain: 0, who };
         if kind == FaultKind::Unwritten && self.run >= SEVERAL {
             return false;
         }
         if kind == FaultKind::Unwritten {
-            self.pending.push_back(Pending { at: self.seen, fault });
+            self.pending.push_back(Pending { at: self.seen, node, fault });
             self.next = Some(Next::Pending);
             return !self.by_place.contains_key(&(kind, access.pc));
         }
@@ -476,14 +500,14 @@ impl Inspector for Inspection {
         self.next.is_some()
     }
 
-    fn chain(&mut self, chain: u32, who: Who) {
+    fn chain(&mut self, chain: u32) {
         let fault = match self.next.take() {
             Some(Next::Fault(at)) => self.faults.get_mut(at),
             Some(Next::Pending) => self.pending.back_mut().map(|pending| &mut pending.fault),
             None => None,
         };
         if let Some(fault) = fault {
-            (fault.chain, fault.who) = (chain, who);
+            fault.chain = chain;
         }
     }
 }

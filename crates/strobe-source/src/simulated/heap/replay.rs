@@ -13,6 +13,7 @@ use strobe_sim::observe::heap::{Call, End, Log, Moment};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Found, Role};
+use crate::growth::Life;
 
 /// Misuses of one kind that are kept one by one.
 pub const MOST_MISUSES: u64 = 256;
@@ -541,6 +542,13 @@ impl Block {
     #[must_use]
     pub fn is_live(&self, order: u32) -> bool {
         self.born.1 <= order && self.gone.is_none_or(|gone| gone.at.1 > order)
+    }
+
+    /// From when to when it was there, in cycles.
+    #[must_use]
+    pub fn life(&self) -> Life {
+        let gone = self.gone.map(|gone| gone.at.0);
+        Life { born: self.born.0, gone, bytes: self.size.into() }
     }
 
     /// How it ended, if it did.

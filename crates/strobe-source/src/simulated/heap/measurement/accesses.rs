@@ -99,9 +99,8 @@ pub(super) fn by_site(seen: &Seen, sites: &Sites) -> Option<Section> {
     let mut table = Table::new(columns());
     table.columns.push(Column::text("function", "function"));
     table.columns.push(Column::text("line", "line"));
-    let sums = sites.all.iter().map(|site| {
-        (site, Sum::of(seen, inspection, site.blocks.iter().copied()))
-    });
+    let sums =
+        sites.all.iter().map(|site| (site, Sum::of(seen, inspection, site.blocks.iter().copied())));
     let mut rows: Vec<_> = sums.filter(|(_, sum)| sum.size > 0).collect();
     rows.sort_by_key(|(_, sum)| std::cmp::Reverse((sum.untouched, sum.size)));
     for (site, sum) in rows {
@@ -148,12 +147,20 @@ pub(super) fn findings(seen: &Seen, places: &mut Places) -> Vec<Finding> {
     let Some(inspection) = seen.inspection else { return Vec::new() };
     let mut out = Vec::new();
     for kind in [FaultKind::AfterFree, FaultKind::OutOfBounds, FaultKind::Unwritten] {
-        let all: Vec<&Fault> = inspection.faults().filter(|fault| fault.kind == kind).collect();
-        out.extend(all.iter().take(2 * MOST).map(|fault| one(seen, places, fault)));
+        // Instructions of one line are one place.
+        let mut all: Vec<(String, Fault)> = Vec::new();
+        for fault in inspection.faults().filter(|fault| fault.kind == kind) {
+            let place = places.site(fault.chain).shown();
+            match all.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, first)) => first.count += fault.count,
+                None => all.push((place, *fault)),
+            }
+        }
+        out.extend(all.iter().take(2 * MOST).map(|(_, fault)| one(seen, places, fault)));
         let rest = all.get(2 * MOST..).unwrap_or_default();
         if let Some(last) = out.last_mut().filter(|_| !rest.is_empty()) {
-            last.count += rest.iter().map(|fault| fault.count).sum::<u64>();
-            last.text += &format!("; and by {} further instructions", rest.len());
+            last.count += rest.iter().map(|(_, fault)| fault.count).sum::<u64>();
+            last.text += &format!("; and at {} further places", rest.len());
         }
     }
     if inspection.more > 0 {
@@ -180,7 +187,10 @@ fn one(seen: &Seen, places: &mut Places, fault: &Fault) -> Finding {
     let (code, text) = match fault.kind {
         FaultKind::AfterFree => {
             let freed = freed(seen, places, block, "freed");
-            ("use-after-free", format!("{what}, {distance} freed block, {when}; it was {made}{freed}"))
+            (
+                "use-after-free",
+                format!("{what}, {distance} freed block, {when}; it was {made}{freed}"),
+            )
         }
         FaultKind::OutOfBounds if block.is_none() => {
             ("heap-out-of-bounds", format!("{what}, in the heap's memory but in no block, {when}"))

@@ -81,7 +81,10 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
         MisuseKind::DoubleFree => (
             Severity::Warning,
             "double-free",
-            format!("double free of {at} {when}; it was {made}{}", freed(seen, places, block, "first freed")),
+            format!(
+                "double free of {at} {when}; it was {made}{}",
+                freed(seen, places, block, "first freed")
+            ),
         ),
         MisuseKind::InnerFree => (
             Severity::Warning,
@@ -153,12 +156,7 @@ pub(super) fn made(seen: &Seen, places: &mut Places, block: &Block) -> String {
 }
 
 /// `, freed at cycle 29 by main > drop_all (load.c:40)`, with this verb.
-pub(super) fn freed(
-    seen: &Seen,
-    places: &mut Places,
-    block: Option<&Block>,
-    verb: &str,
-) -> String {
+pub(super) fn freed(seen: &Seen, places: &mut Places, block: Option<&Block>, verb: &str) -> String {
     let freer = block.and_then(|block| block.gone).and_then(|gone| seen.call(gone.by?));
     let Some(call) = freer else { return String::new() };
     let spot = places.site(call.chain).spot();
