@@ -11,10 +11,7 @@ pub fn measurement(lines: &[Line], file: &str) -> Measurement {
     let subject = Subject { kind: "check".into(), name: file.into(), ..Subject::default() };
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
     let instrument = Instrument { kind: "budgets".into(), tool, ..Instrument::default() };
-    let held = lines.iter().filter(|line| line.is_held()).count();
-    let text = format!("{held} of {} budgets held", lines.len());
-    let ended = Ended { kind: "checked".into(), text, code: None };
-    let window = Window::untimed("budgets are of several runs", ended);
+    let window = Window::untimed("budgets are of several runs", Ended::default());
     let mut measurement = Measurement::new(subject, instrument, window);
     let count = |verdict| lines.iter().filter(|line| line.judged.verdict == verdict).count();
     measurement.push_total("budgets", "budgets", Quantity::exact(lines.len(), Unit::COUNT));
@@ -31,10 +28,7 @@ pub fn measurement(lines: &[Line], file: &str) -> Measurement {
 
 fn finding(line: &Line) -> Finding {
     let code = format!("budget-{}", line.judged.verdict.name());
-    let shares = line.functions.iter().map(|share| {
-        let was = share.before.map(|before| format!(" (was {before})")).unwrap_or_default();
-        (share.name.clone(), format!("{}{was}", share.value))
-    });
+    let shares = line.functions.iter().map(|share| (share.name.clone(), share.words()));
     let shares: Vec<_> = shares.collect();
     let title = match line.functions.iter().any(|share| share.before.is_some()) {
         true => "functions that changed",
