@@ -46,21 +46,21 @@ fn tables(lines: &[Line], measurement: &mut Measurement) {
         let mut table = Table::new(vec![
             Column::text("verdict", "verdict"),
             Column::text("firmware", "firmware"),
-            Column::text("budget", "budget"),
             Column::figure("value", "value", unit.clone()),
             Column::figure("least", "at least", unit.clone()),
             Column::figure("most", "at most", unit.clone()),
             Column::figure("margin", "margin", unit.clone()),
+            Column::text("budget", "budget"),
         ]);
         for line in lines.iter().filter(|line| *line.judged.value.unit() == unit) {
             table.row([
                 line.judged.verdict.name().into(),
                 line.firmware.as_str().into(),
-                line.name.as_str().into(),
                 Cell::from(line.judged.value.clone()),
                 line.judged.least.map(whole).into(),
                 line.judged.most.map(whole).into(),
                 line.judged.margin.map(whole).into(),
+                line.name.as_str().into(),
             ]);
         }
         let id = format!("budgets-{unit}");
