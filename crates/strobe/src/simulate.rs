@@ -393,7 +393,7 @@ fn carry_out(
     record.subject.file = input::file_name(path);
     complete(&mut record, &terminal, left_out);
     if let Some(note) = &choice.note {
-        record.warnings.push(Warning { text: note.clone(), count: 1 });
+        record.warnings.push(Warning::new("board-choice", note));
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
     Ok(Finished { record, flash, stacks, heaps })
@@ -404,11 +404,11 @@ pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
     for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
-        record.warnings.push(Warning { text, count: lost });
+        record.warnings.push(Warning::new("undelivered", text).times(lost));
     }
     if left_out > 0 {
-        let text = "pictures were not written: there are too many".to_owned();
-        record.warnings.push(Warning { text, count: left_out });
+        let text = "pictures were not written: there are too many";
+        record.warnings.push(Warning::new("pictures-left-out", text).times(left_out));
     }
 }
 
@@ -424,7 +424,7 @@ pub fn never_reached(record: &mut Record, setup: &Setup) {
             (_, true) => format!("{asked}: it never changed or was never reached"),
             _ => format!("{asked} was never reached"),
         };
-        record.warnings.push(Warning { text, count: 1 });
+        record.warnings.push(Warning::new("never-reached", text));
     }
 }
 
