@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
     Cell, Column, Content, Ended, Finding, Instrument, Measurement, NamedPart, Number, ON_A_CHIP,
-    Quantity, Section, Severity, Subject, Table, Unit, Window,
+    Quantity, Section, Settings, Severity, Subject, Table, Unit, Window,
 };
 
 use certain::Repeated;
@@ -125,20 +125,30 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     };
     differ(compared, "other-inputs", "inputs", both(inputs));
     ends(compared, a, b);
-    let (of_a, of_b) = (&a.instrument.settings, &b.instrument.settings);
-    let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
-    let evidence = |settings: &strobe_model::measurement::Settings| {
-        let each = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name));
-        let value = |name: &String| settings.get(name).cloned().unwrap_or_default();
-        each.map(|name| ((*name).clone(), value(name))).collect::<Vec<_>>()
-    };
-    let settings = [("a", evidence(of_a)), ("b", evidence(of_b))];
-    if !settings[0].1.is_empty() {
-        let finding = Finding::new(Severity::Note, "other-settings", "settings differ");
-        let evidence = settings.map(|(side, values)| (side.to_owned(), values)).into();
-        let count = names.iter().filter(|name| of_a.get(**name) != of_b.get(**name)).count();
-        compared.findings.push(Finding { count: count as u64, evidence, ..finding });
+    other_settings(compared, &a.instrument.settings, &b.instrument.settings);
+}
+
+/// Settings of the instrument that are not the same: by name, with both values.
+fn other_settings(compared: &mut Measurement, a: &Settings, b: &Settings) {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let differ: Vec<&String> =
+        names.into_iter().filter(|name| a.get(*name) != b.get(*name)).collect();
+    if differ.is_empty() {
+        return;
     }
+    let shown = |of: &Settings, name: &str| of.get(name).cloned().unwrap_or("none".to_owned());
+    let each = differ.iter().map(|name| {
+        let (a, b) = (shown(a, name), shown(b, name));
+        format!("{name}: {a} (a), {b} (b)")
+    });
+    let text = format!("settings differ: {}", each.collect::<Vec<_>>().join("; "));
+    let evidence = [("a", a), ("b", b)].map(|(side, of)| {
+        let value = |name: &String| of.get(name).cloned().unwrap_or_default();
+        let values = differ.iter().map(|name| ((*name).clone(), value(name)));
+        (side.to_owned(), values.collect())
+    });
+    let finding = Finding::new(Severity::Note, "other-settings", text);
+    compared.findings.push(Finding { evidence: evidence.into(), ..finding });
 }
 
 /// Compilers (and versions of them) that only the first of two has anything from: a library may be
@@ -323,10 +333,9 @@ fn one_sided(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
         for (code, what, found) in groups.into_iter().filter(|(_, _, found)| !found.is_empty()) {
             let names: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
             let text = format!("{what} that only {name} has: {}", names.join(", "));
-            let count = found.len() as u64;
             let evidence = vec![(name.to_owned(), found)];
             let finding = Finding::new(Severity::Note, code, text);
-            compared.findings.push(Finding { count, evidence, ..finding });
+            compared.findings.push(Finding { evidence, ..finding });
         }
     }
 }

@@ -56,8 +56,11 @@ fn lines(measurement: &Measurement) -> Vec<(String, String)> {
     push("with", Some(joined(&environment)));
     let clocks: Vec<(u64, u32)> = subject.clock.iter().map(|c| (c.cycle, c.hz)).collect();
     push("clock", clock(&clocks));
-    push("time", Some(time(measurement)));
-    push("ended", Some(measurement.window.ended.text.clone()));
+    // Of what is no run there is nothing to say of time.
+    let window = &measurement.window;
+    let has_ended = !window.ended.text.is_empty() || window.duration.value().is_some();
+    push("time", has_ended.then(|| time(measurement)));
+    push("ended", Some(window.ended.text.clone()));
     for total in &measurement.totals {
         push(&total.title, Some(headline(measurement, total)));
     }
