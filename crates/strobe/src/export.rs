@@ -14,7 +14,9 @@ use strobe_source::simulated::TimelineSettings;
 use crate::files::{self, Whole};
 use crate::report::{Kind, detect};
 use crate::simulate::Threads;
-use crate::{board, events, exit, input, interrupt, measurement, output, simulate, traced};
+use crate::{
+    board, events, exit, input, interrupt, measurement, output, simulate, terminal, traced,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -240,6 +242,10 @@ impl Args {
         let timeline = Some(TimelineSettings { worst: false, nanoseconds: span });
         let threads = Threads { apart: true, timeline, ..Threads::default() };
         let done = simulate::whole(&self.path, &firmware, &choice, &self.setup, threads)?;
+        // Not every format has room for it.
+        for finding in simulate::unreached(&done.record) {
+            terminal::say(&format!("strobe: {}", finding.text));
+        }
         Ok((measurement::of(&done.record), exit::code_for(&done.record)))
     }
 }

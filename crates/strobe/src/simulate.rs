@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use strobe_model::measurement::{Finding, Severity};
 use strobe_model::{EndReason, Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
@@ -412,6 +413,9 @@ pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
     }
 }
 
+/// The code of warnings of what was asked for and never reached.
+const NEVER_REACHED: &str = "never-reached";
+
 /// Adds to a record that what was asked for was never reached.
 pub fn never_reached(record: &mut Record, setup: &Setup) {
     let exited = matches!(record.window.end_reason, EndReason::Exit { .. });
@@ -424,8 +428,14 @@ pub fn never_reached(record: &mut Record, setup: &Setup) {
             (_, true) => format!("{asked}: it never changed or was never reached"),
             _ => format!("{asked} was never reached"),
         };
-        record.warnings.push(Warning::new("never-reached", text));
+        record.warnings.push(Warning::new(NEVER_REACHED, text));
     }
+}
+
+/// What was asked for and never reached, for a measurement that is not made of the whole record.
+pub fn unreached(record: &Record) -> impl Iterator<Item = Finding> {
+    let all = record.warnings.iter().filter(|warning| warning.code == NEVER_REACHED);
+    all.map(|warning| Finding::new(Severity::Warning, NEVER_REACHED, &warning.text))
 }
 
 fn end_of(spec: &network::Spec) -> (String, Backend) {

@@ -59,10 +59,10 @@ mod tests {
     fn a_kind_is_one_line_with_its_first_place() {
         let mut warnings = Warnings::default();
         for place in 0..500 {
-            warnings.add_once("flash", || format!("the first at {place}"));
-            warnings.add("other", "the same".to_owned());
+            warnings.add_once("flash-write", || format!("the first at {place}"));
+            warnings.add("reset", "the same".to_owned());
         }
         let all: Vec<_> = warnings.coded().collect();
-        assert_eq!(all, [("flash", "the first at 0", 500), ("other", "the same", 500)]);
+        assert_eq!(all, [("flash-write", "the first at 0", 500), ("reset", "the same", 500)]);
     }
 }
