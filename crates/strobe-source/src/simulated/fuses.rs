@@ -43,8 +43,8 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     // Tiny parts have other fuses in these places; they have no boot section.
     let has_boot_section = bus.flash.data.len() > 8 << 10;
     if has_boot_section && high & BOOT_RESET == 0 {
-        bus.warnings.add("fuses", "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 all the \
-             same".to_owned(),
-        );
+        let text = "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 \
+                    all the same";
+        bus.warnings.add("fuses", text.to_owned());
     }
 }
