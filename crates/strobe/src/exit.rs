@@ -44,7 +44,8 @@ const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
 /// A budget that is not held.
 pub const BUDGET: u8 = 110;
-const NEVER: u8 = 122;
+/// What was asked for was never reached.
+pub const NEVER: u8 = 122;
 /// Stopped by the user.
 pub const INTERRUPTED: u8 = 130;
 

@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if swo.map(Raw::finish).transpose()? == Some(0) {
         let text = "nothing left the trace pin: the trace blocks are to be programmed, by the \
                     firmware or with --trace-write";
-        done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
+        done.record.warnings.push(Warning::new("nothing-traced", text));
     }
     let whole = measurement::of(&done.record);
     let mut measurement = show::part_of(whole, args.thread.as_deref())?;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use strobe_decode::ctf::{self, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge};
 use strobe_model::{
-    EVENTS_SCHEMA, EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary,
-    UndecodableBytes,
+    EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary, UndecodableBytes,
 };
 
 use super::Names;
@@ -262,7 +261,6 @@ impl<'s> Adding<'s> {
         let [packets, counting] = self.packets;
         let extras = Extras { calls, counts_losses: packets > 0 && packets == counting };
         let report = EventsReport {
-            schema: EVENTS_SCHEMA,
             trace: TraceSummary {
                 file: self.source.file.to_owned(),
                 format: "CTF 1.8".to_owned(),

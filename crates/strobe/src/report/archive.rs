@@ -89,11 +89,11 @@ fn record(
     settings.shown.extend(list.about.iter().cloned());
     for (kind, count) in &list.others {
         let text = format!("packets of kind `{kind}` are in the list and not looked at");
-        settings.warnings.push(Warning { text, count: *count });
+        settings.warnings.push(Warning::new("other-packets", text).times(*count));
     }
     if list.unusable > 0 {
-        let text = "entries of the list are no packet or have no address".to_owned();
-        settings.warnings.push(Warning { text, count: list.unusable });
+        let text = "entries of the list are no packet or have no address";
+        settings.warnings.push(Warning::new("unusable-entries", text).times(list.unusable));
     }
     let mut accumulator = Accumulator::new(None);
     let places = Places::of(list.pcs.iter().map(|pc| (*pc, 1)));

@@ -42,6 +42,8 @@ mod size;
 mod stack;
 mod svd;
 mod swo;
+#[cfg(unix)]
+mod terminal;
 mod threads;
 mod trace_plan;
 mod traced;

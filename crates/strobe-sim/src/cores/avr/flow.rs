@@ -59,7 +59,7 @@ impl<O: Observer> Machine<O> {
                 self.bus.now = self.now;
                 self.bus.core_sleeps(true);
             }
-            End::Sleep => self.bus.warnings.add(format!(
+            End::Sleep => self.bus.warnings.add("sleep-without-effect", format!(
                 "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control \
                  register)"
             )),

@@ -177,7 +177,7 @@ impl<O: Observer> Machine<O> {
     }
 
     fn system_reset(&mut self, cause: ResetCause) {
-        self.bus.warnings.add(format!("system reset: {cause}"));
+        self.bus.warnings.add("reset", format!("system reset: {cause}"));
         self.resets += 1;
         let from = self.cpu.pc;
         // It cannot fail on this core.

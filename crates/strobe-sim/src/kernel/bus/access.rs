@@ -104,7 +104,7 @@ impl Bus {
         }
         if self.memory_at(address).is_some() {
             let pc = self.pc;
-            self.warnings.add_kind("flash", || {
+            self.warnings.add_once("flash-write", || {
                 format!(
                     "writes to flash were ignored (flash programming is not modelled), the first \
                      to {address:#010x} \

@@ -655,7 +655,11 @@ impl Observer for CallTree {
             }
         }
         if let Some(marks) = &self.marks {
-            self.window = (marks.window(owner, point.sp), self.threads.current());
+            let known = marks.window(owner, point.sp);
+            let foreign = self.threads.far_below(owner);
+            let is_foreign = known == StackWindow::NONE && in_handler && foreign.contains(point.sp);
+            let window = if is_foreign { foreign } else { known };
+            self.window = (window, self.threads.current());
         }
     }
 

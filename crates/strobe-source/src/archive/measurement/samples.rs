@@ -23,7 +23,6 @@ pub(crate) fn events() -> EventsReport {
         unannounced_ns,
     };
     EventsReport {
-        schema: EVENTS_SCHEMA,
         trace: TraceSummary {
             file: "trace".into(),
             format: "CTF 1.8".into(),
@@ -210,7 +209,6 @@ pub(crate) fn allocations() -> AllocationsReport {
         SizeClass { size, count, bytes: size * count, places: 1, place }
     };
     AllocationsReport {
-        schema: ALLOCATIONS_SCHEMA,
         file: "itm.txt".into(),
         format: "allocations as a traced allocator printed them".into(),
         count: 4,
