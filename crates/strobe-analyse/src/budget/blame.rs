@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use strobe_model::measurement::{Measurement, Profile};
 
 use super::Selector;
-use crate::attribution::{By, restricted, rows};
+use crate::attribution::{By, Place, restricted, rows, tree};
 
 /// A function's part of a figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub fn contributors(measurement: &Measurement, selector: &Selector) -> Vec<Share
     let named = wanted.and_then(|id| profile.measure(id)).or(profile.measures.first());
     let Some(measure) = named else { return Vec::new() };
     match selector {
-        Selector::Function { name, .. } => below(profile, &measure.id, name),
-        Selector::Symbol { name, .. } => {
+        Selector::Function { name, inclusive: true } => below(profile, &measure.id, name),
+        Selector::Function { name, .. } | Selector::Symbol { name, .. } => {
             all(profile, &measure.id).into_iter().filter(|share| share.name == *name).collect()
         }
         Selector::Cell { section, row, .. } if section == "files" => {
@@ -73,32 +73,24 @@ fn all(profile: &Profile, measure: &str) -> Vec<Share> {
     flat.rows.into_iter().map(share).filter(|share| share.value != 0).collect()
 }
 
-/// What a function and its callees have, by function.
+/// What a function and its callees have while they do not sleep, by function.
 fn below(profile: &Profile, measure: &str, name: &str) -> Vec<Share> {
-    let Some(values) = profile.chains.of(measure) else { return Vec::new() };
-    let stacks = &profile.stacks;
-    // A chain comes after its caller's: one pass knows which are within.
-    let mut within = vec![false; stacks.location.len()];
-    for at in 0..within.len() {
-        let own = profile.function_name(profile.function_at(stacks.location[at])) == name;
-        let parent = stacks.parent.get(at).copied().flatten();
-        within[at] = own || parent.is_some_and(|p| within.get(p as usize) == Some(&true));
+    let Some(tree) = tree(profile, measure) else { return Vec::new() };
+    // Callers come before those they call: one pass knows which are within.
+    let mut within = vec![false; tree.nodes.len()];
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+    for (at, node) in tree.nodes.iter().enumerate() {
+        let own = tree.name(profile, at);
+        let is_function = matches!(node.place, Place::Function(_));
+        within[at] = is_function && own == name || node.parent.is_some_and(|p| within[p]);
+        if within[at] {
+            let sum = sums.entry(own).or_default();
+            *sum = sum.saturating_add(node.own.busy);
+        }
     }
-    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
-    for (at, value) in profile.chains.at.iter().zip(&values.values) {
-        let Some(stack) = at.map(|at| at as usize).filter(|at| within.get(*at) == Some(&true))
-        else {
-            continue;
-        };
-        let function = profile.function_at(stacks.location[stack]);
-        let sum = sums.entry(profile.function_name(function)).or_default();
-        *sum = sum.saturating_add(*value);
-    }
-    let mut shares: Vec<Share> = sums
-        .into_iter()
-        .filter(|(_, value)| *value != 0)
-        .map(|(name, value)| Share { name: name.to_owned(), value, before: None })
-        .collect();
+    let shares = sums.into_iter().filter(|(_, value)| *value != 0);
+    let mut shares: Vec<Share> =
+        shares.map(|(name, value)| Share { name, value, before: None }).collect();
     shares.sort_by(|a, b| b.value.cmp(&a.value).then_with(|| a.name.cmp(&b.name)));
     shares
 }

@@ -20,6 +20,14 @@ pub struct Line {
     pub functions: Vec<Share>,
 }
 
+impl Share {
+    /// Its part in words, with what it was: `1,300 (was 200)`.
+    pub fn words(&self) -> String {
+        let before = self.before.map(|before| format!(" (was {})", number(before as f64)));
+        format!("{}{}", number(self.value as f64), before.unwrap_or_default())
+    }
+}
+
 impl Line {
     /// Whether it is held.
     pub fn is_held(&self) -> bool {
@@ -78,15 +86,11 @@ impl Line {
 
     /// The functions in words, as `memcpy 300 (was 200)`.
     pub fn responsible(&self) -> Vec<String> {
-        let one = |share: &Share| match share.before {
-            Some(before) => format!("{} {} (was {before})", share.name, share.value),
-            None => format!("{} {}", share.name, share.value),
-        };
-        self.functions.iter().map(one).collect()
+        self.functions.iter().map(|share| format!("{} {}", share.name, share.words())).collect()
     }
 }
 
-/// A figure in words: whole numbers in groups, others with three decimals, times with a prefix.
+/// A figure in words: numbers in groups, small ones with decimals, times with a prefix.
 pub(super) fn words(value: f64, unit: &Unit) -> String {
     let (scale, factor) = Scale::of(unit);
     let value = value * factor;
@@ -99,6 +103,7 @@ pub(super) fn words(value: f64, unit: &Unit) -> String {
         Scale::Percent => format!("{} %", number(value)),
         Scale::Hertz => format!("{} Hz", number(value)),
         Scale::Plain => number(value),
+        Scale::Cycles if value.abs() == 1.0 => format!("{} cycle", number(value)),
         Scale::Cycles => format!("{} cycles", number(value)),
         Scale::Other(name) => format!("{} {name}", number(value)),
     }
@@ -108,7 +113,9 @@ fn number(value: f64) -> String {
     if !value.is_finite() {
         return "unlimited".to_owned();
     }
-    let text = format!("{:.3}", value.abs());
+    // Of thousands nobody wants the thousandths.
+    let decimals = if value.abs() < 1000.0 { 3 } else { 0 };
+    let text = format!("{:.decimals$}", value.abs());
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
     let mut grouped = String::new();
     for (i, digit) in whole.chars().enumerate() {

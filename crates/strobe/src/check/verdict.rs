@@ -11,10 +11,7 @@ pub fn measurement(lines: &[Line], file: &str) -> Measurement {
     let subject = Subject { kind: "check".into(), name: file.into(), ..Subject::default() };
     let tool = format!("strobe {}", env!("CARGO_PKG_VERSION"));
     let instrument = Instrument { kind: "budgets".into(), tool, ..Instrument::default() };
-    let held = lines.iter().filter(|line| line.is_held()).count();
-    let text = format!("{held} of {} budgets held", lines.len());
-    let ended = Ended { kind: "checked".into(), text, code: None };
-    let window = Window::untimed("budgets are of several runs", ended);
+    let window = Window::untimed("budgets are of several runs", Ended::default());
     let mut measurement = Measurement::new(subject, instrument, window);
     let count = |verdict| lines.iter().filter(|line| line.judged.verdict == verdict).count();
     measurement.push_total("budgets", "budgets", Quantity::exact(lines.len(), Unit::COUNT));
@@ -31,10 +28,7 @@ pub fn measurement(lines: &[Line], file: &str) -> Measurement {
 
 fn finding(line: &Line) -> Finding {
     let code = format!("budget-{}", line.judged.verdict.name());
-    let shares = line.functions.iter().map(|share| {
-        let was = share.before.map(|before| format!(" (was {before})")).unwrap_or_default();
-        (share.name.clone(), format!("{}{was}", share.value))
-    });
+    let shares = line.functions.iter().map(|share| (share.name.clone(), share.words()));
     let shares: Vec<_> = shares.collect();
     let title = match line.functions.iter().any(|share| share.before.is_some()) {
         true => "functions that changed",
@@ -52,21 +46,21 @@ fn tables(lines: &[Line], measurement: &mut Measurement) {
         let mut table = Table::new(vec![
             Column::text("verdict", "verdict"),
             Column::text("firmware", "firmware"),
-            Column::text("budget", "budget"),
             Column::figure("value", "value", unit.clone()),
             Column::figure("least", "at least", unit.clone()),
             Column::figure("most", "at most", unit.clone()),
             Column::figure("margin", "margin", unit.clone()),
+            Column::text("budget", "budget"),
         ]);
         for line in lines.iter().filter(|line| *line.judged.value.unit() == unit) {
             table.row([
                 line.judged.verdict.name().into(),
                 line.firmware.as_str().into(),
-                line.name.as_str().into(),
                 Cell::from(line.judged.value.clone()),
                 line.judged.least.map(whole).into(),
                 line.judged.most.map(whole).into(),
                 line.judged.margin.map(whole).into(),
+                line.name.as_str().into(),
             ]);
         }
         let id = format!("budgets-{unit}");

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Cell, Measurement};
 use tempfile::TempDir;
 
 use crate::common::{Ran, command, prebuilt, ran, read, root, total};
@@ -69,6 +69,28 @@ fn what_is_exceeded_fails_with_the_functions_and_in_every_form() {
     assert!(evidence[0].1.iter().any(|(name, _)| name == "test_loop"), "{evidence:?}");
     let actions = ran_in_actions(&folder);
     assert!(actions.contains("1 of 3 budgets not held"));
+}
+
+/// What the functions below another one have is a part of its inclusive figure, sleep left out.
+#[test]
+fn the_functions_named_are_parts_of_the_figure() {
+    let folder = project(
+        "stepper",
+        &budget("function = \"main\"\nfigure = \"inclusive\"\nmax = \"1 cycle\""),
+    );
+    let measurement = read(&check(&folder, &["--format", "json"]));
+    assert_eq!(verdicts(&measurement), [0, 1, 0, 0, 0]);
+    let (Cell::Figure { value: Some(value), .. } | Cell::Exact(value)) =
+        &measurement.table("budgets-cycles").unwrap().column("value").unwrap().cells[0]
+    else {
+        panic!("a figure");
+    };
+    let (title, shares) = &measurement.findings[0].evidence[0];
+    assert_eq!(title, "largest functions");
+    assert!(shares.len() > 1, "{shares:?}");
+    let sum: u64 = shares.iter().map(|(_, n)| n.replace(',', "").parse::<u64>().unwrap()).sum();
+    // The largest only: of a figure without sleep they are no more than it.
+    assert!((value.as_u64() / 2..=value.as_u64()).contains(&sum), "{value:?} {shares:?}");
 }
 
 fn ran_in_actions(folder: &TempDir) -> String {
