@@ -314,6 +314,18 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
         let command = Command { arguments: arguments.to_vec(), ..Command::default() };
         commands.push((arguments.join(" "), command));
     }
+    if let [(only, _)] = &commands[..]
+        && args.parted.is_empty()
+    {
+        let what = match Path::new(only).is_file() {
+            true => "is no ELF file for a microcontroller's Arm core or an AVR",
+            false => "is no file",
+        };
+        return Err(exit::usage(format!(
+            "{only} {what}, and one command alone has nothing to compare with: give the ELF file \
+             of a firmware with benchmarks, or two commands or more"
+        )));
+    }
     if commands.len() < 2 {
         return Err(exit::usage(
             "give the ELF file of a firmware with benchmarks (strobe bench firmware.elf), or two \

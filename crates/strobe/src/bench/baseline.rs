@@ -174,13 +174,7 @@ fn figures(m: &Measurement) -> BTreeMap<String, BTreeMap<String, i64>> {
         let cell = table.column(id)?.cells.get(row)?;
         i64::try_from(cell.number()?.as_u64()).ok()
     };
-    let name = |row: usize| {
-        let name = table.column("benchmark")?.cells.get(row)?.text()?.to_owned();
-        Some(match number("input", row) {
-            Some(input) => format!("{name}/{input}"),
-            None => name,
-        })
-    };
+    let name = |row: usize| Some(table.column("benchmark")?.cells.get(row)?.text()?.to_owned());
     let mut out = BTreeMap::new();
     for row in (0..table.len()).filter(|row| number("cycles", *row).is_some()) {
         let known =
@@ -279,7 +273,7 @@ impl Comparison {
     fn finish(self) -> Compared {
         let (same, different) = (self.same, self.table.len());
         let mut notes = vec![format!(
-            "{different} figures differ and {same} are the same; up to {} % more cycles, stack or \
+            "Figures that differ: {different}; that are the same: {same}. Up to {} % more cycles, stack or \
              allocations are not worse.",
             self.threshold
         )];

@@ -20,10 +20,8 @@ fn figure(m: &Measurement, benchmark: &str, input: Option<u64>, column: &str) ->
         &table.column(column).unwrap_or_else(|| panic!("no column {column}")).cells[row]
     };
     let number = |column: &str, row: usize| cell(column, row).number().map(|n| n.as_u64());
-    let is_it = |row: &usize| {
-        cell("benchmark", *row).text() == Some(benchmark) && number("input", *row) == input
-    };
-    let row = (0..table.len()).find(is_it);
+    let name = input.map_or(benchmark.to_owned(), |input| format!("{benchmark}/{input}"));
+    let row = (0..table.len()).find(|row| cell("benchmark", *row).text() == Some(&name));
     number(column, row.unwrap_or_else(|| panic!("no benchmark {benchmark} of {input:?}")))
 }
 
@@ -38,8 +36,10 @@ fn a_call_takes_what_the_same_call_takes_in_the_program() {
         let (code, benchmarks) = bench(&[&elf, "--filter", "heap_sort"]);
         assert_eq!(code, 0, "{program}");
         let (_, run) = measured(&["run", &elf, "--calls", "heap_sort", "--until", "1s"]);
-        let call = spread(&run, "calls", "heap_sort with callees").spread.max().expect("main calls it");
-        let benched = figure(&benchmarks, "heap_sort", Some(256), "cycles").expect("it was measured");
+        let call =
+            spread(&run, "calls", "heap_sort with callees").spread.max().expect("main calls it");
+        let benched =
+            figure(&benchmarks, "heap_sort", Some(256), "cycles").expect("it was measured");
         let around = benched.checked_sub(call).unwrap_or_else(|| panic!("{program}: {benched}"));
         assert!((2..60).contains(&around), "{program}: {benched} and {call}");
     }
@@ -49,9 +49,11 @@ fn a_call_takes_what_the_same_call_takes_in_the_program() {
 fn rows_do_not_depend_on_each_other() {
     let elf = prebuilt("benched");
     let (_, all) = bench(&[&elf]);
-    for (filter, benchmark, input) in
-        [("heap*", "heap_sort", Some(64)), ("alloc", "allocate", Some(64)), ("poly", "polynomial", None)]
-    {
+    for (filter, benchmark, input) in [
+        ("heap*", "heap_sort", Some(64)),
+        ("alloc", "allocate", Some(64)),
+        ("poly", "polynomial", None),
+    ] {
         let (_, alone) = bench(&[&elf, "--filter", filter]);
         for column in ["cycles", "instructions", "stack"] {
             let (alone, all) =
@@ -91,6 +93,9 @@ fn growth_is_found_in_sweeps() {
         assert_eq!(growth("crc16"), Some("linear"), "{program}");
         assert_eq!(growth("insertion_sort"), Some("quadratic"), "{program}");
         assert_eq!(growth("heap_sort"), Some("n log n"), "{program}");
+        // Where division is a loop over the bits that are there.
+        let scale = if program == "benched" { "none fits" } else { "constant" };
+        assert_eq!(growth("scale"), Some(scale), "{program}");
         assert_eq!(growth("recursion"), None, "{program}: three sizes say nothing");
     }
 }
@@ -164,8 +169,21 @@ fn baselines_are_kept_and_compared() {
 }
 
 #[test]
+fn measurements_of_benchmarks_are_compared_by_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (a, b) = (file("a.measurement"), file("b.measurement"));
+    assert_eq!(strobe(&["bench", &prebuilt("benched"), "-o", &a]).code, 0);
+    assert_eq!(strobe(&["bench", &prebuilt("benched-m3"), "-o", &b]).code, 0);
+    let compared = read(&strobe(&["compare", &a, &b, "--format", "json"]));
+    let table = compared.table("benchmarks").expect("benchmarks are compared");
+    assert!(table.column("cycles-a").is_some() && table.len() >= 24, "{}", table.len());
+    let shown = strobe(&["report", &a]);
+    assert!(shown.code == 0 && shown.stdout.contains("heap_sort/64"), "{}", shown.stdout);
+}
+
+#[test]
 fn what_does_not_return_is_a_row_with_its_reason() {
-    // Nothing in it ends within a microsecond.
     let elf = prebuilt("benched");
     let (code, m) = bench(&[&elf, "--filter", "sort", "--timeout", "400us"]);
     assert_eq!(code, 1);

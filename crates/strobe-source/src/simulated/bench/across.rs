@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use strobe_model::measurement::{
-    Cell, Column, Content, Ended, Fact, Instrument, Measurement, NamedPart, Subject, Table, Unit,
-    Window,
+    Cell, Column, Content, Ended, Fact, Finding, Instrument, Measurement, NamedPart, Subject,
+    Table, Unit, Window,
 };
+
+use crate::simulated::measurement::on_chips;
 
 /// What is put side by side: the column of the benchmarks, what it is called, its unit.
 const FIGURES: [(&str, &str, Unit); 3] = [
@@ -43,12 +45,15 @@ pub fn across(parts: Vec<(String, Measurement)>) -> Measurement {
                  Clocks differ: cycles are no times."
                     .to_owned(),
             );
+            let cores = parts.iter().filter_map(|(_, m)| m.subject.core.as_deref());
+            let cores: BTreeSet<&str> = cores.collect();
+            section.notes.extend(cores.into_iter().filter_map(on_chips));
         }
     }
     for (name, m) in &parts {
         for finding in &m.findings {
             let text = format!("{name}: {}", finding.text);
-            out.findings.push(strobe_model::measurement::Finding { text, ..finding.clone() });
+            out.findings.push(Finding { text, ..finding.clone() });
         }
     }
     out.parts =
@@ -56,26 +61,27 @@ pub fn across(parts: Vec<(String, Measurement)>) -> Measurement {
     out
 }
 
-type Key = (String, Option<u64>);
+/// The benchmark, its input, and the name of both.
+type Key = (String, Option<u64>, String);
 
 fn keys(m: &Measurement) -> Vec<Key> {
     let Some(table) = m.table("benchmarks") else { return Vec::new() };
     let (Some(names), Some(inputs)) = (table.column("benchmark"), table.column("input")) else {
         return Vec::new();
     };
-    let pairs = names.cells.iter().zip(&inputs.cells);
-    pairs
-        .map(|(name, input)| {
-            (name.text().unwrap_or_default().to_owned(), input.number().map(|n| n.as_u64()))
-        })
-        .collect()
+    let key = |(name, input): (&Cell, &Cell)| {
+        let (name, input) = (name.text().unwrap_or_default(), input.number().map(|n| n.as_u64()));
+        let bare = name.rsplit_once('/').filter(|_| input.is_some()).map_or(name, |(bare, _)| bare);
+        (bare.to_owned(), input, name.to_owned())
+    };
+    names.cells.iter().zip(&inputs.cells).map(key).collect()
 }
 
 fn table(parts: &[(String, Measurement)], figure: &str, unit: &Unit) -> Table {
     let rows: BTreeSet<Key> = parts.iter().flat_map(|(_, m)| keys(m)).collect();
     let mut columns =
         vec![Column::text("benchmark", "benchmark"), Column::figure("input", "input", Unit::COUNT)];
-    for (name, input) in &rows {
+    for (_, input, name) in &rows {
         columns[0].cells.push(name.as_str().into());
         columns[1].cells.push((*input).into());
     }

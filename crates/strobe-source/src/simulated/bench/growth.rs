@@ -5,6 +5,9 @@ use strobe_model::measurement::{Cell, Column, Content, Section, Table, Unit};
 
 use super::Row;
 
+/// A form that is further off, as 0.1 for 10 %, explains nothing.
+const WORST: f64 = 0.1;
+
 /// A table of benchmarks with inputs that say something of growth; none if there is no such one.
 pub(super) fn section(rows: &[Row]) -> Option<Section> {
     let mut table = Table::new(vec![
@@ -14,27 +17,29 @@ pub(super) fn section(rows: &[Row]) -> Option<Section> {
         Column::figure("inputs", "inputs", Unit::COUNT),
         Column::figure("smallest", "from", Unit::COUNT),
         Column::figure("largest", "to", Unit::COUNT),
-        Column::figure("error", "off by, %", Unit::RATIO),
+        Column::text("error", "off by"),
     ]);
     for same in rows.chunk_by(|a, b| a.name == b.name) {
         let points: Vec<(u32, u64)> = same.iter().filter_map(point).collect();
         let figures: Vec<(f64, f64)> =
             points.iter().map(|&(n, cycles)| (f64::from(n), cycles as f64)).collect();
         let Some(fit) = growth(&figures) else { continue };
+        let fits = fit.error <= WORST;
         let inputs = || points.iter().map(|point| point.0);
         table.row([
             same[0].name.as_str().into(),
-            fit.form.title().into(),
-            formula(&fit).into(),
+            if fits { fit.form.title() } else { "none fits" }.into(),
+            if fits { formula(&fit).into() } else { Cell::Empty },
             points.len().into(),
             inputs().min().into(),
             inputs().max().into(),
-            Cell::from((fit.error * 1000.0).round() / 10.0),
+            format!("{:.1} %", fit.error * 100.0).into(),
         ]);
     }
     let notes = vec![
         "The form that fits best of constant, log n, n, n log n and n^2, over at least four inputs \
-         with a factor of eight between them; how far it is off is the root mean square over them."
+         with a factor of eight between them; how far it is off is the root mean square over them, \
+         and beyond 10 % none fits."
             .to_owned(),
     ];
     (!table.is_empty()).then(|| Section {
@@ -71,6 +76,7 @@ fn formula(fit: &Fit) -> String {
 /// Three digits that mean something.
 fn digits(x: f64) -> String {
     match x.abs() {
+        y if y < 0.01 && y > 0.0 => format!("{x:.2e}"),
         ..10.0 => format!("{x:.2}"),
         ..100.0 => format!("{x:.1}"),
         _ => format!("{x:.0}"),
@@ -95,7 +101,7 @@ mod tests {
         let rows: Vec<Row> = sizes.iter().map(|&n| row(n, cost(n))).collect();
         let Content::Table(table) = section(&rows)?.content else { return None };
         let cell = |id: &str| Some(table.column(id)?.cells[0].text()?.to_owned());
-        Some((cell("growth")?, cell("cycles")?))
+        Some((cell("growth")?, cell("cycles").unwrap_or_default()))
     }
 
     #[test]
@@ -108,6 +114,15 @@ mod tests {
         assert_eq!(found(square, &sizes), said("quadratic", "5.00 n^2 + 1000"));
         let sort = |n: u32| 7 * u64::from(n) * u64::from(n.ilog2()) + 20;
         assert_eq!(found(sort, &sizes), said("n log n", "7.00 n log2 n + 20.0"));
+    }
+
+    #[test]
+    fn a_bad_fit_is_none() {
+        let division = |n: u32| [75, 77, 171, 411][(n.ilog10() as usize).min(9) / 3];
+        let sizes = [1, 1000, 1_000_000, 4_000_000_000];
+        let (growth, formula) =
+            (Some("none fits".to_owned()), found(division, &sizes).map(|found| found.0));
+        assert_eq!(formula, growth);
     }
 
     /// More than one form fits few sizes, or sizes that are close together.

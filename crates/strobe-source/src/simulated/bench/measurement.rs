@@ -54,7 +54,7 @@ pub(super) fn measurement(found: &Found) -> Measurement {
     out.subject.facts.retain(|fact: &Fact| fact.name != "threads");
     let failed = found.rows.iter().filter(|row| row.failed.is_some()).count();
     out.push_total("benchmarks", "benchmarks", Quantity::exact(names(found.rows), Unit::COUNT));
-    out.push_total("rows", "with inputs", Quantity::exact(found.rows.len(), Unit::COUNT));
+    out.push_total("rows", "rows", Quantity::exact(found.rows.len(), Unit::COUNT));
     out.push_total("failed", "failed", Quantity::exact(failed, Unit::COUNT));
     let section = out.push("benchmarks", TITLE, Content::Table(table(found)));
     section.notes.extend(notes(found));
@@ -70,7 +70,8 @@ pub(super) fn measurement(found: &Found) -> Measurement {
     out
 }
 
-const TITLE: &str = "benchmarks: a call from its first instruction up to its return";
+const TITLE: &str =
+    "benchmarks by name and input: a call from its first instruction up to its return";
 
 fn names(rows: &[Row]) -> usize {
     rows.chunk_by(|a, b| a.name == b.name).count()
@@ -115,10 +116,10 @@ fn findings(found: &Found, out: &mut Measurement) {
     }
 }
 
-/// A row as people call it.
+/// A row's own name.
 fn label(row: &Row) -> String {
     match row.input {
-        Some(input) => format!("{} of {input}", row.name),
+        Some(input) => format!("{}/{input}", row.name),
         None => row.name.clone(),
     }
 }
@@ -143,13 +144,14 @@ fn table(found: &Found) -> Table {
         columns.push(Column::figure("allocated", "allocated", Unit::BYTES));
     }
     for row in rows {
-        let mut cells: Vec<Cell> = vec![row.name.as_str().into(), row.input.into()];
+        let mut cells: Vec<Cell> = vec![label(row).into(), row.input.into()];
         let first = row.calls.first();
         cells.push(first.map_or_else(|| unknown(row), |call| cycles(call.cycles)));
         if repeated {
+            let all = || row.calls.iter().filter(|_| row.calls.len() > 1);
             let by = |call: &&Call| call.cycles.likely;
-            cells.push(row.calls.iter().min_by_key(by).map(|call| cycles(call.cycles)).into());
-            cells.push(row.calls.iter().max_by_key(by).map(|call| cycles(call.cycles)).into());
+            cells.push(all().min_by_key(by).map(|call| cycles(call.cycles)).into());
+            cells.push(all().max_by_key(by).map(|call| cycles(call.cycles)).into());
             cells.push(row.calls.len().into());
         }
         cells.push(first.map(|call| call.instructions).into());
