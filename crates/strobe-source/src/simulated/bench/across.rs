@@ -29,11 +29,11 @@ pub fn across(parts: Vec<(String, Measurement)>) -> Measurement {
         facts: parts.iter().map(core).collect(),
         ..Subject::default()
     };
-    let instrument =
-        parts.first().map(|(_, m)| m.instrument.clone()).unwrap_or_else(Instrument::default);
+    let instrument: Instrument =
+        parts.first().map(|(_, m)| m.instrument.clone()).unwrap_or_default();
     let stopped = parts.iter().map(|(_, m)| &m.window.ended).find(|e| e.kind != "end");
     let ended = stopped.or(parts.first().map(|(_, m)| &m.window.ended));
-    let ended = ended.cloned().unwrap_or_else(Ended::default);
+    let ended: Ended = ended.cloned().unwrap_or_default();
     let why = "each input of a benchmark has a board of its own";
     let mut out = Measurement::new(subject, instrument, Window::untimed(why, ended));
     for (id, title, unit) in FIGURES {
