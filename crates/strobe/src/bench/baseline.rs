@@ -13,8 +13,7 @@ use crate::files::{self, Kind};
 
 const SCHEMA: &str = "strobe-bench/1";
 
-const HEAD: &str = "# Figures kept by strobe bench --save (docs/bench.md); --baseline compares with \
-                    them.\n";
+const HEAD: &str = "# Figures kept by strobe bench --save (docs/bench.md) for --baseline.\n";
 
 /// The figures that are kept. More of one is worse, but for instructions: they are in the cycles.
 const FIGURES: [(&str, &str, bool); 5] = [
@@ -273,8 +272,8 @@ impl Comparison {
     fn finish(self) -> Compared {
         let (same, different) = (self.same, self.table.len());
         let mut notes = vec![format!(
-            "Figures that differ: {different}; that are the same: {same}. Up to {} % more cycles, stack or \
-             allocations are not worse.",
+            "Figures that differ: {different}; that are the same: {same}. Up to {} % more cycles, \
+             stack or allocations are not worse.",
             self.threshold
         )];
         if !self.new.is_empty() {
