@@ -22,7 +22,8 @@ Exit codes:
   70       a defect in strobe
   74       a file cannot be written
   110      a budget is exceeded, or may be, or its figure is not known (strobe check); a limit is
-           exceeded (strobe compare --fail-above)
+           exceeded (strobe compare --fail-above); a benchmark takes more than in its baseline
+           (strobe bench --baseline)
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run

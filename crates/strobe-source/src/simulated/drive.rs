@@ -1,5 +1,6 @@
 //! Drives a simulated board through a run: windows, marks, limits.
 
+mod call;
 mod phase;
 mod places;
 mod serve;
@@ -27,6 +28,7 @@ use super::trace::RegisterWrite;
 use super::vectors::{self, Start};
 use super::{Error, Host};
 
+pub(super) use call::Called;
 use places::{Arrival, Place, marks, place};
 pub(super) use places::{Arrivals, pin_name};
 use serve::goes_on_asleep;
@@ -210,19 +212,21 @@ impl Run {
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
         let early = self.phase.and_then(|phase| self.shift(phase, host, interrupted));
-        let reason = loop {
-            if let Some(reason) = early {
-                break reason;
-            }
+        let reason = early.unwrap_or_else(|| self.go_on(host, interrupted));
+        self.finish(&reason, host);
+        reason
+    }
+
+    /// Runs on to where the run ends next.
+    fn go_on(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
+        loop {
             let to = self.machine.cycles() + self.chunk(host);
             let end = self.advance(to, interrupted);
             self.serve(host);
             if let Some(reason) = end.or(self.is_full().then_some(EndReason::Limit)) {
-                break reason;
+                return reason;
             }
-        };
-        self.finish(&reason, host);
-        reason
+        }
     }
 
     /// Whether whoever records pins has no room for more.

@@ -83,6 +83,19 @@ fn glance(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     Some(Heaps { totals: vec![total], ..Heaps::default() })
 }
 
+/// Blocks that were allocated from one cycle to another, and their bytes; unknown where allocators
+/// are not watched or calls of them are missing.
+pub(super) fn allocated(run: &Run, from: u64, to: u64) -> Option<(u64, u64)> {
+    let log = &run.machine.observer().1.0.heap.as_ref()?.log;
+    let found = run.allocators.as_ref()?;
+    if log.missed > 0 {
+        return None;
+    }
+    let shadow = replay::replay(found, log);
+    let blocks = shadow.blocks.iter().filter(|block| (from..to).contains(&block.born.0));
+    Some(blocks.fold((0, 0), |(n, bytes), block| (n + 1, bytes + u64::from(block.size))))
+}
+
 /// What was seen of the heaps.
 pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     if run.allocators.is_none() {

@@ -9,6 +9,7 @@ mod arduino;
 mod avr;
 mod avr_bad_input;
 mod bad_input;
+mod benchmarks;
 mod bootloader;
 mod calls;
 mod captures;

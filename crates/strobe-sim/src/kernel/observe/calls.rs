@@ -166,6 +166,12 @@ impl CallTree {
         tree
     }
 
+    /// Keeps the deepest moment of each stack from here on, whatever it was before.
+    pub fn mark_anew(&mut self) {
+        self.marks = Some(Marks::default());
+        self.window = (StackWindow::NONE, self.threads.current());
+    }
+
     /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a
     /// `switch`, and that jump on to one of its cases: they are shown as called.
     pub fn know_helpers(&mut self, mut starts: Vec<u32>) {
