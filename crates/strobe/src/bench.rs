@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s")]
     time: Duration,
     /// So many rounds, instead of as many as the answer needs.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
     /// Rounds at the start that do not count [default: found, one at least].
     #[arg(long, value_name = "N")]
@@ -222,6 +222,13 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     if !(args.threshold > 0.0 && args.threshold < 100.0) {
         return Err(exit::usage("--threshold: a percentage above 0 and below 100"));
     }
+    if let (Some(warm_up), Some(rounds)) = (args.warm_up, args.rounds)
+        && warm_up as u64 >= rounds
+    {
+        return Err(exit::usage(format!(
+            "--warm-up {warm_up} of --rounds {rounds} leaves none that counts"
+        )));
+    }
     let metric = Metric::named(&args.metric);
     if let Metric::Counter(name) = &metric
         && !args.counter.contains(name)
@@ -259,6 +266,9 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
         }
         let command = Command { arguments: arguments.to_vec(), ..Command::default() };
         commands.push((arguments.join(" "), command));
+    }
+    if commands.iter().any(|(line, _)| line.trim().is_empty()) {
+        return Err(exit::usage("a command is empty"));
     }
     if commands.len() < 2 {
         return Err(exit::usage(
