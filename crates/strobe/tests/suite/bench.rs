@@ -7,12 +7,17 @@ use std::time::Duration;
 
 use strobe_model::measurement::Measurement;
 
-use crate::common::{command, measured, strobe, total};
+use crate::common::{command, read, strobe, total};
 
 /// Whether one of the findings has that code and those words.
 pub fn finds(measurement: &Measurement, code: &str, words: &str) -> bool {
     let mut of_code = measurement.findings.iter().filter(|finding| finding.code == code);
     of_code.any(|finding| finding.text.contains(words))
+}
+
+fn measured(arguments: &[&str]) -> (i32, Measurement) {
+    let ran = strobe(&[arguments, &["--format=json"]].concat());
+    (ran.code, read(&ran))
 }
 
 /// Processes one of whose arguments is that word.
@@ -71,13 +76,13 @@ fn wrong_arguments_are_refused_before_anything_runs() {
 
 #[test]
 fn commands_parted_by_vs_are_the_ones_in_quotes() {
-    let names = ["bench", "--rounds=3", "--warm-up=1", "--name=a", "--name=b", "--counter=n"];
-    let parted = [&names[..], &["--", "echo", "n", "3", "--vs", "echo", "n", "4"]].concat();
-    for arguments in [parted, [&names[..], &["echo n 3", "echo n 4"]].concat()] {
-        let (code, measurement) = measured(&arguments);
-        assert_eq!(code, 0);
+    let names: &[&str] =
+        &["bench", "--rounds=3", "--warm-up=1", "--name=a", "--name=b", "--counter=n"];
+    let parted = ["--", "echo", "n", "3", "--vs", "echo", "n", "4"];
+    for commands in [&parted[..], &["echo n 3", "echo n 4"]] {
+        let measurement = read(&strobe(&[names, &["--format=json"], commands].concat()));
         assert_eq!(total(&measurement, "rounds"), 2_u64.into());
-        let text = strobe(&arguments).stdout;
+        let text = strobe(&[names, commands].concat()).stdout;
         let row = text.lines().find(|line| line.trim_end().ends_with("  n"));
         let row = row.unwrap_or_else(|| panic!("no exact count n in {text}"));
         assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["3", "4", "n"]);
