@@ -69,7 +69,7 @@ fn what_cannot_be_used_is_refused_with_its_own_code() {
     let wrong = [
         (format!("{COUNTS}[measures]\n"), 65, "did you mean measure?"),
         (COUNTS.replace("echo n 4", " "), 65, "variant four: run is empty"),
-        (format!("build = 'exit 9'\n{COUNTS}"), 65, "exit code 9"),
+        (format!("build = 'exit 9;'\n{COUNTS}"), 65, "exit code 9"),
         (COUNTS.replace("\"sh\"", "\"no-such-program\""), 69, "needs no-such-program"),
         (format!("available = 'false'\n{COUNTS}"), 69, "`false`"),
     ];
