@@ -68,7 +68,7 @@ fn wrong_arguments_are_refused_before_anything_runs() {
         (&["--threshold", "0", "true", "false"], "above 0"),
     ];
     for (arguments, words) in wrong {
-        let ran = strobe(&[&["bench"], arguments].concat());
+        let ran = strobe(&[&["bench"][..], arguments].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{arguments:?}");
         assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
     }
@@ -100,7 +100,7 @@ fn a_command_that_fails_has_failed_and_has_no_time() {
     for (line, options, words) in wrong {
         let bad = format!("{line}; :");
         let names = ["bench", "--rounds", "2", "--name", "good", "--name", "bad"];
-        let (code, measurement) = measured(&[&names, options, &["echo n 1", &bad]].concat());
+        let (code, measurement) = measured(&[&names[..], options, &["echo n 1", &bad]].concat());
         assert_eq!(code, 1, "{line}");
         assert!(finds(&measurement, "failed", words), "{line}: {:?}", measurement.findings);
         // Whichever ran first: the reference's answer is the right one.
@@ -115,7 +115,7 @@ fn a_command_that_fails_has_failed_and_has_no_time() {
 #[test]
 fn what_hangs_is_ended_and_nothing_survives() {
     let hangs = ["--rounds", "1", "--timeout", "2s", "true", "sleep 7200.101"];
-    let (code, measurement) = measured(&[&["bench"], &hangs[..]].concat());
+    let (code, measurement) = measured(&[&["bench"][..], &hangs].concat());
     assert_eq!(code, 1);
     assert!(finds(&measurement, "failed", "timeout"), "{:?}", measurement.findings);
     wait_for("7200.101", 0);

@@ -58,8 +58,8 @@ fn every_bundled_one_is_listed_and_can_be_read() {
         let checked = strobe(&["experiment", "check", &name(&folder.path())]);
         // Programs may be missing here; a description must not be wrong.
         assert!(matches!(checked.code, 0 | 69), "{}", checked.stderr);
-        let own = folder.file_name().display().to_string();
-        let line = listed.lines().find(|line| line.split_whitespace().next() == Some(&own));
+        let own = folder.file_name().to_string_lossy().into_owned();
+        let line = listed.lines().find(|line| line.split_whitespace().next() == Some(own.as_str()));
         assert!(line.is_some_and(|line| line.ends_with('?')), "{own}: {listed}");
     }
 }
@@ -88,7 +88,8 @@ fn what_cannot_be_used_is_refused_with_its_own_code() {
 fn results_are_read_by_report_and_compare_and_samples_are_kept() {
     let folder = described(COUNTS);
     let result = name(&folder.path().join("own.measurement"));
-    let run = ["experiment", "run", &name(folder.path()), "--quick", "--expect"];
+    let path = name(folder.path());
+    let run = ["experiment", "run", &path, "--quick", "--expect"];
     let ran = strobe(&[&run[..], &["-o", &result]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let kept = folder.path().join(".strobe-experiment/quick-samples-0.done.jsonl");
@@ -105,7 +106,8 @@ fn results_are_read_by_report_and_compare_and_samples_are_kept() {
 fn conditions_and_expectations_decide_the_exit_code() {
     let expect = "[[expect]]\nvariant = 'four'\ncounter = 'n'\nexactly = 5\n";
     let folder = described(&format!("{COUNTS}{expect}"));
-    let run = ["experiment", "run", &name(folder.path()), "--quick", "--format", "json"];
+    let path = name(folder.path());
+    let run = ["experiment", "run", &path, "--quick", "--format", "json"];
     let ran = strobe(&run);
     assert_eq!(ran.code, 0, "only --expect judges");
     let words = "n of four is 4, and was expected to be 5";

@@ -86,7 +86,7 @@ fn every_subcommand_has_a_page_that_formats_without_warnings() {
     for name in &subcommands {
         let names = words(name);
         let (last, above) = names.split_last().expect("a name");
-        let parent = [&["strobe"], above].concat().join("-");
+        let parent = [&["strobe"][..], above].concat().join("-");
         let (text, _) = formatted(&to.join(format!("{parent}.1")));
         assert!(text.contains(&format!("{parent}-{last}(1)")), "{name} is not in {parent}.1");
     }
@@ -98,7 +98,7 @@ fn one_page_goes_to_standard_output() {
     assert!(page.stdout.contains(".TH strobe-cycles 1 "), "{}", page.stdout);
     assert!(strobe(&["man"]).stdout.contains(".TH strobe 1 "));
     for words in [&["experiment", "run"][..], &["experiment-run"]] {
-        let page = strobe(&[&["man"], words].concat()).stdout;
+        let page = strobe(&[&["man"][..], words].concat()).stdout;
         assert!(page.contains(".TH strobe-experiment-run 1 "), "{page}");
         assert!(page.contains("strobe(1), strobe\\-experiment(1)"), "{page}");
     }
