@@ -315,7 +315,6 @@ pub struct HeapSite {
     /// Their bytes.
     pub live_bytes: u64,
     /// Live blocks in the middle of the trace and at its end, if they kept growing.
-    #[serde(default)]
     pub leak: Option<(u64, u64)>,
 }
 

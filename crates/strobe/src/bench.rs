@@ -78,7 +78,12 @@ pub struct Args {
     )]
     time: Option<Duration>,
     /// So many rounds, instead of as many as the answer needs.
-    #[arg(long, value_name = "N", help_heading = "Commands of this machine")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Commands of this machine"
+    )]
     rounds: Option<u64>,
     /// Rounds at the start that do not count [default: found, one at least].
     #[arg(long, value_name = "N", help_heading = "Commands of this machine")]
@@ -275,6 +280,13 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     if !(threshold > 0.0 && threshold < 100.0) {
         return Err(exit::usage("--threshold: a percentage above 0 and below 100"));
     }
+    if let (Some(warm_up), Some(rounds)) = (args.warm_up, args.rounds)
+        && warm_up as u64 >= rounds
+    {
+        return Err(exit::usage(format!(
+            "--warm-up {warm_up} of --rounds {rounds} leaves none that counts"
+        )));
+    }
     let asked = args.metric.as_deref().unwrap_or("wall");
     let metric = Metric::named(asked);
     if let Metric::Counter(name) = &metric
@@ -325,6 +337,9 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
             "{only} {what}, and one command alone has nothing to compare with: give the ELF file \
              of a firmware with benchmarks, or two commands or more"
         )));
+    }
+    if commands.iter().any(|(line, _)| line.trim().is_empty()) {
+        return Err(exit::usage("a command is empty"));
     }
     if commands.len() < 2 {
         return Err(exit::usage(

@@ -86,7 +86,7 @@ pub fn bench(
         board,
         options,
         interrupted,
-        heap: heap::find(firmware, None).is_ok(),
+        heap: heap::find(firmware, None, false).is_ok(),
         record: None,
     };
     let mut rows = Vec::new();

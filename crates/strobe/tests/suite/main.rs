@@ -9,6 +9,8 @@ mod arduino;
 mod avr;
 mod avr_bad_input;
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod bench;
 mod benchmarks;
 mod bootloader;
 mod calls;
@@ -24,6 +26,8 @@ mod demo;
 mod display;
 mod ecosystem;
 mod ecosystem_f407;
+#[cfg(target_os = "linux")]
+mod experiment;
 mod exports;
 mod flash;
 mod heap;
