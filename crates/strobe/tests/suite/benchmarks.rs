@@ -237,7 +237,7 @@ fn wrong_arguments_are_named() {
         (&["bench", &elf, "--filter", "["], "--filter ["),
         (&["bench", &elf, "--after", "nowhere"], "nowhere"),
         (&["bench", &elf, "--board", "blue", "--board", "green"], "2 of --board for 1"),
-        (&["bench", &elf, "--threshold", "-3"], "--threshold"),
+        (&["bench", &elf, "--threshold=-3"], "--threshold"),
     ];
     for (arguments, expected) in cases {
         let ran = strobe(arguments);
