@@ -34,8 +34,8 @@ Exit codes: as of strobe run; 65 also for firmware without a known allocator";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The firmware, an ELF file; or what was recorded: a trace of events (CTF), the text of a traced
-    /// allocator, a measurement.
+    /// The firmware, an ELF file; or what was recorded: a trace of events (CTF), the text of a
+    /// traced allocator, a measurement.
     firmware: PathBuf,
     /// The firmware of a recorded trace, for the names of its functions.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["allocators", "check_memory"])]

@@ -136,7 +136,7 @@ fn however_strobe_is_ended_its_commands_end_too() {
     ];
     for (name, word, code) in ends {
         let line = format!("setsid sleep {word} & sleep {word}; :");
-        let mut strobe = started(&["bench", &line, &format!("{line} :")]);
+        let mut strobe = started(&["bench", "--name", "a", "--name", "b", &line, &line]);
         wait_for(word, 2);
         signal(&strobe, name);
         assert_eq!(strobe.wait().expect("it ends").code(), code, "{name}");

@@ -207,7 +207,7 @@ fn accesses_that_must_not_be_are_found_with_both_call_chains() {
     assert_eq!((figure("reads-per-byte"), figure("writes-per-byte")), (1.5, 0.5));
 }
 
-/// Checking changes nothing of what is measured otherwise, and the firmware without faults has none.
+/// Checking changes nothing of what is measured otherwise, and firmware without faults has none.
 #[test]
 fn checking_memory_changes_no_figure() {
     for name in ["strings", "leaky", "heap-avr"] {

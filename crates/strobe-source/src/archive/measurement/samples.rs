@@ -188,7 +188,6 @@ pub(crate) fn no_events() -> EventsReport {
         timers: Vec::new(),
         pauses: None,
         notes: Vec::new(),
-        ..full
     }
 }
 

@@ -31,7 +31,7 @@ fn trace() -> Measurement {
 #[test]
 fn a_trace_with_everything() {
     let measurement = trace();
-    let figures = checked(&measurement, 16_000);
+    let figures = checked(&measurement, 20_000);
     has(
         &figures,
         &[
@@ -80,7 +80,7 @@ fn a_trace_with_everything() {
 #[test]
 fn who_ran_and_what_happened_meanwhile() {
     let measurement = trace();
-    let figures = checked(&measurement, 16_000);
+    let figures = checked(&measurement, 20_000);
     has(
         &figures,
         &[
@@ -118,7 +118,7 @@ fn who_ran_and_what_happened_meanwhile() {
 #[test]
 fn calls_and_memory() {
     let measurement = trace();
-    let figures = checked(&measurement, 16_000);
+    let figures = checked(&measurement, 20_000);
     has(
         &figures,
         &[
