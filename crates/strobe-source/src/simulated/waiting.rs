@@ -68,9 +68,9 @@ pub(super) fn find(names: &Names, bus: &Bus, idle: &[Range<u32>]) -> Vec<Wait> {
         }
         let inside = within(samples, &range);
         let mut cycles = inside.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
-        for (&called, &site) in &waits.calls {
+        for (&called, sites) in &waits.calls {
             if !is_named(&(called..called + 1)) {
-                cycles += in_callee(firmware, samples, called, site);
+                cycles += in_callee(firmware, samples, called, sites);
             }
         }
         out.push(Wait {
@@ -129,7 +129,9 @@ fn joined(mut found: Vec<Found>) -> Vec<Found> {
                 last.range.end = last.range.end.max(one.range.end);
                 last.rounds = last.rounds.saturating_add(one.rounds);
                 last.waits.sources.extend(one.waits.sources);
-                last.waits.calls.extend(one.waits.calls);
+                for (called, sites) in one.waits.calls {
+                    last.waits.calls.entry(called).or_default().extend(sites);
+                }
             }
             None => out.push(one),
         }
@@ -154,22 +156,38 @@ fn busy(sample: &AddressSample) -> Bounds {
     }
 }
 
-/// Cycles in a function that a loop calls at `site`: all of them if nobody else does, else in
-/// proportion, between none and all.
-fn in_callee(firmware: &Firmware, samples: &[AddressSample], called: u32, site: u32) -> Bounds {
+/// Cycles in a function that a loop calls at `sites`: all of them if nobody else does, else in
+/// proportion. At most all of them are the loop's; at least those that the other calls cannot have
+/// taken if they ran each instruction no more often than the mean call does, rounded up.
+fn in_callee(
+    firmware: &Firmware,
+    samples: &[AddressSample],
+    called: u32,
+    sites: &BTreeSet<u32>,
+) -> Bounds {
     let Some(function) = firmware.function_at(called).map(|id| firmware.function(id)) else {
         return Bounds::default();
     };
     let all = within(samples, &(called..u32::try_from(function.end()).unwrap_or(u32::MAX)));
     let entries = all.first().map_or(0, |first| first.count);
     let cycles = all.iter().fold(Bounds::default(), |sum, at| sum + busy(at));
-    let turns = within(samples, &(site..site + 1)).first().map_or(0, |site| site.count);
+    let count = |&site: &u32| within(samples, &(site..site + 1)).first().map_or(0, |at| at.count);
+    let turns: u64 = sites.iter().map(count).sum();
     if turns >= entries {
         return cycles;
     }
-    let part = u128::from(cycles.likely) * u128::from(turns) / u128::from(entries);
-    let likely = u64::try_from(part).unwrap_or(cycles.likely);
-    Bounds { low: 0, likely, high: cycles.high }
+    let others = entries - turns;
+    let least = |at: &AddressSample| {
+        let theirs = others.saturating_mul(at.count.div_ceil(entries)).min(at.count);
+        part(busy(at).low, at.count - theirs, at.count)
+    };
+    let likely = part(cycles.likely, turns, entries);
+    Bounds { low: all.iter().map(least).sum::<u64>().min(likely), likely, high: cycles.high }
+}
+
+fn part(of: u64, share: u64, whole: u64) -> u64 {
+    let part = u128::from(of) * u128::from(share) / u128::from(whole.max(1));
+    u64::try_from(part).unwrap_or(of)
 }
 
 /// What the places are called.

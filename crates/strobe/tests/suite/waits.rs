@@ -184,3 +184,34 @@ fn an_avr_waits_for_flags_and_counts() {
     assert_ne!(found[1].0, found[0].0);
     assert!(found[1].1 > 200_000, "{found:?}");
 }
+
+/// As Arduino's `delay`: two counters in nested loops, which go in steps that are in registers, and
+/// a function that reads the time and shifts it.
+#[test]
+fn a_delay_that_counts_what_is_left_is_a_wait() {
+    let code: [u16; 25] = [
+        0xe005, 0xbd05, // ldi r16, 5; out TCCR0B, r16: 1,024 cycles a tick
+        0xe134, 0x2ec3, 0x2488, // ldi r19, 20; mov r12, r19; eor r8, r8
+        0x20cc, 0xf049, // tst r12; breq done
+        0xd00a, 0x1988, 0x308a, 0xf3d0, // rcall now; sub r24, r8; cpi r24, 10; brcs
+        0xe021, 0x1ac2, // ldi r18, 1; sub r12, r18
+        0xe08a, 0x0e88, 0xcff5, // ldi r24, 10; add r8, r24; rjmp
+        0xcfff, 0, // done: rjmp .
+        0xb586, 0x2f98, // now: in r24, TCNT0; mov r25, r24
+        0xe042, 0x9596, 0x954a, 0xf7e9, 0x9508, // ldi r20, 2; lsr r25; dec r20; brne; ret
+    ];
+    let image: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    let mut elf = ElfBuilder::new();
+    elf.machine = 83;
+    elf.code(0, &image);
+    for (name, value, size) in [("main", 0, 36), ("now", 36, 14)] {
+        let (kind, section) = (2, 0xfff1);
+        elf.symbol(Symbol { name: name.into(), value, size, kind, global: true, section });
+    }
+    let ran = run(&elf.build(), &["--board", "arduino-uno", "--until", "500000c"]);
+    let found = waits(&ran);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].0.contains("TCNT0"), "{found:?}");
+    // Twenty times ten ticks.
+    assert!((204_000..205_500).contains(&found[0].1), "{found:?}");
+}

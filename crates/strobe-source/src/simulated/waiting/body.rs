@@ -1,9 +1,10 @@
 //! Whether a loop only waits, and what for.
 //!
 //! A loop that waits does the same in every turn: it loads from the same places, and all that a
-//! turn leaves to the next one is a counter that goes in constant steps. A loop that works leaves
-//! more: an address that moves, a sum, a shifted value, something stored. A loop without loads
-//! whose one counter goes in steps is a delay by counting.
+//! turn leaves to the next one is counters that go in constant steps, as the milliseconds that are
+//! left and the time of the last one. A loop that works leaves more: an address that moves, a sum,
+//! a shifted value, something stored. A loop without loads whose one counter goes in steps is a
+//! delay by counting; with two of them it may be a division.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,7 @@ pub(super) struct Waits {
     /// What for; empty for a delay by counting.
     pub sources: BTreeSet<For>,
     /// Functions that it calls, which do nothing but read, and where in the loop.
-    pub calls: BTreeMap<u32, u32>,
+    pub calls: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 /// What the loop of these instructions waits for, if it does nothing else. `before` are the
@@ -43,8 +44,9 @@ pub(super) fn waits(
     body: &[Instruction],
 ) -> Option<Waits> {
     let machine = firmware.machine();
-    let effects: Vec<Effect> =
+    let mut effects: Vec<Effect> =
         body.iter().map(|one| effect(one, machine)).collect::<Option<_>>()?;
+    let paced = steps_by_registers(&mut effects, body);
     if effects.iter().any(|one| one.returns) {
         return None;
     }
@@ -81,8 +83,32 @@ pub(super) fn waits(
         }
         constants.take(Some(one), instruction);
     }
-    let steps = counters.len() + slots.len();
-    (!out.sources.is_empty() || (steps == 1 && out.calls.is_empty())).then_some(out)
+    let counts = counters.len() + slots.len() == 1 && !paced && out.calls.is_empty();
+    (!out.sources.is_empty() || counts).then_some(out)
+}
+
+/// Makes steps of additions of a register that is the same in every turn: a constant, set on every
+/// way to the addition, or a value from before the loop. Whether there are some of the latter.
+fn steps_by_registers(effects: &mut [Effect], body: &[Instruction]) -> bool {
+    let entries: BTreeSet<u32> =
+        body.iter().filter_map(|one| Some(one.target.as_ref()?.address & !1)).collect();
+    let written: BTreeSet<String> = effects.iter().flat_map(|one| one.writes.clone()).collect();
+    let (mut constants, mut paced) = (Constants::default(), false);
+    for (one, instruction) in effects.iter_mut().zip(body) {
+        if entries.contains(&instruction.address) {
+            constants = Constants::default();
+        }
+        if let Some((by, carries)) = &one.adds {
+            let (is_constant, is_kept) = (constants.0.contains_key(by), !written.contains(by));
+            if is_constant || is_kept {
+                paced |= !is_constant;
+                (one.carries, one.steps) = (*carries, !carries);
+                one.reads.retain(|read| one.writes.contains(read));
+            }
+        }
+        constants.take(Some(one), instruction);
+    }
+    paced
 }
 
 /// Registers that a turn leaves to the next one; `None` if one of them does more than count.
@@ -133,7 +159,8 @@ fn stores_are_idle(effects: &[Effect], slots: &BTreeSet<&String>) -> Option<()> 
     Some(())
 }
 
-/// A function that does nothing but read, as one that returns the tick; its loads are sources.
+/// A function that does nothing but read, as one that returns the tick; its loads are sources. It
+/// may shift or divide what it has read, in loops that load nothing.
 fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) -> Option<()> {
     let function = firmware.function(firmware.function_at(at)?);
     if function.start & !1 != at & !1 || depth == 0 {
@@ -145,13 +172,19 @@ fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) 
     if code.len() > MOST {
         return None;
     }
+    let effects: Vec<Effect> =
+        code.iter().map(|one| effect(one, firmware.machine())).collect::<Option<_>>()?;
     let mut constants = Constants::default();
-    for instruction in &code {
-        let one = effect(instruction, firmware.machine())?;
-        let backwards =
-            instruction.target.as_ref().is_some_and(|to| to.address <= instruction.address);
-        if backwards && one.calls.is_none() {
-            return None;
+    for (at, (one, instruction)) in effects.iter().zip(&code).enumerate() {
+        let target = instruction.target.as_ref().filter(|_| one.calls.is_none());
+        if let Some(target) = target.filter(|to| to.address <= instruction.address) {
+            let first = code.partition_point(|one| one.address < target.address & !1);
+            let turn = effects.get(first..=at)?;
+            if target.address & !1 < code.first()?.address
+                || turn.iter().any(|one| one.load.is_some() || one.calls.is_some())
+            {
+                return None;
+            }
         }
         match &one.load {
             Some(Load::Base { base, .. }) if base == "sp" => {}
@@ -161,9 +194,9 @@ fn reader(firmware: &Firmware, at: u32, site: u32, depth: u32, out: &mut Waits) 
         if let Some(called) = one.calls {
             reader(firmware, called, site, depth - 1, out)?;
         }
-        constants.take(Some(&one), instruction);
+        constants.take(Some(one), instruction);
     }
-    out.calls.insert(at & !1, site);
+    out.calls.entry(function.start & !1).or_default().insert(site);
     Some(())
 }
 

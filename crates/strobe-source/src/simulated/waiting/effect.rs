@@ -23,6 +23,8 @@ pub(super) struct Effect {
     pub steps: bool,
     /// It takes part in a step of several bytes or words: a carry.
     pub carries: bool,
+    /// It adds or subtracts this register, with a carry or without, to what it writes.
+    pub adds: Option<(String, bool)>,
     /// The result is a constant.
     pub constant: Option<u32>,
     pub copies: bool,
@@ -167,7 +169,12 @@ fn arithmetic(name: &str, all: &[String], first: &str) -> Option<Effect> {
     }
     let by_constant = immediate.is_some() && reads.iter().all(|read| read == first);
     let constant = immediate.filter(|_| moves && plain != "mvn" && all.len() == 2);
+    // `adds r0, r3` and `adds r0, r0, r3`, without a shift.
+    let in_place = all.len() == 2 || all.len() == 3 && all[1] == first;
+    let by = all.last().filter(|by| in_place && is_register(by) && *by != first);
+    let adds = ["add", "sub", "adc", "sbc"].contains(&plain);
     Some(Effect {
+        adds: by.filter(|_| adds).map(|by| (by.clone(), plain.ends_with('c'))),
         steps: ["add", "addw", "sub", "subw"].contains(&plain) && immediate.is_some(),
         carries: ["sbc", "adc"].contains(&plain) && by_constant,
         copies: plain == "mov" && constant.is_none(),
@@ -257,7 +264,9 @@ fn avr_arithmetic(name: &str, all: &[String]) -> Option<Effect> {
         // R1 is zero in compiled code.
         "sbc" | "adc" if other == "r1" => Some(Effect { carries: true, ..of(own(), own()) }),
         "sbc" | "adc" | "sub" | "add" | "and" | "or" | "eor" => {
-            Some(of(own(), vec![first.clone(), other]))
+            let adds = (first != other && !["and", "or", "eor"].contains(&name))
+                .then(|| (other.clone(), name.ends_with('c')));
+            Some(Effect { adds, ..of(own(), vec![first.clone(), other]) })
         }
         "andi" | "ori" | "com" | "neg" | "swap" | "asr" | "lsr" | "ror" => Some(of(own(), own())),
         _ => None,
