@@ -60,10 +60,7 @@ fn findings(reading: &Reading, series: &Series, findings: &mut Vec<Finding>) {
     for (file, why) in &reading.skipped {
         let text = format!("{file} was left out: {why}");
         let place = Some(file.clone());
-        findings.push(Finding {
-            place,
-            ..Finding::new(Severity::Warning, "archive-file", text)
-        });
+        findings.push(Finding { place, ..Finding::new(Severity::Warning, "archive-file", text) });
     }
     for (file, columns) in &reading.foreign {
         let text = format!("{file} has columns that strobe does not read: {}", columns.join(", "));
@@ -73,18 +70,12 @@ fn findings(reading: &Reading, series: &Series, findings: &mut Vec<Finding>) {
     if reading.left_out > 0 {
         let text = "rows without a time, figure, unit or trust were left out";
         let count = reading.left_out;
-        findings.push(Finding {
-            count,
-            ..Finding::new(Severity::Warning, "archive-rows", text)
-        });
+        findings.push(Finding { count, ..Finding::new(Severity::Warning, "archive-rows", text) });
     }
     if series.repeated > 0 {
         let text = "measurements that had been logged before, of the same commit, count once";
         let count = series.repeated;
-        findings.push(Finding {
-            count,
-            ..Finding::new(Severity::Note, "archive-repeated", text)
-        });
+        findings.push(Finding { count, ..Finding::new(Severity::Note, "archive-repeated", text) });
     }
 }
 

@@ -73,8 +73,11 @@ mod tests {
 
     #[test]
     fn places_are_read_as_they_are_written() {
-        let place =
-            Place { project: "demo".into(), board: "stm32f070cb".into(), date: "2026-11-23".into() };
+        let place = Place {
+            project: "demo".into(),
+            board: "stm32f070cb".into(),
+            date: "2026-11-23".into(),
+        };
         let file = format!("{place}/part-1.parquet");
         assert_eq!(Place::of(Path::new(&file)), Ok(place));
         for (path, why) in [

@@ -54,10 +54,8 @@ async fn answer(
     let place = format!("{}/", directory.display());
     let columns = Some(Arc::new(columns()?));
     context.register_listing_table("figures", place, options, columns, None).await?;
-    let reads = SQLOptions::new()
-        .with_allow_ddl(false)
-        .with_allow_dml(false)
-        .with_allow_statements(false);
+    let reads =
+        SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     let frame = context.sql_with_options(statement, reads).await?;
     let columns = frame.schema().fields().iter().map(|field| field.name().clone()).collect();
     let mut answer = Answer { columns, rows: Vec::new() };
@@ -83,8 +81,7 @@ fn rows(batch: &RecordBatch, rows: &mut Vec<Vec<Value>>) -> Result<(), DataFusio
     let texts = texts?;
     for row in 0..batch.num_rows() {
         let value = |(column, text): (&Arc<dyn Array>, &ArrayFormatter)| {
-            number(column.as_ref(), row)
-                .unwrap_or_else(|| Value::Text(text.value(row).to_string()))
+            number(column.as_ref(), row).unwrap_or_else(|| Value::Text(text.value(row).to_string()))
         };
         rows.push(batch.columns().iter().zip(&texts).map(value).collect());
     }

@@ -160,9 +160,8 @@ impl Batch {
         }
         let whole = [0, 1, 2].map(|i| self.whole.get(i).and_then(|c| c.get(at).copied().flatten()));
         let finite = |value: &f64| value.is_finite();
-        let real = [0, 1, 2].map(|i| {
-            self.real.get(i).and_then(|c| c.get(at).copied().flatten()).filter(finite)
-        });
+        let real = [0, 1, 2]
+            .map(|i| self.real.get(i).and_then(|c| c.get(at).copied().flatten()).filter(finite));
         let [measurement, commit, branch, subject, sha256, build_id, ..] = texts;
         let [_, _, _, _, _, _, instrument, tool, settings, section, item, figure, unit, trust] =
             texts;

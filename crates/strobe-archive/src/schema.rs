@@ -100,9 +100,8 @@ impl Places {
             };
             names.iter().map(place).collect()
         };
-        let ours = |name: &str| {
-            TEXTS.contains(&name) || WHOLE.contains(&name) || REAL.contains(&name)
-        };
+        let ours =
+            |name: &str| TEXTS.contains(&name) || WHOLE.contains(&name) || REAL.contains(&name);
         let names = schema.columns().iter().map(|column| column.path().string());
         Ok(Places {
             texts: find(&TEXTS, Physical::BYTE_ARRAY)?,

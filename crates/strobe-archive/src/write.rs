@@ -29,8 +29,7 @@ pub fn write(measurements: &[(Origin, Vec<Figure>)], tool: &str) -> Result<Vec<u
         .set_key_value_metadata(Some(vec![version]))
         .build();
     let mut bytes = Vec::new();
-    let mut file =
-        SerializedFileWriter::new(&mut bytes, schema::schema()?, Arc::new(properties))?;
+    let mut file = SerializedFileWriter::new(&mut bytes, schema::schema()?, Arc::new(properties))?;
     for (origin, figures) in measurements {
         let mut group = file.next_row_group()?;
         columns(&mut group, origin, figures)?;

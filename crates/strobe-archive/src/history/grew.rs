@@ -98,13 +98,7 @@ struct Grown {
 }
 
 impl Grown {
-    fn of(
-        series: &Series,
-        key: &Key,
-        points: &[Point],
-        span: &Span,
-        rows: usize,
-    ) -> Option<Grown> {
+    fn of(series: &Series, key: &Key, points: &[Point], span: &Span, rows: usize) -> Option<Grown> {
         let at = |origin: usize| points.iter().find(|point| point.origin == origin);
         // What the last build does not have is gone.
         let now = at(span.now)?;

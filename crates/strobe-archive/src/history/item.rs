@@ -78,13 +78,7 @@ fn resolve(series: &Series, item: &str) -> Result<String, NotFound> {
     }
 }
 
-fn sections(
-    answer: &mut Measurement,
-    series: &Series,
-    key: &Key,
-    points: &[Point],
-    suffix: &str,
-) {
+fn sections(answer: &mut Measurement, series: &Series, key: &Key, points: &[Point], suffix: &str) {
     let builds = Builds::of(series, points);
     let steps = builds.steps(1);
     let rises: Vec<_> = steps.iter().filter(|step| step.after > step.before).collect();
@@ -110,7 +104,12 @@ fn sections(
     let title = format!("{}, {}", title(key), place(key));
     let table = Content::Table(table(series, key, points, &builds, &steps));
     let id = format!("history{suffix}");
-    answer.sections.push(Section { id, title: title.clone(), notes: vec![summary], content: table });
+    answer.sections.push(Section {
+        id,
+        title: title.clone(),
+        notes: vec![summary],
+        content: table,
+    });
     let picture = picture(&builds.builds.iter().map(|build| build.value).collect::<Vec<_>>());
     if let Some(picture) = picture {
         let text = Text { lines: vec![picture], skipped_bytes: 0 };
@@ -161,6 +160,8 @@ fn table(
         ]);
         before = Some(point);
     }
+    // The last build first, as logs have it.
+    table.columns.iter_mut().for_each(|column| column.cells.reverse());
     table
 }
 
