@@ -146,6 +146,8 @@ fn is_whole(value: f64) -> bool {
 }
 
 fn number(value: f64) -> Number {
+    // The difference of two that a hostile file may hold is not finite.
+    let value = value.clamp(f64::MIN, f64::MAX);
     if is_whole(value) { Number::Integer(value as i64) } else { Number::Real(value) }
 }
 
