@@ -49,7 +49,6 @@ async fn answer(
     let partitions = ["project", "board", "date"].map(|name| (name.to_owned(), DataType::Utf8));
     let options = ListingOptions::new(Arc::new(format))
         .with_file_extension(".parquet")
-        .with_target_partitions(threads)
         .with_table_partition_cols(partitions.into());
     let place = format!("{}/", directory.display());
     let columns = Some(Arc::new(columns()?));

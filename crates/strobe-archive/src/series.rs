@@ -90,7 +90,7 @@ pub struct Series {
     pub first: HashMap<(String, String), String>,
     /// Measurements that were logged more than once.
     pub repeated: u64,
-    known: HashMap<Origin, Option<usize>>,
+    known: HashMap<(Place, Origin), Option<usize>>,
     seen: HashSet<(String, Option<String>, String, String)>,
 }
 
@@ -133,10 +133,11 @@ impl Series {
         if self.origins.last().is_some_and(is_last) && self.places.last() == Some(place) {
             return Some(self.origins.len() - 1);
         }
-        let origin = row.origin();
-        if let Some(known) = self.known.get(&origin) {
+        let whole = (place.clone(), row.origin());
+        if let Some(known) = self.known.get(&whole) {
             return *known;
         }
+        let origin = whole.1.clone();
         // The same measurement of the same commit is the same, whenever it was logged; without a
         // commit it is another one each time.
         let what = (
@@ -147,7 +148,7 @@ impl Series {
         );
         let at = match self.seen.insert(what) {
             true => {
-                self.origins.push(origin.clone());
+                self.origins.push(origin);
                 self.places.push(place.clone());
                 Some(self.origins.len() - 1)
             }
@@ -156,7 +157,7 @@ impl Series {
                 None
             }
         };
-        self.known.insert(origin, at);
+        self.known.insert(whole, at);
         at
     }
 

@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   strobe history archive                       what is in it; builds from which on something took more
   strobe history archive filter_step           a function over builds
-  strobe history archive USART1 --section interrupts --figure latency-max
+  strobe history archive USART1 --section interrupts --figure latency_max
   strobe history archive '(all)' --section totals --figure cycles
   strobe history archive --grew 30d            what takes more than 30 days before
   strobe history archive main -o main.json

@@ -96,7 +96,8 @@ fn the_first_build_that_took_more_is_named() {
 
 #[test]
 fn names_are_found_by_their_parts() {
-    let series = series(&[Day(1, "aaa", vec![("filter_a", 1.0), ("filter_b", 2.0), ("main", 3.0)])]);
+    let series =
+        series(&[Day(1, "aaa", vec![("filter_a", 1.0), ("filter_b", 2.0), ("main", 3.0)])]);
     let near = |item| of_item(&Reading::default(), &series, item, false).unwrap_err().near;
     assert_eq!(near("filter"), ["filter_a", "filter_b"]);
     assert!(near("nothing").is_empty());
@@ -178,8 +179,7 @@ fn boards_are_histories_of_their_own_and_repeats_count_once() {
 fn a_measurement_becomes_rows() {
     let ended = Ended::default();
     let (subject, instrument) = (Subject::default(), Instrument::default());
-    let mut measurement =
-        Measurement::new(subject, instrument, Window::untimed("none", ended));
+    let mut measurement = Measurement::new(subject, instrument, Window::untimed("none", ended));
     measurement.push_total("cycles", "cycles", Quantity::exact(42u64, Unit::CYCLES));
     measurement.push_total("lost", "lost", Quantity::unknown(Unit::CYCLES, "not counted"));
     let columns = vec![

@@ -98,7 +98,10 @@ fn builds_are_logged_and_the_one_that_took_more_is_named() {
     let item = archive.history(&["(all)", "--section", "totals", "--figure", "flash"]);
     let builds = rows(&item, "history");
     assert_eq!(builds.len(), 2);
-    assert_eq!((builds[0]["value"].as_i64(), builds[1]["value"].as_i64()), (Some(after), Some(before)));
+    assert_eq!(
+        (builds[0]["value"].as_i64(), builds[1]["value"].as_i64()),
+        (Some(after), Some(before))
+    );
     assert_eq!(builds[0]["step"], "more, exactly");
     let grew = archive.history(&["--grew", "30d"]);
     assert!(rows(&grew, "grew-bytes").iter().any(|row| row["figure"] == "totals/flash"));
