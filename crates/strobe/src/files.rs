@@ -12,10 +12,10 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-pub use read::{Kind, bytes, folders, head, is_directory, open, stream, text};
+pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
 pub use write::{
-    Whole, append, cannot_write, folder, log, log_failed, logs_are_whole, replace, write,
+    Whole, append, cannot_write, folder, fresh, log, log_failed, logs_are_whole, replace, write,
 };
 
 /// What a command was asked to read and to write, by its arguments.

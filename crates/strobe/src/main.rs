@@ -3,6 +3,7 @@
 //! One file per subcommand. Results go to standard output, everything else to standard error.
 
 mod analog;
+mod archive;
 mod bench;
 mod board;
 mod boards;
@@ -22,16 +23,19 @@ mod files;
 mod flashing;
 mod gallery;
 mod heap;
+mod history;
 mod host;
 mod input;
 mod interrupt;
 mod link;
 mod live;
+mod log;
 mod man;
 mod measurement;
 mod output;
 mod pins;
 mod plan;
+mod query;
 mod record;
 mod recording;
 mod report;
@@ -82,6 +86,9 @@ enum Command {
     Stack(stack::Args),
     Bench(bench::Args),
     Experiment(experiment::Args),
+    Log(log::Args),
+    History(history::Args),
+    Query(query::Args),
     Pins(pins::Args),
     Plan(plan::Args),
     Bus(bus::Args),
@@ -124,6 +131,9 @@ fn named(command: &Command) -> files::Named {
         Command::Stack(args) => args.files(&mut named),
         Command::Bench(args) => args.files(&mut named),
         Command::Experiment(args) => args.files(&mut named),
+        Command::Log(args) => args.files(&mut named),
+        Command::History(args) => args.files(&mut named),
+        Command::Query(args) => args.files(&mut named),
         Command::Pins(args) => args.files(&mut named),
         Command::Plan(args) => args.files(&mut named),
         Command::Bus(args) => args.files(&mut named),
@@ -147,6 +157,9 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Stack(args) => stack::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Experiment(args) => experiment::run(args),
+        Command::Log(args) => log::run(args),
+        Command::History(args) => history::run(args),
+        Command::Query(args) => query::run(args),
         Command::Pins(args) => pins::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Bus(args) => bus::run(args),

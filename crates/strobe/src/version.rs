@@ -10,6 +10,7 @@ const FEATURES: &[(&str, bool)] = &[
     ("compiler", cfg!(feature = "compiler")),
     ("defmt", cfg!(feature = "defmt")),
     ("probe", cfg!(feature = "probe")),
+    ("query", cfg!(feature = "query")),
 ];
 
 /// For `-V`: version, commit and its day.

@@ -113,7 +113,7 @@ fn noise(samples: &[f64]) -> Option<f64> {
 }
 
 /// Each sample no further than two deviations from the median of its neighbourhood.
-fn drawn_in(samples: &[f64], spread: f64) -> Vec<f64> {
+pub(super) fn drawn_in(samples: &[f64], spread: f64) -> Vec<f64> {
     // Seven samples also at the ends, where fewer would be mostly outliers now and then.
     let near = |at: usize| {
         let from = at.saturating_sub(3).min(samples.len().saturating_sub(7));
@@ -151,6 +151,39 @@ mod tests {
         assert_eq!(warm_up(&samples[..5]), WarmUp::TooShort);
         assert!(points(&[], 1.0).is_empty());
         assert_eq!(warm_up(&[3.0; 40]), WarmUp::None);
+    }
+
+    /// Series that `ruptures` 1.1.10 was given too (`Pelt(model="l2", min_size=3, jump=1)`), with
+    /// what it answers for penalties of 10 and 40.
+    #[test]
+    fn points_are_those_of_ruptures() {
+        let noise = |i: i32| {
+            let square = f64::from(i * i);
+            (1.7 * square).sin() + (0.9 * square + 2.0).sin()
+        };
+        let series = |n: i32, level: fn(i32) -> f64| -> Vec<f64> {
+            (0..n).map(|i| 100.0 + level(i) + noise(i)).collect()
+        };
+        let step = series(60, |i| if i >= 30 { 5.0 } else { 0.0 });
+        let levels = series(80, |i| match i {
+            ..20 => 0.0,
+            20..45 => 4.0,
+            _ => -3.0,
+        });
+        let none = series(50, |_| 0.0);
+        let drift = series(60, |i| 0.05 * f64::from(i));
+        let outlier = series(50, |i| if i == 25 { 40.0 } else { 0.0 });
+        let cases: [(&[f64], &[usize], &[usize]); 5] = [
+            (&step, &[30], &[30]),
+            (&levels, &[20, 45], &[20, 45]),
+            (&none, &[], &[]),
+            (&drift, &[37], &[]),
+            (&outlier, &[25, 28], &[25, 28]),
+        ];
+        for (samples, low, high) in cases {
+            assert_eq!(points(samples, 10.0), low);
+            assert_eq!(points(samples, 40.0), high);
+        }
     }
 
     /// 8 % of samples are slow by a third: none of them is a level.

@@ -49,6 +49,8 @@ impl Kind {
     pub const EXPERIMENT: Kind = Kind::new("", "an experiment.toml", 4 << 20);
     /// A measurement.
     pub const MEASUREMENT: Kind = Kind::new("", "a measurement", 1 << 30);
+    /// A file of an archive of measurements.
+    pub const ARCHIVE: Kind = Kind::new("", "an archive's file", 64 << 30);
     /// Bytes for a serial device: a minute and a half at 115,200 baud.
     pub const SERIAL_INPUT: Kind = Kind::new("", "a file", 1 << 20);
     /// Source text.
@@ -111,6 +113,38 @@ pub fn folders(path: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
         entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     Ok(folders)
+}
+
+/// All files below a folder, as paths from there, in order; not those whose names begin with `.` or
+/// `_`, which engines pass over as well.
+///
+/// # Errors
+/// If the folder cannot be read, or is none (66).
+pub fn below(directory: &Path) -> anyhow::Result<Vec<std::path::PathBuf>> {
+    /// Folders in folders: links may lead in a ring.
+    const DEEPEST: usize = 8;
+    let mut found = Vec::new();
+    let mut left = vec![(directory.to_owned(), 0)];
+    while let Some((folder, depth)) = left.pop() {
+        let unreadable =
+            |e: io::Error| exit::no_input(format!("cannot read {}: {e}", folder.display()));
+        for entry in std::fs::read_dir(&folder).map_err(unreadable)?.flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if [b'.', b'_'].iter().any(|first| name.as_encoded_bytes().first() == Some(first)) {
+                continue;
+            }
+            if path.is_dir() {
+                if depth < DEEPEST {
+                    left.push((path, depth + 1));
+                }
+            } else if let Ok(relative) = path.strip_prefix(directory) {
+                found.push(relative.to_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Reads a whole file.

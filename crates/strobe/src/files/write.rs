@@ -97,6 +97,39 @@ pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     whole.commit()
 }
 
+/// Writes a new file of that name, with a number behind it if there is one already, into a folder
+/// that others may write to at the same time: it appears when it is whole, and replaces nothing.
+/// Returns where it is.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn fresh(directory: &Path, stem: &str, ending: &str, bytes: &[u8]) -> anyhow::Result<PathBuf> {
+    folder(directory)?;
+    let named = |number: u32| match number {
+        1 => directory.join(format!("{stem}.{ending}")),
+        _ => directory.join(format!("{stem}-{number}.{ending}")),
+    };
+    let written = || -> io::Result<PathBuf> {
+        let mut file = beside(&named(1), None)?;
+        file.write_all(bytes)?;
+        // Its bytes are on the disk before its name is.
+        file.as_file().sync_all()?;
+        for number in 1..=u32::MAX {
+            match file.persist_noclobber(named(number)) {
+                Ok(_) => {
+                    #[cfg(unix)]
+                    File::open(directory)?.sync_all()?;
+                    return Ok(named(number));
+                }
+                Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => file = e.file,
+                Err(e) => return Err(e.error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    };
+    written().map_err(|e| cannot_write(&named(1), &e))
+}
+
 /// Opens a file that grows while something runs and can be followed meanwhile; what was in it goes.
 ///
 /// # Errors
@@ -243,6 +276,21 @@ mod tests {
         assert_eq!(std::fs::metadata(at("old")).expect("its mode").mode() & 0o777, 0o640);
         drop(Whole::create(&at("other")).expect("it may be written"));
         assert_eq!(std::fs::read_dir(folder.path()).expect("its files").count(), 2);
+    }
+
+    #[test]
+    fn a_fresh_file_replaces_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let within = folder.path().join("a/b");
+        let write = |bytes: &[u8]| fresh(&within, "part", "parquet", bytes).expect("a file");
+        let (first, second) = (write(b"1"), write(b"2"));
+        assert_eq!(first, within.join("part.parquet"));
+        assert_eq!(second, within.join("part-2.parquet"));
+        assert_eq!(std::fs::read(first).expect("the first"), b"1");
+        assert_eq!(std::fs::read_dir(&within).expect("its files").count(), 2);
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").expect("a file");
+        assert!(fresh(&file, "part", "parquet", b"").is_err());
     }
 
     #[test]

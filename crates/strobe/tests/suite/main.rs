@@ -31,6 +31,7 @@ mod experiment;
 mod exports;
 mod flash;
 mod heap;
+mod history;
 mod kit;
 mod lost_interrupts;
 mod machines;

@@ -1,0 +1,155 @@
+//! What an archive holds, and the builds from which on something took more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strobe_analyse::statistics::steps::Step;
+use strobe_model::measurement::{Column, Content, Measurement, Table, Unit};
+
+use super::{Builds, Reading, begin, build_name, known, number, otherwise, percent, place, what};
+use crate::date;
+use crate::series::{Key, Series};
+
+/// What is in it, and every first build that took more, the greatest rise first.
+pub fn overview(reading: &Reading, series: &Series) -> Measurement {
+    let mut answer = begin(reading, series);
+    answer.push("measurements", "measurements", Content::Table(measurements(series)));
+    let mains: Vec<Key> = series.figures.keys().filter(|k| series.is_main(k)).cloned().collect();
+    let mut units: BTreeMap<String, Found> = BTreeMap::new();
+    for key in &mains {
+        let Some(points) = series.figures.get(key) else { continue };
+        let builds = Builds::of(series, points);
+        let found = units.entry(key.unit.clone()).or_default();
+        found.short += u64::from(!builds.is_enough());
+        for step in builds.steps(mains.len()) {
+            found.falls += u64::from(step.after < step.before);
+            if step.after > step.before {
+                found.rises.extend(Rise::of(series, key, &builds, step));
+            }
+        }
+    }
+    for (unit, found) in units {
+        let id = format!("rises-{unit}");
+        let title = format!("first builds that took more {unit}");
+        let notes = found.notes();
+        let section = answer.push(&id, title, Content::Table(found.table(&unit)));
+        section.notes = notes;
+    }
+    answer
+}
+
+fn measurements(series: &Series) -> Table {
+    let mut groups: BTreeMap<[String; 4], Vec<usize>> = BTreeMap::new();
+    for (at, (origin, place)) in series.origins.iter().zip(&series.places).enumerate() {
+        let names = [&place.project, &place.board, &origin.subject, &origin.instrument];
+        groups.entry(names.map(Clone::clone)).or_default().push(at);
+    }
+    let mut table = Table::new(vec![
+        Column::text("project", "project"),
+        Column::text("board", "board"),
+        Column::text("subject", "subject"),
+        Column::text("instrument", "instrument"),
+        Column::figure("measurements", "measurements", Unit::COUNT),
+        Column::figure("commits", "commits", Unit::COUNT),
+        Column::text("first", "first"),
+        Column::text("last", "last"),
+    ]);
+    for ([project, board, subject, instrument], all) in groups {
+        let origins = || all.iter().filter_map(|at| series.origins.get(*at));
+        let commits: BTreeSet<_> = origins().filter_map(|o| o.commit.as_deref()).collect();
+        let times = || origins().map(|origin| origin.order().0);
+        table.row([
+            project.into(),
+            board.into(),
+            subject.into(),
+            instrument.into(),
+            all.len().into(),
+            commits.len().into(),
+            times().min().map(date::day).into(),
+            times().max().map(date::day).into(),
+        ]);
+    }
+    table
+}
+
+/// Of one unit.
+#[derive(Default)]
+struct Found {
+    rises: Vec<Rise>,
+    falls: u64,
+    /// Histories that are too short for figures that vary.
+    short: u64,
+}
+
+struct Rise {
+    key: Key,
+    commit: String,
+    day: String,
+    step: Step,
+    otherwise: &'static str,
+}
+
+impl Rise {
+    fn of(series: &Series, key: &Key, builds: &Builds, step: Step) -> Option<Rise> {
+        let origin = |at: usize| series.origins.get(builds.points.get(at)?.origin);
+        let (last, first) = (origin(step.at.checked_sub(1)?)?, origin(step.at)?);
+        Some(Rise {
+            key: key.clone(),
+            commit: build_name(first),
+            day: date::day(first.order().0),
+            step,
+            otherwise: otherwise(last, first),
+        })
+    }
+}
+
+impl Found {
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "Exact figures are compared with the build before; what varies by change points \
+             that hold against a test, with 1 % false alarms for the whole table."
+                .to_owned(),
+        ];
+        if self.falls > 0 {
+            notes.push(format!("Not listed: {} times something took less.", self.falls));
+        }
+        if self.short > 0 {
+            notes.push(format!("{} figures that vary have too few builds to judge.", self.short));
+        }
+        notes
+    }
+
+    fn table(mut self, unit: &str) -> Table {
+        let size = |rise: &Rise| rise.step.after - rise.step.before;
+        self.rises.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.key.cmp(&b.key)));
+        let unit = || Unit::other(unit);
+        let mut table = Table::new(vec![
+            Column::text("item", "item"),
+            Column::text("figure", "figure"),
+            Column::text("of", "of").worth(1),
+            Column::text("commit", "commit"),
+            Column::text("date", "date"),
+            Column::figure("before", "before", unit()),
+            Column::figure("after", "after", unit()),
+            Column::figure("change", "change", unit()),
+            Column::text("percent", "in %"),
+            Column::text("known", "known"),
+            Column::text("otherwise", "otherwise"),
+        ]);
+        for Rise { key, commit, day, step, otherwise } in self.rises {
+            table.row([
+                key.item.clone().unwrap_or_else(|| "(all)".to_owned()).into(),
+                what(&key).into(),
+                place(&key).into(),
+                commit.into(),
+                day.into(),
+                number(step.before).into(),
+                number(step.after).into(),
+                number(step.after - step.before).into(),
+                percent(step.before, step.after).into(),
+                known(&step).into(),
+                otherwise.into(),
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,204 @@
+//! The prepared questions, on series that are made here.
+
+use strobe_archive::history::{Reading, grew, of_item, overview};
+use strobe_archive::{Bytes, Figure, Filter, Origin, Place, Series, date, figures, open, write};
+use strobe_model::measurement::{
+    Cell, Column, Content, Ended, Instrument, Measurement, Quantity, Subject, Table, Unit, Window,
+};
+
+/// A build a day: its day, commit, and figures by function.
+struct Day<'a>(i64, &'a str, Vec<(&'a str, f64)>);
+
+fn origin(day: i64, commit: &str) -> Origin {
+    Origin {
+        measurement: format!("{commit}@{day}"),
+        time: day * date::DAY,
+        commit: Some(commit.to_owned()),
+        subject: "app.elf".to_owned(),
+        instrument: "simulated board".to_owned(),
+        ..Origin::default()
+    }
+}
+
+fn figure(item: &str, value: f64, trust: &str, n: Option<i64>) -> Figure {
+    let unit = if trust == "sampled" { "samples" } else { "cycles" };
+    Figure {
+        section: "profile".to_owned(),
+        item: Some(item.to_owned()),
+        figure: unit.to_owned(),
+        unit: unit.to_owned(),
+        value: Some(value),
+        trust: trust.to_owned(),
+        n,
+        ..Figure::default()
+    }
+}
+
+fn place(board: &str) -> Place {
+    Place { project: "demo".into(), board: board.into(), date: "2026-01-01".into() }
+}
+
+fn add(series: &mut Series, board: &str, origin: Origin, figures: Vec<Figure>) {
+    let bytes = write(&[(origin, figures)], "strobe").unwrap();
+    let file = open(Bytes::from(bytes)).unwrap();
+    file.each(|row| series.add(&place(board), &Filter::default(), row)).unwrap();
+}
+
+fn series(days: &[Day]) -> Series {
+    let mut series = Series::default();
+    for Day(day, commit, values) in days {
+        let figures = values.iter().map(|(item, value)| figure(item, *value, "exact", None));
+        add(&mut series, "m0", origin(*day, commit), figures.collect());
+    }
+    series.sort();
+    series
+}
+
+fn column(measurement: &Measurement, table: &str, column: &str) -> Vec<Cell> {
+    measurement.check().unwrap();
+    let table = measurement.table(table).unwrap_or_else(|| panic!("no {table}"));
+    table.column(column).unwrap_or_else(|| panic!("no {column}")).cells.clone()
+}
+
+fn words(measurement: &Measurement, table: &str, of: &str) -> Vec<String> {
+    let word = |cell: &Cell| cell.text().unwrap_or_default().to_owned();
+    column(measurement, table, of).iter().map(word).collect()
+}
+
+fn numbers(measurement: &Measurement, table: &str, of: &str) -> Vec<f64> {
+    column(measurement, table, of).iter().filter_map(|c| c.number()).map(|n| n.as_f64()).collect()
+}
+
+#[test]
+fn the_first_build_that_took_more_is_named() {
+    let days = [
+        Day(1, "aaa", vec![("filter", 100.0), ("idle", 7.0)]),
+        Day(2, "bbb", vec![("filter", 100.0), ("idle", 7.0)]),
+        Day(3, "ccc", vec![("filter", 250.0), ("idle", 6.0)]),
+        Day(4, "ddd", vec![("filter", 251.0), ("idle", 6.0)]),
+    ];
+    let series = series(&days);
+    let answer = overview(&Reading::default(), &series);
+    assert_eq!(words(&answer, "rises-cycles", "commit"), ["ccc", "ddd"]);
+    assert_eq!(numbers(&answer, "rises-cycles", "change"), [150.0, 1.0]);
+    assert_eq!(words(&answer, "rises-cycles", "percent"), ["+150.0 %", "+0.4 %"]);
+    let notes = &answer.section("rises-cycles").unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("1 times something took less")), "{notes:?}");
+
+    let answer = of_item(&Reading::default(), &series, "filter", false).unwrap();
+    assert_eq!(words(&answer, "history", "commit"), ["ddd", "ccc", "bbb", "aaa"]);
+    assert_eq!(numbers(&answer, "history", "value"), [251.0, 250.0, 100.0, 100.0]);
+    assert_eq!(words(&answer, "history", "step"), ["more, exactly", "more, exactly", "", ""]);
+    assert!(answer.section("history").unwrap().notes[0].contains("first ccc (1970-01-04)"));
+    let Content::Text(trend) = &answer.section("trend").unwrap().content else { panic!("text") };
+    assert_eq!(trend.lines, ["▁▁██  100 to 251"]);
+}
+
+#[test]
+fn names_are_found_by_their_parts() {
+    let series =
+        series(&[Day(1, "aaa", vec![("filter_a", 1.0), ("filter_b", 2.0), ("main", 3.0)])]);
+    let near = |item| of_item(&Reading::default(), &series, item, false).unwrap_err().near;
+    assert_eq!(near("filter"), ["filter_a", "filter_b"]);
+    assert!(near("nothing").is_empty());
+    assert!(of_item(&Reading::default(), &series, "MAIN", false).is_ok());
+}
+
+#[test]
+fn growth_is_since_the_last_build_that_is_old_enough() {
+    let days = [
+        Day(1, "old", vec![("filter", 10.0), ("same", 5.0), ("gone", 9.0)]),
+        Day(20, "mid", vec![("filter", 100.0), ("same", 5.0)]),
+        Day(60, "new", vec![("filter", 130.0), ("same", 5.0), ("added", 40.0)]),
+    ];
+    let series = series(&days);
+    let answer = grew(&Reading::default(), &series, 30);
+    assert_eq!(words(&answer, "spans", "before"), ["mid"]);
+    assert_eq!(words(&answer, "grew-cycles", "item"), ["added", "filter"]);
+    assert_eq!(numbers(&answer, "grew-cycles", "change"), [40.0, 30.0]);
+    assert_eq!(words(&answer, "grew-cycles", "certain"), ["new", "exactly"]);
+    // Older than the archive: since its first build.
+    let answer = grew(&Reading::default(), &series, 3000);
+    assert_eq!(words(&answer, "grew-cycles", "item"), ["filter", "added"]);
+    assert_eq!(numbers(&answer, "grew-cycles", "change"), [120.0, 40.0]);
+}
+
+/// Twenty builds with the same shares: nothing is listed. Ten with twice the share: it is.
+#[test]
+fn samples_are_tested_before_they_are_listed() {
+    let rises = |later: f64| {
+        let mut series = Series::default();
+        for day in 0..20 {
+            let wobble = [0.0, 9.0, -6.0, 4.0, -8.0][day as usize % 5];
+            let share = if day < 10 { 100.0 } else { later };
+            let rows = vec![
+                figure("filter", share + wobble, "sampled", Some(1000)),
+                figure("rest", 1000.0 - share - wobble, "sampled", Some(1000)),
+            ];
+            add(&mut series, "m0", origin(day, &format!("c{day}")), rows);
+        }
+        series.sort();
+        words(&overview(&Reading::default(), &series), "rises-samples", "commit")
+    };
+    assert!(rises(100.0).is_empty());
+    assert_eq!(rises(200.0), ["c10"]);
+}
+
+/// A build that was measured twice with different figures varies: no build is to blame.
+#[test]
+fn figures_that_vary_by_run_are_not_compared_exactly() {
+    let days: Vec<Day> = [("aaa", 100.0), ("aaa", 103.0), ("bbb", 101.0), ("ccc", 104.0)]
+        .into_iter()
+        .zip(1..)
+        .map(|((commit, value), day)| Day(day, commit, vec![("filter", value)]))
+        .collect();
+    let series = series(&days);
+    let answer = overview(&Reading::default(), &series);
+    assert!(words(&answer, "rises-cycles", "commit").is_empty());
+    let answer = of_item(&Reading::default(), &series, "filter", false).unwrap();
+    assert!(answer.section("history").unwrap().notes[0].contains("too few builds"));
+}
+
+#[test]
+fn boards_are_histories_of_their_own_and_repeats_count_once() {
+    let mut series = Series::default();
+    for (board, value) in [("m0", 10.0), ("m4", 5.0)] {
+        add(&mut series, board, origin(1, "aaa"), vec![figure("f", value, "exact", None)]);
+    }
+    let again = Origin { time: 9 * date::DAY, ..origin(1, "aaa") };
+    add(&mut series, "m0", again, vec![figure("f", 10.0, "exact", None)]);
+    series.sort();
+    assert_eq!((series.origins.len(), series.repeated), (2, 1));
+    let answer = overview(&Reading::default(), &series);
+    assert!(words(&answer, "rises-cycles", "commit").is_empty());
+    assert_eq!(words(&answer, "measurements", "board"), ["m0", "m4"]);
+    assert!(answer.findings.iter().any(|finding| finding.code == "archive-repeated"));
+}
+
+#[test]
+fn a_measurement_becomes_rows() {
+    let ended = Ended::default();
+    let (subject, instrument) = (Subject::default(), Instrument::default());
+    let mut measurement = Measurement::new(subject, instrument, Window::untimed("none", ended));
+    measurement.push_total("cycles", "cycles", Quantity::exact(42u64, Unit::CYCLES));
+    measurement.push_total("lost", "lost", Quantity::unknown(Unit::CYCLES, "not counted"));
+    let columns = vec![
+        Column::text("interrupt", ""),
+        Column::figure("latency_max", "", Unit::CYCLES),
+        Column::moment("when", "", Unit::CYCLES),
+    ];
+    let mut table = Table::new(columns);
+    table.row(["SysTick".into(), 16u64.into(), 1000u64.into()]);
+    table.row(["SysTick".into(), 17u64.into(), 2000u64.into()]);
+    measurement.push("interrupts", "", Content::Table(table));
+    let rows = figures(&measurement);
+    let row = |item: Option<&str>, name: &str| {
+        let found = |f: &&Figure| f.item.as_deref() == item && f.figure == name;
+        rows.iter().find(found).unwrap_or_else(|| panic!("no {item:?} {name}"))
+    };
+    assert_eq!(row(None, "cycles").value, Some(42.0));
+    assert_eq!((row(None, "lost").value, row(None, "lost").trust.as_str()), (None, "unknown"));
+    assert_eq!(row(Some("SysTick"), "latency_max").value, Some(16.0));
+    assert_eq!(row(Some("SysTick#2"), "latency_max").value, Some(17.0));
+    assert!(rows.iter().all(|row| row.figure != "when"));
+}

@@ -1,0 +1,118 @@
+//! `strobe history`: the prepared questions about an archive.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use strobe_archive::Filter;
+use strobe_archive::history::{grew, of_item, overview};
+
+use crate::output::Wanted;
+use crate::{archive, exit, files};
+
+const EXAMPLES: &str = "\
+Examples:
+  strobe history archive                       what is in it; builds from which on something took more
+  strobe history archive filter_step           a function over builds
+  strobe history archive USART1 --section interrupts --figure latency_max
+  strobe history archive '(all)' --section totals --figure cycles
+  strobe history archive --grew 30d            what takes more than 30 days before
+  strobe history archive main -o main.json
+
+Builds are in the order of their commits' dates; without commits, in that of their measurement.
+
+Exit codes: 0 done, 64 wrong arguments or no such row, 65 no archive, or none of its files usable, 66
+cannot be read, 74 cannot be written";
+
+/// Show how figures changed over builds, from an archive of `strobe log`: a function, interrupt or
+/// thread build by build, the first build that took more, what grew most.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The archive's folder.
+    directory: PathBuf,
+    /// A function, interrupt, thread or other row, or a part of its name; `(all)` for the whole.
+    #[arg(value_name = "ROW")]
+    row: Option<String>,
+    /// What grew most since so many days before the last build, as `30d`.
+    #[arg(long, value_name = "DAYS", value_parser = days, conflicts_with = "row")]
+    grew: Option<u32>,
+    /// Only this project.
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Only this board.
+    #[arg(long, value_name = "NAME")]
+    board: Option<String>,
+    /// Only builds of this branch.
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// Only of this firmware, by its name.
+    #[arg(long, value_name = "NAME")]
+    subject: Option<String>,
+    /// Only this section of the measurements, as `interrupts`.
+    #[arg(long, value_name = "SECTION")]
+    section: Option<String>,
+    /// Only this figure, as `cycles-inclusive` or `latency_max`.
+    #[arg(long, value_name = "NAME")]
+    figure: Option<String>,
+    #[command(flatten)]
+    result: Wanted,
+}
+
+impl Args {
+    /// Registers the files that are read and written.
+    pub fn files(&self, named: &mut files::Named) {
+        named.reads([&self.directory]);
+        self.result.files(named);
+    }
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix('d').unwrap_or(text);
+    let days = number.parse::<u32>().ok().filter(|days| (1..=36_500).contains(days));
+    days.ok_or_else(|| format!("`{text}` is no number of days, as 30d"))
+}
+
+/// Reads and answers.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let filter = Filter {
+        project: args.project.clone(),
+        board: args.board.clone(),
+        branch: args.branch.clone(),
+        subject: args.subject.clone(),
+        section: args.section.clone(),
+        figure: args.figure.clone(),
+    };
+    let (reading, series) = archive::read(&args.directory, &filter)?;
+    if series.figures.is_empty() {
+        return Err(exit::usage(format!(
+            "{}: no figure is of that branch, subject, section and figure",
+            args.directory.display()
+        )));
+    }
+    let answer = match (&args.row, args.grew) {
+        (Some(row), _) => {
+            let any = args.figure.is_some() || args.section.is_some();
+            of_item(&reading, &series, row, any).map_err(|none| {
+                exit::usage(match none.near.as_slice() {
+                    [] => format!("{row}: nothing in the archive has that name"),
+                    near => format!("{row}: which one of {}?", listed(near)),
+                })
+            })?
+        }
+        (None, Some(days)) => grew(&reading, &series, days),
+        (None, None) => overview(&reading, &series),
+    };
+    let top = if args.row.is_some() { 0 } else { 20 };
+    args.result.measurement(&answer, &args.result.selection_of(top))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first names of many.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 10;
+    let shown = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MOST) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}
