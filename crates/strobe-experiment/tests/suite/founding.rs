@@ -26,7 +26,8 @@ fn e7_the_recommended_join_allocates_more_for_short_strings() {
         let text = format!(
             "question = 'q'\nbuild = 'g++ -O2 -o {{build}}/join {source}'\n[measure]\n\
              counters = ['allocations', 'allocated-bytes']\nsame-output = true\n\
-             quick-seconds = 0.3\n{}{}{}",
+             quick-seconds = 0.3\n{}{}{}[[expect]]\nvariant = 'reserve'\n\
+             counter = 'allocations'\nexactly = 1\n",
             variant("temporaries"),
             variant("stream"),
             variant("reserve")

@@ -62,6 +62,9 @@ fn a_services_counters_are_counted_for_each_run() {
         .replace("[[variant]]\nname = \"a\"", "counters = \"echo syncs $(cat {one.folder}/n); echo other 3\"\n[[variant]]\nname = \"a\"")
         .replace("test -s {one.folder}/port", "n=$(cat {one.folder}/n); echo $((n + 3)) > {one.folder}/n")
         .replace("[measure]", "[measure]\ncounters = [\"syncs\"]");
+    // What is expected to be a count runs often enough to be one.
+    let counted =
+        format!("{counted}[[expect]]\nvariant = \"a\"\ncounter = \"syncs\"\nexactly = 3\n");
     let measurement = carried_out(&counted).expect("it gets ready");
     let table = measurement.table("exact").expect("exact counts");
     let column = |name: &str| table.column(name).expect("a variant").cells[0].number();
