@@ -16,4 +16,5 @@ pub mod host;
 pub mod judge;
 pub mod measurement;
 mod pictures;
+pub mod placeholders;
 pub mod samples;

@@ -4,7 +4,6 @@ mod expect;
 mod services;
 mod sweep;
 
-use std::collections::BTreeMap;
 use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +16,7 @@ use crate::bench::{Bench, Meter, Settings};
 use crate::file::{File, VariantFile};
 use crate::host::{self, Command, Counted, Ended, Host, Probe};
 use crate::measurement::{Parts, measurement};
+use crate::placeholders::{self, Names};
 use crate::samples::{Log, Metric, Round, Sample, Variant};
 
 /// Where and how an experiment is carried out.
@@ -70,8 +70,6 @@ struct Step {
     /// Why not all of its rounds are in the file of samples.
     unkept: Option<String>,
 }
-
-type Names = BTreeMap<String, String>;
 
 impl Run<'_> {
     /// Programs that are missing.
@@ -167,7 +165,7 @@ impl Run<'_> {
         Command {
             environment: environment.into(),
             folder: Some(self.folder.to_owned()),
-            ..Command::line(&filled(line, names))
+            ..Command::line(&placeholders::in_shell(line, names))
         }
     }
 
@@ -254,7 +252,8 @@ impl Run<'_> {
 
     fn variant(&self, variant: &VariantFile, names: &Names) -> Variant {
         let mut command = self.command(&variant.run, names);
-        let own = variant.env.iter().map(|(key, value)| (key.clone(), filled(value, names)));
+        let own =
+            variant.env.iter().map(|(key, value)| (key.clone(), placeholders::plain(value, names)));
         command.environment.extend(own);
         Variant { name: variant.name.clone(), command }
     }
@@ -351,11 +350,4 @@ fn path() -> String {
     let missing = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
     let missing = missing.into_iter().filter(|folder| !path.split(':').any(|has| has == *folder));
     missing.fold(path.clone(), |path, folder| format!("{path}:{folder}"))
-}
-
-/// `{name}` by what it stands for; braces around anything else stay.
-fn filled(line: &str, names: &Names) -> String {
-    names
-        .iter()
-        .fold(line.to_owned(), |line, (name, value)| line.replace(&format!("{{{name}}}"), value))
 }

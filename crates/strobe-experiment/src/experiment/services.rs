@@ -6,9 +6,10 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::{Error, Names, Run};
+use super::{Error, Run};
 use crate::file::ServiceFile;
 use crate::host::{self, Command, Running};
+use crate::placeholders::Names;
 
 /// How often a service gets another port, after somebody else took the one it was given.
 const PORTS: usize = 3;
