@@ -173,7 +173,7 @@ fn founding(table: &Table) -> Result<String> {
         counts.iter().map(|v| format!("{} {}", wrong(*v), v.words())).collect();
     writeln!(out, "\n{} claims: {}.", table.claim.len(), counts.join(", "))?;
     for (n, document) in table.document.iter().enumerate() {
-        writeln!(out, "\n## {}\n\n{}\n", document.name, document.about)?;
+        writeln!(out, "\n## {}\n\n{}\n", document.name, wrapped(&document.about))?;
         writeln!(out, "| row | claim | they said | strobe measures | verdict | by |")?;
         writeln!(out, "| --- | --- | --- | --- | --- | --- |")?;
         let own = |claim: &&Claim| claim.row.split('.').next() == Some(n.to_string().as_str());
@@ -193,6 +193,20 @@ fn founding(table: &Table) -> Result<String> {
         }
     }
     Ok(out)
+}
+
+/// A text in lines of at most 100 columns, where its words allow.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().filter(|line| line.len() + 1 + word.len() <= 100);
+        match line {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn sources(claim: &Claim) -> Vec<String> {

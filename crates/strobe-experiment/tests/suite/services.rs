@@ -59,8 +59,14 @@ fn a_stop_ends_it_in_order() {
 fn a_services_counters_are_counted_for_each_run() {
     let counted = SERVICE
         .replace("touch {one.folder}/up", "echo 40 > {one.folder}/n; touch {one.folder}/up")
-        .replace("[[variant]]\nname = \"a\"", "counters = \"echo syncs $(cat {one.folder}/n); echo other 3\"\n[[variant]]\nname = \"a\"")
-        .replace("test -s {one.folder}/port", "n=$(cat {one.folder}/n); echo $((n + 3)) > {one.folder}/n")
+        .replace(
+            "ready = ",
+            "counters = \"echo syncs $(cat {one.folder}/n); echo other 3\"\nready = ",
+        )
+        .replace(
+            "test -s {one.folder}/port",
+            "n=$(cat {one.folder}/n); echo $((n + 3)) > {one.folder}/n",
+        )
         .replace("[measure]", "[measure]\ncounters = [\"syncs\"]");
     // What is expected to be a count runs often enough to be one.
     let counted =

@@ -180,7 +180,8 @@ impl Drawing {
     fn frame(&mut self, height: f64) {
         let _ = writeln!(
             self.text,
-            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{height:.0}\"/>",
+            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{:.0}\" width=\"{:.0}\" \
+             height=\"{height:.0}\"/>",
             self.bottom,
             WIDTH - LEFT - RIGHT
         );
