@@ -9,7 +9,7 @@ SEED ?=
 help:
 	@echo "make demo        profile the bundled firmware: what strobe is for"
 	@echo "make test        everything that must hold before a change lands"
-	@echo "make experiments run the experiments of the repository for some seconds each: counts, not times"
+	@echo "make experiments run the experiments of the repository for some seconds each: counts, not times; ONLY=names"
 	@echo "make recordings  judge recordings of real boards, which are not in the repository: DIR=..."
 	@echo "make fuzz        new inputs for property tests and fuzz targets: SECONDS=60 for each, SEED= to try one again"
 	@echo "make scheduled   the long run: fresh seeds, fuzzing, full rebuilds, every feature, advisories"
@@ -29,7 +29,7 @@ test:
 
 experiments:
 	@scripts/setup demo
-	@scripts/experiments
+	@scripts/experiments $(ONLY)
 
 recordings:
 	@test -n "$(DIR)" || { echo "make recordings needs DIR=the directory with the recordings; see CONTRIBUTING.md" >&2; exit 64; }

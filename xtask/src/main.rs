@@ -8,6 +8,7 @@ mod card;
 mod count;
 mod dist;
 mod firmware;
+mod founding;
 mod judge;
 mod licences;
 mod recordings;
@@ -27,6 +28,7 @@ enum Task {
     Count(count::Args),
     Dist(dist::Args),
     Firmware(firmware::Arguments),
+    Founding(founding::Args),
     Judge(judge::Args),
     Licences(licences::Args),
     Recordings(recordings::Args),
@@ -41,6 +43,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Count(args) => count::run(&args),
         Task::Dist(args) => dist::run(&args),
         Task::Firmware(arguments) => firmware::run(&arguments),
+        Task::Founding(args) => founding::run(&args),
         Task::Judge(args) => return judge::run(&args),
         Task::Licences(args) => licences::run(&args),
         Task::Recordings(args) => return recordings::run(&args),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use strobe_analyse::statistics::{Random, sequential};
 
-use crate::host::{self, Command, Ended, Host, Probe};
+use crate::host::{self, Command, Ended, Host, Lateness, Outcome, Probe};
 use crate::judge::{Judgement, judge};
 use crate::samples::{Answer, Log, Metric, Round, Sample, Variant};
 
@@ -22,6 +22,8 @@ pub struct Settings {
     pub time: Duration,
     /// So many rounds, instead of as many as the answer needs.
     pub rounds: Option<u64>,
+    /// So many rounds at least, however long they take. One says nothing of the spread.
+    pub least_rounds: usize,
     /// Rounds at the start that do not count; the first one and what is found if not said.
     pub warm_up: Option<usize>,
     /// Differences up to this do not matter, as 0.02 for 2 %.
@@ -34,8 +36,26 @@ pub struct Settings {
     pub same_output: bool,
     /// Lines of the answer that are counters, `NAME NUMBER`, and no part of what must be equal.
     pub counters: Vec<String>,
+    /// Lines of the answer `NAME NUMBER` that are one value each of many, and kept in their order.
+    pub values: Vec<String>,
+    /// What prints counters of others, as servers: what they grow by is a run's.
+    pub meters: Vec<Meter>,
+    /// How often a probe is due beside each run, whose lateness is kept as [`LATENESS`].
+    pub lateness: Option<Duration>,
     /// Bytes that a file may have which a variant writes.
     pub file_limit: Option<u64>,
+}
+
+/// The values of the probe beside each run.
+pub const LATENESS: &str = "machine-lateness-nanoseconds";
+
+/// A command that prints counters of somebody else, as `NAME NUMBER`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meter {
+    /// Whose.
+    pub name: String,
+    /// What is run before and after each run of a variant.
+    pub command: Command,
 }
 
 impl Default for Settings {
@@ -44,12 +64,16 @@ impl Default for Settings {
             seed: 1,
             time: Duration::from_secs(20),
             rounds: None,
+            least_rounds: 2,
             warm_up: None,
             threshold: 0.02,
             timeout: Duration::from_secs(60),
             metric: Metric::Wall,
             same_output: false,
             counters: Vec::new(),
+            values: Vec::new(),
+            meters: Vec::new(),
+            lateness: None,
             file_limit: Some(4 << 30),
         }
     }
@@ -59,6 +83,8 @@ impl Default for Settings {
 const GIVE_UP: usize = 3;
 /// An answer beyond this is not looked at any further.
 const ANSWER: u64 = 1 << 30;
+/// Values of one name that one run may have.
+const VALUES: usize = 200_000;
 
 /// A check of one sample: an error is why it does not count.
 pub type Check<'a> = dyn Fn(usize, &Sample) -> Result<(), String> + 'a;
@@ -110,8 +136,7 @@ impl Bench<'_> {
         if let Some(wanted) = self.settings.rounds {
             return rounds.len() as u64 >= wanted;
         }
-        // Two rounds at least, however long they take: one says nothing of the spread.
-        if elapsed >= self.settings.time && rounds.len() >= 2 {
+        if elapsed >= self.settings.time && rounds.len() >= self.settings.least_rounds {
             return true;
         }
         let judgement = judge(self.variants, rounds, self.settings);
@@ -148,38 +173,112 @@ impl Bench<'_> {
     }
 
     fn sample(&self, variant: usize) -> Sample {
-        let looks = self.settings.same_output || !self.settings.counters.is_empty();
+        let before = match self.meters() {
+            Ok(before) => before,
+            Err(why) => return self.not_run(why),
+        };
+        let settings = self.settings;
+        let looks =
+            settings.same_output || !(settings.counters.is_empty() && settings.values.is_empty());
         let output = looks.then(|| self.folder.join("answer"));
-        let command = self.variants[variant].command.clone().within(self.settings.timeout);
-        let file_limit = self.settings.file_limit;
-        let command = Command { output: output.clone(), file_limit, ..command };
-        let outcome = host::run(self.host, &command, self.stop);
-        let mut sample =
-            Sample { outcome, answer: None, counters: Default::default(), invalid: None };
-        if let Some(path) = output
-            && let Err(why) = self.read(&path, &mut sample)
-        {
-            sample.invalid = Some(why);
+        let errors = self.folder.join("errors");
+        let command = Command {
+            output: output.clone(),
+            errors: Some(errors.clone()),
+            file_limit: settings.file_limit,
+            ..self.variants[variant].command.clone().within(settings.timeout)
+        };
+        let probe = settings.lateness.and_then(|every| Lateness::start(every).ok());
+        let mut sample = Sample::of(host::run(self.host, &command, self.stop));
+        if let Some(probe) = probe {
+            sample.values.insert(LATENESS.to_owned(), probe.end());
         }
+        sample.invalid = output.and_then(|path| self.read(&path, &mut sample).err());
         if sample.failure().is_none() {
-            sample.invalid = self.check.and_then(|check| check(variant, &sample).err());
+            sample.invalid = self.rest(variant, &before, &mut sample).err();
         }
+        if sample.failure().is_some() {
+            sample.errors = host::tail(&errors, 3).filter(|errors| !errors.is_empty());
+        }
+        let _ = std::fs::remove_file(errors);
         sample
     }
 
-    /// Reads the answer and its counters.
+    /// What is looked at once a variant has run to its end.
+    fn rest(&self, variant: usize, before: &Counters, sample: &mut Sample) -> Result<(), String> {
+        for (name, after) in self.meters()? {
+            let Some(grown) = before.get(&name).and_then(|before| after.checked_sub(*before))
+            else {
+                return Err(format!("{name} became less meanwhile, so it was counted anew"));
+            };
+            sample.counters.entry(name).or_insert(grown);
+        }
+        let wanted = self.settings.counters.iter();
+        match wanted.into_iter().find(|name| !sample.counters.contains_key(*name)) {
+            Some(name) => Err(format!("the counter {name} is not in the answer")),
+            None => self.check.map_or(Ok(()), |check| check(variant, sample)),
+        }
+    }
+
+    /// The counters of others at this moment.
+    fn meters(&self) -> Result<Counters, String> {
+        let mut counters = Counters::new();
+        for meter in &self.settings.meters {
+            let path = self.folder.join("counters");
+            let command = Command {
+                output: Some(path.clone()),
+                errors: Some(self.folder.join("errors")),
+                ..meter.command.clone().within(self.settings.timeout)
+            };
+            let failed = |why: String| format!("counters of {}: {why}", meter.name);
+            match host::run(self.host, &command, self.stop).ended {
+                Ended::Exit(0) => {}
+                ended => return Err(failed(ended.to_string())),
+            }
+            let text = std::fs::read(&path).map_err(|error| failed(error.to_string()))?;
+            for line in text.split(|byte| *byte == b'\n') {
+                match named(line, &self.settings.counters) {
+                    Some((name, Some(n))) => drop(counters.insert(name, n)),
+                    Some((name, None)) => {
+                        return Err(failed(format!("{name} is no whole number")));
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(counters)
+    }
+
+    /// A variant that was not run, since nobody could have said what it did.
+    fn not_run(&self, why: String) -> Sample {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        let ended = if stopped { Ended::Stopped } else { Ended::NotStarted(why) };
+        let errors = host::tail(&self.folder.join("errors"), 3).filter(|text| !text.is_empty());
+        Sample { errors, ..Sample::of(Outcome::only(ended)) }
+    }
+
+    /// Reads the answer with its counters and values.
     fn read(&self, path: &PathBuf, sample: &mut Sample) -> Result<(), String> {
         let file = File::open(path).map_err(|error| format!("no answer: {error}"))?;
         let mut lines = BufReader::new(file.take(ANSWER));
         let (mut hash, mut bytes, mut line) = (Sha256::new(), 0, Vec::new());
+        for name in &self.settings.values {
+            sample.values.insert(name.clone(), Vec::new());
+        }
         while lines.read_until(b'\n', &mut line).map_err(|e| format!("no answer: {e}"))? > 0 {
             bytes += line.len() as u64;
-            match counter(&line, &self.settings.counters) {
-                Some((name, Some(n))) => {
-                    sample.counters.insert(name, n);
+            if let Some((name, number)) = named(&line, &self.settings.counters) {
+                let number = number.ok_or(format!("counter {name} is no whole number"))?;
+                sample.counters.insert(name, number);
+            } else if let Some((name, number)) = named(&line, &self.settings.values) {
+                let number = number.ok_or(format!("a value of {name} is no whole number"))?;
+                let values = sample.values.entry(name.clone()).or_default();
+                values.push(number);
+                if values.len() > VALUES {
+                    return Err(format!("more than {VALUES} values of {name} in one run"));
                 }
-                Some((name, None)) => return Err(format!("counter {name} is no whole number")),
-                None => hash.update(&line),
+            } else {
+                hash.update(&line);
             }
             line.clear();
         }
@@ -187,12 +286,7 @@ impl Bench<'_> {
         let digest = hash.finalize();
         let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         sample.answer = Some(Answer { bytes, sha256 });
-        let missing =
-            self.settings.counters.iter().find(|name| !sample.counters.contains_key(*name));
-        match missing {
-            Some(name) => Err(format!("the counter {name} is not in the answer")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// What can be said of the rounds.
@@ -215,8 +309,10 @@ fn compare_answers(rounds: &[Round], samples: &mut [Option<Sample>]) {
     }
 }
 
-/// The counter in a line `NAME NUMBER`, if it is one of those.
-fn counter(line: &[u8], names: &[String]) -> Option<(String, Option<u64>)> {
+type Counters = std::collections::BTreeMap<String, u64>;
+
+/// The counter or value in a line `NAME NUMBER`, if it is one of those.
+fn named(line: &[u8], names: &[String]) -> Option<(String, Option<u64>)> {
     let text = std::str::from_utf8(line).ok()?.trim();
     let (name, number) = text.split_once(char::is_whitespace)?;
     let name = name.trim_end_matches([':', '=']);

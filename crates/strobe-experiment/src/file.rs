@@ -105,6 +105,10 @@ pub struct ServiceFile {
     pub start: String,
     /// What succeeds when it is ready.
     pub ready: String,
+    /// What prints its counters, as `NAME NUMBER`: those in [`Measure::counters`] count by what
+    /// they grow during each run of a variant.
+    #[serde(default)]
+    pub counters: Option<String>,
     /// How long it may take to be ready, in seconds.
     #[serde(default = "half_a_minute")]
     pub timeout_seconds: u64,
@@ -135,6 +139,11 @@ pub struct Measure {
     pub metric: String,
     /// Counters that each variant prints in lines `NAME NUMBER`.
     pub counters: Vec<String>,
+    /// Values that each variant prints in lines `NAME NUMBER`, many of each: `NAME.p50`,
+    /// `NAME.p99`, `NAME.max` and `NAME.count` are metrics.
+    pub values: Vec<String>,
+    /// How often a probe beside each run is due, in milliseconds; its lateness are values.
+    pub lateness_ms: Option<u64>,
     /// What else is printed must be equal.
     pub same_output: bool,
     /// Whether instructions are counted.
@@ -156,6 +165,8 @@ impl Default for Measure {
         Measure {
             metric: "wall".to_owned(),
             counters: Vec::new(),
+            values: Vec::new(),
+            lateness_ms: None,
             same_output: false,
             instructions: false,
             threshold: 2.0,
@@ -181,10 +192,10 @@ pub struct Expect {
     /// It is exactly this.
     #[serde(default)]
     pub exactly: Option<u64>,
-    /// It is more than this variant's.
+    /// It is more than this variant's; in every round, where it differs from run to run.
     #[serde(default)]
     pub more_than: Option<String>,
-    /// It is less than this variant's.
+    /// It is less than this variant's, likewise.
     #[serde(default)]
     pub less_than: Option<String>,
 }
@@ -233,6 +244,19 @@ impl File {
         let times = [measure.seconds, measure.quick_seconds, measure.timeout_seconds];
         if !(times.into_iter().all(sane) && sane(measure.threshold) && measure.threshold < 100.0) {
             return Err("[measure]: times and threshold are above 0".to_owned());
+        }
+        if measure.lateness_ms == Some(0) {
+            return Err("[measure]: lateness-ms is above 0".to_owned());
+        }
+        for (n, service) in self.service.iter().enumerate() {
+            let name = &service.name;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            if name.is_empty() || !name.chars().all(is_plain) {
+                return Err(format!("service {name:?}: a name has letters, digits, - and _ only"));
+            }
+            if self.service[..n].iter().any(|other| other.name == *name) {
+                return Err(format!("two services are called {name}"));
+            }
         }
         let sweep = self.sweep.iter().flat_map(|sweep| &sweep.values);
         match self.sweep.as_ref().map(|sweep| sweep.values.len()) {

@@ -177,7 +177,7 @@ pub fn words(verdict: &Verdict, first: &str, second: &str, metric: &Metric) -> S
             let is_many = high < 0.5;
             let (least, most) = if is_many { times } else { per_cent };
             let amount = range(least, most);
-            match (metric.is_time(), is_many) {
+            match (metric.is_duration(), is_many) {
                 (true, true) => format!("{less} is {amount} times as fast as {more}"),
                 (true, false) => format!("{less} is {amount} % faster than {more}"),
                 (false, true) => {
@@ -230,5 +230,8 @@ mod tests {
         assert_eq!(say(unclear), "inconclusive; about 40 more rounds would decide");
         let bytes = words(&differs(0.88, 0.92), "old", "new", &Metric::OutputBytes);
         assert_eq!(bytes, "new: 8.0 to 12 % less output-bytes than old");
+        let catch_up = Metric::Counter("catch-up-nanoseconds".to_owned());
+        let caught_up = words(&differs(0.88, 0.92), "old", "new", &catch_up);
+        assert_eq!(caught_up, "new is 8.0 to 12 % faster than old");
     }
 }

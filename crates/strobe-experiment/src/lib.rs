@@ -15,5 +15,6 @@ pub mod file;
 pub mod host;
 pub mod judge;
 pub mod measurement;
+mod pictures;
 pub mod placeholders;
 pub mod samples;

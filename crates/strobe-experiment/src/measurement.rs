@@ -1,7 +1,5 @@
 //! The measurement of rounds: what is exact first, then verdicts, spreads, the machine meanwhile.
 
-use std::time::Duration;
-
 use strobe_analyse::statistics::change::WarmUp;
 use strobe_model::measurement::{
     Cell, Column, Content, Distribution, Distributions, Ended, Finding, Instrument, Measurement,
@@ -11,6 +9,7 @@ use strobe_model::measurement::{
 use crate::bench::Settings;
 use crate::host::Counted;
 use crate::judge::{Comparison, Judgement, judge, words};
+use crate::pictures;
 use crate::samples::{Metric, Round, Variant};
 
 /// What a measurement is made of.
@@ -48,13 +47,15 @@ pub fn measurement(parts: &Parts) -> Measurement {
         measurement.sections.push(section);
     }
     measurement.sections.push(verdicts(parts, &judgement));
-    measurement.sections.extend(picture(parts, &judgement));
+    measurement.sections.extend(pictures::side_by_side(parts, &judgement));
     measurement.sections.push(spreads(parts, &judgement));
+    measurement.sections.extend(pictures::values(parts, &judgement));
+    measurement.sections.extend(pictures::over_time(parts, &judgement));
     measurement.sections.push(environment(parts));
     measurement
 }
 
-fn section(id: &str, title: &str, notes: &[&str], content: Content) -> Section {
+pub(crate) fn section(id: &str, title: &str, notes: &[&str], content: Content) -> Section {
     let notes = notes.iter().map(|note| (*note).to_owned()).collect();
     Section { id: id.to_owned(), title: title.to_owned(), notes, content }
 }
@@ -92,9 +93,10 @@ fn window(parts: &Parts, judgement: &Judgement) -> Window {
 }
 
 fn findings(parts: &Parts, judgement: &Judgement, out: &mut Vec<Finding>) {
-    for (variant, failures) in parts.variants.iter().zip(&judgement.failures) {
+    for (n, (variant, failures)) in parts.variants.iter().zip(&judgement.failures).enumerate() {
         for (why, times) in failures {
-            let text = format!("{} fails: {why}; it has no time", variant.name);
+            let said = said(parts, n, why);
+            let text = format!("{} fails: {why}; it has no time{said}", variant.name);
             let finding = Finding::new(Severity::Warning, "failed", text);
             out.push(Finding { count: *times, ..finding });
         }
@@ -124,6 +126,17 @@ fn findings(parts: &Parts, judgement: &Judgement, out: &mut Vec<Finding>) {
     };
     out.push(Finding::new(severity, "warm-up", text));
     counters(parts, out);
+}
+
+/// What a variant wrote to standard error the first time that it failed like this.
+fn said(parts: &Parts, variant: usize, why: &str) -> String {
+    let samples = parts.rounds.iter().filter_map(|round| round.samples.get(variant)?.as_ref());
+    let mut failed = samples.filter(|sample| sample.failure().as_deref() == Some(why));
+    let Some(errors) = failed.find_map(|sample| sample.errors.as_deref()) else {
+        return String::new();
+    };
+    let lines: Vec<&str> = errors.lines().map(str::trim).collect();
+    format!("; its standard error ends: {}", lines.join(" / "))
 }
 
 /// Instruments that gave nothing, each once.
@@ -236,19 +249,11 @@ fn ratio(comparison: &Comparison) -> Cell {
 }
 
 /// Samples of a variant that count.
-fn values(parts: &Parts, warm_up: usize, variant: usize, metric: &Metric) -> Vec<u64> {
+pub(crate) fn values(parts: &Parts, warm_up: usize, variant: usize, metric: &Metric) -> Vec<u64> {
     let rounds = parts.rounds.get(warm_up..).unwrap_or_default();
     let samples = rounds.iter().filter_map(|round| round.samples.get(variant)?.as_ref());
     let good = samples.filter(|sample| sample.failure().is_none());
     good.filter_map(|sample| metric.of(sample)).collect()
-}
-
-fn unit(metric: &Metric) -> Unit {
-    match metric {
-        Metric::Wall | Metric::Cpu | Metric::User | Metric::System => Unit::NANOSECONDS,
-        Metric::Peak | Metric::OutputBytes => Unit::BYTES,
-        _ => Unit::COUNT,
-    }
 }
 
 /// The metrics that are shown: the one asked for first.
@@ -273,7 +278,7 @@ fn spreads(parts: &Parts, judgement: &Judgement) -> Section {
             }
             let name = format!("{} {}", metric.name(), variant.name);
             let spread: Spread = values.iter().copied().collect();
-            let distribution = Distribution::exact(name, unit(&metric), spread);
+            let distribution = Distribution::exact(name, metric.unit(), spread);
             distributions.push(Distribution { values, ..distribution });
         }
     }
@@ -293,73 +298,6 @@ fn is_floor(parts: &Parts) -> bool {
     let samples = parts.rounds.iter().flat_map(|round| round.samples.iter().flatten());
     let mut outcomes = samples.map(|sample| &sample.outcome);
     outcomes.any(|outcome| outcome.peak_bytes <= outcome.peak_floor_bytes + 512 * 1024)
-}
-
-/// Columns of the picture.
-const WIDTH: usize = 60;
-
-/// Spreads of the metric side by side on one axis.
-fn picture(parts: &Parts, judgement: &Judgement) -> Option<Section> {
-    let metric = &parts.settings.metric;
-    let mut all: Vec<(&str, Vec<u64>)> = Vec::new();
-    for (n, variant) in parts.variants.iter().enumerate() {
-        if !judgement.has_failed(n) {
-            all.push((&variant.name, values(parts, judgement.warm_up, n, metric)));
-        }
-    }
-    let every: Vec<f64> = all.iter().flat_map(|(_, v)| v).map(|v| *v as f64).collect();
-    let low = every.iter().copied().fold(f64::INFINITY, f64::min);
-    // The slowest runs would press all others into one column.
-    let high = strobe_analyse::statistics::quantile(&every, 0.97)?;
-    if every.len() < 6 || high <= low {
-        return None;
-    }
-    let name_width = all.iter().map(|(name, _)| name.chars().count()).max()?;
-    let mut lines: Vec<String> = all
-        .iter()
-        .map(|(name, values)| format!("{name:name_width$} |{}|", strip(values, low, high)))
-        .collect();
-    let (from, to) = (axis(low, metric), axis(high, metric));
-    let gap = (WIDTH + 2).saturating_sub(from.chars().count() + to.chars().count());
-    lines.push(format!("{:name_width$} {from}{}{to}", "", " ".repeat(gap)));
-    let text = strobe_model::measurement::Text { lines, skipped_bytes: 0 };
-    let title = format!("{} side by side", metric.name());
-    let notes = ["M is the median. Above the right end lie up to 3 % of all samples."];
-    Some(section("picture", &title, &notes, Content::Text(text)))
-}
-
-/// How many samples lie in each column, as heights in ASCII.
-fn strip(values: &[u64], low: f64, high: f64) -> String {
-    let column = |value: f64| {
-        let part = (value - low) / (high - low);
-        (part * (WIDTH - 1) as f64).round().clamp(0.0, (WIDTH - 1) as f64) as usize
-    };
-    let mut counts = [0usize; WIDTH];
-    values.iter().for_each(|value| counts[column(*value as f64)] += 1);
-    let most = counts.iter().copied().max().unwrap_or(1).max(1);
-    let mut strip: Vec<char> = counts
-        .iter()
-        .map(|count| match (count * 4).div_ceil(most) {
-            0 => ' ',
-            1 => '.',
-            2 => ':',
-            3 => '+',
-            _ => '#',
-        })
-        .collect();
-    let reals: Vec<f64> = values.iter().map(|value| *value as f64).collect();
-    if let Some(median) = strobe_analyse::statistics::median(&reals) {
-        strip[column(median)] = 'M';
-    }
-    strip.into_iter().collect()
-}
-
-fn axis(value: f64, metric: &Metric) -> String {
-    if metric.is_time() {
-        let duration = Duration::from_nanos(value as u64);
-        return format!("{duration:.3?}").replace('µ', "u");
-    }
-    format!("{value:.0}")
 }
 
 fn environment(parts: &Parts) -> Section {

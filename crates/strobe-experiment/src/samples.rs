@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use strobe_model::measurement::Unit;
 
 use crate::host::{Command, Environment, Outcome};
 
@@ -42,6 +43,12 @@ pub struct Sample {
     /// Counters by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// Values by name, in their order: as a probe's lateness.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Vec<u64>>,
+    /// How what it wrote to standard error ends, where it has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<String>,
     /// Why it does not count, where it ran to its end: another answer, a condition that does not
     /// hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,6 +208,26 @@ impl Metric {
         }
     }
 
+    /// Its unit. That of a counter is in its name: `catch-up-nanoseconds`, `sent-bytes`, and
+    /// `lateness-nanoseconds.p99` of values.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Metric::Wall | Metric::Cpu | Metric::User | Metric::System => Unit::NANOSECONDS,
+            Metric::Peak | Metric::OutputBytes => Unit::BYTES,
+            Metric::Counter(name) => match name.rsplit_once('.') {
+                Some((_, "count")) => Unit::COUNT,
+                Some((values, part)) if PARTS.contains(&part) => unit_of(values),
+                _ => unit_of(name),
+            },
+            _ => Unit::COUNT,
+        }
+    }
+
+    /// Whether less of it is faster.
+    pub fn is_duration(&self) -> bool {
+        self.unit() == Unit::NANOSECONDS
+    }
+
     /// Whether it is a time, which no two runs share.
     pub fn is_time(&self) -> bool {
         matches!(self, Metric::Wall | Metric::Cpu | Metric::User | Metric::System)
@@ -220,17 +247,96 @@ impl Metric {
             Metric::VoluntarySwitches => sample.outcome.voluntary_switches,
             Metric::InvoluntarySwitches => sample.outcome.involuntary_switches,
             Metric::OutputBytes => sample.answer.as_ref()?.bytes,
-            Metric::Counter(name) => return sample.counters.get(name).copied(),
+            Metric::Counter(name) => {
+                let counted = sample.counters.get(name).copied();
+                return counted.or_else(|| part_of_values(name, &sample.values));
+            }
         })
     }
 }
 
+/// What can be asked of values: `lateness-nanoseconds.p99`.
+pub const PARTS: [&str; 4] = ["count", "p50", "p99", "max"];
+
+/// A part of a run's values. Percentiles are values that were there: of `n` values in their order
+/// p99 is the one at `ceil(0.99 n)`.
+fn part_of_values(name: &str, values: &BTreeMap<String, Vec<u64>>) -> Option<u64> {
+    let (name, part) = name.rsplit_once('.')?;
+    let values = values.get(name)?;
+    let at = |percent: usize| {
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
+    };
+    match part {
+        "count" => Some(values.len() as u64),
+        "p50" => at(50),
+        "p99" => at(99),
+        "max" => at(100),
+        _ => None,
+    }
+}
+
+fn unit_of(name: &str) -> Unit {
+    match name.rsplit('-').next() {
+        Some("nanoseconds") => Unit::NANOSECONDS,
+        Some("bytes") => Unit::BYTES,
+        _ => Unit::COUNT,
+    }
+}
+
 impl Sample {
+    /// A run of which nothing is known yet but what it took.
+    pub fn of(outcome: Outcome) -> Sample {
+        Sample {
+            outcome,
+            answer: None,
+            counters: BTreeMap::new(),
+            values: BTreeMap::new(),
+            errors: None,
+            invalid: None,
+        }
+    }
+
     /// Why the run has failed; `None` if it counts.
     pub fn failure(&self) -> Option<String> {
         match &self.outcome.ended {
             crate::host::Ended::Exit(0) => self.invalid.clone(),
             ended => Some(ended.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Ended;
+
+    #[test]
+    fn parts_of_values_are_values_that_were_there() {
+        let mut sample = Sample::of(Outcome::only(Ended::Exit(0)));
+        let late = "late-nanoseconds".to_owned();
+        sample.values.insert(late, (1..=200).rev().collect());
+        let part = |part: &str| Metric::named(&format!("late-nanoseconds.{part}")).of(&sample);
+        assert_eq!(part("count"), Some(200));
+        assert_eq!(part("p50"), Some(100));
+        assert_eq!(part("p99"), Some(198));
+        assert_eq!(part("max"), Some(200));
+        assert_eq!(part("p42"), None);
+        sample.values.insert("none".to_owned(), Vec::new());
+        assert_eq!(Metric::named("none.p99").of(&sample), None);
+        assert_eq!(Metric::named("none.count").of(&sample), Some(0));
+    }
+
+    #[test]
+    fn a_counters_unit_is_in_its_name() {
+        let unit = |name: &str| Metric::named(name).unit();
+        assert_eq!(unit("catch-up-nanoseconds"), Unit::NANOSECONDS);
+        assert_eq!(unit("late-nanoseconds.p99"), Unit::NANOSECONDS);
+        assert_eq!(unit("late-nanoseconds.count"), Unit::COUNT);
+        assert_eq!(unit("sent-bytes"), Unit::BYTES);
+        assert_eq!(unit("bytes"), Unit::BYTES);
+        assert_eq!(unit("syncs"), Unit::COUNT);
+        assert_eq!(unit("wall"), Unit::NANOSECONDS);
     }
 }

@@ -7,6 +7,7 @@
 
 mod callgrind;
 mod chains;
+mod charts;
 mod chrome;
 mod collapsed;
 mod ctf;
@@ -66,15 +67,17 @@ pub enum Takes {
     Timeline,
     /// A profile or, where there is none, a time line.
     Either,
+    /// Distributions and curves: tables of figures with intervals.
+    Figures,
 }
 
 impl Takes {
     fn profile(self) -> bool {
-        self != Takes::Timeline
+        matches!(self, Takes::Profile | Takes::Either)
     }
 
     fn timeline(self) -> bool {
-        self != Takes::Profile
+        matches!(self, Takes::Timeline | Takes::Either)
     }
 }
 
@@ -107,7 +110,7 @@ impl Output for Vec<u8> {
 }
 
 /// Every format, those of profiles first.
-pub static FORMATS: [&dyn Export; 8] = [
+pub static FORMATS: [&dyn Export; 9] = [
     &pprof::Pprof,
     &collapsed::Collapsed,
     &flame::FlameGraph,
@@ -116,6 +119,7 @@ pub static FORMATS: [&dyn Export; 8] = [
     &callgrind::Callgrind,
     &chrome::Chrome,
     &ctf::Ctf,
+    &charts::Charts,
 ];
 
 /// The format of that name.

@@ -239,12 +239,23 @@ impl Workplace {
     }
 }
 
-/// One folder for each user: of others' runs nothing is known.
+/// One folder for each user: of others' runs nothing is known. By number, since containers and
+/// schedulers set no name.
 fn leases() -> PathBuf {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
-    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    let user = user.unwrap_or_else(|_| "nobody".to_owned()).replace('/', "_");
-    own.unwrap_or_else(std::env::temp_dir).join(format!("strobe-runs-{user}"))
+    own.unwrap_or_else(std::env::temp_dir).join(format!("strobe-runs-{}", user()))
+}
+
+#[cfg(target_os = "linux")]
+fn user() -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").map_or(u32::MAX, |own| own.uid())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn user() -> &'static str {
+    // Nothing is started there.
+    "none"
 }
 
 fn samples(args: &Args, variants: &[Variant]) -> anyhow::Result<(Option<Log>, Vec<Round>)> {

@@ -23,13 +23,14 @@ Examples:
   strobe export firmware.elf --until 20ms --to flamegraph -o run.svg
   strobe export run.measurement --to pprof -o run.pb.gz
   strobe export run.measurement --to flamegraph -o run.svg
+  strobe export bench.measurement --to charts -o bench.svg
   strobe export rig.measurement --part ping --to pprof -o ping.pb.gz
   strobe export trace/ --to chrome -o trace.json
   strobe export run.strobe --elf firmware.elf --to chrome -o run.json
   strobe export isr.raw.bin --metadata metadata.tsdl --to ctf -o isr/";
 
-/// Write a measurement's profile or time line, or what somebody recorded, in the format of another
-/// program.
+/// Write a measurement's profile, time line or curves, or what somebody recorded, in the format of
+/// another program.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -1,4 +1,5 @@
 //! The crate from outside.
 
+mod founding;
 mod simulation;
 mod statistics;

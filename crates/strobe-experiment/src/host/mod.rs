@@ -7,6 +7,7 @@
 //! that command with its descendants.
 
 mod environment;
+mod lateness;
 #[cfg(target_os = "linux")]
 mod leftovers;
 #[cfg(target_os = "linux")]
@@ -20,12 +21,15 @@ mod valgrind;
 mod without;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use environment::{Environment, Probe};
+pub use lateness::Lateness;
 pub use valgrind::{Counted, instructions};
 #[cfg(not(target_os = "linux"))]
 pub use without::{Lease, Running, run, start, supervise};
@@ -110,17 +114,43 @@ pub enum Ended {
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Ended::Exit(code) => write!(f, "exit code {code}"),
-            Ended::Signal(9) => f.write_str("killed (signal 9)"),
-            Ended::Signal(11) => f.write_str("crashed (signal 11, invalid memory reference)"),
-            Ended::Signal(6) => f.write_str("aborted (signal 6)"),
-            Ended::Signal(25) => f.write_str("wrote a file beyond the limit (signal 25)"),
-            Ended::Signal(n) => write!(f, "signal {n}"),
+            // A shell in between turns the signal that ended its command into a code.
+            Ended::Exit(code) => match code.checked_sub(128).and_then(signal) {
+                Some(name) => write!(f, "exit code {code}, by which a shell means: {name}"),
+                None => write!(f, "exit code {code}"),
+            },
+            Ended::Signal(n) => match signal(*n) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "signal {n}"),
+            },
             Ended::TimedOut => f.write_str("timeout"),
             Ended::NotStarted(why) => write!(f, "cannot be started: {why}"),
             Ended::Stopped => f.write_str("stopped"),
         }
     }
+}
+
+/// What it means to be ended by a signal (signal(7)); `None` for those that nobody sends.
+fn signal(number: i32) -> Option<&'static str> {
+    Some(match number {
+        1 => "hung up (signal 1)",
+        2 => "interrupted (signal 2)",
+        3 => "quit (signal 3)",
+        4 => "crashed (signal 4, illegal instruction)",
+        5 => "trapped (signal 5)",
+        6 => "aborted (signal 6)",
+        7 => "crashed (signal 7, bus error)",
+        8 => "crashed (signal 8, division by zero or its like)",
+        9 => "killed (signal 9)",
+        11 => "crashed (signal 11, invalid memory reference)",
+        13 => "wrote to a closed pipe (signal 13)",
+        14 => "its alarm rang (signal 14)",
+        15 => "terminated (signal 15)",
+        24 => "used more processor time than it may (signal 24)",
+        25 => "wrote a file beyond the limit (signal 25)",
+        31 => "made a forbidden system call (signal 31)",
+        _ => return None,
+    })
 }
 
 /// What a command took.
@@ -170,6 +200,18 @@ impl Outcome {
     }
 }
 
+/// The last lines of a file, of those that are not empty; `None` if it cannot be read.
+pub fn tail(path: &Path, lines: usize) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let from = file.metadata().ok()?.len().saturating_sub(4000);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(4000).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    Some(all[all.len().saturating_sub(lines)..].join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,5 +222,21 @@ mod tests {
         assert_eq!(Command::line("a | b").arguments, ["/bin/sh", "-c", "a | b"]);
         assert_eq!(Command::line("X=1 a").arguments[0], "/bin/sh");
         assert_eq!(Command::line("  ").arguments[0], "/bin/sh");
+    }
+
+    #[test]
+    fn a_shells_code_for_a_signal_names_the_signal() {
+        let shown = |ended: Ended| ended.to_string();
+        assert_eq!(shown(Ended::Signal(11)), "crashed (signal 11, invalid memory reference)");
+        assert_eq!(
+            shown(Ended::Exit(139)),
+            "exit code 139, by which a shell means: crashed (signal 11, invalid memory reference)"
+        );
+        assert_eq!(shown(Ended::Exit(1)), "exit code 1");
+        assert_eq!(shown(Ended::Exit(127)), "exit code 127");
+        assert_eq!(shown(Ended::Exit(128)), "exit code 128");
+        assert_eq!(shown(Ended::Exit(255)), "exit code 255");
+        assert_eq!(shown(Ended::Exit(-1)), "exit code -1");
+        assert_eq!(shown(Ended::Signal(63)), "signal 63");
     }
 }

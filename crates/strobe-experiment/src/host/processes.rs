@@ -72,11 +72,18 @@ pub fn reap() -> bool {
     }
 }
 
-/// Kills everything below this process and waits until it is gone; how many there were.
+/// How long helpers of a command that has ended may take to see that, and end as well.
+const AFTERWARDS: Duration = Duration::from_millis(200);
+
+/// Kills everything below this process that does not end by itself at once, and waits until it is
+/// gone; how many were killed.
 pub fn end_descendants() -> u64 {
     let own = std::process::id() as i32;
     let mut killed = BTreeSet::new();
     let since = Instant::now();
+    while reap() && since.elapsed() < AFTERWARDS {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     // What is killed may have started others meanwhile, which then are children of this process.
     while reap() && since.elapsed() < Duration::from_secs(10) {
         for pid in descendants(own) {

@@ -65,6 +65,11 @@ impl Running {
         self.outcome.is_some()
     }
 
+    /// How it has ended by itself; `None` while it runs.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.outcome.as_ref().map(|outcome| &outcome.ended)
+    }
+
     /// Asks it to end, within its grace, and waits for that.
     pub fn stop(mut self) -> Outcome {
         drop(self.line.take());

@@ -50,6 +50,13 @@ fn what_is_left_behind_is_found_and_ended() {
     assert_eq!(left(&word), 0);
 }
 
+/// Helpers that see the end of their parent and follow it were not left behind.
+#[test]
+fn what_ends_by_itself_at_once_was_not_left_behind() {
+    let outcome = ended("(sleep 0.03; exit 0) & exit 0");
+    assert_eq!((outcome.ended, outcome.left_behind), (Ended::Exit(0), 0));
+}
+
 #[test]
 fn a_file_beyond_the_limit_ends_the_command() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,13 +6,13 @@ use strobe_experiment::experiment::{Error, Run};
 use strobe_experiment::file::File;
 use strobe_model::measurement::Measurement;
 
-use super::{GO_ON, host, left};
+use super::{GO_ON, host};
 
-fn carried_out(text: &str) -> Result<Measurement, Error> {
+pub(crate) fn carried_out(text: &str) -> Result<Measurement, Error> {
     stopped_by(text, &GO_ON)
 }
 
-fn stopped_by(text: &str, stop: &AtomicBool) -> Result<Measurement, Error> {
+pub(crate) fn stopped_by(text: &str, stop: &AtomicBool) -> Result<Measurement, Error> {
     let file = File::parse(text).expect("a description");
     let folder = tempfile::tempdir().expect("a folder");
     let host = host("test");
@@ -105,50 +105,66 @@ fn a_variant_that_is_not_what_it_claims_to_be_has_failed() {
     assert!(text.contains("condition: cost is 20, not at least 90"), "{text}");
 }
 
-const SERVICE: &str = r#"
-question = "does it answer?"
-[[service]]
-name = "one"
-prepare = "echo {one.port} > {one.folder}/port"
-start = "touch {one.folder}/up; sleep 86411"
-ready = "test -e {one.folder}/up"
-timeout-seconds = 5
-[[variant]]
-name = "a"
-run = "test -s {one.folder}/port"
-[[variant]]
-name = "b"
-run = "test {one.port} -gt 1023"
+#[test]
+fn a_build_that_fails_ends_it_with_what_it_said() {
+    let wrong = SWEEP.replace("echo built", "echo wrong >&2; false; exit 3; echo");
+    let error = carried_out(&wrong).expect_err("it does not build").to_string();
+    assert!(error.contains("exit code 3") && error.ends_with("wrong"), "{error}");
+}
+
+#[test]
+fn a_variant_that_fails_is_shown_with_its_last_words_and_its_signal() {
+    let wrong = SWEEP.replace(
+        "echo cost $((2 * {items}))",
+        "echo no such host >&2; sh -c 'kill -SEGV $$'; exit $?",
+    );
+    let measurement = carried_out(&wrong).expect("it builds");
+    let failed = measurement.findings.iter().find(|finding| finding.code == "failed");
+    let text = &failed.expect("it failed").text;
+    assert!(
+        text.contains("search fails: exit code 139, by which a shell means: crashed"),
+        "{text}"
+    );
+    assert!(text.contains("its standard error ends: no such host"), "{text}");
+}
+
+const VALUES: &str = r#"
+question = "which is later?"
 [measure]
-quick-seconds = 0.2
+metric = "late-nanoseconds.p99"
+values = ["late-nanoseconds"]
+lateness-ms = 1
+quick-seconds = 60.0
+[[variant]]
+name = "early"
+run = "i=0; while [ $i -lt 200 ]; do i=$((i + 1)); echo late-nanoseconds $i; done; sleep 0.01"
+[[variant]]
+name = "late"
+run = "i=0; while [ $i -lt 200 ]; do i=$((i + 1)); echo late-nanoseconds $((i * 50)); done"
+[[expect]]
+variant = "late"
+counter = "late-nanoseconds.p99"
+exactly = 1
+[[expect]]
+variant = "early"
+counter = "late-nanoseconds.max"
+more-than = "late"
 "#;
 
 #[test]
-fn services_are_up_meanwhile_and_gone_afterwards() {
-    let measurement = carried_out(SERVICE).expect("it gets ready");
-    assert!(!measurement.findings.iter().any(|f| f.code == "failed"), "{:?}", measurement.findings);
-    assert_eq!(left("86411"), 0);
-}
-
-#[test]
-fn a_service_that_ends_or_never_gets_ready_is_no_figure() {
-    let ends = SERVICE.replace("touch {one.folder}/up; sleep 86411", "echo no room >&2; exit 1");
-    let error = carried_out(&ends).expect_err("it ended").to_string();
-    assert!(error.contains("service one") && error.contains("no room"), "{error}");
-    let never = SERVICE.replace("touch {one.folder}/up; sleep 86411", "sleep 86412");
-    let never = never.replace("timeout-seconds = 5", "timeout-seconds = 1");
-    let error = carried_out(&never).expect_err("it is not ready").to_string();
-    assert!(error.contains("not ready in time"), "{error}");
-    assert_eq!(left("86412"), 0);
-    let build = carried_out(&SWEEP.replace("echo built", "echo wrong >&2; false; exit 3; echo"));
-    assert!(matches!(build, Err(Error::Failed { .. })));
-}
-
-#[test]
-fn a_stop_ends_it_in_order() {
-    let stop = AtomicBool::new(true);
-    assert!(matches!(stopped_by(SERVICE, &stop), Err(Error::Stopped)));
-    assert_eq!(left("86411"), 0);
+fn many_values_of_one_run_have_percentiles_and_pictures() {
+    let measurement = carried_out(VALUES).expect("it runs");
+    let verdict = &measurement.table("verdicts").expect("verdicts").column("verdict");
+    let verdict = verdict.expect("the verdict").cells[0].text().expect("words");
+    assert_eq!(verdict, "early is 50 times as fast as late");
+    let text = format!("{measurement:?}");
+    for section in ["late-nanoseconds early", "machine-lateness-nanoseconds early", "over-time-"] {
+        assert!(text.contains(section), "no {section}");
+    }
+    let findings: Vec<&str> = measurement.findings.iter().map(|f| f.text.as_str()).collect();
+    let has = |words: &str| findings.iter().any(|text| text.contains(words));
+    assert!(has("expected a constant late-nanoseconds.p99 of late"), "{findings:?}");
+    assert!(has("late-nanoseconds.max of early was expected to be more"), "{findings:?}");
 }
 
 /// Those of the repository; `make experiments` runs them.

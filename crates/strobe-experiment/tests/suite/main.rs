@@ -3,7 +3,9 @@
 
 mod bad_luck;
 mod experiments;
+mod founding;
 mod rounds;
+mod services;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -66,12 +66,18 @@ impl ExportError {
             Takes::Profile => "a profile",
             Takes::Timeline => "a time line",
             Takes::Either => "a profile or a time line",
+            Takes::Figures => "distributions or a curve",
         };
         let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
         let contents = || of.sections.iter().filter(|s| wanted(&s.id)).map(|s| &s.content);
         let profile = contents().any(|content| matches!(content, Content::Profile(_)));
         let timeline = contents().any(|content| matches!(content, Content::Timeline(_)));
-        let fits = |takes: Takes| (profile && takes.profile()) || (timeline && takes.timeline());
+        let figures = contents().any(super::charts::draws);
+        let fits = |takes: Takes| {
+            (profile && takes.profile())
+                || (timeline && takes.timeline())
+                || (figures && takes == Takes::Figures)
+        };
         let fitting = FORMATS.iter().map(|format| format.about());
         let fitting: Vec<&str> = fitting.filter(|f| fits(f.takes)).map(|f| f.name).collect();
         let advice = match (fitting.is_empty(), contents().next()) {

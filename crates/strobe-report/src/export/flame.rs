@@ -230,7 +230,7 @@ fn shortened(text: &str, room: usize) -> Option<String> {
 }
 
 /// A text as XML, without characters that it cannot have.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

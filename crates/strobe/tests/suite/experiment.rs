@@ -153,3 +153,58 @@ fn services_end_with_strobe_however_it_ends() {
         wait_for(word, 0);
     }
 }
+
+/// Also while something is built or prepared; and the next run begins anew.
+#[test]
+fn nothing_survives_a_kill_before_the_first_round() {
+    let (build, prepare) = ("7200.303", "7200.304");
+    let builds =
+        format!("build = 'test -e go || {{ setsid sleep {build} & sleep {build}; }}'\n{COUNTS}");
+    let prepares = format!(
+        "{COUNTS}[[service]]\nname = 'server'\nprepare = 'test -e go || sleep {prepare}'\n\
+         start = 'sleep {prepare}'\nready = 'true'\n"
+    );
+    for (text, word, count) in [(builds, build, 2), (prepares, prepare, 1)] {
+        let folder = described(&text);
+        let path = name(folder.path());
+        let run = ["experiment", "run", &path, "--quick"];
+        let mut strobe_itself = started(&run);
+        wait_for(word, count);
+        signal(&strobe_itself, "KILL");
+        strobe_itself.wait().expect("it ends");
+        wait_for(word, 0);
+        fs::write(folder.path().join("go"), "").expect("a file");
+        let again = strobe(&run);
+        assert_eq!(again.code, 0, "{}", again.stderr);
+        wait_for(word, 0);
+    }
+}
+
+#[test]
+fn a_variant_that_fails_is_shown_with_what_it_wrote() {
+    let fails = COUNTS.replace("echo n 4", "echo cannot connect to the database >&2; exit 3");
+    let folder = described(&fails);
+    let ran = strobe(&["experiment", "run", &name(folder.path()), "--quick", "--format", "json"]);
+    assert_eq!(ran.code, 1);
+    let words = "four fails: exit code 3; it has no time; its standard error ends: cannot connect";
+    assert!(finds(&read(&ran), "failed", words), "{}", ran.stdout);
+}
+
+#[test]
+fn curves_and_spreads_are_drawn() {
+    let sweep = "[sweep]\nparameter = 'k'\nvalues = [1, 100]\n";
+    let text = COUNTS.replace("echo n 3", "echo n $((3 * {k}))");
+    let text = text.replace("[measure]", &format!("{sweep}[measure]\nmetric = 'n'"));
+    let folder = described(&text.replace("quick-seconds = 0.2", "quick-seconds = 60.0"));
+    let of = |file: &str| name(&folder.path().join(file));
+    let (result, picture) = (of("own.measurement"), of("own.svg"));
+    let ran = strobe(&["experiment", "run", &name(folder.path()), "--quick", "-o", &result]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let drawn = strobe(&["export", &result, "--to", "charts", "-o", &picture]);
+    assert_eq!(drawn.code, 0, "{}", drawn.stderr);
+    let svg = fs::read_to_string(&picture).expect("a picture");
+    assert!(svg.contains("<polyline") && svg.contains("four / three"), "{svg}");
+    let part = strobe(&["export", &result, "--part", "k=100", "--to", "charts", "-o", &picture]);
+    assert_eq!(part.code, 0, "{}", part.stderr);
+    assert!(fs::read_to_string(&picture).expect("a picture").contains("wall"));
+}

@@ -30,6 +30,7 @@ mod ecosystem_f407;
 mod experiment;
 mod exports;
 mod flash;
+mod founding;
 mod heap;
 mod history;
 mod kit;

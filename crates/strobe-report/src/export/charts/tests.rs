@@ -1,0 +1,83 @@
+//! Pictures read as XML: everything is there and stays where it belongs.
+
+use roxmltree::Document;
+use strobe_model::measurement::{Column, Spread};
+
+use super::super::subjects;
+use super::*;
+
+fn curve() -> Content {
+    let mut table = Table::new(vec![
+        Column::figure("pairs", "pairs", Unit::COUNT),
+        Column::figure("stream", "stream / <temporaries>", Unit::RATIO),
+    ]);
+    for (at, value) in [(1u64, 2.5), (10, 1.5), (1000, 0.2)] {
+        let trust = Trust::Sampled { n: 9, low: (value * 0.9).into(), high: (value * 1.1).into() };
+        table.row([at.into(), Cell::Figure { value: Some(Number::from(value)), trust }]);
+    }
+    Content::Table(table)
+}
+
+fn distributions() -> Content {
+    let series = |name: &str, by: u64| {
+        let values: Vec<u64> = (0..50).map(|n| 1000 + n * by).collect();
+        let spread: Spread = values.iter().copied().collect();
+        Distribution { values, ..Distribution::exact(name, Unit::NANOSECONDS, spread) }
+    };
+    let distributions = vec![series("wall a", 1), series("wall b", 9), series("faults a", 2)];
+    Content::Distributions(Distributions { distributions })
+}
+
+fn drawn(contents: Vec<Content>) -> String {
+    let mut measurement = subjects::measurement();
+    for (n, content) in contents.into_iter().enumerate() {
+        measurement.push(&format!("section-{n}"), "chart", content);
+    }
+    let bytes = subjects::write(&Charts, &measurement, &Choice::default());
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+#[test]
+fn every_value_has_its_place_in_the_picture() {
+    let text = drawn(vec![curve(), distributions()]);
+    let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let height: f64 = document.root_element().attribute("height").unwrap().parse().unwrap();
+    let all = |tag: &str| document.descendants().filter(|n| n.has_tag_name(tag)).count();
+    // A curve, and two groups in their order: of two series and of one.
+    assert_eq!(all("polyline"), 1 + 3);
+    assert_eq!(all("circle"), 3);
+    for node in document.descendants() {
+        for (name, most) in [
+            ("x", WIDTH),
+            ("x1", WIDTH),
+            ("x2", WIDTH),
+            ("cx", WIDTH),
+            ("y", height),
+            ("cy", height),
+        ] {
+            let Some(value) = node.attribute(name) else { continue };
+            let value: f64 = value.parse().expect("a number");
+            assert!((0.0..=most).contains(&value), "{name} of {value} in {node:?}");
+        }
+    }
+    let intervals = document.descendants().filter(|n| n.attribute("class") == Some("interval"));
+    for interval in intervals {
+        let of = |name: &str| interval.attribute(name).unwrap().parse::<f64>().unwrap();
+        assert!(of("y1") > of("y2"), "the lower end is below");
+    }
+    assert!(text.contains("stream / &lt;temporaries&gt;"), "names are escaped");
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_what_is_there() {
+    let mut measurement = subjects::measurement();
+    let mut table = Table::new(vec![Column::text("name", "name")]);
+    table.row(["x".into()]);
+    measurement.push("table", "table", Content::Table(table));
+    let error = Charts.write(&measurement, &Choice::default(), &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "charts takes distributions or a curve, and the measurement has a table (table); no format \
+         takes that"
+    );
+}

@@ -1,0 +1,48 @@
+;;; Formats N integers in one of four ways, and counts what that allocates.
+(defun nanoseconds ()
+  (multiple-value-bind (seconds microseconds) (sb-ext:get-time-of-day)
+    (* (+ (* seconds 1000000) microseconds) 1000)))
+
+(defun by-format (i) (format nil "~d" i))
+
+(defun by-padding (i) (format nil "~5,'0d" i))
+
+(defun by-printer (i) (princ-to-string i))
+
+(defun by-digits (i)
+  (declare (type (unsigned-byte 32) i))
+  (let* ((digits (loop for rest of-type fixnum = i then (floor rest 10)
+                       count t while (>= rest 10)))
+         (result (make-string digits :element-type 'base-char)))
+    (loop for at from (1- digits) downto 0
+          do (multiple-value-bind (rest digit) (floor i 10)
+               (setf (schar result at) (code-char (+ 48 digit)) i rest)))
+    result))
+
+(destructuring-bind (way n) (last sb-ext:*posix-argv* 2)
+  (let ((n (parse-integer n))
+        (make (cond ((string= way "format") #'by-format)
+                    ((string= way "padded") #'by-padding)
+                    ((string= way "printer") #'by-printer)
+                    ((string= way "digits") #'by-digits)
+                    (t (sb-ext:exit :code 64 :abort t))))
+        (before 0) (after 0) (best nil) (sum 0))
+    (labels ((all ()
+               (setf sum 0)
+               (dotimes (i n sum)
+                 (let ((string (funcall make (+ 100000 (* i 7919)))))
+                   (incf sum (+ (length string) (char-code (char string 0))))))))
+      (all)
+      (sb-ext:gc :full t)
+      (setf before (sb-ext:get-bytes-consed))
+      (all)
+      (setf after (sb-ext:get-bytes-consed))
+      (dotimes (again 3)
+        (let ((begin (nanoseconds)))
+          (all)
+          (let ((took (- (nanoseconds) begin)))
+            (setf best (if best (min best took) took))))))
+    (format t "consed-bytes ~d~%" (- after before))
+    (format t "nanoseconds ~d~%"
+            (max 1 best))
+    (format t "~d integers, sum ~d~%" n sum)))

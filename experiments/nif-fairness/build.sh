@@ -1,0 +1,5 @@
+# Compiles the native code and both modules: FOLDER.
+set -eu
+erlc -o "$1" exor.erl fairness.erl
+root=$(erl -noshell -eval 'io:format("~s", [code:root_dir()]), halt().')
+gcc -O2 -Wall -Wextra -shared -fPIC -I "$root/usr/include" -o "$1/exor.so" exor.c
