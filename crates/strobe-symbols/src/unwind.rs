@@ -1,8 +1,9 @@
 //! Stack unwinding: from the registers at one moment to the chain of calls.
 //!
 //! Frames made by calls are unwound with call frame information or, without any, with the exception
-//! index tables, and each step is checked: the stack must not shrink, and what returns must return
-//! behind a call. Frames made by exceptions are read
+//! index tables; where the processor is in an epilogue, through what is left of it (`epilogue.rs`).
+//! Each step is checked: the stack must not shrink, and what returns must return behind a call.
+//! Frames made by exceptions are read
 //! where the hardware put them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8
 //! "Exception return behavior"). Memory is read through a closure. Every walk ends, reports why,
 //! and marks guesses. This module must not know the source of the registers.
@@ -10,6 +11,7 @@
 use gimli::{BaseAddresses, CfaRule, Register, RegisterRule, UnwindContext, UnwindSection as _};
 
 use crate::code::CodeKind;
+use crate::epilogue;
 use crate::exidx::{self, Rules, Stuck};
 use crate::firmware::Firmware;
 use crate::image::ReturnAddress;
@@ -211,6 +213,11 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     /// Replaces the registers by those of the caller; returns the kind of frame and whether it is a
     /// guess.
     fn step(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
+        if frame.kind != StackFrameKind::Caller
+            && let Some(kind) = self.finish(frame)
+        {
+            return Ok((kind, false));
+        }
         let address = frame.lookup_address();
         if let Some(entry) = self.firmware.cfi.find(address) {
             let return_address = self.unwind_call(entry, address)?;
@@ -238,6 +245,18 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
                 Ok((kind, frame.kind != StackFrameKind::Caller))
             }
         }
+    }
+
+    /// Goes to the caller through what is left of the function, if that is an epilogue.
+    fn finish(&mut self, frame: &StackFrame) -> Option<StackFrameKind> {
+        let before = self.registers.clone();
+        let read = &mut self.read_word;
+        let to = epilogue::follow(self.firmware, &mut self.registers.core, read);
+        let kind = to.and_then(|to| self.go_to(to, frame).ok());
+        if kind.is_none() {
+            self.registers = before;
+        }
+        kind
     }
 
     /// A function without call frame information may not have touched LR and SP yet, as small

@@ -54,3 +54,4 @@ mod trace_plan;
 mod traced;
 mod version;
 mod waits;
+mod why;
