@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use strobe_symbols::{Firmware, FunctionId, Owner};
 
-use self::resolve::Resolver;
 pub(crate) use self::paths::Dominators;
+use self::resolve::Resolver;
 
 /// A number that stands for a node.
 pub(crate) type Id = usize;

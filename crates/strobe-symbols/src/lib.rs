@@ -49,6 +49,7 @@ mod lookup;
 mod names;
 mod notes;
 mod paths;
+mod prologue;
 mod relocations;
 mod segments;
 mod symtab;

@@ -15,6 +15,7 @@ use crate::epilogue;
 use crate::exidx::{self, Rules, Stuck};
 use crate::firmware::Firmware;
 use crate::image::ReturnAddress;
+use crate::prologue;
 
 /// Maximum frames in a backtrace; deeper stacks are truncated.
 const MOST_FRAMES: usize = 256;
@@ -145,6 +146,7 @@ impl Firmware {
             firmware: self,
             read_word,
             registers: registers.clone(),
+            is_process: registers.main_stack_pointer.is_some_and(|at| at != registers.core[SP]),
             context: UnwindContext::new(),
         };
         let mut frames = vec![walk.frame(StackFrameKind::Current, false)];
@@ -198,6 +200,8 @@ struct Walk<'a, M> {
     firmware: &'a Firmware,
     read_word: M,
     registers: Registers,
+    /// The stack pointer is that of a process stack.
+    is_process: bool,
     context: UnwindContext<usize>,
 }
 
@@ -218,18 +222,90 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         {
             return Ok((kind, false));
         }
+        let moved = self.leave_process_stack(frame);
+        let frame = moved.as_ref().unwrap_or(frame);
+        let before = self.registers.clone();
+        self.by_tables(frame).or_else(|end| {
+            let may_be_known = matches!(
+                end,
+                UnwindEnd::NoUnwindInfo { .. }
+                    | UnwindEnd::BadUnwindInfo { .. }
+                    | UnwindEnd::Marked { .. }
+                    | UnwindEnd::NoProgress { .. }
+            );
+            self.registers = before;
+            let kind = may_be_known.then(|| self.by_code(frame)).flatten();
+            kind.map(|kind| (kind, true)).ok_or(end)
+        })
+    }
+
+    /// Start-up code of kernels enters the first thread by a call, on a stack that it has switched
+    /// to (MSR CONTROL): its own frame is on the main stack.
+    fn leave_process_stack(&mut self, frame: &StackFrame) -> Option<StackFrame> {
+        let main = self.registers.main_stack_pointer.filter(|_| self.is_process)?;
+        let function = self.firmware.function_at(frame.lookup_address())?;
+        let start = self.firmware.function(function).start;
+        let has_switched = frame.kind == StackFrameKind::Caller
+            && prologue::switches_stack(self.firmware, start, frame.pc);
+        if !has_switched {
+            return None;
+        }
+        self.is_process = false;
+        self.registers.core[SP] = main;
+        Some(StackFrame { sp: main, ..*frame })
+    }
+
+    /// Goes to the caller by what the function's own instructions have pushed.
+    fn by_code(&mut self, frame: &StackFrame) -> Option<StackFrameKind> {
+        let function = self.firmware.function_at(frame.lookup_address())?;
+        let start = self.firmware.function(function).start;
+        let found = prologue::frame(self.firmware, start, frame.pc)?;
+        let before = self.registers.clone();
+        let caller = self.registers.core[SP].wrapping_add(found.depth);
+        let mut return_address = None;
+        for (register, below) in &found.saved {
+            let word = (self.read_word)(caller.wrapping_sub(*below))?;
+            match *register {
+                LR => return_address = Some(word),
+                register @ 4..=11 => self.registers.core[register] = word,
+                _ => {}
+            }
+        }
+        let is_innermost = frame.kind != StackFrameKind::Caller;
+        // Handlers in assembly keep EXC_RETURN in a register that calls preserve.
+        let kept = || before.core[4..12].iter().copied().find(|word| is_exception_return(*word));
+        let to = return_address
+            .or_else(|| is_innermost.then_some(before.core[LR]))
+            .or_else(kept)
+            .filter(|to| to & 1 == 1);
+        self.registers.core[SP] = caller;
+        let kind = to.and_then(|to| self.go_to(to, frame).ok());
+        if kind.is_none() {
+            self.registers = before;
+        }
+        kind
+    }
+
+    /// Goes to the caller by unwind information; without any, by a guess.
+    fn by_tables(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let address = frame.lookup_address();
         if let Some(entry) = self.firmware.cfi.find(address) {
             let return_address = self.unwind_call(entry, address)?;
             return self.go_to(return_address, frame).map(|kind| (kind, false));
         }
         match self.firmware.exidx.find(self.firmware, address) {
-            None => self.guess(frame),
+            None => match self.by_code(frame) {
+                Some(kind) => Ok((kind, true)),
+                None => self.guess(frame),
+            },
             // Assembly is marked so, too, and its innermost functions have not touched LR.
-            Some(Rules::Cannot) => self.guess(frame).map_err(|end| match end {
-                UnwindEnd::NoUnwindInfo { pc } => UnwindEnd::Marked { pc },
-                other => other,
-            }),
+            Some(Rules::Cannot) => match self.by_code(frame) {
+                Some(kind) => Ok((kind, true)),
+                None => self.guess(frame).map_err(|end| match end {
+                    UnwindEnd::NoUnwindInfo { pc } => UnwindEnd::Marked { pc },
+                    other => other,
+                }),
+            },
             Some(Rules::Damaged) => Err(UnwindEnd::BadUnwindInfo { pc: address }),
             Some(Rules::Instructions(instructions)) => {
                 let read = &mut self.read_word;
@@ -372,6 +448,7 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     /// Reads the frame that the hardware pushed: R0 to R3, R12, LR, PC, xPSR.
     fn unwind_exception(&mut self, exception_return: u32) -> Result<(), UnwindEnd> {
         let from_process_stack = exception_return & 4 != 0;
+        self.is_process = from_process_stack;
         let frame = match from_process_stack {
             true => {
                 self.registers.main_stack_pointer = Some(self.registers.core[SP]);

@@ -148,9 +148,9 @@ impl Dominators {
     /// Whether a node would not be reached without this edge to it.
     pub(crate) fn is_only(&self, references: &References, edge: &Edge) -> bool {
         let is_root = references.roots.iter().any(|root| root.node == edge.to);
-        let others = references.to(edge.to).filter(|other| {
-            self.is_reached[other.from] && !self.is_below(other.from, edge.to)
-        });
+        let others = references
+            .to(edge.to)
+            .filter(|other| self.is_reached[other.from] && !self.is_below(other.from, edge.to));
         let mut others = others.map(|other| other.from);
         !is_root && others.next() == Some(edge.from) && others.next().is_none()
     }

@@ -75,7 +75,8 @@ fn calls_jumps_literals_and_pairs_are_references() {
     code.extend([0x4770, 0xbf00, 0xbf00, 0xbf00]);
     code.extend([0x4770, 0xbf00, 0xbf00, 0xbf00]);
     code.extend([0x4770, 0xbf00]);
-    let functions = [("first", 0, 0x14), ("called", 0x20, 2), ("paired", 0x28, 2), ("held", 0x30, 2)];
+    let functions =
+        [("first", 0, 0x14), ("called", 0x20, 2), ("paired", 0x28, 2), ("held", 0x30, 2)];
     let firmware = marked(&code, &functions, Some(0x10));
     let graph = graph(&firmware);
     let found = from(&graph, 0);
@@ -106,7 +107,10 @@ fn what_only_one_leads_to_goes_with_it() {
     let at = |place: u32| graph.at(u64::from(FLASH + place)).unwrap();
     let [a, b, c, d, e] = [0, 0x10, 0x20, 0x30, 0x40].map(at);
     let dominators = graph.dominators();
-    assert_eq!([b, c, d, e].map(|node| dominators.above[node]), [Some(a), Some(a), Some(a), Some(c)]);
+    assert_eq!(
+        [b, c, d, e].map(|node| dominators.above[node]),
+        [Some(a), Some(a), Some(a), Some(c)]
+    );
     let sums = dominators.sums(&vec![1_u64; graph.nodes.len()]);
     assert_eq!([a, b, c, d, e].map(|node| sums[node]), [5, 1, 2, 1, 1]);
     let edge = |from: usize, to: usize| *graph.from(from).iter().find(|e| e.to == to).unwrap();

@@ -41,9 +41,7 @@ pub(super) fn code(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting
         };
         found.extend(swept.sightings);
         let is_next = match resolver.owner(range.end) {
-            Some(next) => {
-                next.range.start == range.end && matches!(next.owner, Owner::Function(_))
-            }
+            Some(next) => next.range.start == range.end && matches!(next.owner, Owner::Function(_)),
             None => firmware.has_code_at(range.end as u32),
         };
         goes_on_at = (swept.goes_on && is_next).then_some(range.end);

@@ -166,9 +166,8 @@ fn is_data(graph: &Graph<'_>, node: Id) -> bool {
 /// References of the program's own code to format strings with one of these conversions.
 fn formats(graph: &Graph<'_>, conversions: &str) -> Vec<Edge> {
     let nodes = 0..graph.references.nodes.len();
-    let texts = nodes.filter(|node| {
-        graph.text(*node).is_some_and(|text| converts(text, conversions))
-    });
+    let texts =
+        nodes.filter(|node| graph.text(*node).is_some_and(|text| converts(text, conversions)));
     let edges = texts.flat_map(|node| graph.references.to(node));
     let is_own = |edge: &&Edge| {
         edge.how == How::Takes && graph.is_reached[edge.from] && !graph.is_library(edge.from)

@@ -98,9 +98,9 @@ fn needed(graph: &Graph<'_>, family: &Family) -> Option<String> {
     }
     match family.needed_by {
         Needed::Unknown => None,
-        Needed::ByNoFormat(_) => Some(format!(
-            "{text}; no format string that is a constant has such a conversion"
-        )),
+        Needed::ByNoFormat(_) => {
+            Some(format!("{text}; no format string that is a constant has such a conversion"))
+        }
         _ => Some(text),
     }
 }

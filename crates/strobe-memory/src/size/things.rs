@@ -160,4 +160,3 @@ pub(super) fn repeated(measurement: &mut Measurement, firmware: &Firmware, items
         measurement.findings.push(Finding { advice, ..finding });
     }
 }
-
