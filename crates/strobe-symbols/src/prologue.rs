@@ -69,6 +69,21 @@ pub(crate) fn switches_stack(firmware: &Firmware, start: u32, pc: u32) -> bool {
     })
 }
 
+/// The function that the BL before a return address calls (ARMv7-M manual, A7.7.18).
+pub(crate) fn called(firmware: &Firmware, back: u32) -> Option<u32> {
+    let bytes = firmware.bytes_at(back.wrapping_sub(4), 4)?;
+    let first = u32::from(u16::from_le_bytes([bytes[0], bytes[1]]));
+    let second = u32::from(u16::from_le_bytes([bytes[2], bytes[3]]));
+    if first & 0xf800 != 0xf000 || second & 0xd000 != 0xd000 {
+        return None;
+    }
+    let (s, j1, j2) = (first >> 10 & 1, second >> 13 & 1, second >> 11 & 1);
+    let (i1, i2) = (!(j1 ^ s) & 1, !(j2 ^ s) & 1);
+    let low = (first & 0x3ff) << 12 | (second & 0x7ff) << 1;
+    let offset = s << 24 | i1 << 23 | i2 << 22 | low;
+    Some(back.wrapping_add_signed((offset << 7) as i32 >> 7))
+}
+
 impl Frame {
     fn push(&mut self, list: u32) {
         self.depth = self.depth.saturating_add(4 * list.count_ones());

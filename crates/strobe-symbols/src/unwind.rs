@@ -14,6 +14,7 @@ use crate::code::CodeKind;
 use crate::epilogue;
 use crate::exidx::{self, Rules, Stuck};
 use crate::firmware::Firmware;
+use crate::frame_rules::FrameRow;
 use crate::image::ReturnAddress;
 use crate::prologue;
 
@@ -245,8 +246,15 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         let main = self.registers.main_stack_pointer.filter(|_| self.is_process)?;
         let function = self.firmware.function_at(frame.lookup_address())?;
         let start = self.firmware.function(function).start;
+        // The switch may be in a function of its own, which then jumps to the thread's.
+        let called = prologue::called(self.firmware, frame.pc);
+        let called = called.and_then(|at| self.firmware.function_at(at));
+        let called = called.map(|id| self.firmware.function(id));
         let has_switched = frame.kind == StackFrameKind::Caller
-            && prologue::switches_stack(self.firmware, start, frame.pc);
+            && (prologue::switches_stack(self.firmware, start, frame.pc)
+                || called.is_some_and(|f| {
+                    prologue::switches_stack(self.firmware, f.start, f.end() as u32)
+                }));
         if !has_switched {
             return None;
         }
@@ -286,9 +294,29 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         kind
     }
 
+    /// Whether call frame information knows nothing of what the function has pushed: some of
+    /// newlib's assembly is described as if it never touched the stack.
+    fn lacks_frame(&self, address: u32) -> bool {
+        let rows = self.firmware.frame_rows(address);
+        let is_bare = |row: &FrameRow| usize::from(row.register) == SP && row.offset == 0;
+        let function = self.firmware.function_at(address).map(|id| self.firmware.function(id));
+        !rows.is_empty()
+            && rows.iter().all(is_bare)
+            && function.is_some_and(|function| {
+                let frame = prologue::frame(self.firmware, function.start, address);
+                frame.is_some_and(|frame| frame.saved.iter().any(|(register, _)| *register == LR))
+            })
+    }
+
     /// Goes to the caller by unwind information; without any, by a guess.
     fn by_tables(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let address = frame.lookup_address();
+        if frame.kind != StackFrameKind::Caller
+            && self.lacks_frame(address)
+            && let Some(kind) = self.by_code(frame)
+        {
+            return Ok((kind, true));
+        }
         if let Some(entry) = self.firmware.cfi.find(address) {
             let return_address = self.unwind_call(entry, address)?;
             return self.go_to(return_address, frame).map(|kind| (kind, false));

@@ -79,6 +79,19 @@ fn registers(machine: &Machine<CallTree>) -> Registers {
     }
 }
 
+/// Whether the BL before a return address leads into the middle of the function that it is in: LLVM
+/// jumps so where ARMv6-M has no other instruction that reaches far enough. The shadow stack counts
+/// a call.
+fn is_jump(firmware: &Firmware, back: u32) -> bool {
+    let call = back.wrapping_sub(4);
+    let instruction = firmware.instructions(call..back).next();
+    let target = instruction.and_then(|i| i.target).map(|target| target.address);
+    let Some(target) = target else { return false };
+    let here = firmware.function_at(call);
+    let there = firmware.function_at(target);
+    here.is_some() && here == there && there.is_some_and(|id| firmware.function(id).start != target)
+}
+
 /// Why a chain is not the shadow stack's: what the walk itself says, and where.
 fn class(firmware: &Firmware, trace: &Backtrace, walked: &Chain, real: &Chain) -> String {
     let last = trace.frames.last().expect("a walk has a frame");
@@ -87,6 +100,11 @@ fn class(firmware: &Firmware, trace: &Backtrace, walked: &Chain, real: &Chain) -
     match trace.end {
         UnwindEnd::NoUnwindInfo { .. } if real.starts_with(walked) => {
             format!("no unwind information for {function}")
+        }
+        // `coroutines` makes its stacks by hand: each ends at the function that it began with,
+        // while the shadow stack goes on with whoever resumed it.
+        UnwindEnd::Bottom if real.starts_with(walked) && function == "resume" => {
+            format!("no unwind information behind the end of a stack, {function}")
         }
         end if real.starts_with(walked) => format!("stopped early in {function}: {end:?}"),
         end if walked.starts_with(real) => format!("went on from {function}: {end:?}"),
@@ -122,7 +140,9 @@ fn chains_are_those_that_happened() {
             let bus = &machine.bus;
             let trace =
                 firmware.backtrace(&registers(&machine), |address| bus.peek(address, Size::Word));
-            let (walked, real) = (chain(&trace), machine.observer.backtrace(false));
+            let mut real = machine.observer.backtrace(false);
+            real.retain(|step| step.is_none_or(|back| !is_jump(&firmware, back)));
+            let walked = chain(&trace);
             // More frames than a walk has at most: all that it has are right.
             let is_deep = trace.end == UnwindEnd::TooDeep && real.starts_with(&walked);
             if walked == real || is_deep {
@@ -130,9 +150,6 @@ fn chains_are_those_that_happened() {
                 continue;
             }
             let class = class(&firmware, &trace, &walked, &real);
-            if std::env::var_os("STROBE_MISSES").is_some() {
-                println!("{name} at {:#x}: {walked:x?} {real:x?} {trace:x?}", machine.cpu.pc);
-            }
             described += u64::from(!class.starts_with("no unwind information"));
             *misses.entry(format!("{name}: {class}")).or_default() += 1;
         }
