@@ -1,4 +1,4 @@
-/* A thermometer whose report is made of integers, and one debug print with a %f, which brings some 13 KB of formatting
+/* A thermometer whose report is made of integers, and one debug print with a %f, which brings some 14 KB of formatting
  * and double-precision arithmetic along. `strobe size` names it, `strobe size --why _printf_float` shows the chain.
  *
  * newlib-nano's printf knows %f only if the linker is asked for it: -u _printf_float. With -DWITHOUT_DEBUG the print is

@@ -1,4 +1,4 @@
-//! Who refers to whom in an image, from machine code and data: the graph behind `strobe size --why`.
+//! Who refers to whom in an image, from machine code and data: the graph behind `--why`.
 //!
 //! `thumb.rs` and `avr.rs` find what instructions call, jump to and take the address of, `words.rs`
 //! the pointers in data; `resolve.rs` decides which numbers are addresses, `paths.rs` answers

@@ -14,7 +14,7 @@ const PC: usize = 15;
 /// Instructions of an epilogue, with the moves around it, at most.
 const MOST_STEPS: usize = 24;
 
-/// Carries out what is left of the function; the registers become the caller's, with the return
+/// Follows what is left of the function; the registers become the caller's, with the return
 /// address in PC. `None`, and the registers as they were, if that is no epilogue.
 pub(crate) fn follow(
     firmware: &Firmware,

@@ -1,8 +1,9 @@
 //! The frame of a function without unwind information, from its own instructions.
 //!
-//! Assembly of C libraries often has neither call frame information nor exception index tables. What
-//! such a function has on the stack is what it has pushed up to where it is: instructions are looked
-//! at one after another, and behind a return the frame is what it was before it was taken down.
+//! Assembly of C libraries often has neither call frame information nor exception index tables.
+//! What such a function has on the stack is what it has pushed up to where it is: instructions are
+//! looked at one after another, and behind a return the frame is what it was before it was taken
+//! down.
 
 use crate::constants::thumb_expand_imm;
 use crate::firmware::Firmware;

@@ -6,17 +6,17 @@
 //! Frames made by exceptions are read
 //! where the hardware put them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8
 //! "Exception return behavior"). Memory is read through a closure. Every walk ends, reports why,
-//! and marks guesses. This module must not know the source of the registers.
+//! and marks guesses;
+//! `unwind/code.rs` has the steps that need no tables. This module must not know the source of the registers.
+
+mod code;
 
 use gimli::{BaseAddresses, CfaRule, Register, RegisterRule, UnwindContext, UnwindSection as _};
 
 use crate::code::CodeKind;
-use crate::epilogue;
 use crate::exidx::{self, Rules, Stuck};
 use crate::firmware::Firmware;
-use crate::frame_rules::FrameRow;
 use crate::image::ReturnAddress;
-use crate::prologue;
 
 /// Maximum frames in a backtrace; deeper stacks are truncated.
 const MOST_FRAMES: usize = 256;
@@ -240,74 +240,6 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
         })
     }
 
-    /// Start-up code of kernels enters the first thread by a call, on a stack that it has switched
-    /// to (MSR CONTROL): its own frame is on the main stack.
-    fn leave_process_stack(&mut self, frame: &StackFrame) -> Option<StackFrame> {
-        let main = self.registers.main_stack_pointer.filter(|_| self.is_process)?;
-        let function = self.firmware.function_at(frame.lookup_address())?;
-        let start = self.firmware.function(function).start;
-        // The switch may be in a function of its own, which then jumps to the thread's.
-        let called = prologue::called(self.firmware, frame.pc);
-        let called = called.and_then(|at| self.firmware.function_at(at));
-        let called = called.map(|id| self.firmware.function(id));
-        let has_switched = frame.kind == StackFrameKind::Caller
-            && (prologue::switches_stack(self.firmware, start, frame.pc)
-                || called.is_some_and(|f| {
-                    prologue::switches_stack(self.firmware, f.start, f.end() as u32)
-                }));
-        if !has_switched {
-            return None;
-        }
-        self.is_process = false;
-        self.registers.core[SP] = main;
-        Some(StackFrame { sp: main, ..*frame })
-    }
-
-    /// Goes to the caller by what the function's own instructions have pushed.
-    fn by_code(&mut self, frame: &StackFrame) -> Option<StackFrameKind> {
-        let function = self.firmware.function_at(frame.lookup_address())?;
-        let start = self.firmware.function(function).start;
-        let found = prologue::frame(self.firmware, start, frame.pc)?;
-        let before = self.registers.clone();
-        let caller = self.registers.core[SP].wrapping_add(found.depth);
-        let mut return_address = None;
-        for (register, below) in &found.saved {
-            let word = (self.read_word)(caller.wrapping_sub(*below))?;
-            match *register {
-                LR => return_address = Some(word),
-                register @ 4..=11 => self.registers.core[register] = word,
-                _ => {}
-            }
-        }
-        let is_innermost = frame.kind != StackFrameKind::Caller;
-        // Handlers in assembly keep EXC_RETURN in a register that calls preserve.
-        let kept = || before.core[4..12].iter().copied().find(|word| is_exception_return(*word));
-        let to = return_address
-            .or_else(|| is_innermost.then_some(before.core[LR]))
-            .or_else(kept)
-            .filter(|to| to & 1 == 1);
-        self.registers.core[SP] = caller;
-        let kind = to.and_then(|to| self.go_to(to, frame).ok());
-        if kind.is_none() {
-            self.registers = before;
-        }
-        kind
-    }
-
-    /// Whether call frame information knows nothing of what the function has pushed: some of
-    /// newlib's assembly is described as if it never touched the stack.
-    fn lacks_frame(&self, address: u32) -> bool {
-        let rows = self.firmware.frame_rows(address);
-        let is_bare = |row: &FrameRow| usize::from(row.register) == SP && row.offset == 0;
-        let function = self.firmware.function_at(address).map(|id| self.firmware.function(id));
-        !rows.is_empty()
-            && rows.iter().all(is_bare)
-            && function.is_some_and(|function| {
-                let frame = prologue::frame(self.firmware, function.start, address);
-                frame.is_some_and(|frame| frame.saved.iter().any(|(register, _)| *register == LR))
-            })
-    }
-
     /// Goes to the caller by unwind information; without any, by a guess.
     fn by_tables(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let address = frame.lookup_address();
@@ -349,18 +281,6 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
                 Ok((kind, frame.kind != StackFrameKind::Caller))
             }
         }
-    }
-
-    /// Goes to the caller through what is left of the function, if that is an epilogue.
-    fn finish(&mut self, frame: &StackFrame) -> Option<StackFrameKind> {
-        let before = self.registers.clone();
-        let read = &mut self.read_word;
-        let to = epilogue::follow(self.firmware, &mut self.registers.core, read);
-        let kind = to.and_then(|to| self.go_to(to, frame).ok());
-        if kind.is_none() {
-            self.registers = before;
-        }
-        kind
     }
 
     /// A function without call frame information may not have touched LR and SP yet, as small
