@@ -3,10 +3,10 @@
 //! Frames made by calls are unwound with call frame information or, without any, with the exception
 //! index tables; where the processor is in an epilogue, through what is left of it (`epilogue.rs`).
 //! Each step is checked: the stack must not shrink, and what returns must return behind a call.
-//! Frames made by exceptions are read where the hardware put them (ARMv6-M manual, B1.5.6 "Exception
-//! entry behavior" and B1.5.8 "Exception return behavior"). Memory is read through a closure. Every
-//! walk ends, reports why, and marks guesses; `unwind/code.rs` has the steps that need no tables.
-//! This module must not know the source of the registers.
+//! Frames made by exceptions are read where the hardware put them (ARMv6-M manual, B1.5.6 and
+//! B1.5.8). Memory is read through a closure. Every walk ends, reports why, and marks guesses;
+//! `unwind/code.rs` has the steps that need no tables. This module must not know the source of the
+//! registers.
 
 mod code;
 

@@ -1,5 +1,5 @@
-//! Steps of a walk that need no tables: through what is left of a function, by what its instructions
-//! have pushed, and off a stack that it has switched to.
+//! Steps of a walk that need no tables: through what is left of a function, by what its own
+//! instructions have pushed, and off a stack that it has switched to.
 
 use super::{LR, SP, StackFrame, StackFrameKind, Walk, is_exception_return};
 use crate::frame_rules::FrameRow;

@@ -66,8 +66,18 @@ fn chains_of_an_avr_lead_from_the_vectors() {
 #[test]
 fn most_of_an_image_is_reached() {
     let programs = [
-        "hello-uart", "calculator", "generic-c", "numbers-m4f", "threads", "leaky", "crc-rs",
-        "log-rs", "x25519-c", "cube", "work-avr", "floaty",
+        "hello-uart",
+        "calculator",
+        "generic-c",
+        "numbers-m4f",
+        "threads",
+        "leaky",
+        "crc-rs",
+        "log-rs",
+        "x25519-c",
+        "cube",
+        "work-avr",
+        "floaty",
     ];
     for program in programs {
         let measured = recorded(&["size", &prebuilt(program)]);
