@@ -5,5 +5,6 @@
 //! firmware, and, where there is one, the linker's map or the annotations.
 
 mod callgraph;
+mod references;
 pub mod size;
 pub mod stack;

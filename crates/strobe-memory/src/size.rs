@@ -2,9 +2,11 @@
 //!
 //! `items.rs` gives bytes to symbols, padding and rests of sections; `regions.rs` knows which
 //! addresses are flash and which are RAM; `map.rs` reads the linker's map, which knows objects and
-//! archive members; `layers.rs` groups what was found by rules; `measurement.rs` makes a
-//! measurement of it.
+//! archive members; `layers.rs` groups what was found by rules; `graph.rs` has who refers to whom,
+//! from which `support.rs` finds what formatting, floating point and the like cost and who needs
+//! them, and `why.rs` why a symbol is there; `measurement.rs` makes a measurement of it.
 
+mod graph;
 mod items;
 mod layers;
 mod map;
@@ -12,12 +14,17 @@ mod measurement;
 mod profile;
 mod regions;
 mod repeats;
+mod support;
+mod support_tables;
 #[cfg(test)]
 mod tests;
+mod things;
+mod why;
 
 pub use layers::{Layers, RulesError};
 pub use map::{LinkerMap, MapError};
 pub use regions::{Kind, Region};
+pub use why::{WhyError, why};
 
 use strobe_model::measurement::Measurement;
 use strobe_symbols::Firmware;
@@ -36,6 +43,5 @@ pub struct Settings {
 /// Measures an image; `name` is its file's.
 pub fn measure(firmware: &Firmware, name: &str, settings: &Settings) -> Measurement {
     let regions = regions::Regions::new(firmware, settings);
-    let items = items::items(firmware, &regions, settings);
-    measurement::measurement(firmware, name, settings, &regions, &items)
+    measurement::Image::new(firmware, name, settings, &regions).measurement()
 }

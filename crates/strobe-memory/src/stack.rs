@@ -5,7 +5,7 @@
 //! `annotations.rs` reads what machine code does not show; `measurement.rs` makes a measurement.
 
 mod annotations;
-mod entries;
+pub(crate) mod entries;
 mod measured;
 mod measurement;
 mod profile;

@@ -91,6 +91,7 @@ mod tests {
             address: 0,
             size: data.len() as u32,
             link: 0,
+            info: 0,
             file_offset: 0,
             data: &data,
         };

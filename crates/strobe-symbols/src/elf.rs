@@ -53,6 +53,8 @@ pub(crate) struct Section<'a> {
     pub(crate) address: u32,
     pub(crate) size: u32,
     pub(crate) link: usize,
+    /// Of relocations: the section that they are for (`sh_info`).
+    pub(crate) info: usize,
     pub(crate) file_offset: u64,
     /// The contents; empty for sections without bytes in the file.
     pub(crate) data: &'a [u8],
@@ -369,6 +371,7 @@ fn section<'a>(
         address: header.sh_addr.get(LE),
         size: if kind == elf::SHT_NULL { 0 } else { size },
         link: header.sh_link.get(LE) as usize,
+        info: header.sh_info.get(LE) as usize,
         file_offset,
         data: contents,
     })

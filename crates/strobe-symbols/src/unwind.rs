@@ -1,11 +1,14 @@
 //! Stack unwinding: from the registers at one moment to the chain of calls.
 //!
 //! Frames made by calls are unwound with call frame information or, without any, with the exception
-//! index tables, and each step is checked: the stack must not shrink, and what returns must return
-//! behind a call. Frames made by exceptions are read
-//! where the hardware put them (ARMv6-M manual, B1.5.6 "Exception entry behavior" and B1.5.8
-//! "Exception return behavior"). Memory is read through a closure. Every walk ends, reports why,
-//! and marks guesses. This module must not know the source of the registers.
+//! index tables; where the processor is in an epilogue, through what is left of it (`epilogue.rs`).
+//! Each step is checked: the stack must not shrink, and what returns must return behind a call.
+//! Frames made by exceptions are read where the hardware put them (ARMv6-M manual, B1.5.6 and
+//! B1.5.8). Memory is read through a closure. Every walk ends, reports why, and marks guesses;
+//! `unwind/code.rs` has the steps that need no tables. This module must not know the source of the
+//! registers.
+
+mod code;
 
 use gimli::{BaseAddresses, CfaRule, Register, RegisterRule, UnwindContext, UnwindSection as _};
 
@@ -143,6 +146,7 @@ impl Firmware {
             firmware: self,
             read_word,
             registers: registers.clone(),
+            is_process: registers.main_stack_pointer.is_some_and(|at| at != registers.core[SP]),
             context: UnwindContext::new(),
         };
         let mut frames = vec![walk.frame(StackFrameKind::Current, false)];
@@ -196,6 +200,8 @@ struct Walk<'a, M> {
     firmware: &'a Firmware,
     read_word: M,
     registers: Registers,
+    /// The stack pointer is that of a process stack.
+    is_process: bool,
     context: UnwindContext<usize>,
 }
 
@@ -211,18 +217,54 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     /// Replaces the registers by those of the caller; returns the kind of frame and whether it is a
     /// guess.
     fn step(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
+        if frame.kind != StackFrameKind::Caller
+            && let Some(kind) = self.finish(frame)
+        {
+            return Ok((kind, false));
+        }
+        let moved = self.leave_process_stack(frame);
+        let frame = moved.as_ref().unwrap_or(frame);
+        let before = self.registers.clone();
+        self.by_tables(frame).or_else(|end| {
+            let may_be_known = matches!(
+                end,
+                UnwindEnd::NoUnwindInfo { .. }
+                    | UnwindEnd::BadUnwindInfo { .. }
+                    | UnwindEnd::Marked { .. }
+                    | UnwindEnd::NoProgress { .. }
+            );
+            self.registers = before;
+            let kind = may_be_known.then(|| self.by_code(frame)).flatten();
+            kind.map(|kind| (kind, true)).ok_or(end)
+        })
+    }
+
+    /// Goes to the caller by unwind information; without any, by a guess.
+    fn by_tables(&mut self, frame: &StackFrame) -> Result<(StackFrameKind, bool), UnwindEnd> {
         let address = frame.lookup_address();
+        if frame.kind != StackFrameKind::Caller
+            && self.lacks_frame(address)
+            && let Some(kind) = self.by_code(frame)
+        {
+            return Ok((kind, true));
+        }
         if let Some(entry) = self.firmware.cfi.find(address) {
             let return_address = self.unwind_call(entry, address)?;
             return self.go_to(return_address, frame).map(|kind| (kind, false));
         }
         match self.firmware.exidx.find(self.firmware, address) {
-            None => self.guess(frame),
+            None => match self.by_code(frame) {
+                Some(kind) => Ok((kind, true)),
+                None => self.guess(frame),
+            },
             // Assembly is marked so, too, and its innermost functions have not touched LR.
-            Some(Rules::Cannot) => self.guess(frame).map_err(|end| match end {
-                UnwindEnd::NoUnwindInfo { pc } => UnwindEnd::Marked { pc },
-                other => other,
-            }),
+            Some(Rules::Cannot) => match self.by_code(frame) {
+                Some(kind) => Ok((kind, true)),
+                None => self.guess(frame).map_err(|end| match end {
+                    UnwindEnd::NoUnwindInfo { pc } => UnwindEnd::Marked { pc },
+                    other => other,
+                }),
+            },
             Some(Rules::Damaged) => Err(UnwindEnd::BadUnwindInfo { pc: address }),
             Some(Rules::Instructions(instructions)) => {
                 let read = &mut self.read_word;
@@ -353,6 +395,7 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
     /// Reads the frame that the hardware pushed: R0 to R3, R12, LR, PC, xPSR.
     fn unwind_exception(&mut self, exception_return: u32) -> Result<(), UnwindEnd> {
         let from_process_stack = exception_return & 4 != 0;
+        self.is_process = from_process_stack;
         let frame = match from_process_stack {
             true => {
                 self.registers.main_stack_pointer = Some(self.registers.core[SP]);

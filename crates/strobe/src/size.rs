@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use strobe_memory::size::{self, Layers, LinkerMap, Settings};
+use strobe_memory::size::{self, Layers, LinkerMap, Settings, WhyError};
 use strobe_model::measurement::Measurement;
 use strobe_report::text::Tree;
 
@@ -16,11 +16,14 @@ Examples:
   strobe size firmware.elf
   strobe size firmware.elf --map firmware.map --by archive
   strobe size firmware.elf --by file --top 0
+  strobe size firmware.elf --by support
+  strobe size firmware.elf --why _printf_float
   strobe size new.elf --against old.elf
   strobe size firmware.elf -o size.measurement; strobe export size.measurement --to flamegraph
 
 Data that is copied from flash to RAM takes both, and is counted in both. A byte belongs to one
-symbol; what no symbol covers is named, and the sums are those of the image.
+symbol; what no symbol covers is named, and the sums are those of the image. What refers to what is
+found in machine code and data (docs/size.md).
 
 Exit codes: 0 done, 64 wrong arguments, 65 unusable firmware, map or rules, 66 cannot be read, 74
 cannot be written";
@@ -48,6 +51,10 @@ pub struct Args {
     /// Print the tree of directories, files and symbols as well.
     #[arg(long)]
     tree: bool,
+    /// Show why a symbol is there: the shortest ways to it from where the program is entered, what
+    /// refers to it, and the bytes that go with each reference. A name, or an address (0x8000123).
+    #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["against", "by", "ram", "tree"])]
+    why: Option<String>,
     /// Another build, or its measurement: what grew, shrank, appeared and went since then.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -91,6 +98,9 @@ enum By {
     Constant,
     /// What is there more than once.
     Duplicate,
+    /// What the language and the library bring along, as formatting and floating point, and who
+    /// needs it.
+    Support,
 }
 
 impl By {
@@ -108,6 +118,7 @@ impl By {
             By::Inlined => "inlined",
             By::Constant => "constants",
             By::Duplicate => "duplicates",
+            By::Support => "support",
         }
     }
 
@@ -123,6 +134,7 @@ impl By {
             By::Inlined => "the debug information describes no inlined code",
             By::Constant => "no constant is that large",
             By::Duplicate => "nothing is there more than once",
+            By::Support => "it has no such code, or no symbols",
             _ => "the firmware has none",
         }
     }
@@ -131,6 +143,9 @@ impl By {
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let settings = settings(args)?;
+    if let Some(symbol) = &args.why {
+        return why(args, &settings, symbol);
+    }
     let now = measured(&args.firmware, &settings)?;
     let Some(before) = &args.against else {
         args.result.measurement(&now, &selection(args, &now)?)?;
@@ -146,6 +161,23 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let compared = strobe_analyse::compare::compare(&before, &now);
     args.result.measurement(&compared, &args.result.selection())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows why a symbol is there.
+fn why(args: &Args, settings: &Settings, symbol: &str) -> anyhow::Result<ExitCode> {
+    let path = &args.firmware;
+    let firmware = input::firmware(path)?;
+    let found = size::why(&firmware, &input::file_name(path), settings, symbol);
+    let measurement = found.map_err(|error| match error {
+        WhyError::Stripped => exit::data(format!("{}: {error}", path.display())),
+        error => exit::usage(format!("--why {symbol}: {error}")),
+    })?;
+    let selection = args.result.selection();
+    let overview = || ["why", "references", "goes"].map(str::to_owned).to_vec();
+    let sections = Some(selection.sections.clone().unwrap_or_else(overview));
+    let selection = strobe_report::text::Selection { sections, ..selection };
+    args.result.measurement(&measurement, &selection)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -143,18 +143,7 @@ impl Cut<'_> {
         let offset = range.start - segment.run_range().start;
         let length = range.end - range.start;
         let is_stored = offset < segment.data().len() as u64;
-        let stored_at = u64::from(segment.load_address.0) + offset;
-        let mut bytes = Bytes::default();
-        if is_stored {
-            match self.regions.kind(stored_at) {
-                Kind::Flash => bytes.flash = length,
-                Kind::Other => bytes.other = length,
-                Kind::Ram => {}
-            }
-        }
-        if self.regions.kind(range.start) == Kind::Ram {
-            bytes.ram = length;
-        }
+        let bytes = taken(self.regions, segment, &range);
         let stored = segment.data().get(offset as usize..(offset + length) as usize);
         let holder = self.holder(&range, section, stored.filter(|_| is_stored));
         Run { address: range.start, section, holder, bytes }
@@ -193,6 +182,24 @@ impl Cut<'_> {
             && (is_before || is_after)
             && stored.is_none_or(fills)
     }
+}
+
+/// What bytes of a segment take; all of them are stored or none, and in one memory.
+pub(super) fn taken(regions: &Regions, segment: &Segment, range: &Range<u64>) -> Bytes {
+    let offset = range.start - segment.run_range().start;
+    let length = range.end - range.start;
+    let mut bytes = Bytes::default();
+    if offset < segment.data().len() as u64 {
+        match regions.kind(u64::from(segment.load_address.0) + offset) {
+            Kind::Flash => bytes.flash = length,
+            Kind::Other => bytes.other = length,
+            Kind::Ram => {}
+        }
+    }
+    if regions.kind(range.start) == Kind::Ram {
+        bytes.ram = length;
+    }
+    bytes
 }
 
 /// Bytes that linkers and assemblers fill gaps with: all alike, or Thumb's no-operations.

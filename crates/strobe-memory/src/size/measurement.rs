@@ -1,47 +1,91 @@
 //! What fills the memories as a measurement: totals, balances, tables by section, file, layer and
 //! archive, and the profile by symbol.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use strobe_model::measurement::{
     Balance, Cell, Column, Content, Coverage, Ended, Fact, Finding, Instrument, Loss, Measurement,
     Parts, Quantity, Severity, Subject, Table, Unit, Window,
 };
-use strobe_symbols::{Firmware, Machine, short_path};
+use strobe_symbols::{Firmware, Machine};
 
-use super::items::{Bytes, Holder, Item};
+use super::graph::Graph;
+use super::items::{self, Bytes, Holder, Item};
 use super::regions::{Kind, Regions};
-use super::{Settings, profile, repeats};
+use super::{Settings, profile, support, support_tables, things};
 
-/// Rows of tables of single things; groups are shown whole.
-const MOST_ROWS: usize = 200;
+/// What is known of an image before it is put into tables.
+pub(super) struct Image<'a> {
+    firmware: &'a Firmware,
+    name: &'a str,
+    settings: &'a Settings,
+    regions: &'a Regions,
+    items: Vec<Item>,
+    /// Who refers to whom, of an image with symbols.
+    pub(super) graph: Option<Graph<'a>>,
+}
 
-pub(super) fn measurement(
+impl<'a> Image<'a> {
+    pub(super) fn new(
+        firmware: &'a Firmware,
+        name: &'a str,
+        settings: &'a Settings,
+        regions: &'a Regions,
+    ) -> Self {
+        let items = items::items(firmware, regions, settings);
+        let has_symbols = !firmware.functions().is_empty();
+        let graph = has_symbols.then(|| Graph::new(firmware, regions, &settings.layers, &items));
+        Image { firmware, name, settings, regions, items, graph }
+    }
+
+    pub(super) fn measurement(&self) -> Measurement {
+        let Image { firmware, settings, regions, .. } = *self;
+        let items = self.items.as_slice();
+        let subject = subject(firmware, self.name);
+        let mut measurement = Measurement::new(subject, instrument(settings), window());
+        let mut all = Bytes::default();
+        items.iter().for_each(|item| all += item.bytes);
+        totals(&mut measurement, all, items);
+        balances(&mut measurement, all, items);
+        by_region(&mut measurement, regions, firmware, items);
+        by_section(&mut measurement, firmware, items, all);
+        groups(&mut measurement, firmware, settings, items, all);
+        let content = Content::Profile(Box::new(profile::profile(firmware, items)));
+        measurement.push("profile", "by symbol", content);
+        things::inlined(&mut measurement, firmware, items);
+        things::constants(&mut measurement, self.graph.as_ref(), items, all);
+        things::repeated(&mut measurement, firmware, items);
+        if let Some(graph) = &self.graph {
+            let reached = Quantity::exact(graph.reached().flash, Unit::BYTES);
+            let title = "flash that entry points lead to, by references";
+            measurement.push_total("reached", title, reached);
+            let families = support::families(graph);
+            if let Some(table) = support_tables::table(graph, &families, all) {
+                let title = "what the language and the library bring along; families overlap";
+                measurement.push("support", title, Content::Table(table));
+            }
+            support_tables::findings(&mut measurement, graph, &families, all);
+        }
+        findings(&mut measurement, firmware, items);
+        measurement
+    }
+}
+
+/// Tables whose rows add up to everything.
+fn groups(
+    measurement: &mut Measurement,
     firmware: &Firmware,
-    name: &str,
     settings: &Settings,
-    regions: &Regions,
     items: &[Item],
-) -> Measurement {
-    let mut measurement = Measurement::new(subject(firmware, name), instrument(settings), window());
-    let sum = |items: &[Item]| {
-        items.iter().fold(Bytes::default(), |mut sum, item| {
-            sum += item.bytes;
-            sum
-        })
-    };
-    let all = sum(items);
-    totals(&mut measurement, all, items);
-    balances(&mut measurement, all, items);
-    by_region(&mut measurement, regions, firmware, items);
-    by_section(&mut measurement, firmware, items, all);
-    group(&mut measurement, "layers", "layer", items, all, |item| Some(item.layer.clone()));
-    group(&mut measurement, "directories", "directory", items, all, |item| {
+    all: Bytes,
+) {
+    group(measurement, "layers", "layer", items, all, |item| Some(item.layer.clone()));
+    group(measurement, "directories", "directory", items, all, |item| {
         Some(directory(item.file.as_deref()?))
     });
-    group(&mut measurement, "files", "file", items, all, |item| item.file.clone());
+    group(measurement, "files", "file", items, all, |item| item.file.clone());
     if firmware.producers().iter().any(|producer| producer.contains("rustc")) {
-        group(&mut measurement, "crates", "crate", items, all, rust_crate);
+        group(measurement, "crates", "crate", items, all, rust_crate);
     }
     if settings.map.is_some() {
         let archive = |item: &Item| {
@@ -50,19 +94,12 @@ pub(super) fn measurement(
             let file = archive.map_or(object, |(archive, _)| archive);
             Some(file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned())
         };
-        group(&mut measurement, "archives", "archive or object", items, all, archive);
-        group(&mut measurement, "members", "archive member", items, all, |item| {
+        group(measurement, "archives", "archive or object", items, all, archive);
+        group(measurement, "members", "archive member", items, all, |item| {
             let (archive, member) = item.object.as_deref()?.strip_suffix(')')?.split_once('(')?;
             Some(format!("{}({member})", archive.rsplit(['/', '\\']).next()?))
         });
     }
-    let content = Content::Profile(Box::new(profile::profile(firmware, items)));
-    measurement.push("profile", "by symbol", content);
-    inlined(&mut measurement, firmware, items);
-    constants(&mut measurement, items, all);
-    repeated(&mut measurement, firmware, items);
-    findings(&mut measurement, firmware, items);
-    measurement
 }
 
 fn subject(firmware: &Firmware, name: &str) -> Subject {
@@ -158,7 +195,7 @@ fn balances(measurement: &mut Measurement, all: Bytes, items: &[Item]) {
     }
 }
 
-fn bytes(id: &str, title: &str) -> Column {
+pub(super) fn bytes(id: &str, title: &str) -> Column {
     Column::figure(id, title, Unit::BYTES)
 }
 
@@ -342,97 +379,6 @@ fn rust_crate(item: &Item) -> Option<String> {
     let (head, _) = name.split_once("::")?;
     let is_name = !head.is_empty() && head.chars().all(|c| c.is_alphanumeric() || c == '_');
     is_name.then(|| head.to_owned())
-}
-
-/// Functions that were inlined: what their copies take together.
-fn inlined(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {
-    let mut found: BTreeMap<(String, Option<String>), (u64, BTreeSet<u32>)> = BTreeMap::new();
-    let mut whole = 0;
-    for item in items.iter().filter(|item| item.bytes.flash > 0) {
-        let Holder::Function(id) = item.holder else { continue };
-        let function = &firmware.functions()[id as usize];
-        for (range, frames) in firmware.code_pieces(u64::from(function.start)..function.end()) {
-            let Some(inner) = frames.innermost().filter(|frame| frame.inlined) else { continue };
-            let name = inner.name.unwrap_or("(no name)").to_owned();
-            let (bytes, into) = found.entry((name, inner.file.map(short_path))).or_default();
-            *bytes += range.end - range.start;
-            whole += range.end - range.start;
-            into.insert(id);
-        }
-    }
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by(|(a, (x, _)), (b, (y, _))| (y, a).cmp(&(x, b)));
-    let mut table = Table::new(vec![
-        bytes("flash", "flash").of(whole),
-        Column::figure("into", "into functions", Unit::COUNT),
-        Column::text("name", "inlined function"),
-        Column::text("file", "file").worth(2),
-    ]);
-    for ((name, file), (bytes, into)) in found.iter().take(MOST_ROWS) {
-        table.row([
-            (*bytes).into(),
-            into.len().into(),
-            name.as_str().into(),
-            file.as_deref().into(),
-        ]);
-    }
-    let rest: u64 = found.iter().skip(MOST_ROWS).map(|(_, (bytes, _))| bytes).sum();
-    if table.is_empty() {
-        return;
-    }
-    if rest > 0 {
-        table.footer.push(vec![rest.into(), Cell::Empty, "others".into(), Cell::Empty]);
-    }
-    table.footer.push(vec![whole.into(), Cell::Empty, "all inlined code".into(), Cell::Empty]);
-    let title = "code that was inlined, by the function that it comes from";
-    measurement.push("inlined", title, Content::Table(table));
-}
-
-/// A constant is worth a row from here on.
-const LARGE: u64 = 256;
-
-fn constants(measurement: &mut Measurement, items: &[Item], all: Bytes) {
-    let is_large = |item: &&Item| {
-        matches!(item.holder, Holder::Data(_)) && item.bytes.flash >= LARGE && item.bytes.ram == 0
-    };
-    let mut large: Vec<&Item> = items.iter().filter(is_large).collect();
-    large.sort_by(|a, b| (b.bytes.flash, &a.name).cmp(&(a.bytes.flash, &b.name)));
-    let mut table = Table::new(vec![
-        bytes("flash", "flash").of(all.flash),
-        Column::text("name", "constant"),
-        Column::text("file", "file").worth(2),
-    ]);
-    for item in large.iter().take(MOST_ROWS) {
-        let file = item.file.as_deref();
-        table.row([item.bytes.flash.into(), item.name.as_str().into(), file.into()]);
-    }
-    if !table.is_empty() {
-        let title = format!("constants of {LARGE} bytes and more");
-        measurement.push("constants", title, Content::Table(table));
-    }
-}
-
-fn repeated(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {
-    let repeats = repeats::repeats(firmware, items);
-    let mut table = Table::new(vec![
-        bytes("wasted", "could be saved"),
-        bytes("size", "size of each"),
-        Column::figure("copies", "copies", Unit::COUNT),
-        Column::text("names", "names"),
-    ]);
-    for repeat in repeats.iter().take(MOST_ROWS) {
-        let names = repeat.names.join(", ");
-        table.row([
-            repeat.wasted().into(),
-            repeat.size.into(),
-            repeat.names.len().into(),
-            names.into(),
-        ]);
-    }
-    if !table.is_empty() {
-        let title = "the same bytes more than once";
-        measurement.push("duplicates", title, Content::Table(table));
-    }
 }
 
 fn findings(measurement: &mut Measurement, firmware: &Firmware, items: &[Item]) {

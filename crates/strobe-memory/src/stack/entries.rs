@@ -9,7 +9,7 @@ use crate::callgraph::{Call, Graph, Target};
 
 /// What an entry point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Code from reset.
     Reset,
     /// A handler.
@@ -20,11 +20,11 @@ pub(super) enum Kind {
 
 /// An entry point.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
-    pub(super) address: u32,
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    pub(crate) address: u32,
     /// Of handlers: their exceptions.
-    pub(super) vectors: Vec<String>,
+    pub(crate) vectors: Vec<String>,
     /// Of a handler: its priority is fixed (NMI and HardFault).
     pub(super) is_fixed: bool,
     /// Of threads: the stack's size, and how it is known.
@@ -87,15 +87,15 @@ const MAKING_WORDS: [&str; 5] = ["create", "spawn", "new", "start", "add"];
 
 /// The vector table of an Arm image, or what stands for it.
 #[derive(Debug, Default)]
-pub(super) struct Vectors {
+pub(crate) struct Vectors {
     /// The end of the stack that code from reset has.
     pub(super) stack: Option<u32>,
     /// Reset and handlers.
-    pub(super) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 /// What is entered from outside.
-pub(super) fn vectors(firmware: &Firmware) -> Vectors {
+pub(crate) fn vectors(firmware: &Firmware) -> Vectors {
     match firmware.machine() {
         Machine::Avr => avr(firmware),
         _ => arm(firmware),
@@ -133,7 +133,7 @@ fn arm(firmware: &Firmware) -> Vectors {
 }
 
 /// The vector table and its words.
-fn table(firmware: &Firmware) -> Option<(u32, u32)> {
+pub(crate) fn table(firmware: &Firmware) -> Option<(u32, u32)> {
     let named = TABLES.iter().filter_map(|name| firmware.symbol(name).ok());
     let named = named.map(|symbol| (symbol.address, symbol.size));
     let sections = firmware.sections().iter();

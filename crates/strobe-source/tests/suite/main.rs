@@ -8,3 +8,4 @@ mod links;
 mod measurement;
 mod swo;
 mod trace_plan;
+mod unwinding;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::common::build::Workshop;
+use crate::common::window;
 use strobe_symbols::{Firmware, Registers, StackFrameKind, StackWindow, UnwindEnd};
 
 /// A firmware with known frames, its memory and its registers.
@@ -229,4 +230,35 @@ fn a_broken_stack_ends_the_walk() {
     scene.store(sp - 8, &[sp, in_middle]);
     scene.set(sp, sp, in_middle, scene.at("in_leaf"));
     assert!(matches!(scene.walk().1, UnwindEnd::NoProgress { .. }), "{:?}", scene.walk());
+}
+
+/// Whatever a board has sent as its registers and stack: fixed seeds of the fuzz target `unwind`.
+#[test]
+fn any_window_is_walked() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/prebuilt");
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    for name in ["generic-c-m3", "threads", "crc-rs", "numbers-m4f"] {
+        let elf = std::fs::read(root.join(format!("{name}.elf"))).expect("bundled firmware");
+        let firmware = Firmware::parse(elf).expect("a firmware image");
+        let starts: Vec<u32> = firmware.functions().iter().map(|f| f.start).collect();
+        for _ in 0..5000 {
+            let mut next = || {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                random as u32
+            };
+            let words = (0..64 + next() % 64).map(|_| match next() % 4 {
+                0 => starts[next() as usize % starts.len()] + (next() & 0x3e) | 1,
+                1 => 0xffff_fff1 | next() & 12,
+                2 => 0x2000_0000 | next() & 0xfff,
+                _ => next(),
+            });
+            let mut words: Vec<u32> = words.collect();
+            words[13] = 0x2000_0000 | words[13] & 0xffc;
+            words[7] = words[13] + (words[7] & 0x7c);
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            window::walk(&firmware, &bytes);
+        }
+    }
 }

@@ -56,3 +56,4 @@ mod trace_plan;
 mod traced;
 mod version;
 mod waits;
+mod why;

@@ -1,0 +1,229 @@
+//! Code that the language or the library brings along: formatting, floating-point arithmetic,
+//! exceptions, and who in the program needs it. What belongs together are rules (`support.toml`).
+//!
+//! A family takes the bytes of its symbols, and what only they lead to. Who needs it are those
+//! functions outside of libraries that lead to it; where formats decide, those whose format string
+//! has such a conversion.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::Deserialize;
+
+use super::graph::Graph;
+use super::items::Bytes;
+use crate::references::{Edge, How, Id};
+
+/// The families, as data.
+const BUILT_IN: &str = include_str!("support.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    family: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    id: String,
+    name: String,
+    symbol: Vec<String>,
+    #[serde(default)]
+    conversions: String,
+    #[serde(default)]
+    advice: Option<String>,
+}
+
+/// A family that an image has.
+#[derive(Debug)]
+pub(super) struct Family {
+    pub(super) id: String,
+    pub(super) name: String,
+    /// What to do about it.
+    pub(super) advice: Option<String>,
+    /// Its symbols, the largest first.
+    pub(super) members: Vec<Id>,
+    /// What they take themselves.
+    pub(super) own: Bytes,
+    /// What else only they lead to, the largest first.
+    pub(super) beside: Vec<Id>,
+    /// Its symbols and what only they lead to.
+    pub(super) all: Bytes,
+    pub(super) needed_by: Needed,
+}
+
+/// Who needs a family, each with the reference that leads there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Needed {
+    /// Functions that lead to it.
+    By(Vec<Edge>),
+    /// Functions with a format string that needs it.
+    ByFormats(Vec<Edge>),
+    /// Functions lead to it, and no format string that is a constant needs it.
+    ByNoFormat(Vec<Edge>),
+    /// Nothing that the image shows.
+    Unknown,
+}
+
+impl Needed {
+    pub(super) fn edges(&self) -> &[Edge] {
+        match self {
+            Needed::By(edges) | Needed::ByFormats(edges) | Needed::ByNoFormat(edges) => edges,
+            Needed::Unknown => &[],
+        }
+    }
+}
+
+/// The families of an image, the largest first.
+pub(super) fn families(graph: &Graph<'_>) -> Vec<Family> {
+    // The file is part of the program, and a test reads it.
+    let rules = toml::from_str::<File>(BUILT_IN).map_or_else(|_| Vec::new(), |file| file.family);
+    let sets: Vec<GlobSet> = rules.iter().map(|rule| set(&rule.symbol)).collect();
+    let mut members: Vec<Vec<Id>> = vec![Vec::new(); rules.len()];
+    for node in 0..graph.references.nodes.len() {
+        let Some((linked, shown)) = graph.names(node) else { continue };
+        let fits = |set: &GlobSet| set.is_match(linked) || set.is_match(shown);
+        if let Some(family) = sets.iter().position(fits) {
+            members[family].push(node);
+        }
+    }
+    let found = rules.into_iter().zip(members).filter(|(_, members)| !members.is_empty());
+    let mut families: Vec<Family> =
+        found.map(|(rule, members)| family(graph, rule, members)).collect();
+    families.retain(|family| family.all.sum() > 0);
+    families.sort_by(|a, b| (b.all.flash, &a.id).cmp(&(a.all.flash, &b.id)));
+    families
+}
+
+fn set(patterns: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    let globs = patterns.iter().filter_map(|pattern| GlobBuilder::new(pattern).build().ok());
+    globs.for_each(|glob| _ = set.add(glob));
+    set.build().unwrap_or_default()
+}
+
+fn family(graph: &Graph<'_>, rule: Rule, mut members: Vec<Id>) -> Family {
+    let mut is_member = vec![false; graph.references.nodes.len()];
+    members.iter().for_each(|node| is_member[*node] = true);
+    let rest = graph.references.reached_without(|node| is_member[node]);
+    let goes = |node: &Id| graph.is_reached[*node] && !rest[*node] && !is_member[*node];
+    let mut beside: Vec<Id> = (0..graph.references.nodes.len()).filter(goes).collect();
+    let size = |node: &Id| std::cmp::Reverse((graph.own[*node].sum(), *node));
+    members.sort_by_key(size);
+    beside.sort_by_key(size);
+    let own = graph.sum(members.iter().copied());
+    let mut all = graph.sum(beside.iter().copied());
+    all += own;
+    beside.iter().for_each(|node| is_member[*node] = true);
+    let needed_by = needed_by(graph, &is_member, &rule.conversions);
+    let Rule { id, name, advice, .. } = rule;
+    Family { id, name, advice, members, own, beside, all, needed_by }
+}
+
+/// Who outside of libraries leads to a family, directly or through a library.
+fn needed_by(graph: &Graph<'_>, is_member: &[bool], conversions: &str) -> Needed {
+    let members = (0..is_member.len()).filter(|node| is_member[*node]);
+    let mut work: Vec<Id> = members.filter(|node| graph.is_reached[*node]).collect();
+    let mut is_seen = is_member.to_vec();
+    let mut found: Vec<Edge> = Vec::new();
+    while let Some(node) = work.pop() {
+        for edge in graph.references.to(node) {
+            let is_new = !std::mem::replace(&mut is_seen[edge.from], true);
+            if !is_new || !graph.is_reached[edge.from] {
+                continue;
+            }
+            match graph.is_library(edge.from) || is_data(graph, edge.from) {
+                true => work.push(edge.from),
+                false => found.push(*edge),
+            }
+        }
+    }
+    found.sort_unstable();
+    if conversions.is_empty() {
+        return if found.is_empty() { Needed::Unknown } else { Needed::By(found) };
+    }
+    let mut formats = formats(graph, conversions);
+    match (formats.is_empty(), found.is_empty()) {
+        (false, _) => {
+            formats.dedup_by_key(|edge| edge.from);
+            Needed::ByFormats(formats)
+        }
+        (true, false) if is_rust(graph) => Needed::By(found),
+        (true, false) => Needed::ByNoFormat(found),
+        (true, true) => Needed::Unknown,
+    }
+}
+
+/// Rust has no format strings in the image.
+fn is_rust(graph: &Graph<'_>) -> bool {
+    graph.firmware.producers().iter().any(|producer| producer.contains("rustc"))
+}
+
+fn is_data(graph: &Graph<'_>, node: Id) -> bool {
+    graph.text(node).is_none()
+        && !matches!(graph.references.nodes[node].what, crate::references::What::Function(_))
+}
+
+/// References of the program's own code to format strings with one of these conversions.
+fn formats(graph: &Graph<'_>, conversions: &str) -> Vec<Edge> {
+    let nodes = 0..graph.references.nodes.len();
+    let texts =
+        nodes.filter(|node| graph.text(*node).is_some_and(|text| converts(text, conversions)));
+    let edges = texts.flat_map(|node| graph.references.to(node));
+    let is_own = |edge: &&Edge| {
+        edge.how == How::Takes && graph.is_reached[edge.from] && !graph.is_library(edge.from)
+    };
+    let mut edges: Vec<Edge> = edges.filter(is_own).copied().collect();
+    edges.sort_unstable();
+    edges
+}
+
+/// Whether a format string has one of these conversions (C11, 7.21.6.1).
+pub(super) fn converts(text: &str, conversions: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once('%') {
+        let after = behind.trim_start_matches(|c: char| "-+ #0'".contains(c));
+        let is_width = |c: char| c.is_ascii_digit() || "*.$".contains(c);
+        let after = after.trim_start_matches(is_width);
+        let after = after.trim_start_matches(|c: char| "hlLjztq".contains(c));
+        match after.chars().next() {
+            Some(c) if conversions.contains(c) => return true,
+            Some(c) => rest = &after[c.len_utf8()..],
+            None => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_are_rules() {
+        let file: File = toml::from_str(BUILT_IN).unwrap();
+        let patterns = file.family.iter().flat_map(|rule| &rule.symbol);
+        assert!(patterns.clone().count() > 100);
+        patterns.for_each(|pattern| _ = GlobBuilder::new(pattern).build().unwrap());
+        let first = |name: &str| {
+            let mut rules = file.family.iter();
+            rules.find(|rule| set(&rule.symbol).is_match(name)).map(|rule| rule.id.as_str())
+        };
+        assert_eq!(first("_printf_float"), Some("float-formatting"));
+        assert_eq!(first("__aeabi_dmul"), Some("soft-double"));
+        assert_eq!(first("__aeabi_fmul"), Some("soft-float"));
+        assert_eq!(first("_vfprintf_r"), Some("printf"));
+        assert_eq!(first("core::fmt::Formatter::pad_integral"), Some("rust-formatting"));
+        assert_eq!(first("main"), None);
+    }
+
+    #[test]
+    fn conversions_are_found_where_they_are() {
+        let floats = "aAeEfFgG";
+        for yes in ["%f", "%-8.3lf", "a %d %5.1e", "%%%g", "%+*.*Lf", "100%% %a"] {
+            assert!(converts(yes, floats), "{yes}");
+        }
+        for no in ["", "%", "%%f", "%d of %s", "100 %", "%ld fine", "%-", "%5%f"] {
+            assert!(!converts(no, floats), "{no}");
+        }
+    }
+}
