@@ -11,6 +11,7 @@ mod fuses;
 mod heap;
 mod lost;
 mod measurement;
+mod models;
 mod overflow;
 mod record;
 mod recording;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_decode::capture::{Capture, Recording, Tick};
+use strobe_decode::capture::{Capture, Drift, Recording, Tick};
 use strobe_model::{EndReason, Record};
 use strobe_source::simulated::{Beginning, Moment, Recorder};
 
@@ -180,16 +180,24 @@ impl Recorder for Pins {
     }
 
     fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool {
-        let slack = (at.sooner_ps, at.later_ps);
-        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at.at_ps, slack))
+        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at.at_ps, drift(at)))
     }
 
     fn slept(&mut self, from: Moment, to: Moment) -> bool {
-        let (times, slack) = ((from.at_ps, to.at_ps), (from.sooner_ps, from.later_ps));
-        self.recording.as_mut().is_none_or(|r| r.slept(times, slack))
+        let times = (from.at_ps, to.at_ps);
+        self.recording.as_mut().is_none_or(|r| r.slept(times, drift(from)))
     }
 
-    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]) {
-        self.capture = self.recording.take().map(|recording| recording.finish(at_ps, clock));
+    fn end(&mut self, at: Moment, clock: &[(u64, u32)]) {
+        self.capture = self.recording.take().map(|mut recording| {
+            recording.ends(at.at_ps, drift(at));
+            recording.finish(at.at_ps, clock)
+        });
     }
+}
+
+/// What a capture keeps of how far a moment is from the models' bounds.
+fn drift(at: Moment) -> Drift {
+    let Moment { sooner_ps: sooner, later_ps: later, jitter_ps: jitter, epoch, .. } = at;
+    Drift { sooner, later, jitter, epoch }
 }

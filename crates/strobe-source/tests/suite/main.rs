@@ -6,5 +6,6 @@ mod archive_events;
 mod heap;
 mod links;
 mod measurement;
+mod models;
 mod swo;
 mod trace_plan;
