@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "tidy/codes.rs"]
+mod codes;
 #[path = "tidy/wording.rs"]
 mod wording;
 

@@ -12,8 +12,8 @@ pub mod spi;
 pub mod uart;
 
 use strobe_model::{
-    BUS_SCHEMA, BusFault, BusLane, BusReport, BusTransfer, BusWord, CaptureSummary, Distribution,
-    FaultKind, LaneSummary, Stretched,
+    BusFault, BusLane, BusReport, BusTransfer, BusWord, CaptureSummary, Distribution, FaultKind,
+    LaneSummary, Stretched,
 };
 
 use crate::capture::Capture;
@@ -57,7 +57,6 @@ impl Decoded {
         let gaps = self.transfers.windows(2).map(|t| t[1].start_ps.saturating_sub(t[0].end_ps));
         let gaps = gaps.map(|gap| u64::try_from(gap).unwrap_or(0)).collect();
         BusReport {
-            schema: BUS_SCHEMA,
             capture,
             protocol: protocol.to_owned(),
             settings: Vec::new(),

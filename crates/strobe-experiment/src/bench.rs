@@ -135,16 +135,19 @@ impl Bench<'_> {
         Random::new(seed).shuffle(&mut order);
         let mut samples: Vec<Option<Sample>> = vec![None; self.variants.len()];
         for &variant in &order {
-            let sample = self.sample(variant, rounds, &samples);
+            let sample = self.sample(variant);
             if sample.outcome.ended == Ended::Stopped {
                 return None;
             }
             samples[variant] = Some(sample);
         }
+        if self.settings.same_output {
+            compare_answers(rounds, &mut samples);
+        }
         Some(Round { number, order, samples, environment: probe.look() })
     }
 
-    fn sample(&self, variant: usize, rounds: &[Round], now: &[Option<Sample>]) -> Sample {
+    fn sample(&self, variant: usize) -> Sample {
         let looks = self.settings.same_output || !self.settings.counters.is_empty();
         let output = looks.then(|| self.folder.join("answer"));
         let command = self.variants[variant].command.clone().within(self.settings.timeout);
@@ -158,10 +161,9 @@ impl Bench<'_> {
         {
             sample.invalid = Some(why);
         }
-        sample.invalid = sample.invalid.take().or_else(|| {
-            let earlier = rounds.iter().flat_map(|round| &round.samples).chain(now).flatten();
-            self.judge(variant, &sample, earlier)
-        });
+        if sample.failure().is_none() {
+            sample.invalid = self.check.and_then(|check| check(variant, &sample).err());
+        }
         sample
     }
 
@@ -193,32 +195,23 @@ impl Bench<'_> {
         }
     }
 
-    /// Why a run that has ended well does not count all the same.
-    fn judge<'s>(
-        &self,
-        variant: usize,
-        sample: &Sample,
-        mut earlier: impl Iterator<Item = &'s Sample>,
-    ) -> Option<String> {
-        if sample.outcome.ended != Ended::Exit(0) {
-            return None;
-        }
-        if self.settings.same_output {
-            let first = earlier.find(|other| other.failure().is_none());
-            let own = sample.answer.as_ref().map(|answer| &answer.sha256);
-            let differs = first
-                .and_then(|first| first.answer.as_ref())
-                .is_some_and(|answer| Some(&answer.sha256) != own);
-            if differs {
-                return Some("another answer than the first run's".to_owned());
-            }
-        }
-        self.check.and_then(|check| check(variant, sample).err())
-    }
-
     /// What can be said of the rounds.
     pub fn judgement(&self, rounds: &[Round]) -> Judgement {
         judge(self.variants, rounds, self.settings)
+    }
+}
+
+/// Marks the answers that differ from the first one that counts. Within a round that is the one of
+/// the first variant, in whatever order they ran: the reference is right by definition.
+fn compare_answers(rounds: &[Round], samples: &mut [Option<Sample>]) {
+    let sha256 = |sample: &Sample| sample.answer.as_ref().map(|answer| answer.sha256.clone());
+    let earlier = rounds.iter().flat_map(|round| &round.samples).chain(&*samples).flatten();
+    let mut good = earlier.filter(|sample| sample.failure().is_none());
+    let Some(first) = good.next().and_then(sha256) else { return };
+    for sample in samples.iter_mut().flatten().filter(|sample| sample.failure().is_none()) {
+        if sha256(sample).as_ref() != Some(&first) {
+            sample.invalid = Some("another answer than the first run's".to_owned());
+        }
     }
 }
 

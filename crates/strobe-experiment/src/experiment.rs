@@ -1,6 +1,7 @@
 //! An experiment from start to end: builds, services, a bench at each value of the sweep.
 
 use std::collections::BTreeMap;
+use std::fs::TryLockError;
 use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,9 @@ impl Run<'_> {
     /// If something does not build or does not get ready. Variants that fail are part of the
     /// result.
     pub fn carry_out(&self, show: &mut dyn FnMut(&str)) -> Result<Measurement, Error> {
+        let _claim = self.claim()?;
         let mut names = Names::new();
+        names.insert("strobe".to_owned(), self.host.supervisor.display().to_string());
         names.insert("folder".to_owned(), self.folder.display().to_string());
         names.insert("build".to_owned(), self.made("build")?.display().to_string());
         self.build(&names, show)?;
@@ -122,6 +125,21 @@ impl Run<'_> {
         }
         steps.retain(|step| !step.rounds.is_empty());
         Ok(self.result(&steps, clock))
+    }
+
+    /// Keeps others out until it goes: two runs would build over each other's programs.
+    fn claim(&self) -> Result<std::fs::File, Error> {
+        let path = self.kept.join("lock");
+        let claimed = std::fs::File::create(&path).and_then(|file| match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                Err(io::Error::other("another run of this experiment is going on"))
+            }
+            // Not every file system has locks.
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
+            Err(TryLockError::Error(e)) => Err(e),
+        });
+        claimed.map_err(|error| Error::Io(path.display().to_string(), error))
     }
 
     fn made(&self, name: &str) -> Result<PathBuf, Error> {

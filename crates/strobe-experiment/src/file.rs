@@ -219,6 +219,9 @@ impl File {
             if names[..n].contains(name) {
                 return Err(format!("two variants are called {name}"));
             }
+            if self.variant[n].run.trim().is_empty() {
+                return Err(format!("variant {name}: run is empty"));
+            }
         }
         for expect in &self.expect {
             is_known(&expect.variant)?;
@@ -294,6 +297,7 @@ mod tests {
         assert!(wrong("[sweep]\nparameter = 'n'\nvalues = [0]\n").contains("above 0"));
         assert!(wrong("[[expect]]\nvariant = 'aa'\ncounter = 'c'\n").contains("did you mean a?"));
         assert!(wrong("[[variant]]\nname = 'a'\nrun = 'x'\n").contains("two variants"));
+        assert!(wrong("[[variant]]\nname = 'c'\nrun = ' '\n").contains("variant c: run is empty"));
         assert!(wrong("[measure]\nseconds = 0.0\n").contains("above 0"));
     }
 

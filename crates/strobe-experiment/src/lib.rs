@@ -1,9 +1,10 @@
 //! Commands of the host side by side: what each takes, and whether they differ.
 //!
 //! [`host`] runs one command under a supervisor, which measures it and leaves no process behind,
-//! whatever happens. [`mod@bench`] runs variants in rounds, each round in a random order, and decides
-//! as samples arrive (`strobe_analyse::statistics`). [`mod@file`] reads an experiment's description,
-//! [`experiment`] carries it out. All of it ends in a measurement, which [`measurement`] makes.
+//! whatever happens. [`mod@bench`] runs variants in rounds, each round in a random order, and
+//! decides as samples arrive (`strobe_analyse::statistics`). [`mod@file`] reads an experiment's
+//! description, [`experiment`] carries it out. All of it ends in a measurement, which
+//! [`measurement`] makes.
 //!
 //! Unlike other crates this one starts processes, looks at the clock and keeps files of its own:
 //! it is a source, the far end of the pipeline. It prints nothing.

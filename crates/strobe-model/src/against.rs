@@ -1,21 +1,11 @@
 //! Two recordings of the same pins side by side, as a measured one and a simulated one: each
 //! figure's difference, with what either does not know, and what follows.
 
-use serde::{Deserialize, Serialize};
-
 use crate::CaptureSummary;
 
-/// Version of the report's JSON form, written as `strobe-against/1`.
-pub const AGAINST_SCHEMA: u32 = 1;
-
 /// Recording `b` beside recording `a`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Against {
-    /// See [`AGAINST_SCHEMA`].
-    #[serde(with = "crate::form::against_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::AgainstSchema"))]
-    pub schema: u32,
     /// One.
     pub a: CaptureSummary,
     /// The other.
@@ -30,8 +20,7 @@ pub struct Against {
 }
 
 /// A pin, or times between two edges, in both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// In `a`.
     pub a: String,
@@ -42,8 +31,7 @@ pub struct Pair {
 }
 
 /// A figure in both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FigurePair {
     /// Of what: `high`, `low`, `period`, `duty`, `time`.
     pub of: String,
@@ -60,14 +48,11 @@ pub struct FigurePair {
     /// What follows.
     pub verdict: Verdict,
     /// Why nothing follows, where nothing does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
 }
 
 /// What a figure is measured in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FigureUnit {
     /// Picoseconds.
     Ps,
@@ -78,8 +63,7 @@ pub enum FigureUnit {
 /// A figure with all that is not known of it: of a capture the resolution of its clock, of a
 /// simulation the models' bounds; of `b` the tolerance of the clocks; of a mean two standard
 /// errors, because other pulses would have had another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// How many values it is of.
     pub count: u64,
@@ -92,8 +76,7 @@ pub struct Estimate {
 }
 
 /// A difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
     /// Of the figures.
     pub value: i64,
@@ -104,9 +87,7 @@ pub struct Difference {
 }
 
 /// What follows from a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The figures may be the same, and what is not known of them is little.
     Agree,
@@ -117,9 +98,7 @@ pub enum Verdict {
 }
 
 /// Why a figure is inconclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// One side has no values at all.
     NoValues,

@@ -1,18 +1,8 @@
 //! Allocations that a traced allocator reported one by one, without those that were freed.
 
-use serde::{Deserialize, Serialize};
-
-/// Version of the report's JSON form, written as `strobe-allocations/1`.
-pub const ALLOCATIONS_SCHEMA: u32 = 1;
-
 /// Allocations with their callers. Sizes are as they were printed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocationsReport {
-    /// See [`ALLOCATIONS_SCHEMA`].
-    #[serde(with = "crate::form::allocations_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::AllocationsSchema"))]
-    pub schema: u32,
     /// The file.
     pub file: String,
     /// What it is: a text of allocations, or a call tree of them.
@@ -43,8 +33,7 @@ pub struct AllocationsReport {
 }
 
 /// Blocks of one size.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SizeClass {
     /// The size, as printed.
     pub size: u64,
@@ -59,8 +48,7 @@ pub struct SizeClass {
 }
 
 /// A caller at its place in the tree. `count` is the sum of its children's counts and `own`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllocationNode {
     /// Who called it, by its place in the list; `None` for the outermost.
     pub parent: Option<u32>,
@@ -81,8 +69,7 @@ pub struct AllocationNode {
 }
 
 /// What is damaged in a text of allocations.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Callers whose line is damaged; they are in the tree as they came.
     pub frames: u64,
@@ -103,8 +90,7 @@ pub struct Damage {
 }
 
 /// A published call tree, beside ours.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PublishedTree {
     /// Its file.
     pub file: String,

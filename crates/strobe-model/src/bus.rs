@@ -2,21 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{CaptureSummary, Distribution};
 
-/// Version of the report's JSON form, written as `strobe-bus/1`.
-pub const BUS_SCHEMA: u32 = 1;
-
 /// A capture's bus, decoded. All times are in picoseconds on the capture's own time line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BusReport {
-    /// See [`BUS_SCHEMA`].
-    #[serde(with = "crate::form::bus_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::BusSchema"))]
-    pub schema: u32,
     /// What was looked at.
     pub capture: CaptureSummary,
     /// `uart`, `spi` or `i2c`.
@@ -34,10 +24,8 @@ pub struct BusReport {
     /// I2C: clock lows of more than twice the median, and how long they were beyond it.
     pub stretched: Option<Stretched>,
     /// What the user counts in, as pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<BusUnit>,
     /// What the core did meanwhile, where the pins are simulated and there were words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<BusCore>,
     /// How often each kind of fault occurred; kinds that did not occur are absent.
     pub fault_counts: BTreeMap<FaultKind, u64>,
@@ -48,8 +36,7 @@ pub struct BusReport {
 }
 
 /// A decoder's setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusSetting {
     /// What.
     pub name: String,
@@ -58,8 +45,7 @@ pub struct BusSetting {
 }
 
 /// One line that carries data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BusLane {
     /// Its part in the protocol, as `rx`.
     pub name: String,
@@ -74,8 +60,7 @@ pub struct BusLane {
 }
 
 /// The speed of a UART line.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Baud {
     /// What the line was decoded with, in bits per second.
     pub used: f64,
@@ -93,9 +78,7 @@ pub struct Baud {
 }
 
 /// Where a UART's speed comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaudOrigin {
     /// Given by the user.
     Given,
@@ -106,9 +89,7 @@ pub enum BaudOrigin {
 }
 
 /// What a word is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordKind {
     /// Data.
     Data,
@@ -119,8 +100,7 @@ pub enum WordKind {
 }
 
 /// A byte, or however many bits the bus has to a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BusWord {
     /// Beginning of its first bit.
     pub start_ps: i64,
@@ -131,15 +111,13 @@ pub struct BusWord {
     /// What it is.
     pub kind: WordKind,
     /// I2C: whether it was acknowledged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<bool>,
     /// Whether it is not to be relied on; the faults are the reason.
     pub faulty: bool,
 }
 
 /// A line in short.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LaneSummary {
     /// Words, faulty ones included.
     pub words: u64,
@@ -158,8 +136,7 @@ pub struct LaneSummary {
 }
 
 /// Words that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BusTransfer {
     /// Select or start condition.
     pub start_ps: i64,
@@ -170,18 +147,15 @@ pub struct BusTransfer {
     /// Number of its words, in each lane.
     pub words: u64,
     /// I2C: the device, seven bits or ten.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<u16>,
     /// I2C: whether data went to the master.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<bool>,
     /// Whether the recording has both its beginning and its end.
     pub whole: bool,
 }
 
 /// What some data words make together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BusUnit {
     /// Its name, as `pixel`.
     pub name: String,
@@ -205,22 +179,19 @@ impl BusUnit {
 
 /// How busy a simulated core was while a bus was in use. That is all it did in that time, for
 /// whatever purpose.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BusCore {
     /// From the beginning of the first word to the end of the last.
     pub span: CoreTime,
     /// While a word was under way, on any line.
     pub words: CoreTime,
     /// From select to deselect, or from start to stop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<CoreTime>,
 }
 
 /// What a core did in some time. It is awake while it executes instructions, polling loops
 /// included, and not while it sleeps or goes round an empty loop that only an interrupt ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CoreTime {
     /// How long.
     pub time_ps: u64,
@@ -231,8 +202,7 @@ pub struct CoreTime {
 }
 
 /// Long clock lows of I2C.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stretched {
     /// How many lows were longer than twice the median.
     pub count: u64,
@@ -243,9 +213,7 @@ pub struct Stretched {
 }
 
 /// What can go wrong on a bus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// UART: a stop bit is low.
     Framing,
@@ -280,8 +248,7 @@ impl FaultKind {
 }
 
 /// One fault.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusFault {
     /// Where it begins: that of the word where it is about one.
     pub start_ps: i64,

@@ -5,26 +5,14 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Bounds, Cause, CauseCycles};
 
-/// Version of the report's JSON form, written as `strobe-cycles/1`.
-pub const CYCLES_SCHEMA: u32 = 1;
-
 /// The instructions of one function with their cycles.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CyclesReport {
-    /// See [`CYCLES_SCHEMA`].
-    #[serde(with = "crate::form::cycles_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::CyclesSchema"))]
-    pub schema: u32,
     /// Demangled name.
     pub function: String,
     /// First address.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Size in bytes, literal pools included.
     pub size_bytes: u32,
@@ -52,8 +40,7 @@ pub struct CyclesReport {
 ///
 /// The spread comes from data and path (taken or not) or from a model of what no manual documents;
 /// [`CycleRange::likely`] shows which: it is there when a model has a part in it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CycleRange {
     /// At least.
     pub min: u64,
@@ -64,7 +51,6 @@ pub struct CycleRange {
     pub likely: Option<f64>,
     /// Where data or path decide as well: `likely` is the cheapest case's average and this the
     /// dearest's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely_most: Option<f64>,
 }
 
@@ -152,12 +138,9 @@ fn averaged(modelled: bool, (least, most): (f64, f64)) -> CycleRange {
 }
 
 /// One instruction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct InstructionCycles {
     /// Its address.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Its encoding as `objdump` prints it, as `f7ff fffe`.
     pub bytes: String,
@@ -176,8 +159,7 @@ pub struct InstructionCycles {
 }
 
 /// A part of an instruction's cycles.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CausedCycles {
     /// Why.
     pub cause: Cause,
@@ -188,8 +170,7 @@ pub struct CausedCycles {
 }
 
 /// A line of source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLine {
     /// File as the debug information names it, without host directories.
     pub file: String,
@@ -202,8 +183,7 @@ pub struct SourceLine {
 }
 
 /// What a run saw of an instruction, a block, a loop or a function.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunCycles {
     /// Executions (iterations of a loop, calls of a function).
     pub count: u64,
@@ -216,16 +196,11 @@ pub struct RunCycles {
 }
 
 /// Instructions that always run together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BlockCycles {
     /// Address of the first instruction.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub first: u32,
     /// Address of the last instruction.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub last: u32,
     /// Cycles of one pass: least when it does not jump at its end, most when it does.
     pub cycles: CycleRange,
@@ -234,16 +209,11 @@ pub struct BlockCycles {
 }
 
 /// A loop.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LoopCycles {
     /// Address of its first instruction.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub header: u32,
     /// Address of the branch back to it.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub back_edge: u32,
     /// Nesting: 0 for an outermost loop.
     pub depth: u32,
@@ -254,8 +224,7 @@ pub struct LoopCycles {
 }
 
 /// The function as a whole.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FunctionCycles {
     /// Number of instructions.
     pub instructions: u64,

@@ -2,21 +2,11 @@
 //! threads, interrupts, functions, memory and transfers. Where something does not fit together it
 //! is counted here and not left out.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Distribution;
 
-/// Version of the report's JSON form, written as `strobe-events/1`.
-pub const EVENTS_SCHEMA: u32 = 1;
-
 /// A trace of events. Times are nanoseconds on the trace's own time line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EventsReport {
-    /// See [`EVENTS_SCHEMA`].
-    #[serde(with = "crate::form::events_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::EventsSchema"))]
-    pub schema: u32,
     /// What was read.
     pub trace: TraceSummary,
     /// The parts of it that marks enclose, together; absent where there are no marks.
@@ -51,8 +41,7 @@ pub struct EventsReport {
 }
 
 /// The trace as a whole. Of every stream, `bytes = packet_bytes + mark_bytes + undecodable_bytes`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TraceSummary {
     /// The file or directory, without the directories above it.
     pub file: String,
@@ -71,8 +60,7 @@ pub struct TraceSummary {
 }
 
 /// A stream and what became of its bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSummary {
     /// Its file.
     pub file: String,
@@ -93,8 +81,7 @@ pub struct StreamSummary {
 }
 
 /// A trace's clock.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceClock {
     /// Its name.
     pub name: String,
@@ -105,8 +92,7 @@ pub struct TraceClock {
 }
 
 /// The parts of a trace that marks enclose.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MarkedWindow {
     /// Marks that begin one.
     pub starts: u64,
@@ -127,8 +113,7 @@ pub struct MarkedWindow {
 }
 
 /// Events of a kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventKind {
     /// The name that the trace gives it.
     pub name: String,
@@ -143,8 +128,7 @@ pub struct EventKind {
 }
 
 /// Events that the tracer left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLoss {
     /// The stream's file.
     pub stream: String,
@@ -159,8 +143,7 @@ pub struct EventLoss {
 }
 
 /// Bytes that were not understood.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndecodableBytes {
     /// The stream's file.
     pub stream: String,
@@ -174,8 +157,7 @@ pub struct UndecodableBytes {
 
 /// Who ran. In the window, `total_ns` is the sum of the threads' `running_ns` and `unannounced_ns`,
 /// of `switching_ns` and of `unknown_ns`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ThreadsSeen {
     /// The marked window, or the whole trace.
     pub total_ns: u64,
@@ -190,8 +172,7 @@ pub struct ThreadsSeen {
 }
 
 /// A thread.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadSeen {
     /// Its number.
     pub id: i64,
@@ -209,8 +190,7 @@ pub struct ThreadSeen {
 }
 
 /// An interrupt's handlers: `entered = timed + unmatched_enters`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct InterruptSeen {
     /// Its number.
     pub number: i64,
@@ -228,8 +208,7 @@ pub struct InterruptSeen {
 
 /// Functions that reported their calls: `enters + exits = 2 * calls + unmatched_enters +
 /// unmatched_exits`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionsSeen {
     /// Times entered.
     pub enters: u64,
@@ -248,12 +227,9 @@ pub struct FunctionsSeen {
 }
 
 /// A function that reported its calls.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionSeen {
     /// Where it is, as the trace has it.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// Its name, where the firmware's symbols have it.
     pub name: Option<String>,
@@ -270,8 +246,7 @@ pub struct FunctionSeen {
 }
 
 /// A thread's stack.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StackSeen {
     /// The thread.
     pub id: i64,
@@ -284,16 +259,13 @@ pub struct StackSeen {
     /// When.
     pub peak_ns: Option<i64>,
     /// The function that reported it.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub peak_function: u32,
     /// That function's name, where the firmware's symbols have it.
     pub peak_name: Option<String>,
 }
 
 /// The heap: `allocations = frees + live + replaced - unknown_frees`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeapSeen {
     /// Blocks taken.
     pub allocations: u64,
@@ -326,8 +298,7 @@ pub struct HeapSeen {
 }
 
 /// Where blocks come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeapSite {
     /// The thread.
     pub thread: Option<i64>,
@@ -343,11 +314,12 @@ pub struct HeapSite {
     pub live: u64,
     /// Their bytes.
     pub live_bytes: u64,
+    /// Live blocks in the middle of the trace and at its end, if they kept growing.
+    pub leak: Option<(u64, u64)>,
 }
 
 /// What went over an interface in one direction.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TransferSeen {
     /// The interface.
     pub interface: String,
@@ -368,8 +340,7 @@ pub struct TransferSeen {
 }
 
 /// Times between two named points.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TimerSeen {
     /// What names it.
     pub name: String,
@@ -382,8 +353,7 @@ pub struct TimerSeen {
 }
 
 /// Times in which the tracer did something else.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PausesSeen {
     /// Begun.
     pub starts: u64,

@@ -51,14 +51,6 @@ macro_rules! schema {
 }
 
 schema!(record_schema, "strobe-record", crate::SCHEMA);
-schema!(cycles_schema, "strobe-cycles", crate::CYCLES_SCHEMA);
-schema!(pins_schema, "strobe-pins", crate::PINS_SCHEMA);
-schema!(bus_schema, "strobe-bus", crate::BUS_SCHEMA);
-schema!(allocations_schema, "strobe-allocations", crate::ALLOCATIONS_SCHEMA);
-schema!(published_schema, "strobe-published", crate::PUBLISHED_SCHEMA);
-schema!(events_schema, "strobe-events", crate::EVENTS_SCHEMA);
-schema!(plan_schema, "strobe-plan", crate::PLAN_SCHEMA);
-schema!(against_schema, "strobe-against", crate::against::AGAINST_SCHEMA);
 
 /// How addresses and schema versions look, for the JSON Schemas.
 #[cfg(feature = "schema")]
@@ -71,22 +63,6 @@ mod shape {
     pub(crate) struct Address;
     /// The version of a record.
     pub(crate) struct RecordSchema;
-    /// The version of a function's cycles.
-    pub(crate) struct CyclesSchema;
-    /// The version of what pins did.
-    pub(crate) struct PinsSchema;
-    /// The version of what a bus carried.
-    pub(crate) struct BusSchema;
-    /// The version of a report on allocations.
-    pub(crate) struct AllocationsSchema;
-    /// The version of a record beside what was published of it.
-    pub(crate) struct PublishedSchema;
-    /// The version of a trace of events.
-    pub(crate) struct EventsSchema;
-    /// The version of two recordings side by side.
-    pub(crate) struct AgainstSchema;
-    /// The version of a plan.
-    pub(crate) struct PlanSchema;
 
     macro_rules! shape {
         ($type:ident, $schema:expr) => {
@@ -106,33 +82,7 @@ mod shape {
 
     shape!(Address, json_schema!({ "type": "string", "pattern": "^0x[0-9a-f]{8}$" }));
     shape!(RecordSchema, json_schema!({ "const": format!("strobe-record/{}", crate::SCHEMA) }));
-    shape!(
-        CyclesSchema,
-        json_schema!({ "const": format!("strobe-cycles/{}", crate::CYCLES_SCHEMA) })
-    );
-    shape!(PinsSchema, json_schema!({ "const": format!("strobe-pins/{}", crate::PINS_SCHEMA) }));
-    shape!(
-        AgainstSchema,
-        json_schema!({ "const": format!("strobe-against/{}", crate::against::AGAINST_SCHEMA) })
-    );
-    shape!(
-        AllocationsSchema,
-        json_schema!({ "const": format!("strobe-allocations/{}", crate::ALLOCATIONS_SCHEMA) })
-    );
-    shape!(
-        PublishedSchema,
-        json_schema!({ "const": format!("strobe-published/{}", crate::PUBLISHED_SCHEMA) })
-    );
-    shape!(
-        EventsSchema,
-        json_schema!({ "const": format!("strobe-events/{}", crate::EVENTS_SCHEMA) })
-    );
-    shape!(PlanSchema, json_schema!({ "const": format!("strobe-plan/{}", crate::PLAN_SCHEMA) }));
-    shape!(BusSchema, json_schema!({ "const": format!("strobe-bus/{}", crate::BUS_SCHEMA) }));
 }
 
 #[cfg(feature = "schema")]
-pub(crate) use shape::{
-    Address, AgainstSchema, AllocationsSchema, BusSchema, CyclesSchema, EventsSchema, PinsSchema,
-    PlanSchema, PublishedSchema, RecordSchema,
-};
+pub(crate) use shape::{Address, RecordSchema};

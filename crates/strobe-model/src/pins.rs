@@ -3,21 +3,11 @@
 //! All times are in picoseconds, because sampling clocks are no whole number of nanoseconds.
 //! Whoever fills these in knows the recording; the types know none.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Bounds, Distribution};
 
-/// Version of the report's JSON form, written as `strobe-pins/1`.
-pub const PINS_SCHEMA: u32 = 1;
-
 /// What a capture's pins did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PinsReport {
-    /// See [`PINS_SCHEMA`].
-    #[serde(with = "crate::form::pins_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::PinsSchema"))]
-    pub schema: u32,
     /// What was looked at.
     pub capture: CaptureSummary,
     /// One entry for each pin.
@@ -29,8 +19,7 @@ pub struct PinsReport {
 }
 
 /// A recording of levels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureSummary {
     /// Its file, without folders.
     pub file: String,
@@ -48,15 +37,13 @@ pub struct CaptureSummary {
     /// Its pins; of a simulated board's those that moved.
     pub channels: Vec<String>,
     /// Where it is none that an instrument took, but what a simulated board did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<SimulatedCapture>,
 }
 
 /// What a recording of simulated pins has beside one of real pins. Its edges are exact to the cycle
 /// but for the bounds of the models; the resolution is then a cycle of the core's clock, at its
 /// fastest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedCapture {
     /// The board.
     pub board: String,
@@ -65,9 +52,7 @@ pub struct SimulatedCapture {
 }
 
 /// A pin's level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinLevel {
     /// Low.
     Low,
@@ -79,8 +64,7 @@ pub enum PinLevel {
 
 /// What one pin did. Only what begins and ends inside the recording is measured: the first and the
 /// last level are of unknown length, and so is what borders on an unknown level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinStatistics {
     /// The pin.
     pub pin: String,
@@ -111,8 +95,7 @@ pub struct PinStatistics {
 /// How uneven periods are. Sampling alone makes some: a steady signal that does not fit the
 /// sampling clock has a deviation of up to half its period, and periods that differ from the next
 /// by one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jitter {
     /// Period jitter: the sample standard deviation of the period.
     pub period_ps: u64,
@@ -121,8 +104,7 @@ pub struct Jitter {
 }
 
 /// Times from an edge to another edge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinInterval {
     /// Where it starts, as `IRQ rising`.
     pub from: String,

@@ -2,21 +2,11 @@
 //!
 //! Rates are bytes and packets per second, in whole ones, so that tables add up.
 
-use serde::{Deserialize, Serialize};
-
 use crate::{Bounds, TraceSettings};
 
-/// Version of the report's JSON form, written as `strobe-plan/1`.
-pub const PLAN_SCHEMA: u32 = 1;
-
 /// A plan: what is traced, what it needs, what there is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanReport {
-    /// See [`PLAN_SCHEMA`].
-    #[serde(with = "crate::form::plan_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::PlanSchema"))]
-    pub schema: u32,
     /// What is set.
     pub settings: TraceSettings,
     /// The family of chips whose pin is routed, or `generic`.
@@ -32,7 +22,6 @@ pub struct PlanReport {
     /// How much of what is traced does not come through, in millionths.
     pub loss_ppm: Bounds,
     /// Program counter samples, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<PlanSamples>,
     /// Whether it fits.
     pub verdict: Verdict,
@@ -45,9 +34,7 @@ pub struct PlanReport {
 }
 
 /// Whether a plan fits through its pin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Even by the upper bounds; only bursts can overflow.
     Fits,
@@ -58,8 +45,7 @@ pub enum Verdict {
 }
 
 /// How near the divider comes to the bit rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanLine {
     /// What TRACECLKIN is divided by.
     pub divider: u32,
@@ -73,8 +59,7 @@ pub struct PlanLine {
 }
 
 /// One kind of packets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanPart {
     /// What it is.
     pub name: String,
@@ -87,13 +72,11 @@ pub struct PlanPart {
 }
 
 /// How often the program counter is sampled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanSamples {
     /// Cycles between samples.
     pub period_cycles: u32,
     /// What was asked for, where the hardware has no such period.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_cycles: Option<u32>,
     /// Samples that are taken each second.
     pub taken_per_second: f64,
@@ -102,8 +85,7 @@ pub struct PlanSamples {
 }
 
 /// A plan that fits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanProposal {
     /// What is different.
     pub change: String,
@@ -116,26 +98,17 @@ pub struct PlanProposal {
 }
 
 /// A write to a register of the target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisterWrite {
     /// Its name.
     pub register: String,
     /// Its address.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub address: u32,
     /// What its bits in `mask` become.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub value: u32,
     /// The bits that are written; the others are kept as they were read.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub mask: u32,
     /// The bits that must read back as written; none of a register that cannot be read.
-    #[serde(with = "crate::form::address")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::Address"))]
     pub check: u32,
     /// What its fields mean.
     pub fields: Vec<RegisterField>,
@@ -154,8 +127,7 @@ impl RegisterWrite {
 }
 
 /// A field of a register.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisterField {
     /// Its name.
     pub field: String,

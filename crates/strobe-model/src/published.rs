@@ -1,30 +1,8 @@
 //! A profile that somebody else published of the same samples, beside the share in our samples.
 
-use serde::{Deserialize, Serialize};
-
-use crate::Record;
-
-/// Version of the report's JSON form, written as `strobe-published/1`.
-pub const PUBLISHED_SCHEMA: u32 = 1;
-
-/// A record and what was published of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PublishedReport {
-    /// See [`PUBLISHED_SCHEMA`].
-    #[serde(with = "crate::form::published_schema")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::form::PublishedSchema"))]
-    pub schema: u32,
-    /// The share in our samples.
-    pub record: Record,
-    /// What was published.
-    pub published: Published,
-}
-
 /// A published profile. `counted`, the sum of all samples that have a function, is the sum of the
 /// counted samples in `functions` and of `missing`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Published {
     /// Its file.
     pub file: String,
@@ -44,8 +22,7 @@ pub struct Published {
 }
 
 /// A function of a published profile.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PublishedFunction {
     /// Its name.
     pub name: String,
@@ -58,8 +35,7 @@ pub struct PublishedFunction {
 }
 
 /// A fault that is known of the tool that made the profile, made again on the same samples.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownFault {
     /// What it is, in words.
     pub what: String,

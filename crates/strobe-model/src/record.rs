@@ -361,10 +361,33 @@ pub struct UnmodelledRegister {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
+    /// What it is one of, for programs, as [`Finding::code`]; records of earlier versions have
+    /// none.
+    ///
+    /// [`Finding::code`]: crate::measurement::Finding::code
+    #[serde(default = "uncoded")]
+    pub code: String,
     /// What, and what to do about it.
     pub text: String,
     /// How often it came up.
     pub count: u64,
+}
+
+fn uncoded() -> String {
+    "warning".to_owned()
+}
+
+impl Warning {
+    /// One that came up once.
+    pub fn new(code: &str, text: impl Into<String>) -> Self {
+        Warning { code: code.to_owned(), text: text.into(), count: 1 }
+    }
+
+    /// The same, so many times.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        Warning { count, ..self }
+    }
 }
 
 /// A fault, as the report prints it.

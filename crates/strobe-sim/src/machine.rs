@@ -131,6 +131,17 @@ impl<O: Observer> Machine<O> {
         either!(self, m => m.deepest_stack())
     }
 
+    /// Calls a function with one word as its argument, while the core stands still: it returns to
+    /// `back`. No time passes for the call itself.
+    pub fn call(&mut self, function: u32, argument: u32, back: u32) {
+        either!(self, m => m.call(function, argument, back));
+    }
+
+    /// System resets since the first.
+    pub fn resets(&self) -> u64 {
+        either!(self, m => m.resets())
+    }
+
     /// Cycles since the first reset.
     pub fn cycles(&self) -> u64 {
         either!(self, m => m.cycles())

@@ -10,8 +10,8 @@ mod seen;
 mod tests;
 
 use strobe_model::{
-    BlockCycles, CYCLES_SCHEMA, Cause, CausedCycles, CycleRange, CyclesReport, FunctionCycles,
-    InstructionCycles, LoopCycles, Record, RunCycles, SourceLine,
+    BlockCycles, Cause, CausedCycles, CycleRange, CyclesReport, FunctionCycles, InstructionCycles,
+    LoopCycles, Record, RunCycles, SourceLine,
 };
 use strobe_sim::board::{Board, BoardError};
 use strobe_symbols::{Firmware, Function, Instruction};
@@ -61,7 +61,6 @@ pub fn explain(request: &Request) -> Result<CyclesReport, BoardError> {
     let once_through = flow.once_through(&steps);
     let entry = run_of(request, function.start..function.start + 1);
     Ok(CyclesReport {
-        schema: CYCLES_SCHEMA,
         function: function.name.clone(),
         address: function.start,
         size_bytes: function.size,

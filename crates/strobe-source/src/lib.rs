@@ -9,6 +9,7 @@ mod attach;
 #[cfg(feature = "simulator")]
 pub mod cycles;
 pub mod defmt;
+mod growth;
 mod measuring;
 mod names;
 pub mod network;

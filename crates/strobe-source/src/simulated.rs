@@ -2,6 +2,7 @@
 //! record.
 
 mod advice;
+pub mod bench;
 mod calls;
 mod debugger;
 mod drive;

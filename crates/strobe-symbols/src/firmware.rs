@@ -7,6 +7,7 @@ use object::LittleEndian as LE;
 use sha2::{Digest, Sha256};
 
 use crate::attributes::{self, BuildTarget};
+use crate::bench::{self, Benchmarks};
 use crate::cfi::CallFrameIndex;
 use crate::code::{CodeKind, CodeMap};
 use crate::detail::{self, Detail, Obstacle};
@@ -50,6 +51,7 @@ pub struct Firmware {
     debug: DebugTables,
     pub(crate) spots: Vec<Piece<Spot>>,
     trace_names: BTreeMap<u16, String>,
+    benchmarks: Benchmarks,
     warnings: Vec<Warning>,
 }
 
@@ -97,6 +99,7 @@ impl Firmware {
             debug: DebugTables::default(),
             spots: Vec::new(),
             trace_names: BTreeMap::new(),
+            benchmarks: Benchmarks::default(),
             warnings: Vec::new(),
             bytes: Arc::from([]),
         }
@@ -156,6 +159,7 @@ impl Firmware {
             debug,
             spots,
             trace_names: kit::names(&elf),
+            benchmarks: bench::benchmarks(&elf),
             warnings: warnings.into_vec(),
             bytes: Arc::clone(&bytes),
             original,
@@ -203,6 +207,11 @@ impl Firmware {
     /// Names that the target kit has in the firmware, by id; the name of id 4095 describes the kit.
     pub fn trace_names(&self) -> &BTreeMap<u16, String> {
         &self.trace_names
+    }
+
+    /// Functions that are marked as benchmarks.
+    pub fn benchmarks(&self) -> &Benchmarks {
+        &self.benchmarks
     }
 
     /// SHA-256 of the whole file.

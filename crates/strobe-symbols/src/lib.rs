@@ -23,6 +23,7 @@
 
 mod attributes;
 mod avr;
+mod bench;
 mod cfi;
 mod code;
 mod compressed;
@@ -54,6 +55,7 @@ mod unwind;
 mod vectors;
 
 pub use attributes::BuildTarget;
+pub use bench::{Benchmark, Benchmarks};
 pub use code::CodeKind;
 pub use constants::thumb_expand_imm;
 pub use detail::Detail;

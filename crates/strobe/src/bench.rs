@@ -1,4 +1,8 @@
-//! `strobe bench`: commands of this machine side by side, with a verdict.
+//! `strobe bench`: functions of firmware on simulated boards, or commands of this machine side by
+//! side. Which of them is seen by what was named.
+
+mod baseline;
+mod firmware;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +21,17 @@ use crate::{exit, files, interrupt, terminal};
 pub const TOOL: &str = concat!("strobe ", env!("CARGO_PKG_VERSION"));
 
 const EXAMPLES: &str = "\
-Examples:
+Benchmarks of firmware, without a board (docs/bench.md):
+  strobe bench firmware.elf
+  strobe bench firmware.elf --filter sort --filter 'crc*'
+  strobe bench firmware.elf --save bench.toml        then  --baseline bench.toml
+  strobe bench m0.elf m3.elf m4.elf avr.elf          one source, side by side
+
+Functions that the firmware marks (STROBE_BENCH in C, strobe_trace::bench! in Rust) are called on a
+simulated board after start-up; each input has a board of its own. Files are firmware if they are
+ELF files for a microcontroller's Arm core or an AVR; anything else is a command.
+
+Commands of this machine, timed side by side (docs/experiments.md):
   strobe bench 'sort -n numbers' 'sort -g numbers'
   strobe bench --name old --name new ./old.sh ./new.sh --time 60s
   strobe bench -- gzip -9k file --vs zstd -19 file
@@ -28,55 +42,71 @@ All variants run once a round, in a random order, so that what slowly changes on
 all of them. Rounds end when every comparison has an answer, or the time is over. A variant that
 fails, hangs or answers something else has no time.
 
-Exit codes: 0 done, 1 a variant failed, 64 wrong arguments, 74 cannot be written, 130 stopped; what
-was measured until then is shown";
+Exit codes: 0 done, 1 a benchmark or a variant failed, 64 wrong arguments, 65 unusable firmware or
+baseline, or no benchmarks in it, 66 cannot be read, 74 cannot be written, 110 more than in the
+baseline, 130 stopped; what was measured until then is shown";
 
-/// Compare what commands of this machine take: interleaved rounds, intervals, a verdict.
+/// Measure marked functions of firmware on a simulated board, or time commands of this machine.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The commands, each in quotes; the first is the reference.
-    #[arg(value_name = "COMMAND")]
+    /// Firmware, ELF files; or commands, each in quotes, of which the first is the reference.
+    #[arg(value_name = "FIRMWARE|COMMAND")]
     commands: Vec<String>,
     /// The commands with their arguments, parted by `--vs`.
     #[arg(last = true, value_name = "COMMAND [--vs COMMAND]...")]
     parted: Vec<String>,
-    /// What a command is called; as often as there are commands.
+    /// What a firmware or command is called; as often as there are any [default: the file's name
+    /// without its ending, or the command].
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
-    /// How long rounds may begin.
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s")]
-    time: Duration,
+    /// How long a single run, or a call of a benchmark, may take; in a simulation, by the board's
+    /// clock [default: 60s; of firmware 1s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// Differences up to this do not matter, in percent [default: 2; of firmware 0].
+    #[arg(long, value_name = "PERCENT")]
+    threshold: Option<f64>,
+    #[command(flatten)]
+    firmware: firmware::Options,
+    /// How long rounds may begin [default: 20s].
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = duration,
+        help_heading = "Commands of this machine"
+    )]
+    time: Option<Duration>,
     /// So many rounds, instead of as many as the answer needs.
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Commands of this machine"
+    )]
     rounds: Option<u64>,
     /// Rounds at the start that do not count [default: found, one at least].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Commands of this machine")]
     warm_up: Option<usize>,
-    /// Differences up to this do not matter, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
-    threshold: f64,
-    /// How long a single run may take.
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
-    timeout: Duration,
-    /// What is judged: wall, cpu, user, system, peak-memory, minor-faults, ..., or a counter.
-    #[arg(long, value_name = "METRIC", default_value = "wall")]
-    metric: String,
+    /// What is judged: wall, cpu, user, system, peak-memory, minor-faults, ..., or a counter
+    /// [default: wall].
+    #[arg(long, value_name = "METRIC", help_heading = "Commands of this machine")]
+    metric: Option<String>,
     /// A counter that each command prints in a line `NAME NUMBER`.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Commands of this machine")]
     counter: Vec<String>,
     /// Everything that is printed must be equal, but for counters.
-    #[arg(long)]
+    #[arg(long, help_heading = "Commands of this machine")]
     same_output: bool,
     /// Count instructions by valgrind, twice each, before the rounds.
-    #[arg(long)]
+    #[arg(long, help_heading = "Commands of this machine")]
     instructions: bool,
-    /// Decides the order of each round.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// Decides the order of each round [default: 1].
+    #[arg(long, value_name = "N", help_heading = "Commands of this machine")]
+    seed: Option<u64>,
     /// Keep every sample in this file (JSON Lines), as it comes. If it has samples of the same
     /// commands, the run goes on after them.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Commands of this machine")]
     samples: Option<PathBuf>,
     #[command(flatten)]
     result: Wanted,
@@ -85,8 +115,32 @@ pub struct Args {
 impl Args {
     /// Registers the files that are written.
     pub fn files(&self, named: &mut files::Named) {
+        let paths = self.commands.iter().map(Path::new);
+        named.reads(paths.filter(|path| path.is_file()));
+        self.firmware.files(named);
         named.writes("--samples", &self.samples);
         self.result.files(named);
+    }
+
+    /// Options that were given and are for commands of this machine alone.
+    fn for_commands(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.time.is_some(), "--time"),
+            (self.rounds.is_some(), "--rounds"),
+            (self.warm_up.is_some(), "--warm-up"),
+            (self.metric.is_some(), "--metric"),
+            (!self.counter.is_empty(), "--counter"),
+            (self.same_output, "--same-output"),
+            (self.instructions, "--instructions"),
+            (self.seed.is_some(), "--seed"),
+            (self.samples.is_some(), "--samples"),
+        ];
+        given.into_iter().filter(|(is, _)| *is).map(|(_, option)| option)
+    }
+
+    /// The order's seed.
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
     }
 }
 
@@ -96,6 +150,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// Runs, judges and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(paths) = firmware::named(args)? {
+        return firmware::run(args, &paths);
+    }
     let variants = variants(args)?;
     let settings = settings(args)?;
     let workplace = Workplace::new()?;
@@ -192,7 +249,7 @@ fn leases() -> PathBuf {
 
 fn samples(args: &Args, variants: &[Variant]) -> anyhow::Result<(Option<Log>, Vec<Round>)> {
     let Some(path) = &args.samples else { return Ok((None, Vec::new())) };
-    let (log, rounds) = open(path, variants, args.seed)?;
+    let (log, rounds) = open(path, variants, args.seed())?;
     Ok((Some(log), rounds))
 }
 
@@ -219,10 +276,19 @@ pub fn count(bench: &Bench) -> Vec<Vec<Counted>> {
 }
 
 fn settings(args: &Args) -> anyhow::Result<Settings> {
-    if !(args.threshold > 0.0 && args.threshold < 100.0) {
+    let threshold = args.threshold.unwrap_or(2.0);
+    if !(threshold > 0.0 && threshold < 100.0) {
         return Err(exit::usage("--threshold: a percentage above 0 and below 100"));
     }
-    let metric = Metric::named(&args.metric);
+    if let (Some(warm_up), Some(rounds)) = (args.warm_up, args.rounds)
+        && warm_up as u64 >= rounds
+    {
+        return Err(exit::usage(format!(
+            "--warm-up {warm_up} of --rounds {rounds} leaves none that counts"
+        )));
+    }
+    let asked = args.metric.as_deref().unwrap_or("wall");
+    let metric = Metric::named(asked);
     if let Metric::Counter(name) = &metric
         && !args.counter.contains(name)
     {
@@ -234,12 +300,12 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         )));
     }
     Ok(Settings {
-        seed: args.seed,
-        time: args.time,
+        seed: args.seed(),
+        time: args.time.unwrap_or(Duration::from_secs(20)),
         rounds: args.rounds,
         warm_up: args.warm_up,
-        threshold: args.threshold / 100.0,
-        timeout: args.timeout,
+        threshold: threshold / 100.0,
+        timeout: args.timeout.unwrap_or(Duration::from_secs(60)),
         metric,
         same_output: args.same_output,
         counters: args.counter.clone(),
@@ -260,10 +326,26 @@ fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {
         let command = Command { arguments: arguments.to_vec(), ..Command::default() };
         commands.push((arguments.join(" "), command));
     }
+    if let [(only, _)] = &commands[..]
+        && args.parted.is_empty()
+    {
+        let what = match Path::new(only).is_file() {
+            true => "is no ELF file for a microcontroller's Arm core or an AVR",
+            false => "is no file",
+        };
+        return Err(exit::usage(format!(
+            "{only} {what}, and one command alone has nothing to compare with: give the ELF file \
+             of a firmware with benchmarks, or two commands or more"
+        )));
+    }
+    if commands.iter().any(|(line, _)| line.trim().is_empty()) {
+        return Err(exit::usage("a command is empty"));
+    }
     if commands.len() < 2 {
         return Err(exit::usage(
-            "give two commands or more: strobe bench 'COMMAND' 'COMMAND', or strobe bench -- \
-             COMMAND --vs COMMAND",
+            "give the ELF file of a firmware with benchmarks (strobe bench firmware.elf), or two \
+             commands or more: strobe bench 'COMMAND' 'COMMAND', or strobe bench -- COMMAND --vs \
+             COMMAND",
         ));
     }
     if !args.name.is_empty() && args.name.len() != commands.len() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use strobe_analyse::compare::threshold::{self, Limit};
 use strobe_model::EndReason;
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Finding, Measurement};
 use strobe_report::text;
 use strobe_source::simulated::Phase;
 use strobe_source::{Attach, attach};
@@ -81,7 +81,8 @@ a change that must not cost more than 2 %, in CI:
 /// Runs both and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sets = args.sets()?;
-    let measured = |number: usize| -> anyhow::Result<Vec<Measurement>> {
+    let mut missed: Vec<Finding> = Vec::new();
+    let mut measured = |number: usize| -> anyhow::Result<Vec<Measurement>> {
         let of = args.phases.unwrap_or(1);
         let mut all = Vec::new();
         for path in sets[number] {
@@ -94,7 +95,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                             path.display()
                         )));
                     }
-                    One::Read(measurement) | One::Ran(measurement) => all.push(*measurement),
+                    One::Read(measurement) => all.push(*measurement),
+                    One::Ran(measurement, unreached) => {
+                        all.push(*measurement);
+                        missed.extend(unreached);
+                    }
                 }
             }
         }
@@ -103,12 +108,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (a, b) = (measured(0)?, measured(1)?);
     let compared = strobe_analyse::compare::compare_sets(&a, &b);
     let mut compared = compared.ok_or_else(|| exit::usage("there is nothing to compare"))?;
+    // Each phase misses the same.
+    missed.dedup();
+    let never = !missed.is_empty();
+    compared.findings.extend(missed);
     let is_above = threshold::judge(&mut compared, &args.fail_above)
         .map_err(|error| exit::usage(format!("--fail-above: {error}")))?;
     let selection = args.result.selection();
     let selection = text::Selection { instructions: true, parts: args.with_sides, ..selection };
     args.result.measurement(&compared, &selection)?;
-    Ok(if is_above { exit::BUDGET.into() } else { ExitCode::SUCCESS })
+    Ok(match is_above {
+        true => exit::BUDGET.into(),
+        false if never => exit::NEVER.into(),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 impl Args {
@@ -141,7 +154,8 @@ impl Args {
 /// Where a measurement is from.
 enum One {
     Read(Box<Measurement>),
-    Ran(Box<Measurement>),
+    /// With what was asked for and never reached.
+    Ran(Box<Measurement>, Vec<Finding>),
 }
 
 /// A run of A (0) or B (1), or a measurement.
@@ -187,5 +201,9 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
         &firmware,
         Attach { symbols: true, disassembly: true, ..Attach::default() },
     );
-    Ok(One::Ran(Box::new(measurement)))
+    let unreached = simulate::unreached(&done.record).map(|finding| Finding {
+        text: format!("{}: {}", ["a", "b"][number], finding.text),
+        ..finding
+    });
+    Ok(One::Ran(Box::new(measurement), unreached.collect()))
 }

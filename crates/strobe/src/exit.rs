@@ -22,7 +22,8 @@ Exit codes:
   70       a defect in strobe
   74       a file cannot be written
   110      a budget is exceeded, or may be, or its figure is not known (strobe check); a limit is
-           exceeded (strobe compare --fail-above)
+           exceeded (strobe compare --fail-above); a benchmark takes more than in its baseline
+           (strobe bench --baseline)
   120      HardFault (with --run-on its handler runs instead)
   121      lockup: a fault that no handler can take, as one inside the HardFault handler, which only
            --run-on lets run
@@ -44,7 +45,8 @@ const SOFTWARE: u8 = 70;
 const IO: u8 = 74;
 /// A budget that is not held.
 pub const BUDGET: u8 = 110;
-const NEVER: u8 = 122;
+/// What was asked for was never reached.
+pub const NEVER: u8 = 122;
 /// Stopped by the user.
 pub const INTERRUPTED: u8 = 130;
 

@@ -14,13 +14,16 @@ use strobe_source::simulated::TimelineSettings;
 use crate::files::{self, Whole};
 use crate::report::{Kind, detect};
 use crate::simulate::Threads;
-use crate::{board, events, exit, input, interrupt, measurement, output, simulate, traced};
+use crate::{
+    board, events, exit, input, interrupt, measurement, output, simulate, terminal, traced,
+};
 
 const EXAMPLES: &str = "\
 Examples:
   strobe export firmware.elf --until 20ms --to flamegraph -o run.svg
   strobe export run.measurement --to pprof -o run.pb.gz
   strobe export run.measurement --to flamegraph -o run.svg
+  strobe export rig.measurement --part ping --to pprof -o ping.pb.gz
   strobe export trace/ --to chrome -o trace.json
   strobe export run.strobe --elf firmware.elf --to chrome -o run.json
   strobe export isr.raw.bin --metadata metadata.tsdl --to ctf -o isr/";
@@ -39,6 +42,10 @@ pub struct Args {
     /// Where: a file, or for CTF a directory that does not exist yet.
     #[arg(long, short, value_name = "FILE|DIR")]
     output: Option<PathBuf>,
+    /// The part of the measurement: a chip of a rig, a side of a comparison; a part of a part as
+    /// `a/ping`.
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
     /// The section of the measurement, if it has several profiles or time lines.
     #[arg(long, value_name = "ID")]
     section: Option<String>,
@@ -137,13 +144,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None if is_run => args.simulated()?,
         None => (args.recorded()?, ExitCode::SUCCESS),
     };
+    let measurement = args.part_of(measurement)?;
     let choice = Choice {
         section: args.section.clone(),
         measure: args.measure.clone(),
         by_place: args.by_place,
     };
     let write = |out: &mut dyn Output| {
-        args.to.write(&measurement, &choice, out).map_err(|e| failed(e, args))
+        args.to.write(&measurement, &choice, out).map_err(|e| failed(e, args, &measurement))
     };
     match (&args.output, about.extension) {
         (Some(folder), None) => {
@@ -161,8 +169,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// What is wrong is the file's, the choice's or the disk's.
-fn failed(error: ExportError, args: &Args) -> anyhow::Error {
+fn failed(error: ExportError, args: &Args, of: &Measurement) -> anyhow::Error {
     let shown = args.path.display();
+    let of_parts = if of.parts.is_empty() { "" } else { "; --part NAME exports one of these" };
     match error {
         ExportError::Io(e) => {
             let to = args.output.as_deref().unwrap_or(Path::new("standard output"));
@@ -171,7 +180,7 @@ fn failed(error: ExportError, args: &Args) -> anyhow::Error {
         ExportError::NoSection { .. } | ExportError::NoMeasure { .. } => {
             exit::usage(format!("{shown}: {error}"))
         }
-        _ => exit::data(format!("{shown}: {error}")),
+        _ => exit::data(format!("{shown}: {error}{of_parts}")),
     }
 }
 
@@ -179,6 +188,17 @@ impl Args {
     fn is_firmware(&self) -> anyhow::Result<bool> {
         let is_file = std::fs::metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
         Ok(self.kind.is_none() && is_file && input::is_firmware(&self.path)?)
+    }
+
+    /// The part that was asked for, or all of it.
+    fn part_of(&self, measurement: Measurement) -> anyhow::Result<Measurement> {
+        let Some(name) = &self.part else { return Ok(measurement) };
+        measurement.part(name).cloned().ok_or_else(|| {
+            let names = measurement.part_names();
+            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let shown = self.path.display();
+            exit::usage(format!("{shown}: there is no part `{name}`; parts are: {has}"))
+        })
     }
 
     /// What is no measurement yet: a recording, a trace of events.
@@ -222,6 +242,10 @@ impl Args {
         let timeline = Some(TimelineSettings { worst: false, nanoseconds: span });
         let threads = Threads { apart: true, timeline, ..Threads::default() };
         let done = simulate::whole(&self.path, &firmware, &choice, &self.setup, threads)?;
+        // Not every format has room for it.
+        for finding in simulate::unreached(&done.record) {
+            terminal::say(&format!("strobe: {}", finding.text));
+        }
         Ok((measurement::of(&done.record), exit::code_for(&done.record)))
     }
 }

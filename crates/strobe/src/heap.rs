@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use strobe_model::measurement::Measurement;
+use strobe_model::measurement::{Balance, Measurement};
 use strobe_report::text::Selection;
 use strobe_source::simulated::{Allocators, HeapSettings, Heaps};
 
 use crate::files::{self, Kind};
 use crate::output::Wanted;
+use crate::report::{self, detect};
 use crate::run::By;
 use crate::simulate::{self, Setup};
 use crate::{board, exit, input, measurement, show};
@@ -19,6 +20,8 @@ Examples:
   strobe heap firmware.elf --until 2s --tree
   strobe heap firmware.elf --measure live-bytes --by line
   strobe heap firmware.elf --allocators pool.toml
+  strobe heap firmware.elf --check-memory
+  strobe heap trace/ --elf firmware.elf            CTF events of a board's heap
   strobe heap firmware.elf -o h.measurement; strobe export h.measurement --to pprof
 
 The firmware is run as it is: its allocators are found by the names of their functions (malloc,
@@ -31,11 +34,19 @@ Exit codes: as of strobe run; 65 also for firmware without a known allocator";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The firmware, an ELF file.
+    /// The firmware, an ELF file; or what was recorded: a trace of events (CTF), the text of a
+    /// traced allocator, a measurement.
     firmware: PathBuf,
+    /// The firmware of a recorded trace, for the names of its functions.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["allocators", "check_memory"])]
+    elf: Option<PathBuf>,
     /// Further memory allocators by the names of their functions (docs/heap.md).
     #[arg(long, value_name = "FILE")]
     allocators: Option<PathBuf>,
+    /// Check every load and store: use after free, accesses beside a block, reads of what was never
+    /// written; and how much of each block is used. The run takes several times as long.
+    #[arg(long)]
+    check_memory: bool,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
@@ -56,29 +67,91 @@ impl Args {
     /// Registers the files that are read and written.
     pub fn files(&self, named: &mut files::Named) {
         named.reads([&self.firmware]);
+        named.reads(&self.elf);
         named.reads(&self.allocators);
         self.setup.files(named);
         self.result.files(named);
     }
 }
 
+/// Blocks of more bytes than this are big in an archive.
+const BIG_ABOVE: u64 = 1024;
+
 /// Sections that repeat others in more detail: shown only if asked for.
-const DETAILS: [&str; 4] = ["heap-calls", "heap-repeated", "heap-biggest", "heap-live"];
+const DETAILS: [&str; 5] =
+    ["heap-calls", "heap-repeated", "heap-biggest", "heap-live", "heap-use-blocks"];
 
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(measurement) = recorded(args)? {
+        return shown(args, measurement);
+    }
+    if args.elf.is_some() {
+        let path = args.firmware.display();
+        return Err(exit::usage(format!("--elf is for what was recorded; {path} is a firmware")));
+    }
     let firmware = input::firmware(&args.firmware)?;
-    let wanted = settings(args.allocators.as_deref())?;
+    let wanted = settings(args.allocators.as_deref(), args.check_memory)?;
     let choice = board::choose(&args.setup.board, &firmware)?;
     let done = simulate::heap(&args.firmware, &firmware, &choice, &args.setup, wanted)?;
     let mut measurement = measurement::of(&done.record);
     done.heaps.unwrap_or_default().instead_of(&mut measurement);
+    shown(args, measurement)?;
+    Ok(exit::code_for(&done.record))
+}
+
+/// What a trace, an archive or a measurement has of heaps; none if the file is firmware.
+fn recorded(args: &Args) -> anyhow::Result<Option<Measurement>> {
+    let path = &args.firmware;
+    let kind = detect::of_heaps(path)?;
+    let read = match kind {
+        None => measurement::read(path)?,
+        Some(_) => None,
+    };
+    if kind.is_none() && read.is_none() {
+        return Ok(None);
+    }
+    if args.allocators.is_some() || args.check_memory {
+        let text = "--allocators and --check-memory are for firmware that is run";
+        return Err(exit::usage(text));
+    }
+    let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
+    let mut measurement = match (kind, read) {
+        (_, Some(measurement)) => measurement,
+        (Some(report::Kind::Allocations), _) => {
+            let all = report::archive::of_allocations(path, BIG_ABOVE, None, firmware.as_ref())?;
+            return Ok(Some(all));
+        }
+        _ => report::of_events(path, (None, None), firmware.as_ref())?,
+    };
+    of_heaps(&mut measurement);
+    if measurement.sections.is_empty() {
+        return Err(exit::data(format!(
+            "{}: nothing in it is about heaps; strobe heap FIRMWARE and strobe run --heap measure \
+             them",
+            path.display()
+        )));
+    }
+    Ok(Some(measurement))
+}
+
+/// Leaves of a measurement what is about heaps.
+fn of_heaps(measurement: &mut Measurement) {
+    measurement.sections.retain(|section| section.id.starts_with("heap"));
+    measurement.totals.retain(|total| total.id.starts_with("heap"));
+    let is_about = |balance: &Balance| balance.parts().what.starts_with("heap");
+    measurement.balances.retain(is_about);
+    // These are about cycles.
+    measurement.findings.retain(|finding| !["modelled", "advice"].contains(&finding.code.as_str()));
+}
+
+fn shown(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     known_measure(&measurement, args.measure.as_deref())?;
     let mut selection = show::selection(&args.result, args.by, args.tree, Vec::new());
     selection.measure.clone_from(&args.measure);
     selection.without.extend(DETAILS.map(str::to_owned));
     args.result.measurement(&measurement, &selection)?;
-    Ok(exit::code_for(&done.record))
+    Ok(ExitCode::SUCCESS)
 }
 
 fn known_measure(measurement: &Measurement, asked: Option<&str>) -> anyhow::Result<()> {
@@ -92,14 +165,15 @@ fn known_measure(measurement: &Measurement, asked: Option<&str>) -> anyhow::Resu
     Err(exit::usage(format!("--measure {asked}: there are {}", all.join(", "))))
 }
 
-/// The allocators to watch: those of a file, and those that are known.
-pub fn settings(path: Option<&Path>) -> anyhow::Result<HeapSettings> {
-    let Some(path) = path else { return Ok(HeapSettings::default()) };
+/// The allocators to watch: those of a file, and those that are known; and whether every access is
+/// checked.
+pub fn settings(path: Option<&Path>, check_memory: bool) -> anyhow::Result<HeapSettings> {
+    let Some(path) = path else { return Ok(HeapSettings { allocators: None, check_memory }) };
     let toml = files::text(path, &Kind::ALLOCATORS)?;
     // The parser's messages show the line in question: indented, they stay one message.
     let parsed = Allocators::parse(&toml)
         .map_err(|e| exit::data(format!("{}: {}", path.display(), e.replace('\n', "\n  "))))?;
-    Ok(HeapSettings { allocators: Some(parsed) })
+    Ok(HeapSettings { allocators: Some(parsed), check_memory })
 }
 
 /// Adds what was seen of heaps to a run's measurement; its text shows the call sites and what is

@@ -27,6 +27,13 @@ pub fn on_interrupt() -> Arc<AtomicBool> {
     Arc::clone(&FLAG)
 }
 
+/// A file at its size limit (`ulimit -f`) is an error of the write, with its own message and exit
+/// code, and does not end the process.
+pub fn outlive_file_limits() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 /// Whether the flag is set.
 pub fn happened() -> bool {
     FLAG.load(Ordering::Relaxed)

@@ -98,6 +98,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == experiment_host::SUPERVISOR) {
         return experiment_host::supervise().into();
     }
+    interrupt::outlive_file_limits();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain(&error),

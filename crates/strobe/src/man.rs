@@ -12,9 +12,10 @@ use crate::{exit, output, version};
 /// Print a manual page, or write all of them into a folder.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The subcommand whose page is printed [default: the page of strobe itself].
+    /// The subcommand whose page is printed, as `run` or `experiment run` [default: the page of
+    /// strobe itself].
     #[arg(value_name = "SUBCOMMAND")]
-    subcommand: Option<String>,
+    subcommand: Vec<String>,
     /// Write every page into this folder: strobe.1, strobe-run.1 and so on.
     #[arg(long, value_name = "FOLDER", conflicts_with = "subcommand")]
     out: Option<PathBuf>,
@@ -24,12 +25,12 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let commands = commands();
     let Some(folder) = &args.out else {
-        let command = match &args.subcommand {
-            None => commands.first(),
-            Some(name) => commands.iter().skip(1).find(|command| command.get_name() == name),
-        };
-        let name = args.subcommand.as_deref().unwrap_or("strobe");
-        let unknown = || exit::usage(format!("strobe has no subcommand `{name}`"));
+        let mut name = vec!["strobe"];
+        name.extend(args.subcommand.iter().map(String::as_str));
+        let wanted = name.join("-");
+        let command = commands.iter().find(|command| page_name(command) == wanted);
+        let unknown =
+            || exit::usage(format!("strobe has no subcommand `{}`", args.subcommand.join(" ")));
         output::write(&page(command.ok_or_else(unknown)?)?, None)?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -42,12 +43,23 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What has a page of its own: strobe first, then its subcommands.
+/// What has a page of its own: strobe first, then its subcommands, each before its own ones.
 fn commands() -> Vec<Command> {
-    let mut strobe = crate::Cli::command().disable_help_subcommand(true);
+    fn without_help(command: Command) -> Command {
+        command.disable_help_subcommand(true).mut_subcommands(without_help)
+    }
+    fn with_subcommands(command: &Command) -> Vec<Command> {
+        let below = command.get_subcommands().flat_map(with_subcommands);
+        std::iter::once(command.clone()).chain(below).collect()
+    }
+    let mut strobe = without_help(crate::Cli::command());
     strobe.build();
-    let subcommands: Vec<Command> = strobe.get_subcommands().cloned().collect();
-    std::iter::once(strobe).chain(subcommands).collect()
+    with_subcommands(&strobe)
+}
+
+/// What a command's page is called: `strobe-experiment-run`.
+fn page_name(command: &Command) -> &str {
+    command.get_display_name().unwrap_or(command.get_name())
 }
 
 /// One page. It has the version and not the commit, so that pages change with the options.
@@ -112,13 +124,19 @@ fn heading(line: &str) -> Option<String> {
     })
 }
 
-/// The pages that belong together: the command's own names all others.
+/// The pages that belong together: strobe's names its subcommands, each of these its own.
 fn see_also(command: &Command) -> Roff {
     let mut roff = Roff::default();
-    if command.get_name() != "strobe" {
-        roff.control("SH", ["SEE ALSO"]);
-        roff.text([roman("strobe(1)")]);
+    let name = page_name(command);
+    if name == "strobe" {
+        return roff;
     }
+    roff.control("SH", ["SEE ALSO"]);
+    let above = name.strip_suffix(command.get_name()).and_then(|above| above.strip_suffix('-'));
+    roff.text([roman(match above.filter(|above| *above != "strobe") {
+        Some(above) => format!("strobe(1), {above}(1)"),
+        None => "strobe(1)".to_owned(),
+    })]);
     roff
 }
 

@@ -167,8 +167,7 @@ pub fn options(to_stdout: bool, terse: bool) -> strobe_report::Options {
     let choice = anstream::AutoStream::choice(&io::stdout());
     let colour = to_stdout && choice != anstream::ColorChoice::Never;
     let on_terminal = to_stdout && io::stdout().is_terminal();
-    let columns =
-        std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|_| on_terminal);
+    let columns = on_terminal.then(terminal::columns).flatten();
     let width = columns.unwrap_or(100).clamp(60, 200);
     strobe_report::Options { style: strobe_report::Style { colour, width }, quiet: terse }
 }

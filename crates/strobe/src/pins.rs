@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
 use strobe_decode::pins::{self, Edges, Trigger};
-use strobe_model::{PINS_SCHEMA, PinsReport, spelling};
+use strobe_model::{PinsReport, spelling};
 
 use strobe_report::text::Selection;
 
@@ -112,13 +112,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     let each = channels.iter().map(|at| pins::statistics(&capture, *at, histogram));
-    let report = PinsReport {
-        schema: PINS_SCHEMA,
-        capture: summary,
-        pins: each.collect(),
-        intervals,
-        notes: capture.notes,
-    };
+    let report =
+        PinsReport { capture: summary, pins: each.collect(), intervals, notes: capture.notes };
     let selection = Selection { histograms: args.histogram, ..args.result.selection() };
     args.result.measurement(&pins::measurement(&report), &selection)?;
     Ok(code)

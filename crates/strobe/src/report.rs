@@ -1,9 +1,9 @@
 //! `strobe report`: what somebody recorded.
 
-mod archive;
+pub mod archive;
 pub mod detect;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use strobe_model::measurement::{Content, Measurement};
@@ -177,11 +177,24 @@ fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
 
 /// A trace of events.
 fn trace(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<ExitCode> {
-    let opened = events::open(&args.path, args.metadata.as_deref(), args.meanings.as_deref())?;
+    let others = (args.metadata.as_deref(), args.meanings.as_deref());
+    measured(args, of_events(&args.path, others, firmware)?)
+}
+
+/// The measurement of a trace of events; `others` are its metadata and a table of what events mean.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn of_events(
+    path: &Path,
+    others: (Option<&Path>, Option<&Path>),
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Measurement> {
+    let opened = events::open(path, others.0, others.1)?;
     let names: &dyn source::Names = firmware.map_or(&source::NoNames, |firmware| firmware);
     let events = source::measurement::events;
     let mut measurement = opened.with(|trace| events(trace, &opened.meanings, names));
     let line = opened.with(|trace| source::timeline(trace, &opened.meanings, names));
     measurement.push("timeline", "time line", Content::Timeline(Box::new(line)));
-    measured(args, measurement)
+    Ok(measurement)
 }

@@ -66,6 +66,9 @@ pub struct Args {
     /// Further memory allocators by the names of their functions (docs/heap.md).
     #[arg(long, value_name = "FILE", requires = "heap")]
     allocators: Option<PathBuf>,
+    /// With --heap, check every load and store as well, which takes several times as long.
+    #[arg(long, requires = "heap")]
+    check_memory: bool,
     /// Where to look for source files, if they are not where they were compiled.
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
@@ -143,14 +146,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads = args.threads()?;
     let mut swo = args.swo.as_deref().map(Raw::create).transpose()?;
     let pin = swo.as_mut().map(|raw| raw as &mut dyn Pin);
-    let heap = args.heap.then(|| heap::settings(args.allocators.as_deref())).transpose()?;
+    let heap = args
+        .heap
+        .then(|| heap::settings(args.allocators.as_deref(), args.check_memory))
+        .transpose()?;
     let (choice, options) = (&choice, &args.simulation);
     let mut done =
         simulate::simulate_with_heap(path, &firmware, choice, options, threads, heap, pin)?;
     if swo.map(Raw::finish).transpose()? == Some(0) {
         let text = "nothing left the trace pin: the trace blocks are to be programmed, by the \
                     firmware or with --trace-write";
-        done.record.warnings.push(Warning { text: text.to_owned(), count: 1 });
+        done.record.warnings.push(Warning::new("nothing-traced", text));
     }
     let whole = measurement::of(&done.record);
     let mut measurement = show::part_of(whole, args.thread.as_deref())?;

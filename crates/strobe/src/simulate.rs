@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use strobe_model::measurement::{Finding, Severity};
 use strobe_model::{EndReason, Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
@@ -393,7 +394,7 @@ fn carry_out(
     record.subject.file = input::file_name(path);
     complete(&mut record, &terminal, left_out);
     if let Some(note) = &choice.note {
-        record.warnings.push(Warning { text: note.clone(), count: 1 });
+        record.warnings.push(Warning::new("board-choice", note));
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
     Ok(Finished { record, flash, stacks, heaps })
@@ -404,13 +405,16 @@ pub fn complete(record: &mut Record, host: &host::Terminal, left_out: u64) {
     for (what, device, lost) in host.lost() {
         let text =
             format!("{what} from {device} could not be delivered: its host end was closed or full");
-        record.warnings.push(Warning { text, count: lost });
+        record.warnings.push(Warning::new("undelivered", text).times(lost));
     }
     if left_out > 0 {
-        let text = "pictures were not written: there are too many".to_owned();
-        record.warnings.push(Warning { text, count: left_out });
+        let text = "pictures were not written: there are too many";
+        record.warnings.push(Warning::new("pictures-left-out", text).times(left_out));
     }
 }
+
+/// The code of warnings of what was asked for and never reached.
+const NEVER_REACHED: &str = "never-reached";
 
 /// Adds to a record that what was asked for was never reached.
 pub fn never_reached(record: &mut Record, setup: &Setup) {
@@ -424,8 +428,14 @@ pub fn never_reached(record: &mut Record, setup: &Setup) {
             (_, true) => format!("{asked}: it never changed or was never reached"),
             _ => format!("{asked} was never reached"),
         };
-        record.warnings.push(Warning { text, count: 1 });
+        record.warnings.push(Warning::new(NEVER_REACHED, text));
     }
+}
+
+/// What was asked for and never reached, for a measurement that is not made of the whole record.
+pub fn unreached(record: &Record) -> impl Iterator<Item = Finding> {
+    let all = record.warnings.iter().filter(|warning| warning.code == NEVER_REACHED);
+    all.map(|warning| Finding::new(Severity::Warning, NEVER_REACHED, &warning.text))
 }
 
 fn end_of(spec: &network::Spec) -> (String, Backend) {

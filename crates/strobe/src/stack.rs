@@ -25,7 +25,7 @@ call themselves or allocate on the stack, it is a lower bound until annotations 
 (docs/stack.md).
 
 Exit codes: 0 done, 64 wrong arguments, 65 unusable firmware or annotations, 66 cannot be read, 74
-cannot be written";
+cannot be written; with --run also those of strobe run";
 
 /// Show the worst case of every stack by machine code, and beside it what a simulated run used.
 #[derive(clap::Args)]
@@ -68,9 +68,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(path) => exit::data(format!("{}: {error}", path.display())),
         None => exit::data(error.to_string()),
     })?;
-    if args.run {
-        simulated(args, &firmware, &mut measurement)?;
-    }
+    let code = match args.run {
+        true => simulated(args, &firmware, &mut measurement)?,
+        false => ExitCode::SUCCESS,
+    };
     let selection = args.result.selection();
     let overview = || {
         let sections = ["stacks", "entry-points", "unknown-calls", "recursion", "stack-variables"];
@@ -79,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sections = Some(selection.sections.clone().unwrap_or_else(overview));
     let selection = strobe_report::text::Selection { sections, ..selection };
     args.result.measurement(&measurement, &selection)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn annotations(args: &Args) -> anyhow::Result<Annotations> {
@@ -88,12 +89,12 @@ fn annotations(args: &Args) -> anyhow::Result<Annotations> {
     Annotations::parse(&text).map_err(|e| exit::data(format!("{}: {e}", path.display())))
 }
 
-/// Puts what a run used beside what the image allows.
+/// Puts what a run used beside what the image allows; returns how the run ended.
 fn simulated(
     args: &Args,
     firmware: &Firmware,
     measurement: &mut Measurement,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<ExitCode> {
     let choice = board::choose(&args.setup.board, firmware)?;
     let done = simulate::stacks(&args.firmware, firmware, &choice, &args.setup)?;
     measurement.subject.board = Some(choice.board.name().to_owned());
@@ -102,7 +103,8 @@ fn simulated(
     for text in done.stacks.into_iter().filter_map(|stack| stack.overflow) {
         measurement.findings.push(Finding::new(Severity::Fault, "stack-overflow", text));
     }
-    Ok(())
+    measurement.findings.extend(simulate::unreached(&done.record));
+    Ok(exit::code_for(&done.record))
 }
 
 fn measured(stack: &StackUse) -> Measured {

@@ -56,6 +56,15 @@ pub fn has_colours() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
+/// How wide the terminal on standard output is, if one is there: `COLUMNS` before what the terminal
+/// has, because shells do not export it unless somebody wants it so.
+pub fn columns() -> Option<usize> {
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let of_terminal = || terminal_size::terminal_size_of(io::stdout()).map(|size| size.0.0.into());
+    // A terminal that knows no size has 0 columns.
+    wanted.or_else(of_terminal).filter(|columns| *columns > 0)
+}
+
 /// Whether people read standard output.
 pub fn is_watched() -> bool {
     io::stdout().is_terminal()

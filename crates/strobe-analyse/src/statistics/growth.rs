@@ -36,6 +36,17 @@ impl Growth {
         }
     }
 
+    /// As a word, where there is a usual one.
+    pub fn title(self) -> &'static str {
+        match self {
+            Growth::Constant => "constant",
+            Growth::Logarithmic => "logarithmic",
+            Growth::Linear => "linear",
+            Growth::Linearithmic => "n log n",
+            Growth::Quadratic => "quadratic",
+        }
+    }
+
     fn of(self, n: f64) -> f64 {
         match self {
             Growth::Constant => 0.0,

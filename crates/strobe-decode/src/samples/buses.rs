@@ -7,7 +7,6 @@ use super::pins::capture;
 fn bus(protocol: &str, lane: &str, words: Vec<BusWord>) -> BusReport {
     let summary = LaneSummary::of(&words, capture().duration_ps);
     BusReport {
-        schema: BUS_SCHEMA,
         capture: capture(),
         protocol: protocol.into(),
         settings: vec![BusSetting { name: "data bits".into(), value: "8".into() }],

@@ -1,7 +1,7 @@
 //! Pins, captured and simulated, and both side by side.
 
 use strobe_analyse::pairing;
-use strobe_model::against::{AGAINST_SCHEMA, Against};
+use strobe_model::against::Against;
 use strobe_model::*;
 
 pub(super) fn capture() -> CaptureSummary {
@@ -57,7 +57,6 @@ pub(crate) fn pins() -> PinsReport {
         unanswered: 2,
     };
     PinsReport {
-        schema: PINS_SCHEMA,
         capture: capture(),
         pins: vec![led, still],
         intervals: vec![interval(vec![1_500_000, 1_541_667]), interval(Vec::new())],
@@ -84,7 +83,6 @@ pub(crate) fn simulated_pins() -> PinsReport {
 pub(crate) fn against() -> Against {
     let (a, b) = (simulated_pins(), pins());
     Against {
-        schema: AGAINST_SCHEMA,
         pairs: vec![
             pairing::pins((&a.capture, &a.pins[0]), (&b.capture, &b.pins[0]), 100),
             pairing::intervals((&a.capture, &a.intervals[0]), (&b.capture, &b.intervals[0]), 100),

@@ -116,7 +116,19 @@ impl Doubt {
         }
     }
 
+    /// The oldest packet leaves when one more comes, without an undecodable byte since.
+    #[inline]
     fn take<S: Sink>(&mut self, raw: Raw, out: &mut S) {
+        if raw.header == SYNC || self.count < RUN || self.state != State::Sound {
+            return self.take_otherwise(raw, out);
+        }
+        let oldest = std::mem::replace(&mut self.held[self.first % RUN], raw);
+        self.first = (self.first + 1) % RUN;
+        out.packet(oldest);
+    }
+
+    #[inline(never)]
+    fn take_otherwise<S: Sink>(&mut self, raw: Raw, out: &mut S) {
         if raw.header == SYNC {
             self.synchronised(&raw, out);
             return out.packet(raw);

@@ -160,10 +160,10 @@ impl Reader {
         doubt::Stats { damage: stats.damage + self.strays(), ..stats }
     }
 
-    /// Places where bytes went to the wrong stream.
+    /// Places where bytes went to the wrong stream, or to none.
     fn strays(&self) -> u64 {
         let is_trace = |stream| self.others.get(&stream).is_some_and(|b| etm::is_likely(b));
-        self.frames.as_ref().map_or(0, |frames| frames.wrong_numbers(self.stream, is_trace))
+        self.frames.as_ref().map_or(0, |frames| frames.wrong_places(self.stream, is_trace))
     }
 
     /// Statistics of the timestamps.

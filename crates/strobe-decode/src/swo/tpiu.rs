@@ -53,6 +53,8 @@ pub struct Decoder {
     skip: u8,
     stream: u8,
     marks: Marks,
+    /// How often the framing was lost.
+    slips: u64,
     stats: Stats,
 }
 
@@ -73,11 +75,11 @@ impl Decoder {
         self.stats
     }
 
-    /// Places where a stream's number must be wrong, or is missing: `own` is the stream that is
-    /// read, and `is_known` is true of others that somebody recognised. Bytes went to the wrong
-    /// stream there.
-    pub fn wrong_numbers(&self, own: u8, is_known: impl Fn(u8) -> bool) -> u64 {
-        self.marks.wrong(own, self.stats.frames, is_known)
+    /// Places where the framing was lost, or where a stream's number must be wrong or is missing:
+    /// `own` is the stream that is read, and `is_known` is true of others that somebody recognised.
+    /// Bytes went to the wrong stream there, or to none.
+    pub fn wrong_places(&self, own: u8, is_known: impl Fn(u8) -> bool) -> u64 {
+        self.slips + self.marks.wrong(own, self.stats.frames, is_known)
     }
 
     /// Decodes the next bytes of the trace port.
@@ -132,6 +134,7 @@ impl Decoder {
         self.stats.sync_bytes += 4;
         let cut_short = std::mem::take(&mut self.count) as u64;
         if cut_short > 0 {
+            self.slips += 1;
             self.stats.undecodable_bytes += cut_short;
             sink.undecodable(self.stats.bytes - 4 - cut_short, cut_short);
         }
@@ -144,7 +147,8 @@ impl Decoder {
         let left = ones + std::mem::take(&mut self.count) as u64;
         self.lose(left, sink);
         self.stats.bytes += 1;
-        self.synchronised = false;
+        // Before the first synchronisation there is nothing to lose.
+        self.slips += u64::from(std::mem::take(&mut self.synchronised));
         self.marks.gap();
     }
 

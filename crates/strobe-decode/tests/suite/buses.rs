@@ -11,7 +11,7 @@ use strobe_decode::bus::uart::{Parity, StopBits};
 use strobe_decode::bus::{self, Decoded, baud, i2c, spi, uart};
 use strobe_decode::capture::{self as captures, Capture, Level, write_sigrok};
 use strobe_decode::pins;
-use strobe_model::{BaudOrigin, FaultKind, PINS_SCHEMA, PinsReport, WordKind};
+use strobe_model::{BaudOrigin, FaultKind, PinsReport, WordKind};
 use strobe_synth::captures::{LineFault, spi_bus, trace_pin};
 use strobe_synth::{I2cWave, Line, ParityBit, SpiWave, UartWave};
 
@@ -28,7 +28,6 @@ fn measured(decoded: Decoded, protocol: &str, capture: &Capture) {
     let summary = pins::summary(capture, "file".to_owned(), "made up");
     let each = (0..capture.channels.len()).map(|at| pins::statistics(capture, at, None));
     let report = PinsReport {
-        schema: PINS_SCHEMA,
         capture: summary.clone(),
         pins: each.collect(),
         intervals: Vec::new(),

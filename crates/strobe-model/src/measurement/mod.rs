@@ -176,6 +176,24 @@ impl Measurement {
         self.totals.push(Total { id: id.to_owned(), title: title.to_owned(), quantity });
     }
 
+    /// The part of that name; a part of a part as `a/ping`.
+    pub fn part(&self, name: &str) -> Option<&Measurement> {
+        self.parts.iter().find_map(|part| match name.strip_prefix(&part.name)? {
+            "" => Some(&part.measurement),
+            rest => part.measurement.part(rest.strip_prefix('/')?),
+        })
+    }
+
+    /// The names of all parts, those of parts of parts behind each.
+    pub fn part_names(&self) -> Vec<String> {
+        let of = |part: &NamedPart| {
+            let inner = part.measurement.part_names().into_iter();
+            let inner = inner.map(|name| format!("{}/{name}", part.name));
+            std::iter::once(part.name.clone()).chain(inner.collect::<Vec<_>>())
+        };
+        self.parts.iter().flat_map(of).collect()
+    }
+
     /// The section of that name.
     pub fn section(&self, id: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.id == id)

@@ -21,7 +21,7 @@ pub use self::waits::Slave;
 
 use crate::kernel::clock::{Clocks, Gate};
 use crate::kernel::core::Requests;
-use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd};
+use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd, Size};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::Memory;
 use crate::kernel::pace::{Drift, Pace};
@@ -145,6 +145,8 @@ pub struct Bus {
     pub(crate) code: code::CodeWatch,
     /// What bus masters besides the core hold.
     pub(crate) masters: waits::Masters,
+    /// Writes to memory by the core and other masters, if somebody wants to know of all of them.
+    written: Option<Vec<(u32, Size)>>,
     pub(crate) apb_wait: Bounds,
     /// What nobody modelled.
     pub unmodelled: Unmodelled,
@@ -191,6 +193,7 @@ impl Bus {
             system_bus: false,
             code: code::CodeWatch::default(),
             masters: waits::Masters::default(),
+            written: None,
             apb_wait: Bounds::exact(0),
             unmodelled: Unmodelled::default(),
             strict: false,
@@ -199,6 +202,16 @@ impl Bus {
             outputs: host::Outputs::default(),
             expects_input: false,
         }
+    }
+
+    /// Keeps from now on which memory is written, by whichever master, until it is taken.
+    pub fn keep_writes(&mut self) {
+        self.written = Some(Vec::new());
+    }
+
+    /// What was written since this was last asked for, in its order, if it is kept.
+    pub(crate) fn take_writes(&mut self) -> Vec<(u32, Size)> {
+        self.written.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Adds a device; its number is its place in the order of adding.

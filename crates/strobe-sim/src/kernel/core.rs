@@ -95,6 +95,10 @@ pub trait Core<O: Observer> {
     /// Sets the addresses at which [`Core::run`] stops before executing.
     fn set_stops(&mut self, stops: Vec<u32>);
 
+    /// Calls a function with one word as its argument, by the core's calling convention, while the
+    /// core stands still: it returns to `back`. No time passes for the call itself.
+    fn call(&mut self, function: u32, argument: u32, back: u32);
+
     /// Has pin edges recorded for [`Observer::pin`].
     fn record_pins(&mut self, on: bool) {
         self.bus_mut().outputs.record_edges = on;

@@ -228,7 +228,8 @@ pub trait Observer {
     const FLOW: bool = false;
     /// Wants [`Observer::instruction`] for each instruction; turns whole-block execution off.
     const EACH: bool = false;
-    /// Wants [`Observer::access`]; turns whole-block execution off.
+    /// Wants [`Observer::access`], whatever [`Observer::follows_accesses`] answers; turns
+    /// whole-block execution off.
     const ACCESSES: bool = false;
 
     /// Block `id` has been decoded. Ids count from 0; after [`Observer::forget`] they start again.
@@ -304,9 +305,15 @@ pub trait Observer {
     fn stack(&mut self, point: StackPoint, bus: &Bus) {
         let _ = (point, bus);
     }
+    /// Wants [`Observer::access`] in this run, which turns whole-block execution off; the answer
+    /// does not change during a run.
+    #[inline(always)]
+    fn follows_accesses(&self) -> bool {
+        Self::ACCESSES
+    }
     /// The core accessed memory or a device.
-    fn access(&mut self, access: &Access) {
-        let _ = access;
+    fn access(&mut self, access: &Access, bus: &mut Bus) {
+        let _ = (access, bus);
     }
     /// A pin changed level.
     fn pin(&mut self, edge: &PinEdge) {
@@ -401,9 +408,13 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.stack(point, bus);
         self.1.stack(point, bus);
     }
-    fn access(&mut self, access: &Access) {
-        self.0.access(access);
-        self.1.access(access);
+    #[inline(always)]
+    fn follows_accesses(&self) -> bool {
+        self.0.follows_accesses() || self.1.follows_accesses()
+    }
+    fn access(&mut self, access: &Access, bus: &mut Bus) {
+        self.0.access(access, bus);
+        self.1.access(access, bus);
     }
     fn pin(&mut self, edge: &PinEdge) {
         self.0.pin(edge);

@@ -113,9 +113,10 @@ impl Semihost {
             other => {
                 if !self.unsupported.contains(&other) && self.unsupported.len() < 64 {
                     self.unsupported.push(other);
-                    bus.warnings.add(format!(
-                        "semihosting operation {other:#04x} is not supported; it failed"
-                    ));
+                    bus.warnings.add(
+                        "semihosting",
+                        format!("semihosting operation {other:#04x} is not supported; it failed"),
+                    );
                 }
                 FAILED
             }
@@ -130,10 +131,13 @@ impl Semihost {
     fn open(&mut self, bus: &mut Bus, name: u32, mode: u32, length: u32) -> u32 {
         let name = bytes(bus, name, length.min(256));
         if name != b":tt" || self.open.len() >= MAX_OPEN {
-            bus.warnings.add(format!(
-                "semihosting open of {:?} refused: only the standard streams (\":tt\") exist",
-                String::from_utf8_lossy(&name)
-            ));
+            bus.warnings.add(
+                "semihosting",
+                format!(
+                    "semihosting open of {:?} refused: only the standard streams (\":tt\") exist",
+                    String::from_utf8_lossy(&name)
+                ),
+            );
             self.errno = 2;
             return FAILED;
         }

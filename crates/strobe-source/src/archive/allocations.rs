@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use strobe_decode::archive::allocations::{Allocation, Frame, Node, Text, Tree};
-use strobe_model::{
-    ALLOCATIONS_SCHEMA, AllocationNode, AllocationsReport, Damage, PublishedTree, SizeClass,
-};
+use strobe_model::{AllocationNode, AllocationsReport, Damage, PublishedTree, SizeClass};
 
 use super::Names;
 
@@ -183,7 +181,6 @@ impl Adding {
         let (count, bytes) = (sum(|s| s.count, None), sum(|s| s.bytes, None));
         let big = Some(about.big_above);
         AllocationsReport {
-            schema: ALLOCATIONS_SCHEMA,
             file: about.file.to_owned(),
             format: format.to_owned(),
             count,

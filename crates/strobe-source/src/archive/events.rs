@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use strobe_decode::ctf::{self, EnvValue, Event, Item, Lost, Merged, Reader, Trace, merge};
 use strobe_model::{
-    EVENTS_SCHEMA, EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary,
-    UndecodableBytes,
+    EventKind, EventLoss, EventsReport, StreamSummary, TraceClock, TraceSummary, UndecodableBytes,
 };
 
 use super::Names;
@@ -262,7 +261,6 @@ impl<'s> Adding<'s> {
         let [packets, counting] = self.packets;
         let extras = Extras { calls, counts_losses: packets > 0 && packets == counting };
         let report = EventsReport {
-            schema: EVENTS_SCHEMA,
             trace: TraceSummary {
                 file: self.source.file.to_owned(),
                 format: "CTF 1.8".to_owned(),
@@ -281,7 +279,7 @@ impl<'s> Adding<'s> {
             nesting,
             functions,
             stacks: self.stacks.finish(names, |thread| named.name(thread)),
-            heap: self.heap.finish(names, lost),
+            heap: self.heap.finish(names, (first.unwrap_or(0), end), lost),
             transfers: self.transfers.finish(),
             timers: self.timers.finish(),
             pauses: self.pauses.finish(),

@@ -6,6 +6,7 @@ use strobe_model::{Distribution, HeapSeen, HeapSite};
 
 use super::Names;
 use super::windows::length;
+use crate::growth::{Growth, Life};
 
 /// Who takes a block: the thread and the return addresses, the innermost first.
 type Site = (Option<i64>, Vec<u32>);
@@ -15,6 +16,8 @@ struct Block {
     bytes: u64,
     at: i64,
     site: usize,
+    /// In [`Heap::lives`].
+    life: usize,
 }
 
 /// The heap so far.
@@ -25,6 +28,8 @@ pub(super) struct Heap {
     all_sites: Vec<HeapSite>,
     callers: Vec<Vec<u32>>,
     ages: Vec<u64>,
+    /// Every block with its site.
+    lives: Vec<(usize, i64, Option<i64>, u64)>,
     seen: HeapSeen,
 }
 
@@ -52,14 +57,16 @@ impl Heap {
         }
         if let Some(old) = self.live.remove(&taken.address) {
             self.seen.replaced += 1;
-            self.gone(old);
+            self.gone(at, old);
         }
         let bytes = taken.bytes;
         let site = self.site(taken.thread, taken.callers);
         let all = &mut self.all_sites[site];
         (all.allocations, all.bytes) = (all.allocations + 1, all.bytes.saturating_add(bytes));
         (all.live, all.live_bytes) = (all.live + 1, all.live_bytes.saturating_add(bytes));
-        self.live.insert(taken.address, Block { bytes, at, site });
+        let life = self.lives.len();
+        self.lives.push((site, at, None, bytes));
+        self.live.insert(taken.address, Block { bytes, at, site, life });
         let seen = &mut self.seen;
         seen.allocations += 1;
         seen.total_bytes = seen.total_bytes.saturating_add(bytes);
@@ -84,7 +91,10 @@ impl Heap {
         site
     }
 
-    fn gone(&mut self, block: Block) {
+    fn gone(&mut self, at: i64, block: Block) {
+        if let Some((_, _, gone, _)) = self.lives.get_mut(block.life) {
+            *gone = Some(at);
+        }
         self.seen.live_bytes = self.seen.live_bytes.saturating_sub(block.bytes);
         let site = &mut self.all_sites[block.site];
         site.live -= 1;
@@ -101,16 +111,38 @@ impl Heap {
         match self.live.remove(&address) {
             Some(block) => {
                 self.ages.push(length(block.at, at));
-                self.gone(block);
+                self.gone(at, block);
             }
             None => self.seen.unknown_frees += 1,
         }
     }
 
-    /// What there was; `lost` states whether anything may be missing.
-    pub(super) fn finish(mut self, names: &dyn Names, lost: bool) -> Option<HeapSeen> {
+    /// Which sites keep growing between the trace's first event and its last one.
+    fn find_leaks(&mut self, (first, last): (i64, i64)) {
+        let mut by_site = vec![Vec::new(); self.all_sites.len()];
+        for &(site, born, gone, bytes) in &self.lives {
+            let since = |at| length(first, at);
+            by_site[site].push(Life { born: since(born), gone: gone.map(since), bytes });
+        }
+        for (site, lives) in self.all_sites.iter_mut().zip(by_site) {
+            let growth = Growth::of(lives, length(first, last));
+            site.leak = growth.is_leak().then(|| growth.ends());
+        }
+    }
+
+    /// What there was from the trace's first event to its last one; `lost` states whether anything
+    /// may be missing.
+    pub(super) fn finish(
+        mut self,
+        names: &dyn Names,
+        span: (i64, i64),
+        lost: bool,
+    ) -> Option<HeapSeen> {
         if self.seen.allocations + self.seen.frees + self.seen.failed == 0 {
             return None;
+        }
+        if !lost {
+            self.find_leaks(span);
         }
         for (site, callers) in self.all_sites.iter_mut().zip(&self.callers) {
             // A return address is behind the call, which may be the last instruction of its

@@ -57,7 +57,6 @@ pub(crate) fn explained() -> CyclesReport {
         ),
     ];
     CyclesReport {
-        schema: CYCLES_SCHEMA,
         function: "test_loop".into(),
         address: 0x0800_00b8,
         size_bytes: 36,

@@ -55,8 +55,9 @@ pub(super) fn warnings(
     names: &Names,
 ) -> Vec<Warning> {
     let polled: Vec<_> = bus.unmodelled.polled(end).take(MOST_LOOPS).collect();
-    let mut texts: Vec<String> =
-        polled.iter().map(|&(address, poll)| waiting(address, poll, bus, names)).collect();
+    let mut out: Vec<Warning> = silent(bus).into_iter().collect();
+    let wait = |&(address, poll): &(u32, Poll)| waiting(address, poll, bus, names);
+    out.extend(polled.iter().map(wait).map(|text| Warning::new("waits-for-register", text)));
     let missing: Vec<u32> = bus
         .unmodelled
         .touched()
@@ -65,14 +66,15 @@ pub(super) fn warnings(
         .collect();
     let enough = missing.len() >= LEAST_REGISTERS || !polled.is_empty();
     match better(firmware, board, &missing).filter(|_| enough) {
-        Some(better) => texts.push(better),
-        None if !polled.is_empty() => texts.push(other_remedies(bus)),
+        Some(better) => out.push(Warning::new("other-board", better)),
+        None if !polled.is_empty() => out.push(Warning::new("no-other-board", other_remedies(bus))),
         None => {}
     }
-    texts.extend(bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names)));
-    texts.splice(0..0, silent(bus));
-    texts.extend(data_without_memory(firmware, board, bus));
-    texts.into_iter().map(|text| Warning { text, count: 1 }).collect()
+    let awaited = bus.awaited(end).map(|(address, poll)| awaited(address, poll, bus, names));
+    out.extend(awaited.map(|text| Warning::new("waits-for-register", text)));
+    let misfit = data_without_memory(firmware, board, bus);
+    out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
+    out
 }
 
 /// A loop that reads a register for ever.
@@ -118,7 +120,7 @@ const LEAST_READS: u64 = 16;
 
 /// Peripherals of the board that nothing models, and that the firmware reads as if they did
 /// something.
-fn silent(bus: &Bus) -> Option<String> {
+fn silent(bus: &Bus) -> Option<Warning> {
     let mut reads: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
     for (address, touched) in bus.unmodelled.touched() {
         if let Some((device, _)) = bus.place_of(address) {
@@ -128,12 +130,13 @@ fn silent(bus: &Bus) -> Option<String> {
     let named = reads.iter().filter(|(_, reads)| **reads >= LEAST_READS);
     let named: Vec<_> = named.map(|(device, reads)| format!("{device} ({reads} reads)")).collect();
     (!named.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "peripherals without a model were read: {}; they return what was written last or a \
              fixed value, so what the \
              firmware makes of them is not what the chip would",
             named.join(", ")
-        )
+        );
+        Warning::new("unmodelled-device", text)
     })
 }
 

@@ -1,5 +1,6 @@
 //! Drives a simulated board through a run: windows, marks, limits.
 
+mod call;
 mod phase;
 mod places;
 mod serve;
@@ -20,7 +21,7 @@ use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
-use super::heap::{self, Found};
+use super::heap::{self, Found, Inspection};
 use super::recording::Recording;
 use super::script::Script;
 use super::settings::{Limit, Phase, Settings};
@@ -28,6 +29,7 @@ use super::trace::RegisterWrite;
 use super::vectors::{self, Start};
 use super::{Error, Host};
 
+pub(super) use call::Called;
 use places::{Arrival, Place, marks, place};
 pub(super) use places::{Arrivals, pin_name};
 use serve::goes_on_asleep;
@@ -131,9 +133,16 @@ impl Run {
             super::rtos::find(firmware, &settings.systems).map_err(Error::Rtos)?;
         tree.threads.know(variables(firmware), layout);
         let allocators = settings.heap.as_ref();
-        let allocators = allocators.map(|own| heap::find(firmware, own.allocators.as_ref()));
+        let allocators =
+            allocators.map(|own| heap::find(firmware, own.allocators.as_ref(), own.check_memory));
         let allocators = allocators.transpose().map_err(Error::Allocators)?;
         tree.heap = allocators.as_ref().map(|found| Box::new(Watched::new(found.entries.clone())));
+        if settings.heap.as_ref().is_some_and(|heap| heap.check_memory)
+            && let (Some(watched), Some(found)) = (&mut tree.heap, &allocators)
+        {
+            watched.inspector = Some(Box::new(Inspection::new(found.clone())));
+            bus.keep_writes();
+        }
         let mut machine = Machine::new(board, bus, (counts, (tree, log)))
             .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
         machine.set_model(settings.model);
@@ -207,19 +216,21 @@ impl Run {
     pub(super) fn drive(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
         self.begin_scripts();
         let early = self.phase.and_then(|phase| self.shift(phase, host, interrupted));
-        let reason = loop {
-            if let Some(reason) = early {
-                break reason;
-            }
+        let reason = early.unwrap_or_else(|| self.go_on(host, interrupted));
+        self.finish(&reason, host);
+        reason
+    }
+
+    /// Runs on to where the run ends next.
+    fn go_on(&mut self, host: &mut dyn Host, interrupted: &AtomicBool) -> EndReason {
+        loop {
             let to = self.machine.cycles() + self.chunk(host);
             let end = self.advance(to, interrupted);
             self.serve(host);
             if let Some(reason) = end.or(self.is_full().then_some(EndReason::Limit)) {
-                break reason;
+                return reason;
             }
-        };
-        self.finish(&reason, host);
-        reason
+        }
     }
 
     /// Whether whoever records pins has no room for more.

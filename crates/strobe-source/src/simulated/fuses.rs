@@ -31,18 +31,20 @@ pub(super) fn program(fuses: &[u8], whose: &str, bus: &mut Bus) {
     let bytes: Vec<String> = names.map(|(name, byte)| format!("{name} {byte:#04x}")).collect();
     let effects = bus.program_fuses(fuses);
     let hz = bus.clocks.core_hz();
-    bus.warnings.add(format!(
-        "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
-        bytes.join(", "),
-        effects.join("; ")
-    ));
+    bus.warnings.add(
+        "fuses",
+        format!(
+            "the fuses {whose} ({}) choose {}; the core begins at {hz} Hz",
+            bytes.join(", "),
+            effects.join("; ")
+        ),
+    );
     let Some(&high) = fuses.get(1) else { return };
     // Tiny parts have other fuses in these places; they have no boot section.
     let has_boot_section = bus.flash.data.len() > 8 << 10;
     if has_boot_section && high & BOOT_RESET == 0 {
-        bus.warnings.add(
-            "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 all the \
-             same".to_owned(),
-        );
+        let text = "the fuse BOOTRST is programmed, for a bootloader: the run begins at address 0 \
+                    all the same";
+        bus.warnings.add("fuses", text.to_owned());
     }
 }

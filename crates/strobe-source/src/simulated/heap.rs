@@ -5,17 +5,25 @@
 
 mod allocators;
 mod arena;
-mod growth;
+mod bytes;
+mod inspect;
 mod measurement;
 mod replay;
 #[cfg(test)]
 mod tests;
 
-use strobe_model::measurement::{Balance, Finding, Measurement, Section, Total};
+use std::any::Any;
+
+use strobe_model::measurement::{
+    Balance, Finding, Measurement, Quantity, Section, Total, Trust, Unit,
+};
+use strobe_sim::device::Size;
+use strobe_sim::observe::heap::Inspector;
 use strobe_symbols::Firmware;
 
 pub use allocators::Allocators;
 pub(super) use allocators::{Found, find};
+pub(super) use inspect::Inspection;
 
 use super::drive::Run;
 use super::scheduling;
@@ -55,10 +63,49 @@ impl Heaps {
     }
 }
 
-/// What the log of a run says of the heaps, if it was kept.
+/// Of a run that did not watch allocators, if the firmware has any: the peak as they keep it
+/// themselves, with what they need for each block, or why it is unknown.
+fn glance(firmware: &Firmware, run: &Run) -> Option<Heaps> {
+    let found = find(firmware, None, false).ok()?;
+    let word = |address| run.machine.bus().peek(address, Size::Word);
+    let kept = found.heaps.iter().find_map(|heap| {
+        let (whole, least) = heap.least_free?;
+        // Before the first allocation it holds nothing.
+        let least = word(least).filter(|least| *least > 0)?;
+        let peak = u64::from(whole.checked_sub(least)?);
+        Quantity::new(Some(peak.into()), Unit::BYTES, Trust::AtMost).ok()
+    });
+    let quantity = match kept {
+        Some(peak) => peak,
+        None => Quantity::unknown(Unit::BYTES, "not watched: --heap measures it"),
+    };
+    let total = Total { id: "heap-peak".to_owned(), title: "heap peak".to_owned(), quantity };
+    Some(Heaps { totals: vec![total], ..Heaps::default() })
+}
+
+/// Blocks that were allocated from one cycle to another, and their bytes; unknown where allocators
+/// are not watched or calls of them are missing.
+pub(super) fn allocated(run: &Run, from: u64, to: u64) -> Option<(u64, u64)> {
+    let log = &run.machine.observer().1.0.heap.as_ref()?.log;
+    let found = run.allocators.as_ref()?;
+    if log.missed > 0 {
+        return None;
+    }
+    let shadow = replay::replay(found, log);
+    let blocks = shadow.blocks.iter().filter(|block| (from..to).contains(&block.born.0));
+    Some(blocks.fold((0, 0), |(n, bytes), block| (n + 1, bytes + u64::from(block.size))))
+}
+
+/// What was seen of the heaps.
 pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
+    if run.allocators.is_none() {
+        return glance(firmware, run);
+    }
     let calls = &run.machine.observer().1.0;
-    let log = &calls.heap.as_ref()?.log;
+    let heap = calls.heap.as_ref()?;
+    let log = &heap.log;
+    let inspector =
+        heap.inspector.as_deref().map(|inspector: &dyn Inspector| inspector as &dyn Any);
     let found = run.allocators.as_ref()?;
     let shadow = replay::replay(found, log);
     let seen = measurement::Seen {
@@ -67,6 +114,7 @@ pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
         found,
         log,
         shadow: &shadow,
+        inspection: inspector.and_then(<dyn Any>::downcast_ref),
         end: run.machine.cycles(),
         threads: scheduling::names(firmware, &calls.threads),
     };

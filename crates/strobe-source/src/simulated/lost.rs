@@ -53,7 +53,7 @@ pub(super) fn warnings(run: &Run, names: &Names) -> Vec<Warning> {
             "{lost} requests of {name} were lost: each came while an earlier one was still \
              waiting, and {rest}"
         );
-        out.push(Warning { text, count: lost });
+        out.push(Warning::new("lost-interrupts", text).times(lost));
     }
     out
 }

@@ -188,7 +188,7 @@ fn window(record: &Record, model: &Model) -> Window {
     }
 }
 
-fn ended(reason: &EndReason, core: &str) -> Ended {
+pub(super) fn ended(reason: &EndReason, core: &str) -> Ended {
     let (kind, text) = match reason {
         EndReason::Exit { code } => ("exit", format!("the firmware exited with code {code}")),
         EndReason::Reached { place } => ("reached", format!("{place} was reached")),
@@ -261,17 +261,26 @@ fn on_a_chip(record: &Record) -> Option<Quantity> {
     let core = &record.subject.core;
     let residual = CoreKind::named(core)?.residual()?;
     let band = residual.around(record.totals.cycles, record.busy().0);
+    let why = inferred(core, residual);
+    Some(Quantity::modelled(band, Unit::CYCLES, Some(why)))
+}
+
+/// How well the timing of a core is known, where it is inferred.
+pub(super) fn on_chips(core: &str) -> Option<String> {
+    Some(inferred(core, CoreKind::named(core)?.residual()?))
+}
+
+fn inferred(core: &str, residual: Residual) -> String {
     let Residual { figures, median, less, more } = residual;
     let percent = |mille: u32| format!("{}.{} %", mille / 10, mille % 10);
-    let why = format!(
+    format!(
         "The timing of the {core} is inferred: {figures} published figures of real parts without \
          wait states are up to {} less or {} more than the model's, half of them within {}; a \
          function's cycles may be as far off",
         percent(less),
         percent(more),
         percent(median)
-    );
-    Some(Quantity::modelled(band, Unit::CYCLES, Some(why)))
+    )
 }
 
 /// Cycles per instruction, idle cycles and idle instructions both left out.

@@ -73,7 +73,7 @@ pub(super) fn warnings(
             names.describe(overflow.pc).swap_remove(0),
             chain(firmware, overflow)
         );
-        Warning { text, count: 1 }
+        Warning::new("stack-overflow", text)
     };
     calls.overflows.iter().map(one).collect()
 }

@@ -382,7 +382,7 @@ fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec
     let bus = run.machine.bus();
     let mut out: Vec<Warning> = run.start.warning(board).into_iter().collect();
     let misfit = super::fit::complaint(firmware, board, bus);
-    out.extend(misfit.map(|text| Warning { text, count: 1 }));
+    out.extend(misfit.map(|text| Warning::new("board-misfit", text)));
     out.extend(super::lost::warnings(run, names));
     out.extend(super::advice::warnings(firmware, board, bus, run.machine.cycles(), names));
     let unclocked = |u: Unclocked| {
@@ -398,10 +398,11 @@ fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec
             u.device,
             names.describe(u.first_pc).swap_remove(0)
         );
-        Warning { text, count: u.accesses }
+        Warning::new("unclocked-device", text).times(u.accesses)
     };
     out.extend(bus.unclocked().map(unclocked));
-    out.extend(bus.warnings.iter().map(|(text, count)| Warning { text: text.to_owned(), count }));
+    let coded = bus.warnings.coded();
+    out.extend(coded.map(|(code, text, count)| Warning::new(code, text).times(count)));
     for (address, touched) in bus.unmodelled.touched().filter(|(_, t)| t.refused > 0) {
         let name = bus.register_at(address).unwrap_or("a register");
         let from = names.describe(touched.first_pc).swap_remove(0);
@@ -409,16 +410,17 @@ fn warnings(firmware: &Firmware, board: &Board, run: &Run, names: &Names) -> Vec
             "{name} at {address:#010x} is read-only: writing it has no effect (first accessed from \
              {from})"
         );
-        out.push(Warning { text, count: touched.refused });
+        out.push(Warning::new("read-only-register", text).times(touched.refused));
     }
     out.extend(run.scripts.iter().filter_map(|script| script.left(&run.machine)));
     if bus.unmodelled.overflow() > 0 {
-        let text = "further unmodelled registers were accessed than are listed".to_owned();
-        out.push(Warning { text, count: bus.unmodelled.overflow() });
+        let text = "further unmodelled registers were accessed than are listed";
+        out.push(Warning::new("unlisted-registers", text).times(bus.unmodelled.overflow()));
     }
     let faults = run.machine.handled_faults().iter();
     out.extend(faults.map(|f| handled(&f.report, f.count, names)));
-    let symbols = firmware.warnings().iter().map(|w| Warning { text: w.to_string(), count: 1 });
+    let symbols =
+        firmware.warnings().iter().map(|w| Warning::new("debug-information", w.to_string()));
     out.extend(symbols);
     out
 }
@@ -431,7 +433,7 @@ fn handled(report: &FaultReport, count: u64, names: &Names) -> Warning {
         text(report, names),
         strobe_model::exception_name(report.exception)
     );
-    Warning { text, count }
+    Warning::new("handled-fault", text).times(count)
 }
 
 /// What happened, with the instruction behind it where that is not the one it was noticed at.

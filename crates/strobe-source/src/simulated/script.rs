@@ -56,6 +56,6 @@ impl Script {
             self.input.device,
             self.input.bytes.len()
         );
-        (left > 0).then_some(Warning { text, count: left as u64 })
+        (left > 0).then(|| Warning::new("input-left", text).times(left as u64))
     }
 }

@@ -125,6 +125,8 @@ pub struct Settings {
 pub struct HeapSettings {
     /// The user's own.
     pub allocators: Option<Allocators>,
+    /// Check every access of memory as well, which takes a run several times as long.
+    pub check_memory: bool,
 }
 
 impl Default for Settings {

@@ -33,7 +33,7 @@ impl Start {
              else the bootloader does (clocks, peripherals, its time) is missing",
             table.address, table.found_by, table.stack
         );
-        Some(Warning { text, count: 1 })
+        Some(Warning::new("behind-bootloader", text))
     }
 }
 

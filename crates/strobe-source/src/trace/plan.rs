@@ -9,8 +9,8 @@ mod measurement;
 mod tests;
 
 use strobe_model::{
-    Bounds, Encoding, EventCounters, GlobalTimestamps, Line, PLAN_SCHEMA, PcSampling, PlanLine,
-    PlanPart, PlanProposal, PlanReport, PlanSamples, TraceSettings, Verdict, Watch, WatchWhat,
+    Bounds, Encoding, EventCounters, GlobalTimestamps, Line, PcSampling, PlanLine, PlanPart,
+    PlanProposal, PlanReport, PlanSamples, TraceSettings, Verdict, Watch, WatchWhat,
 };
 
 use super::registers::{self, Error};
@@ -67,7 +67,6 @@ pub fn plan(
     let proposals =
         if verdict == Verdict::Loses { proposals(settings, load, target) } else { Vec::new() };
     Ok(PlanReport {
-        schema: PLAN_SCHEMA,
         settings: settings.clone(),
         target: target.name.to_owned(),
         line: line(&settings.line),

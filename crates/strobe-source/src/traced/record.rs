@@ -186,8 +186,8 @@ fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
         "the recording holds nothing of the pin: was it wired and routed, and the bit rate that of \
          the core's clock then?"
     };
-    let text = text.to_owned();
-    (traced.recording.is_some() && traced.is_empty()).then_some(Warning { text, count: 1 })
+    let is_nothing = traced.recording.is_some() && traced.is_empty();
+    is_nothing.then(|| Warning::new("empty-recording", text))
 }
 
 /// Says so if there is instruction trace, which is not read.
@@ -203,14 +203,14 @@ fn instructions(reader: &Reader) -> Option<Warning> {
         "{what} instruction trace of an ETM, which strobe does not read; it reads the packets of \
          ITM and DWT"
     );
-    Some(Warning { text, count: 1 })
+    Some(Warning::new("instruction-trace", text))
 }
 
 /// Says what records without time mean.
 fn clock_stands_still() -> Warning {
     let text = "the clock of the records stands still, so no time is known: was STROBE_START \
                 called, and does STROBE_TRACE_CLOCK count?";
-    Warning { text: text.to_owned(), count: 1 }
+    Warning::new("clock-stands-still", text)
 }
 
 /// Says so if the stream is mostly not what it should be.
@@ -221,7 +221,7 @@ fn nonsense(traced: &Traced) -> Option<Warning> {
          the baud rate right, does the core's clock \
          change after reset, are there frames around the packets (--frames)?"
     );
-    (percent >= NONSENSE_PERCENT).then_some(Warning { text, count: 1 })
+    (percent >= NONSENSE_PERCENT).then(|| Warning::new("not-a-trace", text))
 }
 
 fn balance(

@@ -278,7 +278,7 @@ impl Session {
             recording.notes = self.notes.0.clone();
         } else {
             let notes = self.notes.0.iter();
-            let notes = notes.map(|(text, count)| Warning { text: text.clone(), count: *count });
+            let notes = notes.map(|(text, count)| Warning::new("recording", text).times(*count));
             settings.warnings.extend(notes);
         }
         settings

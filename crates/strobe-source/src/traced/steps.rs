@@ -42,7 +42,7 @@ fn warning(exception: &TracedException, period: u64) -> Option<Warning> {
          runs in step with the sampling each {period} cycles, \
          and so may other code; a period that has no factor in common with theirs shows which"
     );
-    Some(Warning { text, count: 1 })
+    Some(Warning::new("samples-in-step", text))
 }
 
 #[cfg(test)]

@@ -198,23 +198,32 @@ pub(super) fn warnings(window: &TracedWindow) -> impl Iterator<Item = Warning> {
         _ => None,
     };
     let never = never.map(|from| {
-        (1, format!("nothing was measured: {from} never came; is tracing on when it is sent?"))
+        (
+            "never-reached",
+            1,
+            format!("nothing was measured: {from} never came; is tracing on when it is sent?"),
+        )
     });
     let repeated = "marks came twice or their counterparts are missing: a part goes from the first \
                     beginning to the first end behind it";
-    let repeated = (window.repeated > 0).then(|| (window.repeated, repeated.to_owned()));
+    let repeated =
+        (window.repeated > 0).then(|| ("repeated-mark", window.repeated, repeated.to_owned()));
     let inside = format!(
         "times packets or records were lost inside of a part: {to} may be among them, and the part \
          too long"
     );
-    let inside = (window.losses_inside > 0).then_some((window.losses_inside, inside));
+    let inside =
+        (window.losses_inside > 0).then_some(("loss-in-window", window.losses_inside, inside));
     let outside =
         "times packets or records were lost outside of the parts: there may have been more parts";
-    let outside = (window.losses_outside > 0).then(|| (window.losses_outside, outside.to_owned()));
+    let outside = (window.losses_outside > 0)
+        .then(|| ("loss-outside-windows", window.losses_outside, outside.to_owned()));
     let open = window.open && window.to.is_some();
-    let open = open.then(|| (1, format!("the last part ends with the stream: {to} did not come")));
+    let open = open.then(|| {
+        ("open-window", 1, format!("the last part ends with the stream: {to} did not come"))
+    });
     let all = [never, repeated, inside, outside, open].into_iter().flatten();
-    all.map(|(count, text)| Warning { text, count })
+    all.map(|(code, count, text)| Warning::new(code, text).times(count))
 }
 
 #[cfg(test)]

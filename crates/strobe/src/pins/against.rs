@@ -5,9 +5,9 @@ use std::path::Path;
 use strobe_analyse::pairing;
 use strobe_decode::capture::{AWAKE, Capture};
 use strobe_decode::pins;
-use strobe_model::against::{AGAINST_SCHEMA, Against, Pair};
+use strobe_model::against::{Against, Pair};
 use strobe_model::measurement::Measurement;
-use strobe_model::{CaptureSummary, PINS_SCHEMA, PinsReport};
+use strobe_model::{CaptureSummary, PinsReport};
 
 use super::{Args, trigger};
 use crate::recording::Opened;
@@ -39,7 +39,6 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
     let [a_summary, b_summary] = summaries;
     let notes = a.capture.notes.iter().chain(&b.capture.notes).cloned();
     let report = Against {
-        schema: AGAINST_SCHEMA,
         a: a_summary,
         b: b_summary,
         clock_tolerance_ppm: args.clock_tolerance,
@@ -61,7 +60,6 @@ fn alone(args: &Args, side: &Opened) -> Measurement {
     };
     let each = moving.filter(wanted).map(|(at, _)| pins::statistics(capture, at, None));
     pins::measurement(&PinsReport {
-        schema: PINS_SCHEMA,
         capture: summary,
         pins: each.collect(),
         intervals: Vec::new(),

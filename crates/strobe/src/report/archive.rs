@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strobe_decode::archive::{allocations, profile, samples, symbols};
+use strobe_model::measurement::Measurement;
 use strobe_model::{Record, Warning};
 use strobe_source::archive::allocations::{About, beside, of_text, of_tree};
 use strobe_source::archive::{NoNames, measurement, published};
@@ -88,11 +89,11 @@ fn record(
     settings.shown.extend(list.about.iter().cloned());
     for (kind, count) in &list.others {
         let text = format!("packets of kind `{kind}` are in the list and not looked at");
-        settings.warnings.push(Warning { text, count: *count });
+        settings.warnings.push(Warning::new("other-packets", text).times(*count));
     }
     if list.unusable > 0 {
-        let text = "entries of the list are no packet or have no address".to_owned();
-        settings.warnings.push(Warning { text, count: list.unusable });
+        let text = "entries of the list are no packet or have no address";
+        settings.warnings.push(Warning::new("unusable-entries", text).times(list.unusable));
     }
     let mut accumulator = Accumulator::new(None);
     let places = Places::of(list.pcs.iter().map(|pc| (*pc, 1)));
@@ -111,29 +112,44 @@ fn record(
 
 /// Allocations, as a text or a tree.
 pub fn allocations(args: &Args, firmware: Option<&Firmware>) -> anyhow::Result<ExitCode> {
-    let bytes = events::read(&args.path, MAX_BYTES)?;
-    let file = input::file_name(&args.path);
+    let published = args.published.as_deref();
+    super::measured(args, of_allocations(&args.path, args.big_above, published, firmware)?)
+}
+
+/// The measurement of a text or a tree of allocations; blocks of more bytes than `big_above` are
+/// big.
+///
+/// # Errors
+/// When it, or what was `published` of it, cannot be read.
+pub fn of_allocations(
+    path: &Path,
+    big_above: u64,
+    published: Option<&Path>,
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Measurement> {
+    let bytes = events::read(path, MAX_BYTES)?;
+    let file = input::file_name(path);
     let about = About {
         file: &file,
-        big_above: args.big_above,
+        big_above,
         names: firmware.map_or(&NoNames, |firmware| firmware),
         has_names: firmware.is_some(),
     };
     let mut report = if bytes.trim_ascii_start().starts_with(b"{") {
-        let tree = allocations::parse_tree(&bytes).map_err(|e| wrong(&args.path, &e))?;
+        let tree = allocations::parse_tree(&bytes).map_err(|e| wrong(path, &e))?;
         of_tree(&about, &tree)
     } else {
         let not_utf8 = bytes.utf8_chunks().map(|chunk| chunk.invalid().len() as u64).sum();
         let text = allocations::parse(&bytes);
         if text.allocations.is_empty() {
-            return Err(wrong(&args.path, &"there is no line `alloc SIZE ADDRESS` in it"));
+            return Err(wrong(path, &"there is no line `alloc SIZE ADDRESS` in it"));
         }
         of_text(&about, &text, not_utf8)
     };
-    if let Some(path) = &args.published {
+    if let Some(path) = published {
         let tree = allocations::parse_tree(&events::read(path, MAX_BYTES)?);
         let tree = tree.map_err(|e| wrong(path, &e))?;
         report.published = Some(beside(&input::file_name(path), &report, &tree));
     }
-    super::measured(args, measurement::allocations(&report))
+    Ok(measurement::allocations(&report))
 }

@@ -16,6 +16,9 @@ const HEAD: u64 = 1 << 16;
 /// What a recording of `strobe record` begins with.
 const RECORDING: &[u8] = strobe_decode::container::MAGIC;
 
+/// What an ELF file begins with.
+const ELF: &[u8] = b"\x7fELF";
+
 /// Finds out. What has no other sign is taken for the bytes of a trace pin.
 pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
     if has_metadata {
@@ -41,6 +44,21 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
         )));
     }
     Ok(kind)
+}
+
+/// What is a file of heap events or allocations by its first bytes; none if it is something else.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn of_heaps(path: &Path) -> anyhow::Result<Option<Kind>> {
+    if files::is_directory(path)? {
+        return kind(path, false).map(Some);
+    }
+    let head = files::head(path, &files::Kind::PIECEWISE, HEAD)?;
+    if head.starts_with(ELF) {
+        return Ok(None);
+    }
+    Ok(Some(by_bytes(path, &head)).filter(|kind| matches!(kind, Kind::Ctf | Kind::Allocations)))
 }
 
 fn by_bytes(path: &Path, head: &[u8]) -> Kind {

@@ -193,7 +193,7 @@ impl Options {
                 Err(exit::data(text))
             }
             (Err(error), Some(_)) => Err(exit::data(error.to_string())),
-            (Err(error), None) => Ok((None, Some(Warning { text: error.to_string(), count: 1 }))),
+            (Err(error), None) => Ok((None, Some(Warning::new("defmt-table", error.to_string())))),
         }
     }
 
@@ -311,7 +311,7 @@ fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
              it is unknown whether the code is the same"
         ),
     };
-    Some(Warning { text, count: 1 })
+    Some(Warning::new("other-firmware", text))
 }
 
 /// Settings as the report shows them.

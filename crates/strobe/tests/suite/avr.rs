@@ -86,9 +86,9 @@ fn intel_hex_runs_as_the_elf_file_does() {
         let named = run(&[&elf, "--until", "20ms"]).1;
         let (code, bare) = run(&[&hex, "--until", "20ms"]);
         assert_eq!((code, self::board(&bare)), (0, Some(board)));
-        // A HEX file has no functions, in which loops that wait are looked for, and no variables,
-        // which show what is left of a stack.
-        let named_only = ["waiting", "stack-margin"];
+        // A HEX file has no functions, in which loops that wait and allocators are looked for, and
+        // no variables, which show what is left of a stack.
+        let named_only = ["waiting", "stack-margin", "heap-peak"];
         let totals = |ran: &strobe_model::measurement::Measurement| {
             let all = ran.totals.iter().filter(|total| !named_only.contains(&total.id.as_str()));
             all.cloned().collect::<Vec<_>>()

@@ -162,3 +162,101 @@ fn heaps_are_exported() {
     let ran = strobe(&["report", file]);
     assert!(ran.stdout.contains("heap by call site"), "{}", ran.stdout);
 }
+
+/// Each access that must not be is a finding in the function that is named after it, and what only
+/// looks like one is none.
+#[test]
+fn accesses_that_must_not_be_are_found_with_both_call_chains() {
+    let (code, m) = measured(&["heap", &prebuilt("trespass"), "--until", "exit", "--check-memory"]);
+    assert_eq!(code, 0);
+    let codes = ["use-after-free", "heap-out-of-bounds", "uninitialised-read"];
+    let found: Vec<(&str, String)> = m
+        .findings
+        .iter()
+        .filter(|finding| codes.contains(&finding.code.as_str()))
+        .map(|finding| {
+            let place = finding.place.as_deref().unwrap_or_default();
+            (finding.code.as_str(), place.split(' ').next().unwrap_or_default().to_owned())
+        })
+        .collect();
+    let expected = [
+        ("use-after-free", "read_after_free"),
+        ("use-after-free", "write_after_free"),
+        ("heap-out-of-bounds", "write_behind"),
+        ("heap-out-of-bounds", "read_behind"),
+        ("heap-out-of-bounds", "read_before"),
+        ("uninitialised-read", "read_unwritten"),
+        ("uninitialised-read", "read_unwritten_copy"),
+    ];
+    assert_eq!(found, expected.map(|(code, function)| (code, function.to_owned())));
+    let of = |code: &str| m.findings.iter().find(|finding| finding.code == code).unwrap();
+    let chains: Vec<&str> =
+        of("use-after-free").evidence.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(chains, ["call chain", "allocated by", "freed by"]);
+    assert!(of("use-after-free").text.contains("8 bytes into a freed block"));
+    assert!(of("heap-out-of-bounds").text.contains("1 byte at"));
+    assert!(of("heap-out-of-bounds").text.contains("right behind the end of a block"));
+    let all = m.findings.iter().filter(|finding| codes.contains(&finding.code.as_str()));
+    assert_eq!(total(&m, "heap-faults"), all.map(|finding| finding.count).sum::<u64>());
+    // 200 of 400 bytes are never touched; what is, is written once and read three times.
+    assert_eq!(of_function(&m, "heap-use", "use_a_part", "untouched"), 200);
+    let table = m.table("heap-use").unwrap();
+    let names = &table.column("function").unwrap().cells;
+    let row = names.iter().position(|name| name.text() == Some("use_a_part")).unwrap();
+    let figure = |id: &str| table.column(id).unwrap().cells[row].number().unwrap().as_f64();
+    assert_eq!((figure("reads-per-byte"), figure("writes-per-byte")), (1.5, 0.5));
+}
+
+/// Checking changes nothing of what is measured otherwise, and firmware without faults has none.
+#[test]
+fn checking_memory_changes_no_figure() {
+    for name in ["strings", "leaky", "heap-avr"] {
+        let firmware = prebuilt(name);
+        let (_, plain) = measured(&["heap", &firmware, "--until", "20ms"]);
+        let (_, checked) = measured(&["heap", &firmware, "--until", "20ms", "--check-memory"]);
+        for total in &plain.totals {
+            assert_eq!(checked.total(&total.id), Some(&total.quantity), "{name}: {}", total.id);
+        }
+        for section in plain.sections.iter().filter(|section| section.id != "heap-calls") {
+            assert_eq!(checked.section(&section.id), Some(section), "{name}");
+        }
+        assert_eq!(checked.findings, plain.findings, "{name}");
+    }
+    let ran = strobe(&["run", &prebuilt("strings"), "--check-memory"]);
+    assert_eq!(ran.code, 64, "{}", ran.stderr);
+}
+
+/// What a run has measured, and what a board has recorded, have the same sections.
+#[test]
+fn heaps_of_measurements_and_archives_are_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (run, plain) = (path("run.measurement"), path("plain.measurement"));
+    let strings = prebuilt("strings");
+    let ran = strobe(&["run", &strings, "--until", "exit", "--heap", "-o", &run]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let (code, m) = measured(&["heap", &run]);
+    assert_eq!((code, total(&m, "heap-live-blocks")), (0, 0));
+    assert!(m.sections.iter().all(|section| section.id.starts_with("heap")));
+    assert!(m.section("heap-sites").is_some() && m.total("cycles").is_none());
+    // The summary of a run without it says how to get it.
+    let ran = strobe(&["run", &strings, "--until", "exit", "-o", &plain]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = strobe(&["report", &plain]);
+    assert!(ran.stdout.contains("heap peak") && ran.stdout.contains("--heap"), "{}", ran.stdout);
+    let ran = strobe(&["heap", &plain]);
+    assert_eq!(ran.code, 65);
+    assert!(ran.stderr.contains("strobe run --heap"), "{}", ran.stderr);
+    let ran = strobe(&["heap", &run, "--check-memory"]);
+    assert_eq!(ran.code, 64);
+    let ran = strobe(&["heap", &strings, "--elf", strings.as_str()]);
+    assert_eq!(ran.code, 64);
+    let text = path("itm.txt");
+    fs::write(&text, strobe_synth::archive::allocations(2, 300).text).unwrap();
+    let (code, m) = measured(&["heap", &text]);
+    assert_eq!(code, 0);
+    assert!(total(&m, "blocks") > 0);
+    assert_eq!(m.total("heap-live").unwrap().value(), None, "it has no frees");
+    let ran = strobe(&["heap", &path("nothing.elf")]);
+    assert_eq!(ran.code, 66);
+}

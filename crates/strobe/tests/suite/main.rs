@@ -9,6 +9,9 @@ mod arduino;
 mod avr;
 mod avr_bad_input;
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod bench;
+mod benchmarks;
 mod bootloader;
 mod calls;
 mod captures;
@@ -23,6 +26,8 @@ mod demo;
 mod display;
 mod ecosystem;
 mod ecosystem_f407;
+#[cfg(target_os = "linux")]
+mod experiment;
 mod exports;
 mod flash;
 mod heap;
@@ -42,6 +47,8 @@ mod size;
 mod stack;
 mod svd;
 mod swo;
+#[cfg(unix)]
+mod terminal;
 mod threads;
 mod trace_plan;
 mod traced;

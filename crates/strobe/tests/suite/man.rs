@@ -7,10 +7,25 @@ use std::process::Command;
 
 use crate::common::strobe;
 
-/// The subcommands, as `--help` lists them.
+/// The subcommands, as `--help` lists them, each followed by its own ones: `experiment`,
+/// `experiment run`.
 fn subcommands() -> Vec<String> {
-    let help = strobe(&["--help"]).stdout;
-    let (_, list) = help.split_once("Commands:\n").expect("a list of subcommands");
+    let of = |above: &str, name: &str| format!("{above} {name}").trim().to_owned();
+    let below = |above: &str| {
+        let names = listed(&strobe(&[words(above), vec!["--help"]].concat()).stdout);
+        names.into_iter().map(|name| of(above, &name)).collect::<Vec<_>>()
+    };
+    let own = |name: String| std::iter::once(name.clone()).chain(below(&name));
+    below("").into_iter().flat_map(own).collect()
+}
+
+fn words(name: &str) -> Vec<&str> {
+    name.split_whitespace().collect()
+}
+
+/// The subcommands in a text of `--help`.
+fn listed(help: &str) -> Vec<String> {
+    let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
     let lines = list.lines().take_while(|line| !line.is_empty());
     // Wrapped lines are indented deeper.
     let first = lines.filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
@@ -45,29 +60,34 @@ fn every_subcommand_has_a_page_that_formats_without_warnings() {
     let ran = strobe(&["man", "--out", &to.display().to_string()]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let subcommands = subcommands();
-    assert!(subcommands.contains(&"run".to_owned()), "{subcommands:?}");
+    for name in ["run", "experiment", "experiment run"] {
+        assert!(subcommands.contains(&name.to_owned()), "{subcommands:?}");
+    }
     let pages = std::fs::read_dir(&to).expect("the pages").count();
     assert_eq!(pages, subcommands.len() + 1);
     for name in &subcommands {
-        let page = to.join(format!("strobe-{name}.1"));
+        let page = to.join(format!("strobe-{}.1", name.replace(' ', "-")));
         let (text, warnings) = formatted(&page);
         assert_eq!(warnings, "", "{}", page.display());
         for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "SEE ALSO"] {
             assert!(text.lines().any(|line| line == section), "no {section} in {text}");
         }
-        let help = strobe(&[name, "--help"]).stdout;
+        let help = strobe(&[words(name), vec!["--help"]].concat()).stdout;
         let missing: Vec<_> =
             long_options(&help).difference(&long_options(&text)).cloned().collect();
-        assert!(missing.is_empty(), "strobe-{name}.1 lacks {missing:?}");
+        assert!(missing.is_empty(), "{} lacks {missing:?}", page.display());
     }
     let (text, warnings) = formatted(&to.join("strobe.1"));
     assert_eq!(warnings, "");
     assert!(text.lines().any(|line| line == "EXIT STATUS"), "{text}");
     let footer = text.lines().last().expect("a footer");
-    let words: Vec<&str> = footer.split_whitespace().collect();
-    assert_eq!(words[..2], ["strobe", env!("CARGO_PKG_VERSION")], "{footer}");
+    assert_eq!(words(footer)[..2], ["strobe", env!("CARGO_PKG_VERSION")], "{footer}");
     for name in &subcommands {
-        assert!(text.contains(&format!("strobe-{name}(1)")), "{name} is not in strobe.1");
+        let names = words(name);
+        let (last, above) = names.split_last().expect("a name");
+        let parent = [&["strobe"][..], above].concat().join("-");
+        let (text, _) = formatted(&to.join(format!("{parent}.1")));
+        assert!(text.contains(&format!("{parent}-{last}(1)")), "{name} is not in {parent}.1");
     }
 }
 
@@ -76,6 +96,11 @@ fn one_page_goes_to_standard_output() {
     let page = strobe(&["man", "cycles"]);
     assert!(page.stdout.contains(".TH strobe-cycles 1 "), "{}", page.stdout);
     assert!(strobe(&["man"]).stdout.contains(".TH strobe 1 "));
+    for words in [&["experiment", "run"][..], &["experiment-run"]] {
+        let page = strobe(&[&["man"][..], words].concat()).stdout;
+        assert!(page.contains(".TH strobe-experiment-run 1 "), "{page}");
+        assert!(page.contains("strobe(1), strobe\\-experiment(1)"), "{page}");
+    }
     let unknown = strobe(&["man", "nothing"]);
     assert_eq!((unknown.code, unknown.stdout.as_str()), (64, ""));
 }

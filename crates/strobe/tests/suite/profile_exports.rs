@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use strobe_model::measurement::{
     Address, Content, Ended, Functions, Instrument, Kind, Label, Locations, Measure, Measurement,
-    Part, Profile, Samples, Stacks, Subject, Unit, Values, Window,
+    NamedPart, Part, Profile, Samples, Stacks, Subject, Unit, Values, Window,
 };
 use tempfile::TempDir;
 
@@ -156,6 +156,37 @@ fn the_picture_is_xml() {
         .collect();
     assert!(titles.contains(&"all\n6,750 cycles (100.0 %)"), "{titles:?}");
     assert!(titles.contains(&"(asleep)\n5,000 cycles (74.1 %)"), "{titles:?}");
+}
+
+/// A rig, or a comparison, has parts: one of them is chosen by its name.
+#[test]
+fn a_part_is_exported_by_its_name() {
+    let named = |name: &str, measurement| NamedPart { name: name.to_owned(), measurement };
+    let mut inner = measurement();
+    inner.sections.clear();
+    inner.parts = vec![named("ping", measurement())];
+    let mut whole = measurement();
+    whole.sections.clear();
+    whole.parts = vec![named("p", measurement()), named("pin", inner)];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rig.measurement");
+    std::fs::write(&path, serde_json::to_vec(&whole).unwrap()).unwrap();
+    let path = path.display().to_string();
+    let (_folder, alone) = written();
+    let expected = export(&[&alone, "--to", "collapsed"]);
+    for part in ["p", "pin/ping"] {
+        assert_eq!(export(&[&path, "--to", "collapsed", "--part", part]), expected, "{part}");
+    }
+    let fails = |arguments: &[&str], code: i32, text: &str| {
+        let ran = strobe(&[&["export"], arguments].concat());
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert!(ran.stderr.contains(text), "{}", ran.stderr);
+    };
+    let names = "there is no part `ping`; parts are: p, pin, pin/ping";
+    fails(&[&path, "--to", "collapsed", "--part", "ping"], 64, names);
+    fails(&[&alone, "--to", "collapsed", "--part", "p"], 64, "parts are: none");
+    let advice = "parts of its own (p, pin); --part NAME exports one of these";
+    fails(&[&path, "--to", "collapsed"], 65, advice);
 }
 
 #[test]

@@ -186,3 +186,5 @@ pub fn write(id: Id, bytes: &[u8]) {
         kit::value(id.head(7 + some.len() as u32), u32::from_le_bytes(word));
     }
 }
+
+mod bench;

@@ -130,7 +130,7 @@ impl<O: Observer> Machine<O> {
             spent: Bounds::exact(0),
             split: 0,
             several,
-            log: O::ACCESSES.then_some(&mut log),
+            log: self.observer.follows_accesses().then_some(&mut log),
         };
         let mut end = End::Next;
         let result = if insn.ends_block() {
@@ -150,7 +150,7 @@ impl<O: Observer> Machine<O> {
         let several = port.several;
         let polled = port.polled;
         for access in &log {
-            self.observer.access(access);
+            self.observer.access(access, &mut self.bus);
         }
         match result {
             Ok(()) => {}

@@ -9,7 +9,7 @@ use super::run::Stop;
 use crate::kernel::bus::Bus;
 use crate::kernel::core::Core;
 use crate::kernel::memory::BusFault;
-use crate::kernel::observe::Observer;
+use crate::kernel::observe::{Observer, TransferKind};
 use crate::kernel::pace::{Drift, Model};
 use crate::kernel::semihost::Console;
 
@@ -100,6 +100,18 @@ impl<O: Observer> Core<O> for Machine<O> {
 
     fn set_stops(&mut self, stops: Vec<u32>) {
         Machine::set_stops(self, stops);
+    }
+
+    fn call(&mut self, function: u32, argument: u32, back: u32) {
+        let (from, return_address) = (self.cpu.pc, back & !1);
+        self.cpu.r[0] = argument;
+        self.cpu.r[14] = return_address | 1;
+        self.cpu.pc = function & !1;
+        self.cpu.it = 0;
+        self.cpu.resume_at = 0;
+        self.resume = None;
+        self.bus.flash_interface.accelerator.jumped();
+        self.report_transfer(TransferKind::Call { return_address }, from);
     }
 
     fn finish_sending(&mut self, limit: u64) {

@@ -206,6 +206,7 @@ impl<O: Observer> Machine<O> {
         }
         if return_address & 1 != 0 {
             self.bus.warnings.add(
+                "unpredictable",
                 "a stacked return address had bit 0 set, which the manual leaves open: taken as \
                  clear"
                     .to_owned(),

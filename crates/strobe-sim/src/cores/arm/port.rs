@@ -195,11 +195,14 @@ impl CarefulPort<'_> {
 
     /// Other private peripherals (DWT, FPB, ROM table) belong to the debugger on ARMv6-M.
     fn note_ppb(&mut self, address: u32) {
-        self.bus.warnings.add(format!(
-            "debug register {address:#010x} read or written by the firmware: it reads as zero \
+        self.bus.warnings.add(
+            "debug-register",
+            format!(
+                "debug register {address:#010x} read or written by the firmware: it reads as zero \
              here, and \
              the core itself cannot reach it on silicon"
-        ));
+            ),
+        );
     }
 
     /// Whether a private peripheral is the chip maker's, and on the board.
@@ -238,7 +241,7 @@ impl CarefulPort<'_> {
             self.note_unmodelled(address);
         }
         if let Some(what) = self.system.debug.asked.take() {
-            self.bus.warnings.add(format!("{what}: not modelled"));
+            self.bus.warnings.add("not-modelled", format!("{what}: not modelled"));
         }
     }
 
@@ -254,7 +257,7 @@ impl CarefulPort<'_> {
 
     fn note_unmodelled(&mut self, address: u32) {
         let page = address & !0xfff;
-        self.bus.warnings.add(format!(
+        self.bus.warnings.add("not-modelled", format!(
             "debug registers at {page:#010x} are not modelled: they read as zero and ignore writes"
         ));
     }

@@ -137,9 +137,9 @@ impl<O: Observer> Machine<O> {
             }
             let block = &self.blocks.all[id as usize];
             let fits = self.now + u64::from(block.worst) <= self.horizon;
+            let carefully = O::EACH || !fits || self.guarded.everywhere || self.traced;
             let carefully =
-                O::EACH || O::ACCESSES || !fits || self.guarded.everywhere || self.traced;
-            let carefully = carefully || self.cpu.resume_at != 0;
+                carefully || self.cpu.resume_at != 0 || self.observer.follows_accesses();
             let result = if carefully || self.now < self.bus.masters.contended_until {
                 if !self.bus.flash_interface.accelerator.has(id) {
                     self.fetch(id);
@@ -203,7 +203,7 @@ impl<O: Observer> Machine<O> {
     }
 
     fn system_reset(&mut self, cause: ResetCause) {
-        self.bus.warnings.add(format!("system reset: {cause}"));
+        self.bus.warnings.add("reset", format!("system reset: {cause}"));
         self.resets += 1;
         let from = self.cpu.pc;
         if self.reset().is_err() {
@@ -215,7 +215,9 @@ impl<O: Observer> Machine<O> {
 
     /// VECTRESET: the core starts anew, the devices go on.
     fn core_reset(&mut self) {
-        self.bus.warnings.add("the core was reset by AIRCR.VECTRESET, devices were not".to_owned());
+        self.bus
+            .warnings
+            .add("reset", "the core was reset by AIRCR.VECTRESET, devices were not".to_owned());
         self.resets += 1;
         if self.start().is_err() {
             self.cpu.thumb = false;

@@ -3,6 +3,8 @@
 use crate::kernel::clock::Clocks;
 use std::sync::atomic::AtomicBool;
 
+use super::exec::push_pc;
+use super::port::CarefulPort;
 use super::{DATA, FaultReport, Machine, Stop};
 use crate::kernel::bus::Bus;
 use crate::kernel::core::Core;
@@ -78,6 +80,19 @@ impl<O: Observer> Core<O> for Machine<O> {
 
     fn set_stops(&mut self, stops: Vec<u32>) {
         Machine::set_stops(self, stops);
+    }
+
+    fn call(&mut self, function: u32, argument: u32, back: u32) {
+        let (from, end) = (self.cpu.pc, self.now);
+        self.cpu.r[22..26].copy_from_slice(&argument.to_le_bytes());
+        let mut port = CarefulPort { bus: &mut self.bus, pc: from, end, log: None };
+        match push_pc(&mut self.cpu, &mut port, back) {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+        self.cpu.pc = function & self.arch.pc_mask;
+        self.resume = None;
+        self.report_call(from, back);
     }
 
     fn finish_sending(&mut self, limit: u64) {

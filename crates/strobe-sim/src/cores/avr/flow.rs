@@ -59,7 +59,7 @@ impl<O: Observer> Machine<O> {
                 self.bus.now = self.now;
                 self.bus.core_sleeps(true);
             }
-            End::Sleep => self.bus.warnings.add(format!(
+            End::Sleep => self.bus.warnings.add("sleep-without-effect", format!(
                 "SLEEP at {last:#07x} did nothing: sleep is not enabled (SE in the sleep control \
                  register)"
             )),
@@ -138,7 +138,7 @@ impl<O: Observer> Machine<O> {
     }
 
     /// The return address counts as not pushed yet.
-    fn report_call(&mut self, from: u32, return_address: u32) {
+    pub(super) fn report_call(&mut self, from: u32, return_address: u32) {
         let sp = self.stack_top() + u32::from(self.arch.pc_bytes());
         self.report(TransferKind::Call { return_address }, from, sp);
     }

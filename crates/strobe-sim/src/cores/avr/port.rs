@@ -88,7 +88,7 @@ impl CarefulPort<'_> {
 
     fn beyond(&mut self) {
         let end = self.bus.ram.base - DATA + self.bus.ram.data.len() as u32;
-        self.bus.warnings.add(format!(
+        self.bus.warnings.add("beyond-ram", format!(
             "the instruction at {:#07x} reached behind the end of RAM ({end:#06x} and above): that \
              reads as zero and keeps \
              nothing",
@@ -152,7 +152,7 @@ impl Port for CarefulPort<'_> {
             Insn::Wdr => self.bus.watchdog_reset(),
             Insn::Spm { .. } => {
                 let pc = self.pc;
-                self.bus.warnings.add_kind("spm", || {
+                self.bus.warnings.add_once("flash-write", || {
                     format!(
                         "SPM was ignored (flash programming is not modelled), first at {pc:#07x}"
                     )

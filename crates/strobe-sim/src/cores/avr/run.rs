@@ -118,7 +118,7 @@ impl<O: Observer> Machine<O> {
         }
         let block = &self.blocks.all[id as usize];
         let fits = self.now + u64::from(block.worst) <= self.horizon;
-        if O::EACH || O::ACCESSES || !fits || self.moves_stack_anew(id) {
+        if O::EACH || self.observer.follows_accesses() || !fits || self.moves_stack_anew(id) {
             return self.step(id, 0);
         }
         self.run_blocks(id);
@@ -177,7 +177,7 @@ impl<O: Observer> Machine<O> {
     }
 
     fn system_reset(&mut self, cause: ResetCause) {
-        self.bus.warnings.add(format!("system reset: {cause}"));
+        self.bus.warnings.add("reset", format!("system reset: {cause}"));
         self.resets += 1;
         let from = self.cpu.pc;
         // It cannot fail on this core.
@@ -378,7 +378,7 @@ impl<O: Observer> Machine<O> {
             bus: &mut self.bus,
             pc: block.address(here.at),
             end: here.start + cycles,
-            log: O::ACCESSES.then_some(&mut log),
+            log: self.observer.follows_accesses().then_some(&mut log),
         };
         let result = if here.at == block.body as usize {
             end(&mut self.cpu, &mut port, insn, next)
@@ -390,7 +390,7 @@ impl<O: Observer> Machine<O> {
             Err(never) => match never {},
         };
         for access in &log {
-            self.observer.access(access);
+            self.observer.access(access, &mut self.bus);
         }
         // A store has gone to SREG.
         if how == End::Next && self.cpu.sreg & !enabled & I != 0 {

@@ -186,10 +186,13 @@ impl Pl011 {
         };
         if let Some(why) = why {
             let held = if forgiving || full { fate } else { "it waits" };
-            cx.warn(format!("{}: a byte was written {why}: {held}", cx.name()));
+            cx.warn_of("data-lost", format!("{}: a byte was written {why}: {held}", cx.name()));
         }
         if (!full || forgiving) && !self.tx.push(byte) {
-            cx.warn(format!("{}: too many bytes wait to be sent: bytes were lost", cx.name()));
+            cx.warn_of(
+                "data-lost",
+                format!("{}: too many bytes wait to be sent: bytes were lost", cx.name()),
+            );
         }
         // 3.3.10: filling the FIFO beyond its level takes the interrupt back.
         if self.tx.waiting() > self.tx_level() {
@@ -288,7 +291,7 @@ impl Pl011 {
 
     fn write_word(&mut self, register: u32, value: u32, cx: &mut Context) {
         for (_, _, mode) in UNMODELLED.iter().filter(|(r, b, _)| *r == register && value & b != 0) {
-            cx.warn(format!("{}: {mode} is not modelled", cx.name()));
+            cx.warn_of("not-modelled", format!("{}: {mode} is not modelled", cx.name()));
         }
         match register {
             DR => self.send(value as u8, cx),
@@ -360,9 +363,10 @@ impl SerialEnd for Pl011 {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
             let name = cx.name().to_owned();
-            cx.warn(format!(
-                "{name}: the host sends faster than the line carries: bytes were lost"
-            ));
+            cx.warn_of(
+                "data-lost",
+                format!("{name}: the host sends faster than the line carries: bytes were lost"),
+            );
         }
         self.event(cx);
     }

@@ -156,10 +156,10 @@ impl Pl022 {
         if self.tx.len() < FIFO {
             self.tx.push_back(word as u16);
         } else {
-            cx.warn(format!(
-                "{}: a frame was written while its FIFO was full: it is lost",
-                cx.name()
-            ));
+            cx.warn_of(
+                "data-lost",
+                format!("{}: a frame was written while its FIFO was full: it is lost", cx.name()),
+            );
         }
     }
 
@@ -236,7 +236,7 @@ impl Pl022 {
         let asked =
             |(r, bits, asked, _): &&(u32, u32, u32, &str)| *r == register && value & bits == *asked;
         for (_, _, _, mode) in UNMODELLED.iter().filter(asked) {
-            cx.warn(format!("{}: {mode} is not modelled", cx.name()));
+            cx.warn_of("not-modelled", format!("{}: {mode} is not modelled", cx.name()));
         }
         match register {
             CR0 => self.cr0 = value & 0xffff,

@@ -115,7 +115,10 @@ impl Device for Scc {
             CFG0 => {
                 self.cfg0 = value;
                 if bit(value, 0) {
-                    cx.warn("SCC: mapping block RAM at address 0 is not modelled");
+                    cx.warn_of(
+                        "not-modelled",
+                        "SCC: mapping block RAM at address 0 is not modelled",
+                    );
                 }
             }
             CFG1 => self.leds = value & 0xff,

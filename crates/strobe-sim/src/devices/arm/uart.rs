@@ -107,10 +107,16 @@ impl Uart {
         if full {
             self.overruns |= state::TX_OVERRUN;
             let fate = if self.forgiving { "the hardware would lose it" } else { "it is lost" };
-            cx.warn(format!("{}: a byte was written while its buffer was full: {fate}", cx.name()));
+            cx.warn_of(
+                "data-lost",
+                format!("{}: a byte was written while its buffer was full: {fate}", cx.name()),
+            );
         }
         if (!full || self.forgiving) && !self.tx.push(byte) {
-            cx.warn(format!("{}: too many bytes wait to be sent: bytes were lost", cx.name()));
+            cx.warn_of(
+                "data-lost",
+                format!("{}: too many bytes wait to be sent: bytes were lost", cx.name()),
+            );
         }
         if self.divider < LEAST_DIVIDER && bit(self.ctrl, ctrl::TX) {
             let fate =
@@ -194,7 +200,10 @@ impl Device for Uart {
             CTRL => {
                 self.ctrl = merge(self.ctrl, offset, size, value) & 0x7f;
                 if bit(self.ctrl, 6) {
-                    cx.warn(format!("{}: the high-speed test mode is not modelled", cx.name()));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!("{}: the high-speed test mode is not modelled", cx.name()),
+                    );
                 }
             }
             INTSTATUS => {
@@ -239,10 +248,13 @@ impl Device for Uart {
 impl SerialEnd for Uart {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
-            cx.warn(format!(
-                "{}: the host sends faster than the line carries: bytes were lost",
-                cx.name()
-            ));
+            cx.warn_of(
+                "data-lost",
+                format!(
+                    "{}: the host sends faster than the line carries: bytes were lost",
+                    cx.name()
+                ),
+            );
         }
         self.event(cx);
     }

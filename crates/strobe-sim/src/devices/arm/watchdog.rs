@@ -132,7 +132,10 @@ impl Device for Watchdog {
         match register {
             LOCK => self.locked = value != KEY,
             _ if self.locked => {
-                cx.warn(format!("{}: a register was written while locked: no effect", cx.name()));
+                cx.warn_of(
+                    "write-without-effect",
+                    format!("{}: a register was written while locked: no effect", cx.name()),
+                );
             }
             _ => self.write_unlocked(register, value, cx),
         }

@@ -157,7 +157,10 @@ impl Adc {
         let select = self.control_b & 7;
         if self.control_a & ADATE != 0 && select != 0 && self.trigger_wire().is_none() {
             let name = cx.name().to_owned();
-            cx.warn(format!("{name}: trigger {select} (ADTS) is not modelled: nothing starts"));
+            cx.warn_of(
+                "not-modelled",
+                format!("{name}: trigger {select} (ADTS) is not modelled: nothing starts"),
+            );
         }
     }
 

@@ -100,7 +100,10 @@ impl Device for Comparator {
                 self.control = value & !(ACO | ACI);
                 if value & ACIC != 0 {
                     let name = cx.name().to_owned();
-                    cx.warn(format!("{name}: captures by the comparator (ACIC) are not modelled"));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!("{name}: captures by the comparator (ACIC) are not modelled"),
+                    );
                 }
                 self.compare(cx);
             }

@@ -35,7 +35,8 @@ impl Device for General {
         let at = register as usize;
         *self.values.get_mut(at)? = value as u8;
         if at == OSCCAL && value as u8 != self.oscillator {
-            cx.warn(
+            cx.warn_of(
+                "not-modelled",
                 "OSCCAL was written: the oscillator's frequency does not follow (not modelled)",
             );
         }

@@ -215,7 +215,10 @@ impl Device for Usart {
                 self.control_c = value;
                 if value & 0xc0 != 0 {
                     let name = cx.name().to_owned();
-                    cx.warn(format!("{name}: synchronous and SPI modes (UMSEL) are not modelled"));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!("{name}: synchronous and SPI modes (UMSEL) are not modelled"),
+                    );
                 }
             }
             // The low byte takes the high one along.

@@ -201,7 +201,10 @@ impl Device for Usi {
                 self.control = value & stays;
                 if self.source() == Source::Timer {
                     let name = cx.name().to_owned();
-                    cx.warn(format!("{name}: that Timer0 clocks it (USICS) is not modelled"));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!("{name}: that Timer0 clocks it (USICS) is not modelled"),
+                    );
                 }
                 self.strobe(value, cx);
             }

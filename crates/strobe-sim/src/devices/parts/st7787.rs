@@ -211,7 +211,9 @@ impl Display {
             }
             0x36 => self.command = Command::Access,
             0x3a => self.command = Command::Format,
-            code => cx.warn(format!("{name}: command {code:02x}h is not modelled")),
+            code => {
+                cx.warn_of("not-modelled", format!("{name}: command {code:02x}h is not modelled"))
+            }
         }
         self.expect_frame(cx);
     }
@@ -246,9 +248,12 @@ impl Display {
             Command::Format => {
                 if !self.memory.set_format(byte) {
                     let name = cx.name().to_owned();
-                    cx.warn(format!(
-                        "{name}: pixel format {byte:02x}h is not modelled; 05h and 06h are"
-                    ));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!(
+                            "{name}: pixel format {byte:02x}h is not modelled; 05h and 06h are"
+                        ),
+                    );
                 }
                 self.command = Command::None;
             }

@@ -88,7 +88,7 @@ pub(super) fn check_limits(max_hz: &[u32]) -> Result<(), String> {
 pub(super) fn check_speed(max_hz: &[u32], wait_states: u8, cx: &mut Context) {
     let hz = cx.clocks().core_hz();
     if let Some(&limit) = max_hz.get(usize::from(wait_states)).filter(|&&limit| hz > limit) {
-        cx.warn(format!(
+        cx.warn_of("too-few-wait-states", format!(
             "flash: {wait_states} wait states are for up to {limit} Hz, the core ran at {hz} Hz: \
              real flash would return wrong data"
         ));
@@ -120,7 +120,10 @@ impl FlashController {
         }
         self.cr = value & CR_WRITABLE;
         if value & CR_STRT != 0 {
-            cx.warn("flash erasing and programming are not modelled: the contents stayed");
+            cx.warn_of(
+                "not-modelled",
+                "flash erasing and programming are not modelled: the contents stayed",
+            );
             self.sr |= SR_EOP;
         }
         if value & CR_LOCK != 0 {

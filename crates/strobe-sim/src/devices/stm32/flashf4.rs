@@ -99,7 +99,10 @@ impl FlashController {
         }
         self.cr = value & CR_WRITABLE;
         if value & CR_STRT != 0 {
-            cx.warn("flash erasing and programming are not modelled: the contents stayed");
+            cx.warn_of(
+                "not-modelled",
+                "flash erasing and programming are not modelled: the contents stayed",
+            );
             // 3.9.4: the flag is set only if its interrupt is enabled.
             self.sr |= if value & CR_EOPIE != 0 { SR_EOP } else { 0 };
         }
@@ -114,7 +117,10 @@ impl FlashController {
         }
         self.optcr = value & 0x0fff_ffec;
         if value & OPTCR_STRT != 0 {
-            cx.warn("programming option bytes is not modelled: they are back after a reset");
+            cx.warn_of(
+                "not-modelled",
+                "programming option bytes is not modelled: they are back after a reset",
+            );
         }
         if value & OPTCR_LOCK != 0 {
             self.option_keys = Lock::Closed;

@@ -222,7 +222,10 @@ impl Gpio {
         for pin in (0..16u8).filter(|pin| !self.options.pins.contains(pin)) {
             if matches!(self.mode(usize::from(pin)), Mode::Output | Mode::Alternate) {
                 let name = format!("P{}{pin}", self.options.port);
-                cx.warn(format!("{name} is used as an output, but this package has no such pin"));
+                cx.warn_of(
+                    "no-such-pin",
+                    format!("{name} is used as an output, but this package has no such pin"),
+                );
             }
         }
     }

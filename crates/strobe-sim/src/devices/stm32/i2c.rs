@@ -176,7 +176,7 @@ impl I2c {
 
     fn write_cr1(&mut self, value: u32, cx: &mut Context) {
         for (_, mode) in UNMODELLED.iter().filter(|(bits, _)| value & bits != 0) {
-            cx.warn(format!("{}: {mode} is not modelled", cx.name()));
+            cx.warn_of("not-modelled", format!("{}: {mode} is not modelled", cx.name()));
         }
         self.cr1 = value & cr1::WRITABLE;
         if bit(value, cr1::SWRST) {

@@ -81,7 +81,10 @@ impl Device for Pwr {
                 self.cr = merge(self.cr, offset, size, value) & self.options.cr_writable;
                 cx.set_signal(self.backup_writable, self.cr & CR_DBP != 0);
                 if self.cr & CR_PDDS != 0 {
-                    cx.warn("standby is not modelled: deep sleep behaves as sleep");
+                    cx.warn_of(
+                        "not-modelled",
+                        "standby is not modelled: deep sleep behaves as sleep",
+                    );
                 }
             }
             CSR => self.csr = merge(self.csr, offset, size, value) & self.options.csr_writable,

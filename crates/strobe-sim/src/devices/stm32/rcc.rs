@@ -208,7 +208,10 @@ impl Rcc {
         });
         let max = self.options.max_hz;
         if sysclk > max {
-            cx.warn(format!("the clock ran at {sysclk} Hz, the part is for up to {max} Hz"));
+            cx.warn_of(
+                "clock-too-fast",
+                format!("the clock ran at {sysclk} Hz, the part is for up to {max} Hz"),
+            );
         }
     }
 
@@ -237,14 +240,17 @@ impl Rcc {
         if self.cr & CR_PLLON != 0 {
             fixed |= CFGR_PLL;
             if (value ^ self.cfgr) & CFGR_PLL != 0 {
-                cx.warn("RCC: the PLL's settings were written while it ran, which has no effect");
+                cx.warn_of(
+                    "write-without-effect",
+                    "RCC: the PLL's settings were written while it ran, which has no effect",
+                );
             }
         }
         self.cfgr = self.cfgr & fixed | value & !fixed;
         // PLLXTPRE is the lowest bit of PREDIV under an older name.
         self.cfgr2 = self.cfgr2 & !1 | self.cfgr >> 17 & 1;
         if self.cfgr & CFGR_MCO != 0 {
-            cx.warn("RCC: the clock output MCO is not modelled");
+            cx.warn_of("not-modelled", "RCC: the clock output MCO is not modelled");
         }
     }
 

@@ -178,7 +178,10 @@ impl Rcc {
             ("APB2", apb2, max_apb2),
         ];
         for (what, hz, max) in all.into_iter().filter(|(_, hz, max)| hz > max) {
-            cx.warn(format!("the {what} clock ran at {hz} Hz, the part is for up to {max} Hz"));
+            cx.warn_of(
+                "clock-too-fast",
+                format!("the {what} clock ran at {hz} Hz, the part is for up to {max} Hz"),
+            );
         }
         if let Some(fault) = self.pll().fault().filter(|_| self.is_ready(Source::Pll)) {
             cx.warn(format!("RCC: {fault}"));
@@ -198,14 +201,17 @@ impl Rcc {
         if self.cr & (CR_PLLON | CR_PLLI2SON) == 0 {
             self.pllcfgr = value & PLLCFGR_WRITABLE | PLLCFGR_RESET & !PLLCFGR_WRITABLE;
         } else if (value ^ self.pllcfgr) & PLLCFGR_WRITABLE != 0 {
-            cx.warn("RCC: the PLL's settings were written while it ran, which has no effect");
+            cx.warn_of(
+                "write-without-effect",
+                "RCC: the PLL's settings were written while it ran, which has no effect",
+            );
         }
     }
 
     fn write_cfgr(&mut self, value: u32, cx: &mut Context) {
         self.cfgr = value & !(0b11 << CFGR_SWS_SHIFT);
         if self.cfgr & CFGR_MCO != 0 {
-            cx.warn("RCC: the clock outputs MCO1 and MCO2 are not modelled");
+            cx.warn_of("not-modelled", "RCC: the clock outputs MCO1 and MCO2 are not modelled");
         }
     }
 
@@ -264,7 +270,10 @@ impl Rcc {
             (SSCGR, _) => {
                 self.sscgr = value;
                 if bit(value, 31) {
-                    cx.warn("RCC: spread spectrum is not modelled: the PLL's clock is steady");
+                    cx.warn_of(
+                        "not-modelled",
+                        "RCC: spread spectrum is not modelled: the PLL's clock is steady",
+                    );
                 }
             }
             (PLLI2SCFGR, _) => self.plli2scfgr = value,

@@ -271,7 +271,7 @@ impl Spi {
             self.cr1 &= !(1 << cr1::SPE | 1 << cr1::MSTR);
         }
         if bit(self.cr1, cr1::SPE) && !bit(self.cr1, cr1::MSTR) {
-            cx.warn(format!("{}: slave mode is not modelled", cx.name()));
+            cx.warn_of("not-modelled", format!("{}: slave mode is not modelled", cx.name()));
         }
         if was_on && !bit(self.cr1, cr1::SPE) {
             // What was not sent is lost; what was received waits to be read.
@@ -289,10 +289,10 @@ impl Spi {
         let free = self.options.fifo || self.tx.len() == 0;
         if !free || !self.tx.push(value as u16, count) {
             let full = if self.options.fifo { "the transmit FIFO was full" } else { "it was full" };
-            cx.warn(format!(
-                "{}: the data register was written while {full}: data was lost",
-                cx.name()
-            ));
+            cx.warn_of(
+                "data-lost",
+                format!("{}: the data register was written while {full}: data was lost", cx.name()),
+            );
         }
     }
 
@@ -363,7 +363,7 @@ impl Device for Spi {
             }
             let unmodelled = UNMODELLED.iter().filter(|(r, b, _)| *r == register && value & b != 0);
             for (_, _, mode) in unmodelled {
-                cx.warn(format!("{}: {mode} is not modelled", cx.name()));
+                cx.warn_of("not-modelled", format!("{}: {mode} is not modelled", cx.name()));
             }
             match register {
                 CR1 => self.write_cr1(value, cx),

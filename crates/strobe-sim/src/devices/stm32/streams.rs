@@ -266,10 +266,10 @@ impl Dma {
             0x00 => {
                 stream.configure(value);
                 if stream.is_enabled() && bit(value, cr::PFCTRL) {
-                    cx.warn(format!(
-                        "{}: the peripheral as flow controller is not modelled",
-                        cx.name()
-                    ));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!("{}: the peripheral as flow controller is not modelled", cx.name()),
+                    );
                 }
             }
             0x0c => stream.set_memory(0, value),

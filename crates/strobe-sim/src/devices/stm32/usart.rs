@@ -205,7 +205,7 @@ impl Usart {
 
     fn warn_unmodelled(&self, register: u32, value: u32, cx: &mut Context) {
         for (_, _, mode) in UNMODELLED.iter().filter(|(r, b, _)| *r == register && value & b != 0) {
-            cx.warn(format!("{}: {mode} is not modelled", self.name));
+            cx.warn_of("not-modelled", format!("{}: {mode} is not modelled", self.name));
         }
     }
 
@@ -382,10 +382,13 @@ impl Device for Usart {
 impl SerialEnd for Usart {
     fn host_byte(&mut self, byte: u8, cx: &mut Context) {
         if !self.rx.push(byte) {
-            cx.warn(format!(
-                "{}: the host sends faster than the line carries: bytes were lost",
-                self.name
-            ));
+            cx.warn_of(
+                "data-lost",
+                format!(
+                    "{}: the host sends faster than the line carries: bytes were lost",
+                    self.name
+                ),
+            );
         }
         self.run(cx);
         self.publish(cx);

@@ -150,7 +150,10 @@ impl Emac {
 
     fn write_data(&mut self, word: u32, cx: &mut Context) {
         if self.tx.len() + 4 > FIFO {
-            cx.warn(format!("{}: the transmit FIFO was full: data was lost", cx.name()));
+            cx.warn_of(
+                "data-lost",
+                format!("{}: the transmit FIFO was full: data was lost", cx.name()),
+            );
             return;
         }
         self.tx.extend(word.to_le_bytes());

@@ -176,7 +176,7 @@ impl Device for Gpio {
             ICR => self.raw &= !byte,
             AFSEL => {
                 if (byte ^ self.alternate) & !self.commit != 0 {
-                    cx.warn(format!(
+                    cx.warn_of("write-without-effect", format!(
                         "{}: AFSEL of a pin of the debug port was written while it is locked: no \
                          effect",
                         cx.name()

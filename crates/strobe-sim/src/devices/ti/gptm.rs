@@ -211,7 +211,10 @@ impl Gptm {
             self.counters[half].set(load, cx.now());
             let capture = self.modes[half] & 3 == CAPTURE || self.modes[half] & PWM != 0;
             if self.shape() == Shape::Split && capture {
-                cx.warn(format!("{}: input capture and PWM are not modelled", cx.name()));
+                cx.warn_of(
+                    "not-modelled",
+                    format!("{}: input capture and PWM are not modelled", cx.name()),
+                );
             }
         }
     }

@@ -140,7 +140,10 @@ impl Sysctl {
             });
             let max = self.options.max_hz;
             if hz > max {
-                cx.warn(format!("the clock ran at {hz} Hz, the part is for up to {max} Hz"));
+                cx.warn_of(
+                    "clock-too-fast",
+                    format!("the clock ran at {hz} Hz, the part is for up to {max} Hz"),
+                );
             }
         }
         match self.locking {

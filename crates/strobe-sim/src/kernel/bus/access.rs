@@ -98,11 +98,14 @@ impl Bus {
             .chain(&mut self.more)
             .find(|m| m.contains(address));
         if let Some(memory) = memory.filter(|m| m.writable) {
+            if let Some(written) = &mut self.written {
+                written.push((address, size));
+            }
             return memory.write(address, size, value).ok_or(BusFault { address });
         }
         if self.memory_at(address).is_some() {
             let pc = self.pc;
-            self.warnings.add_kind("flash", || {
+            self.warnings.add_once("flash-write", || {
                 format!(
                     "writes to flash were ignored (flash programming is not modelled), the first \
                      to {address:#010x} \

@@ -52,7 +52,10 @@ impl Bus {
             self.notify_listeners(id, |device, cx| device.signal(id, level, cx));
         }
         self.signals.forget_changed();
-        self.warnings.add("signals did not settle: the board wires devices in a ring".to_owned());
+        self.warnings.add(
+            "unsettled-signals",
+            "signals did not settle: the board wires devices in a ring".to_owned(),
+        );
     }
 
     fn notify_listeners(&mut self, id: SignalId, notify: impl Fn(&mut dyn Device, &mut Context)) {

@@ -84,11 +84,14 @@ impl Bus {
             .map(|s| s.timing);
         let priced = found.is_some() || self.flash_interface.accelerator.exists();
         if !priced && !self.flash_interface.settings.is_empty() {
-            self.warnings.add(format!(
-                "the board file gives no timing for {wait_states} wait states with prefetch \
+            self.warnings.add(
+                "no-flash-timing",
+                format!(
+                    "the board file gives no timing for {wait_states} wait states with prefetch \
                  {}{caches}: cycles are counted without flash waits",
-                if prefetch { "on" } else { "off" }
-            ));
+                    if prefetch { "on" } else { "off" }
+                ),
+            );
         }
         let timing = found.unwrap_or_default();
         let other = self.flash_interface.accelerator.set(wait_states, prefetch, caches);

@@ -295,9 +295,14 @@ impl Context<'_> {
         self.bus.remap(base, target);
     }
 
-    /// Tells the user something about their firmware, once per distinct text.
+    /// Warns of how the firmware uses a device, once per distinct text.
     pub fn warn(&mut self, text: impl Into<String>) {
-        self.bus.warnings.add(text.into());
+        self.warn_of("device-use", text);
+    }
+
+    /// Warns of something that has a code of its own, once per distinct text.
+    pub fn warn_of(&mut self, code: &'static str, text: impl Into<String>) {
+        self.bus.warnings.add(code, text.into());
     }
 
     /// Counts a byte that a serial device had to drop.
@@ -306,6 +311,6 @@ impl Context<'_> {
         let text = format!(
             "{name}: bytes came in before the firmware took those before (overrun): they are lost"
         );
-        self.warn(text);
+        self.warn_of("data-lost", text);
     }
 }

@@ -13,7 +13,7 @@ use super::overflow::{self, Floor, Overflow};
 use super::per_call::{Call, Chosen, Opened, PerCall};
 use super::schedule::{Entry, Schedule, Who};
 use super::threads::Threads;
-use super::{Observer, StackPoint, StackWindow, Transfer, TransferKind};
+use super::{Access, Observer, StackPoint, StackWindow, Transfer, TransferKind};
 use crate::kernel::bus::Bus;
 use crate::kernel::clock::Clocks;
 
@@ -164,6 +164,12 @@ impl CallTree {
         tree.add_node(NodeKind::Thread(0), None);
         tree.nodes[0].calls = 1;
         tree
+    }
+
+    /// Keeps the deepest moment of each stack from here on, whatever it was before.
+    pub fn mark_anew(&mut self) {
+        self.marks = Some(Marks::default());
+        self.window = (StackWindow::NONE, self.threads.current());
     }
 
     /// Tells where functions begin that a compiler jumps to, not calls, in the middle of a
@@ -655,8 +661,25 @@ impl Observer for CallTree {
             }
         }
         if let Some(marks) = &self.marks {
-            self.window = (marks.window(owner, point.sp), self.threads.current());
+            let known = marks.window(owner, point.sp);
+            let foreign = self.threads.far_below(owner);
+            let is_foreign = known == StackWindow::NONE && in_handler && foreign.contains(point.sp);
+            let window = if is_foreign { foreign } else { known };
+            self.window = (window, self.threads.current());
         }
+    }
+
+    #[inline(always)]
+    fn follows_accesses(&self) -> bool {
+        self.heap.as_ref().is_some_and(|heap| heap.inspector.is_some())
+    }
+
+    fn access(&mut self, access: &Access, bus: &mut Bus) {
+        let who = self.who();
+        let Some(heap) = &mut self.heap else { return };
+        let Context { frames, allocating, current, .. } = &self.running;
+        let callers = frames.iter().map(|f| f.return_address);
+        heap.accessed(access, (who, *current), callers, allocating, bus);
     }
 
     fn who(&self) -> Option<Who> {

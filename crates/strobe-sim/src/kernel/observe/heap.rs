@@ -5,8 +5,11 @@
 //! firmware, and code runs in whole blocks as it does without. What the calls mean (which block is
 //! freed, which calls only implement another one) is worked out afterwards from the log.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::fmt::Debug;
 
+use super::Access;
 use super::schedule::Who;
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
@@ -180,8 +183,35 @@ pub(super) struct Open {
     pub(super) depth: usize,
 }
 
+/// Looks at accesses of memory beside the allocators' calls, while the firmware runs.
+pub trait Inspector: Any + Debug + Send {
+    /// A call begins or, with how it ended, ends.
+    fn moment(&mut self, moment: Moment, call: &Call);
+    /// The chip was reset.
+    fn reset(&mut self, cycle: u64);
+    /// Memory was written, by whichever master of the bus.
+    fn written(&mut self, address: u32, size: Size);
+    /// The core has accessed memory or a device. Returns whether the call chain matters.
+    fn access(&mut self, access: &Access, at: Standing) -> bool;
+    /// The call chain of the access before, an index into [`Log::chains`].
+    fn chain(&mut self, chain: u32);
+}
+
+/// In which circumstances memory is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// It is memory, not a device.
+    pub is_memory: bool,
+    /// The outermost of the allocators' calls that are open there, if there is one.
+    pub allocating: Option<u32>,
+    /// Who does it.
+    pub who: Who,
+    /// The node of the call tree, which stays as long as the function runs.
+    pub node: u32,
+}
+
 /// The allocators' functions and what was seen of them.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Allocators {
     /// First instructions, sorted, with the entry's index.
     by_address: Vec<(u32, u32)>,
@@ -191,6 +221,8 @@ pub struct Allocators {
     links: HashMap<Link, u32>,
     /// The chain looked up last, outermost first, with the index of each link.
     path: Vec<(Link, u32)>,
+    /// Who looks at accesses as well; every access is followed then.
+    pub inspector: Option<Box<dyn Inspector>>,
 }
 
 /// How a function is entered.
@@ -219,6 +251,7 @@ impl Allocators {
             log: Log::default(),
             links: HashMap::new(),
             path: Vec::new(),
+            inspector: None,
         }
     }
 
@@ -250,6 +283,7 @@ impl Allocators {
         };
         let call = self.log.begin(function, arguments, who, outer, now);
         self.log.calls[call as usize].chain = chain;
+        self.inspect(Moment::Begin(call));
         open.push(Open { call, depth });
     }
 
@@ -272,6 +306,7 @@ impl Allocators {
             let usable =
                 entry.usable.filter(|_| result != 0).and_then(|rule| rule.read(result, bus));
             self.log.end(top.call, End::Returned { result, usable, cycle: now });
+            self.inspect(Moment::End(top.call));
         }
     }
 
@@ -279,6 +314,7 @@ impl Allocators {
     pub(super) fn abandoned(&mut self, depth: usize, now: u64, open: &mut Vec<Open>) {
         while let Some(top) = open.pop_if(|top| top.depth > depth) {
             self.log.end(top.call, End::Abandoned { cycle: now });
+            self.inspect(Moment::End(top.call));
         }
     }
 
@@ -286,6 +322,41 @@ impl Allocators {
     pub(super) fn reset(&mut self, now: u64) {
         let begun = u32::try_from(self.log.calls.len()).unwrap_or(NONE);
         self.log.resets.push((begun, now));
+        if let Some(inspector) = &mut self.inspector {
+            inspector.reset(now);
+        }
+    }
+
+    fn inspect(&mut self, moment: Moment) {
+        let (Moment::Begin(index) | Moment::End(index)) = moment;
+        if let Some(inspector) = &mut self.inspector
+            && let Some(call) = self.log.calls.get(index as usize)
+        {
+            inspector.moment(moment, call);
+        }
+    }
+
+    /// The core has accessed memory.
+    pub(super) fn accessed(
+        &mut self,
+        access: &Access,
+        (who, node): (Who, u32),
+        callers: impl Iterator<Item = ReturnAddress>,
+        open: &[Open],
+        bus: &mut Bus,
+    ) {
+        let Some(inspector) = &mut self.inspector else { return };
+        for (address, size) in bus.take_writes() {
+            inspector.written(address, size);
+        }
+        let is_memory = bus.memory_at(access.address).is_some();
+        let allocating = open.first().map(|open| open.call);
+        if inspector.access(access, Standing { is_memory, allocating, who, node }) {
+            let chain = self.chain(callers, access.pc);
+            if let Some(inspector) = &mut self.inspector {
+                inspector.chain(chain);
+            }
+        }
     }
 
     fn chain(&mut self, callers: impl Iterator<Item = ReturnAddress>, from: u32) -> u32 {

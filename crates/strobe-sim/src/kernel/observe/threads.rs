@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 
+use super::StackWindow;
 use super::overflow::Floor;
 use super::rtos::Layout;
 use crate::kernel::bus::Bus;
@@ -305,6 +306,15 @@ impl Threads {
             return sp <= known.top && below <= FRAME_IN_AREA && is_own;
         }
         self.judge(sp, false, bus) == Judgement::Grown
+    }
+
+    /// The stack pointers of a handler that [`reaches`](Self::reaches) refuses as too far below the
+    /// stack of this thread: those of a stack for interrupts that the system has set up elsewhere.
+    pub(super) fn far_below(&self, thread: usize) -> StackWindow {
+        match self.all[thread].low.checked_sub(FRAME_IN_AREA + 1) {
+            Some(highest) => StackWindow { low: 0, span: highest },
+            None => StackWindow::NONE,
+        }
     }
 
     fn reach(&mut self, low: u32, top: u32) {

@@ -349,7 +349,7 @@ impl Observer for Loads {
     const ACCESSES: bool = true;
     const FLOW: bool = true;
 
-    fn access(&mut self, access: &Access) {
+    fn access(&mut self, access: &Access, _: &mut Bus) {
         if !access.write {
             self.at.push(access.pc);
         }

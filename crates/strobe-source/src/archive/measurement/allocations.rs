@@ -11,6 +11,8 @@ use strobe_model::{AllocationNode, AllocationsReport, PublishedTree};
 
 use crate::measuring::{balance, count, instrument, notes};
 
+const NO_FREES: &str = "frees are not in it";
+
 const UNCOUNTED: &str = "nothing in the text counts what was lost on its way";
 
 /// What was added up of allocations.
@@ -58,6 +60,14 @@ fn totals(measurement: &mut Measurement, report: &AllocationsReport) {
     ];
     for (id, title, n, unit) in totals {
         measurement.push_total(id, title, counted(report, n, unit));
+    }
+    let unknown = [
+        ("heap-peak", "heap peak", Unit::BYTES),
+        ("heap-live", "live at the end", Unit::BYTES),
+        ("heap-leaks", "places that leak", Unit::COUNT),
+    ];
+    for (id, title, unit) in unknown {
+        measurement.push_total(id, title, Quantity::unknown(unit, NO_FREES));
     }
     measurement.coverage = Coverage {
         whole: None,

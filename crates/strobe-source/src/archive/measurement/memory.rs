@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 
-use strobe_model::HeapSeen;
 use strobe_model::measurement::{
     Address, Cell, Column, Content, Distributions, Finding, Kind, Label, Measure, Measurement,
-    Profile, Quantity, Severity, Table, Trust, Unit, Values,
+    Profile, Quantity, Severity, Table, Unit, Values,
 };
+use strobe_model::{HeapSeen, HeapSite};
 
 use super::events::About;
 use crate::measuring::{count, distributions};
 
-const UNCERTAIN: &str = "events were lost, so blocks shown as in use may have been freed";
+const UNCERTAIN: &str = "events were lost, allocations or frees among them perhaps";
+
+const UNSEEN: &str = "blocks were allocated again whose free is not in the trace";
 
 /// Adds the sections.
 pub(super) fn push(measurement: &mut Measurement, about: &About) {
@@ -62,6 +64,14 @@ fn stacks(measurement: &mut Measurement, about: &About) {
     measurement.push("stacks", "stack high-water marks", Content::Table(table));
 }
 
+/// `poll < 0x08000200`.
+fn callers(site: &HeapSite) -> String {
+    let names = site.names.iter().chain(std::iter::repeat(&None));
+    let callers = site.callers.iter().zip(names);
+    let callers = callers.map(|(at, name)| name.as_ref().unwrap_or(at).as_str());
+    callers.collect::<Vec<_>>().join(" < ")
+}
+
 struct Heap<'a> {
     about: &'a About<'a>,
     heap: &'a HeapSeen,
@@ -74,29 +84,77 @@ impl Heap<'_> {
     }
 
     /// What is left of what was seen.
-    fn left(&self, n: u64) -> Cell {
-        let most = Cell::Figure { value: Some(n.into()), trust: Trust::AtMost };
-        if self.heap.uncertain { most } else { n.into() }
+    fn left(&self, n: u64, unit: Unit) -> Cell {
+        self.known(n, unit).into()
     }
 
+    /// What means nothing where events are missing.
+    fn known(&self, n: u64, unit: Unit) -> Quantity {
+        match self.heap.uncertain {
+            true => Quantity::unknown(unit, UNCERTAIN),
+            false => Quantity::exact(n, unit),
+        }
+    }
+
+    /// Blocks were allocated again whose free was not seen.
+    fn misses_frees(&self) -> bool {
+        !self.heap.uncertain && self.heap.replaced > 0
+    }
+
+    /// As those of a simulated run.
     fn totals(&self, measurement: &mut Measurement) {
         let heap = self.heap;
-        let bytes = self.seen(heap.total_bytes, Unit::BYTES);
-        let blocks = self.seen(heap.allocations, Unit::COUNT);
-        measurement.push_total("heap-allocated", "heap: bytes allocated", bytes);
-        measurement.push_total("heap-allocations", "heap: allocations", blocks);
-        let why = UNCERTAIN;
-        let live = match heap.uncertain {
-            true => Quantity::new(Some(heap.live_bytes.into()), Unit::BYTES, Trust::AtMost).ok(),
-            false => None,
+        let leaks = heap.sites.iter().filter(|site| site.leak.is_some()).count() as u64;
+        let leaks = match self.misses_frees() {
+            true => Quantity::unknown(Unit::COUNT, UNSEEN),
+            false => self.known(leaks, Unit::COUNT),
         };
-        let live = live.unwrap_or_else(|| Quantity::exact(heap.live_bytes, Unit::BYTES));
-        measurement.push_total("heap-live", "heap: bytes in use at the end", live);
-        let peak = Quantity::exact(heap.peak_bytes, Unit::BYTES);
-        measurement.push_total("heap-peak", "heap: most bytes in use", peak);
+        let (bytes, count) = (Unit::BYTES, Unit::COUNT);
+        let totals = [
+            ("heap-peak", "heap peak", self.known(heap.peak_bytes, bytes.clone())),
+            ("heap-live", "live at the end", self.known(heap.live_bytes, bytes.clone())),
+            ("heap-live-blocks", "blocks live", self.known(heap.live, count.clone())),
+            ("heap-bytes", "allocated in all", self.seen(heap.total_bytes, bytes)),
+            ("heap-blocks", "allocations", self.seen(heap.allocations, count.clone())),
+            ("heap-freed-blocks", "blocks freed", self.seen(heap.frees, count.clone())),
+            ("heap-leaks", "places that leak", leaks),
+            ("heap-failed", "failed allocations", self.seen(heap.failed, count)),
+        ];
+        for (id, title, quantity) in totals {
+            measurement.push_total(id, title, quantity);
+        }
         if heap.uncertain {
-            let finding = Finding::new(Severity::Warning, "heap-uncertain", why);
-            measurement.findings.push(finding);
+            let text = format!("{UNCERTAIN}: what is live, the peak and leaks are unknown");
+            measurement.findings.push(Finding::new(Severity::Warning, "heap-uncertain", text));
+        }
+        self.leaks(measurement);
+    }
+
+    fn leaks(&self, measurement: &mut Measurement) {
+        if self.misses_frees() {
+            return;
+        }
+        let mut table = Table::new(vec![
+            count("middle", "blocks in the middle"),
+            count("end", "blocks at the end"),
+            Column::figure("live", "live at end", Unit::BYTES),
+            Column::text("callers", "called by"),
+        ]);
+        for site in &self.heap.sites {
+            let Some((middle, end)) = site.leak else { continue };
+            let callers = callers(site);
+            let text = format!(
+                "a leak: {middle} live blocks in the middle of the trace and {end} at its end, {} \
+                 bytes, of {callers}",
+                site.live_bytes
+            );
+            measurement.findings.push(Finding::new(Severity::Warning, "leak", text));
+            table.row([middle.into(), end.into(), site.live_bytes.into(), callers.into()]);
+        }
+        if !table.is_empty() {
+            let title =
+                "leaks: places whose live blocks grew all through the second half of the trace";
+            measurement.push("heap-leaks", title, Content::Table(table));
         }
     }
 
@@ -117,8 +175,18 @@ impl Heap<'_> {
             ("freed", blocks(heap.frees), Cell::Empty, Cell::Empty),
             ("freed, allocation not seen", blocks(heap.unknown_frees), Cell::Empty, Cell::Empty),
             ("allocated again, free not seen", blocks(heap.replaced), Cell::Empty, Cell::Empty),
-            ("in use at the end", self.left(heap.live), self.left(heap.live_bytes), Cell::Empty),
-            ("peak", Cell::Empty, heap.peak_bytes.into(), self.about.since(heap.peak_ns)),
+            (
+                "in use at the end",
+                self.left(heap.live, Unit::COUNT),
+                self.left(heap.live_bytes, Unit::BYTES),
+                Cell::Empty,
+            ),
+            (
+                "peak",
+                Cell::Empty,
+                self.left(heap.peak_bytes, Unit::BYTES),
+                if heap.uncertain { Cell::Empty } else { self.about.since(heap.peak_ns) },
+            ),
         ];
         for (what, blocks, bytes, at) in rows {
             table.row([what.into(), blocks, bytes, at]);
@@ -137,19 +205,16 @@ impl Heap<'_> {
             Column::text("callers", "called by"),
         ]);
         for site in &heap.sites {
-            let names = site.names.iter().chain(std::iter::repeat(&None));
-            let callers = site.callers.iter().zip(names);
-            let callers = callers.map(|(at, name)| name.as_ref().unwrap_or(at).as_str());
             table.row([
-                self.left(site.live),
-                self.left(site.live_bytes),
+                self.left(site.live, Unit::COUNT),
+                self.left(site.live_bytes, Unit::BYTES),
                 self.seen(site.allocations, Unit::COUNT).into(),
                 self.seen(site.bytes, Unit::BYTES).into(),
                 site.thread.map(|thread| self.about.thread(thread, None)).into(),
-                callers.collect::<Vec<_>>().join(" < ").into(),
+                callers(site).into(),
             ]);
         }
-        let live = [heap.live, heap.live_bytes].map(|n| self.left(n));
+        let live = [self.left(heap.live, Unit::COUNT), self.left(heap.live_bytes, Unit::BYTES)];
         let taken = [heap.allocations, heap.total_bytes].map(Cell::from);
         let sums = live.into_iter().chain(taken).chain([Cell::Empty, "all".into()]);
         table.footer.push(sums.collect());

@@ -23,7 +23,6 @@ pub(crate) fn events() -> EventsReport {
         unannounced_ns,
     };
     EventsReport {
-        schema: EVENTS_SCHEMA,
         trace: TraceSummary {
             file: "trace".into(),
             format: "CTF 1.8".into(),
@@ -138,6 +137,7 @@ pub(crate) fn events() -> EventsReport {
                 bytes: 192,
                 live: 1,
                 live_bytes: 64,
+                leak: None,
             }],
             uncertain: true,
         }),
@@ -188,7 +188,6 @@ pub(crate) fn no_events() -> EventsReport {
         timers: Vec::new(),
         pauses: None,
         notes: Vec::new(),
-        ..full
     }
 }
 
@@ -209,7 +208,6 @@ pub(crate) fn allocations() -> AllocationsReport {
         SizeClass { size, count, bytes: size * count, places: 1, place }
     };
     AllocationsReport {
-        schema: ALLOCATIONS_SCHEMA,
         file: "itm.txt".into(),
         format: "allocations as a traced allocator printed them".into(),
         count: 4,

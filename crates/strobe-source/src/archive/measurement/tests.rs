@@ -31,7 +31,7 @@ fn trace() -> Measurement {
 #[test]
 fn a_trace_with_everything() {
     let measurement = trace();
-    let figures = checked(&measurement, 16_000);
+    let figures = checked(&measurement, 20_000);
     has(
         &figures,
         &[
@@ -80,7 +80,7 @@ fn a_trace_with_everything() {
 #[test]
 fn who_ran_and_what_happened_meanwhile() {
     let measurement = trace();
-    let figures = checked(&measurement, 16_000);
+    let figures = checked(&measurement, 20_000);
     has(
         &figures,
         &[
@@ -118,7 +118,7 @@ fn who_ran_and_what_happened_meanwhile() {
 #[test]
 fn calls_and_memory() {
     let measurement = trace();
-    let figures = checked(&measurement, 16_000);
+    let figures = checked(&measurement, 20_000);
     has(
         &figures,
         &[
@@ -144,15 +144,10 @@ fn calls_and_memory() {
             ("heap/freed/blocks", 2.0),
             ("heap/freed, allocation not seen/blocks", 1.0),
             ("heap/allocated again, free not seen/blocks", 1.0),
-            ("heap/in use at the end/bytes", 64.0),
-            ("heap/peak/bytes", 128.0),
-            ("heap/peak/at", 6_000_000.0),
             ("heap-ages/freed blocks/max", 1_000.0),
-            ("heap-sites/worker (7)/live-bytes", 64.0),
             ("heap-sites/all/bytes", 192.0),
             ("heap-profile/bytes", 192.0),
             ("heap-profile/live-blocks", 1.0),
-            ("totals/heap-peak", 128.0),
         ],
     );
     // No time is known of a function of which no call has both ends.
@@ -167,7 +162,14 @@ fn calls_and_memory() {
     assert_eq!(heap.function_name(heap.function_at(heap.stacks.location[0])), "(no symbol)");
     assert_eq!(heap.function_name(heap.function_at(heap.stacks.location[1])), "poll");
     assert_eq!(heap.chains.of("live-bytes").unwrap().bounds(0), Some((0, 64)));
+    // Events were lost: what is left is unknown, wherever it stands.
     assert!(finds(&measurement, "heap-uncertain"));
+    for of in ["heap/in use at the end/bytes", "heap/peak/bytes", "totals/heap-peak"] {
+        assert!(!figures.contains_key(of), "{of}");
+    }
+    for id in ["heap-peak", "heap-live", "heap-leaks"] {
+        assert_eq!(measurement.total(id).unwrap().value(), None, "{id}");
+    }
 }
 
 #[test]

@@ -39,6 +39,8 @@ struct Allocator {
     usable: Option<Usable>,
     #[serde(default)]
     arena: Arena,
+    /// The variable in which it keeps the least that was ever free of its arena's variable.
+    least_free: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -58,6 +60,8 @@ struct Function {
     alignment: Option<u8>,
     out: Option<u8>,
     grows: Option<u8>,
+    #[serde(default)]
+    own: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -120,6 +124,8 @@ pub enum Role {
         /// Bytes.
         by: u8,
     },
+    /// Reads or writes the allocator's own structures: statistics, walks, initialisation.
+    Own,
 }
 
 /// A function of an allocator, in a firmware.
@@ -155,6 +161,8 @@ pub struct Heap {
     pub area: Area,
     /// Whether the usable size of blocks can be read.
     pub knows_usable: bool,
+    /// Its bytes in all, and where it keeps the least that was ever free of them.
+    pub least_free: Option<(u32, u32)>,
 }
 
 /// The allocators of a firmware.
@@ -224,13 +232,19 @@ impl Allocators {
 
 impl Function {
     fn role(&self) -> Result<Role, String> {
-        let Function { size, count, pointer, alignment, out, grows, names } = self;
+        let Function { size, count, pointer, alignment, out, grows, own, names } = self;
         let all = [size, count, pointer, alignment, out, grows];
         if names.is_empty() || names.iter().any(|name| name.trim_start_matches('*').is_empty()) {
             return Err("names are missing".to_owned());
         }
         if all.iter().any(|argument| argument.is_some_and(|n| n > 3)) {
             return Err("only the first four arguments, 0 to 3, can be seen".to_owned());
+        }
+        if *own {
+            return match all.iter().all(|argument| argument.is_none()) {
+                true => Ok(Role::Own),
+                false => Err("what is own takes no arguments".to_owned()),
+            };
         }
         match (*pointer, *size, *grows) {
             (None, None, Some(by)) => Ok(Role::Grow { by }),
@@ -239,16 +253,17 @@ impl Function {
                 Ok(Role::Reallocate { pointer, size, count: *count })
             }
             (Some(pointer), None, None) if count.is_none() => Ok(Role::Free { pointer }),
-            _ => Err("it needs size, pointer, both, or grows".to_owned()),
+            _ => Err("it needs size, pointer, both, grows, or own".to_owned()),
         }
     }
 }
 
-/// The allocators that a firmware has.
+/// The allocators that a firmware has; if accesses of memory are to be checked (`checks`), with
+/// those of their functions that allocate nothing.
 ///
 /// # Errors
 /// When it has none: the text names the functions that were looked for.
-pub fn find(firmware: &Firmware, own: Option<&Allocators>) -> Result<Found, String> {
+pub fn find(firmware: &Firmware, own: Option<&Allocators>, checks: bool) -> Result<Found, String> {
     let tables = own.cloned().unwrap_or_default().with_builtin();
     let names = Names::new(firmware);
     let is_avr = firmware.machine() == Machine::Avr;
@@ -258,6 +273,7 @@ pub fn find(firmware: &Firmware, own: Option<&Allocators>) -> Result<Found, Stri
     for table in &tables {
         for allocator in &table.allocator {
             let functions = table.of(allocator)?;
+            let functions = functions.iter().filter(|function| checks || !function.own);
             add(firmware, &names, allocator, functions, &mut taken, &mut found);
         }
     }
@@ -270,11 +286,11 @@ pub fn find(firmware: &Firmware, own: Option<&Allocators>) -> Result<Found, Stri
 }
 
 /// Adds an allocator, if the firmware has it.
-fn add(
+fn add<'a>(
     firmware: &Firmware,
     names: &Names,
     allocator: &Allocator,
-    functions: &[Function],
+    functions: impl Iterator<Item = &'a Function>,
     taken: &mut HashSet<u32>,
     found: &mut Found,
 ) {
@@ -290,10 +306,11 @@ fn add(
             if !taken.insert(address) {
                 continue;
             }
-            any = true;
+            any |= role != Role::Own;
             let heap = found.heaps.len();
             found.functions.push(Known { name, heap, role });
-            let usable = usable.filter(|_| !matches!(role, Role::Free { .. } | Role::Grow { .. }));
+            let usable = usable
+                .filter(|_| !matches!(role, Role::Free { .. } | Role::Grow { .. } | Role::Own));
             found.entries.push(Entry { address, usable, out: function.out });
         }
     }
@@ -303,6 +320,7 @@ fn add(
             header: allocator.header,
             area: area(firmware, &allocator.arena),
             knows_usable: usable.is_some(),
+            least_free: least_free(firmware, allocator),
         });
     }
 }
@@ -331,6 +349,16 @@ fn area(firmware: &Firmware, arena: &Arena) -> Area {
         _ if arena.grows => Area::Grown,
         _ => Area::Unknown("the table of allocators does not say where its memory is".to_owned()),
     }
+}
+
+fn least_free(firmware: &Firmware, allocator: &Allocator) -> Option<(u32, u32)> {
+    let variable = |name: &str| {
+        let mut all = firmware.data_symbols().iter();
+        all.find(|s| s.name == name && s.size > 0).map(|s| (s.size, s.address))
+    };
+    let (whole, _) = variable(allocator.arena.variable.as_deref()?)?;
+    let (_, address) = variable(allocator.least_free.as_deref()?)?;
+    Some((whole, address))
 }
 
 /// Functions by linkage name.
@@ -415,7 +443,7 @@ mod tests {
             ("free".to_owned(), 0x120, 0x20),
             ("_RNvCsabc_7___rustc12___rust_alloc".to_owned(), 0x140, 0x10),
         ]);
-        let found = find(&firmware, None).unwrap();
+        let found = find(&firmware, None, false).unwrap();
         let names: Vec<&str> = found.heaps.iter().map(|heap| heap.name.as_str()).collect();
         assert_eq!(names, ["Rust global allocator", "malloc"]);
         assert_eq!(found.functions.len(), 3);
@@ -424,10 +452,10 @@ mod tests {
     #[test]
     fn a_firmware_without_allocators_is_an_error_that_helps() {
         let firmware = Firmware::of_functions([("main".to_owned(), 0x100, 0x20)]);
-        let error = find(&firmware, None).unwrap_err();
+        let error = find(&firmware, None, false).unwrap_err();
         assert!(error.contains("pvPortMalloc") && error.contains("--allocators"), "{error}");
         let own = "[[allocator]]\nname = \"pool\"\nfunctions = [{ names = [\"main\"], size = 0 }]";
-        let found = find(&firmware, Some(&Allocators::parse(own).unwrap())).unwrap();
+        let found = find(&firmware, Some(&Allocators::parse(own).unwrap()), true).unwrap();
         assert_eq!(found.heaps[0].name, "pool");
     }
 

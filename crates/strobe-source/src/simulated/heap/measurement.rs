@@ -1,5 +1,6 @@
 //! What was seen of heaps as parts of a measurement: totals, balances, findings, sections.
 
+mod accesses;
 mod blocks;
 mod findings;
 mod line;
@@ -19,6 +20,7 @@ use strobe_symbols::Firmware;
 use super::Heaps;
 use super::allocators::Found;
 use super::arena::{self, Course};
+use super::inspect::Inspection;
 use super::replay::{Block, How, Shadow};
 use crate::simulated::record::exception_label;
 use places::Places;
@@ -34,6 +36,8 @@ pub(super) struct Seen<'a> {
     pub found: &'a Found,
     pub log: &'a Log,
     pub shadow: &'a Shadow,
+    /// What every access was, if they were checked.
+    pub inspection: Option<&'a Inspection>,
     /// Cycles of the run.
     pub end: u64,
     /// Names of threads by number.
@@ -133,6 +137,8 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
     let sections = [
         Some(tables::calls(seen)),
         sites.table(seen),
+        accesses::by_site(seen, &sites),
+        accesses::by_block(seen, &mut places),
         sites::leaks(seen, &sites),
         tables::threads(seen),
         tables::heaps(seen),
@@ -184,6 +190,7 @@ fn totals(seen: &Seen, sites: &Sites, courses: &[Course]) -> Vec<Total> {
             seen.counted(shadow.failures.len() as u64, Unit::COUNT),
         ),
     ];
+    out.extend(accesses::totals(seen));
     let last = courses.iter().filter_map(|course| course.samples.last());
     let largest = last.map(|sample| sample.largest).max();
     out.push(match largest {

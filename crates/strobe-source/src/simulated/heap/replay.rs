@@ -6,12 +6,14 @@
 //! that frees it, so blocks of preempted calls never seem to overlap.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap as HashMap;
 use strobe_sim::observe::heap::{Call, End, Log, Moment};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Found, Role};
+use crate::growth::Life;
 
 /// Misuses of one kind that are kept one by one.
 pub const MOST_MISUSES: u64 = 256;
@@ -142,10 +144,22 @@ pub struct Shadow {
     pub moments: u32,
 }
 
-struct Replay<'a> {
-    found: &'a Found,
-    log: &'a Log,
+/// What a moment did to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is there, with the block that was resized into it.
+    Born(u32, Option<u32>),
+    /// It is no more.
+    Gone(u32),
+}
+
+/// A replay under way, moment by moment.
+#[derive(Debug)]
+pub struct Replay {
+    found: Arc<Found>,
     out: Shadow,
+    /// What the last moment did, if somebody wants to know.
+    changes: Option<Vec<Change>>,
     now: Level,
     /// Live blocks by address, of each heap.
     live: Vec<BTreeMap<u32, u32>>,
@@ -160,19 +174,9 @@ struct Replay<'a> {
 /// Replays a log.
 #[must_use]
 pub fn replay(found: &Found, log: &Log) -> Shadow {
-    let mut replay = Replay {
-        found,
-        log,
-        out: Shadow { calls: vec![0; found.functions.len()], ..Shadow::default() },
-        now: Level::default(),
-        live: vec![BTreeMap::new(); found.heaps.len()],
-        last: HashMap::default(),
-        resizing: HashMap::default(),
-        inner: HashMap::default(),
-    };
+    let mut replay = Replay::new(Arc::new(found.clone()));
     let mut resets = log.resets.iter().peekable();
     for moment in log.moments() {
-        replay.now.order += 1;
         if let Moment::Begin(index) = moment
             && let Some((_, cycle)) = resets.next_if(|(begun, _)| *begun <= index)
         {
@@ -180,16 +184,59 @@ pub fn replay(found: &Found, log: &Log) -> Shadow {
         }
         let (Moment::Begin(index) | Moment::End(index)) = moment;
         let Some(call) = log.calls.get(index as usize) else { continue };
-        match moment {
-            Moment::Begin(_) => replay.begin(index, call),
-            Moment::End(_) => replay.end(index, call),
-        }
+        replay.moment(moment, call);
     }
     resets.for_each(|(_, cycle)| replay.reset(*cycle));
+    let is_open = |call: &&Call| call.outer.is_none() && call.end == End::Open;
+    replay.out.unfinished += log.calls.iter().filter(is_open).count() as u64;
     replay.finish()
 }
 
-impl Replay<'_> {
+impl Replay {
+    /// A replay in which nothing has happened yet.
+    pub fn new(found: Arc<Found>) -> Self {
+        Replay {
+            out: Shadow { calls: vec![0; found.functions.len()], ..Shadow::default() },
+            changes: None,
+            now: Level::default(),
+            live: vec![BTreeMap::new(); found.heaps.len()],
+            last: HashMap::default(),
+            resizing: HashMap::default(),
+            inner: HashMap::default(),
+            found,
+        }
+    }
+
+    /// Keeps what each moment does to blocks.
+    pub fn keep_changes(&mut self) {
+        self.changes = Some(Vec::new());
+    }
+
+    /// What was done to blocks since this was last asked for.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// All that became of the heaps up to now.
+    pub fn shadow(&self) -> &Shadow {
+        &self.out
+    }
+
+    /// The live block that begins at an address or, of all heaps, nearest before it.
+    pub fn block_before(&self, pointer: u32) -> Option<u32> {
+        let nearest = self.live.iter().filter_map(|live| live.range(..=pointer).next_back());
+        nearest.max_by_key(|(at, _)| **at).map(|(_, block)| *block)
+    }
+
+    /// A call begins or, with how it ended, ends.
+    pub fn moment(&mut self, moment: Moment, call: &Call) {
+        self.now.order += 1;
+        match moment {
+            Moment::Begin(index) => self.begin(index, call),
+            Moment::End(index) => self.end(index, call),
+        }
+    }
+
     fn role(&self, call: &Call) -> Option<Role> {
         Some(self.found.functions.get(call.function as usize)?.role)
     }
@@ -216,7 +263,7 @@ impl Replay<'_> {
         self.now.cycle = call.begin;
         let Some(role) = self.role(call) else { return };
         if call.outer.is_some() {
-            self.out.nested += u64::from(!matches!(role, Role::Grow { .. }));
+            self.out.nested += u64::from(!matches!(role, Role::Grow { .. } | Role::Own));
             if let Role::Free { pointer } = role {
                 self.inner_free(index, self.argument(call, pointer));
             }
@@ -225,7 +272,7 @@ impl Replay<'_> {
         if let Some(calls) = self.out.calls.get_mut(call.function as usize) {
             *calls += 1;
         }
-        if matches!(call.who, Who::Handler(_)) && !matches!(role, Role::Grow { .. }) {
+        if matches!(call.who, Who::Handler(_)) && !matches!(role, Role::Grow { .. } | Role::Own) {
             self.misuse(MisuseKind::InHandler, index, 0, None);
         }
         match role {
@@ -245,7 +292,7 @@ impl Replay<'_> {
                     self.resizing.insert(index, block);
                 }
             }
-            Role::Allocate { .. } | Role::Grow { .. } => {}
+            Role::Allocate { .. } | Role::Grow { .. } | Role::Own => {}
         }
     }
 
@@ -306,6 +353,7 @@ impl Replay<'_> {
                     self.inner.insert(result, usable);
                 }
             }
+            Role::Own => {}
             Role::Free { .. } => self.inner.clear(),
             Role::Allocate { size, count } => {
                 let size = self.size(call, size, count);
@@ -345,6 +393,9 @@ impl Replay<'_> {
             }
         }
         self.allocated(index, call, size, result, usable);
+        if let Some(Change::Born(_, from)) = self.changes.as_mut().and_then(|all| all.last_mut()) {
+            *from = old;
+        }
     }
 
     fn allocated(
@@ -381,6 +432,7 @@ impl Replay<'_> {
             live.insert(result, number);
         }
         self.last.insert(result, number);
+        self.changes.iter_mut().for_each(|all| all.push(Change::Born(number, None)));
         self.now.bytes += u64::from(size);
         self.now.blocks += 1;
         self.level();
@@ -424,6 +476,7 @@ impl Replay<'_> {
         let at = (self.now.cycle, self.now.order);
         let Some(old) = self.out.blocks.get_mut(block as usize) else { return };
         old.gone = Some(Gone { at, how, by });
+        self.changes.iter_mut().for_each(|all| all.push(Change::Gone(block)));
         self.now.bytes -= u64::from(old.size);
         self.now.blocks -= 1;
         self.level();
@@ -442,7 +495,9 @@ impl Replay<'_> {
         }
     }
 
-    fn reset(&mut self, cycle: u64) {
+    /// The chip was reset.
+    pub fn reset(&mut self, cycle: u64) {
+        self.now.order += 1;
         self.now.cycle = cycle;
         let resizing: Vec<u32> = self.resizing.keys().copied().collect();
         resizing.into_iter().for_each(|index| self.restore(index));
@@ -475,8 +530,6 @@ impl Replay<'_> {
     }
 
     fn finish(mut self) -> Shadow {
-        let is_open = |call: &&Call| call.outer.is_none() && call.end == End::Open;
-        self.out.unfinished += self.log.calls.iter().filter(is_open).count() as u64;
         let resizing: Vec<u32> = self.resizing.keys().copied().collect();
         resizing.into_iter().for_each(|index| self.restore(index));
         self.out.moments = self.now.order;
@@ -489,6 +542,13 @@ impl Block {
     #[must_use]
     pub fn is_live(&self, order: u32) -> bool {
         self.born.1 <= order && self.gone.is_none_or(|gone| gone.at.1 > order)
+    }
+
+    /// From when to when it was there, in cycles.
+    #[must_use]
+    pub fn life(&self) -> Life {
+        let gone = self.gone.map(|gone| gone.at.0);
+        Life { born: self.born.0, gone, bytes: self.size.into() }
     }
 
     /// How it ended, if it did.

@@ -1,5 +1,7 @@
 //! The replay of logs, against a heap of its own that is kept while the log is made.
 
+mod accesses;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -18,6 +20,7 @@ fn found() -> Found {
             header: 4,
             area: Area::Grown,
             knows_usable: false,
+            least_free: None,
         }],
         functions: vec![
             known("malloc", Role::Allocate { size: 0, count: None }),

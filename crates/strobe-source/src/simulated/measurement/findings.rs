@@ -8,7 +8,7 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut out: Vec<Finding> = record.fault.iter().map(fault).collect();
     out.extend(record.warnings.iter().map(|warning| Finding {
         count: warning.count,
-        ..Finding::new(Severity::Warning, "warning", &warning.text)
+        ..Finding::new(Severity::Warning, &warning.code, &warning.text)
     }));
     out.extend(super::calls::finding(record));
     out.extend(unmodelled(record));

@@ -40,7 +40,6 @@ pub(crate) fn plan() -> PlanReport {
     };
     let watched = Bounds { low: 700, likely: 1000, high: 1000 };
     PlanReport {
-        schema: PLAN_SCHEMA,
         line: PlanLine {
             divider: line.divider(),
             actual_baud: 115_226.34,

@@ -7,7 +7,7 @@ use strobe_model::{Decoded, Kit, Record, Traced};
 pub(super) fn findings(record: &Record, traced: &Traced, out: &mut Measurement) {
     doubtful(traced, out);
     for warning in &record.warnings {
-        add(out, "trace-warning", &warning.text, warning.count);
+        add(out, &warning.code, &warning.text, warning.count);
     }
     for (note, n) in traced.recording.iter().flat_map(|recording| &recording.notes) {
         add(out, "recording", note, *n);

@@ -62,7 +62,7 @@ impl Sums {
              rate is not what the recording was made with",
             self.outside
         );
-        is_foreign.then_some(Warning { text, count: 1 })
+        is_foreign.then(|| Warning::new("other-firmware", text))
     }
 }
 

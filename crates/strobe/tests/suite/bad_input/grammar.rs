@@ -7,12 +7,15 @@ use crate::common::{prebuilt, strobe};
 #[test]
 fn what_is_never_reached_has_one_exit_code() {
     let loop_8 = prebuilt("loop-0ws");
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 10] = [
         &["run", &loop_8, "--until", "PA0:rise", "--until", "100us"],
         &["run", &loop_8, "--until", "100us", "--from", "PA0=1"],
         &["run", &loop_8, "--until", "100us", "--mark", "PA0"],
         &["cycles", &loop_8, "test_loop", "--run", "--until", "100us", "--from", "PA0:any"],
         &["compare", &loop_8, &loop_8, "--until", "100us", "--from", "PA0:fall"],
+        &["compare", &loop_8, &loop_8, "--until", "PA0:fall", "--until", "PB8:rise"],
+        &["stack", &loop_8, "--run", "--until", "PA0=1", "--until", "100us"],
+        &["export", &loop_8, "--until", "PA0=1", "--until", "100us", "--to", "collapsed"],
         &["pins", &loop_8, "--until", "100us", "--trigger", "PA0:rise"],
         &["bus", &loop_8, "--until", "100us", "--trigger", "PA0=1", "-P", "uart:rx=PA0"],
     ];

@@ -59,7 +59,7 @@ impl<O: Observer> Machine<O> {
         if trace.went_elsewhere() {
             let text = "the trace port is set to its parallel pins (TPIU_SPPR is 0): no byte \
                         leaves the SWO pin";
-            self.bus.warnings.add(text.to_owned());
+            self.bus.warnings.add("trace-elsewhere", text.to_owned());
         }
         let is_seen = self.waveform.is_seen(&self.bus);
         let clocks = &self.bus.clocks;
@@ -106,7 +106,7 @@ impl<O: Observer> Machine<O> {
                 let write = Write::new(address, Size::Word, value, true);
                 self.system.debug.write(&write, now).ok_or(BusFault { address })?;
                 if let Some(what) = self.system.debug.asked.take() {
-                    self.bus.warnings.add(format!("{what}: not modelled"));
+                    self.bus.warnings.add("not-modelled", format!("{what}: not modelled"));
                 }
             }
             _ => {

@@ -256,7 +256,10 @@ impl Device for Timer {
                 self.dead[(register - DTPS) as usize] = value;
                 if register != DTPS && value != 0 {
                     let name = cx.name().to_owned();
-                    cx.warn(format!("{name}: dead time (DT1A, DT1B) is not modelled"));
+                    cx.warn_of(
+                        "not-modelled",
+                        format!("{name}: dead time (DT1A, DT1B) is not modelled"),
+                    );
                 }
             }
             PLLCSR => self.set_pll(value, cx),

@@ -96,7 +96,7 @@ impl Device for Afio {
             EVCR => {
                 self.evcr = merge(self.evcr, offset, size, value) & 0xff;
                 if self.evcr & EVCR_EVOE != 0 {
-                    cx.warn("AFIO: the event output is not modelled");
+                    cx.warn_of("not-modelled", "AFIO: the event output is not modelled");
                 }
             }
             MAPR => self.mapr = merge(self.mapr, offset, size, value),

@@ -169,7 +169,10 @@ impl Gpio {
         for pin in (8 * half..8 * half + 8).filter(|&pin| self.bonded >> pin & 1 == 0) {
             if matches!(self.mode(pin), Mode::Output { .. }) {
                 let name = format!("P{}{pin}", self.port);
-                cx.warn(format!("{name} is used as an output, but this package has no such pin"));
+                cx.warn_of(
+                    "no-such-pin",
+                    format!("{name} is used as an output, but this package has no such pin"),
+                );
             }
         }
     }

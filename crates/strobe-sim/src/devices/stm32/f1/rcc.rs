@@ -194,7 +194,10 @@ impl Rcc {
             ("APB1", core / apb[0], self.options.max_apb1_hz),
         ];
         for (what, hz, max) in limits.into_iter().filter(|(_, hz, max)| hz > max) {
-            cx.warn(format!("the {what} clock ran at {hz} Hz, the part is for up to {max} Hz"));
+            cx.warn_of(
+                "clock-too-fast",
+                format!("the {what} clock ran at {hz} Hz, the part is for up to {max} Hz"),
+            );
         }
     }
 
@@ -210,11 +213,14 @@ impl Rcc {
         let value = value & CFGR_WRITABLE;
         let fixed = if self.cr & CR_PLLON != 0 { CFGR_PLL } else { 0 };
         if (value ^ self.cfgr) & fixed != 0 {
-            cx.warn("RCC: the PLL's settings were written while it ran, which has no effect");
+            cx.warn_of(
+                "write-without-effect",
+                "RCC: the PLL's settings were written while it ran, which has no effect",
+            );
         }
         self.cfgr = self.cfgr & fixed | value & !fixed;
         if self.cfgr & CFGR_MCO != 0 {
-            cx.warn("RCC: the clock output MCO is not modelled");
+            cx.warn_of("not-modelled", "RCC: the clock output MCO is not modelled");
         }
     }
 

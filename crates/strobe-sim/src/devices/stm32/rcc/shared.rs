@@ -130,7 +130,10 @@ pub(in crate::devices::stm32) fn write_bdcr(
     if cx.level(unprotected) {
         *bdcr = if value & BDCR_BDRST != 0 { BDCR_BDRST } else { value & writable };
     } else if value & writable != *bdcr {
-        cx.warn("RCC_BDCR was written while PWR_CR.DBP protected it: the write had no effect");
+        cx.warn_of(
+            "write-without-effect",
+            "RCC_BDCR was written while PWR_CR.DBP protected it: the write had no effect",
+        );
     }
 }
 

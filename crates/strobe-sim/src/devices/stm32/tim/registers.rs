@@ -115,7 +115,7 @@ impl Timer {
             BDTR if self.features.break_unit => {
                 self.bdtr = value & 0xffff;
                 if value & DEAD_TIME != 0 {
-                    cx.warn(format!(
+                    cx.warn_of("not-modelled", format!(
                         "{}: dead time (BDTR.DTG) is not modelled: complementary outputs switch at \
                          once",
                         cx.name()
@@ -149,7 +149,7 @@ impl Timer {
     fn write_smcr(&mut self, value: u32, cx: &mut Context) {
         self.smcr = value & 0xffff;
         if value & SLAVE_MODE != 0 {
-            cx.warn(format!(
+            cx.warn_of("not-modelled", format!(
                 "{}: slave modes (SMCR.SMS) are not modelled: the counter follows its own clock",
                 cx.name()
             ));

@@ -72,7 +72,7 @@ impl UsartV1 {
             V1_CR1 => {
                 self.cr1 = value & (CR1_SAME | 1 << UE | 1 << RWU);
                 if bit(value, RWU) {
-                    cx.warn(format!("{}: mute mode is not modelled", port.name));
+                    cx.warn_of("not-modelled", format!("{}: mute mode is not modelled", port.name));
                 }
                 if bit(value, SBK) {
                     port.tx.request_break();

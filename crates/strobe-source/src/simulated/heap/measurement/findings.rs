@@ -2,13 +2,14 @@
 
 use strobe_model::measurement::{Finding, Severity};
 
+use super::accesses;
 use super::places::Places;
 use super::sites::{Site, Sites};
 use super::{MISSED, Seen};
 use crate::simulated::heap::replay::{Block, Misuse, MisuseKind};
 
 /// Findings of one kind.
-const MOST: usize = 5;
+pub(super) const MOST: usize = 5;
 
 /// The findings, the gravest first.
 pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<Finding> {
@@ -28,6 +29,7 @@ pub(super) fn findings(seen: &Seen, places: &mut Places, sites: &Sites) -> Vec<F
     ] {
         out.extend(misuses(seen, places, kind));
     }
+    out.extend(accesses::findings(seen, places));
     out.extend(failures(seen, places));
     out.extend(leaks(seen, places, sites));
     out
@@ -79,7 +81,10 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
         MisuseKind::DoubleFree => (
             Severity::Warning,
             "double-free",
-            format!("double free of {at} {when}; it was {made}{}", freed(seen, places, block)),
+            format!(
+                "double free of {at} {when}; it was {made}{}",
+                freed(seen, places, block, "first freed")
+            ),
         ),
         MisuseKind::InnerFree => (
             Severity::Warning,
@@ -110,6 +115,17 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
             format!("an allocator is called by an interrupt's handler, {when}"),
         ),
     };
+    let evidence = evidence(seen, places, chain, block);
+    Finding { place: Some(site), evidence, ..Finding::new(severity, code, text) }
+}
+
+/// The call chain, and those that allocated and freed the block.
+pub(super) fn evidence(
+    seen: &Seen,
+    places: &Places,
+    chain: u32,
+    block: Option<&Block>,
+) -> Vec<(String, Vec<(String, String)>)> {
     let mut evidence = vec![("call chain".to_owned(), steps(&places.path(chain)))];
     if let Some(block) = block
         && let Some(maker) = seen.call(block.made_by)
@@ -119,11 +135,11 @@ fn one(seen: &Seen, places: &mut Places, misuse: &Misuse) -> Finding {
             evidence.push(("freed by".to_owned(), steps(&places.path(freer.chain))));
         }
     }
-    Finding { place: Some(site), evidence, ..Finding::new(severity, code, text) }
+    evidence
 }
 
 /// `#0 innermost`, ...
-fn steps(path: &str) -> Vec<(String, String)> {
+pub(super) fn steps(path: &str) -> Vec<(String, String)> {
     let names = path.split(" > ").collect::<Vec<_>>();
     (0..)
         .zip(names.into_iter().rev())
@@ -132,18 +148,19 @@ fn steps(path: &str) -> Vec<(String, String)> {
 }
 
 /// `24 bytes, allocated at cycle 17 by main > load (load.c:12)`.
-fn made(seen: &Seen, places: &mut Places, block: &Block) -> String {
+pub(super) fn made(seen: &Seen, places: &mut Places, block: &Block) -> String {
     let Some(call) = seen.call(block.made_by) else { return String::new() };
     let spot = places.site(call.chain).spot();
     let path = places.path(call.chain);
     format!("{} bytes, allocated at cycle {} by {path} ({spot})", block.size, block.born.0)
 }
 
-fn freed(seen: &Seen, places: &mut Places, block: Option<&Block>) -> String {
+/// `, freed at cycle 29 by main > drop_all (load.c:40)`, with this verb.
+pub(super) fn freed(seen: &Seen, places: &mut Places, block: Option<&Block>, verb: &str) -> String {
     let freer = block.and_then(|block| block.gone).and_then(|gone| seen.call(gone.by?));
     let Some(call) = freer else { return String::new() };
     let spot = places.site(call.chain).spot();
-    format!(", first freed at cycle {} by {} ({spot})", call.begin, places.path(call.chain))
+    format!(", {verb} at cycle {} by {} ({spot})", call.begin, places.path(call.chain))
 }
 
 fn failures(seen: &Seen, places: &mut Places) -> Option<Finding> {

@@ -7,9 +7,9 @@ use strobe_model::measurement::{Cell, Column, Content, Number, Section, Spread, 
 use super::places::{Place, Places};
 use super::tables::{bytes, nanoseconds};
 use super::{Amount, Seen, section};
+use crate::growth::Growth;
 use crate::measuring::count;
-use crate::simulated::heap::growth::Growth;
-use crate::simulated::heap::replay::How;
+use crate::simulated::heap::replay::{Block, How};
 
 /// Rows of the table of repeated blocks.
 const MOST_ROWS: usize = 100;
@@ -82,7 +82,7 @@ impl Sites {
         }
         for site in &mut all {
             let blocks = site.blocks.iter().filter_map(|&block| seen.block(block));
-            site.growth = Growth::of(blocks, seen.end);
+            site.growth = Growth::of(blocks.map(Block::life), seen.end);
         }
         all.sort_by_key(|site| std::cmp::Reverse((site.peak.bytes, site.all.bytes)));
         Sites { all }

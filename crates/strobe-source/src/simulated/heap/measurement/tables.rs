@@ -33,6 +33,7 @@ pub(super) fn calls(seen: &Seen) -> Section {
             Role::Free { .. } => "frees",
             Role::Reallocate { .. } => "resizes",
             Role::Grow { .. } => "takes memory from the system",
+            Role::Own => "looks after itself",
         };
         if *calls > 0 {
             table.row([known.name.as_str().into(), (*calls).into(), does.into(), heap.into()]);

@@ -1,7 +1,16 @@
 //! Which places in the code leak: not whatever is live at the end, which may be what the firmware
 //! needs, but what keeps growing.
 
-use super::replay::Block;
+/// A block's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    /// When it was allocated, in the unit of the run's end.
+    pub born: u64,
+    /// When it was freed.
+    pub gone: Option<u64>,
+    /// Its bytes.
+    pub bytes: u64,
+}
 
 /// Quarters of the second half of the run.
 const QUARTERS: u64 = 4;
@@ -19,21 +28,28 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// The course of some blocks' number over a run of so many cycles.
-    pub fn of<'a>(blocks: impl IntoIterator<Item = &'a Block>, end: u64) -> Self {
+    /// The course of some blocks' number over a run that ends then.
+    pub fn of(lives: impl IntoIterator<Item = Life>, end: u64) -> Self {
         let mut growth = Growth::default();
         let half = end / 2;
         let mark = |n: u64| half + (end - half) / QUARTERS * n;
-        for block in blocks {
-            let lives = |at: u64| block.born.0 <= at && block.gone.is_none_or(|g| g.at.0 > at);
+        for life in lives {
+            let lives = |at: u64| life.born <= at && life.gone.is_none_or(|gone| gone > at);
             for (n, count) in (0..QUARTERS).zip(&mut growth.blocks) {
                 *count += u64::from(lives(mark(n)));
             }
-            growth.blocks[QUARTERS as usize] += u64::from(block.gone.is_none());
-            growth.bytes.0 += u64::from(block.size) * u64::from(lives(half));
-            growth.bytes.1 += u64::from(block.size) * u64::from(block.gone.is_none());
+            let stays = u64::from(life.gone.is_none());
+            growth.blocks[QUARTERS as usize] += stays;
+            let (middle, end) = (life.bytes * u64::from(lives(half)), life.bytes * stays);
+            growth.bytes.0 = growth.bytes.0.saturating_add(middle);
+            growth.bytes.1 = growth.bytes.1.saturating_add(end);
         }
         growth
+    }
+
+    /// Blocks in the middle of the run and at its end.
+    pub fn ends(&self) -> (u64, u64) {
+        (self.blocks[0], self.blocks[QUARTERS as usize])
     }
 
     /// Whether it looks like a leak: more and more, in every quarter but one at most, and never
@@ -49,29 +65,25 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulated::heap::replay::{Gone, How};
 
-    fn block(born: u64, gone: Option<u64>) -> Block {
-        let at = |cycle| Gone { at: (cycle, 0), how: How::Freed, by: None };
-        let (pointer, size, usable) = (0x2000_0000, 10, None);
-        let gone = gone.map(at);
-        Block { pointer, size, usable, heap: 0, made_by: 0, born: (born, 0), gone }
+    fn block(born: u64, gone: Option<u64>) -> Life {
+        Life { born, gone, bytes: 10 }
     }
 
     #[test]
     fn what_keeps_growing_is_a_leak() {
-        let leak: Vec<Block> = (0..100).map(|n| block(n * 10, None)).collect();
-        let growth = Growth::of(&leak, 1000);
+        let leak: Vec<Life> = (0..100).map(|n| block(n * 10, None)).collect();
+        let growth = Growth::of(leak, 1000);
         assert!(growth.is_leak(), "{growth:?}");
         assert_eq!(growth.bytes, (510, 1000));
     }
 
     #[test]
     fn what_is_there_from_the_start_or_comes_and_goes_is_none() {
-        let start: Vec<Block> = (0..100).map(|n| block(n, None)).collect();
-        assert!(!Growth::of(&start, 1000).is_leak());
-        let passing: Vec<Block> = (0..100).map(|n| block(n * 10, Some(n * 10 + 35))).collect();
-        assert!(!Growth::of(&passing, 1000).is_leak());
-        assert!(!Growth::of(&[], 0).is_leak());
+        let start: Vec<Life> = (0..100).map(|n| block(n, None)).collect();
+        assert!(!Growth::of(start, 1000).is_leak());
+        let passing: Vec<Life> = (0..100).map(|n| block(n * 10, Some(n * 10 + 35))).collect();
+        assert!(!Growth::of(passing, 1000).is_leak());
+        assert!(!Growth::of([], 0).is_leak());
     }
 }
