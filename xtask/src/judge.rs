@@ -47,7 +47,7 @@ struct Case {
     from: String,
 }
 
-/// What strobe says: the least and the greatest likely value, and the bounds around all.
+/// Strobe's figure: the least and the greatest likely value, and the bounds around all.
 struct Figure {
     likely: (f64, f64),
     bounds: (f64, f64),

@@ -1,6 +1,5 @@
 //! An experiment from start to end: builds, services, a bench at each value of the sweep.
 
-use std::collections::BTreeMap;
 use std::fs::TryLockError;
 use std::io;
 use std::net::TcpListener;
@@ -20,6 +19,7 @@ use crate::file::{Expect, File, ServiceFile, VariantFile};
 use crate::host::{self, Command, Counted, Ended, Host, Probe, Running};
 use crate::judge::{judge, pairs};
 use crate::measurement::{Parts, measurement};
+use crate::placeholders::{self, Names};
 use crate::samples::{Log, Metric, Round, Sample, Variant};
 
 /// Where and how an experiment is carried out.
@@ -71,8 +71,6 @@ struct Step {
     settings: Settings,
     counted: Vec<Vec<Counted>>,
 }
-
-type Names = BTreeMap<String, String>;
 
 impl Run<'_> {
     /// Programs that are missing.
@@ -164,7 +162,7 @@ impl Run<'_> {
             folder: Some(self.folder.to_owned()),
             errors: Some(errors.clone()),
             output: Some(self.kept.join("output")),
-            ..Command::line(&filled(line, names)).within(limit)
+            ..Command::line(&placeholders::in_shell(line, names)).within(limit)
         };
         match host::run(self.host, &command, self.stop).ended {
             Ended::Exit(0) => Ok(()),
@@ -204,7 +202,7 @@ impl Run<'_> {
             folder: Some(self.folder.to_owned()),
             errors: Some(errors.clone()),
             grace_ms: 10_000,
-            ..Command::line(&filled(&service.start, names))
+            ..Command::line(&placeholders::in_shell(&service.start, names))
         };
         let mut running = host::start(self.host, &command)
             .map_err(|error| Error::Io(service.name.clone(), error))?;
@@ -286,11 +284,11 @@ impl Run<'_> {
 
     fn variant(&self, variant: &VariantFile, names: &Names) -> Variant {
         let environment =
-            variant.env.iter().map(|(key, value)| (key.clone(), filled(value, names)));
+            variant.env.iter().map(|(key, value)| (key.clone(), placeholders::plain(value, names)));
         let command = Command {
             environment: environment.collect(),
             folder: Some(self.folder.to_owned()),
-            ..Command::line(&filled(&variant.run, names))
+            ..Command::line(&placeholders::in_shell(&variant.run, names))
         };
         Variant { name: variant.name.clone(), command }
     }
@@ -364,13 +362,6 @@ fn empty() -> Measurement {
 /// A port of the loopback interface that nobody has at this moment.
 fn free_port() -> io::Result<u16> {
     TcpListener::bind(("127.0.0.1", 0))?.local_addr().map(|address| address.port())
-}
-
-/// `{name}` by what it stands for; braces around anything else stay.
-fn filled(line: &str, names: &Names) -> String {
-    names
-        .iter()
-        .fold(line.to_owned(), |line, (name, value)| line.replace(&format!("{{{name}}}"), value))
 }
 
 /// The last lines of a file.

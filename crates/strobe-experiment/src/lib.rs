@@ -15,4 +15,5 @@ pub mod file;
 pub mod host;
 pub mod judge;
 pub mod measurement;
+pub mod placeholders;
 pub mod samples;

@@ -32,8 +32,8 @@ impl Edges {
 
     fn named(word: &str) -> Option<Self> {
         Some(match word {
-            "1" | "rise" | "rising" => Edges::Rising,
-            "0" | "fall" | "falling" => Edges::Falling,
+            "1" | "rise" | "rising" | "high" => Edges::Rising,
+            "0" | "fall" | "falling" | "low" => Edges::Falling,
             "any" | "both" => Edges::Any,
             _ => return None,
         })
@@ -43,8 +43,12 @@ impl Edges {
 /// What is expected of a time, for messages.
 pub const TIME: &str = "a time is a number and a unit, as 20us, 500ms, 1.5s, 2m";
 
+/// What is expected of an edge, for messages.
+pub const EDGES: &str = "rise (1, high), fall (0, low) and any are";
+
 /// A pin's edges: `PB8=1` and `PB8:rise`, `PB8=0` and `PB8:fall`, `PB8:any`, each also in full
-/// (`PB8:rising`). The name may have either sign; the last one counts.
+/// (`PB8:rising`) or by the level that it leads to (`PB8:high`). The name may have either sign; the
+/// last one counts.
 pub fn edge(text: &str) -> Option<(&str, Edges)> {
     let at = text.rfind([':', '='])?;
     let (name, word) = (&text[..at], &text[at + 1..]);
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn edges_have_two_spellings() {
-        for text in ["PB8=1", "PB8:rise", "PB8:rising", "PB8:1"] {
+        for text in ["PB8=1", "PB8:rise", "PB8:rising", "PB8:1", "PB8=high"] {
             assert_eq!(edge(text), Some(("PB8", Edges::Rising)), "{text}");
         }
         assert_eq!(edge("top:tx:fall"), Some(("top:tx", Edges::Falling)));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::measurement::{Loss, Spread};
 use crate::{Decoded, Kit};
 
-/// What came of a trace stream.
+/// What a trace stream was read as.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traced {

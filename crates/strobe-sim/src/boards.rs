@@ -88,6 +88,9 @@ const BUILTIN: &[(&str, &str)] = &[
     ("stm32f4-discovery", include_str!("../boards/stm32f4-discovery.toml")),
     ("olimex-e407", include_str!("../boards/olimex-e407.toml")),
     ("netduinoplus2", include_str!("../boards/netduinoplus2.toml")),
+    ("nucleo-f401re", include_str!("../boards/nucleo-f401re.toml")),
+    ("nucleo-f411re", include_str!("../boards/nucleo-f411re.toml")),
+    ("blackpill-f411", include_str!("../boards/blackpill-f411.toml")),
 ];
 
 impl Board {

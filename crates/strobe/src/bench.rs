@@ -253,7 +253,7 @@ fn samples(args: &Args, variants: &[Variant]) -> anyhow::Result<(Option<Log>, Ve
     Ok((Some(log), rounds))
 }
 
-/// Opens a file of samples, and says what is in it.
+/// Opens a file of samples, and shows what is in it.
 pub fn open(path: &Path, variants: &[Variant], seed: u64) -> anyhow::Result<(Log, Vec<Round>)> {
     let opened = Log::open(path, variants, seed);
     let (log, rounds) = opened.map_err(|e| files::cannot_write(path, &e))?;

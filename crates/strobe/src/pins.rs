@@ -167,8 +167,7 @@ fn trigger(capture: &Capture, text: &str) -> anyhow::Result<Trigger> {
     };
     match text.rsplit_once([':', '=']) {
         Some((pin, edge)) if capture.channel(name).is_err() && capture.channel(pin).is_ok() => {
-            let text = format!("{text}: {edge} is no edge; rise (1), fall (0) and any are");
-            Err(exit::usage(text))
+            Err(exit::usage(format!("{text}: {edge:?} is no edge; {}", spelling::EDGES)))
         }
         _ => Ok(Trigger { channel: capture::channel(capture, name)?, edges }),
     }

@@ -61,8 +61,8 @@ impl Certain {
     }
 }
 
-/// Tests counts of samples, and says how much more they vary than independent ones. What is idle is
-/// a row like others.
+/// Tests counts of samples, and works out how much more they vary than independent ones. What is
+/// idle is a row like others.
 pub(super) fn sampled(rows: &mut [Row], n: [u64; 2], idle: [i64; 2]) -> Option<f64> {
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     let mut pairs: Vec<[u64; 2]> = rows.iter().map(|row| row.own.map(count)).collect();

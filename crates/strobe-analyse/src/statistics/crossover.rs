@@ -11,7 +11,7 @@ pub struct Point {
     pub pairs: Vec<(f64, f64)>,
 }
 
-/// What a sweep says of two ways.
+/// What a sweep shows of two ways.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Crossover {
     /// The first takes no more anywhere in the sweep.

@@ -43,7 +43,7 @@ pub struct Difference {
 }
 
 /// Welch's test of two means (1947), which takes no variance for the other's. `None` where nothing
-/// says how much a side varies: it has a single run and the runs of the other one are not all
+/// shows how much a side varies: it has a single run and the runs of the other one are not all
 /// alike, or both have a single one.
 pub fn welch(a: &Runs, b: &Runs) -> Option<Difference> {
     let mean = b.mean - a.mean;

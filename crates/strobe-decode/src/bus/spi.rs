@@ -88,7 +88,7 @@ pub struct Word {
     pub end: u64,
     /// What went to the device.
     pub mosi: u32,
-    /// What came from the device.
+    /// What the device sent.
     pub miso: u32,
     /// Data (true) or a command, where that is known.
     pub data: Option<bool>,

@@ -21,9 +21,11 @@ fn millionths() -> Unit {
 pub fn measurement(report: &PinsReport) -> Measurement {
     let capture = &report.capture;
     let mut measurement = head(capture, &report.notes);
-    let edges = report.pins.iter().map(|pin| pin.rising.saturating_add(pin.falling));
-    let edges = Quantity::exact(edges.fold(0, u64::saturating_add), Unit::COUNT);
-    measurement.push_total("edges", "edges", edges);
+    if !report.pins.is_empty() {
+        let edges = report.pins.iter().map(|pin| pin.rising.saturating_add(pin.falling));
+        let edges = Quantity::exact(edges.fold(0, u64::saturating_add), Unit::COUNT);
+        measurement.push_total("edges", "edges", edges);
+    }
     let mut distributions = Vec::new();
     for pin in &report.pins {
         distributions.extend(widths(pin, capture));

@@ -84,12 +84,14 @@ fn the_user_can_stop_it() {
 fn services_end_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let done = folder.path().join("done");
-    let line =
-        format!("trap 'echo > {}; exit 0' TERM; while :; do sleep 0.01; done", done.display());
-    let command = Command { grace_ms: 5000, ..shell(&line) };
+    let line = "trap 'echo > done; exit 0' TERM; echo > ready; while :; do sleep 0.01; done";
+    let within = Some(folder.path().to_owned());
+    let command = Command { grace_ms: 60_000, folder: within, ..shell(line) };
     let mut running = start(&host("test"), &command).expect("a supervisor");
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(!running.has_ended());
+    while !folder.path().join("ready").is_file() {
+        assert!(!running.has_ended());
+        std::thread::sleep(Duration::from_millis(5));
+    }
     assert_eq!(running.stop().ended, Ended::Stopped);
     assert!(done.is_file());
 }

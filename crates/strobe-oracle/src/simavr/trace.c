@@ -3,7 +3,7 @@
 //     trace MCU IMAGE STEPS [DATA-ADDRESS...]
 //
 // Each step is one record, little-endian: program counter in bytes (4), cycles (8), stack pointer (2), SREG (1), R0 to
-// R31, and the bytes at the data addresses named. It ends after so many steps, when simavr says that the program is done
+// R31, and the bytes at the data addresses named. It ends after so many steps, when the program is done for simavr
 // or has crashed, or behind a jump to itself. Then comes the whole data space, after a record whose program counter is
 // 0xffffffff and whose cycles are the data space's size.
 

@@ -1,4 +1,4 @@
-// Runs a flat flash image on simavr in simavr's own loop, and afterwards says what was to be seen from outside.
+// Runs a flat flash image on simavr in simavr's own loop, and afterwards prints what was to be seen from outside.
 //
 //     watch MCU IMAGE HZ CYCLES [plain|edges]
 //

@@ -101,12 +101,18 @@ fn interrupts_have_their_users() {
     }
 }
 
-/// DS8626, pinouts: 140, 114, 82 and 51 general-purpose pins.
+/// DS8626, pinouts: 140, 114, 82 and 51 general-purpose pins; DS10086 and DS10314: 50 and 36.
 #[test]
 fn packages_have_their_pins() {
-    for (board, pins) in
-        [("stm32f407", 140), ("olimex-e407", 114), ("stm32f4-discovery", 82), ("netduinoplus2", 51)]
-    {
+    for (board, pins) in [
+        ("stm32f407", 140),
+        ("olimex-e407", 114),
+        ("stm32f4-discovery", 82),
+        ("netduinoplus2", 51),
+        ("nucleo-f401re", 50),
+        ("nucleo-f411re", 50),
+        ("blackpill-f411", 36),
+    ] {
         assert_eq!(Rig::builtin(board).bus.signals.pins().count(), pins, "{board}");
     }
 }
@@ -129,23 +135,31 @@ fn identity_and_reset_state() {
     assert_eq!(rig.read32(0), 7, "SRAM at 0");
 }
 
-/// From 168 MHz to the pin: what any serial console's first lines of firmware rely on.
+/// From the highest clock to the pin: what any serial console's first lines of firmware rely on.
 #[test]
-fn each_board_reaches_168_mhz_and_talks() {
-    for (board, m) in
-        [("stm32f407", 8), ("olimex-e407", 12), ("stm32f4-discovery", 8), ("netduinoplus2", 25)]
-    {
+fn each_board_reaches_its_highest_clock_and_talks() {
+    // M, N, P and the setting of APB1's divider, wait states.
+    for (board, [m, n, p], apb1, wait_states) in [
+        ("stm32f407", [8, 336, 2], 5, 5),
+        ("olimex-e407", [12, 336, 2], 5, 5),
+        ("stm32f4-discovery", [8, 336, 2], 5, 5),
+        ("netduinoplus2", [25, 336, 2], 5, 5),
+        ("nucleo-f401re", [8, 336, 4], 4, 2),
+        ("nucleo-f411re", [8, 400, 4], 4, 3),
+        ("blackpill-f411", [25, 400, 4], 4, 3),
+    ] {
         let mut rig = Rig::builtin(board);
         rig.set_bits(RCC, 1 << 16);
         rig.advance(32_000);
-        rig.write32(0x4002_3c00, 0x705);
-        rig.write32(RCC + 4, 7 << 24 | 1 << 22 | 336 << 6 | m);
+        rig.write32(0x4002_3c00, 0x700 | wait_states);
+        rig.write32(RCC + 4, 7 << 24 | 1 << 22 | (p / 2 - 1) << 16 | n << 6 | m);
         rig.set_bits(RCC, 1 << 24);
         rig.advance(16_000);
-        rig.write32(RCC + 8, 5 << 10 | 4 << 13 | 2);
-        assert_eq!(rig.bus.clocks.core_hz(), 168_000_000, "{board}");
+        rig.write32(RCC + 8, apb1 << 10 | 4 << 13 | 2);
+        let hz = if p == 2 { 168_000_000 } else { n * 250_000 };
+        assert_eq!(rig.bus.clocks.core_hz(), hz, "{board}");
         assert_eq!(rig.read32(RCC + 8) & 0xf, 0b1010, "{board}");
-        // USART2 on PA2 at 115200 baud from 42 MHz.
+        // USART2 on PA2, 365 clocks of APB1 a bit.
         rig.write32(RCC + 0x30, 1);
         rig.write32(RCC + 0x40, 1 << 17);
         rig.write32(GPIOA + 0x20, 7 << 8);
@@ -157,7 +171,29 @@ fn each_board_reaches_168_mhz_and_talks() {
         rig.advance(168_000);
         let edges: Vec<u64> = rig.edges("PA2").iter().map(|e| e.0).collect();
         let bits: Vec<u64> = edges.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert_eq!(bits, [365 * 4; 9], "{board}");
+        assert_eq!(bits, [365 * (2 << (apb1 - 4)); 9], "{board}");
+    }
+}
+
+/// What the later parts have of their own (RM0368, RM0383), and do not have.
+#[test]
+fn later_parts_differ_from_the_first() {
+    for (board, id, ram, last, user) in [
+        ("nucleo-f401re", 0x433, 0x1_8000, 84, "SPI4"),
+        ("nucleo-f411re", 0x431, 0x2_0000, 85, "SPI5"),
+        ("blackpill-f411", 0x431, 0x2_0000, 85, "SPI5"),
+    ] {
+        let mut rig = Rig::builtin(board);
+        assert_eq!(rig.read32(0xe004_2000) & 0xfff, id, "{board}");
+        assert_eq!(rig.read32(0x1fff_7a20) >> 16, 512, "{board}: flash size in KiB");
+        rig.write32(RAM + ram - 4, 5);
+        assert_eq!(rig.read32(RAM + ram - 4), 5, "{board}");
+        assert!(rig.bus.place_of(RAM + ram).is_none(), "{board}");
+        assert_eq!(rig.bus.irq_owners(last).unwrap_or_default(), user, "{board}");
+        // DAC, CAN1, TIM7; the core's own memory.
+        for absent in [0x4000_7400, 0x4000_6400, 0x4000_1400, 0x1000_0000] {
+            assert!(rig.bus.place_of(absent).is_none(), "{board}: {absent:#x}");
+        }
     }
 }
 

@@ -189,7 +189,7 @@ impl<'s> Adding<'s> {
         }
     }
 
-    /// Tells something to whoever follows threads: in the windows, and in all.
+    /// Passes something to whoever follows threads: in the windows, and in all.
     fn threads(&mut self, mut apply: impl FnMut(&mut Threads, &Windows)) {
         let [marked, all] = &mut self.threads;
         apply(marked, &self.windows);

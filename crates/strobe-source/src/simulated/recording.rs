@@ -135,7 +135,7 @@ impl Recording {
         self.full |= !recorder.slept(from, to);
     }
 
-    /// Tells when the recording ends.
+    /// Sets when the recording ends.
     pub(super) fn finish(
         &mut self,
         machine: &Machine<Watch>,

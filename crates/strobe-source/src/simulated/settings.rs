@@ -100,7 +100,7 @@ pub struct Settings {
     pub apart: bool,
     /// Operating systems to look for.
     pub systems: Systems,
-    /// Tell the host of every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
+    /// Report every edge of every pin ([`Recorder`](super::Recorder)), from `from` on.
     pub record_pins: bool,
     /// What a debugger writes before the run: how the trace blocks of a Cortex-M3 or M4 are
     /// programmed from outside.

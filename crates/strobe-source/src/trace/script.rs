@@ -41,7 +41,7 @@ pub fn openocd(plan: &PlanReport) -> String {
     out += "# Writes the bits of mask and keeps the others.\n";
     out += "proc strobe_update {address value mask} {\n";
     out += "    mww $address [expr {([strobe_word $address] & ~$mask) | $value}]\n}\n\n";
-    out += "# Says so if the bits of mask are not what they should be.\n";
+    out += "# Warns if the bits of mask are not what they should be.\n";
     out += "proc strobe_check {name address value mask} {\n";
     out += "    set found [expr {[strobe_word $address] & $mask}]\n";
     out += "    if {$found != $value} {\n";

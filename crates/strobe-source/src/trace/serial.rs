@@ -133,7 +133,7 @@ enum Mark {
 }
 
 impl Marks {
-    /// Tells sound bytes from damaged ones.
+    /// Separates sound bytes from damaged ones.
     fn sort(&mut self, bytes: &[u8], into: &mut Pieces) {
         // The port does not report when.
         let at = Duration::ZERO;

@@ -127,7 +127,7 @@ impl Pin for Line {
         if fits {
             self.bytes.push(byte);
         } else {
-            // What came before them stays before them.
+            // Earlier bytes stay before them.
             if !self.bytes.is_empty() {
                 self.hand_over();
             }

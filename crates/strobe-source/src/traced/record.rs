@@ -178,7 +178,7 @@ impl Accumulator {
     }
 }
 
-/// Says so if there is nothing in a recording.
+/// Warns if there is nothing in a recording.
 fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
     let text = if without_pin {
         "the recording holds nothing: did the firmware run, and send anything this way?"
@@ -190,7 +190,7 @@ fn nothing(traced: &Traced, without_pin: bool) -> Option<Warning> {
     is_nothing.then(|| Warning::new("empty-recording", text))
 }
 
-/// Says so if there is instruction trace, which is not read.
+/// Warns if there is instruction trace, which is not read.
 fn instructions(reader: &Reader) -> Option<Warning> {
     let streams: Vec<String> = reader.instruction_streams().map(|n| n.to_string()).collect();
     let what = match (reader.instructions(), streams.len()) {
@@ -206,14 +206,14 @@ fn instructions(reader: &Reader) -> Option<Warning> {
     Some(Warning::new("instruction-trace", text))
 }
 
-/// Says what records without time mean.
+/// Notes what records without time mean.
 fn clock_stands_still() -> Warning {
     let text = "the clock of the records stands still, so no time is known: was STROBE_START \
                 called, and does STROBE_TRACE_CLOCK count?";
     Warning::new("clock-stands-still", text)
 }
 
-/// Says so if the stream is mostly not what it should be.
+/// Warns if the stream is mostly not what it should be.
 fn nonsense(traced: &Traced) -> Option<Warning> {
     let percent = traced.nonsense_percent();
     let text = format!(

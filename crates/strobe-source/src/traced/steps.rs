@@ -13,7 +13,7 @@ const FEWEST: u64 = 20;
 /// Standard deviations, of independent samples, from which on it is not chance.
 const DEVIATIONS: f64 = 5.0;
 
-/// Says which handlers have far more or fewer samples than their times allow. Times are in core
+/// Names the handlers that have far more or fewer samples than their times allow. Times are in core
 /// cycles.
 pub(super) fn warnings(traced: &Traced) -> Vec<Warning> {
     let (times, sampling) = (&traced.times, &traced.sampling);

@@ -7,7 +7,7 @@ use strobe_analyse::budget::{Limit, Limits, Selector, Statistic};
 
 use super::config::Other;
 
-/// A budget as it is written. One of the keys up to `section` says what it is about.
+/// A budget as it is written. One of the keys up to `section` names its subject.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {

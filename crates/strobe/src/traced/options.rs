@@ -293,7 +293,7 @@ fn idle(text: &str, firmware: Option<&Firmware>) -> anyhow::Result<Range<u32>> {
     Ok(function.start..u32::try_from(function.end()).unwrap_or(u32::MAX))
 }
 
-/// Says so if this firmware is not the one that was recorded.
+/// Warns if this firmware is not the one that was recorded.
 fn other_firmware(header: &Header, given: &Firmware) -> Option<Warning> {
     let recorded = header.elf.as_ref()?;
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();

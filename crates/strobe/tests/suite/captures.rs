@@ -171,7 +171,7 @@ fn wrong_arguments_and_files_have_advice() {
         (&["pins", &zip], 65, "not a complete zip file"),
         (&["pins", &elf], 65, "fw.elf"),
         (&["pins", DEMO, "CLK"], 64, "there are: RX, LED"),
-        (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, "sideways is no edge"),
+        (&["pins", DEMO, "--from", "RX:sideways", "--to", "LED"], 64, r#""sideways" is no edge"#),
         (&["pins", DEMO, "--export", "capture.png"], 64, ".vcd or .sr"),
         (&["bus", DEMO], 64, "--protocol"),
         (&["bus", DEMO, "-P", "uart"], 64, "uart needs rx or tx"),

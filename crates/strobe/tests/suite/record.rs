@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{self, command, prebuilt, ran, strobe};
+use crate::common::{self, command, heeding_signals, prebuilt, ran, strobe};
 use strobe_decode::container::{Content, Ending, Header, Note, Reader, Summary};
 
 /// What a recording has.
@@ -117,7 +117,7 @@ impl Running {
     /// Without a limit for silence, if there is none in `more`: no test writes within a certain
     /// time.
     fn start(out: &Path, more: &[&str]) -> Self {
-        Self::launch(command(), out, more)
+        Self::launch(heeding_signals(), out, more)
     }
 
     /// The same with a command that goes on with strobe's arguments.
@@ -166,8 +166,19 @@ impl Running {
     }
 
     fn end(mut self) -> (Option<i32>, String) {
+        let until = Instant::now() + LONGEST;
+        let status = loop {
+            match self.child.try_wait().expect("it is ours") {
+                Some(status) => break status,
+                None if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+                None => {
+                    self.child.kill().expect("it runs");
+                    panic!("it does not end: {}", self.text);
+                }
+            }
+        };
         self.said.read_to_string(&mut self.text).expect("text");
-        (self.child.wait().expect("it ends").code(), std::mem::take(&mut self.text))
+        (status.code(), std::mem::take(&mut self.text))
     }
 }
 

@@ -65,7 +65,8 @@ pub(super) fn place(
     spot: &str,
 ) -> Result<Place, Error> {
     let Some((name, edges)) = spelling::edge(spot) else {
-        return address(firmware, spot).map(Place::Address);
+        let address = address(firmware, spot).map(Place::Address);
+        return address.map_err(|error| no_edge(board, bus, spot).unwrap_or(error));
     };
     match pin(board, bus, name) {
         (_, Some(id)) => Ok(Place::Edge(id, edges)),
@@ -74,6 +75,13 @@ pub(super) fn place(
             .map(Place::Address)
             .map_err(|_| Error::Pin { pin, board: board.name().to_owned() }),
     }
+}
+
+/// What is wrong with `PB8:up`, if PB8 is a pin.
+fn no_edge(board: &Board, bus: &Bus, spot: &str) -> Option<Error> {
+    let (name, word) = spot.rsplit_once([':', '='])?;
+    pin(board, bus, name).1?;
+    Some(Error::Symbol(format!("{spot}: {word:?} is no edge; {}", spelling::EDGES)))
 }
 
 /// The chip's name for a pin that is given by that or by the board's, in any case.

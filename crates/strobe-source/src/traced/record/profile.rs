@@ -53,7 +53,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Says so if most addresses are another firmware's.
+    /// Warns if most addresses are another firmware's.
     pub fn warning(&self, awake: u64) -> Option<Warning> {
         let is_foreign = self.outside * 100 > awake * FOREIGN_PERCENT;
         let text = format!(

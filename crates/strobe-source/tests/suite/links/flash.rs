@@ -111,10 +111,24 @@ fn talk(chip: &Mutex<Chip>, mut stream: TcpStream) {
     }
 }
 
+/// A command's words; a backslash takes a character's meaning, as in Tcl.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut characters = command.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            ' ' => words.push(String::new()),
+            '\\' => words.last_mut().expect("one").extend(characters.next()),
+            other => words.last_mut().expect("one").push(other),
+        }
+    }
+    words
+}
+
 impl Chip {
     fn run(&mut self, command: &str) -> Result<String, String> {
-        let words: Vec<&str> = command.split(' ').collect();
-        match words[..] {
+        let words = words(command);
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["version"] => Ok("Open On-Chip Debugger 0.12.0".to_owned()),
             ["reset", "init" | "run"] => Ok(String::new()),
             ["flash", "write_image", "erase", file, "0", "ihex"] => self.write(file),

@@ -21,6 +21,8 @@ fn names_that_do_not_exist_are_wrong_arguments() {
     messages.add("--until 100", &of(&["--until", "100"]));
     messages.add("--until 20mss", &of(&["--until", "20mss"]));
     messages.add("--until twice", &of(&["--until", "10ms", "--until", "20ms"]));
+    let ran = strobe(&["run", &prebuilt("loop-48mhz"), "--from", "PB8:up", "--to", "PB8:low"]);
+    messages.add("--from PB8:up", &message(&ran, 64));
     let ran = strobe(&["cycles", &prebuilt("fault"), "mian"]);
     messages.add("cycles mian", &message(&ran, 64));
     let ran = strobe(&["cycles", &prebuilt("fault"), "main", "--wait-states", "7"]);

@@ -55,7 +55,8 @@ fn a_board_that_has_the_missing_devices_is_named() {
         &[
             "of the 3 registers used where board stm32f070cb has no device, 3 belong to devices of \
              board stm32f407 \
-             (as many to those of stm32f4-discovery, olimex-e407, netduinoplus2)",
+             (as many to those of stm32f4-discovery, olimex-e407, netduinoplus2, nucleo-f401re, \
+             nucleo-f411re, blackpill-f411)",
             "use --board stm32f407",
         ],
     );

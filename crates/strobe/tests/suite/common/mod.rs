@@ -39,6 +39,18 @@ pub fn command() -> Command {
     command
 }
 
+/// Strobe with the usual signals, whatever started the tests: what `nohup` runs ignores SIGHUP, and
+/// so would strobe.
+pub fn heeding_signals() -> Command {
+    if !cfg!(target_os = "linux") {
+        return command();
+    }
+    let mut heeding = Command::new("env");
+    heeding.env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");
+    heeding.arg("--default-signal=HUP,INT,TERM").arg(command().get_program());
+    heeding
+}
+
 /// Runs it to its end.
 pub fn strobe(arguments: &[&str]) -> Ran {
     ran(command().args(arguments))

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::{Folder, ended};
-use crate::common::{Ran, command, prebuilt, strobe};
+use crate::common::{Ran, heeding_signals, prebuilt, strobe};
 
 #[test]
 fn a_firmware_that_does_not_end_runs_for_a_second() {
@@ -31,9 +31,9 @@ fn stopped(child: Child, signal: &str) -> Ran {
 }
 
 fn start(arguments: &[&str]) -> Child {
-    let mut command = command();
+    let mut command = heeding_signals();
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let mut child = command.spawn().expect("it starts");
     // Until its handler is there; a signal before that ends it at once.
     let status = format!("/proc/{}/status", child.id());
     let caught = || {
@@ -42,6 +42,7 @@ fn start(arguments: &[&str]) -> Child {
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0) >> 14 & 1 == 1
     };
     while !caught() {
+        assert_eq!(child.try_wait().expect("it is ours"), None, "it ended by itself");
         std::thread::sleep(Duration::from_millis(5));
     }
     child

@@ -249,3 +249,18 @@ fn there_is_an_end_to_keeping_threads_apart() {
     assert!(threads.cut > 0 && threads.last_is_rest());
     assert_eq!(threads.all()[MAX_THREADS - 1].name, "");
 }
+
+/// Nothing that a handler could add to a thread's stack is taken for a stack elsewhere.
+#[test]
+fn what_lies_far_below_is_never_reached_by_a_handler() {
+    let (mut threads, bus) = (threads(&[], None), bus());
+    let lowest = RAM + 0x2000;
+    assert_eq!(switch(&mut threads, RAM + 0x3f00, lowest, &bus), 1);
+    let far = threads.far_below(1);
+    for sp in (RAM..RAM + 0x4000).step_by(4) {
+        assert!(!(far.contains(sp) && threads.reaches(1, sp, true, &bus)), "{sp:#x}");
+    }
+    let nearest = lowest - FRAME_IN_AREA;
+    assert!(threads.reaches(1, nearest, true, &bus) && !far.contains(nearest));
+    assert!(far.contains(nearest - 4) && far.contains(RAM));
+}
