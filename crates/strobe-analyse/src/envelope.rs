@@ -43,7 +43,11 @@ fn enclose_section(section: &mut Section, [low, high]: [&Section; 2], why: &str)
         (Content::Profile(own), Content::Profile(low), Content::Profile(high)) => {
             places::enclose(own, [low, high], why);
         }
-        (Content::Distributions(own), Content::Distributions(low), Content::Distributions(high)) => {
+        (
+            Content::Distributions(own),
+            Content::Distributions(low),
+            Content::Distributions(high),
+        ) => {
             spreads::enclose(own, [low, high], why);
         }
         (Content::Table(own), Content::Table(low), Content::Table(high)) => {
@@ -90,11 +94,7 @@ fn quantity(own: &mut Quantity, others: [Option<&Quantity>; 2], why: &str) {
 }
 
 /// How far a figure can be trusted that others are to enclose; `None` where it stays as it is.
-fn enclosed(
-    value: Option<Number>,
-    trust: &Trust,
-    others: [(Number, Number); 2],
-) -> Option<Trust> {
+fn enclosed(value: Option<Number>, trust: &Trust, others: [(Number, Number); 2]) -> Option<Trust> {
     let value = value?;
     let (low, high) = hull(value, others);
     match trust {
@@ -178,9 +178,9 @@ fn cell(own: &mut Cell, others: [(Number, Number); 2]) {
 /// that distinguishes the rows of both.
 fn rows(own: &Table, other: &Table) -> Vec<Option<usize>> {
     let kinds = [CellKind::Text, CellKind::Address];
-    let columns = kinds.into_iter().flat_map(|kind| {
-        own.columns.iter().filter(move |column| column.kind == kind)
-    });
+    let columns = kinds
+        .into_iter()
+        .flat_map(|kind| own.columns.iter().filter(move |column| column.kind == kind));
     for column in columns {
         let Some(theirs) = other.column(&column.id) else { continue };
         if are_names(column) && are_names(theirs) {

@@ -411,10 +411,7 @@ struct Outputs<'a, 'h, H> {
 }
 
 impl<'a, H> Outputs<'a, '_, H> {
-    fn of(
-        recorder: Option<&'a mut dyn Recorder>,
-        trace: Option<&'a mut dyn trace::Pin>,
-    ) -> Self {
+    fn of(recorder: Option<&'a mut dyn Recorder>, trace: Option<&'a mut dyn trace::Pin>) -> Self {
         Outputs { recorder, trace, others: None }
     }
 }

@@ -122,7 +122,8 @@ fn find(
         })
         .collect();
     let n = [a.all, b.all].map(|all| u64::try_from(all).unwrap_or(0));
-    let inflation = sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
+    let inflation =
+        sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
     certain::repeated(&mut rows, sides, measure, section, repeated);
     let weight = |row: &Row| match sampled {
         // Recordings of other lengths differ in everything: shares are compared.

@@ -7,7 +7,8 @@ pub(super) fn enclose(own: &mut Distributions, others: [&Distributions; 2], why:
         let name = own.distributions[at].name.clone();
         // Names may come again, as those of threads.
         let before = own.distributions[..at].iter().filter(|d| d.name == name).count();
-        let found = others.map(|all| all.distributions.iter().filter(|d| d.name == name).nth(before));
+        let found =
+            others.map(|all| all.distributions.iter().filter(|d| d.name == name).nth(before));
         let [Some(low), Some(high)] = found else { continue };
         one(&mut own.distributions[at], [low, high], why);
     }
@@ -69,7 +70,8 @@ impl<'a> Walk<'a> {
             return (max, count);
         }
         let scaled = |n: u64, by: u64, of: u64| {
-            u64::try_from(u128::from(n) * u128::from(by) / u128::from(of.max(1))).unwrap_or(u64::MAX)
+            u64::try_from(u128::from(n) * u128::from(by) / u128::from(of.max(1)))
+                .unwrap_or(u64::MAX)
         };
         let place = scaled(rank, own, count);
         while self.at + 1 < self.buckets.len() && self.before + self.buckets[self.at].1 <= place {

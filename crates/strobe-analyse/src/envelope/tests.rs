@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use strobe_model::measurement::{
-    Address, Cell, Column, Content, Distribution, Distributions, Ended, Instrument, Kind,
-    Measure, Measurement, Profile, Quantity, Samples, Spread, Subject, Table, Trust, Unit, Values, Window,
+    Address, Cell, Column, Content, Distribution, Distributions, Ended, Instrument, Kind, Measure,
+    Measurement, Profile, Quantity, Samples, Spread, Subject, Table, Trust, Unit, Values, Window,
 };
 
 use super::enclose;
