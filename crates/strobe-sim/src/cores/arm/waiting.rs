@@ -99,7 +99,8 @@ impl<O: Observer> Machine<O> {
     /// Jitter that nobody has had before.
     fn fresh(&mut self, drift: Drift, jitter: (u32, u32)) -> Drift {
         self.waiting.epochs += 1;
-        let all = (drift.jitter.0 + jitter.0, drift.jitter.1 + jitter.1);
+        let all =
+            (drift.jitter.0.saturating_add(jitter.0), drift.jitter.1.saturating_add(jitter.1));
         Drift { jitter: all, epoch: self.waiting.epochs, ..drift }
     }
 
