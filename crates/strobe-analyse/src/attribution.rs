@@ -22,14 +22,16 @@ pub use restrict::restricted;
 pub use rows::{By, Flat, Row, Spot, rows};
 pub use tree::{Node, NodeSum, Place, Tree, tree};
 
-/// A value with its bounds; the three are the same where it is exact.
+/// A value with its ends; the three are the same where it is exact. They are added up each by
+/// itself, because what one place has less another may have more: bounds are those of the sum
+/// ([`Amount::ordered`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// The least that it may be.
+    /// What it is where what is not known takes the least.
     pub low: i64,
     /// The (likely) value.
     pub value: i64,
-    /// The most that it may be.
+    /// What it is where what is not known takes the most.
     pub high: i64,
 }
 
@@ -42,21 +44,32 @@ impl Amount {
     /// The value of a sample.
     pub fn of(values: &Values, sample: usize) -> Self {
         let value = values.values.get(sample).copied().unwrap_or(0);
-        let (low, high) = values.bounds(sample).unwrap_or((value, value));
+        let (low, high) = values.ends(sample).unwrap_or((value, value));
         Amount { low, value, high }
     }
 
-    /// Whether the bounds meet.
+    /// Whether the ends meet.
     pub fn is_exact(&self) -> bool {
-        self.low == self.high
+        self.low == self.value && self.value == self.high
     }
 
-    /// Without a part of it that is exact.
+    /// With the least and the most of the three as its ends.
     #[must_use]
-    pub fn less(self, part: i64) -> Self {
+    pub fn ordered(self) -> Self {
+        let Amount { low, value, high } = self;
+        Amount { low: low.min(high).min(value), value, high: high.max(low).max(value) }
+    }
+
+    /// Without a part of it.
+    #[must_use]
+    pub fn less(self, part: Amount) -> Self {
         // What the part leaves of a lower bound is not less than nothing.
-        let rest = |n: i64| n.saturating_sub(part).max(n.min(0));
-        Amount { low: rest(self.low), value: rest(self.value), high: rest(self.high) }
+        let rest = |n: i64, part: i64| n.saturating_sub(part).max(n.min(0));
+        Amount {
+            low: rest(self.low, part.low),
+            value: rest(self.value, part.value),
+            high: rest(self.high, part.high),
+        }
     }
 }
 
@@ -75,7 +88,7 @@ pub struct Sums {
     /// The chosen measure.
     pub all: Amount,
     /// Of it, idle.
-    pub idle: i64,
+    pub idle: Amount,
     /// Its parts, in the order of [`Profile::parts`]; 0 for those that the samples do not know.
     pub parts: Vec<Amount>,
     /// Every measure of the profile, in their order; `None` for one that is not known here.
@@ -91,7 +104,7 @@ impl Sums {
     /// Adds those of another place.
     pub fn add(&mut self, other: &Sums) {
         self.all += other.all;
-        self.idle = self.idle.saturating_add(other.idle);
+        self.idle += other.idle;
         self.parts.resize(self.parts.len().max(other.parts.len()), Amount::default());
         self.parts.iter_mut().zip(&other.parts).for_each(|(sum, part)| *sum += *part);
         self.others.resize(self.others.len().max(other.others.len()), None);
@@ -145,7 +158,7 @@ impl<'a> Columns<'a> {
             let amount = Amount::of(values, sample);
             *sum += amount;
             if *idle {
-                sums.idle = sums.idle.saturating_add(amount.value);
+                sums.idle += amount;
             }
         }
         for (sum, values) in sums.others.iter_mut().zip(&self.others) {

@@ -28,8 +28,8 @@ pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary 
         duration_ps: capture.ps(capture.end),
         channels: channels.map(|c| c.name.clone()).collect(),
         simulated: capture.simulated.as_ref().map(|simulated| {
-            let (soonest, latest) = simulated.bounds(capture.end);
-            let [low, likely, high] = [soonest, capture.end, latest].map(|t| capture.ps(t));
+            let (least, most) = simulated.whole(capture.end);
+            let [low, likely, high] = [least, capture.end, most].map(|t| capture.ps(t));
             let board = simulated.board.clone();
             SimulatedCapture { board, duration_ps: Bounds { low, likely, high } }
         }),
@@ -41,13 +41,12 @@ pub fn summary(capture: &Capture, file: String, format: &str) -> CaptureSummary 
 /// # Panics
 /// When there is no such channel.
 pub fn statistics(capture: &Capture, channel: usize, histogram: Option<u64>) -> PinStatistics {
-    let channel = &capture.channels[channel];
-    let walk = Walk::along(channel, capture.end, |at| at);
-    // The models' slack never falls, so the soonest and the latest time lines have the shortest and
-    // longest widths.
-    let modelled = capture.simulated.is_some();
+    let (index, channel) = (channel, &capture.channels[channel]);
+    let walk = Walk::along(channel, capture.end, |from, to| to - from);
     let bound = |of: fn((u64, u64)) -> u64| {
-        modelled.then(|| Walk::along(channel, capture.end, |at| of(capture.bounds(at))))
+        let simulated = capture.simulated.as_ref()?;
+        let width = |from, to| of(simulated.between((index, from), (index, to)));
+        Some(Walk::along(channel, capture.end, width))
     };
     let bounds = bound(|b| b.0).zip(bound(|b| b.1));
     let distribution = |of: fn(&Walk) -> Vec<u64>| {
@@ -164,17 +163,17 @@ struct Walk {
 }
 
 impl Walk {
-    /// Along a channel up to `end`, on a time line that `time` makes of the capture's.
-    fn along(channel: &Channel, end: u64, time: impl Fn(u64) -> u64) -> Walk {
+    /// Along a channel up to `end`, where `width` is the time from one tick to a later one.
+    fn along(channel: &Channel, end: u64, width: impl Fn(u64, u64) -> u64) -> Walk {
         let mut walk = Walk::default();
         let mut before = (0, channel.initial);
         for edge in &channel.edges {
-            let at = time(edge.at());
+            let at = edge.at();
             walk.stretch(before, at);
-            walk.edge(before.1, at, edge.level());
+            walk.edge(before.1, at, edge.level(), &width);
             before = (at, edge.level());
         }
-        walk.stretch(before, time(end));
+        walk.stretch(before, end);
         walk
     }
 
@@ -186,20 +185,20 @@ impl Walk {
         }
     }
 
-    fn edge(&mut self, before: Level, at: u64, level: Level) {
+    fn edge(&mut self, before: Level, at: u64, level: Level, width: impl Fn(u64, u64) -> u64) {
         match (before, level) {
             (Level::Low, Level::High) => {
                 self.rising += 1;
-                self.low.extend(self.last_fall.map(|fall| at.saturating_sub(fall)));
+                self.low.extend(self.last_fall.map(|fall| width(fall, at)));
                 if let Some(rise) = self.last_rise {
-                    let high = self.last_fall.map(|fall| fall.saturating_sub(rise));
-                    self.periods.push((at.saturating_sub(rise), high));
+                    let high = self.last_fall.map(|fall| width(rise, fall));
+                    self.periods.push((width(rise, at), high));
                 }
                 (self.last_rise, self.last_fall) = (Some(at), None);
             }
             (Level::High, Level::Low) => {
                 self.falling += 1;
-                self.high.extend(self.last_rise.map(|rise| at.saturating_sub(rise)));
+                self.high.extend(self.last_rise.map(|rise| width(rise, at)));
                 self.last_fall = Some(at);
             }
             (_, Level::Unknown) => {
@@ -273,10 +272,10 @@ pub fn interval(
             |end: &u64| starts.peek().is_none_or(|next| end < next || same && end == next);
         match ends.peek().copied().filter(in_time) {
             Some(end) => {
-                let (from, to) = (capture.bounds(start), capture.bounds(end));
+                let (low, high) = capture.between((from.channel, start), (to.channel, end));
                 times.push(capture.ps(end - start));
-                least.push(capture.ps(to.0.saturating_sub(from.0)));
-                most.push(capture.ps(to.1.saturating_sub(from.1)));
+                least.push(capture.ps(low));
+                most.push(capture.ps(high));
             }
             None => unanswered += 1,
         }

@@ -211,8 +211,7 @@ fn figure(flat: &Flat, amount: Amount) -> Cell {
     if amount.is_exact() {
         return amount.value.into();
     }
-    let low = amount.low.min(amount.value).into();
-    let high = amount.high.max(amount.value).into();
-    let trust = Trust::Modelled { low, high, why: None };
-    Cell::Figure { value: Some(amount.value.into()), trust }
+    let Amount { low, value, high } = amount.ordered();
+    let trust = Trust::Modelled { low: low.into(), high: high.into(), why: None };
+    Cell::Figure { value: Some(value.into()), trust }
 }

@@ -8,6 +8,7 @@ pub mod device;
 pub mod flash;
 pub mod memory;
 pub mod observe;
+pub mod pace;
 pub mod semihost;
 pub mod signal;
 pub mod unmodelled;

@@ -13,6 +13,7 @@ pub use crate::kernel::core::Stop;
 use crate::kernel::device::DeviceId;
 use crate::kernel::memory::BusFault;
 use crate::kernel::observe::Observer;
+use crate::kernel::pace::{Drift, Model};
 use crate::kernel::semihost::Console;
 use crate::kernel::signal::SignalId;
 
@@ -159,6 +160,21 @@ impl<O: Observer> Machine<O> {
     /// Cycles since reset with the models' bounds.
     pub fn cycle_bounds(&self) -> Bounds {
         either!(self, m => m.cycle_bounds())
+    }
+
+    /// How far the present cycle is from that of the low and the high model.
+    pub fn drift(&self) -> Drift {
+        either!(self, m => Core::drift(m.as_ref()))
+    }
+
+    /// A run ends here, at a time of that drift.
+    pub fn reach(&mut self, drift: Drift) {
+        either!(self, m => Core::reach(m.as_mut(), drift));
+    }
+
+    /// Takes the figures of one model, before anything runs.
+    pub fn set_model(&mut self, model: Model) {
+        either!(self, m => m.set_model(model));
     }
 
     /// Faults that the firmware's own handlers were started for, which only Arm's cores have.

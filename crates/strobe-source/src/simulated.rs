@@ -6,12 +6,14 @@ pub mod bench;
 mod calls;
 mod debugger;
 mod drive;
+pub mod extremes;
 mod families;
 pub mod fit;
 mod fuses;
 mod heap;
 mod lost;
 mod measurement;
+mod models;
 mod overflow;
 mod record;
 mod recording;
@@ -342,8 +344,10 @@ fn outcome(
     let programmed = run.programmed.clone();
     let stacks = stacks::used(firmware, &run);
     let heaps = heap::seen(firmware, &run);
+    let instructions = run.machine.instructions();
+    let flash = FlashState { wait_states, prefetch };
     let record = record::make(firmware, board, settings, run, end)?;
-    Ok(Outcome { record, flash: FlashState { wait_states, prefetch }, programmed, stacks, heaps })
+    Ok(Outcome { record, instructions, flash, programmed, stacks, heaps })
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -359,6 +363,8 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 pub struct Outcome {
     /// What was measured.
     pub record: Record,
+    /// Instructions from reset on.
+    pub instructions: u64,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
     /// What the registers of [`Settings::trace`] read as once they were written.

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use strobe_decode::capture::Capture;
 use strobe_decode::pins;
 use strobe_model::BusUnit;
+use strobe_model::measurement::Measurement;
+use strobe_source::simulated::extremes;
 
 use crate::output::Wanted;
 use crate::{files, recording};
@@ -81,13 +83,31 @@ impl Args {
 
 /// Decodes and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let recording::Opened { file, format, mut capture, code } = recording::open(&args.source)?;
+    let recording::Opened { file, format, capture, others, code } = recording::open(&args.source)?;
     if let Some(decoder) = &args.sigrok {
         let bytes = sigrok::decode(&capture, decoder, args.result.format())?;
         args.result.write(&bytes)?;
         return Ok(code);
     }
-    let summary = pins::summary(&capture, file, &format);
+    let mut measurement = measured(args, capture, (&file, &format))?;
+    if let Some(others) = others {
+        let others = others.map(|capture| measured(args, capture, (&file, &format)));
+        // What is on the wires then may be no such bus.
+        if let [Ok(low), Ok(high)] = &others {
+            extremes::enclose(&mut measurement, [low, high]);
+        }
+    }
+    args.result.measurement(&measurement, &args.result.selection())?;
+    Ok(code)
+}
+
+/// What the decoder makes of a recording.
+fn measured(
+    args: &Args,
+    mut capture: Capture,
+    (file, format): (&str, &str),
+) -> anyhow::Result<Measurement> {
+    let summary = pins::summary(&capture, file.to_owned(), format);
     let notes = std::mem::take(&mut capture.notes);
     let mut report = decode(&capture, args.protocol.as_deref().unwrap_or_default(), summary)?;
     report.notes.splice(0..0, notes);
@@ -97,9 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.errors_only {
         report.lanes.iter_mut().for_each(|lane| lane.words.clear());
     }
-    let measurement = strobe_decode::bus::measurement(&report);
-    args.result.measurement(&measurement, &args.result.selection())?;
-    Ok(code)
+    Ok(strobe_decode::bus::measurement(&report))
 }
 
 fn decode(

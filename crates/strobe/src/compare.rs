@@ -194,7 +194,7 @@ fn one(args: &Args, number: usize, path: &Path, phase: Option<Phase>) -> anyhow:
             path.display()
         )));
     }
-    let mut measurement = measurement::of(&done.record);
+    let mut measurement = done.measurement();
     // Which instructions took the cycles is a part of the comparison.
     attach(
         &mut measurement,

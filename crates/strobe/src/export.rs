@@ -247,7 +247,7 @@ impl Args {
         for finding in simulate::unreached(&done.record) {
             terminal::say(&format!("strobe: {}", finding.text));
         }
-        Ok((measurement::of(&done.record), exit::code_for(&done.record)))
+        Ok((done.measurement(), exit::code_for(&done.record)))
     }
 }
 

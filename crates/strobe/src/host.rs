@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,6 +31,8 @@ pub struct Terminal<'a> {
     gallery: Option<Gallery>,
     recorder: Option<&'a mut dyn Recorder>,
     trace: Option<&'a mut dyn trace::Pin>,
+    /// The firmware has read from standard input.
+    has_read: Arc<AtomicBool>,
 }
 
 impl<'a> Terminal<'a> {
@@ -45,7 +49,7 @@ impl<'a> Terminal<'a> {
         );
         let (started, shows_serial) = (Instant::now(), !quiet);
         let (gallery, recorder, trace) = (None, None, None);
-        let serial = BTreeMap::new();
+        let (serial, has_read) = (BTreeMap::new(), Arc::default());
         Terminal {
             bar,
             started,
@@ -57,6 +61,7 @@ impl<'a> Terminal<'a> {
             gallery,
             recorder,
             trace,
+            has_read,
         }
     }
 
@@ -89,6 +94,11 @@ impl<'a> Terminal<'a> {
         self.gallery.take()
     }
 
+    /// Whether everything that came in would come in again: nobody typed, no other machine sent.
+    pub fn is_repeatable(&self) -> bool {
+        !self.expects_input() && !self.has_read.load(Ordering::Relaxed)
+    }
+
     /// What could not be delivered: bytes or frames, the device, how many.
     pub fn lost(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
         let bytes = self.ports.iter().map(|p| ("bytes", p.device(), p.lost()));
@@ -99,7 +109,9 @@ impl<'a> Terminal<'a> {
 
 impl Host for Terminal<'_> {
     fn console(&mut self) -> Box<dyn Console> {
-        Box::new(Streams { bar: self.bar.clone(), shown: Stream::default(), quiet: self.quiet })
+        let has_read = Arc::clone(&self.has_read);
+        let (bar, shown) = (self.bar.clone(), Stream::default());
+        Box::new(Streams { bar, shown, quiet: self.quiet, has_read })
     }
 
     fn serial_output(&mut self, name: &str, bytes: &[u8]) {
@@ -187,6 +199,7 @@ struct Streams {
     bar: ProgressBar,
     shown: Stream,
     quiet: bool,
+    has_read: Arc<AtomicBool>,
 }
 
 impl Console for Streams {
@@ -199,6 +212,7 @@ impl Console for Streams {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> usize {
+        self.has_read.store(true, Ordering::Relaxed);
         io::stdin().read(buffer).unwrap_or(0)
     }
 }

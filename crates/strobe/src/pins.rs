@@ -7,9 +7,11 @@ use std::process::ExitCode;
 
 use strobe_decode::capture::Capture;
 use strobe_decode::pins::{self, Edges, Trigger};
+use strobe_model::measurement::Measurement;
 use strobe_model::{PinsReport, spelling};
 
 use strobe_report::text::Selection;
+use strobe_source::simulated::extremes;
 
 use crate::output::Wanted;
 use crate::recording::{self, Opened};
@@ -86,7 +88,7 @@ impl Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Opened { file, format, capture, code } = recording::open(&args.source)?;
+    let Opened { file, format, capture, others, code } = recording::open(&args.source)?;
     if let Some(path) = &args.export {
         match capture.simulated {
             None => capture::export(&capture, path)?,
@@ -95,28 +97,43 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(path) = &args.against {
-        against::run(args, path, &Opened { file, format, capture, code })?;
+        against::run(args, path, &Opened { file, format, capture, others, code })?;
         return Ok(code);
     }
     let channels = match args.pins.is_empty() && args.from.is_some() {
         true => Vec::new(),
         false => chosen(args, &capture)?,
     };
-    let summary = pins::summary(&capture, file, &format);
+    let mut measurement = measured(args, &capture, (&file, &format), &channels)?;
+    if let Some(others) = &others {
+        let [low, high] = others.each_ref().map(|c| measured(args, c, (&file, &format), &channels));
+        extremes::enclose(&mut measurement, [&low?, &high?]);
+    }
+    let selection = Selection { histograms: args.histogram, ..args.result.selection() };
+    args.result.measurement(&measurement, &selection)?;
+    Ok(code)
+}
+
+/// What a recording shows of the channels.
+fn measured(
+    args: &Args,
+    capture: &Capture,
+    (file, format): (&str, &str),
+    channels: &[usize],
+) -> anyhow::Result<Measurement> {
+    let summary = pins::summary(capture, file.to_owned(), format);
     let histogram = args.histogram.then_some(summary.resolution_ps);
     let mut intervals = Vec::new();
     if let Some(from) = &args.from {
-        let from = trigger(&capture, from)?;
+        let from = trigger(capture, from)?;
         for to in &args.to {
-            intervals.push(pins::interval(&capture, from, trigger(&capture, to)?, histogram));
+            intervals.push(pins::interval(capture, from, trigger(capture, to)?, histogram));
         }
     }
-    let each = channels.iter().map(|at| pins::statistics(&capture, *at, histogram));
-    let report =
-        PinsReport { capture: summary, pins: each.collect(), intervals, notes: capture.notes };
-    let selection = Selection { histograms: args.histogram, ..args.result.selection() };
-    args.result.measurement(&pins::measurement(&report), &selection)?;
-    Ok(code)
+    let each = channels.iter().map(|at| pins::statistics(capture, *at, histogram));
+    let notes = capture.notes.clone();
+    let report = PinsReport { capture: summary, pins: each.collect(), intervals, notes };
+    Ok(pins::measurement(&report))
 }
 
 /// `50ppm`, `1%`, `0.1%`: in millionths.

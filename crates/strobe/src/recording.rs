@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_decode::capture::{Capture, Recording, Tick};
+use strobe_decode::capture::{Capture, Drift, Recording, Tick};
 use strobe_model::{EndReason, Record};
-use strobe_source::simulated::{Beginning, Moment, Recorder};
+use strobe_sim::semihost::Console;
+use strobe_source::simulated::{Beginning, Host, Moment, Recorder};
 
 use crate::rig::{self, Rig};
 use crate::simulate::PathFor;
@@ -58,6 +59,8 @@ pub struct Opened {
     pub format: String,
     /// The levels.
     pub capture: Capture,
+    /// The same in the low and the high model, where these were run.
+    pub others: Option<[Capture; 2]>,
     /// How the command ends if all goes well: a simulated run may have ended otherwise than was
     /// asked for.
     pub code: ExitCode,
@@ -86,6 +89,7 @@ pub fn open(source: &Source) -> anyhow::Result<Opened> {
         file: input::file_name(&source.file),
         format: format.name().to_owned(),
         capture,
+        others: None,
         code: ExitCode::SUCCESS,
     })
 }
@@ -96,9 +100,13 @@ fn simulate(source: &Source) -> anyhow::Result<Opened> {
     let name = choice.board.name().to_owned();
     let mut pins = Pins::new(&name, source.max_edges);
     let (path, setup, from) = (&source.file, &source.setup, source.trigger.clone());
-    let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins)?;
+    let mut others = [(), ()].map(|()| Alone(Pins::new(&name, source.max_edges)));
+    let done = simulate::record(path, &firmware, &choice, setup, from, &mut pins, &mut others)?;
     let end = exit::code_for(&done.record);
-    opened(source, format!("simulated on {name}"), pins, &done.record, end)
+    let mut opened = opened(source, format!("simulated on {name}"), pins, &done.record, end)?;
+    let [low, high] = others.map(|one| one.0.capture);
+    opened.others = done.others.and(low.zip(high)).map(<[Capture; 2]>::from);
+    Ok(opened)
 }
 
 fn simulate_rig(source: &Source) -> anyhow::Result<Opened> {
@@ -130,7 +138,8 @@ fn opened(
         )));
     };
     capture.notes.extend(notes(record));
-    Ok(Opened { file: input::file_name(&source.file), format, capture, code })
+    let file = input::file_name(&source.file);
+    Ok(Opened { file, format, capture, others: None, code })
 }
 
 /// Notes on how a run went.
@@ -165,6 +174,19 @@ struct Pins {
     capture: Option<Capture>,
 }
 
+/// A board whose pins are recorded, and of which nothing else is seen.
+struct Alone(Pins);
+
+impl Host for Alone {
+    fn console(&mut self) -> Box<dyn Console> {
+        Box::new(())
+    }
+
+    fn recorder(&mut self) -> Option<&mut dyn Recorder> {
+        Some(&mut self.0)
+    }
+}
+
 impl Pins {
     fn new(board: &str, max_edges: usize) -> Self {
         Pins { board: board.to_owned(), max_edges, recording: None, capture: None }
@@ -180,16 +202,24 @@ impl Recorder for Pins {
     }
 
     fn edge(&mut self, pin: usize, level: bool, at: Moment) -> bool {
-        let slack = (at.sooner_ps, at.later_ps);
-        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at.at_ps, slack))
+        self.recording.as_mut().is_none_or(|r| r.edge(pin, level, at.at_ps, drift(at)))
     }
 
     fn slept(&mut self, from: Moment, to: Moment) -> bool {
-        let (times, slack) = ((from.at_ps, to.at_ps), (from.sooner_ps, from.later_ps));
-        self.recording.as_mut().is_none_or(|r| r.slept(times, slack))
+        let times = (from.at_ps, to.at_ps);
+        self.recording.as_mut().is_none_or(|r| r.slept(times, drift(from)))
     }
 
-    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]) {
-        self.capture = self.recording.take().map(|recording| recording.finish(at_ps, clock));
+    fn end(&mut self, at: Moment, clock: &[(u64, u32)]) {
+        self.capture = self.recording.take().map(|mut recording| {
+            recording.ends(at.at_ps, drift(at));
+            recording.finish(at.at_ps, clock)
+        });
     }
+}
+
+/// What a capture keeps of how far a moment is from the models' bounds.
+fn drift(at: Moment) -> Drift {
+    let Moment { sooner_ps: sooner, later_ps: later, jitter_ps: jitter, epoch, .. } = at;
+    Drift { sooner, later, jitter, epoch }
 }

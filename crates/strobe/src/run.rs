@@ -16,7 +16,7 @@ use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
 use crate::source::Sources;
 use crate::swo::Raw;
-use crate::{board, exit, files, heap, input, measurement, show, simulate};
+use crate::{board, exit, files, heap, input, show, simulate};
 
 /// Simulate a firmware cycle by cycle and report where the cycles went.
 #[derive(clap::Args)]
@@ -158,7 +158,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     firmware or with --trace-write";
         done.record.warnings.push(Warning::new("nothing-traced", text));
     }
-    let whole = measurement::of(&done.record);
+    let whole = done.measurement();
     let mut measurement = show::part_of(whole, args.thread.as_deref())?;
     args.attach(&mut measurement, &firmware, &annotated);
     let mut selection = args.selection(&annotated);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strobe_model::measurement::{Finding, Severity};
+use strobe_model::measurement::{Finding, Measurement, Severity};
 use strobe_model::{EndReason, Record, Warning, spelling};
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
@@ -11,15 +11,15 @@ use strobe_source::network;
 use strobe_source::serial::{InputSpec, Source, Spec, Target};
 use strobe_source::simulated::trace::{self, Programme, RegisterWrite};
 use strobe_source::simulated::{
-    self, Description, HeapSettings, Heaps, Limit, Phase, Recorder, SerialInput, Settings,
-    StackUse, Systems, TimelineSettings,
+    self, Description, HeapSettings, Heaps, Host, Limit, Phase, Quiet, Recorder, SerialInput,
+    Settings, StackUse, Systems, TimelineSettings,
 };
 use strobe_symbols::Firmware;
 
 use crate::board::{self, Choice};
 use crate::files::{self, Kind};
 use crate::gallery::Gallery;
-use crate::{analog, ending, exit, host, input, interrupt, serial_ports};
+use crate::{analog, ending, exit, host, input, interrupt, measurement, serial_ports};
 
 /// How to simulate, and what to measure of it.
 #[derive(clap::Args, Default)]
@@ -133,6 +133,12 @@ pub struct World {
     /// given several times; the order counts.
     #[arg(long, value_name = "ADDRESS=VALUE")]
     trace_write: Vec<RegisterWrite>,
+    /// Where the bounds of modelled figures are from: `runs`, two further runs with the least and
+    /// the most of each wait; or `carried`, worked out beside the one run, which takes no time but
+    /// is less sure where code waits for something. By default runs, up to 100 million
+    /// instructions; carried where somebody types, for rigs and for benchmarks.
+    #[arg(long, value_name = "FROM", value_enum)]
+    bounds: Option<BoundsFrom>,
     /// Do not show what the firmware prints.
     #[arg(long, short)]
     pub quiet: bool,
@@ -144,6 +150,19 @@ pub struct World {
     #[arg(long, value_name = "PART=FILE")]
     pub insert: Vec<PathFor>,
 }
+
+/// Where bounds of modelled figures are from.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum BoundsFrom {
+    /// Runs of the low and the high model.
+    Runs,
+    /// What one run carries along.
+    Carried,
+}
+
+/// Instructions up to which a run is done again for its bounds without being asked: half a second
+/// or so.
+const SHORT: u64 = 100_000_000;
 
 /// A file for something with a name.
 #[derive(Clone)]
@@ -233,6 +252,7 @@ impl Setup {
             (self.world.run_on, "--run-on"),
             (self.world.rtos.is_some(), "--rtos"),
             (self.world.interpret, "--interpret"),
+            (self.world.bounds.is_some(), "--bounds"),
             (!self.world.trace_write.is_empty(), "--trace-write"),
             (self.world.pictures.is_some(), "--pictures"),
         ];
@@ -264,12 +284,24 @@ pub struct Threads {
 pub struct Finished {
     /// What was measured.
     pub record: Record,
+    /// The same in the low and the high model, where these were run.
+    pub others: Option<[Record; 2]>,
     /// How the firmware had set the flash at the end.
     pub flash: FlashState,
     /// How deep each stack got, if that was asked for.
     pub stacks: Vec<StackUse>,
     /// What became of the heaps, if that was asked for.
     pub heaps: Option<Heaps>,
+}
+
+impl Finished {
+    /// What was measured, with the bounds that the runs of the other models give.
+    pub fn measurement(&self) -> Measurement {
+        match &self.others {
+            Some(others) => simulated::extremes::measurement(&self.record, others),
+            None => measurement::of(&self.record),
+        }
+    }
 }
 
 /// Runs the firmware on the chosen board; what leaves its trace pin goes to `trace`.
@@ -295,7 +327,8 @@ pub fn simulate_with_heap(
     trace: Option<&mut dyn trace::Pin>,
 ) -> anyhow::Result<Finished> {
     let settings = Settings { heap, ..settings(options, threads)? };
-    let outputs = Outputs { recorder: None, trace };
+    let mut quiet = [Quiet, Quiet];
+    let outputs = Outputs { recorder: None, trace, others: Some(&mut quiet) };
     let mut done = carry_out(path, firmware, choice, &options.setup, &settings, outputs)?;
     never_reached(&mut done.record, &options.setup);
     Ok(done)
@@ -311,7 +344,8 @@ pub fn whole(
 ) -> anyhow::Result<Finished> {
     let Threads { only, apart, timeline } = threads;
     let settings = Settings { timeline, only, apart, ..common_settings(setup)? };
-    let outputs = Outputs { recorder: None, trace: None };
+    let mut quiet = [Quiet, Quiet];
+    let outputs = Outputs { others: Some(&mut quiet), ..Outputs::of(None, None) };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -325,7 +359,7 @@ pub fn stacks(
     setup: &Setup,
 ) -> anyhow::Result<Finished> {
     let settings = common_settings(setup)?;
-    let outputs = Outputs { recorder: None, trace: None };
+    let outputs = Outputs::<Quiet>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -340,7 +374,7 @@ pub fn heap(
     wanted: HeapSettings,
 ) -> anyhow::Result<Finished> {
     let settings = Settings { heap: Some(wanted), ..common_settings(setup)? };
-    let outputs = Outputs { recorder: None, trace: None };
+    let outputs = Outputs::<Quiet>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -354,9 +388,10 @@ pub fn record(
     setup: &Setup,
     from: Option<String>,
     recorder: &mut dyn Recorder,
+    others: &mut [impl Host + Send; 2],
 ) -> anyhow::Result<Finished> {
     let settings = recording(setup, from)?;
-    let outputs = Outputs { recorder: Some(recorder), trace: None };
+    let outputs = Outputs { others: Some(others), ..Outputs::of(Some(recorder), None) };
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);
     Ok(done)
@@ -368,18 +403,36 @@ pub fn recording(setup: &Setup, from: Option<String>) -> anyhow::Result<Settings
 }
 
 /// What receives a run's pin edges and trace bytes.
-struct Outputs<'a> {
+struct Outputs<'a, 'h, H> {
     recorder: Option<&'a mut dyn Recorder>,
     trace: Option<&'a mut dyn trace::Pin>,
+    /// The hosts of the low and the high model's runs; none where these are of no use.
+    others: Option<&'h mut [H; 2]>,
 }
 
-fn carry_out(
+impl<'a, H> Outputs<'a, '_, H> {
+    fn of(recorder: Option<&'a mut dyn Recorder>, trace: Option<&'a mut dyn trace::Pin>) -> Self {
+        Outputs { recorder, trace, others: None }
+    }
+}
+
+/// Whether a run is done again in the low and the high model.
+fn wants_others(setup: &Setup, host: &host::Terminal, outcome: &simulated::Outcome) -> bool {
+    let wanted = match setup.world.bounds {
+        Some(from) => from == BoundsFrom::Runs,
+        None => outcome.instructions <= SHORT,
+    };
+    let interrupted = outcome.record.window.end_reason == EndReason::Interrupted;
+    wanted && !interrupted && host.is_repeatable() && simulated::extremes::differ(&outcome.record)
+}
+
+fn carry_out<H: Host + Send>(
     path: &Path,
     firmware: &Firmware,
     choice: &Choice,
     setup: &Setup,
     settings: &Settings,
-    outputs: Outputs,
+    outputs: Outputs<H>,
 ) -> anyhow::Result<Finished> {
     let gallery = setup.world.pictures.as_deref().map(Gallery::new).transpose()?;
     let mut terminal = setup.host()?.with_gallery(gallery).with_recorder(outputs.recorder);
@@ -390,6 +443,11 @@ fn carry_out(
     let galleries = terminal.finish().into_iter().collect();
     let outcome = result.map_err(explain)?;
     let left_out = Gallery::finish(galleries)?;
+    let others = outputs.others.filter(|_| wants_others(setup, &terminal, &outcome));
+    let others = others.and_then(|hosts| {
+        let (board, likely) = (&choice.board, &outcome.record);
+        simulated::extremes::run(firmware, board, settings, likely, hosts, &interrupted)
+    });
     let mut record = outcome.record;
     record.subject.file = input::file_name(path);
     complete(&mut record, &terminal, left_out);
@@ -397,7 +455,7 @@ fn carry_out(
         record.warnings.push(Warning::new("board-choice", note));
     }
     let simulated::Outcome { flash, stacks, heaps, .. } = outcome;
-    Ok(Finished { record, flash, stacks, heaps })
+    Ok(Finished { record, others, flash, stacks, heaps })
 }
 
 /// Adds to a record what only the host knows: what it could not deliver.

@@ -37,7 +37,7 @@ fn totals(profile: &Profile, part: &mut Measurement) {
     for total in &mut part.totals {
         let own = match total.id.as_str() {
             id if id == measure.id => Some(figure(all)),
-            "idle" if *total.quantity.unit() == measure.unit => Some(figure(Amount::exact(idle))),
+            "idle" if *total.quantity.unit() == measure.unit => Some(figure(idle)),
             "instructions" => executed.map(|n| Quantity::exact(n, Unit::INSTRUCTIONS)),
             "cycles-per-instruction" => executed.map(|n| ratio(busy, n)),
             _ => None,
@@ -66,7 +66,7 @@ fn totals(profile: &Profile, part: &mut Measurement) {
         } else {
             Vec::new()
         },
-        idle: count(idle),
+        idle: count(idle.value),
         lost,
     });
     // Only sums that overflow do not balance; then there is none.
@@ -89,7 +89,7 @@ fn count(n: i64) -> u64 {
 }
 
 fn quantity(amount: Amount, unit: &Unit) -> Quantity {
-    let Amount { low, value, high } = amount;
+    let Amount { low, value, high } = amount.ordered();
     if amount.is_exact() {
         return Quantity::exact(value, unit.clone());
     }
@@ -102,6 +102,7 @@ fn ratio(busy: Amount, executed: i64) -> Quantity {
     if executed <= 0 {
         return Quantity::unknown(Unit::RATIO, "nothing was executed");
     }
+    let busy = busy.ordered();
     let per = |cycles: i64| Number::from(cycles as f64 / executed as f64);
     if busy.is_exact() {
         return Quantity::exact(per(busy.value), Unit::RATIO);

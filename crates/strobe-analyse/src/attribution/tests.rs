@@ -131,7 +131,7 @@ proptest! {
             prop_assert_eq!(sum.all, flat.total.all);
             prop_assert_eq!(sum.all.low, whole.low.iter().sum::<i64>());
             prop_assert_eq!(sum.all.high, whole.high.iter().sum::<i64>());
-            prop_assert_eq!(sum.idle, profile.leaves.of("asleep").unwrap().sum());
+            prop_assert_eq!(sum.idle.value, profile.leaves.of("asleep").unwrap().sum());
             prop_assert!(flat.rows.is_empty() || sum.parts == flat.total.parts);
             let parts: i64 = sum.parts.iter().map(|part| part.value).sum();
             prop_assert_eq!(parts, sum.all.value);
@@ -149,7 +149,7 @@ proptest! {
         let own = tree.nodes.iter().fold((0, 0), |s, n| (s.0 + n.own.busy, s.1 + n.own.idle));
         let roots = tree.nodes.iter().filter(|node| node.parent.is_none());
         let all = roots.fold((0, 0), |s, n| (s.0 + n.all.busy, s.1 + n.all.idle));
-        prop_assert_eq!(own, (total.busy().value, total.idle));
+        prop_assert_eq!(own, (total.busy().value, total.idle.value));
         prop_assert_eq!(all, own);
         let calls: i64 = tree.nodes.iter().filter_map(|node| node.others[3]).sum();
         prop_assert_eq!(calls, profile.chains.of("calls").unwrap().sum());

@@ -138,7 +138,7 @@ fn own(sums: &Sums, function: Option<&Function>, knows_idle: bool) -> NodeSum {
             let divided = function.idle > 0 && function.nodes > 1 && idle < all;
             NodeSum { busy: all.saturating_sub(idle), idle, modelled: modelled || divided }
         }
-        _ => NodeSum { busy: all.saturating_sub(sums.idle), idle: sums.idle, modelled },
+        _ => NodeSum { busy: all.saturating_sub(sums.idle.value), idle: sums.idle.value, modelled },
     }
 }
 
@@ -221,7 +221,7 @@ impl Functions {
             let mut one = columns.zero();
             columns.add(i, &mut one);
             let sum = functions.entry(profile.function_at(location)).or_default();
-            sum.idle = sum.idle.saturating_add(one.idle);
+            sum.idle = sum.idle.saturating_add(one.idle.value);
             sum.modelled |= !one.all.is_exact();
         }
         for (node, sums) in nodes.iter().zip(sums) {

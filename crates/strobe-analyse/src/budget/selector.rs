@@ -379,18 +379,14 @@ fn function(
 }
 
 fn amount_of(amount: Amount, unit: Unit, kind: &Kind) -> Quantity {
-    let Amount { low, value, high } = amount;
+    let Amount { low, value, high } = amount.ordered();
     let trust = match kind {
         Kind::AtLeast => Trust::AtLeast,
         _ if amount.is_exact() => Trust::Exact,
-        Kind::Modelled { why } => Trust::Modelled {
-            low: low.min(value).into(),
-            high: high.max(value).into(),
-            why: Some(why.clone()),
-        },
-        _ => {
-            Trust::Modelled { low: low.min(value).into(), high: high.max(value).into(), why: None }
+        Kind::Modelled { why } => {
+            Trust::Modelled { low: low.into(), high: high.into(), why: Some(why.clone()) }
         }
+        _ => Trust::Modelled { low: low.into(), high: high.into(), why: None },
     };
     let wrong = |e| Quantity::unknown(unit.clone(), format!("{e}"));
     Quantity::new(Some(value.into()), unit.clone(), trust).unwrap_or_else(wrong)

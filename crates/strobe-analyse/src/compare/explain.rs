@@ -142,7 +142,7 @@ pub(super) fn push(
         cells.push(Some(row.why.as_str()).filter(|why| !why.is_empty()).into());
         table.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.cells.push(cell));
     }
-    let idle = sides[1].idle.saturating_sub(sides[0].idle);
+    let idle = sides[1].idle.value.saturating_sub(sides[0].idle.value);
     let whole = found.all[1].saturating_sub(found.all[0]);
     let beside = whole.saturating_sub(sums[0]).saturating_sub(idle);
     for (name, n) in [("idle", idle), ("in no function", beside)] {

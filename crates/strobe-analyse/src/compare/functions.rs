@@ -122,7 +122,8 @@ fn find(
         })
         .collect();
     let n = [a.all, b.all].map(|all| u64::try_from(all).unwrap_or(0));
-    let inflation = sampled.then(|| certain::sampled(&mut rows, n, [a.idle, b.idle])).flatten();
+    let inflation =
+        sampled.then(|| certain::sampled(&mut rows, n, [a.idle.value, b.idle.value])).flatten();
     certain::repeated(&mut rows, sides, measure, section, repeated);
     let weight = |row: &Row| match sampled {
         // Recordings of other lengths differ in everything: shares are compared.
@@ -271,11 +272,15 @@ fn footer(table: &mut Table, sides: &[Side; 2]) {
     let whole = |side: &Side| {
         let mut sum = Sum::default();
         side.groups.iter().for_each(|group| sum.add(group.own));
-        sum.less(side.idle.saturating_neg()).figure(&side.kind, side.all)
+        sum.add(side.idle);
+        sum.figure(&side.kind, side.all)
     };
-    let idle = sides.each_ref().map(|side| Figure::exact(side.idle));
+    let idle = sides.each_ref().map(|side| match side.idle.is_exact() {
+        true => Figure::exact(side.idle.value),
+        false => side.idle.figure(&side.kind, side.all),
+    });
     let rows = [("idle", idle), ("all", sides.each_ref().map(whole))];
-    let some_idle = sides.iter().any(|side| side.idle > 0);
+    let some_idle = sides.iter().any(|side| side.idle.value > 0);
     for (what, figures) in rows.into_iter().filter(|(what, _)| *what != "idle" || some_idle) {
         let mut cells = vec![Cell::from(what)];
         cells.extend(three_by(sides, figures));

@@ -52,7 +52,7 @@ pub(super) struct Side<'m> {
     pub(super) has_inclusive: bool,
     pub(super) has_calls: bool,
     pub(super) has_executions: bool,
-    pub(super) idle: i64,
+    pub(super) idle: Sum,
     pub(super) all: i64,
     pub(super) kind: Kind,
     /// Both sides rest on one model of one board, whose error they share.
@@ -77,7 +77,7 @@ impl<'m> Side<'m> {
             has_inclusive: profile.chains.of(&measure.id).is_some(),
             has_calls: profile.chains.of("calls").is_some(),
             has_executions: profile.leaves.of("executions").is_some(),
-            idle: 0,
+            idle: Sum::default(),
             all: 0,
             kind,
             one_model: false,
@@ -178,8 +178,8 @@ impl<'m> Side<'m> {
         let idle: Vec<&str> = parts.iter().filter(|part| part.1).map(|part| part.0).collect();
         let Some((sum, idle)) = Sum::of(samples, &measure.id, &idle, sample) else { return };
         let Some(group) = self.at(at).or_else(|| self.nowhere()) else { return };
-        self.idle = self.idle.saturating_add(idle);
-        self.all = self.all.saturating_add(sum.value).saturating_add(idle);
+        self.idle.add(idle);
+        self.all = self.all.saturating_add(sum.value).saturating_add(idle.value);
         let value = |id: &str| samples.of(id).and_then(|v| v.values.get(sample).copied());
         let entry = &mut self.groups[group];
         entry.own.add(sum);

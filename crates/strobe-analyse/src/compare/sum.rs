@@ -1,11 +1,12 @@
 //! A sum of a measure's values with what it is at least and at most.
 
-use strobe_model::measurement::{Kind, Samples, Trust};
+use strobe_model::measurement::{Kind, Samples, Trust, Values};
 
 use super::difference::Figure;
 use crate::statistics::wilson;
 
-/// A sum with what it is at least and at most.
+/// A sum with its ends, which are added up each by itself
+/// ([`Amount`](crate::attribution::Amount)).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sum {
     pub(super) value: i64,
@@ -20,9 +21,17 @@ impl Sum {
         self.high = self.high.saturating_add(other.high);
     }
 
-    pub(super) fn less(self, n: i64) -> Sum {
-        let [value, low, high] = [self.value, self.low, self.high].map(|x| x.saturating_sub(n));
-        Sum { value, low, high }
+    pub(super) fn less(self, part: Sum) -> Sum {
+        Sum {
+            value: self.value.saturating_sub(part.value),
+            low: self.low.saturating_sub(part.low),
+            high: self.high.saturating_sub(part.high),
+        }
+    }
+
+    /// Whether the ends meet.
+    pub(super) fn is_exact(self) -> bool {
+        [self.low, self.high] == [self.value; 2]
     }
 
     /// As a figure of a measure with so much in all.
@@ -31,9 +40,11 @@ impl Sum {
         let trust = match kind {
             Kind::Exact => Trust::Exact,
             Kind::AtLeast => Trust::AtLeast,
-            Kind::Modelled { .. } if self.low == self.high => Trust::Exact,
+            Kind::Modelled { .. } if self.is_exact() => Trust::Exact,
             Kind::Modelled { why } => {
-                let (low, high) = (self.low.min(self.value), self.high.max(self.value));
+                let all = [self.low, self.value, self.high];
+                let low = all.into_iter().fold(self.value, i64::min);
+                let high = all.into_iter().fold(self.value, i64::max);
                 Trust::Modelled { low: low.into(), high: high.into(), why: Some(why.clone()) }
             }
             Kind::Sampled { .. } => {
@@ -49,18 +60,24 @@ impl Sum {
         Figure { value, trust }
     }
 
+    fn of_sample(values: &Values, sample: usize) -> Option<Sum> {
+        let value = *values.values.get(sample)?;
+        let (low, high) = values.ends(sample).unwrap_or((value, value));
+        Some(Sum { value, low, high })
+    }
+
     /// A measure's value of a sample without what is idle, and what is idle.
     pub(super) fn of(
         samples: &Samples,
         measure: &str,
         idle: &[&str],
         sample: usize,
-    ) -> Option<(Sum, i64)> {
-        let values = samples.of(measure)?;
-        let value = *values.values.get(sample)?;
-        let (low, high) = values.bounds(sample).unwrap_or((value, value));
-        let of = |id: &&str| samples.of(id).and_then(|values| values.values.get(sample).copied());
-        let idle = idle.iter().filter_map(of).fold(0i64, i64::saturating_add);
-        Some((Sum { value, low, high }.less(idle), idle))
+    ) -> Option<(Sum, Sum)> {
+        let all = Sum::of_sample(samples.of(measure)?, sample)?;
+        let mut waited = Sum::default();
+        for values in idle.iter().filter_map(|id| samples.of(id)) {
+            waited.add(Sum::of_sample(values, sample).unwrap_or_default());
+        }
+        Some((all.less(waited), waited))
     }
 }

@@ -19,24 +19,74 @@ pub struct Simulated {
     /// Frequency of the core's clock in hertz, from each tick on.
     clock: Vec<(u64, u32)>,
     tick: Tick,
-    /// Cumulated timing slack from each tick on: how much earlier and later than recorded events
-    /// may have been.
-    slack: Vec<Slack>,
+    /// How far what each channel does from each tick on is from the low and the high model, in
+    /// ticks; behind the channels the same of the beginning and the end.
+    drift: Vec<Vec<Step>>,
+}
+
+/// How far a moment is from that of a simulator's low and high model. The unit is the user's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// Sooner in the low model, counted from the beginning; less than nothing where it is later.
+    pub sooner: i64,
+    /// Later in the high one.
+    pub later: i64,
+    /// What no model decides: before and behind.
+    pub jitter: (u64, u64),
+    /// Which jitter: of two moments with the same it cancels.
+    pub epoch: u32,
+}
+
+impl From<(u64, u64)> for Drift {
+    fn from((sooner, later): (u64, u64)) -> Self {
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        Drift { sooner: signed(sooner), later: signed(later), ..Drift::default() }
+    }
+}
+
+impl Drift {
+    fn map(self, of: impl Fn(u64) -> u64) -> Drift {
+        let signed = |n: i64| {
+            let size = i64::try_from(of(n.unsigned_abs())).unwrap_or(i64::MAX);
+            if n < 0 { -size } else { size }
+        };
+        let jitter = (of(self.jitter.0), of(self.jitter.1));
+        Drift { sooner: signed(self.sooner), later: signed(self.later), jitter, ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Slack {
+struct Step {
     from: u64,
-    sooner: u64,
-    later: u64,
+    drift: Drift,
 }
 
 impl Simulated {
-    /// The earliest and the latest time of something recorded at a tick.
-    pub fn bounds(&self, tick: u64) -> (u64, u64) {
-        let at = self.slack.partition_point(|slack| slack.from <= tick);
-        let slack = at.checked_sub(1).map_or(Slack::default(), |at| self.slack[at]);
-        (tick.saturating_sub(slack.sooner), tick.saturating_add(slack.later))
+    /// The least and the most from the beginning to the end, at that tick.
+    pub fn whole(&self, end: u64) -> (u64, u64) {
+        let ends = self.drift.len().saturating_sub(1);
+        self.between((ends, 0), (ends, end))
+    }
+
+    /// The least and the most from an edge of a channel at a tick to one of another.
+    pub fn between(&self, from: (usize, u64), to: (usize, u64)) -> (u64, u64) {
+        let likely = to.1.saturating_sub(from.1);
+        let (from, to) = (self.drift_at(from), self.drift_at(to));
+        let less = from.sooner.saturating_sub(to.sooner);
+        let more = to.later.saturating_sub(from.later);
+        let mut low = less.min(more).min(0).unsigned_abs();
+        let mut high = less.max(more).max(0).unsigned_abs();
+        if from.epoch != to.epoch {
+            low += to.jitter.0 + from.jitter.1;
+            high += to.jitter.1 + from.jitter.0;
+        }
+        (likely.saturating_sub(low), likely.saturating_add(high))
+    }
+
+    fn drift_at(&self, (channel, tick): (usize, u64)) -> Drift {
+        let steps = self.drift.get(channel).map_or(&[][..], Vec::as_slice);
+        let at = steps.partition_point(|step| step.from <= tick);
+        at.checked_sub(1).map_or(Drift::default(), |at| steps[at].drift)
     }
 
     /// Cycles of the core's clock within spans of ticks.
@@ -77,11 +127,7 @@ pub struct Recording {
     builder: Builder,
     board: String,
     names: Vec<(String, String)>,
-    slack: Vec<Slack>,
-    /// The slack at the beginning.
-    base: Option<(u64, u64)>,
-    /// When slack was last noted.
-    noted: u64,
+    drift: Vec<Vec<Step>>,
     start_ps: u64,
     awake: usize,
     last: u64,
@@ -104,9 +150,7 @@ impl Recording {
             builder,
             board: board.to_owned(),
             names: Vec::new(),
-            slack: Vec::new(),
-            base: None,
-            noted: 0,
+            drift: vec![Vec::new(); pins.len() + 2],
             start_ps,
             awake: pins.len(),
             last: 0,
@@ -115,19 +159,25 @@ impl Recording {
         }
     }
 
-    /// A pin, by index, changes its level at a time after reset, with the models' slack (earlier,
-    /// later) since then. Returns whether there is room for more.
-    pub fn edge(&mut self, pin: usize, level: bool, at_ps: u64, slack: (u64, u64)) -> bool {
+    /// A pin, by index, changes its level at a time after reset, with the drift of that in
+    /// picoseconds. Returns whether there is room for more.
+    pub fn edge(&mut self, pin: usize, level: bool, at_ps: u64, drift: impl Into<Drift>) -> bool {
         let at = self.since_start(at_ps);
-        self.note_slack(at, slack);
+        self.note(pin, at, drift.into());
         self.set(pin, at, level)
     }
 
     /// The core slept from one moment to another.
-    pub fn slept(&mut self, (from_ps, to_ps): (u64, u64), slack: (u64, u64)) -> bool {
+    pub fn slept(&mut self, (from_ps, to_ps): (u64, u64), drift: impl Into<Drift>) -> bool {
         let (from, to) = (self.since_start(from_ps), self.since_start(to_ps));
-        self.note_slack(from, slack);
+        self.note(self.awake, from, drift.into());
         self.set(self.awake, from, false) && self.set(self.awake, to, true)
+    }
+
+    /// The drift of the end.
+    pub fn ends(&mut self, at_ps: u64, drift: impl Into<Drift>) {
+        let ends = self.awake + 1;
+        self.note(ends, self.since_start(at_ps).max(1), drift.into());
     }
 
     /// Finishes the capture at a time after reset. The core's clock had the given frequencies from
@@ -138,14 +188,10 @@ impl Recording {
         let tick = common_tick(clock).unwrap_or(picosecond);
         // A tick is at least a picosecond, so that everything still fits.
         let ticks = |ps: u64| picosecond.convert(ps, tick).unwrap_or(ps);
-        let Recording { mut builder, names, mut slack, board, start_ps, limit, .. } = self;
+        let Recording { mut builder, names, mut drift, board, start_ps, limit, .. } = self;
         builder.retime(ticks);
-        for step in &mut slack {
-            let Slack { from, sooner, later } = *step;
-            // Round the difference, not the slack, so that it never decreases.
-            let soonest = ticks(from.saturating_sub(sooner));
-            let from = ticks(from);
-            *step = Slack { from, sooner: from.saturating_sub(soonest), later: ticks(later) };
+        for step in drift.iter_mut().flatten() {
+            *step = Step { from: ticks(step.from), drift: step.drift.map(ticks) };
         }
         let fastest = clock.iter().map(|(_, hz)| *hz).max().unwrap_or(1);
         let clock = clock.iter().map(|(at, hz)| (ticks(at.saturating_sub(start_ps)), *hz));
@@ -160,7 +206,7 @@ impl Recording {
             end: ticks(end),
             channels: builder.finish(),
             notes: notes.into_iter().collect(),
-            simulated: Some(Simulated { board, names, clock: clock.collect(), tick, slack }),
+            simulated: Some(Simulated { board, names, clock: clock.collect(), tick, drift }),
         }
     }
 
@@ -173,21 +219,17 @@ impl Recording {
         at_ps.saturating_sub(self.start_ps)
     }
 
-    fn note_slack(&mut self, from: u64, (sooner, later): (u64, u64)) {
-        let base = *self.base.get_or_insert((sooner, later));
-        let (mut sooner, later) = (sooner.saturating_sub(base.0), later.saturating_sub(base.1));
-        let steps = &mut self.slack;
-        // Slack may grow suddenly after a while. The earliest times must stay in order
-        // nevertheless.
-        let before = self.noted;
-        self.noted = before.max(from);
-        let last = steps.last().copied().unwrap_or_default();
-        sooner = sooner.min(last.sooner + from.saturating_sub(before));
+    fn note(&mut self, channel: usize, from: u64, drift: Drift) {
+        let ends = self.awake + 1;
+        if channel != ends && self.drift[ends].is_empty() {
+            // Nothing is known of the beginning but the first edge.
+            self.drift[ends].push(Step { from: 0, drift });
+        }
+        let steps = &mut self.drift[channel];
         match steps.last_mut() {
-            Some(last) if (last.sooner, last.later) == (sooner, later) => {}
-            Some(last) if last.from >= from => (last.sooner, last.later) = (sooner, later),
-            None if (sooner, later) == (0, 0) => {}
-            _ => steps.push(Slack { from, sooner, later }),
+            Some(last) if last.drift == drift => {}
+            Some(last) if last.from >= from => last.drift = drift,
+            _ => steps.push(Step { from, drift }),
         }
     }
 
@@ -220,18 +262,29 @@ mod tests {
         assert_eq!(capture.tick.hz(), Some(8_000_000));
         assert_eq!((capture.start, capture.end, capture.notes.len()), (1, 15, 1));
         let simulated = capture.simulated.unwrap();
-        assert_eq!(simulated.bounds(1), (1, 1));
-        assert_eq!(simulated.bounds(8), (8, 10));
+        assert_eq!(simulated.between((0, 1), (0, 1)), (0, 0));
+        assert_eq!(simulated.between((0, 1), (0, 4)), (3, 5));
     }
 
     #[test]
-    fn slack_that_comes_late_turns_no_time_round() {
-        let mut recording = Recording::new("board", 0, &[("PA0".to_owned(), false)], 4);
-        assert!(recording.edge(0, true, 1_000_000, (0, 0)));
-        assert!(recording.edge(0, false, 1_250_000, (500_000, 500_000)));
-        assert!(recording.edge(0, true, 2_000_000, (500_000, 500_000)));
-        let capture = recording.finish(2_000_000, &[(0, 8_000_000)]);
-        assert_eq!([8, 10, 16].map(|at| capture.bounds(at)), [(8, 8), (8, 14), (12, 20)]);
+    fn what_another_clock_paces_is_as_wide_in_every_model() {
+        let mut recording = Recording::new("board", 0, &[("PA0".to_owned(), false)], 6);
+        let own = |epoch| Drift { sooner: 125_000, later: 0, jitter: (125_000, 250_000), epoch };
+        assert!(recording.edge(0, true, 1_000_000, own(0)));
+        assert!(recording.edge(0, false, 2_000_000, own(0)));
+        assert!(recording.edge(0, true, 3_000_000, own(1)));
+        let later = Drift { sooner: -250_000, ..own(1) };
+        assert!(recording.edge(0, false, 4_000_000, later));
+        recording.ends(5_000_000, Drift::default());
+        let capture = recording.finish(5_000_000, &[(0, 8_000_000)]);
+        let simulated = capture.simulated.unwrap();
+        assert_eq!(simulated.between((0, 8), (0, 16)), (8, 8), "shared jitter cancels");
+        assert_eq!(simulated.between((0, 16), (0, 24)), (8 - 3, 8 + 3), "other jitter does not");
+        assert_eq!(
+            simulated.between((0, 24), (0, 32)),
+            (8, 8 + 3),
+            "and a model that waits is later"
+        );
     }
 
     #[test]

@@ -11,8 +11,6 @@ use crate::capture::measured::{MODELLED, distribution, head, resolved};
 const JITTER: &str = "jitter is the sample standard deviation of the period; cycle to cycle is by \
                       how much a period differs from the one before";
 const SAMPLED: &str = "sampling alone makes jitter of up to about one resolution";
-const PACED: &str = "between edges that a timer or another peripheral paces, modelled bounds are \
-                     wider than need be";
 
 /// Millionths, of a period's high part.
 fn millionths() -> Unit {
@@ -44,10 +42,8 @@ pub fn measurement(report: &PinsReport) -> Measurement {
         }
     }
     if !distributions.is_empty() {
-        let bounded = distributions.iter().any(|d| d.low.is_some());
         let content = Content::Distributions(Distributions { distributions });
-        let section = measurement.push("pins", "pins: widths, periods, times", content);
-        section.notes.extend(bounded.then(|| PACED.to_owned()));
+        measurement.push("pins", "pins: widths, periods, times", content);
     }
     if !report.intervals.is_empty() {
         let table = Content::Table(intervals(&report.intervals));

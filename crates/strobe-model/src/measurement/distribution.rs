@@ -164,7 +164,11 @@ impl Spread {
         self.add_times(value, 1);
     }
 
-    fn add_times(&mut self, value: u64, times: u64) {
+    /// Takes a value in so many times.
+    pub fn add_times(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count = self.count.saturating_add(times);

@@ -181,10 +181,13 @@ pub struct Values {
     pub measure: String,
     /// The (likely) values.
     pub values: Vec<i64>,
-    /// The least that each may be; empty where all are what they are.
+    /// What each is where what is not known takes the least; empty where all are what they are.
+    /// Each is between the least and the most of this, its value and [`Values::high`], and so is a
+    /// sum between the least and the most of the three sums: where code waits, what one place takes
+    /// less another may take more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub low: Vec<i64>,
-    /// The most that each may be.
+    /// What each is where what is not known takes the most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub high: Vec<i64>,
 }
@@ -217,9 +220,17 @@ impl Values {
         self.values.iter().fold(0, |sum, value| sum.saturating_add(*value))
     }
 
-    /// The bounds of a sample's value.
-    pub fn bounds(&self, sample: usize) -> Option<(i64, i64)> {
+    /// What a sample's value is where what is not known takes the least, and where it takes the
+    /// most; to be added up.
+    pub fn ends(&self, sample: usize) -> Option<(i64, i64)> {
         Some((*self.low.get(sample)?, *self.high.get(sample)?))
+    }
+
+    /// The least and the most that a sample's value may be.
+    pub fn bounds(&self, sample: usize) -> Option<(i64, i64)> {
+        let (low, high) = self.ends(sample)?;
+        let value = *self.values.get(sample)?;
+        Some((low.min(high).min(value), high.max(low).max(value)))
     }
 }
 
@@ -303,12 +314,6 @@ impl Profile {
             }
             let bounded = [low, high].map(|bounds| if low.is_empty() { n } else { bounds.len() });
             lengths(&format!("{name}, {measure}"), n, &[values.len(), bounded[0], bounded[1]])?;
-            for (i, value) in values.iter().enumerate() {
-                let outside = |(low, high): (&i64, &i64)| value < low || value > high;
-                if low.get(i).zip(high.get(i)).is_some_and(outside) {
-                    return Err(format!("{name}, {measure}: value {i} is outside of its bounds"));
-                }
-            }
         }
         Ok(())
     }

@@ -236,8 +236,11 @@ fn comments(measurement: &Measurement, chains: &Chains) -> Vec<String> {
         let profile = chains.profile;
         let values = profile.chains.of(&measure.id).or_else(|| profile.leaves.of(&measure.id));
         let bounds = values.filter(|values| !values.low.is_empty()).map(|values| {
-            let sum = |bounds: &[i64]| bounds.iter().map(|b| i128::from(*b)).sum::<i128>();
-            format!(", {} to {}", sum(&values.low), sum(&values.high))
+            let sum = |ends: &[i64]| ends.iter().map(|end| i128::from(*end)).sum::<i128>();
+            let ends = [sum(&values.low), sum(&values.values), sum(&values.high)];
+            let least = ends.iter().min().copied().unwrap_or_default();
+            let most = ends.iter().max().copied().unwrap_or_default();
+            format!(", {least} to {most}")
         });
         let trust = match &measure.kind {
             Kind::Exact => continue,

@@ -193,8 +193,8 @@ impl Listing<'_> {
     fn write(&self, name: &str, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let mut total = Sums::default();
         self.all.iter().filter_map(|i| i.sums.as_ref()).for_each(|sums| total.add(sums));
-        let idle = if total.idle > 0 {
-            format!(", {} idle; shares are of the busy ones", plain(total.idle.into()))
+        let idle = if total.idle.value > 0 {
+            format!(", {} idle; shares are of the busy ones", plain(total.idle.value.into()))
         } else {
             String::new()
         };
@@ -212,7 +212,7 @@ impl Listing<'_> {
 
     /// What is not idle, with its bounds.
     fn busy(&self, total: &Sums) -> String {
-        let busy = total.busy();
+        let busy = total.busy().ordered();
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
         let bounds = strobe_model::Bounds {
             low: count(busy.low),
@@ -220,7 +220,7 @@ impl Listing<'_> {
             high: count(busy.high),
         };
         let figure = strobe_model::measurement::Quantity::modelled(bounds, Unit::COUNT, None);
-        let kind = if total.idle > 0 { " busy" } else { "" };
+        let kind = if total.idle.value > 0 { " busy" } else { "" };
         format!("{}{kind}", with_unit(&figure))
     }
 
@@ -234,7 +234,8 @@ impl Listing<'_> {
         let executions = self.profile.measures.iter().position(|m| m.id == "executions");
         let count = executions.and_then(|i| sums.others.get(i).copied().flatten());
         let busy = sums.busy();
-        let idle = if sums.idle > 0 { plain(sums.idle.into()) } else { String::new() };
+        let idle = sums.idle.value;
+        let idle = if idle > 0 { plain(idle.into()) } else { String::new() };
         vec![
             figure(self.measure, busy).into(),
             share(busy.value, total.busy().value).into(),

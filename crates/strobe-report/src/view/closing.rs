@@ -105,7 +105,7 @@ fn of_profile(page: &Page, profile: &Profile, reasons: &mut Reasons) {
 fn add(measure: &Measure, amount: Amount, reasons: &mut Reasons) -> bool {
     let Kind::Modelled { why } = &measure.kind else { return false };
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
-    let Amount { low, value, high } = amount;
+    let Amount { low, value, high } = amount.ordered();
     let bounds = Bounds { low: count(low), likely: count(value), high: count(high) };
     let quantity = Quantity::modelled(bounds, measure.unit.clone(), None);
     let unit = measure.unit.0.as_ref();

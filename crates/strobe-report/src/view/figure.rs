@@ -197,7 +197,7 @@ fn outwards(part: f64) -> String {
 
 /// The spread of an amount; nothing for one that is exact.
 pub(super) fn amount_spread(amount: Amount) -> String {
-    let Amount { low, value, high } = amount;
+    let Amount { low, value, high } = amount.ordered();
     spread(value.into(), low.into(), high.into()).unwrap_or_default()
 }
 

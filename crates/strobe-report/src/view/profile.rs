@@ -271,7 +271,7 @@ impl<'a> Shape<'a> {
             cells.extend(inclusive.unwrap_or_default().map(Cell::from));
         }
         self.beside(sums, &mut cells);
-        let idle = self.has_idle && sums.idle > 0 && sums.idle == sums.all.value;
+        let idle = self.has_idle && sums.idle.value > 0 && sums.idle.value == sums.all.value;
         cells.push(self.name(row, idle).into());
         let value = if self.flat.sampled { sums.all.value } else { sums.busy().value };
         let hot = i128::from(value) * 5 >= i128::from(self.whole.max(1));
@@ -367,7 +367,7 @@ impl<'a> Shape<'a> {
         let lost = lost.min(taken.value - all.all.value);
         let missing = taken.value - all.all.value - lost;
         let parts = [
-            (all.idle, "idle", Paint::Idle, Some(idle_rows)),
+            (all.idle.value, "idle", Paint::Idle, Some(idle_rows)),
             (lost, "lost", Paint::Bad, None),
             (missing, "in no sample", Paint::Warn, None),
         ];

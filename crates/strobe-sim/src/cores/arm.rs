@@ -53,6 +53,7 @@ mod systick;
 pub mod timing;
 mod timing_v7m;
 mod trace;
+mod waiting;
 
 pub use self::arch::Architecture;
 pub use self::core::{CoreOptions, Machine, TraceGate};

@@ -24,6 +24,7 @@ use crate::kernel::core::Requests;
 use crate::kernel::device::{Device, ResetCause, Sender, SerialEnd, Size};
 use crate::kernel::flash::FlashCaches;
 use crate::kernel::memory::Memory;
+use crate::kernel::pace::{Drift, Pace};
 use crate::kernel::signal::Signals;
 use crate::kernel::unmodelled::Poll;
 use crate::kernel::unmodelled::Unmodelled;
@@ -76,13 +77,21 @@ pub(crate) struct Interrupts {
     pub(crate) lost: [u64; IRQS],
     /// Cycle of each line's last rising edge.
     pub(crate) since: [u64; IRQS],
+    /// The drift of that edge.
+    pub(crate) drifts: [Drift; IRQS],
     /// What the data sheet calls them, from 1 on, where the board file gives it.
     pub(crate) names: Vec<String>,
 }
 
 impl Default for Interrupts {
     fn default() -> Self {
-        Interrupts { levels: [0; IRQ_WORDS], lost: [0; IRQS], since: [0; IRQS], names: Vec::new() }
+        Interrupts {
+            levels: [0; IRQ_WORDS],
+            lost: [0; IRQS],
+            since: [0; IRQS],
+            drifts: [Drift::default(); IRQS],
+            names: Vec::new(),
+        }
     }
 }
 
@@ -109,6 +118,8 @@ pub struct Bus {
     pub pc: u32,
     /// When each device wants its event; by itself, because it is looked through at each of them.
     dues: Vec<u64>,
+    /// How far what happens is from the low and the high model.
+    pub(crate) pace: Pace,
     pub(crate) next_due: u64,
     pub(crate) interrupts: Interrupts,
     /// The modelled register that was read last, and how often it was since it changed.
@@ -166,6 +177,7 @@ impl Bus {
             now: 0,
             pc: 0,
             dues: Vec::new(),
+            pace: Pace::default(),
             next_due: u64::MAX,
             interrupts: Interrupts::default(),
             awaited: (0, Poll::default()),
@@ -204,6 +216,8 @@ impl Bus {
 
     /// Adds a device; its number is its place in the order of adding.
     pub(crate) fn add(&mut self, mut slot: Slot) {
+        let counts = slot.device.as_ref().is_some_and(|device| device.counts());
+        self.pace.add(counts);
         let device = slot.device.as_mut();
         slot.is_network = device.is_some_and(|device| device.network_end().is_some());
         self.slots.push(slot);

@@ -9,6 +9,8 @@ pub(crate) mod accelerator;
 use serde::Deserialize;
 use strobe_model::Bounds;
 
+use super::pace::Model;
+
 /// Extra cycles of one event, in half cycles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HalfCycles {
@@ -67,6 +69,20 @@ impl FlashTiming {
     /// The cost of jumping to `target`, which lies in flash.
     pub fn jump(&self, target: u32) -> HalfCycles {
         if target & 2 == 0 { self.aligned_target } else { self.unaligned_target }
+    }
+
+    /// With one model's figures, as ones that are known.
+    pub(crate) fn in_model(self, model: Model) -> Self {
+        let [aligned_target, unaligned_target, data_read] =
+            [self.aligned_target, self.unaligned_target, self.data_read].map(|cost| {
+                let likely = match model {
+                    Model::Low => cost.low,
+                    Model::Likely => return cost,
+                    Model::High => cost.high,
+                };
+                HalfCycles { low: likely, likely, high: likely }
+            });
+        FlashTiming { aligned_target, unaligned_target, data_read }
     }
 
     /// Whether nothing ever waits.

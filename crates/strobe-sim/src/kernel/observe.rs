@@ -22,6 +22,7 @@ use self::code::{BlockId, Code};
 use self::schedule::Who;
 use crate::kernel::bus::Bus;
 use crate::kernel::device::{SerialFrame, Size};
+use crate::kernel::pace::Model;
 use crate::kernel::signal::PinEdge;
 
 /// Cycles beyond (or, on a single-cycle port, below) what the instruction table states.
@@ -41,6 +42,16 @@ impl Wait {
     /// Cycles of a cause with their bounds.
     pub(crate) fn of(cause: Cause, b: strobe_model::Bounds) -> Self {
         Wait { cause, low: b.low as i64, likely: b.likely as i64, high: b.high as i64 }
+    }
+
+    /// The figure of one model, as one that is known.
+    pub(crate) fn in_model(self, model: Model) -> Self {
+        let only = |n: i64| Wait { low: n, likely: n, high: n, ..self };
+        match model {
+            Model::Low => only(self.low),
+            Model::Likely => self,
+            Model::High => only(self.high),
+        }
     }
 }
 
@@ -255,6 +266,12 @@ pub trait Observer {
     fn wait(&mut self, pc: u32, wait: Wait) {
         let _ = (pc, wait);
     }
+    /// Code at `pc` has waited for something with a time of its own: in the low model it waited
+    /// `low` cycles more than the likely figure less what [`Observer::wait`] has had, in the high
+    /// model `high` cycles less than with what that has had.
+    fn paced(&mut self, pc: u32, cause: Cause, low: i64, high: i64) {
+        let _ = (pc, cause, low, high);
+    }
     /// Control went elsewhere. Memory may be looked at, devices do not answer.
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
@@ -359,6 +376,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn wait(&mut self, pc: u32, wait: Wait) {
         self.0.wait(pc, wait);
         self.1.wait(pc, wait);
+    }
+    fn paced(&mut self, pc: u32, cause: Cause, low: i64, high: i64) {
+        self.0.paced(pc, cause, low, high);
+        self.1.paced(pc, cause, low, high);
     }
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         self.0.transfer(transfer, bus);

@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::pace::Drift;
+
 /// A wire, as an index into [`Signals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SignalId(pub u16);
@@ -18,8 +20,8 @@ pub struct PinEdge {
     pub pin: SignalId,
     /// The new level.
     pub level: bool,
-    /// How much earlier and later than `cycle` it could be by the models' bounds, from reset on.
-    pub slack: (u64, u64),
+    /// How far from `cycle` it would be in the low and the high model.
+    pub drift: Drift,
 }
 
 #[derive(Debug, Default)]

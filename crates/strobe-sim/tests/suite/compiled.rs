@@ -81,7 +81,7 @@ struct Seen {
     bounds: Bounds,
     instructions: u64,
     counts: Vec<(u32, AddressCount)>,
-    slack: Vec<(u64, u64)>,
+    slack: Vec<(i64, i64)>,
     /// Kind, parent, calls, cycles and instructions of each node.
     tree: Vec<String>,
     /// Cycles and cycles asleep of each thread and handler: by the tree, by the schedule, by the

@@ -17,6 +17,7 @@ use strobe_sim::observe::deepest::Marks;
 use strobe_sim::observe::heap::Allocators as Watched;
 use strobe_sim::observe::pins::PinLog;
 use strobe_sim::observe::schedule::{Keep, Log, Whose};
+use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
@@ -42,12 +43,11 @@ const MAX_ARRIVALS: usize = 1 << 20;
 /// Cycles for serial devices to send what they hold at the end.
 const SENDING_LIMIT: u64 = 1 << 32;
 
-/// A moment of the run with the models' slack up to then.
+/// A moment of the run, with how far it is from that of the low and the high model.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mark {
     pub cycle: u64,
-    pub low: u64,
-    pub high: u64,
+    pub drift: Drift,
     pub instructions: u64,
 }
 
@@ -73,6 +73,8 @@ pub(super) struct Run {
     pub entries: u64,
     /// Sums over all windows.
     pub cycles: strobe_model::Bounds,
+    /// The same in the low and the high model: cycles less and more.
+    pub drift: (i64, i64),
     pub instructions: u64,
     pub nanoseconds: u64,
     /// Each window.
@@ -143,6 +145,7 @@ impl Run {
         }
         let mut machine = Machine::new(board, bus, (counts, (tree, log)))
             .ok_or_else(|| Error::Vectors(format!("board {} has no core", board.name())))?;
+        machine.set_model(settings.model);
         machine.set_console(host.console());
         machine.record_pins(wants_edges);
         if settings.interpret {
@@ -187,6 +190,7 @@ impl Run {
             end: Mark::default(),
             entries: 0,
             cycles: strobe_model::Bounds::default(),
+            drift: (0, 0),
             instructions: 0,
             nanoseconds: 0,
             windows: strobe_model::Windows::default(),
@@ -290,14 +294,23 @@ impl Run {
 
     /// Closes what is open at the end of a run; `reason` is why it ended.
     pub(super) fn finish(&mut self, reason: &EndReason, host: &mut dyn Host) {
-        self.close_window(false);
+        // A limit is one in every model.
+        let limit = matches!(reason, EndReason::Limit | EndReason::DefaultLimit);
+        let drift = match self.end() {
+            Some(Limit::Nanoseconds(_)) => self.machine.bus().drift_of_time(),
+            _ => Drift::default(),
+        };
+        if limit {
+            self.machine.reach(drift);
+        }
+        self.close_window(false, limit.then_some(drift));
         if !self.was_cut_short(reason) {
             let limit = self.machine.cycles().saturating_add(SENDING_LIMIT);
             self.machine.finish_sending(limit);
         }
         self.serve(host);
         if let (Some(recording), Some(recorder)) = (&mut self.recording, host.recorder()) {
-            recording.finish(&self.machine, recorder);
+            recording.finish(&self.machine, self.end.drift, recorder);
         }
     }
 
@@ -342,7 +355,7 @@ impl Run {
         for arrivals in self.arrivals.iter_mut().filter(|a| a.address == at) {
             arrivals.count += 1;
             if arrivals.at.len() < MAX_ARRIVALS {
-                arrivals.at.push((mark.cycle, mark.low, mark.high));
+                arrivals.at.push((mark.cycle, mark.drift));
             }
         }
     }
@@ -356,7 +369,7 @@ impl Run {
         // another.
         if is(self.to) {
             self.windows.closed_again += u64::from(self.open.is_none());
-            self.close_window(true);
+            self.close_window(true, None);
         }
         if is(self.from) {
             match self.open {
@@ -369,11 +382,9 @@ impl Run {
     }
 
     pub(super) fn mark(&self) -> Mark {
-        let bounds = self.machine.cycle_bounds();
         Mark {
-            cycle: bounds.likely,
-            low: bounds.likely - bounds.low,
-            high: bounds.high - bounds.likely,
+            cycle: self.machine.cycles(),
+            drift: self.machine.drift(),
             instructions: self.machine.instructions(),
         }
     }
@@ -389,16 +400,15 @@ impl Run {
         self.set_active(true);
     }
 
-    /// A window ends at the place for that (`whole`), or with the run.
-    fn close_window(&mut self, whole: bool) {
+    /// A window ends at the place for that (`whole`), or with the run; `drift` is that of the end
+    /// where it is not the code's.
+    fn close_window(&mut self, whole: bool, drift: Option<Drift>) {
         let Some(open) = self.open.take() else { return };
-        let mark = self.mark();
+        let mark = Mark { drift: drift.unwrap_or(self.machine.drift()), ..self.mark() };
         let likely = mark.cycle - open.cycle;
-        let bounds = strobe_model::Bounds {
-            low: likely - (mark.low - open.low).min(likely),
-            likely,
-            high: likely + mark.high - open.high,
-        };
+        let bounds = Drift::between(open.drift, mark.drift, likely);
+        self.drift.0 += mark.drift.sooner - open.drift.sooner;
+        self.drift.1 += mark.drift.later - open.drift.later;
         self.cycles += bounds;
         if whole {
             let began = super::record::moment(self.machine.bus(), open.cycle);

@@ -174,9 +174,11 @@ fn window(record: &Record, model: &Model) -> Window {
     let bounds =
         Bounds { low: part(cycles.low), likely: window.nanoseconds, high: part(cycles.high) };
     let exact = Bounds::exact(window.nanoseconds);
-    let bounds = if cycles.is_exact() { exact } else { bounds };
     let asked = |name: &&str| record.instrument.settings.contains_key(*name);
     let windows = window.entries != 1 || ["from", "to"].iter().any(asked);
+    // A whole run to a time takes that time.
+    let limit = matches!(window.end_reason, EndReason::Limit | EndReason::DefaultLimit);
+    let bounds = if cycles.is_exact() || limit && !windows { exact } else { bounds };
     Window {
         begin: moment(window.begin),
         end: moment(window.end),

@@ -1,9 +1,9 @@
 //! Makes the record of a finished run.
 
 use strobe_model::{
-    AddressShare, Balance, Bounds, Cause, CauseCycles, ClockSpan, Coverage, EndReason,
-    ExceptionStatistics, Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA,
-    Series, Share, Sizes, Subject, Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
+    AddressShare, Balance, Cause, CauseCycles, ClockSpan, Coverage, EndReason, ExceptionStatistics,
+    Fault, Instrument, ModelledCause, Moment, Parts, Place, Record, SCHEMA, Series, Share, Sizes,
+    Subject, Totals, TreeNode, Trust, UnmodelledRegister, Warning, Window,
 };
 use strobe_sim::avr;
 use strobe_sim::board::Board;
@@ -13,10 +13,12 @@ use strobe_sim::device::Size;
 use strobe_sim::machine::Report;
 use strobe_sim::observe::calls::{Node, NodeKind};
 use strobe_sim::observe::counts::{self, AddressCount};
+use strobe_sim::pace::Drift;
 use strobe_symbols::Firmware;
 
 use super::Error;
 use super::drive::Run;
+use super::models::Further;
 use super::scheduling;
 use super::settings::Settings;
 use crate::names::{Names, outermost};
@@ -31,10 +33,13 @@ pub(super) fn make(
     let (end, pc) = (run.now(), run.machine.pc());
     let (watch, clocks) = run.machine.observer_and_clocks();
     watch.1.0.finish(end, pc, clocks);
-    let counts = run.machine.observer_mut().0.finish();
+    let mut counts = run.machine.observer_mut().0.finish();
+    let further = Further::of(run.cycles.likely, run.drift, &counts);
+    further.apply(&mut counts);
     let mut names = Names::new(firmware);
     names.add_samples(&counts);
-    names.profile.shares = run.machine.observer().0.apart().map(|s| share(&counts, s)).collect();
+    let shares = run.machine.observer().0.apart();
+    names.profile.shares = shares.map(|s| share(&counts, s, further)).collect();
     names.profile.shares.sort_by_key(|share| share.who);
     let mut by_cause = CauseCycles::ZERO;
     counts.iter().for_each(|(_, c)| by_cause += c.cycles);
@@ -86,7 +91,7 @@ pub(super) fn make(
         },
         totals: Totals { cycles: run.cycles, instructions: run.instructions, by_cause },
         balance,
-        trust: trust(&run, board, &by_cause),
+        trust: trust(&run, board, &by_cause, further),
         coverage: Coverage {
             run_cycles: end.cycle,
             seen_cycles: run.cycles.likely,
@@ -113,21 +118,22 @@ pub(super) fn moment(bus: &Bus, cycle: u64) -> Moment {
 }
 
 /// A thread's or handler's part of all counts, which are in address order.
-fn share(all: &[(u32, AddressCount)], share: counts::Share) -> Share {
+fn share(all: &[(u32, AddressCount)], share: counts::Share, further: Further) -> Share {
     let mut by_cause = CauseCycles::ZERO;
     let mut addresses = Vec::with_capacity(share.counts.len());
     for (address, part) in share.counts {
         by_cause += part.cycles;
         if let Ok(sample) = all.binary_search_by_key(&address, |(address, _)| *address) {
             let AddressCount { count, idle, jumped, cycles, .. } = part;
-            let (sample, bounds) = (sample as u32, part.bounds());
+            let slack = (part.slack_low, part.slack_high);
+            let bounds = further.bounds(cycles.total(), slack);
+            let sample = sample as u32;
             addresses.push(AddressShare { sample, count, idle, jumped, cycles, bounds });
         }
     }
-    let modelled = |(cause, (low, high)): (Cause, (u64, u64))| {
-        let likely = by_cause[cause];
-        let bounds = Bounds { low: likely.saturating_sub(low), likely, high: likely + high };
-        (low + high > 0).then_some((cause, bounds))
+    let modelled = |(cause, slack): (Cause, (i64, i64))| {
+        let bounds = further.bounds(by_cause[cause], slack);
+        (!bounds.is_exact()).then_some((cause, bounds))
     };
     let modelled = Cause::ALL.into_iter().zip(share.slack).filter_map(modelled).collect();
     Share { who: scheduling::who(share.who), addresses, modelled }
@@ -156,7 +162,7 @@ fn subject(firmware: &Firmware, board: &Board, bus: &Bus) -> Subject {
 }
 
 /// Which causes were modelled, and why.
-fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
+fn trust(run: &Run, board: &Board, by_cause: &CauseCycles, further: Further) -> Trust {
     let counts = &run.machine.observer().0;
     let v7m = board.arm_core().is_some_and(|core| core.timing.kind.architecture().v7m);
     let why = |cause: Cause| match cause {
@@ -200,13 +206,16 @@ fn trust(run: &Run, board: &Board, by_cause: &CauseCycles) -> Trust {
     let causes: Vec<ModelledCause> = Cause::ALL
         .into_iter()
         .filter_map(|cause| {
-            let (low, high) = counts.slack(cause);
             let likely = by_cause[cause];
-            let cycles = Bounds { low: likely.saturating_sub(low), likely, high: likely + high };
+            let cycles = further.bounds(likely, counts.slack(cause));
             // Even where everything was in the cache, that is the model's word.
             let overlaps = matches!(cause, Cause::Execute | Cause::Refill | Cause::LoadStore);
             let modelled = cause == Cause::FetchWait && waits || v7m && overlaps && likely > 0;
-            (low + high > 0 || modelled).then(|| ModelledCause { cause, cycles, why: why(cause) })
+            (!cycles.is_exact() || modelled).then(|| ModelledCause {
+                cause,
+                cycles,
+                why: why(cause),
+            })
         })
         .collect();
     if causes.is_empty() { Trust::Exact } else { Trust::Modelled { causes } }
@@ -327,10 +336,10 @@ fn series(run: &Run) -> Vec<Series> {
     out
 }
 
-type Stamp = (u64, u64, u64);
+type Stamp = (u64, Drift);
 
 fn stamp(edge: &strobe_sim::signal::PinEdge) -> Stamp {
-    (edge.cycle, edge.slack.0, edge.slack.1)
+    (edge.cycle, edge.drift)
 }
 
 fn intervals(name: String, points: Vec<(Stamp, Stamp)>, dropped: u64) -> Option<Series> {
@@ -339,8 +348,8 @@ fn intervals(name: String, points: Vec<(Stamp, Stamp)>, dropped: u64) -> Option<
     }
     let width = |(a, b): &(Stamp, Stamp)| b.0 - a.0;
     let bounds = |(a, b): &(Stamp, Stamp)| {
-        let likely = b.0 - a.0;
-        (likely - (b.1 - a.1).min(likely), likely + (b.2 - a.2))
+        let bounds = Drift::between(a.1, b.1, b.0 - a.0);
+        (bounds.low, bounds.high)
     };
     let exact = points.iter().all(|p| bounds(p) == (width(p), width(p)));
     Some(Series {

@@ -6,6 +6,7 @@
 use strobe_sim::board::Board;
 use strobe_sim::machine::Machine;
 use strobe_sim::observe::pins::Seen;
+use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 
 use super::drive::Watch;
@@ -20,7 +21,7 @@ pub trait Recorder {
     /// The core slept, or went round an idle loop, from one moment to another.
     fn slept(&mut self, from: Moment, to: Moment) -> bool;
     /// The run is over. The core's clock had so many hertz from each of the moments on.
-    fn end(&mut self, at_ps: u64, clock: &[(u64, u32)]);
+    fn end(&mut self, at: Moment, clock: &[(u64, u32)]);
 }
 
 /// How a recording begins.
@@ -39,10 +40,16 @@ pub struct Beginning {
 pub struct Moment {
     /// In picoseconds since reset.
     pub at_ps: u64,
-    /// How much sooner it may have been by the models' bounds, counted from reset: it never falls.
-    pub sooner_ps: u64,
-    /// How much later, in the same way.
-    pub later_ps: u64,
+    /// How far that is from the low and the high model: picoseconds sooner and later, counted from
+    /// reset, and jitter before and behind that, with its number
+    /// ([`Drift`](strobe_sim::pace::Drift)).
+    pub sooner_ps: i64,
+    /// Later in the high model.
+    pub later_ps: i64,
+    /// Jitter.
+    pub jitter_ps: (u64, u64),
+    /// Its number.
+    pub epoch: u32,
 }
 
 /// A recording under way.
@@ -53,16 +60,9 @@ pub(super) struct Recording {
     /// Passed to the recorder as soon as there is one.
     beginning: Option<Beginning>,
     since_cycle: u64,
-    slack: Slack,
+    /// Of the edge before.
+    drift: Drift,
     full: bool,
-}
-
-/// The models' slack so far, in cycles and in time.
-#[derive(Default)]
-struct Slack {
-    cycles: (u64, u64),
-    femtoseconds: (u128, u128),
-    last_cycle: u64,
 }
 
 impl Recording {
@@ -74,7 +74,7 @@ impl Recording {
             begun: false,
             beginning: None,
             since_cycle: 0,
-            slack: Slack::default(),
+            drift: Drift::default(),
             full: false,
         }
     }
@@ -113,7 +113,8 @@ impl Recording {
                 self.sleep(machine, (from, to), recorder);
             }
             let Ok(pin) = self.pins.binary_search(&edge.pin) else { continue };
-            let at = self.slack.moment(machine, edge.cycle, edge.slack);
+            self.drift = edge.drift;
+            let at = moment(machine, edge.cycle, edge.drift);
             self.full |= !recorder.edge(pin, edge.level, at);
             if self.full {
                 return;
@@ -122,7 +123,7 @@ impl Recording {
         slept.for_each(|times| self.sleep(machine, times, recorder));
     }
 
-    /// The slack of the last edge is good enough here: it separates sleep from work, nothing
+    /// The drift of the last edge is good enough here: it separates sleep from work, nothing
     /// more.
     fn sleep(
         &mut self,
@@ -130,13 +131,17 @@ impl Recording {
         (from, to): (u64, u64),
         recorder: &mut dyn Recorder,
     ) {
-        let slack = self.slack.cycles;
-        let [from, to] = [from, to].map(|cycle| self.slack.moment(machine, cycle, slack));
+        let [from, to] = [from, to].map(|cycle| moment(machine, cycle, self.drift));
         self.full |= !recorder.slept(from, to);
     }
 
     /// Sets when the recording ends.
-    pub(super) fn finish(&mut self, machine: &Machine<Watch>, recorder: &mut dyn Recorder) {
+    pub(super) fn finish(
+        &mut self,
+        machine: &Machine<Watch>,
+        drift: Drift,
+        recorder: &mut dyn Recorder,
+    ) {
         if !self.begun {
             return;
         }
@@ -145,36 +150,25 @@ impl Recording {
         let begun = history.partition_point(|change| change.cycle <= self.since_cycle);
         let spans = &history[begun.saturating_sub(1)..];
         let clock = spans.iter().map(|change| (picoseconds(machine, change.cycle), change.hz));
-        recorder.end(picoseconds(machine, cycle), &clock.collect::<Vec<_>>());
+        recorder.end(moment(machine, cycle, drift), &clock.collect::<Vec<_>>());
     }
 }
 
-impl Slack {
-    /// The moment of a cycle with this slack. What has been added to the slack since the moment
-    /// before was added at the clock of that time or of this, of which the slower one counts.
-    fn moment(&mut self, machine: &Machine<Watch>, cycle: u64, cycles: (u64, u64)) -> Moment {
-        let clocks = &machine.bus().clocks;
-        let more = (cycles.0.saturating_sub(self.cycles.0), cycles.1.saturating_sub(self.cycles.1));
-        if more != (0, 0) {
-            let slower = clocks.hz_at(cycle).min(clocks.hz_at(self.last_cycle));
-            let time =
-                |cycles: u64| u128::from(cycles) * 1_000_000_000_000_000 / u128::from(slower);
-            self.femtoseconds.0 += time(more.0);
-            self.femtoseconds.1 += time(more.1);
-            self.cycles = (self.cycles.0 + more.0, self.cycles.1 + more.1);
-        }
-        self.last_cycle = self.last_cycle.max(cycle);
-        Moment {
-            at_ps: picoseconds(machine, cycle),
-            sooner_ps: picoseconds_of(self.femtoseconds.0),
-            later_ps: picoseconds_of(self.femtoseconds.1),
-        }
+/// The moment of a cycle with its drift, by the clock of that time.
+fn moment(machine: &Machine<Watch>, cycle: u64, drift: Drift) -> Moment {
+    let hz = i128::from(machine.bus().clocks.hz_at(cycle).max(1));
+    let time = |cycles: i64| {
+        let picoseconds = i128::from(cycles) * 1_000_000_000_000 / hz;
+        i64::try_from(picoseconds).unwrap_or(i64::MAX)
+    };
+    let jitter = |cycles: u32| time(i64::from(cycles)).unsigned_abs();
+    Moment {
+        at_ps: picoseconds(machine, cycle),
+        sooner_ps: time(drift.sooner),
+        later_ps: time(drift.later),
+        jitter_ps: (jitter(drift.jitter.0), jitter(drift.jitter.1)),
+        epoch: drift.epoch,
     }
-}
-
-/// To the nearest.
-fn picoseconds_of(femtoseconds: u128) -> u64 {
-    u64::try_from((femtoseconds + 500) / 1000).unwrap_or(u64::MAX)
 }
 
 fn picoseconds(machine: &Machine<Watch>, cycle: u64) -> u64 {

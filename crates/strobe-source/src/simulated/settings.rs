@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use strobe_sim::device::analog::Analog;
 use strobe_sim::device::ethernet::Backend;
+use strobe_sim::pace::Model;
 
 use super::heap::Allocators;
 use super::rtos::Systems;
@@ -106,6 +107,9 @@ pub struct Settings {
     pub trace: Programme,
     /// Other buffers of the trace blocks than those assumed.
     pub trace_depths: Option<Depths>,
+    /// Which of the models' figures the time line takes: tests hold the bounds of the likely one
+    /// against the two others.
+    pub model: Model,
     /// Compile no hot code: the same figures, more slowly.
     pub interpret: bool,
     /// Keep the exact high-water mark of every stack.
@@ -151,6 +155,7 @@ impl Default for Settings {
             record_pins: false,
             trace: Programme::default(),
             trace_depths: None,
+            model: Model::Likely,
             interpret: false,
             watch_stacks: true,
             phase: None,

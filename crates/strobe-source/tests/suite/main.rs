@@ -6,6 +6,7 @@ mod archive_events;
 mod heap;
 mod links;
 mod measurement;
+mod models;
 mod swo;
 mod trace_plan;
 mod unwinding;

@@ -23,7 +23,8 @@ pub fn run(args: &Args, path: &Path, a: &Opened) -> anyhow::Result<()> {
     // A simulation's clock is known, so the option is the capture's.
     let (format, other) = capture::open(path, args.source.samplerate, args.source.max_edges)?;
     let file = input::file_name(path);
-    let b = Opened { file, format: format.name().to_owned(), capture: other, code: a.code };
+    let format = format.name().to_owned();
+    let b = Opened { file, format, capture: other, others: None, code: a.code };
     let sides = [a, &b];
     let summaries = sides.map(|s| pins::summary(&s.capture, s.file.clone(), &s.format));
     let pairs = pairs(args, &a.capture, &b.capture)?;

@@ -41,8 +41,8 @@ impl<O: Observer> Machine<O> {
             self.observer.retired_before(id, at);
         }
         let slack = block.literal_slack(at);
-        self.slack.0 += slack.0;
-        self.slack.1 += slack.1;
+        self.slack.0 += slack.0 as i64;
+        self.slack.1 += slack.1 as i64;
         if !plain {
             self.settle(id);
         }
@@ -108,12 +108,17 @@ impl<O: Observer> Machine<O> {
         let (rights, checks) = self.access_rights(pc);
         let several = self.several(insn, it);
         let mut log: Vec<Access> = Vec::new();
+        let drift = self.drift();
+        self.system.nvic.drift = drift;
         let mut port = CarefulPort {
             bus: &mut self.bus,
             system: &mut self.system,
             timing: &self.timing,
             carry: &mut self.carry,
             start,
+            drift,
+            polled: None,
+            model: self.model,
             pc,
             caller: Caller { ipsr: self.cpu.ipsr, masked },
             rights,
@@ -143,6 +148,7 @@ impl<O: Observer> Machine<O> {
         let (data_wait, contention, saved) = (port.data_wait, port.contention, port.saved);
         let (spent, split, last) = (port.spent, port.split, port.last);
         let several = port.several;
+        let polled = port.polled;
         for access in &log {
             self.observer.access(access, &mut self.bus);
         }
@@ -173,8 +179,8 @@ impl<O: Observer> Machine<O> {
             self.observer.retired(id, at, jumped);
         }
         let literal = meta.literal_bounds();
-        self.slack.0 += literal.likely - literal.low;
-        self.slack.1 += literal.high - literal.likely;
+        self.slack.0 += (literal.likely - literal.low) as i64;
+        self.slack.1 += (literal.high - literal.likely) as i64;
         self.pay(pc, data_wait, contention, saved + several.skip);
         if spent.high > 0 {
             self.add_wait(pc, Wait::of(Cause::Execute, spent));
@@ -184,6 +190,9 @@ impl<O: Observer> Machine<O> {
         }
         if !self.bus.outputs.edges.is_empty() {
             self.drain();
+        }
+        if let Some(polled) = polled {
+            self.note_poll(pc, polled);
         }
         self.spend(pc);
         let executed = self.now;
@@ -286,6 +295,7 @@ impl<O: Observer> Machine<O> {
                     return self.fault(Fault::SvcMasked, pc).map(|()| true);
                 }
                 self.cpu.pc = next;
+                self.system.nvic.drift = self.drift();
                 self.system.nvic.note_pended(number::SVCALL, self.now);
                 self.enter(number::SVCALL, next)?;
             }
@@ -300,12 +310,11 @@ impl<O: Observer> Machine<O> {
             }
             Insn::Bkpt { imm } => return self.fault(Fault::Breakpoint { imm }, pc).map(|()| true),
             Insn::Wfi => {
-                self.sleep = Sleep::Interrupt;
-                self.check = true;
+                self.fall_asleep(Sleep::Interrupt);
             }
             Insn::Wfe => {
                 if !std::mem::take(&mut self.system.event) {
-                    self.sleep = Sleep::Event;
+                    self.fall_asleep(Sleep::Event);
                 }
                 self.check = true;
             }

@@ -9,10 +9,12 @@ use super::jit::Jit;
 use super::system::System;
 use super::timing::Timing;
 use super::trace::Waveform;
+use super::waiting::Waiting;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycleCarry;
 use crate::kernel::observe::schedule::Who;
 use crate::kernel::observe::{Observer, Wait};
+use crate::kernel::pace::Model;
 use crate::kernel::semihost::Semihost;
 
 /// What a chip's maker chose when building the core in.
@@ -83,8 +85,12 @@ pub struct Machine<O: Observer> {
     pub(crate) asleep: u64,
     /// Instructions retired since reset.
     pub(crate) instructions: u64,
-    /// How much lower and higher `now` could be by the models' bounds.
-    pub(crate) slack: (u64, u64),
+    /// How much sooner and later `now` would be in the low and the high model.
+    pub(crate) slack: (i64, i64),
+    /// Which of the three the time line is.
+    pub(crate) model: Model,
+    /// Where code waits for what has a time of its own.
+    pub(crate) waiting: Waiting,
     pub(crate) carry: HalfCycleCarry,
     /// Something may have become pending, masked or due.
     pub(crate) check: bool,
@@ -143,6 +149,8 @@ impl<O: Observer> Machine<O> {
             asleep: 0,
             instructions: 0,
             slack: (0, 0),
+            model: Model::Likely,
+            waiting: Waiting::default(),
             carry: HalfCycleCarry::default(),
             check: true,
             horizon: 0,
@@ -217,9 +225,10 @@ impl<O: Observer> Machine<O> {
 
     /// Adds cycles beyond the instruction table, with their bounds and cause.
     pub(crate) fn add_wait(&mut self, pc: u32, wait: Wait) {
+        let wait = wait.in_model(self.model);
         self.now = self.now.wrapping_add_signed(wait.likely);
-        self.slack.0 += (wait.likely - wait.low) as u64;
-        self.slack.1 += (wait.high - wait.likely) as u64;
+        self.slack.0 += wait.likely - wait.low;
+        self.slack.1 += wait.high - wait.likely;
         if O::COUNTS {
             self.observer.wait(pc, wait);
         }

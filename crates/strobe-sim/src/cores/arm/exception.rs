@@ -86,6 +86,7 @@ impl<O: Observer> Machine<O> {
     /// ARMv7-M: the same, and of what is pending by the end of it the best goes first. What goes
     /// wrong on the way is one more exception that is pending (DDI 0403, B1.5.11).
     fn enter_v7m(&mut self, exception: u16, return_address: u32) -> Result<(), Stop> {
+        self.system.nvic.drift = self.drift();
         let interrupted = (self.cpu.pc, self.cpu.r[13]);
         self.system.nvic.pend(exception, self.now);
         let stacked = self.stack(return_address);
@@ -97,6 +98,7 @@ impl<O: Observer> Machine<O> {
         }
         let table = self.vector_table();
         let alone = self.timing.entry(self.cpu.r[13], table, stacked.with_fp);
+        let alone = self.model.of(alone);
         let (exception, cost) = self.late_arrival_v7m(exception, alone);
         self.count_overhead(cost.likely);
         let wait = Wait::of(Cause::ExceptionEntry, cost);
@@ -132,7 +134,7 @@ impl<O: Observer> Machine<O> {
         if self.bus.next_due <= until || self.system.due() <= until {
             self.bus.run_events(until);
             self.system.tick(until);
-            self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
+            self.system.update_lines(&self.bus.interrupts);
         }
     }
 
@@ -155,6 +157,7 @@ impl<O: Observer> Machine<O> {
     ) -> Result<(), Stop> {
         self.spend(from);
         let (exception, entry, vector) = self.vector(exception, from)?;
+        self.take_over(exception, after.is_none());
         // A late arrival on ARMv7-M came up on the way in.
         let until = if self.system.arch().v7m { self.now + wait.likely as u64 } else { self.now };
         let pended_at = self.system.nvic.pended_at(exception).min(until);
@@ -176,7 +179,8 @@ impl<O: Observer> Machine<O> {
             // How much of the wait stacking hides is not documented.
             let read = self.bus.flash_interface.accelerator.read_vector(self.bus.unalias(entry));
             if read.high > 0 {
-                waits.push(Wait::of(Cause::DataWait, Bounds { low: 0, ..read }));
+                let wait = self.model.of(Bounds { low: 0, ..read });
+                waits.push(Wait::of(Cause::DataWait, wait));
             }
             let read = self.bus.flash_interface.timing.data_read;
             waits.extend(self.flash_wait(Cause::DataWait, read));
@@ -226,7 +230,7 @@ impl<O: Observer> Machine<O> {
         }
         let b = bounds(cost, self.carry.take(cost));
         let (likely, high) = (b.likely as i64, b.high as i64);
-        Some(Wait { cause, low: 0, likely, high })
+        Some(Wait { cause, low: 0, likely, high }.in_model(self.model))
     }
 
     /// Stacks the caller-saved registers on the stack in use (PushStack, B1.5.6).
@@ -269,13 +273,14 @@ impl<O: Observer> Machine<O> {
         if let Some((next, priority)) = self.system.nvic.best_pending()
             && priority < self.execution_priority()
         {
-            let b = self.timing.tail_chain();
+            let b = self.model.of(self.timing.tail_chain());
             let wait = Wait::of(Cause::ExceptionEntry, b);
             let interrupted = (from, self.cpu.r[13]);
             return self.start_handler(next, value, interrupted, wait, Some(ended));
         }
+        let frame = if process { self.cpu.psp() } else { self.cpu.msp() };
         self.pop_frame(to_handler, process, from)?;
-        self.leave(ended, from, self.timing.exception_exit());
+        self.leave(ended, from, self.timing.exception_exit(), frame);
         Ok(())
     }
 
@@ -306,6 +311,7 @@ impl<O: Observer> Machine<O> {
             return chained;
         }
         let with_fp = self.unstacks_fp(value);
+        let frame = if value & 4 != 0 { self.cpu.psp() } else { self.cpu.msp() };
         if let Err(fault) = self.unstack(value) {
             self.pend_fault(fault, from, None)?;
             return self.chain(value, from, ended, refill).unwrap_or(Ok(()));
@@ -317,7 +323,7 @@ impl<O: Observer> Machine<O> {
         }
         let cost = less(self.timing.exit(with_fp), refill);
         self.count_overhead(cost.likely);
-        self.leave(ended, from, cost);
+        self.leave(ended, from, cost, frame);
         Ok(())
     }
 
@@ -351,11 +357,12 @@ impl<O: Observer> Machine<O> {
     }
 
     /// The frame is back: what that cost, and whether the core goes on sleeping.
-    fn leave(&mut self, ended: u16, from: u32, cost: Bounds) {
+    fn leave(&mut self, ended: u16, from: u32, cost: Bounds, frame: u32) {
         self.add_wait(from, Wait::of(Cause::ExceptionExit, cost));
         if let Some(wait) = self.flash_wait(Cause::FetchWait, jump_wait(self.cpu.pc, &self.bus)) {
             self.add_wait(from, wait);
         }
+        self.hand_back(frame);
         self.spend(from);
         self.trace_exception(self.cpu.ipsr, Action::Return, self.now);
         self.system.event = true;
@@ -363,7 +370,7 @@ impl<O: Observer> Machine<O> {
         self.report_transfer(TransferKind::ExceptionReturn { exception: ended }, from);
         // SLEEPONEXIT: back to sleep instead of to thread mode's code.
         if self.cpu.ipsr == 0 && self.system.nvic.active.len() == 0 && self.system.scr & 2 != 0 {
-            self.sleep = Sleep::Interrupt;
+            self.fall_asleep(Sleep::Interrupt);
         }
     }
 

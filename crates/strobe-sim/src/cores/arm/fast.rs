@@ -82,8 +82,8 @@ impl<O: Observer> Machine<O> {
     pub(super) fn fetch(&mut self, id: BlockId) {
         let wait = self.bus.flash_interface.accelerator.fetch(id);
         self.now += wait.likely;
-        self.slack.0 += wait.likely - wait.low;
-        self.slack.1 += wait.high - wait.likely;
+        self.slack.0 += (wait.likely - wait.low) as i64;
+        self.slack.1 += (wait.high - wait.likely) as i64;
     }
 
     /// Runs one block that fits before the horizon, instruction by instruction.
@@ -109,8 +109,8 @@ impl<O: Observer> Machine<O> {
         let block = &self.blocks.all[id as usize];
         self.now += u64::from(block.cycles);
         self.instructions += block.insns.len() as u64;
-        self.slack.0 += u64::from(block.slack.0);
-        self.slack.1 += u64::from(block.slack.1);
+        self.slack.0 += i64::from(block.slack.0);
+        self.slack.1 += i64::from(block.slack.1);
         let jumped = !matches!(end, End::Next);
         if jumped {
             self.now += u64::from(block.refill);

@@ -9,11 +9,13 @@ use super::several::{Broken, Several};
 use super::system::{Caller, LostStore, System};
 use super::timing::Timing;
 use super::trace::{self, Spent};
+use super::waiting::Polled;
 use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycleCarry, bounds};
 use crate::kernel::memory::MemoryKind;
 use crate::kernel::observe::{Access, Wait};
+use crate::kernel::pace::{Drift, Model};
 
 /// An access that the fast port leaves to the careful one.
 pub(crate) struct Miss;
@@ -95,6 +97,11 @@ pub(crate) struct CarefulPort<'a> {
     pub(crate) carry: &'a mut HalfCycleCarry,
     /// Cycle at which the instruction started.
     pub(crate) start: u64,
+    /// The core's drift then.
+    pub(crate) drift: Drift,
+    /// The register of a device that was read, and what it held.
+    pub(crate) polled: Option<Polled>,
+    pub(crate) model: Model,
     pub(crate) pc: u32,
     pub(crate) caller: Caller,
     pub(crate) rights: Rights,
@@ -132,6 +139,7 @@ impl CarefulPort<'_> {
         let mut time = self.time(transfer);
         if time < self.bus.masters.contended_until {
             let wait = self.bus.contention(address, time - 1);
+            let wait = self.model.of(Bounds { low: 0, likely: wait, high: 2 * wait }).likely;
             self.contention += wait;
             time += wait;
         }
@@ -141,6 +149,9 @@ impl CarefulPort<'_> {
             self.data_wait.high += wait.high;
             time += wait.likely as u64;
         }
+        let Wait { low, likely, high, .. } = self.data_wait;
+        self.bus.pace.now = self.drift.and((likely - low, high - likely));
+        self.system.nvic.drift = self.bus.pace.now;
         if self.bus.next_due <= time {
             self.bus.run_events(time);
         }
@@ -377,7 +388,7 @@ impl Port for CarefulPort<'_> {
         let value = if SCS.contains(&address) {
             self.note_time();
             self.bus.attention = true;
-            self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
+            self.system.update_lines(&self.bus.interrupts);
             self.system.read(address, size, self.bus.now, self.caller)
         } else if PPB.contains(&address) && !self.is_device(address) {
             self.read_debug(address, size)
@@ -387,6 +398,9 @@ impl Port for CarefulPort<'_> {
                 Err(fault) => self.lost_load(fault.address)?,
             }
         };
+        if self.model == Model::Likely && self.bus.is_paced(address) {
+            self.polled = Some(Polled { address, value, cycle: self.bus.now });
+        }
         self.access(address, size, false, value);
         self.several.note(transfer, value);
         Ok(value)
@@ -426,7 +440,7 @@ impl Port for CarefulPort<'_> {
         if SCS.contains(&address) {
             self.note_time();
             self.bus.attention = true;
-            self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
+            self.system.update_lines(&self.bus.interrupts);
             self.system.write(address, size, value, self.bus.now);
         } else if PPB.contains(&address) && !self.is_device(address) {
             self.write_debug(address, size, value);

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use strobe_model::Cause;
+use strobe_model::{Bounds, Cause};
 
 use super::block::{BlockId, NONE};
 use super::core::{Machine, Sleep};
@@ -21,7 +21,6 @@ use crate::kernel::device::{ResetCause, Size};
 use crate::kernel::flash::HalfCycles;
 use crate::kernel::memory::BusFault;
 use crate::kernel::observe::{Observer, TransferKind, Wait};
-use crate::kernel::signal::PinEdge;
 
 /// Why a run stopped.
 pub type Stop = crate::kernel::core::Stop<FaultReport>;
@@ -164,6 +163,7 @@ impl<O: Observer> Machine<O> {
         self.bus.run_events(self.now);
         self.drain_trace();
         self.drain();
+        self.system.nvic.drift = self.drift();
         if let Some((address, pc)) = self.bus.strict_hit.take() {
             return Err(Stop::Unmodelled { address, pc });
         }
@@ -182,7 +182,7 @@ impl<O: Observer> Machine<O> {
             self.system.pend_nmi(self.now);
         }
         self.system.tick(self.now);
-        self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
+        self.system.update_lines(&self.bus.interrupts);
         if self.blocks.is_stale(&self.bus) {
             self.bus.forget_code_in_ram();
             self.forget_code();
@@ -230,7 +230,7 @@ impl<O: Observer> Machine<O> {
             self.drain_trace();
         }
         for edge in self.bus.outputs.edges.drain(..) {
-            self.observer.pin(&PinEdge { slack: self.slack, ..edge });
+            self.observer.pin(&edge);
         }
         for frame in self.bus.outputs.frames.drain(..) {
             self.observer.frame(&frame);
@@ -261,6 +261,7 @@ impl<O: Observer> Machine<O> {
                 self.system.event = false;
             }
             self.sleep = Sleep::Awake;
+            self.wake_up();
             return Ok(());
         }
         let due = self.bus.next_due.min(self.system.due());
@@ -303,12 +304,11 @@ impl<O: Observer> Machine<O> {
         }
         if wait != HalfCycles::default() {
             let likely = self.carry.take_many(wait, times);
-            let (low, high) = (u64::from(wait.low) * times / 2, u64::from(wait.high) * times / 2);
             // Idle all the same: waiting for flash costs nobody anything here.
             let cause = Cause::Asleep;
             self.asleep += likely;
-            let (low, high) = (low.min(likely) as i64, high.max(likely) as i64);
-            self.add_wait(at, Wait { cause, low, likely: likely as i64, high });
+            // Of shorter turns there would be more, up to the same event.
+            self.add_wait(at, Wait::of(cause, Bounds::exact(likely)));
         }
         self.observer.slept(begun, self.now);
         Ok(times > 0)

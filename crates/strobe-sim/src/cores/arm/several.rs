@@ -98,7 +98,7 @@ impl CarefulPort<'_> {
             return Ok(());
         }
         self.system.tick(now);
-        self.system.update_lines(&self.bus.interrupts.levels, &self.bus.interrupts.since);
+        self.system.update_lines(&self.bus.interrupts);
         match self.system.nvic.best_pending() {
             Some((_, best)) if best < priority => Err(Broken::Interrupted),
             _ => Ok(()),

@@ -14,7 +14,7 @@ use super::ids;
 use super::mpu::Mpu;
 use super::nvic::Nvic;
 use super::systick::SysTick;
-use crate::kernel::bus::{IRQ_WORDS, IRQS};
+use crate::kernel::bus::{IRQ_WORDS, IRQS, Interrupts};
 use crate::kernel::device::Size;
 
 pub use crate::kernel::core::number;
@@ -238,8 +238,8 @@ impl System {
     }
 
     /// Takes over the interrupt lines.
-    pub(crate) fn update_lines(&mut self, levels: &[u32; IRQ_WORDS], since: &[u64; IRQS]) {
-        let any = self.nvic.update_lines(levels, since);
+    pub(crate) fn update_lines(&mut self, lines: &Interrupts) {
+        let any = self.nvic.update_lines(&lines.levels, &lines.since, &lines.drifts);
         self.note_event(any);
     }
 
@@ -270,7 +270,9 @@ impl System {
     pub(crate) fn tick(&mut self, now: u64) {
         let due = self.systick.due();
         if self.systick.sync(now) && self.systick.control & 2 != 0 {
+            let before = std::mem::replace(&mut self.nvic.drift, self.systick.drift);
             let new = self.nvic.pend(number::SYSTICK, due.min(now));
+            self.nvic.drift = before;
             self.lost_ticks += self.systick.passed.saturating_sub(new.into());
             self.note_event(true);
         }
@@ -415,7 +417,11 @@ impl System {
     /// What ARMv6-M has, and ARMv7-M in the same place. Returns whether it was that.
     fn write_word(&mut self, offset: u32, word: u32, mask: u32, now: u64) -> bool {
         match offset {
-            0x010..=0x01c => self.systick.write(offset, word, now),
+            0x010..=0x01c => {
+                if self.systick.write(offset, word, now) {
+                    self.systick.drift = self.nvic.drift;
+                }
+            }
             0x100..=0x11c => self.nvic.enable_irqs(register(offset), word, true),
             0x180..=0x19c => self.nvic.enable_irqs(register(offset), word, false),
             0x200..=0x21c => {

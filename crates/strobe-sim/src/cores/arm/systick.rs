@@ -3,6 +3,8 @@
 //! It is worked out when looked at and not counted down: what matters to others is when it next
 //! reaches zero.
 
+use crate::kernel::pace::Drift;
+
 /// SysTick (B3.3). Counts core clock cycles, or the reference clock's, down to 0 and reloads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SysTick {
@@ -14,6 +16,8 @@ pub(crate) struct SysTick {
     pub(crate) count_flag: bool,
     /// How often it reached 0 on the last way to now.
     pub(crate) passed: u64,
+    /// The drift of what started it.
+    pub(crate) drift: Drift,
     /// Core cycles per reference clock cycle (board data; STM32F0: 8); 0 means none.
     pub(crate) reference_divider: u32,
     /// SYST_CALIB as the chip's maker set it.
@@ -93,8 +97,10 @@ impl SysTick {
         }
     }
 
-    pub(super) fn write(&mut self, offset: u32, value: u32, now: u64) {
+    /// Returns whether it counts from here on.
+    pub(super) fn write(&mut self, offset: u32, value: u32, now: u64) -> bool {
         self.sync(now);
+        let was_enabled = self.enabled();
         match offset {
             0x10 => {
                 // Without a reference clock CLKSOURCE reads as one and ignores writes.
@@ -111,6 +117,7 @@ impl SysTick {
             }
             _ => {}
         }
+        offset == 0x18 || self.enabled() && !was_enabled
     }
 }
 

@@ -102,8 +102,10 @@ impl Bus {
             // An event is handled at its own cycle, so that what it records is not late.
             self.now = due;
             self.dues[at] = u64::MAX;
+            let before = self.pace.begin_event(at, due);
             self.call(at, |device, cx| device.event(cx));
             self.settle();
+            self.pace.now = before;
             self.recompute_due();
         }
         self.now = now;
@@ -118,6 +120,9 @@ impl Bus {
         let due = &mut self.dues[id.0 as usize];
         if *due == cycle {
             return;
+        }
+        if cycle != u64::MAX {
+            self.pace.schedule(id, (*due != u64::MAX).then_some(*due));
         }
         *due = cycle.max(self.now);
         self.recompute_due();
@@ -146,6 +151,7 @@ impl Bus {
         if usize::from(number) < IRQS {
             if high && self.interrupts.levels[word] & bit == 0 {
                 self.interrupts.since[usize::from(number)] = self.now;
+                self.interrupts.drifts[usize::from(number)] = self.pace.now;
             }
             if high {
                 self.interrupts.levels[word] |= bit;
@@ -159,7 +165,8 @@ impl Bus {
     pub(crate) fn set_signal(&mut self, id: SignalId, level: bool) {
         let pin_changed = self.signals.set(id, level);
         if pin_changed && self.outputs.record_edges {
-            self.outputs.edges.push(PinEdge { cycle: self.now, pin: id, level, slack: (0, 0) });
+            let drift = self.pace.now;
+            self.outputs.edges.push(PinEdge { cycle: self.now, pin: id, level, drift });
         }
         if pin_changed && self.outputs.stop_edges.contains(&(id, level)) {
             self.outputs.edges_met.push_back((id, level));

@@ -7,6 +7,7 @@ use super::Bus;
 use crate::kernel::flash::accelerator::Accelerator;
 use crate::kernel::flash::{FlashCaches, FlashTiming};
 use crate::kernel::memory::MemoryKind;
+use crate::kernel::pace::{Drift, Model};
 
 /// A bus slave, as far as waiting for it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,6 +58,20 @@ pub(crate) struct FlashInterface {
 }
 
 impl Bus {
+    /// How far the cycle of a moment, given as a time, is from that of the low and the high model.
+    pub fn drift_of_time(&self) -> Drift {
+        self.pace.on_the_wall()
+    }
+
+    /// Takes of every wait the figure of one model.
+    pub(crate) fn set_model(&mut self, model: Model) {
+        self.apb_wait = model.of(self.apb_wait);
+        let flash = &mut self.flash_interface;
+        flash.accelerator.set_model(model);
+        let timings = flash.settings.iter_mut().map(|setting| &mut setting.timing);
+        timings.chain([&mut flash.timing]).for_each(|timing| *timing = timing.in_model(model));
+    }
+
     pub(crate) fn set_flash(&mut self, wait_states: u8, prefetch: bool, caches: FlashCaches) {
         self.flash_state = (wait_states, prefetch);
         self.flash_caches = caches;

@@ -38,6 +38,11 @@ impl Context<'_> {
         self.bus.set_due(self.id, cycle);
     }
 
+    /// For a device that counts ([`super::Device::counts`]): what happens now starts its count.
+    pub fn restart(&mut self) {
+        self.bus.pace.restart(self.id);
+    }
+
     /// Takes back a wish for an event.
     pub fn sleep(&mut self) {
         self.bus.set_due(self.id, u64::MAX);
@@ -112,8 +117,9 @@ impl Context<'_> {
 
     /// For a clock controller: changes the clock tree, then notifies all devices.
     pub fn change_clocks(&mut self, change: impl FnOnce(u64, &mut Clocks)) {
-        let now = self.bus.now;
+        let (now, before) = (self.bus.now, self.bus.clocks.core_hz());
         change(now, &mut self.bus.clocks);
+        self.bus.pace.change_clock(before, self.bus.clocks.core_hz());
         self.bus.clocks_dirty = true;
     }
 

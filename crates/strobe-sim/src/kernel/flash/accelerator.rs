@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use strobe_model::{Bounds, Cause};
 
 use super::FlashCaches;
+use crate::kernel::pace::Model;
 
 /// What an accelerator is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,7 @@ pub(crate) struct Accelerator {
     /// The first of them, where there is a data cache.
     pub(crate) latest_data: u32,
     waits: HashMap<(u32, Cause), Sum>,
+    model: Model,
 }
 
 /// Lines of a cache that replaces the least recently used.
@@ -148,6 +150,11 @@ impl Accelerator {
             arrived: JUMPED,
             ..Self::default()
         }
+    }
+
+    /// Takes of every wait the figure of one model.
+    pub(crate) fn set_model(&mut self, model: Model) {
+        self.model = model;
     }
 
     /// Whether there is one.
@@ -316,6 +323,7 @@ impl Accelerator {
                 self.epoch += 1;
                 let follows = line == self.latest_code + 1;
                 let wait = setting.line_wait(arrived.saturating_add(self.lead), follows);
+                let wait = self.model.of(wait);
                 sum += wait;
                 self.note(pc, Cause::FetchWait, wait);
             }
@@ -352,7 +360,7 @@ impl Accelerator {
         if setting.caches.data {
             self.latest_data = line;
         }
-        setting.data_wait(found.is_some())
+        self.model.of(setting.data_wait(found.is_some()))
     }
 
     /// The same for consecutive bytes, waits kept as [`Accelerator::fetch`] keeps them.
@@ -372,7 +380,7 @@ impl Accelerator {
             (Some(setting), Some(line)) if !self.code.uses(line) => {
                 self.epoch += 1;
                 self.latest_code = line;
-                setting.line_wait(JUMPED, false)
+                self.model.of(setting.line_wait(JUMPED, false))
             }
             _ => Bounds::exact(0),
         }

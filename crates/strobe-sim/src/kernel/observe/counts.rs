@@ -12,6 +12,7 @@ use super::code::{BlockId, Code, SKIPPED};
 use super::schedule::Who;
 use super::{Observer, Wait};
 use crate::kernel::bus::Bus;
+use crate::kernel::pace::Drift;
 
 /// What one instruction address saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,21 +27,18 @@ pub struct AddressCount {
     pub idle: u64,
     /// Cycles by cause, likely figures.
     pub cycles: CauseCycles,
-    /// Cycles that models might have counted too many.
-    pub slack_low: u64,
-    /// Cycles that models might have counted too few.
-    pub slack_high: u64,
+    /// Cycles less in the low model; less than nothing where it waits the longer.
+    pub slack_low: i64,
+    /// Cycles more in the high model.
+    pub slack_high: i64,
 }
 
 impl AddressCount {
     /// Total cycles with bounds.
     pub fn bounds(&self) -> Bounds {
         let likely = self.cycles.total();
-        Bounds {
-            low: likely.saturating_sub(self.slack_low),
-            likely,
-            high: likely + self.slack_high,
-        }
+        let drift = Drift { sooner: self.slack_low, later: self.slack_high, ..Drift::default() };
+        Drift::between(Drift::default(), drift, likely)
     }
 
     fn is_empty(&self) -> bool {
@@ -96,6 +94,12 @@ impl<T: Copy + Default> AddressTable<T> {
     }
 }
 
+/// Instructions that run at least one turn of so many belong to the same loop or to one around it.
+const OFTEN: u64 = 16;
+
+/// Bytes before and behind an instruction that polls in which its loop lies.
+const NEAR: u32 = 64;
+
 /// Runs of a block that are not counted as whole ones.
 #[derive(Debug, Clone, Default)]
 struct Odd {
@@ -119,10 +123,12 @@ struct Tally {
     index: AddressTable<u32>,
     entries: Vec<(u32, AddressCount)>,
     slack: Slack,
+    /// Cycles that the two models wait more and less, by the instruction that saw the wait end.
+    paced: BTreeMap<u32, (i64, i64)>,
 }
 
-/// Cycles of each cause that models might have counted too many and too few.
-pub type Slack = [(u64, u64); Cause::ALL.len()];
+/// Cycles of each cause less in the low model and more in the high one.
+pub type Slack = [(i64, i64); Cause::ALL.len()];
 
 /// What one thread or handler saw.
 #[derive(Debug)]
@@ -143,6 +149,7 @@ impl Tally {
             index,
             entries: Vec::new(),
             slack: Slack::default(),
+            paced: BTreeMap::new(),
         }
     }
 
@@ -159,6 +166,36 @@ impl Tally {
             *at = self.entries.len() as u32;
         }
         &mut self.entries[*at as usize - 1].1
+    }
+
+    /// Moves what the models wait more or less to the instructions of the loops that wait: where
+    /// one turn takes less there are more of them.
+    fn spread(&mut self) {
+        for (pc, left) in std::mem::take(&mut self.paced) {
+            let turns = self.entry(pc).count;
+            let near = pc.saturating_sub(NEAR)..=pc.saturating_add(NEAR);
+            let same = |count: u64| count >= turns / OFTEN;
+            let all = self.entries.iter_mut();
+            let inside = all.filter(|(at, row)| near.contains(at) && same(row.count));
+            let mut inside: Vec<&mut AddressCount> = inside.map(|(_, row)| row).collect();
+            let share =
+                |rows: &mut [&mut AddressCount], of: fn(&mut AddressCount) -> &mut i64, n| {
+                    let sum: i64 = rows.iter_mut().map(|row| (*of(row)).max(0)).sum();
+                    let taken = sum.min(n).max(0);
+                    let mut rest = taken;
+                    for row in rows {
+                        let own = of(row);
+                        let part = i128::from((*own).max(0)) * i128::from(taken);
+                        let part = (part.div_euclid(i128::from(sum.max(1))) as i64).min(rest);
+                        (*own, rest) = (*own - part, rest - part);
+                    }
+                    n - taken + rest
+                };
+            let low = share(&mut inside, |row| &mut row.slack_low, left.0);
+            let high = share(&mut inside, |row| &mut row.slack_high, left.1);
+            let row = self.entry(pc);
+            (row.slack_low, row.slack_high) = (row.slack_low - low, row.slack_high - high);
+        }
     }
 
     /// Moves block counts to their addresses.
@@ -187,8 +224,8 @@ impl Tally {
                     // An empty loop that only an interrupt ends is waiting, not work.
                     cycles = CauseCycles::of(Cause::Asleep, cycles.total());
                 }
-                let slack_low = (wait.likely - wait.low) * executed;
-                let slack_high = (wait.high - wait.likely) * executed;
+                let slack_low = ((wait.likely - wait.low) * executed) as i64;
+                let slack_high = ((wait.high - wait.likely) * executed) as i64;
                 let slack = &mut self.slack[Cause::DataWait as usize];
                 *slack = (slack.0 + slack_low, slack.1 + slack_high);
                 let jumped = jumped + idle_jumps;
@@ -232,6 +269,8 @@ impl Counts {
     /// What each address saw, in address order; addresses that saw nothing are left out.
     pub fn finish(&mut self) -> Vec<(u32, AddressCount)> {
         self.fold();
+        let tallies = self.others.iter_mut().map(|(_, tally)| tally);
+        tallies.chain([&mut self.tally]).for_each(Tally::spread);
         let mut sums: BTreeMap<u32, AddressCount> = BTreeMap::new();
         let tallies = self.others.iter().map(|(_, tally)| tally).chain([&self.tally]);
         for (address, count) in tallies.flat_map(|tally| &tally.entries) {
@@ -253,9 +292,10 @@ impl Counts {
         })
     }
 
-    /// How many cycles of `cause` models might have counted too many, and too few. Call after
+    /// How many cycles of `cause` there are less in the low model, and more in the high one. Call
+    /// after
     /// [`Counts::finish`].
-    pub fn slack(&self, cause: Cause) -> (u64, u64) {
+    pub fn slack(&self, cause: Cause) -> (i64, i64) {
         let tallies = self.others.iter().map(|(_, tally)| tally).chain([&self.tally]);
         let slack = tallies.map(|tally| tally.slack[cause as usize]);
         slack.fold((0, 0), |sum, slack| (sum.0 + slack.0, sum.1 + slack.1))
@@ -333,12 +373,21 @@ impl Observer for Counts {
             // instruction's own count (folded in later) always covers.
             let sum = &mut entry.cycles[wait.cause];
             *sum = sum.wrapping_add_signed(wait.likely);
-            let slack = ((wait.likely - wait.low) as u64, (wait.high - wait.likely) as u64);
+            let slack = (wait.likely - wait.low, wait.high - wait.likely);
             entry.slack_low += slack.0;
             entry.slack_high += slack.1;
             let sum = &mut self.tally.slack[wait.cause as usize];
             sum.0 += slack.0;
             sum.1 += slack.1;
+        }
+    }
+
+    fn paced(&mut self, pc: u32, cause: Cause, low: i64, high: i64) {
+        if self.active {
+            let paced = self.tally.paced.entry(pc).or_default();
+            *paced = (paced.0 + low, paced.1 + high);
+            let sum = &mut self.tally.slack[cause as usize];
+            *sum = (sum.0 - low, sum.1 - high);
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use strobe_model::{Bounds, EndReason};
 use strobe_sim::observe::calls::NodeKind;
+use strobe_sim::pace::Drift;
 
 use super::{Limit, Run};
 use crate::simulated::Host;
@@ -55,12 +56,7 @@ impl Run {
             }
         }
         let after = self.mark();
-        let likely = after.cycle - before.cycle;
-        let cycles = Bounds {
-            low: likely - (after.low - before.low).min(likely),
-            likely,
-            high: likely + after.high - before.high,
-        };
+        let cycles = Drift::between(before.drift, after.drift, after.cycle - before.cycle);
         let calls = &self.machine.observer().1.0;
         let deepest = calls.marks.as_ref().and_then(|marks| marks.of(calls.threads.current()));
         Ok(Called {

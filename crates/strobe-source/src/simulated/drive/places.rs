@@ -3,6 +3,7 @@
 use strobe_model::spelling::{self, Edges};
 use strobe_sim::board::Board;
 use strobe_sim::bus::Bus;
+use strobe_sim::pace::Drift;
 use strobe_sim::signal::SignalId;
 use strobe_symbols::Firmware;
 
@@ -110,8 +111,8 @@ fn address(firmware: &Firmware, spot: &str) -> Result<u32, Error> {
 pub(in crate::simulated) struct Arrivals {
     pub name: String,
     pub(super) address: u32,
-    /// (cycle, slack low, slack high) of each arrival, as far as kept.
-    pub at: Vec<(u64, u64, u64)>,
+    /// Each arrival's cycle and drift, as far as kept.
+    pub at: Vec<(u64, Drift)>,
     pub count: u64,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Frame {
     /// Instructions retired since reset.
     pub(super) instructions: u64,
     /// As [`Machine::slack`](crate::cores::arm::Machine).
-    pub(super) slack: *mut (u64, u64),
+    pub(super) slack: *mut (i64, i64),
     /// The half cycle carried.
     pub(super) carry: u32,
     /// Where an indirect jump goes.
@@ -49,7 +49,7 @@ pub(super) struct Frame {
 }
 
 /// Where the two figures of [`Frame::slack`] are.
-pub(super) const SLACK: (usize, usize) = (offset_of!((u64, u64), 0), offset_of!((u64, u64), 1));
+pub(super) const SLACK: (usize, usize) = (offset_of!((i64, i64), 0), offset_of!((i64, i64), 1));
 
 /// Why compiled code returned. The number is part of what it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,8 +150,8 @@ impl Frame {
         // SAFETY: the frame's maker borrowed the pair for it, and compiled code does not touch it
         // during a call.
         let slack = unsafe { &mut *self.slack };
-        slack.0 += wait.likely - wait.low;
-        slack.1 += wait.high - wait.likely;
+        slack.0 += (wait.likely - wait.low) as i64;
+        slack.1 += (wait.high - wait.likely) as i64;
         wait.likely as i64
     }
 }

@@ -1,0 +1,175 @@
+//! What the other runs measured lies within the bounds, and these are no wider.
+
+use proptest::prelude::*;
+use strobe_model::measurement::{
+    Address, Cell, Column, Content, Distribution, Distributions, Ended, Instrument, Kind, Measure,
+    Measurement, Profile, Quantity, Samples, Spread, Subject, Table, Trust, Unit, Values, Window,
+};
+
+use super::enclose;
+use crate::attribution::{By, rows};
+
+const WHY: &str = "waits are modelled";
+
+fn measurement() -> Measurement {
+    let window = Window::untimed("tests have no clock", Ended::default());
+    Measurement::new(Subject::default(), Instrument::default(), window)
+}
+
+fn enclosed(all: [Measurement; 3]) -> Measurement {
+    let [mut likely, low, high] = all;
+    enclose(&mut likely, [&low, &high], WHY);
+    likely.check().expect("it holds together");
+    likely
+}
+
+/// Two functions with an instruction each, at 0x10 and 0x20.
+fn profile(cycles: &[(u64, i64)]) -> Measurement {
+    let mut out = measurement();
+    let mut profile = Profile {
+        measures: vec![Measure {
+            id: "cycles".to_owned(),
+            title: "cycles".to_owned(),
+            unit: Unit::CYCLES,
+            kind: Kind::Exact,
+            part: None,
+        }],
+        ..Profile::default()
+    };
+    profile.functions.name = vec!["wait".to_owned(), "work".to_owned()];
+    profile.functions.address = vec![Some(Address(0x10)), Some(Address(0x20))];
+    profile.functions.file = vec![None; 2];
+    for (address, _) in cycles {
+        profile.locations.address.push(Some(Address(*address)));
+        profile.locations.function.push(Some(u32::from(*address >= 0x20)));
+        profile.locations.frame.push(None);
+    }
+    let values = cycles.iter().map(|(_, cycles)| *cycles).collect();
+    profile.leaves = Samples {
+        at: (0..cycles.len() as u32).map(Some).collect(),
+        label: Vec::new(),
+        values: vec![Values { measure: "cycles".to_owned(), values, ..Values::default() }],
+    };
+    out.push("profile", "profile", Content::Profile(Box::new(profile)));
+    out
+}
+
+#[test]
+fn sums_are_those_of_the_runs() {
+    // What work takes more, waiting takes less; the low run ran one instruction more.
+    let likely = profile(&[(0x10, 60), (0x20, 30), (0x22, 10)]);
+    let low = profile(&[(0x10, 70), (0x12, 5), (0x20, 20), (0x22, 5)]);
+    let high = profile(&[(0x10, 40), (0x20, 45), (0x22, 15)]);
+    let all = enclosed([likely, low, high]);
+    let profile = all.profiles().next().unwrap();
+    let flat = rows(profile, "cycles", &By::Function).unwrap();
+    let bounds = |name: &str| {
+        let row = flat.rows.iter().find(|row| row.name == name).unwrap();
+        let amount = row.sums.busy().ordered();
+        (amount.low, amount.value, amount.high)
+    };
+    assert_eq!((bounds("wait"), bounds("work")), ((40, 60, 75), (25, 40, 60)));
+    assert!(flat.total.all.is_exact(), "the run is as long in each: {:?}", flat.total.all);
+    let wait = profile.leaves.of("cycles").unwrap();
+    assert_eq!(wait.bounds(0), Some((40, 75)));
+}
+
+fn table(rows: &[(&str, u64, u64)]) -> Measurement {
+    let mut out = measurement();
+    let mut table = Table::new(vec![
+        Column::figure("cycles", "cycles", Unit::CYCLES),
+        Column::figure("max-at", "max at", Unit::NANOSECONDS),
+        Column::text("name", "name"),
+    ]);
+    for (name, cycles, at) in rows {
+        table.row([(*cycles).into(), (*at).into(), (*name).into()]);
+    }
+    out.push("interrupts", "interrupts", Content::Table(table));
+    out
+}
+
+#[test]
+fn rows_are_found_by_their_names_and_moments_stay() {
+    let likely = table(&[("SysTick", 100, 7), ("TIM3", 50, 8), ("EXTI", 9, 9)]);
+    let low = table(&[("TIM3", 50, 1), ("SysTick", 90, 2)]);
+    let high = table(&[("SysTick", 120, 3), ("TIM3", 50, 4), ("USART1", 1, 5)]);
+    let all = enclosed([likely, low, high]);
+    let table = all.table("interrupts").unwrap();
+    let modelled = Trust::Modelled { low: 90u64.into(), high: 120u64.into(), why: None };
+    let first = Cell::Figure { value: Some(100u64.into()), trust: modelled };
+    // What another run did not have stays as it is.
+    assert_eq!(table.columns[0].cells, [first, Cell::from(50u64), Cell::from(9u64)]);
+    assert_eq!(table.columns[1].cells, [7u64, 8, 9].map(Cell::from));
+}
+
+#[test]
+fn totals_get_the_bounds_of_the_runs_instead_of_their_own() {
+    let with = |quantity: Quantity| {
+        let mut out = measurement();
+        out.push_total("cycles", "cycles", quantity);
+        out.push_total("bytes", "bytes", Quantity::exact(8u64, Unit::BYTES));
+        out.push_total("lost", "lost", Quantity::unknown(Unit::COUNT, "nobody counts"));
+        out
+    };
+    let wide = strobe_model::Bounds { low: 1, likely: 100, high: 900 };
+    let cycles = |n: u64| with(Quantity::exact(n, Unit::CYCLES));
+    let likely = with(Quantity::modelled(wide, Unit::CYCLES, Some("flash".to_owned())));
+    let all = enclosed([likely, cycles(98), cycles(103)]);
+    let trust = all.total("cycles").unwrap().trust().clone();
+    let why = Some("flash".to_owned());
+    assert_eq!(trust, Trust::Modelled { low: 98u64.into(), high: 103u64.into(), why });
+    assert_eq!(*all.total("bytes").unwrap().trust(), Trust::Exact);
+    assert!(all.total("lost").unwrap().value().is_none());
+}
+
+fn spread(values: &[u64]) -> Measurement {
+    let mut out = measurement();
+    let spread: Spread = values.iter().copied().collect();
+    let distributions = vec![Distribution::exact("PB8 high", Unit::CYCLES, spread)];
+    out.push("pins", "pins", Content::Distributions(Distributions { distributions }));
+    out
+}
+
+fn only(measurement: &Measurement) -> &Distribution {
+    match &measurement.sections[0].content {
+        Content::Distributions(all) => &all.distributions[0],
+        _ => panic!("distributions were pushed"),
+    }
+}
+
+#[test]
+fn a_bit_that_hardware_shifts_is_exact() {
+    let all = enclosed([spread(&[1456; 8]), spread(&[1456; 8]), spread(&[1456; 8])]);
+    assert_eq!((&only(&all).low, &only(&all).high), (&None, &None));
+}
+
+proptest! {
+    #[test]
+    fn each_run_lies_within_the_bounds(
+        likely in proptest::collection::vec(0u64..5000, 1..200),
+        low in proptest::collection::vec(0u64..5000, 1..200),
+        high in proptest::collection::vec(0u64..5000, 1..200),
+    ) {
+        let runs = [&likely, &low, &high].map(|values| values.iter().copied().collect::<Spread>());
+        let all = enclosed([spread(&likely), spread(&low), spread(&high)]);
+        let own = only(&all);
+        if let (Some(least), Some(most)) = (&own.low, &own.high) {
+            prop_assert_eq!(least.count(), own.spread.count());
+            prop_assert_eq!(least.min(), runs.iter().filter_map(Spread::min).min());
+            prop_assert_eq!(most.max(), runs.iter().filter_map(Spread::max).max());
+            for part in [0.1, 0.5, 0.9] {
+                let quantile = own.spread.quantile(part);
+                prop_assert!(least.quantile(part) <= quantile && quantile <= most.quantile(part));
+            }
+            prop_assert!(least.mean() <= own.spread.mean() && own.spread.mean() <= most.mean());
+            if likely.len() == low.len() && low.len() == high.len() {
+                for run in &runs {
+                    prop_assert!(least.mean() <= run.mean() && run.mean() <= most.mean());
+                    prop_assert!(least.max() <= run.max() && run.min() <= most.min());
+                }
+            }
+        } else {
+            prop_assert!(runs.iter().all(|run| *run == own.spread));
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Where code takes over the time of something else: asleep, in a handler, in a loop that polls.
+//!
+//! What the models leave open of the code before a wait does not matter behind it: the low and the
+//! high model go on when the event comes, or when the code does, whichever is later
+//! ([`crate::kernel::pace`]). The code that a handler interrupts keeps its own drift meanwhile.
+
+use strobe_model::Cause;
+
+use super::block::NONE;
+use super::core::{Machine, Sleep};
+use crate::kernel::observe::Observer;
+use crate::kernel::pace::Drift;
+
+/// Instructions of a turn of a loop that polls, at most, with what it calls.
+const LONGEST_TURN: u64 = 200;
+
+/// Turns of a loop that still polls when the run ends, at least.
+const LEAST_TURNS: u64 = 4;
+
+/// Cycles from a request to its handler that are the instruction under way, at most.
+const INSTRUCTION: u64 = 24;
+
+/// Interrupted contexts that are remembered: more than there are threads in a small system.
+const CONTEXTS: usize = 256;
+
+/// A register of a device, as the core has read it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Polled {
+    pub(crate) address: u32,
+    pub(crate) value: u32,
+    pub(crate) cycle: u64,
+}
+
+/// What is known of waits under way.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    /// The jitter and its number that the running code has.
+    jitter: (u32, u32),
+    epoch: u32,
+    /// Numbers given so far.
+    epochs: u32,
+    /// When the core fell asleep, and its drift then.
+    asleep: (u64, Drift),
+    /// Interrupted code, by the address of its stacked frame: how far its drift was from the
+    /// handler's at its beginning, and its jitter.
+    contexts: Vec<(u32, Drift)>,
+    /// The loops that polled last, and the next to be replaced.
+    loops: [Loop; 4],
+    next: usize,
+}
+
+/// Reads of one register by one instruction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Loop {
+    pc: u32,
+    last: Option<Read>,
+    /// The first read of this wait.
+    first: Option<Read>,
+    /// Instructions of a turn, as far as known.
+    turn: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Read {
+    polled: Polled,
+    drift: Drift,
+    instructions: u64,
+}
+
+/// The cycle of a moment in the low (`false`) or the high model.
+fn cycle_in(high: bool, cycle: u64, drift: Drift) -> i64 {
+    let cycle = cycle as i64;
+    if high { cycle + drift.later } else { cycle - drift.sooner }
+}
+
+impl<O: Observer> Machine<O> {
+    /// How far the running code is from the low and the high model.
+    pub(crate) fn drift(&self) -> Drift {
+        let (sooner, later) = self.slack;
+        Drift { sooner, later, jitter: self.waiting.jitter, epoch: self.waiting.epoch }
+    }
+
+    /// The running code has another drift from here on.
+    fn set_drift(&mut self, drift: Drift) {
+        self.slack = (drift.sooner, drift.later);
+        (self.waiting.jitter, self.waiting.epoch) = (drift.jitter, drift.epoch);
+    }
+
+    /// The code at `pc` has waited for something of that drift and has it now.
+    fn wait_for(&mut self, pc: u32, cause: Cause, drift: Drift) {
+        let before = self.drift();
+        let (low, high) = (before.sooner - drift.sooner, before.later - drift.later);
+        self.set_drift(drift);
+        if O::COUNTS && (low, high) != (0, 0) {
+            self.observer.paced(pc, cause, low, high);
+        }
+    }
+
+    /// Jitter that nobody has had before.
+    fn fresh(&mut self, drift: Drift, jitter: (u32, u32)) -> Drift {
+        self.waiting.epochs += 1;
+        let all =
+            (drift.jitter.0.saturating_add(jitter.0), drift.jitter.1.saturating_add(jitter.1));
+        Drift { jitter: all, epoch: self.waiting.epochs, ..drift }
+    }
+
+    /// The core goes to sleep.
+    pub(super) fn fall_asleep(&mut self, sleep: Sleep) {
+        self.sleep = sleep;
+        self.check = true;
+        self.waiting.asleep = (self.now, self.drift());
+    }
+
+    /// What the core slept for has come.
+    pub(super) fn wake_up(&mut self) {
+        let Some((exception, _)) = self.system.nvic.best_pending() else { return };
+        let (event, at) =
+            (self.system.nvic.pended_drift(exception), self.system.nvic.pended_at(exception));
+        let (since, drift) = self.waiting.asleep;
+        // What came before the core slept has not been waited for.
+        if at <= since || drift == event {
+            return;
+        }
+        let end = |high| cycle_in(high, since, drift).max(cycle_in(high, at, event));
+        let now = self.now as i64;
+        let woken = Drift { sooner: now - end(false), later: end(true) - now, ..event };
+        self.wait_for(self.cpu.pc.wrapping_sub(2), Cause::Asleep, woken);
+    }
+
+    /// A handler begins: its time is that of what requested it, or, where that had to wait, of the
+    /// code that it waited for. `stacked` says that the interrupted code has been.
+    pub(super) fn take_over(&mut self, exception: u16, stacked: bool) {
+        let request = self.system.nvic.pended_drift(exception);
+        if stacked && self.is_idle() {
+            self.wait_for(self.cpu.pc, Cause::Asleep, request);
+        }
+        let mine = self.drift();
+        let at = self.system.nvic.pended_at(exception).min(self.now);
+        let delay = self.now - at;
+        let begin = if request == mine {
+            mine
+        } else if stacked && delay <= INSTRUCTION {
+            let delay = delay as u32;
+            self.fresh(request, (delay, INSTRUCTION as u32 / 2 - delay.min(INSTRUCTION as u32 / 2)))
+        } else {
+            let delay = delay as i64;
+            let sooner = mine.sooner.min(delay + request.sooner);
+            Drift { sooner, later: mine.later.max(request.later - delay), ..mine }
+        };
+        if stacked && begin != mine {
+            let (sooner, later) = (mine.sooner - begin.sooner, mine.later - begin.later);
+            let contexts = &mut self.waiting.contexts;
+            if contexts.len() == CONTEXTS {
+                contexts.remove(0);
+            }
+            contexts.push((self.cpu.r[13], Drift { sooner, later, ..mine }));
+        }
+        self.set_drift(begin);
+    }
+
+    /// Whether the code goes round a loop that only an interrupt ends.
+    fn is_idle(&self) -> bool {
+        let id = self.lookup();
+        id != NONE && self.blocks.all[id as usize].idle
+    }
+
+    /// The instruction that polls in a loop that has gone round for a while.
+    fn polls(&self) -> Option<u32> {
+        let goes_on = |one: &&Loop| {
+            let (Some(first), Some(last)) = (one.first, one.last) else { return false };
+            let turns = last.instructions - first.instructions;
+            one.turn > 0
+                && turns >= LEAST_TURNS * one.turn
+                && self.instructions - last.instructions <= one.turn
+        };
+        self.waiting.loops.iter().find(goes_on).map(|one| one.pc)
+    }
+
+    /// The run ends at a time, of that drift: code that sleeps or idles until then has waited for
+    /// it.
+    pub(super) fn reach(&mut self, drift: Drift) {
+        if self.sleep != Sleep::Awake {
+            self.wait_for(self.cpu.pc.wrapping_sub(2), Cause::Asleep, drift);
+        } else if self.is_idle() {
+            self.wait_for(self.cpu.pc, Cause::Asleep, drift);
+        } else if let Some(pc) = self.polls() {
+            self.wait_for(pc, Cause::DataWait, drift);
+        }
+    }
+
+    /// A handler has ended, and the code goes on whose frame was here.
+    pub(super) fn hand_back(&mut self, frame: u32) {
+        let contexts = &mut self.waiting.contexts;
+        let Some(at) = contexts.iter().rposition(|(of, _)| *of == frame) else { return };
+        let (_, own) = contexts.remove(at);
+        let drift = self.drift();
+        let (sooner, later) = (drift.sooner + own.sooner, drift.later + own.later);
+        self.set_drift(Drift { sooner, later, ..own });
+    }
+
+    /// The instruction at `pc` has read a register of a device: perhaps one turn of a loop that
+    /// waits for it to change.
+    pub(super) fn note_poll(&mut self, pc: u32, polled: Polled) {
+        let read = Read { polled, drift: self.drift(), instructions: self.instructions };
+        let loops = &mut self.waiting.loops;
+        let is = |one: &Loop| {
+            one.pc == pc && one.last.is_some_and(|last| last.polled.address == polled.address)
+        };
+        let Some(at) = loops.iter().position(is) else {
+            let at = self.waiting.next;
+            self.waiting.next = (at + 1) % loops.len();
+            loops[at] = Loop { pc, last: Some(read), first: Some(read), turn: 0 };
+            return;
+        };
+        let mut one = loops[at];
+        let Some(last) = one.last.replace(read) else { return };
+        let turn = read.instructions - last.instructions;
+        // Whoever writes to a device on the way round does more than wait.
+        let is_turn = turn <= LONGEST_TURN && self.bus.unmodelled.changed() <= last.polled.cycle;
+        if !is_turn || one.turn != 0 && turn > one.turn {
+            // Another call of the same loop.
+            one.first = Some(read);
+            self.waiting.loops[at] = one;
+            return;
+        }
+        if turn < one.turn {
+            // What was taken for a turn was from one wait to the next.
+            one.first = Some(last);
+        }
+        one.turn = turn;
+        if last.polled.value != polled.value
+            && let Some(first) = one.first
+            && let Some(drift) = self.released(first, last, read)
+        {
+            self.wait_for(pc, Cause::DataWait, drift);
+            let read = Read { drift: self.drift(), ..read };
+            (one.first, one.last) = (Some(read), Some(read));
+        }
+        self.waiting.loops[at] = one;
+    }
+
+    /// The drift of code whose loop has polled since the `first` read and has seen a change between
+    /// the `last` and this one; nothing if no device did that.
+    fn released(&mut self, first: Read, last: Read, read: Read) -> Option<Drift> {
+        let (from, to) = (last.polled.cycle, read.polled.cycle);
+        let (own, event) = self.bus.time_of(read.polled.address, (from, to))?;
+        let turn = to - from;
+        // Where it counts by itself and says nothing, anywhere in between.
+        let event = event.unwrap_or(to - turn / 2);
+        let spread = |high| {
+            let (less, more) =
+                (read.drift.sooner - last.drift.sooner, read.drift.later - last.drift.later);
+            (turn as i64 + if high { more } else { -less }).max(1)
+        };
+        // In each model the loop goes round until it finds the change.
+        let end = |high| {
+            let begin = cycle_in(high, first.polled.cycle, first.drift);
+            let left = cycle_in(high, event, own) - begin;
+            begin + (left.max(0) + spread(high) - 1) / spread(high) * spread(high)
+        };
+        let now = to as i64;
+        let drift = Drift { sooner: now - end(false), later: end(true) - now, ..own };
+        if own.epoch == read.drift.epoch {
+            return Some(drift);
+        }
+        let jitter = (to - event, (spread(true) as u64).saturating_sub(to - event));
+        let drift = Drift { sooner: own.sooner, later: own.later.max(drift.later), ..own };
+        Some(self.fresh(drift, (jitter.0 as u32, jitter.1 as u32)))
+    }
+}

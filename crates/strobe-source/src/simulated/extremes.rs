@@ -1,0 +1,89 @@
+//! Runs of the low and of the high model beside the likely one: what bounds a run's figures for
+//! certain.
+//!
+//! Bounds that are carried along with one run ([`strobe_sim::pace`]) rest on rules for whatever
+//! code may wait for. Two further runs, in which each wait takes the least and the most, rest on
+//! nothing; they take as long again each.
+
+use std::sync::atomic::AtomicBool;
+
+use strobe_model::measurement::Measurement;
+use strobe_model::{Cause, EndReason, Record, Trust};
+use strobe_sim::board::Board;
+use strobe_sim::pace::Model;
+use strobe_symbols::Firmware;
+
+use super::settings::{Limit, Settings};
+use super::{Host, Outcome};
+
+/// Why figures differ between the runs.
+const WHY: &str = "waits are modelled: bounds are those of a run with the least of each and of one \
+                   with the most";
+
+/// Beyond this part more of the likely run's cycles another run has gone astray.
+const PATIENCE: u64 = 2;
+
+/// Whether the models make a difference to what was measured: there are waits (for flash, a slow
+/// bus, another master) of which nobody knows how long they are. What entering and leaving handlers
+/// takes is no reason to run anything again: it is the same in each place, and bounds that are
+/// carried along are right.
+pub fn differ(likely: &Record) -> bool {
+    let Trust::Modelled { causes } = &likely.trust else { return false };
+    let waits = [Cause::FetchWait, Cause::DataWait, Cause::Contention];
+    causes.iter().any(|one| waits.contains(&one.cause) && !one.cycles.is_exact())
+}
+
+/// Runs the low and the high model, at the same time, with what comes in as in the likely run.
+/// Nothing if one of them could not be run or did not come to the same end: then it cannot be laid
+/// beside the likely one.
+pub fn run<H: Host + Send>(
+    firmware: &Firmware,
+    board: &Board,
+    settings: &Settings,
+    likely: &Record,
+    hosts: &mut [H; 2],
+    interrupted: &AtomicBool,
+) -> Option<[Record; 2]> {
+    let settings = Settings { heap: None, timeline: None, ..settings.clone() };
+    let settings = bounded(settings, likely);
+    let one = |model: Model, host: &mut H| {
+        let settings = Settings { model, ..settings.clone() };
+        let outcome = super::run(firmware, board, &settings, host, interrupted).ok()?;
+        Some(outcome).filter(|outcome| same_end(likely, &outcome.record))
+    };
+    let [of_low, of_high] = hosts;
+    let (low, high) = std::thread::scope(|scope| {
+        let low = scope.spawn(|| one(Model::Low, of_low));
+        let high = one(Model::High, of_high);
+        (low.join().ok().flatten(), high)
+    });
+    let record = |outcome: Outcome| outcome.record;
+    Some([low.map(record)?, high.map(record)?])
+}
+
+/// The settings with an end, for a run that takes another way than the likely one.
+fn bounded(settings: Settings, likely: &Record) -> Settings {
+    let ended = likely.window.end_reason == EndReason::DefaultLimit;
+    if settings.limit.is_some() || ended {
+        return settings;
+    }
+    let cycles = likely.coverage.run_cycles.saturating_mul(PATIENCE);
+    Settings { default_limit: Some(Limit::Cycles(cycles.saturating_add(1_000_000))), ..settings }
+}
+
+fn same_end(likely: &Record, other: &Record) -> bool {
+    likely.window.end_reason == other.window.end_reason
+}
+
+/// The measurement of a run with bounds from the two others.
+pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
+    let mut out = super::measurement(likely);
+    let [low, high] = others.each_ref().map(|record| super::measurement(record));
+    enclose(&mut out, [&low, &high]);
+    out
+}
+
+/// Gives a measurement of the likely run bounds from those of the low and of the high one.
+pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
+    strobe_analyse::envelope::enclose(likely, others, WHY);
+}
