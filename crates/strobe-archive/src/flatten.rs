@@ -170,11 +170,14 @@ fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
     }
 }
 
+/// A figure of a distribution.
+type Statistic = fn(&Spread) -> Option<f64>;
+
 fn of_distribution(section: &str, distribution: &Distribution, all: &mut Vec<Figure>) {
     let Distribution { name, unit, spread, low, high, resolution, .. } = distribution;
     let count = Number::from(spread.count());
     all.push(of_trust(section, Some(name), "count", "count", Some(count), &Trust::Exact));
-    let figures: [(&str, fn(&Spread) -> Option<f64>); 5] = [
+    let figures: [(&str, Statistic); 5] = [
         ("min", |s| s.min().map(|n| n as f64)),
         ("median", |s| s.quantile(0.5).map(|n| n as f64)),
         ("p99", |s| s.quantile(0.99).map(|n| n as f64)),

@@ -1,9 +1,10 @@
 //! Stroboscope's archive of measurements: years of builds as Parquet files, and what they show.
 //!
-//! [`figures`] makes rows of a measurement, [`write`] a file of rows; [`Place`] is where it belongs.
-//! [`open`] reads a file, [`Series`] puts the rows of many together, and [`history`] answers the
-//! prepared questions with a measurement. The format is that of docs/history.md. Bytes in, bytes
-//! out: whoever calls opens files, but for [`query`], whose engine reads the archive by itself.
+//! [`figures`] makes rows of a measurement, [`write`](fn@write) a file of rows; [`Place`] is where
+//! it belongs. [`open`] reads a file, [`Series`] puts the rows of many together, and [`history`]
+//! answers the prepared questions with a measurement. The format is that of docs/history.md. Bytes
+//! in, bytes out: whoever calls opens files, but for [`query`], whose engine reads the archive by
+//! itself.
 //!
 //! ```
 //! use strobe_archive::{Figure, Origin, open, write};

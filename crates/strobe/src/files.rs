@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 pub use read::{Kind, below, bytes, folders, head, is_directory, open, stream, text};
 pub use recording::Recording;
 pub use write::{
-    Whole, append, cannot_write, folder, fresh, log, log_failed, logs_are_whole, replace, write,
+    Whole, append, cannot_write, folder, fresh, link, log, log_failed, logs_are_whole, replace,
+    write,
 };
 
 /// What a command was asked to read and to write, by its arguments.

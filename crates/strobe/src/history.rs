@@ -11,7 +11,7 @@ use crate::{archive, exit, files};
 
 const EXAMPLES: &str = "\
 Examples:
-  strobe history archive                       what is in it; builds from which on something took more
+  strobe history archive                       what is in it; first builds that took more
   strobe history archive filter_step           a function over builds
   strobe history archive USART1 --section interrupts --figure latency_max
   strobe history archive '(all)' --section totals --figure cycles
@@ -20,8 +20,8 @@ Examples:
 
 Builds are in the order of their commits' dates; without commits, in that of their measurement.
 
-Exit codes: 0 done, 64 wrong arguments or no such row, 65 no archive, or none of its files usable, 66
-cannot be read, 74 cannot be written";
+Exit codes: 0 done, 64 wrong arguments or no such row, 65 no archive, or none of its files usable,
+66 cannot be read, 74 cannot be written";
 
 /// Show how figures changed over builds, from an archive of `strobe log`: a function, interrupt or
 /// thread build by build, the first build that took more, what grew most.

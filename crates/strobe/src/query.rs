@@ -14,11 +14,11 @@ Examples:
   strobe query archive 'SELECT item, max(value) AS most FROM figures
       WHERE section = '\\''stacks'\\'' GROUP BY item ORDER BY most DESC LIMIT 10' --format csv
 
-The table is `figures`; its columns are in docs/history.md. The same statements run on any engine that
-reads Parquet in folders project=…/board=…/date=….
+The table is `figures`; its columns are in docs/history.md. The same statements run on any engine
+that reads Parquet in folders project=…/board=…/date=….
 
-Exit codes: 0 done, 64 wrong arguments or statement, or a build without SQL, 65 no archive, 66 cannot
-be read, 74 cannot be written";
+Exit codes: 0 done, 64 wrong arguments or statement, or a build without SQL, 65 no archive, 66
+cannot be read, 74 cannot be written";
 
 /// Ask an archive of `strobe log` in SQL. In builds with the feature `query`.
 #[derive(clap::Args)]
@@ -92,10 +92,7 @@ fn links(directory: &Path, usable: &[archive::Usable]) -> anyhow::Result<tempfil
         if let Some(folder) = link.parent() {
             files::folder(folder)?;
         }
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(whole.join(&file.path), link).map_err(failed)?;
-        #[cfg(not(unix))]
-        std::fs::hard_link(whole.join(&file.path), link).map_err(failed)?;
+        files::link(&whole.join(&file.path), &link).map_err(failed)?;
     }
     Ok(links)
 }

@@ -118,7 +118,7 @@ impl Grown {
                 let mut rises = within.filter(|step| step.after > step.before);
                 match rises.next() {
                     Some(step) => known(step).to_owned(),
-                    None => "cannot tell".to_owned(),
+                    None => "inconclusive".to_owned(),
                 }
             }
         };

@@ -106,7 +106,7 @@ impl Found {
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![
             "Exact figures are compared with the build before; what varies by change points \
-             that hold against a test, with 1 % false alarms for the whole table."
+             that hold against a test, with about 1 % false alarms for the whole table."
                 .to_owned(),
         ];
         if self.falls > 0 {

@@ -97,6 +97,17 @@ pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     whole.commit()
 }
 
+/// Makes another name for a file, in a folder of our own.
+///
+/// # Errors
+/// If the system makes none there.
+pub fn link(file: &Path, link: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(file, link);
+    #[cfg(not(unix))]
+    return std::fs::hard_link(file, link);
+}
+
 /// Writes a new file of that name, with a number behind it if there is one already, into a folder
 /// that others may write to at the same time: it appears when it is whole, and replaces nothing.
 /// Returns where it is.
