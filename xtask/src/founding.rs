@@ -218,6 +218,9 @@ fn sources(claim: &Claim) -> Vec<String> {
     experiment.chain(tests).collect()
 }
 
+/// From an experiment's page, two folders below the root.
+const FOUNDING: &str = concat!("../", "../docs/founding.md");
+
 fn page(name: &str, experiment: &Experiment, claims: &[&Claim]) -> Result<String> {
     let mut title = name.replace('-', " ");
     if let Some(first) = title.get_mut(..1) {
@@ -232,7 +235,7 @@ fn page(name: &str, experiment: &Experiment, claims: &[&Claim]) -> Result<String
         let why = claim.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
         writeln!(
             out,
-            "\n{} (row {} of [the founding documents](../../docs/founding.md))\n",
+            "\n{} (row {} of [the founding documents]({FOUNDING}))\n",
             claim.claim, claim.row
         )?;
         writeln!(out, "- **Founding figure:** {}", claim.said)?;

@@ -101,7 +101,7 @@ impl Run<'_> {
         let folder = self.kept.join("services").join(name);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::Io(folder.display().to_string(), error));
+                Err(Error::Io(folder.display().to_string(), error))
             }
             _ => self.made(&format!("services/{name}")),
         }
