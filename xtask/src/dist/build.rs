@@ -10,8 +10,9 @@ use super::target::Target;
 /// Arguments for the programs in archives: the profile in the root Cargo.toml, which strips them.
 const PROFILE: &str = "dist";
 
-/// The features of an archive's program: all. The user's machine has no compiler to add more.
-pub(super) const FEATURES: &str = "--all-features";
+/// The features of an archive's program, as the user's machine may have no compiler to add more: all
+/// but SQL, which takes as many crates as all the rest.
+pub(super) const FEATURES: &str = "--features=probe";
 
 /// The build environment of an archive.
 pub(super) const MANIFEST: &str = "crates/strobe/Cargo.toml";
