@@ -158,7 +158,7 @@ fn without_unwind_information_the_walk_reports_it() {
 }
 
 /// Frames that only `.ARM.exidx` and `.ARM.extab` describe: short entries, a frame pointer, a large
-/// frame in a table of its own. Where the processor is, the tables may not hold yet.
+/// frame in a table of its own. Where the processor is, only the return is left.
 #[test]
 fn exception_index_tables_lead_to_the_reset_handler() {
     let mut scene = Scene::of("index.elf", "index.S");
