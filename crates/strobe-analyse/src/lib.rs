@@ -2,10 +2,9 @@
 //!
 //! Nothing here opens a file, looks at a clock or knows an instrument. [`attribution`] adds up a
 //! profile by function, line, address, file, label and call chain; [`budget`] holds figures against
-//! limits; [`compare`] puts two
-//! measurements side by side; [`envelope`] bounds one by two others; [`figures`] finds every number by name; [`statistics`] gives the
-//! interval of a figure from samples; [`pairing`] decides whether two recordings of the same pins
-//! agree.
+//! limits; [`compare`] puts two measurements side by side; [`envelope`] bounds one by two others;
+//! [`figures`] finds every number by name; [`statistics`] gives the interval of a figure from
+//! samples; [`pairing`] decides whether two recordings of the same pins agree.
 
 pub mod attribution;
 pub mod budget;

@@ -57,7 +57,7 @@ pub fn nothing(directory: &Path, state: State) -> anyhow::Error {
             "{shown}: the archive is empty; add measurements with `strobe log {shown} FILE`"
         )),
         State::Other => exit::data(format!(
-            "{shown} is no archive: it has no folder project=…; `strobe log` makes archives"
+            "{shown} is no archive: it has no folder project=...; `strobe log` makes archives"
         )),
     }
 }

@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     if archive::state(directory)? == State::Other {
         return Err(exit::usage(format!(
-            "{} has other files and no folder project=…: it is no archive; name a new folder",
+            "{} has other files and no folder project=...: it is no archive; name a new folder",
             directory.display()
         )));
     }

@@ -15,7 +15,7 @@ Examples:
       WHERE section = '\\''stacks'\\'' GROUP BY item ORDER BY most DESC LIMIT 10' --format csv
 
 The table is `figures`; its columns are in docs/history.md. The same statements run on any engine
-that reads Parquet in folders project=…/board=…/date=….
+that reads Parquet in folders project=.../board=.../date=...
 
 Exit codes: 0 done, 64 wrong arguments or statement, or a build without SQL, 65 no archive, 66
 cannot be read, 74 cannot be written";

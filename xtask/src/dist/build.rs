@@ -10,8 +10,8 @@ use super::target::Target;
 /// Arguments for the programs in archives: the profile in the root Cargo.toml, which strips them.
 const PROFILE: &str = "dist";
 
-/// The features of an archive's program, as the user's machine may have no compiler to add more: all
-/// but SQL, which takes as many crates as all the rest.
+/// The features of an archive's program, as the user's machine may have no compiler to add more:
+/// all but SQL, which takes as many crates as all the rest.
 pub(super) const FEATURES: &str = "--features=probe";
 
 /// The build environment of an archive.

@@ -6,8 +6,10 @@ use strobe_model::measurement::{Address, Kind, Profile, Samples, Values};
 
 use super::is_cycles;
 
+/// A label's key and value.
+type Label<'a> = Option<(&'a str, &'a str)>;
 /// What a sample is of: its label, its function, and its address.
-type Key<'a> = (Option<(&'a str, &'a str)>, Option<&'a str>, Option<Address>);
+type Key<'a> = (Label<'a>, Option<&'a str>, Option<Address>);
 
 pub(super) fn enclose(own: &mut Profile, others: [&Profile; 2], why: &str) {
     let ids: Vec<String> =
@@ -37,7 +39,7 @@ struct Index<'a> {
     samples: usize,
     exact: HashMap<Key<'a>, usize>,
     /// The first sample of each function, for places of it that did not run here.
-    functions: HashMap<(Option<(&'a str, &'a str)>, Option<&'a str>), usize>,
+    functions: HashMap<(Label<'a>, Option<&'a str>), usize>,
 }
 
 fn keys<'a>(profile: &'a Profile, samples: &'a Samples) -> impl Iterator<Item = Key<'a>> {

@@ -143,7 +143,7 @@ fn any_code_makes_a_graph_that_holds_together() {
         };
         let code: Vec<u16> = (0..size).map(|_| halfword(next())).collect();
         let starts: Vec<(u32, u32)> =
-            (0..8).map(|_| (next() % size * 2 & !1, next() % 40)).collect();
+            (0..8).map(|_| ((next() % size * 2) & !1, next() % 40)).collect();
         let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
         let functions: Vec<(&str, u32, u32)> =
             names.into_iter().zip(starts).map(|(name, (at, size))| (name, at, size)).collect();

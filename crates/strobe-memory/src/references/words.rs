@@ -103,7 +103,7 @@ pub(super) fn data(firmware: &Firmware, resolver: &Resolver<'_>) -> Vec<Sighting
         let mut at = start;
         let first = code.partition_point(|range| range.end <= start);
         let within = code[first..].iter().take_while(|range| range.start < end);
-        let gaps = within.map(Clone::clone).chain([end..end]);
+        let gaps = within.map(Clone::clone).chain(std::iter::once(end..end));
         for run in gaps {
             let until = run.start.min(end);
             if at < until {

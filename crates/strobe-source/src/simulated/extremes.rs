@@ -78,7 +78,7 @@ fn same_end(likely: &Record, other: &Record) -> bool {
 /// The measurement of a run with bounds from the two others.
 pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
     let mut out = super::measurement(likely);
-    let [low, high] = others.each_ref().map(|record| super::measurement(record));
+    let [low, high] = others.each_ref().map(super::measurement);
     enclose(&mut out, [&low, &high]);
     out
 }

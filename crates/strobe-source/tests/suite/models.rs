@@ -146,7 +146,8 @@ fn spread(name: &str, one: &Distribution, out: &mut Figures) {
         let end = |spread: &Option<Spread>| spread.as_ref().and_then(of).unwrap_or(value);
         Some((end(&one.low), value, end(&one.high)))
     };
-    let all: [(&str, fn(&Spread) -> Option<f64>); 4] = [
+    type Reads = fn(&Spread) -> Option<f64>;
+    let all: [(&str, Reads); 4] = [
         ("min", |s| s.min().map(|n| n as f64)),
         ("median", |s| s.quantile(0.5).map(|n| n as f64)),
         ("mean", Spread::mean),

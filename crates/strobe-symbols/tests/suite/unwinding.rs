@@ -249,7 +249,7 @@ fn any_window_is_walked() {
                 random as u32
             };
             let words = (0..64 + next() % 64).map(|_| match next() % 4 {
-                0 => starts[next() as usize % starts.len()] + (next() & 0x3e) | 1,
+                0 => (starts[next() as usize % starts.len()] + (next() & 0x3e)) | 1,
                 1 => 0xffff_fff1 | next() & 12,
                 2 => 0x2000_0000 | next() & 0xfff,
                 _ => next(),

@@ -255,6 +255,8 @@ fn avr_arithmetic(name: &str, all: &[String]) -> Option<Effect> {
             let pair = |register: &str| Some(vec![register.to_owned(), second(register)?]);
             Some(Effect { copies: true, ..of(pair(&first)?, pair(&other)?) })
         }
+        // `tst r12` as it is encoded.
+        "and" | "or" if other == first => Some(of(Vec::new(), own())),
         "inc" | "dec" | "subi" => Some(Effect { steps: true, ..of(own(), own()) }),
         "adiw" | "sbiw" => {
             let pair = vec![first.clone(), second(&first)?];

@@ -13,7 +13,7 @@ pub(crate) fn walk(firmware: &Firmware, bytes: &[u8]) {
     if let (Some(pc), false) = (words.next(), functions.is_empty()) {
         // Any place in any function, so that most bytes lead somewhere.
         let function = &functions[core[15] as usize % functions.len()];
-        core[15] = function.start + pc % function.size.max(1) & !1;
+        core[15] = (function.start + pc % function.size.max(1)) & !1;
     }
     let stack = bytes.get(68..).unwrap_or_default();
     core[13] &= !3;
