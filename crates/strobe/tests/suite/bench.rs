@@ -167,10 +167,9 @@ fn samples_are_gone_on_with_and_never_mixed() {
 fn a_file_at_its_limit_is_an_error_and_what_was_measured_is_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let samples = folder.path().join("runs.jsonl").display().to_string();
-    let line =
-        format!("ulimit -f 4; exec \"$0\" bench --samples {samples} --rounds 200 true 'echo b'");
+    let line = r#"ulimit -f 4; exec "$0" bench --samples "$1" --rounds 200 true 'echo b'"#;
     let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", &line]).arg(command().get_program());
+    shell.args(["-c", line]).arg(command().get_program()).arg(samples);
     let ran = crate::common::ran(&mut shell);
     assert_eq!(ran.code, 74, "{}", ran.stderr);
     assert!(ran.stderr.contains("cannot write"), "{}", ran.stderr);
