@@ -106,7 +106,7 @@ fn a_service_that_ends_meanwhile_is_named_with_its_last_words() {
 #[test]
 fn a_port_that_was_taken_is_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
-    let own = folder.path().display().to_string();
+    let own = format!("'{}'", folder.path().display());
     let taken = SERVICE
         .replace(
             "echo {one.port} > {one.folder}/port",
