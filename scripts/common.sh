@@ -3,6 +3,10 @@
 # rustup's programs even where no login shell has set the path, and our own tools.
 export PATH="$PWD/target/tools/bin:$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
 
+# Everything is built once here: what incremental builds keep would only fill the disk. And whoever builds with other settings than
+# the tests were built with builds everything anew.
+export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
+
 note() { printf '== %s\n' "$*" >&2; }
 fail() {
     printf '%s: %s\n' "$0" "$*" >&2
