@@ -191,10 +191,7 @@ fn percent(before: f64, after: f64) -> String {
 /// Beginning of a commit, or when it was measured if it has none.
 fn build_name(origin: &Origin) -> String {
     match &origin.commit {
-        Some(commit) => {
-            let dirty = if commit.ends_with("-dirty") { "-dirty" } else { "" };
-            format!("{}{dirty}", commit.chars().take(12).collect::<String>())
-        }
+        Some(commit) => crate::short(commit),
         None => date::moment(origin.time),
     }
 }

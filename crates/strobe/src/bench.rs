@@ -14,6 +14,7 @@ use strobe_experiment::measurement::{Parts, measurement};
 use strobe_experiment::samples::{Log, Metric, Round, Variant};
 use strobe_model::spelling;
 
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::{exit, files, interrupt, terminal};
 
@@ -110,6 +111,8 @@ pub struct Args {
     samples: Option<PathBuf>,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -150,6 +153,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// Runs, judges and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     if let Some(paths) = firmware::named(args)? {
         return firmware::run(args, &paths);
     }
@@ -182,7 +186,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         interrupted: interrupt::happened(),
         tool: TOOL,
     };
-    args.result.measurement(&measurement(&parts), &args.result.selection())?;
+    let measurement = measurement(&parts);
+    args.result.measurement(&measurement, &args.result.selection())?;
+    args.log.add(&measurement)?;
     if let (Err(error), Some(path)) = (written, &args.samples) {
         return Err(files::cannot_write(path, &error));
     }

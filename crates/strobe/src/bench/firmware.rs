@@ -270,7 +270,8 @@ fn show(
         section.notes.clone_from(&compared.notes);
         measurement.findings.extend(compared.findings.iter().cloned());
     }
-    args.result.measurement(&measurement, &selection)
+    args.result.measurement(&measurement, &selection)?;
+    args.log.add(&measurement)
 }
 
 /// Which benchmarks are wanted: all, or those that match one of several patterns.
