@@ -7,13 +7,18 @@ use std::collections::BTreeMap;
 
 use strobe_analyse::attribution::{Amount, By, Flat, Spot, rows};
 use strobe_model::measurement::{
-    Cell, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread, Table, Trust,
+    Cell, Column, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread,
+    Table, Trust,
 };
 
 use crate::row::Figure;
 
-/// Sections that describe code or settings, by the names that docs/measurement.md gives them.
-const ATTACHED: [&str; 5] = ["symbols", "disassembly", "source", "registers", "fields"];
+/// Sections that describe code or settings, or compare with something, by the names that
+/// docs/measurement.md gives them.
+const ATTACHED: [&str; 6] = ["symbols", "disassembly", "source", "registers", "fields", "baseline"];
+
+/// Columns that name a row, where the first one with words does not.
+const NAMING: [&str; 6] = ["name", "benchmark", "budget", "entry", "cause", "chain"];
 
 /// Rows of a measurement and of its parts, whose sections are named `PART/SECTION`.
 pub fn figures(measurement: &Measurement) -> Vec<Figure> {
@@ -145,18 +150,12 @@ fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for row in 0..table.len() {
         let cells = || table.columns.iter().filter_map(|column| column.cells.get(row));
-        let named = cells().find_map(|cell| match cell {
-            Cell::Text(text) => Some(text.clone()),
-            Cell::Address(address) => Some(address.to_string()),
-            Cell::Empty | Cell::Exact(_) | Cell::Figure { .. } => None,
-        });
-        let name = named.unwrap_or_else(|| row.to_string());
+        let name = name(table, row).unwrap_or_else(|| row.to_string());
         let times = seen.entry(name.clone()).or_default();
         *times += 1;
         let item = if *times > 1 { format!("{name}#{times}") } else { name };
         for (column, cell) in table.columns.iter().zip(cells()) {
-            // Moments are no sizes, and differ with everything that came before them.
-            if column.moment {
+            if !is_history(section, column) {
                 continue;
             }
             let unit = column.unit.as_ref().map_or("", |unit| &unit.0);
@@ -168,6 +167,30 @@ fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
             all.push(of_trust(section, Some(&item), &column.id, unit, value, trust));
         }
     }
+}
+
+/// What a row is called: by the column that names rows, with the firmware where there are several.
+fn name(table: &Table, row: usize) -> Option<String> {
+    let words = |column: &Column| match column.cells.get(row)? {
+        Cell::Text(text) if !text.is_empty() => Some(text.clone()),
+        Cell::Address(address) => Some(address.to_string()),
+        Cell::Text(_) | Cell::Empty | Cell::Exact(_) | Cell::Figure { .. } => None,
+    };
+    let of = |id: &&str| table.column(id).and_then(words);
+    let first = || table.columns.iter().find_map(words);
+    let name = NAMING.iter().find_map(of).or_else(first)?;
+    match table.column("firmware").and_then(words) {
+        Some(firmware) if firmware != name => Some(format!("{firmware}: {name}")),
+        _ => Some(name),
+    }
+}
+
+/// Whether builds are compared by a column. Moments are no sizes, and differ with everything that
+/// came before them; limits are not measured.
+fn is_history(section: &str, column: &Column) -> bool {
+    let is_moment = column.moment || column.id == "at" || column.id.ends_with("-at");
+    let is_budget = section.rsplit('/').next().is_some_and(|id| id.starts_with("budgets-"));
+    !is_moment && (!is_budget || column.id == "value")
 }
 
 /// A figure of a distribution.

@@ -161,12 +161,24 @@ impl Series {
         at
     }
 
-    /// Puts every figure's points in the order of builds.
+    /// Puts every figure's points in the order of builds. What was logged twice in one call, or at
+    /// one time that was given, is there once.
     pub fn sort(&mut self) {
         let origins = &self.origins;
+        let mut twice = HashSet::new();
         for points in self.figures.values_mut() {
-            points.sort_by_key(|point| origins.get(point.origin).map(Origin::order));
+            let order =
+                |point: &Point| (origins.get(point.origin).map(Origin::order), point.origin);
+            points.sort_by_key(order);
+            points.dedup_by(|again, first| {
+                let is_same = again.origin == first.origin;
+                if is_same {
+                    twice.insert(again.origin);
+                }
+                is_same
+            });
         }
+        self.repeated += twice.len() as u64;
     }
 
     /// Whether a figure is what its section is about, so that the overview and what grew look at

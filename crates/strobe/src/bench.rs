@@ -3,6 +3,7 @@
 
 mod baseline;
 mod firmware;
+mod reports;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +25,8 @@ pub const TOOL: &str = concat!("strobe ", env!("CARGO_PKG_VERSION"));
 const EXAMPLES: &str = "\
 Benchmarks of firmware, without a board (docs/bench.md):
   strobe bench firmware.elf
-  strobe bench firmware.elf --filter sort --filter 'crc*'
+  strobe bench firmware.elf --filter sort --filter 'crc*' --filter '/^(fir|iir)_/'
+  strobe bench firmware.elf --profile heap_sort/256 -o sort.measurement
   strobe bench firmware.elf --save bench.toml        then  --baseline bench.toml
   strobe bench m0.elf m3.elf m4.elf avr.elf          one source, side by side
 

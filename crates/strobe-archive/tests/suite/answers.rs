@@ -175,6 +175,57 @@ fn boards_are_histories_of_their_own_and_repeats_count_once() {
     assert!(answer.findings.iter().any(|finding| finding.code == "archive-repeated"));
 }
 
+/// In one call, and in two whose time was given.
+#[test]
+fn what_is_logged_twice_at_one_time_counts_once() {
+    let mut series = Series::default();
+    let figures = || vec![figure("f", 10.0, "exact", None), figure("g", 1.0, "exact", None)];
+    let both = [(origin(1, "aaa"), figures()), (origin(1, "aaa"), figures())];
+    let bytes = write(&both, "strobe").unwrap();
+    for _ in 0..2 {
+        let file = open(Bytes::from(bytes.clone())).unwrap();
+        file.each(|row| series.add(&place("m0"), &Filter::default(), row)).unwrap();
+    }
+    series.sort();
+    assert!(series.figures.values().all(|points| points.len() == 1));
+    assert_eq!((series.origins.len(), series.repeated), (1, 1));
+}
+
+#[test]
+fn rows_are_called_by_the_column_that_names_them() {
+    let (subject, instrument) = (Subject::default(), Instrument::default());
+    let window = Window::untimed("none", Ended::default());
+    let mut measurement = Measurement::new(subject, instrument, window);
+    let columns = vec![
+        Column::text("verdict", ""),
+        Column::text("firmware", ""),
+        Column::figure("value", "", Unit::CYCLES),
+        Column::figure("most", "", Unit::CYCLES),
+        Column::text("budget", ""),
+    ];
+    let mut table = Table::new(columns);
+    table.row(["held".into(), "a".into(), 7u64.into(), 9u64.into(), "crc".into()]);
+    table.row(["held".into(), "b".into(), 8u64.into(), 9u64.into(), "crc".into()]);
+    measurement.push("budgets-cycles", "", Content::Table(table));
+    let columns = vec![
+        Column::figure("cycles", "", Unit::CYCLES),
+        Column::figure("latency-max-at", "", Unit::NANOSECONDS),
+        Column::text("letter", ""),
+        Column::text("cause", ""),
+    ];
+    let mut table = Table::new(columns);
+    table.row([5u64.into(), 1u64.into(), "x".into(), "execution".into()]);
+    measurement.push("causes", "", Content::Table(table));
+    let rows = figures(&measurement);
+    let found: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Some((row.item.as_deref()?, row.figure.as_str(), row.value?)))
+        .collect();
+    let expected =
+        [("a: crc", "value", 7.0), ("b: crc", "value", 8.0), ("execution", "cycles", 5.0)];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_measurement_becomes_rows() {
     let ended = Ended::default();
