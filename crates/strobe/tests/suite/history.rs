@@ -164,6 +164,39 @@ fn the_commit_is_that_of_the_folder() {
     assert!(builds.iter().all(|row| row["branch"] == "work" && row["date"] == "2026-03-04"));
 }
 
+/// `--log`: the measurement as a whole, whatever of it is printed.
+#[test]
+fn what_was_measured_is_logged_at_once() {
+    let archive = Archive::new();
+    let elf = prebuilt("trace-kit");
+    let log = |arguments: &[&str]| {
+        let mut log = command();
+        ran(log.current_dir(archive.0.path()).args(arguments).args(["--log", &archive.path()]))
+    };
+    let plain = strobe(&["size", &elf, "--top", "1"]);
+    let logged = log(&["size", &elf, "--top", "1"]);
+    assert_eq!((logged.code, &logged.stdout), (0, &plain.stdout), "{}", logged.stderr);
+    assert!(logged.stderr.contains("logged 1 measurement without a commit"), "{}", logged.stderr);
+    let of_file = archive.log(&archive.size("trace-kit"), &[]);
+    let figures =
+        |text: &str| text.split(", ").nth(1).unwrap().split(':').next().unwrap().to_owned();
+    assert_eq!(figures(&logged.stderr), figures(&of_file.stdout));
+    assert_eq!(log(&["stack", &elf]).code, 0);
+    assert_eq!(log(&["bench", &prebuilt("benched"), "--filter", "crc16"]).code, 0);
+    let groups = rows(&archive.history(&[]), "measurements");
+    let instruments: Vec<_> =
+        groups.iter().map(|row| row["instrument"].as_str().unwrap()).collect();
+    assert_eq!(instruments.len(), 3, "{instruments:?}");
+    let crc = rows(&archive.history(&["crc16/64", "--figure", "cycles"]), "history");
+    assert_eq!(crc.len(), 1);
+    // What cannot be logged is refused before anything is measured.
+    let other = archive.0.path().display().to_string();
+    fs::write(archive.0.path().join("main.c"), "int a;").unwrap();
+    let refused = strobe(&["size", &elf, "--log", &other]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (64, ""), "{}", refused.stderr);
+    assert_eq!(strobe(&["size", &elf, "--why", "main", "--log", &archive.path()]).code, 64);
+}
+
 /// Each call writes a file of its own; none is ever half there.
 #[test]
 fn several_writers_do_not_disturb_each_other() {
