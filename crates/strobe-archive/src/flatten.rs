@@ -102,8 +102,8 @@ fn of_trust(
     }
 }
 
-/// Each function's own part of every measure; what it calls included, of measures that are no part
-/// of another.
+/// Each function's own part of every measure, idle time apart; what it calls included, of measures
+/// that are no part of another.
 fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
     for measure in &profile.measures {
         let Some(flat) = rows(profile, &measure.id, &By::Function) else { continue };
@@ -120,7 +120,10 @@ fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
             };
             // A part that a function has nothing of is no figure of its own.
             if measure.part.is_none() || row.sums.all != Amount::default() {
-                all.push(figure(measure.id.clone(), row.sums.all));
+                all.push(figure(measure.id.clone(), row.sums.busy()));
+            }
+            if row.sums.idle != Amount::default() {
+                all.push(figure(format!("{}-idle", measure.id), row.sums.idle));
             }
             if let (None, Some(inclusive)) = (&measure.part, row.inclusive) {
                 all.push(figure(format!("{}-inclusive", measure.id), inclusive));
@@ -188,9 +191,11 @@ fn name(table: &Table, row: usize) -> Option<String> {
 /// Whether builds are compared by a column. Moments are no sizes, and differ with everything that
 /// came before them; limits are not measured.
 fn is_history(section: &str, column: &Column) -> bool {
-    let is_moment = column.moment || column.id == "at" || column.id.ends_with("-at");
+    let id = column.id.as_str();
+    let is_moment = column.moment || ["at", "cycle"].contains(&id);
+    let is_moment = is_moment || id.ends_with("-at") || id.ends_with("at-cycle");
     let is_budget = section.rsplit('/').next().is_some_and(|id| id.starts_with("budgets-"));
-    !is_moment && (!is_budget || column.id == "value")
+    !is_moment && (!is_budget || id == "value")
 }
 
 /// A figure of a distribution.

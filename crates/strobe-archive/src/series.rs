@@ -182,12 +182,32 @@ impl Series {
     }
 
     /// Whether a figure is what its section is about, so that the overview and what grew look at
-    /// it: totals, a profile's first measure, sizes and times of tables.
+    /// it: totals, a profile's first measure, sizes and times of tables. Not what repeats others in
+    /// other groups, and not what is good to have more of.
     pub fn is_main(&self, key: &Key) -> bool {
+        const GROUPS: [&str; 11] = [
+            "window",
+            "coverage",
+            "sections",
+            "directories",
+            "files",
+            "regions",
+            "frames",
+            "interrupts",
+            "threads",
+            "causes",
+            "worst-cases",
+        ];
+        let is_left = |name: &str| {
+            ["margin", "idle"]
+                .iter()
+                .any(|left| name == *left || name.ends_with(&format!("-{left}")))
+        };
         const SIZES: [&str; 6] =
             ["cycles", "instructions", "bytes", "samples", "nanoseconds", "picoseconds"];
         let section = key.section.rsplit('/').next().unwrap_or_default();
-        if !SIZES.contains(&key.unit.as_str()) || section == "window" || section == "coverage" {
+        if !SIZES.contains(&key.unit.as_str()) || GROUPS.contains(&section) || is_left(&key.figure)
+        {
             return false;
         }
         let is_profile = section == "profile" || section.ends_with("-profile");

@@ -91,7 +91,7 @@ fn the_first_build_that_took_more_is_named() {
     assert_eq!(words(&answer, "history", "step"), ["more, exactly", "more, exactly", "", ""]);
     assert!(answer.section("history").unwrap().notes[0].contains("first ccc (1970-01-04)"));
     let Content::Text(trend) = &answer.section("trend").unwrap().content else { panic!("text") };
-    assert_eq!(trend.lines, ["▁▁██  100 to 251"]);
+    assert_eq!(trend.lines, ["▁▁██  100 to 251 cycles"]);
 }
 
 #[test]
@@ -101,6 +101,8 @@ fn names_are_found_by_their_parts() {
     let near = |item| of_item(&Reading::default(), &series, item, false).unwrap_err().near;
     assert_eq!(near("filter"), ["filter_a", "filter_b"]);
     assert!(near("nothing").is_empty());
+    let none = of_item(&Reading::default(), &series, "nothing", false).unwrap_err();
+    assert_eq!(none.all, ["filter_a", "filter_b", "main"]);
     assert!(of_item(&Reading::default(), &series, "MAIN", false).is_ok());
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use strobe_model::measurement::{Column, Finding, Measurement, Severity, Table, Unit};
 use strobe_report::bench::Verdict;
+use strobe_report::grouped;
 
 use crate::exit;
 use crate::files::{self, Kind};
@@ -284,7 +285,8 @@ impl Comparison {
             } else if verdict == Verdict::Same {
                 verdict = Verdict::Differs;
             }
-            notes.push(format!("{title} {then} -> {now} ({change})"));
+            let [then, now] = [then, now].map(|n| grouped(n.unsigned_abs()));
+            notes.push(format!("{title} {now} after {then} ({change})"));
             self.table.row([
                 firmware.into(),
                 benchmark.into(),
@@ -353,7 +355,7 @@ mod tests {
         let out = compared(100, 90, 0.0);
         assert_eq!((out.table.len(), out.same), (1, 3));
         let verdict = |name: &str| &out.verdicts[&("fw".to_owned(), name.to_owned())];
-        let expected = (Verdict::Differs, vec!["cycles 100 -> 90 (-10.0 %)".to_owned()]);
+        let expected = (Verdict::Differs, vec!["cycles 90 after 100 (-10.0 %)".to_owned()]);
         assert_eq!(*verdict("sort/64"), expected);
         assert_eq!(*verdict("crc \"a\""), (Verdict::Same, Vec::new()));
     }

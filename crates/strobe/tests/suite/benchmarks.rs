@@ -221,7 +221,7 @@ fn reports_for_others_have_a_case_for_each_row() {
     assert_eq!(counted(&xml), ["13", "2", "0"]);
     let summary = fs::read_to_string(&summary).unwrap();
     assert!(summary.starts_with("### strobe bench: 2 of 13 took more"), "{summary}");
-    for part in ["cycles 15000 ->", "**more**", "**gone**", "| new |"] {
+    for part in ["cycles 15,037 after 15,000", "**more**", "**gone**", "| new |"] {
         assert!(summary.contains(part), "{part}: {summary}");
     }
     let failed = strobe(&[&reports[..], &["--timeout", "400us"]].concat());

@@ -118,6 +118,18 @@ fn a_function_is_shown_as_text_with_its_trend() {
     let none = strobe(&["history", &archive.path(), "no_such_function"]);
     assert_eq!(none.code, 64);
     assert!(none.stderr.contains("nothing in the archive has that name"), "{}", none.stderr);
+    let like = strobe(&["history", &archive.path(), "mian"]);
+    assert!(like.stderr.contains("did you mean main"), "{}", like.stderr);
+    for (option, name) in [("--section", "layers"), ("--figure", "flash"), ("--subject", "kit")] {
+        let wrong = strobe(&["history", &archive.path(), option, "nonsense"]);
+        assert_eq!(wrong.code, 64);
+        let expected = format!("{option} nonsense: ");
+        assert!(
+            wrong.stderr.contains(&expected) && wrong.stderr.contains(name),
+            "{}",
+            wrong.stderr
+        );
+    }
     let many = strobe(&["history", &archive.path(), "a"]);
     assert_eq!((many.code, many.stderr.contains("which one of")), (64, true), "{}", many.stderr);
     let wrong = strobe(&["history", &archive.path(), "--grew", "soon"]);
@@ -184,9 +196,11 @@ fn what_was_measured_is_logged_at_once() {
     assert_eq!(log(&["stack", &elf]).code, 0);
     assert_eq!(log(&["bench", &prebuilt("benched"), "--filter", "crc16"]).code, 0);
     let groups = rows(&archive.history(&[]), "measurements");
-    let instruments: Vec<_> =
-        groups.iter().map(|row| row["instrument"].as_str().unwrap()).collect();
-    assert_eq!(instruments.len(), 3, "{instruments:?}");
+    let of = |row: &serde_json::Value, column: &str| row[column].to_string();
+    let found: Vec<_> =
+        groups.iter().map(|row| (of(row, "instrument"), of(row, "measurements"))).collect();
+    let expected = [("\"benchmarks on a simulated board\"", "1"), ("\"image\"", "3")];
+    assert_eq!(found, expected.map(|(name, n)| (name.to_owned(), n.to_owned())));
     let crc = rows(&archive.history(&["crc16/64", "--figure", "cycles"]), "history");
     assert_eq!(crc.len(), 1);
     // What cannot be logged is refused before anything is measured.

@@ -39,7 +39,12 @@ impl Bench<'_> {
         }
         let argument = input.unwrap_or(0);
         let timeout = self.options.timeout;
-        for function in benchmark.setup.into_iter().chain([benchmark.function]) {
+        let setup = benchmark.setup.map(|function| (function, false));
+        for (function, is_measured) in setup.into_iter().chain([(benchmark.function, true)]) {
+            // The core stands on the function's first instruction, which it does not come to.
+            if is_measured {
+                run.open_window();
+            }
             let called = run.call(function, argument, timeout, &mut Quiet, self.interrupted);
             if called.is_err() {
                 return Ok(Vec::new());
