@@ -130,7 +130,7 @@ pub fn pages(file: &dyn Pieces, chunk: &ColumnChunkMetaData, rows: i64) -> Resul
     let (start, length) = chunk.byte_range();
     let end = start.checked_add(length).filter(|end| *end <= file.length());
     let end = end.ok_or_else(|| {
-        let (name, of) = (chunk.column_path(), file.length());
+        let (name, of) = (chunk.column_path().string(), file.length());
         Unusable::Damaged(format!("{name}: {length} bytes at byte {start} of a file of {of}"))
     })?;
     let is_compressed = chunk.compression() != Compression::UNCOMPRESSED;
@@ -140,7 +140,7 @@ pub fn pages(file: &dyn Pieces, chunk: &ColumnChunkMetaData, rows: i64) -> Resul
         at += header;
         page.check(end - at, is_compressed).map_err(|unusable| match unusable {
             Unusable::Damaged(why) => {
-                Unusable::Damaged(format!("{} at byte {at}: {why}", chunk.column_path()))
+                Unusable::Damaged(format!("{} at byte {at}: {why}", chunk.column_path().string()))
             }
             other => other,
         })?;
@@ -151,7 +151,7 @@ pub fn pages(file: &dyn Pieces, chunk: &ColumnChunkMetaData, rows: i64) -> Resul
         true => Ok(()),
         false => Err(Unusable::Damaged(format!(
             "{}: its pages have {values} values, and the group has {rows} rows",
-            chunk.column_path()
+            chunk.column_path().string()
         ))),
     }
 }

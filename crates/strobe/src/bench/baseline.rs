@@ -285,8 +285,8 @@ impl Comparison {
             } else if verdict == Verdict::Same {
                 verdict = Verdict::Differs;
             }
-            let [then, now] = [then, now].map(|n| grouped(n.unsigned_abs()));
-            notes.push(format!("{title} {now} after {then} ({change})"));
+            let [was, is] = [then, now].map(|n| grouped(n.unsigned_abs()));
+            notes.push(format!("{title} {is} after {was} ({change})"));
             self.table.row([
                 firmware.into(),
                 benchmark.into(),

@@ -309,6 +309,13 @@ fn one(
         let text = format!("{}: {error}", path.display());
         simulate::explain_as(error, text)
     })?;
+    if let Some((name, input)) = &options.profile
+        && benched.measurement.profiles().next().is_some()
+    {
+        let input = input.map_or_else(String::new, |input| format!("/{input}"));
+        let text = format!("the profile and the causes are of the first call of {name}{input}");
+        benched.measurement.findings.push(Finding::new(Severity::Note, "profiled", text));
+    }
     if let Some(note) = choice.note {
         let note = Finding::new(Severity::Note, "board", note);
         benched.measurement.findings.push(note);

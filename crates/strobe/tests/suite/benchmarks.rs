@@ -186,7 +186,7 @@ fn a_call_is_profiled_from_its_first_instruction_to_its_return() {
     let elf = prebuilt("benched");
     assert_eq!(strobe(&["bench", &elf, "--profile", "crc16/64", "-o", &file]).code, 0);
     let shown = strobe(&["report", &file, "--fields", "profile"]);
-    assert!(shown.code == 0 && shown.stdout.contains("crc16/64, first call"), "{}", shown.stdout);
+    assert!(shown.code == 0 && shown.stdout.contains("first call of crc16/64"), "{}", shown.stdout);
     let stacks = folder.path().join("stacks.txt").display().to_string();
     let exported = strobe(&["export", &file, "--to", "collapsed", "-o", &stacks]);
     assert_eq!(exported.code, 0, "{}", exported.stderr);
