@@ -72,7 +72,10 @@ pub fn junit(rows: &[Row]) -> String {
         let outcome = match row.verdict {
             Verdict::More | Verdict::Gone => Outcome::Failed(why()),
             Verdict::Failed => Outcome::Error(why()),
-            _ => Outcome::Passed([&[figures.clone()], &row.notes[..]].concat().join("\n")),
+            _ => {
+                let lines = std::iter::once(&figures).chain(&row.notes).map(String::as_str);
+                Outcome::Passed(lines.collect::<Vec<_>>().join("\n"))
+            }
         };
         Case { suite: row.firmware.clone(), name: row.name.clone(), outcome }
     };
