@@ -126,7 +126,10 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    fn numbers(bytes: &[u8]) -> Result<(usize, Vec<(Vec<i16>, i64)>), Wrong> {
+    /// Fields that lead to a number, and the number.
+    type Found = Vec<(Vec<i16>, i64)>;
+
+    fn numbers(bytes: &[u8]) -> Result<(usize, Found), Wrong> {
         let mut all = Vec::new();
         let length = structure(bytes, &mut |path, number| all.push((path.to_vec(), number)))?;
         Ok((length, all))
