@@ -14,6 +14,7 @@ mod functions;
 mod groups;
 mod instructions;
 mod matching;
+mod origins;
 mod places;
 mod sets;
 mod sum;
@@ -125,6 +126,7 @@ fn differing(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
     };
     differ(compared, "other-inputs", "inputs", both(inputs));
     ends(compared, a, b);
+    shortened(compared, [a, b]);
     other_settings(compared, &a.instrument.settings, &b.instrument.settings);
 }
 
@@ -204,6 +206,22 @@ fn ends(compared: &mut Measurement, a: &Measurement, b: &Measurement) {
                 of_b / 1e6
             ),
         );
+    }
+}
+
+/// A side that was cut off when it was written: what it lacks is not gone, and what is only in the
+/// other one is not new.
+fn shortened(compared: &mut Measurement, sides: [&Measurement; 2]) {
+    for (side, measurement) in ["a", "b"].into_iter().zip(sides) {
+        let found = measurement.findings.iter().find(|finding| finding.code == "shortened");
+        if let Some(finding) = found {
+            let text = format!(
+                "{side} was cut off when it was written ({}): rows that only the other side has \
+                 may be in both, and functions are not compared; compare whole measurements",
+                finding.text
+            );
+            compared.findings.push(Finding::new(Severity::Warning, "shortened-side", text));
+        }
     }
 }
 

@@ -7,13 +7,18 @@ use std::collections::BTreeMap;
 
 use strobe_analyse::attribution::{Amount, By, Flat, Spot, rows};
 use strobe_model::measurement::{
-    Cell, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread, Table, Trust,
+    Cell, Column, Content, Distribution, Kind, Measurement, Number, Profile, Quantity, Spread,
+    Table, Trust,
 };
 
 use crate::row::Figure;
 
-/// Sections that describe code or settings, by the names that docs/measurement.md gives them.
-const ATTACHED: [&str; 5] = ["symbols", "disassembly", "source", "registers", "fields"];
+/// Sections that describe code or settings, or compare with something, by the names that
+/// docs/measurement.md gives them.
+const ATTACHED: [&str; 6] = ["symbols", "disassembly", "source", "registers", "fields", "baseline"];
+
+/// Columns that name a row, where the first one with words does not.
+const NAMING: [&str; 6] = ["name", "benchmark", "budget", "entry", "cause", "chain"];
 
 /// Rows of a measurement and of its parts, whose sections are named `PART/SECTION`.
 pub fn figures(measurement: &Measurement) -> Vec<Figure> {
@@ -97,8 +102,8 @@ fn of_trust(
     }
 }
 
-/// Each function's own part of every measure; what it calls included, of measures that are no part
-/// of another.
+/// Each function's own part of every measure, idle time apart; what it calls included, of measures
+/// that are no part of another.
 fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
     for measure in &profile.measures {
         let Some(flat) = rows(profile, &measure.id, &By::Function) else { continue };
@@ -115,7 +120,10 @@ fn of_profile(section: &str, profile: &Profile, all: &mut Vec<Figure>) {
             };
             // A part that a function has nothing of is no figure of its own.
             if measure.part.is_none() || row.sums.all != Amount::default() {
-                all.push(figure(measure.id.clone(), row.sums.all));
+                all.push(figure(measure.id.clone(), row.sums.busy()));
+            }
+            if row.sums.idle != Amount::default() {
+                all.push(figure(format!("{}-idle", measure.id), row.sums.idle));
             }
             if let (None, Some(inclusive)) = (&measure.part, row.inclusive) {
                 all.push(figure(format!("{}-inclusive", measure.id), inclusive));
@@ -145,18 +153,12 @@ fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for row in 0..table.len() {
         let cells = || table.columns.iter().filter_map(|column| column.cells.get(row));
-        let named = cells().find_map(|cell| match cell {
-            Cell::Text(text) => Some(text.clone()),
-            Cell::Address(address) => Some(address.to_string()),
-            Cell::Empty | Cell::Exact(_) | Cell::Figure { .. } => None,
-        });
-        let name = named.unwrap_or_else(|| row.to_string());
+        let name = name(table, row).unwrap_or_else(|| row.to_string());
         let times = seen.entry(name.clone()).or_default();
         *times += 1;
         let item = if *times > 1 { format!("{name}#{times}") } else { name };
         for (column, cell) in table.columns.iter().zip(cells()) {
-            // Moments are no sizes, and differ with everything that came before them.
-            if column.moment {
+            if !is_history(section, column) {
                 continue;
             }
             let unit = column.unit.as_ref().map_or("", |unit| &unit.0);
@@ -168,6 +170,32 @@ fn of_table(section: &str, table: &Table, all: &mut Vec<Figure>) {
             all.push(of_trust(section, Some(&item), &column.id, unit, value, trust));
         }
     }
+}
+
+/// What a row is called: by the column that names rows, with the firmware where there are several.
+fn name(table: &Table, row: usize) -> Option<String> {
+    let words = |column: &Column| match column.cells.get(row)? {
+        Cell::Text(text) if !text.is_empty() => Some(text.clone()),
+        Cell::Address(address) => Some(address.to_string()),
+        Cell::Text(_) | Cell::Empty | Cell::Exact(_) | Cell::Figure { .. } => None,
+    };
+    let of = |id: &&str| table.column(id).and_then(words);
+    let first = || table.columns.iter().find_map(words);
+    let name = NAMING.iter().find_map(of).or_else(first)?;
+    match table.column("firmware").and_then(words) {
+        Some(firmware) if firmware != name => Some(format!("{firmware}: {name}")),
+        _ => Some(name),
+    }
+}
+
+/// Whether builds are compared by a column. Moments are no sizes, and differ with everything that
+/// came before them; limits are not measured.
+fn is_history(section: &str, column: &Column) -> bool {
+    let id = column.id.as_str();
+    let is_moment = column.moment || ["at", "cycle"].contains(&id);
+    let is_moment = is_moment || id.ends_with("-at") || id.ends_with("at-cycle");
+    let is_budget = section.rsplit('/').next().is_some_and(|id| id.starts_with("budgets-"));
+    !is_moment && (!is_budget || id == "value")
 }
 
 /// A figure of a distribution.

@@ -175,7 +175,7 @@ fn cell(point: &Point) -> Cell {
 fn known(step: &Step) -> &'static str {
     match step.known {
         Known::Exactly => "exactly",
-        Known::ByBounds => "beyond the bounds",
+        Known::ByBounds => "by bounds",
         Known::ByTest(_) => "by a test",
     }
 }
@@ -191,10 +191,7 @@ fn percent(before: f64, after: f64) -> String {
 /// Beginning of a commit, or when it was measured if it has none.
 fn build_name(origin: &Origin) -> String {
     match &origin.commit {
-        Some(commit) => {
-            let dirty = if commit.ends_with("-dirty") { "-dirty" } else { "" };
-            format!("{}{dirty}", commit.chars().take(12).collect::<String>())
-        }
+        Some(commit) => crate::short(commit),
         None => date::moment(origin.time),
     }
 }
@@ -223,4 +220,14 @@ fn what(key: &Key) -> String {
 /// Whose, on what.
 fn place(key: &Key) -> String {
     format!("{} {} {}", key.project, key.board, key.subject)
+}
+
+/// Of whose, on what and of what, that in which not all are alike.
+fn apart(keys: &[&Key]) -> impl Fn(&Key) -> String + use<> {
+    let parts: [fn(&Key) -> &String; 3] = [|k| &k.project, |k| &k.board, |k| &k.subject];
+    let differ = parts.map(|of| keys.windows(2).any(|pair| of(pair[0]) != of(pair[1])));
+    move |key| {
+        let parts = parts.iter().zip(differ).filter(|(_, differs)| *differs);
+        parts.map(|(of, _)| of(key).as_str()).collect::<Vec<_>>().join(" ")
+    }
 }

@@ -50,3 +50,15 @@ pub fn fingerprint(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// A commit for people: twelve digits of a hash, `-dirty` if it ends so; other names are whole.
+pub fn short(commit: &str) -> String {
+    const DIGITS: usize = 12;
+    let (name, dirty) = match commit.strip_suffix("-dirty") {
+        Some(name) => (name, "-dirty"),
+        None => (commit, ""),
+    };
+    let is_hash = name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let shown = if is_hash { &name[..DIGITS] } else { name };
+    format!("{shown}{dirty}")
+}

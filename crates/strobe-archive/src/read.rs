@@ -1,7 +1,12 @@
-//! Bytes of a file to rows. The library reads the format; what it makes of hostile bytes is caught
-//! here, and a file that cannot be used is an error with its reason.
+//! Bytes of a file to rows. The library reads the format; what a file claims is held against what
+//! it has before that, what the library makes of hostile bytes is caught here, and a file that
+//! cannot be used is an error with its reason.
+
+mod claims;
+mod thrift;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -9,6 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 
+use self::claims::{Pieces, Shared};
 use crate::row::{Figure, Origin};
 use crate::schema::{self, Places};
 
@@ -33,6 +39,8 @@ pub enum Unusable {
 /// A file whose columns are known.
 pub struct File {
     reader: Box<dyn FileReader>,
+    /// The same file, for what is looked at before the library reads it.
+    pieces: Box<dyn Pieces>,
     places: Places,
 }
 
@@ -42,7 +50,11 @@ pub struct File {
 /// [`Unusable`].
 pub fn open(from: impl ChunkReader + 'static) -> Result<File, Unusable> {
     caught(|| {
-        let reader = SerializedFileReader::new(from).map_err(damaged)?;
+        let from = Arc::new(from);
+        let pieces = Shared(Arc::clone(&from));
+        claims::footer(&pieces)?;
+        let reader = SerializedFileReader::new(Shared(from)).map_err(damaged)?;
+        claims::rows(&pieces, reader.metadata())?;
         let metadata = reader.metadata().file_metadata();
         let mut keys = metadata.key_value_metadata().into_iter().flatten();
         let version = keys.find(|pair| pair.key == schema::KEY);
@@ -54,7 +66,7 @@ pub fn open(from: impl ChunkReader + 'static) -> Result<File, Unusable> {
             Some(other) => return Err(Unusable::Version(other.to_owned())),
         }
         let places = Places::of(metadata.schema_descr()).map_err(Unusable::Foreign)?;
-        Ok(File { reader: Box::new(reader), places })
+        Ok(File { reader: Box::new(reader), pieces: Box::new(pieces), places })
     })
 }
 
@@ -78,10 +90,19 @@ impl File {
             let mut left_out = 0;
             for group in 0..self.reader.num_row_groups() {
                 let group = self.reader.get_row_group(group).map_err(damaged)?;
+                self.claims(&*group)?;
                 left_out += self.group(&*group, &mut row)?;
             }
             Ok(left_out)
         })
+    }
+
+    /// Holds what a group's pages claim against what is there.
+    fn claims(&self, group: &dyn RowGroupReader) -> Result<(), Unusable> {
+        let metadata = group.metadata();
+        let places = [&self.places.texts[..], &self.places.whole[..], &self.places.real[..]];
+        let mut chunks = places.into_iter().flatten().filter_map(|at| metadata.columns().get(*at));
+        chunks.try_for_each(|chunk| claims::pages(&*self.pieces, chunk, metadata.num_rows()))
     }
 
     fn group(
@@ -92,7 +113,8 @@ impl File {
         let mut texts = columns::<ByteArrayType>(group, &self.places.texts)?;
         let mut whole = columns::<Int64Type>(group, &self.places.whole)?;
         let mut real = columns::<DoubleType>(group, &self.places.real)?;
-        let mut left_out = 0;
+        let stated = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let (mut left_out, mut read) = (0, 0);
         loop {
             let mut rows = None;
             let texts = texts.iter_mut().map(|c| c.next(&mut rows)).collect::<Result<Vec<_>, _>>();
@@ -103,8 +125,12 @@ impl File {
             let real = real?;
             let rows = rows.unwrap_or(0);
             if rows == 0 {
-                return Ok(left_out);
+                return match read == stated {
+                    true => Ok(left_out),
+                    false => Err(Unusable::Damaged(format!("{read} rows of {stated} are there"))),
+                };
             }
+            read += rows;
             let batch = Batch { texts, whole, real };
             for at in 0..rows {
                 match batch.row(at) {

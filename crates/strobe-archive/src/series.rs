@@ -161,21 +161,53 @@ impl Series {
         at
     }
 
-    /// Puts every figure's points in the order of builds.
+    /// Puts every figure's points in the order of builds. What was logged twice in one call, or at
+    /// one time that was given, is there once.
     pub fn sort(&mut self) {
         let origins = &self.origins;
+        let mut twice = HashSet::new();
         for points in self.figures.values_mut() {
-            points.sort_by_key(|point| origins.get(point.origin).map(Origin::order));
+            let order =
+                |point: &Point| (origins.get(point.origin).map(Origin::order), point.origin);
+            points.sort_by_key(order);
+            points.dedup_by(|again, first| {
+                let is_same = again.origin == first.origin;
+                if is_same {
+                    twice.insert(again.origin);
+                }
+                is_same
+            });
         }
+        self.repeated += twice.len() as u64;
     }
 
     /// Whether a figure is what its section is about, so that the overview and what grew look at
-    /// it: totals, a profile's first measure, sizes and times of tables.
+    /// it: totals, a profile's first measure, sizes and times of tables. Not what repeats others in
+    /// other groups, and not what is good to have more of.
     pub fn is_main(&self, key: &Key) -> bool {
+        const GROUPS: [&str; 11] = [
+            "window",
+            "coverage",
+            "sections",
+            "directories",
+            "files",
+            "regions",
+            "frames",
+            "interrupts",
+            "threads",
+            "causes",
+            "worst-cases",
+        ];
+        let is_left = |name: &str| {
+            ["margin", "idle"]
+                .iter()
+                .any(|left| name == *left || name.ends_with(&format!("-{left}")))
+        };
         const SIZES: [&str; 6] =
             ["cycles", "instructions", "bytes", "samples", "nanoseconds", "picoseconds"];
         let section = key.section.rsplit('/').next().unwrap_or_default();
-        if !SIZES.contains(&key.unit.as_str()) || section == "window" || section == "coverage" {
+        if !SIZES.contains(&key.unit.as_str()) || GROUPS.contains(&section) || is_left(&key.figure)
+        {
             return false;
         }
         let is_profile = section == "profile" || section.ends_with("-profile");

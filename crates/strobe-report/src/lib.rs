@@ -25,10 +25,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod bench;
 pub mod check;
 mod excerpt;
 pub mod export;
 pub mod file;
+pub mod junit;
+mod markdown;
 mod number;
 mod options;
 mod paint;

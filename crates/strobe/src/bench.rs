@@ -3,6 +3,7 @@
 
 mod baseline;
 mod firmware;
+mod reports;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use strobe_experiment::measurement::{Parts, measurement};
 use strobe_experiment::samples::{Log, Metric, Round, Variant};
 use strobe_model::spelling;
 
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::{exit, files, interrupt, terminal};
 
@@ -23,7 +25,8 @@ pub const TOOL: &str = concat!("strobe ", env!("CARGO_PKG_VERSION"));
 const EXAMPLES: &str = "\
 Benchmarks of firmware, without a board (docs/bench.md):
   strobe bench firmware.elf
-  strobe bench firmware.elf --filter sort --filter 'crc*'
+  strobe bench firmware.elf --filter sort --filter 'crc*' --filter '/^(fir|iir)_/'
+  strobe bench firmware.elf --profile heap_sort/256 -o sort.measurement
   strobe bench firmware.elf --save bench.toml        then  --baseline bench.toml
   strobe bench m0.elf m3.elf m4.elf avr.elf          one source, side by side
 
@@ -110,6 +113,8 @@ pub struct Args {
     samples: Option<PathBuf>,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -150,6 +155,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// Runs, judges and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     if let Some(paths) = firmware::named(args)? {
         return firmware::run(args, &paths);
     }
@@ -182,7 +188,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         interrupted: interrupt::happened(),
         tool: TOOL,
     };
-    args.result.measurement(&measurement(&parts), &args.result.selection())?;
+    let measurement = measurement(&parts);
+    args.result.measurement(&measurement, &args.result.selection())?;
+    args.log.add(&measurement)?;
     if let (Err(error), Some(path)) = (written, &args.samples) {
         return Err(files::cannot_write(path, &error));
     }

@@ -19,6 +19,7 @@ use strobe_analyse::budget::{Line, Verdict};
 use strobe_model::measurement::Number;
 use strobe_report::check::{github, junit, markdown};
 
+use crate::log::Logged;
 use crate::output::{self, Wanted};
 use crate::{exit, files, input, interrupt, terminal};
 use baseline::Baseline;
@@ -48,7 +49,7 @@ pub struct Args {
     #[arg(default_value = "strobe.toml")]
     budgets: PathBuf,
     /// Accept the figures as they are: write the baseline, and show what changes in it.
-    #[arg(long, conflicts_with_all = ["against", "watch"])]
+    #[arg(long, conflicts_with_all = ["against", "watch", "log"])]
     accept: bool,
     /// Relative limits count from this git revision, which is built in a temporary work tree.
     #[arg(long, value_name = "REV", conflicts_with = "watch")]
@@ -64,10 +65,12 @@ pub struct Args {
     github: bool,
     /// Build and check again whenever a source file, or without a build command the firmware,
     /// changes; until Ctrl-C.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "log")]
     watch: bool,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -90,6 +93,7 @@ impl Args {
 
 /// Checks and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     let directory = args.directory()?;
     let config = config::read(&args.budgets)?;
     let path = directory.join(&config.baseline);
@@ -137,6 +141,7 @@ fn report(args: &Args, lines: &[Line]) -> anyhow::Result<()> {
     let file = args.budgets.display().to_string();
     let measurement = verdict::measurement(lines, &input::file_name(&args.budgets));
     args.result.measurement(&measurement, &args.result.selection_of(0))?;
+    args.log.add(&measurement)?;
     if let Some(path) = &args.junit {
         files::write(path, junit::document(lines).as_bytes())?;
     }

@@ -9,6 +9,7 @@ use strobe_experiment::file::File;
 
 use crate::bench::{TOOL, Workplace};
 use crate::files::{self, Kind};
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::{exit, input, interrupt, terminal};
 
@@ -72,6 +73,8 @@ struct RunArgs {
     expect: bool,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -110,6 +113,7 @@ fn read(directory: &Path) -> anyhow::Result<File> {
 }
 
 fn carry_out(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     let file = read(&args.directory)?;
     let folder = args.directory.canonicalize().map_err(|e| exit::no_input(e.to_string()))?;
     let kept = folder.join(".strobe-experiment");
@@ -140,6 +144,7 @@ fn carry_out(args: &RunArgs) -> anyhow::Result<ExitCode> {
         Error::Io(..) => exit::output(error.to_string()),
     })?;
     args.result.measurement(&measurement, &args.result.selection())?;
+    args.log.add(&measurement)?;
     let has = |code: &str| measurement.findings.iter().any(|finding| finding.code == code);
     Ok(if interrupt::happened() {
         exit::INTERRUPTED.into()

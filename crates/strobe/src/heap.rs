@@ -8,6 +8,7 @@ use strobe_report::text::Selection;
 use strobe_source::simulated::{Allocators, HeapSettings, Heaps};
 
 use crate::files::{self, Kind};
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::report::{self, detect};
 use crate::run::By;
@@ -61,6 +62,8 @@ pub struct Args {
     setup: Setup,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -83,6 +86,7 @@ const DETAILS: [&str; 5] =
 
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     if let Some(measurement) = recorded(args)? {
         return shown(args, measurement);
     }
@@ -151,6 +155,7 @@ fn shown(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     selection.measure.clone_from(&args.measure);
     selection.without.extend(DETAILS.map(str::to_owned));
     args.result.measurement(&measurement, &selection)?;
+    args.log.add(&measurement)?;
     Ok(ExitCode::SUCCESS)
 }
 

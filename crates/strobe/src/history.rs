@@ -1,10 +1,11 @@
 //! `strobe history`: the prepared questions about an archive.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use strobe_archive::Filter;
 use strobe_archive::history::{grew, of_item, overview};
+use strobe_archive::{Filter, Key};
 
 use crate::output::Wanted;
 use crate::{archive, exit, files};
@@ -13,7 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   strobe history archive                       what is in it; first builds that took more
   strobe history archive filter_step           a function over builds
-  strobe history archive USART1 --section interrupts --figure latency_max
+  strobe history archive USART1 --section latencies --figure max
   strobe history archive '(all)' --section totals --figure cycles
   strobe history archive --grew 30d            what takes more than 30 days before
   strobe history archive main -o main.json
@@ -51,7 +52,7 @@ pub struct Args {
     /// Only this section of the measurements, as `interrupts`.
     #[arg(long, value_name = "SECTION")]
     section: Option<String>,
-    /// Only this figure, as `cycles-inclusive` or `latency_max`.
+    /// Only this figure, as `cycles-inclusive` or `latency-max`.
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
     #[command(flatten)]
@@ -84,17 +85,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let (reading, series) = archive::read(&args.directory, &filter)?;
     if series.figures.is_empty() {
-        return Err(exit::usage(format!(
-            "{}: no figure is of that branch, subject, section and figure",
-            args.directory.display()
-        )));
+        return Err(none(args)?);
     }
     let answer = match (&args.row, args.grew) {
         (Some(row), _) => {
             let any = args.figure.is_some() || args.section.is_some();
             of_item(&reading, &series, row, any).map_err(|none| {
                 exit::usage(match none.near.as_slice() {
-                    [] => format!("{row}: nothing in the archive has that name"),
+                    [] => format!(
+                        "{row}: nothing in the archive has that name{}",
+                        like(row, &none.all)
+                    ),
                     near => format!("{row}: which one of {}?", listed(near)),
                 })
             })?
@@ -105,6 +106,45 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let top = if args.row.is_some() { 0 } else { 20 };
     args.result.measurement(&answer, &args.result.selection_of(top))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The error for filters that leave nothing: the first of them that does, with what there is.
+fn none(args: &Args) -> anyhow::Result<anyhow::Error> {
+    let place =
+        || Filter { project: args.project.clone(), board: args.board.clone(), ..Filter::default() };
+    let (_, all) = archive::read(&args.directory, &place())?;
+    let of_key = |of: fn(&Key) -> &String| all.figures.keys().map(of).cloned().collect();
+    let branches = all.origins.iter().filter_map(|origin| origin.branch.clone()).collect();
+    let filters: [(&str, &Option<String>, BTreeSet<String>); 4] = [
+        ("--branch", &args.branch, branches),
+        ("--subject", &args.subject, of_key(|key| &key.subject)),
+        ("--section", &args.section, of_key(|key| &key.section)),
+        ("--figure", &args.figure, of_key(|key| &key.figure)),
+    ];
+    let shown = args.directory.display();
+    for (option, given, known) in filters {
+        if let Some(name) = given.as_ref().filter(|name| !known.contains(*name)) {
+            let known: Vec<String> = known.into_iter().collect();
+            let (there, like) = (listed(&known), like(name, &known));
+            return Ok(exit::usage(match known.is_empty() {
+                true => format!("{option} {name}: nothing in {shown} has one"),
+                false => format!("{option} {name}: {shown} has {there}{like}"),
+            }));
+        }
+    }
+    Ok(exit::usage(format!(
+        "{shown}: no figure is of that branch, subject, section and figure at once"
+    )))
+}
+
+/// The names that are most like one that there is not.
+fn like(name: &str, known: &[String]) -> String {
+    let mut near: Vec<(f64, &String)> =
+        known.iter().map(|other| (strsim::jaro_winkler(name, other), other)).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near = near.into_iter().filter(|(like, _)| *like > 0.7).take(3);
+    let near: Vec<&str> = near.map(|(_, name)| name.as_str()).collect();
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }
 
 /// The first names of many.

@@ -11,6 +11,7 @@ use strobe_source::archive as source;
 
 use strobe_symbols::Firmware;
 
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::run::By;
 use crate::{events, exit, files, interrupt, measurement, show, traced};
@@ -67,6 +68,8 @@ pub struct Args {
     tree: bool,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
     /// The metadata of a stream of events, if it is not beside it.
     #[arg(long, value_name = "FILE", help_heading = "Traces of events")]
     metadata: Option<PathBuf>,
@@ -124,6 +127,7 @@ pub enum Kind {
 
 /// Reads and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     if args.kind.is_none()
         && args.metadata.is_none()
         && let Some(measurement) = measurement::read(&args.path)?
@@ -172,6 +176,7 @@ fn measured(args: &Args, measurement: Measurement) -> anyhow::Result<ExitCode> {
     let measurement = show::part_of(measurement, args.thread.as_deref())?;
     let selection = show::selection(&args.result, args.by, args.tree, args.annotate.clone());
     args.result.measurement(&measurement, &selection)?;
+    args.log.add(&measurement)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,6 +11,7 @@ use strobe_source::simulated::{self, Limit, TimelineSettings};
 use strobe_source::{Attach, attach};
 use strobe_symbols::{Firmware, Function};
 
+use crate::log::Logged;
 use crate::output::{Format, Wanted};
 use crate::rig::{self, Rig};
 use crate::simulate::{PathFor, Threads};
@@ -77,6 +78,8 @@ pub struct Args {
     attach: Vec<What>,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
     /// Write what leaves the trace pin (SWO) of a Cortex-M3 or M4 to a file: the bytes alone. What
     /// it sends is programmed by the firmware or with --trace-write.
     #[arg(long, value_name = "FILE", conflicts_with = "rig")]
@@ -135,6 +138,7 @@ impl By {
 
 /// Runs and reports.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     if let Some(rig) = &args.rig {
         return run_rig(rig, args);
     }
@@ -164,6 +168,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut selection = args.selection(&annotated);
     heap::add(done.heaps, &mut measurement, &mut selection);
     args.result.measurement(&measurement, &selection)?;
+    args.log.add(&measurement)?;
     Ok(exit::code_for(&done.record))
 }
 
@@ -190,6 +195,7 @@ fn run_rig(path: &Path, args: &Args) -> anyhow::Result<ExitCode> {
         args.attach(&mut part.measurement, &rig.members[i].firmware, annotated);
     }
     args.result.measurement(&measurement, &args.selection(&annotated))?;
+    args.log.add(&measurement)?;
     Ok(rig::code_for(&records))
 }
 

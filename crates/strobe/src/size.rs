@@ -8,6 +8,7 @@ use strobe_model::measurement::Measurement;
 use strobe_report::text::Tree;
 
 use crate::files::{self, Kind};
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::{exit, input, measurement};
 
@@ -53,13 +54,15 @@ pub struct Args {
     tree: bool,
     /// Show why a symbol is there: the shortest ways to it from where the program is entered, what
     /// refers to it, and the bytes that go with each reference. A name, or an address (0x8000123).
-    #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["against", "by", "ram", "tree"])]
+    #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["against", "by", "ram", "tree", "log"])]
     why: Option<String>,
     /// Another build, or its measurement: what grew, shrank, appeared and went since then.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -142,6 +145,7 @@ impl By {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     let settings = settings(args)?;
     if let Some(symbol) = &args.why {
         return why(args, &settings, symbol);
@@ -149,6 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let now = measured(&args.firmware, &settings)?;
     let Some(before) = &args.against else {
         args.result.measurement(&now, &selection(args, &now)?)?;
+        args.log.add(&now)?;
         return Ok(ExitCode::SUCCESS);
     };
     let before = match measurement::read(before)? {
@@ -161,6 +166,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let compared = strobe_analyse::compare::compare(&before, &now);
     args.result.measurement(&compared, &args.result.selection())?;
+    args.log.add(&now)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,6 +9,7 @@ use strobe_source::simulated::StackUse;
 use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
+use crate::log::Logged;
 use crate::output::Wanted;
 use crate::simulate::{self, Setup};
 use crate::{board, exit, input};
@@ -44,6 +45,8 @@ pub struct Args {
     setup: Setup,
     #[command(flatten)]
     result: Wanted,
+    #[command(flatten)]
+    log: Logged,
 }
 
 impl Args {
@@ -58,6 +61,7 @@ impl Args {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.log.ready()?;
     if let Some(option) = args.setup.given().next().filter(|_| !args.run) {
         return Err(exit::usage(format!("{option} is about a run: add --run")));
     }
@@ -80,6 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sections = Some(selection.sections.clone().unwrap_or_else(overview));
     let selection = strobe_report::text::Selection { sections, ..selection };
     args.result.measurement(&measurement, &selection)?;
+    args.log.add(&measurement)?;
     Ok(code)
 }
 

@@ -6,6 +6,7 @@ use strobe_model::measurement::{Cell, Column, Content, Measure, Measurement, Par
 use super::functions::{Found, Row};
 use super::groups::{Group, Side, base};
 use super::matching::{How, Match};
+use super::origins;
 use super::words::{grouped, real, some};
 
 /// What is less than this part of a difference is not named as its cause.
@@ -26,8 +27,10 @@ pub(super) fn state(sides: &[Side; 2], matched: &Match) -> String {
         (Some(a), Some(_), How::Alike(part)) => {
             said.push(format!("renamed from {} ({:.0} % alike)", a.name, part * 100.0));
         }
-        (Some(a), Some(_), How::Moved) => {
-            said.push(format!("moved from {}", a.file.as_deref().unwrap_or("another file")));
+        (Some(a), Some(b), How::Moved) => {
+            said.push(origins::version(a, b).unwrap_or_else(|| {
+                format!("moved from {}", a.file.as_deref().unwrap_or("another file"))
+            }));
         }
         (Some(a), Some(b), _) => said.extend(clones(a, b)),
         (Some(a), None, _) => said.push(match hosts(&sides[1], &a.name) {
@@ -36,6 +39,7 @@ pub(super) fn state(sides: &[Side; 2], matched: &Match) -> String {
         }),
         (None, Some(b), _) => said.push(match hosts(&sides[0], &b.name) {
             Some(hosts) => format!("new: was inlined into {hosts}"),
+            None if origins::is_soft_float(&b.name) => "new: soft-float arithmetic".to_owned(),
             None => "new".to_owned(),
         }),
         (None, None, _) => {}
@@ -195,6 +199,8 @@ pub(super) fn why(sides: &[Side; 2], matched: &Match) -> String {
     }
     said.extend(parts(sides, [a, b], scale, per, &matters, &per_call));
     said.extend(inlined_into(sides, matched));
+    said.extend(origins::arithmetic(a, b));
+    said.extend(origins::version(a, b));
     said.extend(moved(a, b, difference));
     said.join("; ")
 }

@@ -5,6 +5,7 @@ use strobe_model::measurement::{Column, Content, Finding, Measurement, Severity,
 
 use super::certain::Certain;
 use super::functions::{Found, Row, became};
+use super::origins;
 use super::words::{change, counted, grouped, real, some};
 
 /// Where functions that have a counterpart take less than this part on both sides, two programs are
@@ -40,9 +41,12 @@ pub(super) fn put(compared: &mut Measurement, found: &[Found], others: &[String]
 /// The most that changed, by name.
 fn changed(found: &Found, others: &[String]) -> String {
     let Some(top) = found.rows.first().filter(|row| is_change(row, found)) else {
-        return match others {
-            [] => "nothing that was compared".to_owned(),
-            _ => format!("no function; {}", of_tables(others)),
+        let names = became(found).map(|became| format!("functions: {became}"));
+        return match (names, others) {
+            (None, []) => "nothing that was compared".to_owned(),
+            (Some(names), []) => format!("nothing but names and places; {names}"),
+            (None, _) => format!("no function; {}", of_tables(others)),
+            (Some(names), _) => format!("no function; {names}; {}", of_tables(others)),
         };
     };
     let mut text = one(top, found);
@@ -53,6 +57,9 @@ fn changed(found: &Found, others: &[String]) -> String {
     }
     if let Some(became) = became(found) {
         text = format!("{text}; functions: {became}");
+    }
+    if let Some(came) = origins::came(&found.rows, &found.unit.0) {
+        text = format!("{text}; {came}");
     }
     match others {
         [] => text,
@@ -164,8 +171,13 @@ fn certain(found: &Found, shared: bool) -> String {
     }
     let basis =
         if shared { "counted, by one timing model whose error both share" } else { "counted" };
+    let differs = found.rows.iter().any(|row| row.difference() != 0);
     match (known, unknown) {
         (_, 0) => format!("yes: {basis}"),
+        (0, _) if !differs => format!(
+            "no function differs; what {} take is known within bounds only",
+            grouped(unknown as i64)
+        ),
         (0, _) => format!(
             "undecided: {} within what is not known of both",
             counted(unknown, "difference")
@@ -197,6 +209,7 @@ fn beside(compared: &Measurement) -> Option<String> {
             "other-inputs" => "inputs",
             "other-compiler" => "compiler",
             "different-programs" => "two different programs",
+            "shortened-side" => "results cut off on a side",
             "no-symbols" => "no symbols on a side",
             _ => return None,
         };

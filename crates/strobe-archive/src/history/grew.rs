@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit};
 
-use super::{Builds, Reading, begin, build_name, cell, known, number, percent, place, what};
+use super::{Builds, Reading, apart, begin, build_name, cell, known, number, percent, what};
 use crate::date;
 use crate::series::{Key, Point, Series};
 
@@ -134,14 +134,16 @@ impl Grown {
 fn table(mut grown: Vec<Grown>, unit: &str) -> Table {
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.key.cmp(&b.key)));
     let unit = || Unit::other(unit);
+    let of = apart(&grown.iter().map(|grown| &grown.key).collect::<Vec<_>>());
     let mut table = Table::new(vec![
         Column::text("item", "item"),
         Column::text("figure", "figure"),
-        Column::text("of", "of").worth(1),
-        Column::figure("before", "before", unit()),
-        Column::figure("now", "now", unit()),
+        // Where all are of one program, that is in the table above.
+        Column::text("of", "of").worth(6),
+        Column::figure("before", "before", unit()).worth(3),
+        Column::figure("now", "now", unit()).worth(2),
         Column::figure("change", "change", unit()),
-        Column::text("percent", "in %"),
+        Column::text("percent", "in %").worth(4),
         Column::text("certain", "certain"),
     ]);
     for grown in grown {
@@ -149,7 +151,7 @@ fn table(mut grown: Vec<Grown>, unit: &str) -> Table {
         table.row([
             grown.key.item.clone().unwrap_or_else(|| "(all)".to_owned()).into(),
             what(&grown.key).into(),
-            place(&grown.key).into(),
+            Some(of(&grown.key)).filter(|of| !of.is_empty()).into(),
             grown.before.as_ref().map_or(Cell::Empty, cell),
             cell(&grown.now),
             number(grown.by()).into(),

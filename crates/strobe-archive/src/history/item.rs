@@ -23,6 +23,8 @@ const WIDTH: usize = 60;
 pub struct NotFound {
     /// Names that contain it.
     pub near: Vec<String>,
+    /// All names, where none contains it.
+    pub all: Vec<String>,
 }
 
 /// The history of what has that name, or of the only one whose name contains it; `(all)` is the
@@ -70,11 +72,13 @@ fn resolve(series: &Series, item: &str) -> Result<String, NotFound> {
         return Ok(item.to_owned());
     }
     let folded = item.to_lowercase();
-    let near: Vec<&str> =
-        names.into_iter().filter(|name| name.to_lowercase().contains(&folded)).collect();
+    let contains = |name: &&&str| name.to_lowercase().contains(&folded);
+    let near: Vec<&str> = names.iter().filter(contains).copied().collect();
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     match near.as_slice() {
         [only] => Ok((*only).to_owned()),
-        _ => Err(NotFound { near: near.into_iter().map(str::to_owned).collect() }),
+        [] => Err(NotFound { near: Vec::new(), all: owned(names.into_iter().collect()) }),
+        _ => Err(NotFound { near: owned(near), all: Vec::new() }),
     }
 }
 
@@ -110,7 +114,8 @@ fn sections(answer: &mut Measurement, series: &Series, key: &Key, points: &[Poin
         notes: vec![summary],
         content: table,
     });
-    let picture = picture(&builds.builds.iter().map(|build| build.value).collect::<Vec<_>>());
+    let values: Vec<f64> = builds.builds.iter().map(|build| build.value).collect();
+    let picture = picture(&values, &key.unit);
     if let Some(picture) = picture {
         let text = Text { lines: vec![picture], skipped_bytes: 0 };
         answer.push(&format!("trend{suffix}"), format!("trend of {title}"), Content::Text(text));
@@ -166,12 +171,12 @@ fn table(
 }
 
 /// A bar for each build, the greatest of several where there are more than fit; none for fewer
-/// than two.
-fn picture(values: &[f64]) -> Option<String> {
+/// than two, or where all are the same.
+fn picture(values: &[f64], unit: &str) -> Option<String> {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().reduce(f64::min)?, finite().reduce(f64::max)?);
-    if values.len() < 2 {
+    if values.len() < 2 || low == high {
         return None;
     }
     let per_bar = values.len().div_ceil(WIDTH);
@@ -181,7 +186,23 @@ fn picture(values: &[f64]) -> Option<String> {
         BARS[((height * 7.0).round() as usize).min(7)]
     };
     let bars: String = values.chunks(per_bar).map(bar).collect();
-    Some(format!("{bars}  {low} to {high}"))
+    Some(format!("{bars}  {} to {} {unit}", shown(low), shown(high)))
+}
+
+/// Whole numbers with their digits in groups, others with two decimals.
+fn shown(value: f64) -> String {
+    if value.fract() != 0.0 || value.abs() >= 9e15 {
+        return format!("{value:.2}");
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut out = if value < 0.0 { "-".to_owned() } else { String::new() };
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 #[cfg(test)]
@@ -190,8 +211,11 @@ mod tests {
 
     #[test]
     fn pictures_show_the_least_and_the_most() {
-        assert_eq!(picture(&[1.0, 1.0, 8.0]).as_deref(), Some("▁▁█  1 to 8"));
-        assert_eq!(picture(&[2.0; 3]).as_deref(), Some("▁▁▁  2 to 2"));
+        let picture = |values: &[f64]| picture(values, "cycles");
+        let expected = "▁▁█  1 to 8,000 cycles";
+        assert_eq!(picture(&[1.0, 1.0, 8000.0]).as_deref(), Some(expected));
+        assert_eq!(picture(&[-1234567.0, 0.25]).as_deref(), Some("▁█  -1,234,567 to 0.25 cycles"));
+        assert_eq!(picture(&[2.0; 3]), None);
         assert_eq!(picture(&[1.0]), None);
         let many: Vec<f64> = (0..1000).map(f64::from).collect();
         assert!(picture(&many).unwrap().split(' ').next().unwrap().chars().count() <= WIDTH);

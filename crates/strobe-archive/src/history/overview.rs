@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strobe_analyse::statistics::steps::Step;
 use strobe_model::measurement::{Column, Content, Measurement, Table, Unit};
 
-use super::{Builds, Reading, begin, build_name, known, number, otherwise, percent, place, what};
+use super::{Builds, Reading, apart, begin, build_name, known, number, otherwise, percent, what};
 use crate::date;
 use crate::series::{Key, Series};
 
@@ -27,10 +27,10 @@ pub fn overview(reading: &Reading, series: &Series) -> Measurement {
             }
         }
     }
-    for (unit, found) in units {
+    for (n, (unit, found)) in units.into_iter().enumerate() {
         let id = format!("rises-{unit}");
         let title = format!("first builds that took more {unit}");
-        let notes = found.notes();
+        let notes = found.notes(n == 0);
         let section = answer.push(&id, title, Content::Table(found.table(&unit)));
         section.notes = notes;
     }
@@ -103,12 +103,14 @@ impl Rise {
 }
 
 impl Found {
-    fn notes(&self) -> Vec<String> {
-        let mut notes = vec![
-            "Exact figures are compared with the build before; what varies by change points \
-             that hold against a test, with about 1 % false alarms for the whole table."
-                .to_owned(),
-        ];
+    fn notes(&self, is_first: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        if is_first {
+            let method = "Exact figures are compared with the build before; what varies by change \
+                          points that hold against a test, with about 1 % false alarms for the \
+                          whole table.";
+            notes.push(method.to_owned());
+        }
         if self.falls > 0 {
             notes.push(format!("Not listed: {} times something took less.", self.falls));
         }
@@ -122,24 +124,26 @@ impl Found {
         let size = |rise: &Rise| rise.step.after - rise.step.before;
         self.rises.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.key.cmp(&b.key)));
         let unit = || Unit::other(unit);
+        let of = apart(&self.rises.iter().map(|rise| &rise.key).collect::<Vec<_>>());
         let mut table = Table::new(vec![
             Column::text("item", "item"),
             Column::text("figure", "figure"),
-            Column::text("of", "of").worth(1),
+            // Where all are of one program, that is in the table of measurements.
+            Column::text("of", "of").worth(6),
             Column::text("commit", "commit"),
-            Column::text("date", "date"),
-            Column::figure("before", "before", unit()),
-            Column::figure("after", "after", unit()),
+            Column::text("date", "date").worth(2),
+            Column::figure("before", "before", unit()).worth(4),
+            Column::figure("after", "after", unit()).worth(3),
             Column::figure("change", "change", unit()),
-            Column::text("percent", "in %"),
-            Column::text("known", "known"),
+            Column::text("percent", "in %").worth(5),
+            Column::text("known", "known").worth(1),
             Column::text("otherwise", "otherwise"),
         ]);
         for Rise { key, commit, day, step, otherwise } in self.rises {
             table.row([
                 key.item.clone().unwrap_or_else(|| "(all)".to_owned()).into(),
                 what(&key).into(),
-                place(&key).into(),
+                Some(of(&key)).filter(|of| !of.is_empty()).into(),
                 commit.into(),
                 day.into(),
                 number(step.before).into(),

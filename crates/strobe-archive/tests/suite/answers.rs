@@ -91,7 +91,7 @@ fn the_first_build_that_took_more_is_named() {
     assert_eq!(words(&answer, "history", "step"), ["more, exactly", "more, exactly", "", ""]);
     assert!(answer.section("history").unwrap().notes[0].contains("first ccc (1970-01-04)"));
     let Content::Text(trend) = &answer.section("trend").unwrap().content else { panic!("text") };
-    assert_eq!(trend.lines, ["▁▁██  100 to 251"]);
+    assert_eq!(trend.lines, ["▁▁██  100 to 251 cycles"]);
 }
 
 #[test]
@@ -101,6 +101,8 @@ fn names_are_found_by_their_parts() {
     let near = |item| of_item(&Reading::default(), &series, item, false).unwrap_err().near;
     assert_eq!(near("filter"), ["filter_a", "filter_b"]);
     assert!(near("nothing").is_empty());
+    let none = of_item(&Reading::default(), &series, "nothing", false).unwrap_err();
+    assert_eq!(none.all, ["filter_a", "filter_b", "main"]);
     assert!(of_item(&Reading::default(), &series, "MAIN", false).is_ok());
 }
 
@@ -173,6 +175,57 @@ fn boards_are_histories_of_their_own_and_repeats_count_once() {
     assert!(words(&answer, "rises-cycles", "commit").is_empty());
     assert_eq!(words(&answer, "measurements", "board"), ["m0", "m4"]);
     assert!(answer.findings.iter().any(|finding| finding.code == "archive-repeated"));
+}
+
+/// In one call, and in two whose time was given.
+#[test]
+fn what_is_logged_twice_at_one_time_counts_once() {
+    let mut series = Series::default();
+    let figures = || vec![figure("f", 10.0, "exact", None), figure("g", 1.0, "exact", None)];
+    let both = [(origin(1, "aaa"), figures()), (origin(1, "aaa"), figures())];
+    let bytes = write(&both, "strobe").unwrap();
+    for _ in 0..2 {
+        let file = open(Bytes::from(bytes.clone())).unwrap();
+        file.each(|row| series.add(&place("m0"), &Filter::default(), row)).unwrap();
+    }
+    series.sort();
+    assert!(series.figures.values().all(|points| points.len() == 1));
+    assert_eq!((series.origins.len(), series.repeated), (1, 1));
+}
+
+#[test]
+fn rows_are_called_by_the_column_that_names_them() {
+    let (subject, instrument) = (Subject::default(), Instrument::default());
+    let window = Window::untimed("none", Ended::default());
+    let mut measurement = Measurement::new(subject, instrument, window);
+    let columns = vec![
+        Column::text("verdict", ""),
+        Column::text("firmware", ""),
+        Column::figure("value", "", Unit::CYCLES),
+        Column::figure("most", "", Unit::CYCLES),
+        Column::text("budget", ""),
+    ];
+    let mut table = Table::new(columns);
+    table.row(["held".into(), "a".into(), 7u64.into(), 9u64.into(), "crc".into()]);
+    table.row(["held".into(), "b".into(), 8u64.into(), 9u64.into(), "crc".into()]);
+    measurement.push("budgets-cycles", "", Content::Table(table));
+    let columns = vec![
+        Column::figure("cycles", "", Unit::CYCLES),
+        Column::figure("latency-max-at", "", Unit::NANOSECONDS),
+        Column::text("letter", ""),
+        Column::text("cause", ""),
+    ];
+    let mut table = Table::new(columns);
+    table.row([5u64.into(), 1u64.into(), "x".into(), "execution".into()]);
+    measurement.push("causes", "", Content::Table(table));
+    let rows = figures(&measurement);
+    let found: Vec<_> = rows
+        .iter()
+        .filter_map(|row| Some((row.item.as_deref()?, row.figure.as_str(), row.value?)))
+        .collect();
+    let expected =
+        [("a: crc", "value", 7.0), ("b: crc", "value", 8.0), ("execution", "cycles", 5.0)];
+    assert_eq!(found, expected);
 }
 
 #[test]

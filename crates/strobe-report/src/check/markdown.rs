@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use strobe_analyse::budget::Line;
 
+use crate::markdown::cell;
+
 /// The whole text.
 pub fn summary(lines: &[Line]) -> String {
     let held = lines.iter().filter(|line| line.is_held()).count();
@@ -34,23 +36,4 @@ pub fn summary(lines: &[Line]) -> String {
     }
     text.push('\n');
     text
-}
-
-/// Text without what Markdown or HTML would take for its own.
-fn cell(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' | '@' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }

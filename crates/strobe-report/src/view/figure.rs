@@ -173,14 +173,17 @@ pub(super) fn unit_name(unit: &Unit) -> Option<Cow<'_, str>> {
     (!silent.contains(unit) && unit.0 != MILLIONTHS).then_some(Cow::Borrowed(unit.0.as_ref()))
 }
 
-/// Bounds relative to the value, rounded outwards: `-5.9/+18 %`; `None` where they meet.
+/// Bounds relative to the value, rounded outwards: `-5.9/+18 %`; where they are on both sides of
+/// zero, from where to where, since no percentage means anything then. `None` where they meet.
 pub(super) fn spread(value: Number, low: Number, high: Number) -> Option<String> {
     let (likely, low, high) = (value.as_f64(), low.as_f64(), high.as_f64());
     if low == high {
         return None;
     }
-    if likely == 0.0 {
-        return Some(format!("{}-{}", plain(Number::Real(low)), plain(Number::Real(high))));
+    if likely == 0.0 || (low < 0.0 && high > 0.0) {
+        let to = if low < 0.0 { " to " } else { "-" };
+        let end = |x: f64| number(Number::Real(x), &Unit::COUNT);
+        return Some(format!("{}{to}{}", end(low), end(high)));
     }
     let relative = |difference: f64| outwards(difference.abs() / likely.abs());
     Some(format!("-{}/+{} %", relative(likely - low), relative(high - likely)))
@@ -261,12 +264,15 @@ mod tests {
 
     #[test]
     fn spreads_round_outwards() {
-        let spread = |low: u64, likely: u64, high: u64| {
+        let spread = |low: i64, likely: i64, high: i64| {
             spread(likely.into(), low.into(), high.into()).unwrap_or_default()
         };
         assert_eq!(spread(999_999, 1_000_000, 1_000_000), "-0.1/+0 %");
         assert_eq!(spread(180, 200, 240), "-10/+20 %");
         assert_eq!(spread(0, 0, 5), "0-5");
+        assert_eq!(spread(-1200, 0, 1200), "-1,200 to 1,200");
+        assert_eq!(spread(-2000, -96, 1500), "-2,000 to 1,500");
+        assert_eq!(spread(-200, -100, -50), "-100/+50 %");
         assert_eq!(spread(7, 7, 7), "");
     }
 }

@@ -9,6 +9,7 @@
 mod across;
 mod growth;
 mod measurement;
+mod profile;
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,11 +30,13 @@ pub struct Options {
     pub after: String,
     /// How long start-up, and each call, may take, in nanoseconds of simulated time.
     pub timeout: u64,
+    /// The benchmark and input whose profile goes with the figures.
+    pub profile: Option<(String, Option<u32>)>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { after: "main".to_owned(), timeout: 1_000_000_000 }
+        Options { after: "main".to_owned(), timeout: 1_000_000_000, profile: None }
     }
 }
 
@@ -89,7 +92,7 @@ pub fn bench(
         heap: heap::find(firmware, None, false).is_ok(),
         record: None,
     };
-    let mut rows = Vec::new();
+    let (mut rows, mut profile) = (Vec::new(), Vec::new());
     let mut stopped = false;
     'all: for benchmark in wanted {
         let inputs = benchmark.inputs.iter().copied().map(Some);
@@ -99,6 +102,12 @@ pub fn bench(
             if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
                 stopped = true;
                 break 'all;
+            }
+            let asked = options.profile.as_ref();
+            if asked.is_some_and(|(name, of)| *name == benchmark.name && *of == input)
+                && row.failed.is_none()
+            {
+                profile = bench.profile(benchmark, input)?;
             }
             rows.push(row);
         }
@@ -113,7 +122,17 @@ pub fn bench(
         watches_heap: bench.heap,
         stopped,
     };
-    Ok(Benched { measurement: measurement::measurement(&found), failed, interrupted: stopped })
+    let mut measurement = measurement::measurement(&found);
+    measurement.sections.extend(profile);
+    Ok(Benched { measurement, failed, interrupted: stopped })
+}
+
+/// A row's own name.
+fn label(name: &str, input: Option<u32>) -> String {
+    match input {
+        Some(input) => format!("{name}/{input}"),
+        None => name.to_owned(),
+    }
 }
 
 /// What all rows have in common.

@@ -389,7 +389,8 @@ impl Run {
         }
     }
 
-    fn open_window(&mut self) {
+    /// A window begins here.
+    pub(super) fn open_window(&mut self) {
         let mark = self.mark();
         self.begin.get_or_insert(mark);
         self.open = Some(mark);

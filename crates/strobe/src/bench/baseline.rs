@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use strobe_model::measurement::{Column, Finding, Measurement, Severity, Table, Unit};
+use strobe_report::bench::Verdict;
+use strobe_report::grouped;
 
 use crate::exit;
 use crate::files::{self, Kind};
@@ -55,7 +57,12 @@ pub struct Compared {
     pub findings: Vec<Finding>,
     /// Whether there is any.
     pub is_worse: bool,
+    /// What is to be said of each benchmark, by firmware and name.
+    pub verdicts: Verdicts,
 }
+
+/// Verdicts with their reasons, by firmware and benchmark.
+pub type Verdicts = BTreeMap<(String, String), (Verdict, Vec<String>)>;
 
 impl Kept {
     /// Reads a file.
@@ -192,6 +199,7 @@ struct Comparison {
     new: Vec<String>,
     findings: Vec<Finding>,
     is_worse: bool,
+    verdicts: Verdicts,
 }
 
 impl Comparison {
@@ -205,8 +213,15 @@ impl Comparison {
             Column::figure("difference", "difference", Unit::COUNT),
             Column::text("change", "change"),
         ]);
-        let findings = Vec::new();
-        Comparison { threshold, table, same: 0, new: Vec::new(), findings, is_worse: false }
+        Comparison {
+            threshold,
+            table,
+            same: 0,
+            new: Vec::new(),
+            findings: Vec::new(),
+            is_worse: false,
+            verdicts: Verdicts::new(),
+        }
     }
 
     fn add(
@@ -219,7 +234,10 @@ impl Comparison {
         for (benchmark, now) in after {
             match before.get(benchmark) {
                 Some(then) => self.figures(firmware, benchmark, then, now),
-                None => self.new.push(format!("{benchmark} ({firmware})")),
+                None => {
+                    self.new.push(format!("{benchmark} ({firmware})"));
+                    self.judge(firmware, benchmark, Verdict::New, Vec::new());
+                }
             }
         }
         let gone = before.keys().filter(|key| !after.contains_key(*key));
@@ -228,9 +246,15 @@ impl Comparison {
                 "{benchmark} of {firmware} is in the baseline and was not measured: nothing is \
                  known of it now"
             );
+            self.judge(firmware, benchmark, Verdict::Gone, vec![text.clone()]);
             self.findings.push(Finding::new(Severity::Fault, "gone", text));
             self.is_worse = true;
         }
+    }
+
+    fn judge(&mut self, firmware: &str, benchmark: &str, verdict: Verdict, why: Vec<String>) {
+        let of = (firmware.to_owned(), benchmark.to_owned());
+        self.verdicts.insert(of, (verdict, why));
     }
 
     fn figures(
@@ -240,6 +264,7 @@ impl Comparison {
         then: &BTreeMap<String, i64>,
         now: &BTreeMap<String, i64>,
     ) {
+        let (mut verdict, mut notes) = (Verdict::Same, Vec::new());
         for (id, title, counts) in FIGURES {
             let (Some(&then), Some(&now)) = (then.get(id), now.get(id)) else { continue };
             let more = now - then;
@@ -256,7 +281,12 @@ impl Comparison {
                 );
                 self.findings.push(Finding::new(Severity::Fault, "worse", text));
                 self.is_worse = true;
+                verdict = Verdict::More;
+            } else if verdict == Verdict::Same {
+                verdict = Verdict::Differs;
             }
+            let [was, is] = [then, now].map(|n| grouped(n.unsigned_abs()));
+            notes.push(format!("{title} {is} after {was} ({change})"));
             self.table.row([
                 firmware.into(),
                 benchmark.into(),
@@ -267,6 +297,7 @@ impl Comparison {
                 change.into(),
             ]);
         }
+        self.judge(firmware, benchmark, verdict, notes);
     }
 
     fn finish(self) -> Compared {
@@ -279,8 +310,8 @@ impl Comparison {
         if !self.new.is_empty() {
             notes.push(format!("Not in the baseline: {}.", self.new.join(", ")));
         }
-        let (table, findings, is_worse) = (self.table, self.findings, self.is_worse);
-        Compared { table, notes, findings, is_worse }
+        let Comparison { table, findings, is_worse, verdicts, .. } = self;
+        Compared { table, notes, findings, is_worse, verdicts }
     }
 }
 
@@ -323,6 +354,10 @@ mod tests {
         assert!(!compared(100, 90, 0.0).is_worse);
         let out = compared(100, 90, 0.0);
         assert_eq!((out.table.len(), out.same), (1, 3));
+        let verdict = |name: &str| &out.verdicts[&("fw".to_owned(), name.to_owned())];
+        let expected = (Verdict::Differs, vec!["cycles 90 after 100 (-10.0 %)".to_owned()]);
+        assert_eq!(*verdict("sort/64"), expected);
+        assert_eq!(*verdict("crc \"a\""), (Verdict::Same, Vec::new()));
     }
 
     #[test]

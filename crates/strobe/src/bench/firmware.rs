@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use globset::{Glob, GlobMatcher};
+use regex_automata::meta::Regex;
 use strobe_model::measurement::{Content, Finding, Measurement, Severity};
 use strobe_source::simulated::bench::{self, Benched};
 use strobe_symbols::{Benchmark, Firmware};
 
-use super::Args;
 use super::baseline::{Compared, Kept};
+use super::{Args, reports};
 use crate::files::{self, Kind};
 use crate::{board, exit, input, interrupt, simulate};
 
@@ -17,9 +18,9 @@ use crate::{board, exit, input, interrupt, simulate};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Benchmarks of firmware")]
 pub struct Options {
-    /// Only benchmarks with this in their names, or that match it where it has `*`, `?` or `[`. May
-    /// be given several times.
-    #[arg(long, value_name = "TEXT|PATTERN")]
+    /// Only benchmarks with this in their names; or that match it where it has `*`, `?` or `[`, or
+    /// between slashes as a regular expression: `/^(fir|iir)_/`. May be given several times.
+    #[arg(long, value_name = "TEXT|PATTERN|/REGEX/")]
     filter: Vec<String>,
     /// The board, by name or file: one for all, or one for each firmware in their order [default:
     /// the one that each is linked for].
@@ -36,6 +37,16 @@ pub struct Options {
     /// 110.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
+    /// Profile the first call of this benchmark as well, with its input (`sort/64`) or else its
+    /// largest: by function, line and instruction, for report, export and compare.
+    #[arg(long, value_name = "NAME[/INPUT]")]
+    profile: Option<String>,
+    /// Write JUnit XML: a case for each benchmark and input.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write a summary in Markdown.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
 }
 
 impl Options {
@@ -44,6 +55,8 @@ impl Options {
         named.reads(self.board.iter().map(Path::new).filter(|path| path.is_file()));
         named.reads(&self.baseline);
         named.writes("--save", &self.save);
+        named.writes("--junit", &self.junit);
+        named.writes("--markdown", &self.markdown);
     }
 
     fn given(&self) -> impl Iterator<Item = &'static str> {
@@ -53,6 +66,9 @@ impl Options {
             (self.after.is_some(), "--after"),
             (self.save.is_some(), "--save"),
             (self.baseline.is_some(), "--baseline"),
+            (self.profile.is_some(), "--profile"),
+            (self.junit.is_some(), "--junit"),
+            (self.markdown.is_some(), "--markdown"),
         ];
         given.into_iter().filter(|(is, _)| *is).map(|(_, option)| option)
     }
@@ -136,11 +152,14 @@ pub fn run(args: &Args, paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
         return Err(exit::usage(format!("{boards} of --board for {firmware} firmwares")));
     }
     let loaded = load(paths, &filter)?;
+    let asked = args.firmware.profile.as_deref();
+    let profile = asked.map(|asked| profiled(asked, &loaded, &filter)).transpose()?;
     let mut all = Vec::new();
     let (mut failed, mut interrupted) = (0, false);
     for (at, (path, firmware)) in paths.iter().zip(&loaded).enumerate() {
         let board = boards.get(at).or(boards.first().filter(|_| boards.len() == 1));
-        let benched = one(args, path, firmware, board, &filter)?;
+        let options = options(args, profile.clone());
+        let benched = one(path, firmware, board, &options, &filter)?;
         failed += benched.failed;
         all.push((names[at].clone(), benched.measurement));
         interrupted = benched.interrupted;
@@ -155,7 +174,14 @@ pub fn run(args: &Args, paths: &[PathBuf]) -> anyhow::Result<ExitCode> {
     if let Some(path) = args.firmware.save.as_deref().filter(|_| !interrupted) {
         Kept::of(&all).write(path)?;
     }
+    let rows = reports::rows(&all, compared.as_ref());
     show(args, all, compared.as_ref())?;
+    if let Some(path) = &args.firmware.junit {
+        files::write(path, strobe_report::bench::junit(&rows).as_bytes())?;
+    }
+    if let Some(path) = &args.firmware.markdown {
+        files::write(path, strobe_report::bench::markdown(&rows).as_bytes())?;
+    }
     let is_worse = compared.is_some_and(|compared| compared.is_worse);
     Ok(match (interrupted, failed > 0, is_worse) {
         (true, ..) => exit::INTERRUPTED.into(),
@@ -220,30 +246,76 @@ fn load(paths: &[PathBuf], filter: &Filter) -> anyhow::Result<Vec<Firmware>> {
     Ok(out)
 }
 
-fn one(
-    args: &Args,
-    path: &Path,
-    firmware: &Firmware,
-    board: Option<&String>,
+/// The benchmark that is to be profiled, and the input: as it is given, else the largest.
+fn profiled(
+    asked: &str,
+    all: &[Firmware],
     filter: &Filter,
-) -> anyhow::Result<Benched> {
-    let choice = board::choose(&board::Which::named(board.cloned()), firmware)?;
-    let mut options = bench::Options::default();
+) -> anyhow::Result<(String, Option<u32>)> {
+    let benchmarks = || all.iter().flat_map(|firmware| &firmware.benchmarks().all);
+    let (name, input) = match asked.rsplit_once('/') {
+        Some((name, input)) => (name, Some(input)),
+        None => (asked, None),
+    };
+    let wanted = || benchmarks().filter(|benchmark| filter.takes(&benchmark.name));
+    let Some(found) = wanted().find(|benchmark| benchmark.name == name) else {
+        let mut known: Vec<&str> = wanted().map(|benchmark| benchmark.name.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(exit::usage(format!(
+            "--profile {asked}: no such benchmark is measured; there are {}",
+            known.join(", ")
+        )));
+    };
+    let input = match input {
+        None => found.inputs.iter().max().copied(),
+        Some(text) => {
+            let known = |n: &u32| found.inputs.contains(n);
+            Some(text.parse().ok().filter(known).ok_or_else(|| {
+                let inputs: Vec<String> = found.inputs.iter().map(u32::to_string).collect();
+                let inputs = if inputs.is_empty() { "none".to_owned() } else { inputs.join(", ") };
+                exit::usage(format!("--profile {asked}: the inputs of {name} are {inputs}"))
+            })?)
+        }
+    };
+    Ok((found.name.clone(), input))
+}
+
+fn options(args: &Args, profile: Option<(String, Option<u32>)>) -> bench::Options {
+    let mut options = bench::Options { profile, ..bench::Options::default() };
     if let Some(after) = &args.firmware.after {
         options.after.clone_from(after);
     }
     if let Some(timeout) = args.timeout {
         options.timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
     }
+    options
+}
+
+fn one(
+    path: &Path,
+    firmware: &Firmware,
+    board: Option<&String>,
+    options: &bench::Options,
+    filter: &Filter,
+) -> anyhow::Result<Benched> {
+    let choice = board::choose(&board::Which::named(board.cloned()), firmware)?;
     let all = firmware.benchmarks().all.iter();
     let wanted: Vec<&Benchmark> = all.filter(|b| filter.takes(&b.name)).collect();
     let name = input::file_name(path);
     let stop = interrupt::on_interrupt();
-    let benched = bench::bench(firmware, &name, &choice.board, &options, &wanted, &stop);
+    let benched = bench::bench(firmware, &name, &choice.board, options, &wanted, &stop);
     let mut benched = benched.map_err(|error| {
         let text = format!("{}: {error}", path.display());
         simulate::explain_as(error, text)
     })?;
+    if let Some((name, input)) = &options.profile
+        && benched.measurement.profiles().next().is_some()
+    {
+        let input = input.map_or_else(String::new, |input| format!("/{input}"));
+        let text = format!("the profile and the causes are of the first call of {name}{input}");
+        benched.measurement.findings.push(Finding::new(Severity::Note, "profiled", text));
+    }
     if let Some(note) = choice.note {
         let note = Finding::new(Severity::Note, "board", note);
         benched.measurement.findings.push(note);
@@ -270,7 +342,8 @@ fn show(
         section.notes.clone_from(&compared.notes);
         measurement.findings.extend(compared.findings.iter().cloned());
     }
-    args.result.measurement(&measurement, &selection)
+    args.result.measurement(&measurement, &selection)?;
+    args.log.add(&measurement)
 }
 
 /// Which benchmarks are wanted: all, or those that match one of several patterns.
@@ -279,11 +352,28 @@ struct Filter(Vec<Pattern>);
 enum Pattern {
     Part(String),
     Whole(GlobMatcher),
+    Regex(Regex),
 }
 
 impl Filter {
     fn new(given: &[String]) -> anyhow::Result<Self> {
         let one = |text: &String| {
+            let regex = text.strip_prefix('/').and_then(|text| text.strip_suffix('/'));
+            if let Some(regex) = regex {
+                // The first line of the parser's message repeats the expression.
+                let wrong = |e: &dyn std::fmt::Display| {
+                    let text = e.to_string();
+                    let why = text.lines().last().unwrap_or_default();
+                    exit::usage(format!(
+                        "--filter /{regex}/: {}",
+                        why.trim_start_matches("error: ")
+                    ))
+                };
+                return Regex::new(regex).map(Pattern::Regex).map_err(|e| match e.syntax_error() {
+                    Some(syntax) => wrong(syntax),
+                    None => wrong(&e),
+                });
+            }
             if !text.contains(['*', '?', '[']) {
                 return Ok(Pattern::Part(text.clone()));
             }
@@ -298,6 +388,7 @@ impl Filter {
         let matches = |pattern: &Pattern| match pattern {
             Pattern::Part(text) => name.contains(text.as_str()),
             Pattern::Whole(glob) => glob.is_match(name),
+            Pattern::Regex(regex) => regex.is_match(name),
         };
         self.0.is_empty() || self.0.iter().any(matches)
     }
@@ -346,6 +437,11 @@ mod tests {
         assert!(takes(&["sort"], "heap_sort"));
         assert!(!takes(&["sort*"], "heap_sort"));
         assert!(takes(&["crc", "*sort"], "heap_sort"));
-        assert!(Filter::new(&["[".to_owned()]).is_err());
+        assert!(takes(&["/^(heap|merge)_sort$/"], "heap_sort"));
+        assert!(takes(&["/sort/"], "heap_sort"));
+        assert!(!takes(&["/^sort/"], "heap_sort"));
+        let wrong = |text: &str| Filter::new(&[text.to_owned()]).err().map(|e| e.to_string());
+        assert!(wrong("[").is_some());
+        assert_eq!(wrong("/(/").as_deref(), Some("--filter /(/: unclosed group"));
     }
 }

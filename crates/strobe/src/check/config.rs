@@ -17,6 +17,7 @@ const KIND: Kind = Kind::BUDGETS;
 /// A whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Config {
     /// The version of its form, 1.
     #[serde(default = "one")]
@@ -32,6 +33,7 @@ pub struct Config {
 /// A firmware and how it is measured.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Firmware {
     /// Its name in reports; by default the file's without its ending.
     #[serde(default)]
@@ -75,6 +77,7 @@ pub struct Firmware {
 /// A measurement of another instrument.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Other {
     /// The file.
     pub file: PathBuf,
@@ -85,6 +88,7 @@ pub struct Other {
 /// One word or several.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Words {
     /// One.
     One(String),
@@ -227,6 +231,28 @@ fn nearest_key(message: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What editors complete and check by `#:schema`. `UPDATE_SCHEMA=1` writes it anew.
+    #[test]
+    fn the_committed_schema_is_that_of_the_types() {
+        let schema = schemars::schema_for!(Config);
+        let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+        let path = path.join("strobe-toml-1.json");
+        if std::env::var_os("UPDATE_SCHEMA").is_some() {
+            std::fs::write(&path, &text).expect("the schema is written");
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == text,
+            "docs/schema/strobe-toml-1.json differs from the types; if files that are there still \
+             keep it, run the tests with UPDATE_SCHEMA=1, else raise the version"
+        );
+        // Keys that are not known are errors to both.
+        let firmware = &schema.as_value()["$defs"]["Firmware"];
+        assert_eq!(firmware["additionalProperties"], false);
+        assert!(firmware["properties"]["exit-code"].is_object(), "{firmware}");
+    }
 
     fn wrong(budgets: &str) -> String {
         parse(&format!("[[firmware]]\nelf = \"a.elf\"\n{budgets}")).expect_err(budgets)

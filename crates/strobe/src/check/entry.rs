@@ -10,33 +10,56 @@ use super::config::Other;
 /// A budget as it is written. One of the keys up to `section` names its subject.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Written {
+    /// Its name in reports and in the baseline.
     name: Option<String>,
+    /// A function: its cycles, or those of its calls.
     function: Option<String>,
+    /// A region of the kit for the target.
     region: Option<String>,
+    /// From one place to another.
     window: Option<Window>,
+    /// An interrupt, as `SysTick`: its latency, requests lost, duration.
     interrupt: Option<String>,
+    /// A thread: from wake-up to run, time busy.
     thread: Option<String>,
+    /// A pin, as `PB8`: widths and periods.
     pin: Option<String>,
+    /// A symbol: times between its arrivals.
     mark: Option<String>,
+    /// Flash and RAM: `total`, `layer/NAME`, `file/PATH`, `symbol/NAME` and so on.
     size: Option<String>,
+    /// A stack: its margin, worst case, use.
     stack: Option<String>,
+    /// A headline figure of the run.
     total: Option<String>,
+    /// Idle cycles of all cycles.
     idle: Option<bool>,
+    /// What a recording lacks, of all that there was.
     lost: Option<bool>,
+    /// A section of any measurement, with `row` and `column`.
     section: Option<String>,
+    /// The row of a section.
     row: Option<String>,
+    /// The column of a section, or of distributions a statistic.
     column: Option<String>,
+    /// Which figure of it; each subject has its own (docs/check.md).
     figure: Option<String>,
+    /// Which measurement: `run`, `size`, `stack` or one that the firmware names.
     of: Option<String>,
+    /// At most, as `1200 cycles`, `5 ms`, `64 KiB`; `+2 %` counts from the baseline.
     max: Option<String>,
+    /// At least.
     min: Option<String>,
+    /// `bounds`, all that the figure may be, or `likely`.
     judge: Option<String>,
 }
 
 /// From one place to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Window {
     /// As `--from`.
     pub from: String,

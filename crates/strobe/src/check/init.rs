@@ -81,7 +81,9 @@ struct Written(String);
 impl Written {
     fn new(firmware: &Firmware) -> Self {
         let mut text = String::from(
-            "# Budgets of this firmware: `strobe check` holds them, docs/check.md explains them.\n\
+            "#:schema https://raw.githubusercontent.com/stroboscope-rs/stroboscope/main/\
+             docs/schema/strobe-toml-1.json\n\
+             # Budgets of this firmware: `strobe check` holds them, docs/check.md explains them.\n\
              # Limits are slightly above what was measured; `max = \"+2 %\"` counts from what\n\
              # `strobe check --accept` stored.\n\n[[firmware]]\n",
         );

@@ -4,7 +4,7 @@ use std::fs;
 
 use strobe_model::measurement::{Measurement, Severity};
 
-use crate::common::figures::spread;
+use crate::common::figures::{functions, spread};
 use crate::common::{measured, prebuilt, read, strobe};
 
 /// Runs `strobe bench` and reads its measurement.
@@ -168,6 +168,67 @@ fn baselines_are_kept_and_compared() {
     assert_eq!(m3.code, 65);
 }
 
+/// The profile adds up to the figure of its row, on every core, and other commands read it.
+#[test]
+fn a_call_is_profiled_from_its_first_instruction_to_its_return() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sort.measurement").display().to_string();
+    for program in CORES {
+        let elf = prebuilt(program);
+        let sort = ["--filter", "/^heap_sort$/", "--profile", "heap_sort"];
+        let (code, m) = bench(&[&[elf.as_str()], &sort[..]].concat());
+        assert_eq!(code, 0, "{program}");
+        let all = functions(&m);
+        let sum: u64 = all.iter().map(|(_, cycles)| cycles).sum();
+        assert_eq!(Some(sum), figure(&m, "heap_sort", Some(256), "cycles"), "{program}: {all:?}");
+        assert!(all.iter().any(|(name, _)| name == "heap_sort"), "{program}: {all:?}");
+    }
+    let elf = prebuilt("benched");
+    assert_eq!(strobe(&["bench", &elf, "--profile", "crc16/64", "-o", &file]).code, 0);
+    let shown = strobe(&["report", &file, "--fields", "profile"]);
+    assert!(shown.code == 0 && shown.stdout.contains("first call of crc16/64"), "{}", shown.stdout);
+    let stacks = folder.path().join("stacks.txt").display().to_string();
+    let exported = strobe(&["export", &file, "--to", "collapsed", "-o", &stacks]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    assert!(fs::read_to_string(&stacks).unwrap().contains("crc16"));
+}
+
+#[test]
+fn reports_for_others_have_a_case_for_each_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (kept, xml, summary) = (path("bench.toml"), path("bench.xml"), path("bench.md"));
+    let elf = prebuilt("benched");
+    let reports = ["bench", &elf, "--junit", &xml, "--markdown", &summary, "--filter", "sort"];
+    assert_eq!(strobe(&[&reports[..], &["--save", &kept]].concat()).code, 0);
+    let counted = |xml: &str| {
+        let text = fs::read_to_string(xml).unwrap();
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).unwrap();
+        ["tests", "failures", "errors"].map(|name| suite.attribute(name).unwrap().to_owned())
+    };
+    assert_eq!(counted(&xml), ["12", "0", "0"]);
+    assert!(fs::read_to_string(&summary).unwrap().contains("12 measured"));
+
+    let text = fs::read_to_string(&kept).unwrap();
+    let line = text.lines().find(|line| line.starts_with("\"heap_sort/64\"")).unwrap();
+    let rest = line.split_once(", ").unwrap().1;
+    let less = format!("\"heap_sort/64\" = {{ cycles = 15000, {rest}");
+    fs::write(&kept, text.replace(line, &less).replace("\"heap_sort/8\"", "\"gone_sort/8\""))
+        .unwrap();
+    let compared = strobe(&[&reports[..], &["--baseline", &kept]].concat());
+    assert_eq!(compared.code, 110, "{}", compared.stderr);
+    assert_eq!(counted(&xml), ["13", "2", "0"]);
+    let summary = fs::read_to_string(&summary).unwrap();
+    assert!(summary.starts_with("### strobe bench: 2 of 13 took more"), "{summary}");
+    for part in ["cycles 15,037 after 15,000", "**more**", "**gone**", "| new |"] {
+        assert!(summary.contains(part), "{part}: {summary}");
+    }
+    let failed = strobe(&[&reports[..], &["--timeout", "400us"]].concat());
+    assert_eq!(failed.code, 1);
+    assert_ne!(counted(&xml)[2], "0");
+}
+
 #[test]
 fn measurements_of_benchmarks_are_compared_by_row() {
     let folder = tempfile::tempdir().unwrap();
@@ -229,12 +290,16 @@ fn nothing_is_left_when_off() {
 #[test]
 fn wrong_arguments_are_named() {
     let elf = prebuilt("benched");
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["bench", &elf, "true"], "cannot be measured together"),
         (&["bench", &elf, "--rounds", "3"], "--rounds"),
         (&["bench", "true", "false", "--filter", "x"], "--filter"),
         (&["bench", &elf, "--filter", "nothing"], "heap_sort"),
         (&["bench", &elf, "--filter", "["], "--filter ["),
+        (&["bench", &elf, "--filter", "/(/"], "--filter /(/: unclosed group"),
+        (&["bench", &elf, "--profile", "quick_sort"], "there are"),
+        (&["bench", &elf, "--profile", "heap_sort/7"], "the inputs of heap_sort are 8, 16"),
+        (&["bench", "true", "false", "--junit", "x.xml"], "--junit"),
         (&["bench", &elf, "--after", "nowhere"], "nowhere"),
         (&["bench", &elf, "--board", "blue", "--board", "green"], "2 of --board for 1"),
         (&["bench", &elf, "--threshold=-3"], "--threshold"),

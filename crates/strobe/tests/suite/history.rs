@@ -118,6 +118,18 @@ fn a_function_is_shown_as_text_with_its_trend() {
     let none = strobe(&["history", &archive.path(), "no_such_function"]);
     assert_eq!(none.code, 64);
     assert!(none.stderr.contains("nothing in the archive has that name"), "{}", none.stderr);
+    let like = strobe(&["history", &archive.path(), "mian"]);
+    assert!(like.stderr.contains("did you mean main"), "{}", like.stderr);
+    for (option, name) in [("--section", "layers"), ("--figure", "flash"), ("--subject", "kit")] {
+        let wrong = strobe(&["history", &archive.path(), option, "nonsense"]);
+        assert_eq!(wrong.code, 64);
+        let expected = format!("{option} nonsense: ");
+        assert!(
+            wrong.stderr.contains(&expected) && wrong.stderr.contains(name),
+            "{}",
+            wrong.stderr
+        );
+    }
     let many = strobe(&["history", &archive.path(), "a"]);
     assert_eq!((many.code, many.stderr.contains("which one of")), (64, true), "{}", many.stderr);
     let wrong = strobe(&["history", &archive.path(), "--grew", "soon"]);
@@ -162,6 +174,41 @@ fn the_commit_is_that_of_the_folder() {
     let short = &commit[..12];
     assert_eq!(names, [&format!("{short}-dirty"), short]);
     assert!(builds.iter().all(|row| row["branch"] == "work" && row["date"] == "2026-03-04"));
+}
+
+/// `--log`: the measurement as a whole, whatever of it is printed.
+#[test]
+fn what_was_measured_is_logged_at_once() {
+    let archive = Archive::new();
+    let elf = prebuilt("trace-kit");
+    let log = |arguments: &[&str]| {
+        let mut log = command();
+        ran(log.current_dir(archive.0.path()).args(arguments).args(["--log", &archive.path()]))
+    };
+    let plain = strobe(&["size", &elf, "--top", "1"]);
+    let logged = log(&["size", &elf, "--top", "1"]);
+    assert_eq!((logged.code, &logged.stdout), (0, &plain.stdout), "{}", logged.stderr);
+    assert!(logged.stderr.contains("logged 1 measurement without a commit"), "{}", logged.stderr);
+    let of_file = archive.log(&archive.size("trace-kit"), &[]);
+    let figures =
+        |text: &str| text.split(", ").nth(1).unwrap().split(':').next().unwrap().to_owned();
+    assert_eq!(figures(&logged.stderr), figures(&of_file.stdout));
+    assert_eq!(log(&["stack", &elf]).code, 0);
+    assert_eq!(log(&["bench", &prebuilt("benched"), "--filter", "crc16"]).code, 0);
+    let groups = rows(&archive.history(&[]), "measurements");
+    let of = |row: &serde_json::Value, column: &str| row[column].to_string();
+    let found: Vec<_> =
+        groups.iter().map(|row| (of(row, "instrument"), of(row, "measurements"))).collect();
+    let expected = [("\"benchmarks on a simulated board\"", "1"), ("\"image\"", "3")];
+    assert_eq!(found, expected.map(|(name, n)| (name.to_owned(), n.to_owned())));
+    let crc = rows(&archive.history(&["crc16/64", "--figure", "cycles"]), "history");
+    assert_eq!(crc.len(), 1);
+    // What cannot be logged is refused before anything is measured.
+    let other = archive.0.path().display().to_string();
+    fs::write(archive.0.path().join("main.c"), "int a;").unwrap();
+    let refused = strobe(&["size", &elf, "--log", &other]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (64, ""), "{}", refused.stderr);
+    assert_eq!(strobe(&["size", &elf, "--why", "main", "--log", &archive.path()]).code, 64);
 }
 
 /// Each call writes a file of its own; none is ever half there.

@@ -116,12 +116,8 @@ fn findings(found: &Found, out: &mut Measurement) {
     }
 }
 
-/// A row's own name.
 fn label(row: &Row) -> String {
-    match row.input {
-        Some(input) => format!("{}/{input}", row.name),
-        None => row.name.clone(),
-    }
+    super::label(&row.name, row.input)
 }
 
 fn table(found: &Found) -> Table {

@@ -1,0 +1,47 @@
+//! `--log DIR` of commands that measure: their result goes into an archive as well.
+
+use std::path::PathBuf;
+
+use strobe_model::measurement::Measurement;
+
+use super::entry::{self, Entry, Names};
+use super::source::Source;
+use crate::{interrupt, terminal};
+
+/// The option.
+#[derive(clap::Args)]
+pub struct Logged {
+    /// Add the whole measurement to an archive as well, with the commit of the current folder
+    /// (`strobe log` names others; docs/history.md).
+    #[arg(long, value_name = "DIR")]
+    log: Option<PathBuf>,
+}
+
+impl Logged {
+    /// Whether the folder can be added to: before a run, which a wrong name shall not cost.
+    ///
+    /// # Errors
+    /// Where it is none (64, 66).
+    pub fn ready(&self) -> anyhow::Result<()> {
+        self.log.as_deref().map_or(Ok(()), entry::fits)
+    }
+
+    /// Adds a measurement, if that was asked for and it was not stopped.
+    ///
+    /// # Errors
+    /// If it cannot be written (74).
+    pub fn add(&self, measurement: &Measurement) -> anyhow::Result<()> {
+        let Some(directory) = &self.log else { return Ok(()) };
+        if interrupt::happened() || entry::is_part(measurement) {
+            terminal::say("strobe: not logged: it was stopped, and has only part of the figures");
+            return Ok(());
+        }
+        let source = Source::of(None, None)?;
+        let mut entry = Entry::new(directory, Names::default(), source, None)?;
+        entry.add(measurement)?;
+        for line in entry.write()? {
+            terminal::say(&format!("strobe: logged {line}"));
+        }
+        Ok(())
+    }
+}
