@@ -9,7 +9,10 @@
 //! Unlike other crates this one starts processes, looks at the clock and keeps files of its own:
 //! it is a source, the far end of the pipeline. It prints nothing.
 
+pub mod agents;
+mod answer;
 pub mod bench;
+mod events;
 pub mod experiment;
 pub mod file;
 pub mod host;

@@ -19,6 +19,9 @@ use crate::measurement::{Parts, measurement};
 use crate::placeholders::{self, Names};
 use crate::samples::{Log, Metric, Round, Sample, Variant};
 
+/// The description's name.
+const FILE: &str = "experiment.toml";
+
 /// Where and how an experiment is carried out.
 pub struct Run<'a> {
     /// Its description.
@@ -78,6 +81,9 @@ impl Run<'_> {
         let is_there = |name: &String| std::env::split_paths(&path).any(|p| p.join(name).is_file());
         let missing: Vec<String> =
             self.file.needs.iter().filter(|name| !is_there(name)).cloned().collect();
+        if let Some(why) = self.uncounted().filter(|_| missing.is_empty()) {
+            return vec![why];
+        }
         let Some(line) = self.file.available.as_ref().filter(|_| missing.is_empty()) else {
             return missing;
         };
@@ -85,6 +91,11 @@ impl Run<'_> {
             Ok(()) => missing,
             Err(_) => vec![format!("what `{line}` looks for")],
         }
+    }
+
+    /// What is judged, if this machine cannot count it.
+    fn uncounted(&self) -> Option<String> {
+        host::uncounted(self.host, Metric::named(&self.file.measure.metric).event()?, self.stop)
     }
 
     /// Runs it; `show` gets a line about what happens.
@@ -98,6 +109,7 @@ impl Run<'_> {
         names.insert("strobe".to_owned(), self.host.supervisor.display().to_string());
         names.insert("folder".to_owned(), self.folder.display().to_string());
         names.insert("build".to_owned(), self.made("build")?.display().to_string());
+        names.insert("agents".to_owned(), self.agents()?.display().to_string());
         self.build(&names, show)?;
         let mut services = self.services(&mut names, show)?;
         let mut steps = Vec::new();
@@ -150,6 +162,16 @@ impl Run<'_> {
         made.map_err(|error| Error::Io(folder.display().to_string(), error))
     }
 
+    /// The folder with the sources of the agents.
+    fn agents(&self) -> Result<PathBuf, Error> {
+        let folder = self.made("agents")?;
+        for agent in self.file.measure.agents() {
+            let io = |error| Error::Io(agent.file.to_owned(), error);
+            agent.put(&folder).map_err(io)?;
+        }
+        Ok(folder)
+    }
+
     fn build(&self, names: &Names, show: &mut dyn FnMut(&str)) -> Result<(), Error> {
         let own = self.file.variant.iter().filter_map(|variant| variant.build.as_ref());
         for line in self.file.build.iter().chain(own) {
@@ -195,7 +217,7 @@ impl Run<'_> {
         }
         let variants: Vec<Variant> =
             self.file.variant.iter().map(|variant| self.variant(variant, &names)).collect();
-        let settings = self.settings(&names);
+        let settings = self.settings(&names)?;
         let quick = if self.quick { "quick-" } else { "" };
         let path = self.kept.join(format!("{quick}samples-{}.jsonl", at.unwrap_or(0)));
         let io = |error| Error::Io(path.display().to_string(), error);
@@ -258,23 +280,25 @@ impl Run<'_> {
         Variant { name: variant.name.clone(), command }
     }
 
-    fn settings(&self, names: &Names) -> Settings {
+    fn settings(&self, names: &Names) -> Result<Settings, Error> {
         let measure = &self.file.measure;
         let seconds = if self.quick { measure.quick_seconds } else { measure.seconds };
-        Settings {
+        let settings = Settings {
             time: Duration::from_secs_f64(seconds),
             threshold: measure.threshold / 100.0,
             timeout: Duration::from_secs_f64(measure.timeout_seconds),
             metric: Metric::named(&measure.metric),
             same_output: measure.same_output,
-            counters: measure.counters.clone(),
-            values: measure.values.clone(),
+            counters: measure.all_counters(),
+            values: measure.all_values(),
             meters: self.meters(names),
             // Three runs show that a count repeats.
             least_rounds: if self.file.expect.iter().any(|e| e.exactly.is_some()) { 3 } else { 2 },
             lateness: measure.lateness_ms.map(Duration::from_millis),
             ..Settings::default()
-        }
+        };
+        let wrong = |why: String| Error::Io(FILE.to_owned(), io::Error::other(why));
+        settings.with_instruments(&measure.instruments).map_err(wrong)
     }
 
     /// What prints the services' counters.
