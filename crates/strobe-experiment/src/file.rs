@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::agents::{self, Agent};
+use crate::claim::Claim;
 use crate::host::events;
 
 /// An experiment.
@@ -40,6 +41,9 @@ pub struct File {
     /// What must come out, as far as load cannot move it.
     #[serde(default)]
     pub expect: Vec<Expect>,
+    /// What somebody claims, and what it is when measured again.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
 }
 
 /// One way of doing it.
@@ -53,6 +57,9 @@ pub struct VariantFile {
     /// What builds it alone, after the experiment's `build`.
     #[serde(default)]
     pub build: Option<String>,
+    /// What prints a profile of it, once, behind the rounds.
+    #[serde(default)]
+    pub profile: Option<String>,
     /// Variables of its environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,

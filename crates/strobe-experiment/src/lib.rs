@@ -12,6 +12,7 @@
 pub mod agents;
 mod answer;
 pub mod bench;
+pub mod claim;
 mod events;
 pub mod experiment;
 pub mod file;
@@ -20,4 +21,5 @@ pub mod judge;
 pub mod measurement;
 mod pictures;
 pub mod placeholders;
+pub mod profile;
 pub mod samples;

@@ -45,7 +45,8 @@ fails, hangs or answers something else has no time.
 
 Exit codes: 0 done, 1 a benchmark or a variant failed, 64 wrong arguments, 65 unusable firmware or
 baseline, or no benchmarks in it, 66 cannot be read, 69 this machine does not count what is to be
-judged, 74 cannot be written, 110 more than in the baseline, 130 stopped; what was measured until then is shown";
+judged, 74 cannot be written, 110 more than in the baseline, 130 stopped; what was measured until
+then is shown";
 
 /// Measure marked functions of firmware on a simulated board, or time commands of this machine.
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! An experiment from start to end: builds, services, a bench at each value of the sweep.
 
 mod expect;
+mod profiles;
 mod services;
 mod sweep;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use strobe_model::measurement::{Finding, Measurement, NamedPart, Severity};
 
 use crate::bench::{Bench, Meter, Settings};
+use crate::claim;
 use crate::file::{File, VariantFile};
 use crate::host::{self, Command, Counted, Ended, Host, Probe};
 use crate::measurement::{Parts, measurement};
@@ -70,6 +72,7 @@ struct Step {
     rounds: Vec<Round>,
     settings: Settings,
     counted: Vec<Vec<Counted>>,
+    profiles: profiles::Profiles,
     /// Why not all of its rounds are in the file of samples.
     unkept: Option<String>,
 }
@@ -249,13 +252,14 @@ impl Run<'_> {
         let written = bench.run(&mut rounds, Some(&mut log), &mut |_| {}).map_err(io);
         let unkept = written.err().map(|error| format!("rounds are not kept: {error}"));
         let counted = self.counted(&bench);
+        let profiles = self.profiles(&names, settings.timeout.saturating_mul(10));
         if unkept.is_none() && !self.stop.load(Ordering::Relaxed) {
             // Whole: the next run begins anew.
             drop(log);
             let done = path.with_extension("done.jsonl");
             std::fs::rename(&path, &done).map_err(io)?;
         }
-        Ok(Step { at, variants, rounds, settings, counted, unkept })
+        Ok(Step { at, variants, rounds, settings, counted, profiles, unkept })
     }
 
     fn counted(&self, bench: &Bench) -> Vec<Vec<Counted>> {
@@ -314,7 +318,7 @@ impl Run<'_> {
     fn result(&self, steps: &[Step], clock_ns: u64) -> Measurement {
         let interrupted = self.stop.load(Ordering::Relaxed);
         let one = |step: &Step| {
-            measurement(&Parts {
+            let mut measurement = measurement(&Parts {
                 title: self.name,
                 variants: &step.variants,
                 rounds: &step.rounds,
@@ -323,7 +327,10 @@ impl Run<'_> {
                 clock_ns,
                 interrupted,
                 tool: self.tool,
-            })
+            });
+            measurement.sections.extend(step.profiles.sections.iter().cloned());
+            measurement.findings.extend(step.profiles.findings.iter().cloned());
+            measurement
         };
         let parts: Vec<Measurement> = steps.iter().map(one).collect();
         let Some(mut whole) = parts.first().cloned() else { return empty() };
@@ -349,6 +356,7 @@ impl Run<'_> {
         {
             whole.sections.insert(0, sweep::shares(step));
         }
+        whole.sections.extend(claim::table(&self.file.claim));
         for expect in &self.file.expect {
             if let Err(why) = expect::holds(expect, steps) {
                 whole.findings.insert(0, Finding::new(Severity::Warning, "expectation", why));
