@@ -1,5 +1,5 @@
-//! What a variant printed: counters, values with and without a time, and the rest, of which only the
-//! hash is kept.
+//! What a variant printed: counters, values with and without a time, and the rest, of which only
+//! the hash is kept.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -152,8 +152,8 @@ pub struct Measure {
     /// Values that each variant prints in lines `NAME NUMBER`, many of each: `NAME.p50`,
     /// `NAME.p99`, `NAME.max` and `NAME.count` are metrics.
     pub values: Vec<String>,
-    /// Agents in the variants' runtimes, as `erlang`: their source lies in `{agents}`, and what they
-    /// print is among counters and values.
+    /// Agents in the variants' runtimes, as `erlang`: their source lies in `{agents}`, and what
+    /// they print is among counters and values.
     pub agents: Vec<String>,
     /// How often a probe beside each run is due, in milliseconds; its lateness are values.
     pub lateness_ms: Option<u64>,

@@ -103,8 +103,8 @@ pub struct Args {
     /// Count instructions by valgrind, twice each, before the rounds.
     #[arg(long, help_heading = "Commands of this machine")]
     instructions: bool,
-    /// What kernel and processor count for each command and its descendants (perf_event_open): perf,
-    /// perf-software, perf-hardware, or an event, as perf-cycles.
+    /// What kernel and processor count for each command and its descendants (perf_event_open):
+    /// perf, perf-software, perf-hardware, or an event, as perf-cycles.
     #[arg(
         long,
         value_name = "NAME",

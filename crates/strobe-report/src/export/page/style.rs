@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 pub(super) const PAGE: &str = "\
 body{max-width:62rem;margin:2rem auto;padding:0 1rem;\
-font:15px/1.45 'DejaVu Sans',Verdana,sans-serif;color:#111;background:#fff}h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.25rem;\
+font:15px/1.45 'DejaVu Sans',Verdana,sans-serif;color:#111;background:#fff}\
+h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.25rem;\
 border-top:2px solid #999;padding-top:.8rem}h3{font-size:1rem;margin:1.4rem 0 .4rem}\
 .question{font-size:1.15rem;color:#333;margin:.2rem 0 1rem}\
 section[data-id=verdicts] td.words{font-weight:bold}\
