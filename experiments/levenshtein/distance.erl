@@ -14,17 +14,27 @@ main() ->
     {X, Y} = {list_to_binary(A), list_to_binary(B)},
     {Call, Times} =
         case Way of
-            "table" -> {fun() -> table(A, B) end, 40};
-            "rows" -> {fun() -> rows(A, B) end, 4000};
-            "native" -> {fun() -> native(X, Y) end, 40000}
+            "table" -> {fun() -> table(A, B) end, 10};
+            "rows" -> {fun() -> rows(A, B) end, 600};
+            "native" -> {fun() -> native(X, Y) end, 8000}
         end,
     repeat(Call, Times),
     Begin = erlang:monotonic_time(nanosecond),
     repeat(Call, Times),
     Took = erlang:monotonic_time(nanosecond) - Begin,
     io:format("call-nanoseconds ~b~n", [max(1, Took div Times)]),
+    io:format("calls ~b~n", [calls(Call)]),
     io:format("distance ~b~n", [Call()]),
     halt(0).
+
+%% How many functions of this module and of dict one call calls.
+calls(Call) ->
+    Count = fun(On) -> [erlang:trace_pattern({M, '_', '_'}, On, [local, call_count]) || M <- [?MODULE, dict]] end,
+    Count(true),
+    Call(),
+    Count(pause),
+    Known = [{M, F, A} || M <- [?MODULE, dict], {F, A} <- M:module_info(functions)],
+    lists:sum([N || MFA <- Known, {_, N} <- [erlang:trace_info(MFA, call_count)], is_integer(N)]).
 
 repeat(_, 0) -> ok;
 repeat(Call, Times) -> Call(), repeat(Call, Times - 1).

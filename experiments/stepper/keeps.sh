@@ -1,5 +1,6 @@
-# Builds the controller for a chip and a tick rate, and counts in 50 ms of simulated time how many
-# ticks it keeps: sh keeps.sh STROBE BUILD CHIP HERTZ
+# Counts in 50 ms of simulated time how many ticks the controller keeps, for a chip and a tick rate:
+#   sh keeps.sh STROBE BUILD CHIP HERTZ
+# It is built the first time only: `build` of the experiment begins with an empty folder.
 set -eu
 strobe=$1 build=$2 chip=$3 hertz=$4
 firmware=$(cd ../../firmware && pwd)
@@ -13,22 +14,23 @@ stm32() {
         "$firmware"/kit/clock.c "$firmware"/kit/pins.c "$firmware"/kit/usart1.c \
         "$firmware"/kit/finished.c "$firmware"/kit/syscalls.c "$firmware"/kit/console_usart1.c
 }
+is_built() { test -e "$image"; }
 case $chip in
 avr-16mhz)
-    avr-gcc -mmcu=atmega328p -std=gnu11 -O2 -gdwarf-4 -DF_CPU=16000000UL -DTICK_HZ="${hertz}UL" \
+    is_built || avr-gcc -mmcu=atmega328p -std=gnu11 -O2 -gdwarf-4 -DF_CPU=16000000UL -DTICK_HZ="${hertz}UL" \
         -I "$firmware/stepper" -o "$image" controller.c "$firmware/stepper/motion.c"
     pin=PB0 mhz=16
     ;;
 m0-8mhz)
-    stm32 -DF_CPU=8000000u
+    is_built || stm32 -DF_CPU=8000000u
     pin=PB8 mhz=8
     ;;
 m0-48mhz)
-    stm32 -DPREFETCH=PREFETCH_ON
+    is_built || stm32 -DPREFETCH=PREFETCH_ON
     pin=PB8 mhz=48
     ;;
 m0-48mhz-no-prefetch)
-    stm32 -DPREFETCH=PREFETCH_OFF
+    is_built || stm32 -DPREFETCH=PREFETCH_OFF
     pin=PB8 mhz=48
     ;;
 *) exit 64 ;;

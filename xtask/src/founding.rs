@@ -1,4 +1,5 @@
-//! `docs/founding.md` and the pages of the experiments, from one table: docs/founding.toml.
+//! `docs/founding.md` and the pages of the experiments, from docs/founding.toml and the claims in
+//! the experiments' own descriptions.
 //!
 //! A claim names the test or the experiment that gives our figure. One that is not there is an
 //! error, so that no verdict outlives what it rests on.
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-/// Writes docs/founding.md and the experiments' pages from docs/founding.toml.
+/// Writes docs/founding.md and the experiments' pages from docs/founding.toml and experiment.toml.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Writes nothing: fails if a page is not what the table makes.
@@ -34,7 +35,7 @@ struct Document {
 }
 
 /// What a founding document says, and what became of it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
     /// Document and number of the claim, as `0.3`.
@@ -51,7 +52,8 @@ struct Claim {
     /// `file.rs::function`, below the repository.
     #[serde(default)]
     tests: Vec<String>,
-    #[serde(default)]
+    /// The experiment whose description it stands in.
+    #[serde(skip)]
     experiment: Option<String>,
 }
 
@@ -85,6 +87,8 @@ struct Experiment {
     question: String,
     #[serde(default)]
     setup: String,
+    #[serde(default)]
+    claim: Vec<Claim>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -108,18 +112,42 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn pages(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let path = root.join("docs/founding.toml");
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let table: Table = toml::from_str(&text).with_context(|| path.display().to_string())?;
+    let mut table: Table = toml::from_str(&text).with_context(|| path.display().to_string())?;
+    let experiments = experiments(&root.join("experiments"))?;
+    for (name, experiment) in &experiments {
+        let own = experiment.claim.iter().cloned();
+        table.claim.extend(own.map(|claim| Claim { experiment: Some(name.clone()), ..claim }));
+    }
+    table.claim.sort_by_key(|claim| place(&claim.row));
     for claim in &table.claim {
         check(root, claim).with_context(|| format!("claim {}: {}", claim.row, claim.claim))?;
     }
     let mut pages = vec![(root.join("docs/founding.md"), founding(&table)?)];
-    for (name, claims) in by_experiment(&table) {
+    for (name, experiment) in &experiments {
         let folder = root.join("experiments").join(name);
-        let text = fs::read_to_string(folder.join("experiment.toml"))?;
-        let experiment: Experiment = toml::from_str(&text).with_context(|| name.to_owned())?;
-        pages.push((folder.join("README.md"), page(name, &experiment, &claims)?));
+        pages.push((folder.join("README.md"), page(name, experiment)?));
     }
     Ok(pages)
+}
+
+/// All experiments by name.
+fn experiments(folder: &Path) -> Result<BTreeMap<String, Experiment>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path().join("experiment.toml");
+        let name = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+        let (true, Some(name)) = (path.is_file(), &name) else { continue };
+        let text = fs::read_to_string(&path)?;
+        let experiment = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        all.insert(name.to_string(), experiment);
+    }
+    Ok(all)
+}
+
+/// Where a row belongs: `0.23 to 0.26` behind `0.16`.
+fn place(row: &str) -> Vec<u32> {
+    let first = row.split(' ').next().unwrap_or_default();
+    first.split('.').map(|part| part.parse().unwrap_or(u32::MAX)).collect()
 }
 
 /// Whether what a claim rests on is there.
@@ -140,19 +168,9 @@ fn check(root: &Path, claim: &Claim) -> Result<()> {
     Ok(())
 }
 
-fn by_experiment(table: &Table) -> BTreeMap<&str, Vec<&Claim>> {
-    let mut all: BTreeMap<&str, Vec<&Claim>> = BTreeMap::new();
-    for claim in &table.claim {
-        if let Some(name) = &claim.experiment {
-            all.entry(name).or_default().push(claim);
-        }
-    }
-    all
-}
-
 fn founding(table: &Table) -> Result<String> {
     let mut out = String::from(
-        "<!-- Made by `cargo xtask founding` from founding.toml. -->\n\n\
+        "<!-- Made by `cargo xtask founding` from founding.toml and the experiments. -->\n\n\
          # The founding documents, measured again\n\n\
          strobe began with five documents of people who measured instead of guessing. Each of \
          their claims\nthat has a figure is here with ours, which a test or an experiment of this \
@@ -221,16 +239,16 @@ fn sources(claim: &Claim) -> Vec<String> {
 /// From an experiment's page, two folders below the root.
 const FOUNDING: &str = concat!("../", "../docs/founding.md");
 
-fn page(name: &str, experiment: &Experiment, claims: &[&Claim]) -> Result<String> {
+fn page(name: &str, experiment: &Experiment) -> Result<String> {
     let mut title = name.replace('-', " ");
     if let Some(first) = title.get_mut(..1) {
         first.make_ascii_uppercase();
     }
     let mut out = format!(
-        "<!-- Made by `cargo xtask founding` from docs/founding.toml. -->\n\n# {title}\n\n{}\n",
+        "<!-- Made by `cargo xtask founding` from experiment.toml. -->\n\n# {title}\n\n{}\n",
         experiment.question
     );
-    for claim in claims {
+    for claim in &experiment.claim {
         let verdict = claim.verdict.words();
         let why = claim.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
         writeln!(
@@ -255,6 +273,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_are_in_the_order_of_their_numbers() {
+        let mut rows = ["4.13", "0.23 to 0.26", "4.7", "0.3", "0.27"];
+        rows.sort_by_key(|row| place(row));
+        assert_eq!(rows, ["0.3", "0.23 to 0.26", "0.27", "4.7", "4.13"]);
+    }
+
+    #[test]
     fn a_claim_that_rests_on_nothing_is_an_error() {
         let claim = |more: &str| -> Claim {
             let text = format!(
@@ -263,9 +288,12 @@ mod tests {
             toml::from_str(&text).expect("a claim")
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+        let within = |name: &str| Claim { experiment: Some(name.to_owned()), ..claim("") };
+        let why = check(root, &within("none")).expect_err("wrong").to_string();
+        assert_eq!(why, "there is no experiment none");
+        assert!(check(root, &within("stepper")).is_ok());
         let wrong = |more: &str| check(root, &claim(more)).expect_err("wrong").to_string();
         assert_eq!(wrong(""), "rests on no test and no experiment");
-        assert_eq!(wrong("experiment = 'none'"), "there is no experiment none");
         let test = "tests = ['xtask/src/founding.rs::no_such_test']";
         assert_eq!(wrong(test), "xtask/src/founding.rs has no test no_such_test");
         let test = "tests = ['xtask/src/founding.rs::a_claim_that_rests_on_nothing_is_an_error']";

@@ -1,17 +1,16 @@
 //! Rounds: each variant once, in a random order, as many as the answer needs.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
 use strobe_analyse::statistics::{Random, sequential};
 
-use crate::host::{self, Command, Ended, Host, Lateness, Outcome, Probe};
+use crate::answer::{self, Number};
+use crate::host::{self, Command, Ended, Event, Host, Lateness, Outcome, Probe};
 use crate::judge::{Judgement, judge};
-use crate::samples::{Answer, Log, Metric, Round, Sample, Variant};
+use crate::samples::{Log, Metric, Round, Sample, Variant};
 
 /// How rounds are run and judged.
 #[derive(Debug, Clone)]
@@ -42,6 +41,8 @@ pub struct Settings {
     pub meters: Vec<Meter>,
     /// How often a probe is due beside each run, whose lateness is kept as [`LATENESS`].
     pub lateness: Option<Duration>,
+    /// What the kernel and the processor count for each run.
+    pub events: Vec<Event>,
     /// Bytes that a file may have which a variant writes.
     pub file_limit: Option<u64>,
 }
@@ -74,17 +75,31 @@ impl Default for Settings {
             values: Vec::new(),
             meters: Vec::new(),
             lateness: None,
+            events: Vec::new(),
             file_limit: Some(4 << 30),
         }
     }
 }
 
+impl Settings {
+    /// Counts the events of these instruments, and that of the metric.
+    ///
+    /// # Errors
+    /// If there is no such instrument.
+    pub fn with_instruments(mut self, names: &[String]) -> Result<Settings, String> {
+        self.events = host::events(names)?;
+        if let Metric::Event(event) = self.metric
+            && !self.events.contains(&event)
+        {
+            self.events.push(event);
+            self.events.sort_unstable();
+        }
+        Ok(self)
+    }
+}
+
 /// Failures of a variant after which it is not run any more.
 const GIVE_UP: usize = 3;
-/// An answer beyond this is not looked at any further.
-const ANSWER: u64 = 1 << 30;
-/// Values of one name that one run may have.
-const VALUES: usize = 200_000;
 
 /// A check of one sample: an error is why it does not count.
 pub type Check<'a> = dyn Fn(usize, &Sample) -> Result<(), String> + 'a;
@@ -186,6 +201,7 @@ impl Bench<'_> {
             output: output.clone(),
             errors: Some(errors.clone()),
             file_limit: settings.file_limit,
+            events: settings.events.clone(),
             ..self.variants[variant].command.clone().within(settings.timeout)
         };
         let probe = settings.lateness.and_then(|every| Lateness::start(every).ok());
@@ -193,7 +209,7 @@ impl Bench<'_> {
         if let Some(probe) = probe {
             sample.values.insert(LATENESS.to_owned(), probe.end());
         }
-        sample.invalid = output.and_then(|path| self.read(&path, &mut sample).err());
+        sample.invalid = output.and_then(|path| answer::read(&path, settings, &mut sample).err());
         if sample.failure().is_none() {
             sample.invalid = self.rest(variant, &before, &mut sample).err();
         }
@@ -237,11 +253,9 @@ impl Bench<'_> {
             }
             let text = std::fs::read(&path).map_err(|error| failed(error.to_string()))?;
             for line in text.split(|byte| *byte == b'\n') {
-                match named(line, &self.settings.counters) {
-                    Some((name, Some(n))) => drop(counters.insert(name, n)),
-                    Some((name, None)) => {
-                        return Err(failed(format!("{name} is no whole number")));
-                    }
+                match answer::named(line, &self.settings.counters) {
+                    Some((name, Ok(Number { value, .. }))) => drop(counters.insert(name, value)),
+                    Some((name, Err(why))) => return Err(failed(format!("{name}: {why}"))),
                     None => {}
                 }
             }
@@ -255,38 +269,6 @@ impl Bench<'_> {
         let ended = if stopped { Ended::Stopped } else { Ended::NotStarted(why) };
         let errors = host::tail(&self.folder.join("errors"), 3).filter(|text| !text.is_empty());
         Sample { errors, ..Sample::of(Outcome::only(ended)) }
-    }
-
-    /// Reads the answer with its counters and values.
-    fn read(&self, path: &PathBuf, sample: &mut Sample) -> Result<(), String> {
-        let file = File::open(path).map_err(|error| format!("no answer: {error}"))?;
-        let mut lines = BufReader::new(file.take(ANSWER));
-        let (mut hash, mut bytes, mut line) = (Sha256::new(), 0, Vec::new());
-        for name in &self.settings.values {
-            sample.values.insert(name.clone(), Vec::new());
-        }
-        while lines.read_until(b'\n', &mut line).map_err(|e| format!("no answer: {e}"))? > 0 {
-            bytes += line.len() as u64;
-            if let Some((name, number)) = named(&line, &self.settings.counters) {
-                let number = number.ok_or(format!("counter {name} is no whole number"))?;
-                sample.counters.insert(name, number);
-            } else if let Some((name, number)) = named(&line, &self.settings.values) {
-                let number = number.ok_or(format!("a value of {name} is no whole number"))?;
-                let values = sample.values.entry(name.clone()).or_default();
-                values.push(number);
-                if values.len() > VALUES {
-                    return Err(format!("more than {VALUES} values of {name} in one run"));
-                }
-            } else {
-                hash.update(&line);
-            }
-            line.clear();
-        }
-        let _ = std::fs::remove_file(path);
-        let digest = hash.finalize();
-        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        sample.answer = Some(Answer { bytes, sha256 });
-        Ok(())
     }
 
     /// What can be said of the rounds.
@@ -310,12 +292,3 @@ fn compare_answers(rounds: &[Round], samples: &mut [Option<Sample>]) {
 }
 
 type Counters = std::collections::BTreeMap<String, u64>;
-
-/// The counter or value in a line `NAME NUMBER`, if it is one of those.
-fn named(line: &[u8], names: &[String]) -> Option<(String, Option<u64>)> {
-    let text = std::str::from_utf8(line).ok()?.trim();
-    let (name, number) = text.split_once(char::is_whitespace)?;
-    let name = name.trim_end_matches([':', '=']);
-    names.iter().find(|wanted| *wanted == name)?;
-    Some((name.to_owned(), number.trim().parse().ok()))
-}

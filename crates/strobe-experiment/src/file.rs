@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::agents::{self, Agent};
+use crate::claim::Claim;
+use crate::host::events;
+
 /// An experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -37,6 +41,9 @@ pub struct File {
     /// What must come out, as far as load cannot move it.
     #[serde(default)]
     pub expect: Vec<Expect>,
+    /// What somebody claims, and what it is when measured again.
+    #[serde(default)]
+    pub claim: Vec<Claim>,
 }
 
 /// One way of doing it.
@@ -50,6 +57,9 @@ pub struct VariantFile {
     /// What builds it alone, after the experiment's `build`.
     #[serde(default)]
     pub build: Option<String>,
+    /// What prints a profile of it, once, behind the rounds.
+    #[serde(default)]
+    pub profile: Option<String>,
     /// Variables of its environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -142,12 +152,17 @@ pub struct Measure {
     /// Values that each variant prints in lines `NAME NUMBER`, many of each: `NAME.p50`,
     /// `NAME.p99`, `NAME.max` and `NAME.count` are metrics.
     pub values: Vec<String>,
+    /// Agents in the variants' runtimes, as `erlang`: their source lies in `{agents}`, and what
+    /// they print is among counters and values.
+    pub agents: Vec<String>,
     /// How often a probe beside each run is due, in milliseconds; its lateness are values.
     pub lateness_ms: Option<u64>,
     /// What else is printed must be equal.
     pub same_output: bool,
     /// Whether instructions are counted.
     pub instructions: bool,
+    /// What the kernel and the processor count: `perf-software`, `perf-cycles` and their like.
+    pub instruments: Vec<String>,
     /// Differences up to this do not matter, in percent.
     pub threshold: f64,
     /// How long rounds may begin, at each value of a sweep, in seconds.
@@ -166,15 +181,36 @@ impl Default for Measure {
             metric: "wall".to_owned(),
             counters: Vec::new(),
             values: Vec::new(),
+            agents: Vec::new(),
             lateness_ms: None,
             same_output: false,
             instructions: false,
+            instruments: Vec::new(),
             threshold: 2.0,
             seconds: 20.0,
             quick_seconds: 3.0,
             timeout_seconds: 30.0,
             steps: false,
         }
+    }
+}
+
+impl Measure {
+    /// The agents that it names.
+    pub fn agents(&self) -> impl Iterator<Item = &'static Agent> {
+        self.agents.iter().filter_map(|name| agents::named(name).ok())
+    }
+
+    /// Its counters, with those of its agents.
+    pub fn all_counters(&self) -> Vec<String> {
+        let theirs = self.agents().flat_map(|agent| agent.counters);
+        self.counters.iter().cloned().chain(theirs.map(|name| (*name).to_owned())).collect()
+    }
+
+    /// Its values, with those of its agents.
+    pub fn all_values(&self) -> Vec<String> {
+        let theirs = self.agents().flat_map(|agent| agent.values);
+        self.values.iter().cloned().chain(theirs.map(|name| (*name).to_owned())).collect()
     }
 }
 
@@ -244,6 +280,10 @@ impl File {
         let times = [measure.seconds, measure.quick_seconds, measure.timeout_seconds];
         if !(times.into_iter().all(sane) && sane(measure.threshold) && measure.threshold < 100.0) {
             return Err("[measure]: times and threshold are above 0".to_owned());
+        }
+        events(&measure.instruments).map_err(|why| format!("[measure]: {why}"))?;
+        for name in &measure.agents {
+            agents::named(name).map_err(|why| format!("[measure]: {why}"))?;
         }
         if measure.lateness_ms == Some(0) {
             return Err("[measure]: lateness-ms is above 0".to_owned());
@@ -322,6 +362,9 @@ mod tests {
         assert!(wrong("[[expect]]\nvariant = 'aa'\ncounter = 'c'\n").contains("did you mean a?"));
         assert!(wrong("[[variant]]\nname = 'a'\nrun = 'x'\n").contains("two variants"));
         assert!(wrong("[[variant]]\nname = 'c'\nrun = ' '\n").contains("variant c: run is empty"));
+        let message = wrong("[measure]\ninstruments = ['perf-cycle']\n");
+        assert!(message.contains("did you mean perf-cycles?"), "{message}");
+        assert!(wrong("[measure]\nagents = ['perl']\n").contains("there is no agent perl"));
         assert!(wrong("[measure]\nseconds = 0.0\n").contains("above 0"));
     }
 

@@ -8,6 +8,7 @@ use strobe_analyse::statistics::{Paired, sequential};
 pub use strobe_analyse::statistics::sequential::Verdict;
 
 use crate::bench::Settings;
+use crate::host::Event;
 use crate::samples::{Metric, Round, Sample, Variant};
 
 /// What can be said of variants.
@@ -143,6 +144,7 @@ fn exact(variants: usize, rounds: &[Round]) -> Vec<(Metric, Vec<Option<u64>>)> {
         .collect();
     let metrics = counters.into_iter().map(|name| Metric::Counter(name.clone()));
     let metrics = metrics.chain([Metric::OutputBytes]).chain(Metric::ALWAYS);
+    let metrics = metrics.chain(Event::all().map(Metric::Event));
     let metrics = metrics.filter(|metric| !metric.is_time() && *metric != Metric::Peak);
     let of = |metric: &Metric, variant: usize| {
         let samples = rounds.iter().filter_map(|round| round.samples.get(variant)?.as_ref());

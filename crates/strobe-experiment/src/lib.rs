@@ -9,7 +9,11 @@
 //! Unlike other crates this one starts processes, looks at the clock and keeps files of its own:
 //! it is a source, the far end of the pipeline. It prints nothing.
 
+pub mod agents;
+mod answer;
 pub mod bench;
+pub mod claim;
+mod events;
 pub mod experiment;
 pub mod file;
 pub mod host;
@@ -17,4 +21,5 @@ pub mod judge;
 pub mod measurement;
 mod pictures;
 pub mod placeholders;
+pub mod profile;
 pub mod samples;

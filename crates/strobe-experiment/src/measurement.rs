@@ -7,6 +7,7 @@ use strobe_model::measurement::{
 };
 
 use crate::bench::Settings;
+use crate::events;
 use crate::host::Counted;
 use crate::judge::{Comparison, Judgement, judge, words};
 use crate::pictures;
@@ -47,10 +48,12 @@ pub fn measurement(parts: &Parts) -> Measurement {
         measurement.sections.push(section);
     }
     measurement.sections.push(verdicts(parts, &judgement));
+    measurement.sections.extend(events::table(parts, &judgement));
     measurement.sections.extend(pictures::side_by_side(parts, &judgement));
     measurement.sections.push(spreads(parts, &judgement));
     measurement.sections.extend(pictures::values(parts, &judgement));
     measurement.sections.extend(pictures::over_time(parts, &judgement));
+    measurement.sections.extend(pictures::timeline(parts, &judgement));
     measurement.sections.push(environment(parts));
     measurement
 }
@@ -149,6 +152,7 @@ fn counters(parts: &Parts, out: &mut Vec<Finding>) {
         let text = format!("instructions are not counted: {why}");
         out.push(Finding::new(Severity::Note, "no-instructions", text));
     }
+    events::findings(parts, out);
 }
 
 /// Instructions of a variant, where both counts agree.
@@ -261,6 +265,7 @@ fn metrics(parts: &Parts) -> Vec<Metric> {
     let asked = parts.settings.metric.clone();
     let counters = parts.settings.counters.iter().cloned().map(Metric::Counter);
     let all = Metric::ALWAYS.into_iter().chain([Metric::OutputBytes]).chain(counters);
+    let all = all.chain(parts.settings.events.iter().copied().map(Metric::Event));
     let mut metrics = vec![asked.clone()];
     let samples = || parts.rounds.iter().flat_map(|round| round.samples.iter().flatten());
     let happens = |metric: &Metric| samples().any(|s| metric.of(s).is_some_and(|n| n > 0));

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use strobe_model::measurement::{Content, Distribution, Distributions, Section, Spread, Text};
+use strobe_model::measurement::{
+    Content, Distribution, Distributions, Section, Spread, Text, TimelineBuilder, TrackKind, Unit,
+};
 
 use crate::bench::LATENESS;
 use crate::judge::Judgement;
 use crate::measurement::{Parts, section, values as counted};
-use crate::samples::{Metric, Sample};
+use crate::samples::{Metric, Sample, Variant};
 
 /// Columns of the picture.
 const WIDTH: usize = 60;
@@ -127,30 +129,51 @@ pub fn over_time(parts: &Parts, judgement: &Judgement) -> Vec<Section> {
     names(parts).filter_map(|name| one_over_time(parts, judgement, name)).collect()
 }
 
+/// Values of one name in the last run of a variant that counts, with their times.
+struct Last<'a> {
+    variant: &'a str,
+    values: &'a [u64],
+    times: Option<&'a [u64]>,
+}
+
+fn last<'a>(parts: &'a Parts, judgement: &Judgement, name: &str) -> Vec<Last<'a>> {
+    let of = |(n, variant): (usize, &'a Variant)| {
+        let sample = runs(parts, judgement, n).next_back().filter(|_| !judgement.has_failed(n))?;
+        let times = sample.times.get(name).map(Vec::as_slice);
+        Some(Last { variant: &variant.name, values: sample.values.get(name)?, times })
+    };
+    parts.variants.iter().enumerate().filter_map(of).collect()
+}
+
 fn one_over_time(parts: &Parts, judgement: &Judgement, name: &str) -> Option<Section> {
-    let mut all: Vec<(&str, &[u64])> = Vec::new();
-    for (n, variant) in parts.variants.iter().enumerate() {
-        let last = runs(parts, judgement, n).next_back().filter(|_| !judgement.has_failed(n));
-        if let Some(values) = last.and_then(|sample| sample.values.get(name)) {
-            all.push((&variant.name, values));
-        }
-    }
-    let most = all.iter().flat_map(|(_, values)| values.iter().copied()).max()?;
-    let name_width = all.iter().map(|(name, _)| name.chars().count()).max()?;
-    let lines = all.iter().map(|(name, values)| {
-        let strip: String = columns(values).map(|most_here| height(most_here, most)).collect();
-        format!("{name:name_width$} |{strip:WIDTH$}| {} values", values.len())
+    let all = last(parts, judgement, name);
+    let most = all.iter().flat_map(|last| last.values.iter().copied()).max()?;
+    let name_width = all.iter().map(|last| last.variant.chars().count()).max()?;
+    // One axis for all: who takes longer has the longer line.
+    let end = all.iter().filter_map(|last| last.times?.last().copied()).max();
+    let lines = all.iter().map(|last| {
+        let columns: Vec<Option<u64>> = match (last.times, end) {
+            (Some(times), Some(end)) => by_time(times, last.values, end),
+            _ => columns(last.values).map(Some).collect(),
+        };
+        let height = |value: Option<u64>| value.map_or('_', |value| height(value, most));
+        let strip: String = columns.into_iter().map(height).collect();
+        format!("{:name_width$} |{strip:WIDTH$}| {} values", last.variant, last.values.len())
     });
     let metric = Metric::Counter(name.to_owned());
     let text = Text { lines: lines.collect(), skipped_bytes: 0 };
     let steps = [3, 2, 1].map(|power| axis((most / 10u64.pow(power)) as f64, &metric));
+    let across = match end {
+        Some(end) => format!("the last run from its start to {:.3?}", Duration::from_nanos(end)),
+        None => "the last run's values in their order".to_owned(),
+    };
     let note = format!(
-        "Left to right: the last run's values in their order. Blank up to {}, . to {}, : to {}, # \
-         to {}.",
+        "Left to right: {across}. Blank up to {}, . to {}, : to {}, # to {}{}.",
         steps[0],
         steps[1],
         steps[2],
-        axis(most as f64, &metric)
+        axis(most as f64, &metric),
+        if end.is_some() { "; _ where there was none" } else { "" }
     );
     let title = format!("{name} over time");
     Some(section(&format!("over-time-{name}"), &title, &[&note], Content::Text(text)))
@@ -163,6 +186,41 @@ fn columns(values: &[u64]) -> impl Iterator<Item = u64> {
         let (from, to) = (column * values.len() / width, (column + 1) * values.len() / width);
         values.get(from..to)?.iter().copied().max()
     })
+}
+
+/// The most of each column of time; none where nothing was.
+fn by_time(times: &[u64], values: &[u64], end: u64) -> Vec<Option<u64>> {
+    let mut columns = vec![None; WIDTH];
+    for (at, value) in times.iter().zip(values) {
+        let column = u128::from(*at) * WIDTH as u128 / u128::from(end.max(1));
+        let column = &mut columns[(column as usize).min(WIDTH - 1)];
+        *column = (*column).max(Some(*value));
+    }
+    columns
+}
+
+/// Values that have times, of the last run of each variant, as a time line; each from its start.
+pub fn timeline(parts: &Parts, judgement: &Judgement) -> Option<Section> {
+    let mut builder = TimelineBuilder::new(Unit::NANOSECONDS);
+    for name in names(parts) {
+        let unit = Metric::Counter(name.to_owned()).unit();
+        for last in last(parts, judgement, name) {
+            let Some(times) = last.times else { continue };
+            let title = format!("{name} {}", last.variant);
+            let track = builder.track(TrackKind::Counter, None, &title);
+            builder.track_mut(track).unit = Some(unit.clone());
+            let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+            for (at, value) in times.iter().zip(last.values) {
+                builder.value(track, whole(*at), whole(*value));
+            }
+        }
+    }
+    if builder.is_empty() {
+        return None;
+    }
+    let notes = ["The last run of each variant, each from its own start."];
+    let content = Content::Timeline(Box::new(builder.finish()));
+    Some(section("timeline", "values over time", &notes, content))
 }
 
 fn height(value: u64, most: u64) -> char {
@@ -189,6 +247,16 @@ mod tests {
             assert_eq!(columns.last(), Some(&(n - 1)), "{n}");
             assert!(columns.windows(2).all(|pair| pair[0] < pair[1]), "{n}");
         }
+    }
+
+    #[test]
+    fn no_value_is_lost_between_columns_of_time() {
+        let times = [0, 1, 500, 999, 1000];
+        let columns = by_time(&times, &[7, 8, 3, 4, 9], 1000);
+        assert_eq!(columns.len(), WIDTH);
+        assert_eq!((columns[0], columns[30], columns[59]), (Some(8), Some(3), Some(9)));
+        assert_eq!(columns.iter().flatten().count(), 3, "a gap stays a gap");
+        assert_eq!(by_time(&[0], &[1], 0)[0], Some(1));
     }
 
     #[test]

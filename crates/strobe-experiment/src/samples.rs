@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use strobe_model::measurement::Unit;
 
-use crate::host::{Command, Environment, Outcome};
+use crate::host::{Command, Environment, Event, Outcome};
 
 /// One way of doing it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Sample {
     /// Values by name, in their order: as a probe's lateness.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Vec<u64>>,
+    /// When each of those values was, where it is known, in nanoseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub times: BTreeMap<String, Vec<u64>>,
     /// How what it wrote to standard error ends, where it has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<String>,
@@ -166,6 +169,8 @@ pub enum Metric {
     InvoluntarySwitches,
     /// Bytes of its answer.
     OutputBytes,
+    /// What the kernel or the processor counted.
+    Event(Event),
     /// A counter by name.
     Counter(String),
 }
@@ -186,7 +191,8 @@ impl Metric {
 
     /// The metric of that name.
     pub fn named(name: &str) -> Metric {
-        let known = Metric::ALWAYS.into_iter().chain([Metric::OutputBytes]);
+        let events = Event::all().map(Metric::Event);
+        let known = Metric::ALWAYS.into_iter().chain([Metric::OutputBytes]).chain(events);
         let mut known = known.filter(|metric| metric.name() == name);
         known.next().unwrap_or_else(|| Metric::Counter(name.to_owned()))
     }
@@ -204,6 +210,7 @@ impl Metric {
             Metric::VoluntarySwitches => "voluntary-switches",
             Metric::InvoluntarySwitches => "involuntary-switches",
             Metric::OutputBytes => "output-bytes",
+            Metric::Event(event) => event.name(),
             Metric::Counter(name) => name,
         }
     }
@@ -214,12 +221,21 @@ impl Metric {
         match self {
             Metric::Wall | Metric::Cpu | Metric::User | Metric::System => Unit::NANOSECONDS,
             Metric::Peak | Metric::OutputBytes => Unit::BYTES,
+            Metric::Event(event) => event.unit(),
             Metric::Counter(name) => match name.rsplit_once('.') {
                 Some((_, "count")) => Unit::COUNT,
                 Some((values, part)) if PARTS.contains(&part) => unit_of(values),
                 _ => unit_of(name),
             },
             _ => Unit::COUNT,
+        }
+    }
+
+    /// The event that it counts, if it is one.
+    pub fn event(&self) -> Option<Event> {
+        match self {
+            Metric::Event(event) => Some(*event),
+            _ => None,
         }
     }
 
@@ -230,7 +246,8 @@ impl Metric {
 
     /// Whether it is a time, which no two runs share.
     pub fn is_time(&self) -> bool {
-        matches!(self, Metric::Wall | Metric::Cpu | Metric::User | Metric::System)
+        let clock = Metric::Event(Event::TaskClock);
+        matches!(self, Metric::Wall | Metric::Cpu | Metric::User | Metric::System) || *self == clock
     }
 
     /// The figure; `None` where the sample has none.
@@ -247,6 +264,7 @@ impl Metric {
             Metric::VoluntarySwitches => sample.outcome.voluntary_switches,
             Metric::InvoluntarySwitches => sample.outcome.involuntary_switches,
             Metric::OutputBytes => sample.answer.as_ref()?.bytes,
+            Metric::Event(event) => return sample.outcome.events.get(event)?.value(),
             Metric::Counter(name) => {
                 let counted = sample.counters.get(name).copied();
                 return counted.or_else(|| part_of_values(name, &sample.values));
@@ -293,6 +311,7 @@ impl Sample {
             answer: None,
             counters: BTreeMap::new(),
             values: BTreeMap::new(),
+            times: BTreeMap::new(),
             errors: None,
             invalid: None,
         }

@@ -14,6 +14,7 @@ mod ctf;
 mod error;
 mod firefox;
 mod flame;
+mod page;
 mod pprof;
 mod speedscope;
 #[cfg(test)]
@@ -67,8 +68,10 @@ pub enum Takes {
     Timeline,
     /// A profile or, where there is none, a time line.
     Either,
-    /// Distributions and curves: tables of figures with intervals.
+    /// Distributions, values over time, and curves: tables of figures with intervals.
     Figures,
+    /// Whatever there is.
+    Anything,
 }
 
 impl Takes {
@@ -110,7 +113,7 @@ impl Output for Vec<u8> {
 }
 
 /// Every format, those of profiles first.
-pub static FORMATS: [&dyn Export; 9] = [
+pub static FORMATS: [&dyn Export; 10] = [
     &pprof::Pprof,
     &collapsed::Collapsed,
     &flame::FlameGraph,
@@ -120,6 +123,7 @@ pub static FORMATS: [&dyn Export; 9] = [
     &chrome::Chrome,
     &ctf::Ctf,
     &charts::Charts,
+    &page::Page,
 ];
 
 /// The format of that name.
@@ -203,7 +207,7 @@ mod tests {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
             assert!(format(name).is_some());
         }
-        assert!(format("html").is_none());
+        assert!(format("word").is_none());
     }
 
     #[test]
@@ -221,14 +225,14 @@ mod tests {
         empty.push("pins", "pins", Content::Table(Default::default()));
         assert_eq!(
             write(&empty, "speedscope", None),
-            "speedscope takes a profile or a time line, and the measurement has a table (pins); no \
-             format takes that"
+            "speedscope takes a profile or a time line, and the measurement has a table (pins); it \
+             can go to page"
         );
         let line = subjects::timeline();
         assert_eq!(
             write(&line, "callgrind", None),
             "callgrind takes a profile, and the measurement has a time line (timeline); it can go \
-             to speedscope, firefox, chrome, ctf"
+             to speedscope, firefox, chrome, ctf, charts, page"
         );
         assert_eq!(
             write(&line, "chrome", Some("heap")),

@@ -8,7 +8,7 @@ mod balance;
 mod causes;
 mod closing;
 mod distributions;
-mod figure;
+pub(crate) mod figure;
 mod findings;
 mod header;
 mod histogram;
@@ -69,7 +69,7 @@ impl Default for Selection {
             annotate: Vec::new(),
             histograms: false,
             sections: None,
-            without: ["symbols", "disassembly", "source", "words", "settings"]
+            without: ["symbols", "disassembly", "source", "words", "settings", "claims"]
                 .map(str::to_owned)
                 .into(),
             parts: true,

@@ -39,6 +39,7 @@ Commands of this machine, timed side by side (docs/experiments.md):
   strobe bench --name old --name new ./old.sh ./new.sh --time 60s
   strobe bench -- gzip -9k file --vs zstd -19 file
   strobe bench --same-output --instructions './old input' './new input'
+  strobe bench --instrument perf 'old input' 'new input'
   strobe bench --samples runs.jsonl -o runs.measurement 'make -C a' 'make -C b'
 
 All variants run once a round, in a random order, so that what slowly changes on the machine is in
@@ -46,8 +47,9 @@ all of them. Rounds end when every comparison has an answer, or the time is over
 fails, hangs or answers something else has no time.
 
 Exit codes: 0 done, 1 a benchmark or a variant failed, 64 wrong arguments, 65 unusable firmware or
-baseline, or no benchmarks in it, 66 cannot be read, 74 cannot be written, 110 more than in the
-baseline, 130 stopped; what was measured until then is shown";
+baseline, or no benchmarks in it, 66 cannot be read, 69 this machine does not count what is to be
+judged, 74 cannot be written, 110 more than in the baseline, 130 stopped; what was measured until
+then is shown";
 
 /// Measure marked functions of firmware on a simulated board, or time commands of this machine.
 #[derive(clap::Args)]
@@ -104,6 +106,15 @@ pub struct Args {
     /// Count instructions by valgrind, twice each, before the rounds.
     #[arg(long, help_heading = "Commands of this machine")]
     instructions: bool,
+    /// What kernel and processor count for each command and its descendants (perf_event_open):
+    /// perf, perf-software, perf-hardware, or an event, as perf-cycles.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Commands of this machine"
+    )]
+    instrument: Vec<String>,
     /// Decides the order of each round [default: 1].
     #[arg(long, value_name = "N", help_heading = "Commands of this machine")]
     seed: Option<u64>,
@@ -137,6 +148,7 @@ impl Args {
             (!self.counter.is_empty(), "--counter"),
             (self.same_output, "--same-output"),
             (self.instructions, "--instructions"),
+            (!self.instrument.is_empty(), "--instrument"),
             (self.seed.is_some(), "--seed"),
             (self.samples.is_some(), "--samples"),
         ];
@@ -163,6 +175,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let settings = settings(args)?;
     let workplace = Workplace::new()?;
     let stop = interrupt::on_interrupt();
+    if let Some(event) = settings.metric.event()
+        && let Some(what) = strobe_experiment::host::uncounted(&workplace.host, event, &stop)
+    {
+        return Err(exit::does_not_fit(format!("--metric {} needs {what}", event.name())));
+    }
     let (mut log, mut rounds) = samples(args, &variants)?;
     let bench = Bench {
         host: &workplace.host,
@@ -313,12 +330,12 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     {
         let known: Vec<String> = Metric::ALWAYS.iter().map(|m| m.name().to_owned()).collect();
         return Err(exit::usage(format!(
-            "--metric {name}: there are {}, output-bytes (with --same-output), and counters named \
-             by --counter",
+            "--metric {name}: there are {}, output-bytes (with --same-output), events as \
+             perf-cycles (--instrument), and counters named by --counter",
             known.join(", ")
         )));
     }
-    Ok(Settings {
+    let settings = Settings {
         seed: args.seed(),
         time: args.time.unwrap_or(Duration::from_secs(20)),
         rounds: args.rounds,
@@ -329,7 +346,9 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         same_output: args.same_output,
         counters: args.counter.clone(),
         ..Settings::default()
-    })
+    };
+    let wrong = |why: String| exit::usage(format!("--instrument: {why}"));
+    settings.with_instruments(&args.instrument).map_err(wrong)
 }
 
 fn variants(args: &Args) -> anyhow::Result<Vec<Variant>> {

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use strobe_experiment::experiment::{Error, Run};
 use strobe_experiment::file::File;
+use strobe_model::measurement::Measurement;
+use strobe_report::export::Choice;
 
 use crate::bench::{TOOL, Workplace};
 use crate::files::{self, Kind};
@@ -21,8 +23,8 @@ Examples:
   strobe experiment new experiments/mine
   strobe experiment check experiments/mine
 
-docs/experiments.md describes experiment.toml. Samples are kept in .strobe-experiment beside it; a
-run that was interrupted goes on where it stopped.
+docs/experiments.md describes experiment.toml. Samples are kept in .strobe-experiment beside it, and
+page.html, which has figures and pictures; a run that was interrupted goes on where it stopped.
 
 Exit codes: 0 done, 1 a variant failed or an expectation does not hold, 65 unusable experiment, or
 something of it does not build or get ready, 66 cannot be read, 69 programs are missing, 74 cannot
@@ -144,6 +146,7 @@ fn carry_out(args: &RunArgs) -> anyhow::Result<ExitCode> {
         Error::Io(..) => exit::output(error.to_string()),
     })?;
     args.result.measurement(&measurement, &args.result.selection())?;
+    page(&measurement, &kept)?;
     args.log.add(&measurement)?;
     let has = |code: &str| measurement.findings.iter().any(|finding| finding.code == code);
     Ok(if interrupt::happened() {
@@ -153,6 +156,17 @@ fn carry_out(args: &RunArgs) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// What people look at: figures and pictures as a page beside the samples.
+fn page(measurement: &Measurement, kept: &Path) -> anyhow::Result<()> {
+    let path = kept.join("page.html");
+    let Some(format) = strobe_report::export::format("page") else { return Ok(()) };
+    let mut page = Vec::new();
+    format.write(measurement, &Choice::default(), &mut page)?;
+    files::write(&path, &page)?;
+    terminal::say(&format!("strobe: the page is {}", path.display()));
+    Ok(())
 }
 
 /// Whether everything is installed that it needs.

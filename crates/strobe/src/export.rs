@@ -24,6 +24,7 @@ Examples:
   strobe export run.measurement --to pprof -o run.pb.gz
   strobe export run.measurement --to flamegraph -o run.svg
   strobe export bench.measurement --to charts -o bench.svg
+  strobe export bench.measurement --to page -o bench.html
   strobe export rig.measurement --part ping --to pprof -o ping.pb.gz
   strobe export trace/ --to chrome -o trace.json
   strobe export run.strobe --elf firmware.elf --to chrome -o run.json
@@ -103,6 +104,11 @@ impl Args {
             Kind::Kit => Some(traced::Kind::Kit),
             Kind::Capture => Some(traced::Kind::Capture),
             Kind::Ctf => None,
+            Kind::Profile => {
+                let text = "a profile is exported as a measurement: strobe report FILE -o \
+                            FILE.measurement makes one";
+                return Err(exit::usage(text));
+            }
             Kind::Samples | Kind::Allocations => {
                 let text = "samples and allocations without times are no time line";
                 return Err(exit::usage(text));

@@ -14,7 +14,7 @@ use strobe_symbols::Firmware;
 use crate::log::Logged;
 use crate::output::Wanted;
 use crate::run::By;
-use crate::{events, exit, files, interrupt, measurement, show, traced};
+use crate::{events, exit, files, input, interrupt, measurement, show, traced};
 
 const EXAMPLES: &str = "\
 What can be reported:
@@ -26,6 +26,7 @@ What can be reported:
   ctf          a trace in Common Trace Format 1.8: its directory, or one stream beside its metadata
   samples      packets of a trace pin as JSON, of micro-ROS' tools of 2019
   allocations  the text of their traced allocator, or the call tree that they made of it
+  profile      a report of SBCL's sb-sprof (:graph), or calls with a compiler's notes
 
 Examples:
   strobe report run.strobe --elf firmware.elf
@@ -113,6 +114,16 @@ impl Args {
     }
 }
 
+/// A profile that another profiler has written.
+fn profile(args: &Args) -> anyhow::Result<ExitCode> {
+    let text = files::text(&args.path, &files::Kind::PROFILE)?;
+    let name = input::file_name(&args.path);
+    let measurement = strobe_experiment::profile::measurement(&text, &name, crate::bench::TOOL)
+        .map_err(|e| exit::data(format!("{}: {e}", args.path.display())))?;
+    args.result.measurement(&measurement, &args.result.selection())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What a file is.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Kind {
@@ -123,6 +134,8 @@ pub enum Kind {
     Ctf,
     Samples,
     Allocations,
+    /// A profile of another profiler: SBCL's sb-sprof, calls with a compiler's notes
+    Profile,
 }
 
 /// Reads and reports.
@@ -147,6 +160,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Kind::Ctf => trace(args, firmware.as_ref()),
         Kind::Samples => archive::samples(args, firmware.as_ref()),
         Kind::Allocations => archive::allocations(args, firmware.as_ref()),
+        Kind::Profile => profile(args),
         Kind::Recording | Kind::Swo | Kind::Kit | Kind::Capture => {
             if args.published.is_some() {
                 let text = "--published is for lists of samples and of allocations";

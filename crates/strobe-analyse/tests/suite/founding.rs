@@ -51,6 +51,24 @@ fn e4_five_thousand_samples_cover_half_a_second() {
     assert!(seen / 500.0 < 0.005, "of a run of 500 s");
 }
 
+/// Samples in the function that reads the PHY were taken for the wait for an Ethernet frame. A run
+/// whose messages go over a serial line has them as well: 615 of 4,664, by the recording that `make
+/// recordings` judges.
+#[test]
+fn e5_the_phy_is_read_where_no_frame_is_sent() {
+    let known = include_str!("../../../../xtask/src/recordings/known.toml");
+    let (_, serial) = known.split_once("microros/dec2019/uart_perf/packets.json").expect("the run");
+    let figure = |path: &str| -> u64 {
+        let line = serial.lines().find(|line| line.starts_with(path)).expect("the figure");
+        line.rsplit(' ').next().expect("a number").parse().expect("a number")
+    };
+    let phy = figure("\"/published/[function=stm32_phyread]/samples\"");
+    let all = figure("\"/totals/samples\"");
+    // Nothing waits there for what never happens: the share would be 0.
+    let share = phy as f64 / all as f64;
+    assert!(share > 0.1, "{phy} of {all}");
+}
+
 /// A listing's parts and the total that stands above them.
 #[test]
 fn e6_totals_are_not_the_sums_of_their_parts() {

@@ -1,6 +1,7 @@
 //! An experiment from start to end: builds, services, a bench at each value of the sweep.
 
 mod expect;
+mod profiles;
 mod services;
 mod sweep;
 
@@ -13,11 +14,15 @@ use std::time::Duration;
 use strobe_model::measurement::{Finding, Measurement, NamedPart, Severity};
 
 use crate::bench::{Bench, Meter, Settings};
+use crate::claim;
 use crate::file::{File, VariantFile};
 use crate::host::{self, Command, Counted, Ended, Host, Probe};
 use crate::measurement::{Parts, measurement};
 use crate::placeholders::{self, Names};
 use crate::samples::{Log, Metric, Round, Sample, Variant};
+
+/// The description's name.
+const FILE: &str = "experiment.toml";
 
 /// Where and how an experiment is carried out.
 pub struct Run<'a> {
@@ -67,6 +72,7 @@ struct Step {
     rounds: Vec<Round>,
     settings: Settings,
     counted: Vec<Vec<Counted>>,
+    profiles: profiles::Profiles,
     /// Why not all of its rounds are in the file of samples.
     unkept: Option<String>,
 }
@@ -78,6 +84,9 @@ impl Run<'_> {
         let is_there = |name: &String| std::env::split_paths(&path).any(|p| p.join(name).is_file());
         let missing: Vec<String> =
             self.file.needs.iter().filter(|name| !is_there(name)).cloned().collect();
+        if let Some(why) = self.uncounted().filter(|_| missing.is_empty()) {
+            return vec![why];
+        }
         let Some(line) = self.file.available.as_ref().filter(|_| missing.is_empty()) else {
             return missing;
         };
@@ -85,6 +94,11 @@ impl Run<'_> {
             Ok(()) => missing,
             Err(_) => vec![format!("what `{line}` looks for")],
         }
+    }
+
+    /// What is judged, if this machine cannot count it.
+    fn uncounted(&self) -> Option<String> {
+        host::uncounted(self.host, Metric::named(&self.file.measure.metric).event()?, self.stop)
     }
 
     /// Runs it; `show` gets a line about what happens.
@@ -98,6 +112,7 @@ impl Run<'_> {
         names.insert("strobe".to_owned(), self.host.supervisor.display().to_string());
         names.insert("folder".to_owned(), self.folder.display().to_string());
         names.insert("build".to_owned(), self.made("build")?.display().to_string());
+        names.insert("agents".to_owned(), self.agents()?.display().to_string());
         self.build(&names, show)?;
         let mut services = self.services(&mut names, show)?;
         let mut steps = Vec::new();
@@ -150,6 +165,16 @@ impl Run<'_> {
         made.map_err(|error| Error::Io(folder.display().to_string(), error))
     }
 
+    /// The folder with the sources of the agents.
+    fn agents(&self) -> Result<PathBuf, Error> {
+        let folder = self.made("agents")?;
+        for agent in self.file.measure.agents() {
+            let io = |error| Error::Io(agent.file.to_owned(), error);
+            agent.put(&folder).map_err(io)?;
+        }
+        Ok(folder)
+    }
+
     fn build(&self, names: &Names, show: &mut dyn FnMut(&str)) -> Result<(), Error> {
         let own = self.file.variant.iter().filter_map(|variant| variant.build.as_ref());
         for line in self.file.build.iter().chain(own) {
@@ -195,7 +220,7 @@ impl Run<'_> {
         }
         let variants: Vec<Variant> =
             self.file.variant.iter().map(|variant| self.variant(variant, &names)).collect();
-        let settings = self.settings(&names);
+        let settings = self.settings(&names)?;
         let quick = if self.quick { "quick-" } else { "" };
         let path = self.kept.join(format!("{quick}samples-{}.jsonl", at.unwrap_or(0)));
         let io = |error| Error::Io(path.display().to_string(), error);
@@ -227,13 +252,14 @@ impl Run<'_> {
         let written = bench.run(&mut rounds, Some(&mut log), &mut |_| {}).map_err(io);
         let unkept = written.err().map(|error| format!("rounds are not kept: {error}"));
         let counted = self.counted(&bench);
+        let profiles = self.profiles(&names, settings.timeout.saturating_mul(10));
         if unkept.is_none() && !self.stop.load(Ordering::Relaxed) {
             // Whole: the next run begins anew.
             drop(log);
             let done = path.with_extension("done.jsonl");
             std::fs::rename(&path, &done).map_err(io)?;
         }
-        Ok(Step { at, variants, rounds, settings, counted, unkept })
+        Ok(Step { at, variants, rounds, settings, counted, profiles, unkept })
     }
 
     fn counted(&self, bench: &Bench) -> Vec<Vec<Counted>> {
@@ -258,23 +284,25 @@ impl Run<'_> {
         Variant { name: variant.name.clone(), command }
     }
 
-    fn settings(&self, names: &Names) -> Settings {
+    fn settings(&self, names: &Names) -> Result<Settings, Error> {
         let measure = &self.file.measure;
         let seconds = if self.quick { measure.quick_seconds } else { measure.seconds };
-        Settings {
+        let settings = Settings {
             time: Duration::from_secs_f64(seconds),
             threshold: measure.threshold / 100.0,
             timeout: Duration::from_secs_f64(measure.timeout_seconds),
             metric: Metric::named(&measure.metric),
             same_output: measure.same_output,
-            counters: measure.counters.clone(),
-            values: measure.values.clone(),
+            counters: measure.all_counters(),
+            values: measure.all_values(),
             meters: self.meters(names),
             // Three runs show that a count repeats.
             least_rounds: if self.file.expect.iter().any(|e| e.exactly.is_some()) { 3 } else { 2 },
             lateness: measure.lateness_ms.map(Duration::from_millis),
             ..Settings::default()
-        }
+        };
+        let wrong = |why: String| Error::Io(FILE.to_owned(), io::Error::other(why));
+        settings.with_instruments(&measure.instruments).map_err(wrong)
     }
 
     /// What prints the services' counters.
@@ -290,7 +318,7 @@ impl Run<'_> {
     fn result(&self, steps: &[Step], clock_ns: u64) -> Measurement {
         let interrupted = self.stop.load(Ordering::Relaxed);
         let one = |step: &Step| {
-            measurement(&Parts {
+            let mut measurement = measurement(&Parts {
                 title: self.name,
                 variants: &step.variants,
                 rounds: &step.rounds,
@@ -299,7 +327,10 @@ impl Run<'_> {
                 clock_ns,
                 interrupted,
                 tool: self.tool,
-            })
+            });
+            measurement.sections.extend(step.profiles.sections.iter().cloned());
+            measurement.findings.extend(step.profiles.findings.iter().cloned());
+            measurement
         };
         let parts: Vec<Measurement> = steps.iter().map(one).collect();
         let Some(mut whole) = parts.first().cloned() else { return empty() };
@@ -325,6 +356,7 @@ impl Run<'_> {
         {
             whole.sections.insert(0, sweep::shares(step));
         }
+        whole.sections.extend(claim::table(&self.file.claim));
         for expect in &self.file.expect {
             if let Err(why) = expect::holds(expect, steps) {
                 whole.findings.insert(0, Finding::new(Severity::Warning, "expectation", why));

@@ -136,6 +136,7 @@ pub(super) fn shares(step: &Step) -> Section {
                 rounds: step.rounds.clone(),
                 settings: step.settings.clone(),
                 counted: Vec::new(),
+                profiles: Default::default(),
                 unkept: None,
             };
             costs(&[all], variant, metric).first().map(|(_, cost)| *cost)

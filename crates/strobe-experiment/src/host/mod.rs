@@ -6,7 +6,10 @@
 //! killed; and as it runs one command only, what the system counts for its children is exactly
 //! that command with its descendants.
 
+#[cfg(target_os = "linux")]
+mod counters;
 mod environment;
+mod event;
 mod lateness;
 #[cfg(target_os = "linux")]
 mod leftovers;
@@ -29,6 +32,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use environment::{Environment, Probe};
+pub use event::{Event, EventCount, events, uncounted};
 pub use lateness::Lateness;
 pub use valgrind::{Counted, instructions};
 #[cfg(not(target_os = "linux"))]
@@ -71,6 +75,9 @@ pub struct Command {
     /// How long it may take to end itself when it is asked to, in milliseconds, before it is
     /// killed.
     pub grace_ms: u64,
+    /// What the kernel counts for it and its descendants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
 }
 
 impl Command {
@@ -179,6 +186,9 @@ pub struct Outcome {
     pub involuntary_switches: u64,
     /// Processes that were still there when it had ended; they were killed.
     pub left_behind: u64,
+    /// What the kernel counted, of what was asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub events: BTreeMap<Event, EventCount>,
 }
 
 impl Outcome {
@@ -196,6 +206,7 @@ impl Outcome {
             voluntary_switches: 0,
             involuntary_switches: 0,
             left_behind: 0,
+            events: BTreeMap::new(),
         }
     }
 }

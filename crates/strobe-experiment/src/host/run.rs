@@ -44,7 +44,8 @@ pub fn start(host: &Host, command: &Command) -> io::Result<Running> {
     }
     let (send, answer) = mpsc::channel();
     if let Some(answers) = answers {
-        std::thread::spawn(move || send.send(read(answers)));
+        // Nobody waits for the answer of one that was stopped.
+        std::thread::spawn(move || drop(send.send(read(answers))));
     }
     Ok(Running { supervisor, line, answer, outcome: None })
 }

@@ -15,6 +15,7 @@ use rustix::process::{
     setrlimit,
 };
 
+use super::counters::Counters;
 use super::processes::{end_descendants, send_group};
 use super::{Command, Ended, Outcome};
 
@@ -54,6 +55,7 @@ fn carry_out(command: &Command) -> Outcome {
         let least = maximum.map_or(limit, |maximum| maximum.min(limit));
         let _ = setrlimit(Resource::Fsize, Rlimit { current: Some(least), maximum });
     }
+    let counters = Counters::open(&command.events);
     let floor = usage(UsageWho::RUSAGE_SELF).map_or(0, |usage| kibibytes(&usage));
     let (begin, mut child) = match start(command) {
         Ok(started) => started,
@@ -79,8 +81,9 @@ fn carry_out(command: &Command) -> Outcome {
     };
     // Before others are reaped, which were killed and did not do their work.
     let used = usage(UsageWho::RUSAGE_CHILDREN);
+    let events = counters.read();
     let left_behind = end_descendants();
-    outcome(ended, wall, used, floor, left_behind)
+    Outcome { events, ..outcome(ended, wall, used, floor, left_behind) }
 }
 
 fn start(command: &Command) -> io::Result<(Instant, Child)> {

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod bad_luck;
+mod events;
 mod experiments;
 mod founding;
 mod rounds;

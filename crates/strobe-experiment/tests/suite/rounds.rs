@@ -75,7 +75,7 @@ fn another_answer_is_a_failure() {
     let judgement = judged(&variants[2..], &counted);
     assert_eq!(
         judgement.failures[0].keys().next().expect("it fails"),
-        "counter count is no whole number"
+        "counter count: \"twelve\" is no whole number"
     );
 }
 

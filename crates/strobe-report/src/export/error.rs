@@ -66,7 +66,8 @@ impl ExportError {
             Takes::Profile => "a profile",
             Takes::Timeline => "a time line",
             Takes::Either => "a profile or a time line",
-            Takes::Figures => "distributions or a curve",
+            Takes::Figures => "distributions, values over time or a curve",
+            Takes::Anything => "any section",
         };
         let wanted = |id: &str| choice.section.as_deref().is_none_or(|wanted| wanted == id);
         let contents = || of.sections.iter().filter(|s| wanted(&s.id)).map(|s| &s.content);
@@ -77,6 +78,7 @@ impl ExportError {
             (profile && takes.profile())
                 || (timeline && takes.timeline())
                 || (figures && takes == Takes::Figures)
+                || takes == Takes::Anything
         };
         let fitting = FORMATS.iter().map(|format| format.about());
         let fitting: Vec<&str> = fitting.filter(|f| fits(f.takes)).map(|f| f.name).collect();

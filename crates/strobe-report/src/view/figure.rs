@@ -98,7 +98,7 @@ pub(super) fn sign(trust: &Trust) -> &'static str {
 }
 
 /// A figure in a table: `~2,172`, `>=5`, `unknown`.
-pub(super) fn cell(value: Option<Number>, trust: &Trust, unit: &Unit) -> String {
+pub(crate) fn cell(value: Option<Number>, trust: &Trust, unit: &Unit) -> String {
     match value {
         Some(value) => format!("{}{}", sign(trust), number(value, unit)),
         None => "unknown".to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn sentence(quantity: &Quantity) -> String {
 }
 
 /// From a figure to another one, the unit once: `497.5-505.0 us`.
-pub(super) fn range(low: Number, high: Number, unit: &Unit) -> String {
+pub(crate) fn range(low: Number, high: Number, unit: &Unit) -> String {
     let (low, high) = (number(low, unit), number(high, unit));
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((digits, prefix)), Some((_, same))) if prefix == same => format!("{digits}-{high}"),
@@ -148,7 +148,7 @@ pub(super) fn range(low: Number, high: Number, unit: &Unit) -> String {
 }
 
 /// As [`sentence`], with the unit's name where the figure does not have it.
-pub(super) fn with_unit(quantity: &Quantity) -> String {
+pub(crate) fn with_unit(quantity: &Quantity) -> String {
     let text = sentence(quantity);
     match (unit_name(quantity.unit()), quantity.value()) {
         (Some(unit), Some(value)) => {
@@ -161,7 +161,7 @@ pub(super) fn with_unit(quantity: &Quantity) -> String {
 }
 
 /// What to call a unit behind a number; nothing where the number has it already or there is none.
-pub(super) fn unit_name(unit: &Unit) -> Option<Cow<'_, str>> {
+pub(crate) fn unit_name(unit: &Unit) -> Option<Cow<'_, str>> {
     let silent = [
         Unit::COUNT,
         Unit::RATIO,
@@ -205,7 +205,7 @@ pub(super) fn amount_spread(amount: Amount) -> String {
 }
 
 /// A part of a whole: `52.6 %`; `-` of nothing.
-pub(super) fn share(part: i64, whole: i64) -> String {
+pub(crate) fn share(part: i64, whole: i64) -> String {
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     crate::number::share(count(part), count(whole))
 }

@@ -47,6 +47,8 @@ impl Kind {
     pub const ANNOTATIONS: Kind = Kind::new("annotations ", "a file of annotations", 4 << 20);
     /// What describes an experiment.
     pub const EXPERIMENT: Kind = Kind::new("", "an experiment.toml", 4 << 20);
+    /// What another profiler has written.
+    pub const PROFILE: Kind = Kind::new("", "a profile", 64 << 20);
     /// A measurement.
     pub const MEASUREMENT: Kind = Kind::new("", "a measurement", 1 << 30);
     /// A file of an archive of measurements.

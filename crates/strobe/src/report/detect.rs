@@ -78,6 +78,9 @@ fn by_bytes(path: &Path, head: &[u8]) -> Kind {
     if head.starts_with(b"PK\x03\x04") || ["sr", "vcd"].into_iter().any(is_capture) {
         return Kind::Capture;
     }
+    if strobe_experiment::profile::is_profile(&String::from_utf8_lossy(head)) {
+        return Kind::Profile;
+    }
     if allocations::is_text(head) {
         return Kind::Allocations;
     }

@@ -31,6 +31,8 @@ mod experiment;
 mod exports;
 mod flash;
 mod founding;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod heap;
 mod history;
 mod kit;

@@ -1,9 +1,13 @@
 //! Pictures read as XML: everything is there and stays where it belongs.
 
 use roxmltree::Document;
-use strobe_model::measurement::{Column, Spread};
+use strobe_model::measurement::{
+    Cell, Column, Distribution, Distributions, Number, Spread, Table, TimelineBuilder, TrackKind,
+    Trust, Unit,
+};
 
 use super::super::subjects;
+use super::drawing::WIDTH;
 use super::*;
 
 fn curve() -> Content {
@@ -46,6 +50,9 @@ fn every_value_has_its_place_in_the_picture() {
     // A curve, and two groups in their order: of two series and of one.
     assert_eq!(all("polyline"), 1 + 3);
     assert_eq!(all("circle"), 3);
+    // One for the curve; each group has one side by side and one in its order.
+    let frames = document.descendants().filter(|node| node.attribute("class") == Some("frame"));
+    assert_eq!(frames.count(), 1 + 2 * 2);
     for node in document.descendants() {
         for (name, most) in [
             ("x", WIDTH),
@@ -77,7 +84,23 @@ fn what_cannot_be_drawn_is_refused_with_what_is_there() {
     let error = Charts.write(&measurement, &Choice::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "charts takes distributions or a curve, and the measurement has a table (table); no format \
-         takes that"
+        "charts takes distributions, values over time or a curve, and the measurement has a table \
+         (table); it can go to page"
     );
+}
+
+#[test]
+fn values_over_time_have_gaps_where_nothing_was_seen() {
+    let mut line = TimelineBuilder::new(Unit::NANOSECONDS);
+    for (variant, from) in [("plain", 500), ("yielding", 30)] {
+        let track = line.track(TrackKind::Counter, None, &format!("run-queue {variant}"));
+        for at in (0..10).chain(from..from + 10) {
+            line.value(track, at * 1_000_000, at % 4);
+        }
+    }
+    let text = drawn(vec![Content::Timeline(Box::new(line.finish()))]);
+    let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let lines = document.descendants().filter(|node| node.has_tag_name("polyline"));
+    assert_eq!(lines.count(), 4, "each variant before its gap and behind it");
+    assert!(text.contains(": run-queue</text>") && text.contains("yielding</text>"), "{text}");
 }

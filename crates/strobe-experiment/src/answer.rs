@@ -1,0 +1,131 @@
+//! What a variant printed: counters, values with and without a time, and the rest, of which only
+//! the hash is kept.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::bench::Settings;
+use crate::samples::{Answer, Sample};
+
+/// An answer beyond this is not looked at any further.
+const ANSWER: u64 = 1 << 30;
+/// Values of one name that one run may have.
+const VALUES: usize = 200_000;
+
+/// A number that a command prints behind a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Number {
+    /// The number.
+    pub value: u64,
+    /// When it was so, in nanoseconds from a start of the command's own: `NAME NUMBER at TIME`.
+    pub at: Option<u64>,
+}
+
+/// Reads an answer with its counters and values, and removes it.
+pub(crate) fn read(path: &Path, settings: &Settings, sample: &mut Sample) -> Result<(), String> {
+    let file = File::open(path).map_err(|error| format!("no answer: {error}"))?;
+    let mut lines = BufReader::new(file.take(ANSWER));
+    let (mut hash, mut bytes, mut line) = (Sha256::new(), 0, Vec::new());
+    for name in &settings.values {
+        sample.values.insert(name.clone(), Vec::new());
+    }
+    while lines.read_until(b'\n', &mut line).map_err(|e| format!("no answer: {e}"))? > 0 {
+        bytes += line.len() as u64;
+        if let Some((name, number)) = named(&line, &settings.counters) {
+            let number = number.map_err(|why| format!("counter {name}: {why}"))?;
+            sample.counters.insert(name, number.value);
+        } else if let Some((name, number)) = named(&line, &settings.values) {
+            let number = number.map_err(|why| format!("a value of {name}: {why}"))?;
+            value(sample, name, number)?;
+        } else {
+            hash.update(&line);
+        }
+        line.clear();
+    }
+    let _ = std::fs::remove_file(path);
+    let digest = hash.finalize();
+    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    sample.answer = Some(Answer { bytes, sha256 });
+    Ok(())
+}
+
+/// Adds a value. Either all of one name have times, or none has.
+fn value(sample: &mut Sample, name: String, number: Number) -> Result<(), String> {
+    let values = sample.values.entry(name.clone()).or_default();
+    if values.len() >= VALUES {
+        return Err(format!("more than {VALUES} values of {name} in one run"));
+    }
+    let times = sample.times.get(&name).map_or(0, Vec::len);
+    if times != if number.at.is_some() { values.len() } else { 0 } {
+        return Err(format!("some values of {name} have a time, and others have none"));
+    }
+    values.push(number.value);
+    if let Some(at) = number.at {
+        sample.times.entry(name).or_default().push(at);
+    }
+    Ok(())
+}
+
+/// The counter or value in a line `NAME NUMBER`, if it is one of those, or why it is none.
+pub(crate) fn named(line: &[u8], names: &[String]) -> Option<(String, Result<Number, String>)> {
+    let text = std::str::from_utf8(line).ok()?.trim();
+    let (name, number) = text.split_once(char::is_whitespace)?;
+    let name = name.trim_end_matches([':', '=']);
+    names.iter().find(|wanted| *wanted == name)?;
+    Some((name.to_owned(), parsed(number.trim())))
+}
+
+fn parsed(text: &str) -> Result<Number, String> {
+    let whole = |digits: &str| {
+        digits.trim().parse().map_err(|_| format!("{:?} is no whole number", digits.trim()))
+    };
+    Ok(match text.split_once(" at ") {
+        Some((value, at)) => Number { value: whole(value)?, at: Some(whole(at)?) },
+        None => Number { value: whole(text)?, at: None },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{Ended, Outcome};
+
+    fn answered(text: &str) -> (Sample, Result<(), String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("answer");
+        std::fs::write(&path, text).expect("there is room");
+        let settings = Settings {
+            counters: vec!["n".to_owned()],
+            values: vec!["late".to_owned()],
+            ..Settings::default()
+        };
+        let mut sample = Sample::of(Outcome::only(Ended::Exit(0)));
+        let read = read(&path, &settings, &mut sample);
+        (sample, read)
+    }
+
+    #[test]
+    fn values_may_have_times() {
+        let (sample, read) = answered("late 5 at 10\nn: 3\nrest\nlate 6 at 20\n");
+        assert_eq!(read, Ok(()));
+        assert_eq!((&sample.values["late"], &sample.times["late"]), (&vec![5, 6], &vec![10, 20]));
+        assert_eq!(sample.counters["n"], 3);
+        let (sample, read) = answered("late 5\nlate 6\n");
+        assert_eq!((read, sample.times.len()), (Ok(()), 0));
+        assert_eq!(sample.values["late"], [5, 6]);
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_errors_with_the_name() {
+        let why = |text: &str| answered(text).1.expect_err("no number");
+        assert_eq!(why("n 1.5\n"), "counter n: \"1.5\" is no whole number");
+        assert_eq!(why("late 1 at noon\n"), "a value of late: \"noon\" is no whole number");
+        assert_eq!(why("late -1\n"), "a value of late: \"-1\" is no whole number");
+        for mixed in ["late 1 at 2\nlate 3\n", "late 3\nlate 1 at 2\n"] {
+            assert!(why(mixed).contains("some values of late have a time"), "{mixed}");
+        }
+    }
+}

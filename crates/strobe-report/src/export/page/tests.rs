@@ -1,0 +1,86 @@
+//! Pages read as XML, which they are as well: nothing that a measurement holds gets out of its
+//! place, and nothing is asked of a network.
+
+use roxmltree::Document;
+use strobe_model::measurement::{
+    Cell, Column, Content, Fact, Finding, NamedPart, Severity, Table, Trust, Unit,
+};
+
+use super::super::subjects;
+use super::*;
+
+fn written(measurement: &Measurement) -> String {
+    String::from_utf8(subjects::write(&Page, measurement, &Choice::default())).expect("UTF-8")
+}
+
+/// Elements without an end in HTML are given one.
+fn parsed(text: &str) -> String {
+    let (_, html) = text.split_once("<html").expect("a page");
+    let mut html = format!("<html{html}");
+    for tag in ["<meta ", "<img "] {
+        let mut out = String::new();
+        for (n, part) in html.split(tag).enumerate() {
+            if n == 0 {
+                out.push_str(part);
+                continue;
+            }
+            let (inside, rest) = part.split_once('>').expect("the end of the tag");
+            out.push_str(&format!("{tag}{inside}/>{rest}"));
+        }
+        html = out;
+    }
+    html
+}
+
+#[test]
+fn what_a_measurement_holds_stays_text() {
+    let mut measurement = subjects::measurement();
+    let nasty = "<script>alert('&')</script>\"";
+    measurement.subject.name = nasty.to_owned();
+    measurement.subject.facts.push(Fact::text("question", nasty));
+    measurement.findings.push(Finding::new(Severity::Warning, "failed", nasty));
+    let mut table = Table::new(vec![
+        Column::text("verdict", nasty),
+        Column::figure("ratio", "ratio", Unit::RATIO),
+    ]);
+    let unknown = Trust::Unknown { why: nasty.to_owned() };
+    table.row([nasty.into(), Cell::Figure { value: None, trust: unknown }]);
+    measurement.push("verdicts", nasty, Content::Table(table)).notes.push(nasty.to_owned());
+    let text = Text { lines: vec![nasty.to_owned()], skipped_bytes: 0 };
+    measurement.push("text", nasty, Content::Text(text));
+    let part = NamedPart { name: nasty.to_owned(), measurement: measurement.clone() };
+    measurement.parts.push(part);
+    let html = parsed(&written(&measurement));
+    let document = Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    assert!(document.descendants().all(|node| !node.has_tag_name("script")));
+    let said = |node: roxmltree::Node| node.text().is_some_and(|text| text.contains(nasty));
+    let places = document.descendants().filter(|node| node.is_element() && said(*node)).count();
+    assert!(places >= 14, "{places} of them are shown");
+    let unknown = document.descendants().find(|n| n.attribute("class") == Some("unknown"));
+    assert_eq!(unknown.and_then(|n| n.text()), Some("unknown"), "and never 0");
+}
+
+#[test]
+fn a_page_needs_nothing_else() {
+    for measurement in
+        [subjects::timeline(), subjects::of(subjects::run()), subjects::of(subjects::hostile())]
+    {
+        let html = written(&measurement);
+        for word in ["http://", "https://", "<script", "<link", "@import", "url("] {
+            let found = html.find(word).map(|at| &html[at..html.len().min(at + 60)]);
+            // The name of a namespace is no address that anything is asked of.
+            let is_name = found.is_some_and(|text| text.starts_with("http://www.w3.org/2000/svg"));
+            assert!(found.is_none() || is_name, "{found:?}");
+        }
+        let html = parsed(&html);
+        Document::parse(&html).unwrap_or_else(|error| panic!("{error}\n{html}"));
+    }
+}
+
+#[test]
+fn a_profile_has_a_flame_graph_and_its_functions() {
+    let html = written(&subjects::of(subjects::run()));
+    assert!(html.contains("src=\"data:image/svg+xml,"), "{html}");
+    let rows = html.matches("<td class=\"words\">").count() + html.matches("<tr><td>").count();
+    assert!(rows >= 2, "{html}");
+}
