@@ -215,7 +215,8 @@ fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
     order.retain(|i| Some(*i) != name);
     let mut shapes: Vec<Shape<'a>> = Vec::new();
     for index in order.into_iter().chain(name) {
-        shapes.extend(shapes_of(index, &table.columns[index], title));
+        let is_first = shapes.iter().all(|shape| !shape.right);
+        shapes.extend(shapes_of(index, &table.columns[index], title, is_first));
     }
     if name.is_none() {
         let (head, unit) = (String::new(), Unit::COUNT);
@@ -251,8 +252,12 @@ fn source_line(table: &Table, row: usize) -> Option<String> {
     Some(line_text(text("file")?, line.as_u64(), inlined, words.unwrap_or_default()))
 }
 
+/// What the bounds of a further figure are worth, if the figure always stays: what else the table
+/// has comes first, since a line beneath states the widest.
+const FURTHER: u8 = 1;
+
 /// A column with its share and bounds, which go before it does.
-fn shapes_of<'a>(index: usize, column: &'a Column, title: &str) -> Vec<Shape<'a>> {
+fn shapes_of<'a>(index: usize, column: &'a Column, title: &str, is_first: bool) -> Vec<Shape<'a>> {
     let unit = column.unit.clone().unwrap_or(Unit::COUNT);
     let right = column.kind == CellKind::Figure;
     let worth = |rank: u8| column.worth.map(|worth| worth.min(40) * 3 + rank);
@@ -279,7 +284,8 @@ fn shapes_of<'a>(index: usize, column: &'a Column, title: &str) -> Vec<Shape<'a>
             (_, true) => FINE,
             _ => "bounds",
         };
-        shapes.push(shape(head.to_owned(), Shows::Bounds, worth(1).or(Some(MATTERS))));
+        let alone = if is_first { MATTERS } else { FURTHER };
+        shapes.push(shape(head.to_owned(), Shows::Bounds, worth(1).or(Some(alone))));
     }
     shapes
 }

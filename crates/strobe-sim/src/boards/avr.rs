@@ -104,6 +104,7 @@ pub(super) fn map(
                 "{address:#x} is another device's, or not from 0x20 to where RAM begins"
             ));
         }
+        bus.io.name(address, format!("{}.{name}", entry.name));
     }
     Ok(())
 }

@@ -20,6 +20,9 @@ use super::{Host, Outcome};
 const WHY: &str = "waits are modelled: bounds are those of a run with the least of each and of one \
                    with the most";
 
+/// The finding that bounds are those that one run carries along.
+pub const CARRIED: &str = "carried-bounds";
+
 /// Beyond this part more of the likely run's cycles another run has gone astray.
 const PATIENCE: u64 = 2;
 
@@ -86,4 +89,5 @@ pub fn measurement(likely: &Record, others: &[Record; 2]) -> Measurement {
 /// Gives a measurement of the likely run bounds from those of the low and of the high one.
 pub fn enclose(likely: &mut Measurement, others: [&Measurement; 2]) {
     strobe_analyse::envelope::enclose(likely, others, WHY);
+    likely.findings.retain(|finding| finding.code != CARRIED);
 }

@@ -211,7 +211,7 @@ impl Timer {
             watched |= if cx.is_observed(wire) { flag } else { 0 };
         }
         let drives = (0..self.outputs.len()).any(|at| self.wave.is_connected(at));
-        let wanted = drives || watched & !self.raised != 0;
+        let wanted = drives || watched & !self.raised & self.wave.can_raise() != 0;
         let due = self.clock.after(cx.now(), self.wave.quiet() + 1).filter(|_| wanted);
         cx.wake_at(due.unwrap_or(u64::MAX));
     }

@@ -1,5 +1,7 @@
 //! An I/O space: registers of one byte at scattered addresses, as AVR parts have it.
 
+use std::collections::BTreeMap;
+
 use super::Bus;
 use crate::kernel::device::Size;
 
@@ -14,6 +16,8 @@ pub(crate) struct IoMap {
     first: Vec<Option<(u8, u8)>>,
     /// Further devices with bits in a register.
     shared: Vec<(u16, u8, u8)>,
+    /// What registers are called, with their devices' names.
+    names: BTreeMap<u16, String>,
 }
 
 impl IoMap {
@@ -36,6 +40,17 @@ impl IoMap {
     /// Puts a register into the map whose other bits are another device's.
     pub(crate) fn share(&mut self, address: u16, slot: u8, register: u8) {
         self.shared.push((address, slot, register));
+    }
+
+    /// Gives a register its name, unless the device that came first has given one.
+    pub(crate) fn name(&mut self, address: u16, name: String) {
+        self.names.entry(address).or_insert(name);
+    }
+
+    /// The name of the register at an address of the bus.
+    pub(crate) fn name_at(&self, address: u32) -> Option<&str> {
+        let within = u16::try_from(address.checked_sub(self.base)?).ok()?;
+        self.names.get(&within).map(String::as_str)
     }
 
     /// The device that came first.

@@ -50,10 +50,11 @@ impl Bus {
         }
     }
 
-    /// Name of the register at an address with its peripheral's, as `RCC.CR`, where an SVD file
-    /// names it.
+    /// Name of the register at an address with its peripheral's, as `RCC.CR` or `TIMER0.TCNT`,
+    /// where an SVD file or an AVR's board names it.
     pub fn register_at(&self, address: u32) -> Option<&str> {
-        self.unmodelled.known(address & !3).map(|known| known.name.as_str())
+        let described = || self.unmodelled.known(address & !3).map(|known| known.name.as_str());
+        self.io.name_at(address).or_else(described)
     }
 
     /// Whether an SVD file describes the chip.

@@ -3,6 +3,8 @@
 use strobe_model::measurement::{Finding, Severity};
 use strobe_model::{Fault, Record, Trust};
 
+use crate::simulated::extremes;
+
 /// The gravest first.
 pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let mut out: Vec<Finding> = record.fault.iter().map(fault).collect();
@@ -15,8 +17,22 @@ pub(super) fn findings(record: &Record) -> Vec<Finding> {
     let system = record.scheduling.iter().filter_map(|scheduling| scheduling.rtos.as_ref());
     let notes = system.flat_map(|system| &system.notes);
     out.extend(notes.map(|note| Finding::new(Severity::Warning, "rtos", note)));
+    out.extend(carried(record));
     out.extend(modelled(record));
     out
+}
+
+/// What the reader should know of bounds that no further runs have settled.
+fn carried(record: &Record) -> Option<Finding> {
+    let text = "Bounds are carried along with one run. Where code waits for something that is not \
+                recognised, a figure can lie outside of them.";
+    let advice = "`--bounds runs` takes them from two further runs, with the least and with the \
+                  most of each wait; not where somebody types or another machine sends, nor with \
+                  several chips.";
+    extremes::differ(record).then(|| Finding {
+        advice: Some(advice.to_owned()),
+        ..Finding::new(Severity::Note, extremes::CARRIED, text)
+    })
 }
 
 fn fault(fault: &Fault) -> Finding {

@@ -10,6 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::build::{Build, trusted};
 use super::flags::Carry;
+use super::halves;
 use super::lanes;
 use super::region;
 use crate::cores::arm::cpu::Cpu;
@@ -21,7 +22,7 @@ use crate::kernel::device::Size;
 /// reads and writes; it does nothing to N, Z, C and V and does not use memory.
 pub(super) fn called(insn: Insn) -> Option<(Vec<Reg>, Vec<Reg>)> {
     use Insn::*;
-    if lanes::is_compiled(insn) {
+    if lanes::is_compiled(insn) || halves::is_compiled(insn) {
         return None;
     }
     Some(match insn {
@@ -33,11 +34,7 @@ pub(super) fn called(insn: Insn) -> Option<(Vec<Reg>, Vec<Reg>)> {
         | Sel { d, n, m }
         | Parallel { d, n, m, .. } => (vec![n, m], vec![d]),
         Extend { op: Extension::Sxtb16 | Extension::Uxtb16, d, n, m, .. } => (vec![n, m], vec![d]),
-        Smla { d, n, m, a, .. }
-        | Smlaw { d, n, m, a, .. }
-        | Smlad { d, n, m, a, .. }
-        | Smmla { d, n, m, a, .. }
-        | Usada8 { d, n, m, a } => (vec![n, m, a], vec![d]),
+        Smmla { d, n, m, a, .. } | Usada8 { d, n, m, a } => (vec![n, m, a], vec![d]),
         LongMul { op, lo, hi, n, m } if !is_plain_long(op) => (vec![lo, hi, n, m], vec![lo, hi]),
         Fp { .. } | FpConvert { .. } | FpFixed { .. } => (vec![], vec![]),
         Vmrs { t } if t != NO_REG => (vec![], vec![t]),
@@ -122,6 +119,7 @@ impl Build<'_> {
             Divide { signed, d, n, m } => self.divide(signed, d, n, m),
             _ if insn.is_fp() => self.floating_point(insn),
             _ if lanes::is_compiled(insn) => self.lanes(insn),
+            _ if halves::is_compiled(insn) => self.halves(insn),
             _ if called(insn).is_some() => self.call(insn),
             _ => self.transfer_wide(insn),
         }

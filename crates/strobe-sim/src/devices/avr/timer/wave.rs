@@ -78,7 +78,7 @@ impl Mode {
 }
 
 /// One compare unit.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Channel {
     /// What the counter is compared with.
     pub(super) compare: u16,
@@ -96,7 +96,7 @@ pub(super) const OVERFLOW: u8 = 1;
 pub(super) const CAPTURE: u8 = 1 << 4;
 
 /// Counter, compare units and mode.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wave {
     pub(super) mode: Mode,
     pub(super) count: u16,
@@ -212,25 +212,47 @@ impl Wave {
     }
 
     /// Counts `clocks` times; returns the flags that were raised.
-    pub(super) fn run(&mut self, clocks: u64) -> u8 {
-        // After so many clocks everything that comes repeats itself.
-        let settled = 4 * (u64::from(self.max) + 1);
-        if clocks <= 2 * settled {
-            return self.go(clocks);
+    ///
+    /// Periods that end as they began are the same from then on, so one of them stands for the
+    /// rest. Two at a time, so that outputs that toggle end as they should; more and more, because
+    /// a counter beyond its top comes to no period before it has been round.
+    pub(super) fn run(&mut self, mut clocks: u64) -> u8 {
+        let mut raised = 0;
+        let mut periods = 2;
+        loop {
+            let stretch = periods * self.period();
+            if clocks <= 2 * stretch {
+                return raised | self.go(clocks);
+            }
+            let mut before = self.clone();
+            raised |= self.go(stretch);
+            clocks -= stretch;
+            let counted = std::mem::replace(&mut before.events, self.events);
+            if *self == before {
+                let times = clocks / stretch;
+                let sums = self.events.iter_mut().zip(counted);
+                sums.for_each(|(sum, before)| *sum += times * (*sum - before));
+                clocks %= stretch;
+            }
+            periods *= 2;
         }
-        let raised = self.go(settled);
-        // Two periods, so that outputs that toggle end as they should.
-        let period = 2 * self.period();
-        let rest = self.go((clocks - settled) % period);
-        raised | rest | self.all_of_periods(period, (clocks - settled) / period)
     }
 
-    /// What whole periods raise, from a state that each comes back to.
-    fn all_of_periods(&mut self, period: u64, times: u64) -> u8 {
-        let mut one = Wave { events: [0; 8], ..self.clone() };
-        let raised = one.go(period);
-        self.events.iter_mut().zip(one.events).for_each(|(n, each)| *n += times * each);
-        raised
+    /// Flags that counting may raise as everything is set now.
+    pub(super) fn can_raise(&self) -> u8 {
+        let all = OVERFLOW | self.channels.iter().enumerate().fold(0, |all, (at, _)| all | 2 << at);
+        let capture = if self.mode.top == Top::Capture { CAPTURE } else { 0 };
+        let top = self.top();
+        let is_settled = self.count <= top && self.channels.iter().all(|c| c.compare == c.buffer);
+        if !is_settled {
+            return all | capture;
+        }
+        let beyond = |c: &Channel| c.compare > top;
+        let channels = self.channels.iter().enumerate();
+        let unmatched = channels.filter(|(_, c)| beyond(c)).fold(0, |all, (at, _)| all | 2 << at);
+        let is_cleared = self.mode.shape == Shape::Plain && top < self.max;
+        let overflow = if is_cleared { OVERFLOW } else { 0 };
+        (all | capture) & !unmatched & !overflow
     }
 
     fn period(&self) -> u64 {
@@ -379,6 +401,44 @@ mod tests {
             assert_eq!(fast.count, slow.count, "{mode:?}");
             let outputs = |w: &Wave| w.channels.iter().map(|c| c.output).collect::<Vec<_>>();
             assert_eq!(outputs(&fast), outputs(&slow), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn the_shortest_periods_are_not_counted_one_by_one() {
+        for wgm in [4, 12, 14, 15, 9, 11] {
+            let mut fast = Wave::new(2, 0xffff);
+            fast.set_mode(Mode::wide(wgm).unwrap());
+            fast.set_count(40_000);
+            let mut slow = fast.clone();
+            let clocks = 100_000;
+            let raised = (0..clocks).fold(0, |raised, _| raised | slow.run(1));
+            assert_eq!(fast.run(clocks), raised, "{wgm}");
+            assert_eq!(fast, slow, "{wgm}");
+            // Counted one by one these would take an hour.
+            fast.run(1 << 40);
+            assert!(fast.events.iter().sum::<u64>() >= 1 << 40, "{wgm}");
+        }
+    }
+
+    #[test]
+    fn flags_that_cannot_be_raised_are_known() {
+        for (wgm, compares, count) in (0..16)
+            .flat_map(|wgm| [([0, 0], 0), ([9, 30], 5), ([90, 3], 95)].map(|(c, n)| (wgm, c, n)))
+        {
+            let Some(mode) = Mode::wide(wgm) else { continue };
+            let mut wave = Wave::new(2, 0xffff);
+            wave.capture = 50;
+            wave.channels[0].buffer = compares[0];
+            wave.channels[1].buffer = compares[1];
+            wave.set_mode(mode);
+            wave.set_count(count);
+            for _ in 0..200 {
+                let known = wave.can_raise();
+                let raised = wave.clone().run(1 << 18);
+                assert_eq!(raised & !known, 0, "{mode:?} {compares:?} {count}");
+                wave.run(1);
+            }
         }
     }
 
