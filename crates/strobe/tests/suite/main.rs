@@ -34,6 +34,7 @@ mod founding;
 mod heap;
 mod history;
 mod kit;
+mod kit_heap;
 mod lost_interrupts;
 mod machines;
 mod man;
