@@ -94,8 +94,8 @@ impl Calls {
         self.calls.push(Call { at, call, place });
     }
 
-    /// What became of the heap, in nanoseconds or, where they are not known, in ticks; `lost` states
-    /// whether records are missing. None if there was nothing about one.
+    /// What became of the heap, in nanoseconds or, where they are not known, in ticks; `lost`
+    /// states whether records are missing. None if there was nothing about one.
     pub fn finish(
         &self,
         firmware: Option<&Firmware>,

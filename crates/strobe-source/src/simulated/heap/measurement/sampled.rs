@@ -59,8 +59,8 @@ pub(super) fn heaps(seen: &Seen, sampler: &Sampler) -> Heaps {
     let sites = Sites::new(seen, &mut places);
     let mut out = Heaps { totals: totals(seen, sampler, &sites), ..Heaps::default() };
     let text = format!(
-        "one byte in {} is sampled: {} of {} allocations were followed; intervals hold the truth in \
-         95 of 100 cases",
+        "one byte in {} is sampled: {} of {} allocations were followed; intervals hold the truth \
+         in 95 of 100 cases",
         sampler.distance,
         seen.shadow.blocks.len(),
         sampler.asked.0
