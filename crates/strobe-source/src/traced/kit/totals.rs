@@ -95,7 +95,7 @@ impl Totals {
         }
     }
 
-    /// The sums, with the firmware's names and by these times. `damaged`: what came may be wrong.
+    /// The sums, with the firmware's names and by these times. `damaged`: they may be wrong.
     pub fn finish(self, firmware: Option<&Firmware>, times: &TimeBase, damaged: bool) -> Kit {
         let name = |id| super::name(id, firmware);
         let mark = |(id, mark): (u16, Mark)| mark.finish(id, name(id));
