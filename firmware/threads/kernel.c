@@ -174,3 +174,8 @@ _Noreturn void kernel_run(uint32_t tick_cycles)
     uint32_t *frame = saved_stack(running());
     start_first(frame + FRAME_WORDS, frame[14] | 1u);
 }
+
+#ifdef KERNEL_TICKS
+/* SysTick's rounds since kernel_run, for a clock that is built on them. */
+uint32_t kernel_ticks(void) { return ticks; }
+#endif

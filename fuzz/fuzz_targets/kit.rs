@@ -15,7 +15,7 @@ fn decode<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Event>, Stats) {
     decoder.finish(&mut take);
     let stats = decoder.stats();
     assert_eq!(stats.frame_bytes + stats.padding_bytes + stats.undecodable_bytes, stats.bytes);
-    assert_eq!(stats.frame_bytes, 11 * stats.frames + 5 * stats.with_value);
+    assert_eq!(stats.frame_bytes, 11 * stats.frames + 5 * stats.values);
     (events, stats)
 }
 

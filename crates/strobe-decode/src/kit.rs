@@ -1,23 +1,87 @@
 //! Frames of the target kit (`firmware/kit/trace/strobe_trace.c`), where its records are sent as
 //! bytes: over RTT, or through a sink of the firmware, such as a serial port.
 //!
-//! A frame is a byte with bit 7 set, then two or three words (head, time, and the value if there is
-//! one), each as five bytes of seven bits, the least significant first. The exclusive or of all its
-//! bytes is 0x80. The upper four bits of the head are the kind of record, which implies whether
-//! there is a value. Zeros between frames are padding.
+//! A frame is a byte with bit 7 set, then its words (head, time, and the values if there are any),
+//! each as five bytes of seven bits, the least significant first. The exclusive or of all its bytes
+//! is 0x80. The upper four bits of the head are the kind of record, which implies how many values
+//! there are. Zeros between frames are padding.
 //!
 //! So a frame begins where bit 7 is set and nowhere else: after any damage the next complete frame
 //! is found. [`Decoder`] accepts pieces of any size, reports frames and undecodable places, and
 //! counts every byte. It does not interpret the records.
 
-/// Size of a frame without a value, and with one.
-const SHORT: usize = 11;
-const LONG: usize = 16;
+/// Size of a frame without a value, and what each value adds.
+pub const FRAME_BYTES: usize = 11;
+/// Bytes of a word.
+pub const WORD_BYTES: usize = 5;
+/// Values that a record has at most.
+pub const MOST_VALUES: usize = 9;
+const LONGEST: usize = FRAME_BYTES + WORD_BYTES * MOST_VALUES;
 
-/// Positions of the uppermost four bits of head and time, and of the value.
+/// Position of the uppermost four bits of the head.
 const KIND_AT: usize = 5;
-const TIME_ENDS_AT: usize = 10;
-const VALUE_ENDS_AT: usize = 15;
+
+/// How many values a record of a kind has; none if no record is of that kind.
+pub fn values_of(kind: u32) -> Option<usize> {
+    Some(match kind {
+        1..=3 => 0,
+        4 | 5 | 8..=11 => 1,
+        6 => 2,
+        12 => 3,
+        13 => 4,
+        14 => MOST_VALUES,
+        _ => return None,
+    })
+}
+
+/// The values of a record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Values {
+    words: [u32; MOST_VALUES],
+    count: usize,
+}
+
+impl Values {
+    /// One more; beyond the most that a record has it is ignored.
+    pub fn push(&mut self, word: u32) {
+        if let Some(free) = self.words.get_mut(self.count) {
+            *free = word;
+            self.count += 1;
+        }
+    }
+
+    /// One more; if there are as many as a record has, the first goes.
+    pub fn shift_in(&mut self, word: u32) {
+        if self.count == MOST_VALUES {
+            self.words.rotate_left(1);
+            self.count -= 1;
+        }
+        self.push(word);
+    }
+
+    /// The last of them, if there are so many.
+    #[must_use]
+    pub fn last(&self, count: usize) -> Option<Values> {
+        let first = self.count.checked_sub(count)?;
+        Some(self.words.get(first..self.count)?.iter().copied().collect())
+    }
+}
+
+impl FromIterator<u32> for Values {
+    fn from_iter<I: IntoIterator<Item = u32>>(words: I) -> Self {
+        let mut values = Values::default();
+        words.into_iter().for_each(|word| values.push(word));
+        values
+    }
+}
+
+impl std::ops::Deref for Values {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        self.words.get(..self.count).unwrap_or_default()
+    }
+}
 
 /// A record as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +90,8 @@ pub struct Frame {
     pub head: u32,
     /// The target's time, in ticks of its clock.
     pub time: u32,
-    /// The value, for kinds that have one.
-    pub value: Option<u32>,
+    /// The values, as many as the kind has.
+    pub values: Values,
 }
 
 /// Output of the decoder.
@@ -46,8 +110,10 @@ pub struct Stats {
     pub bytes: u64,
     /// Complete frames.
     pub frames: u64,
-    /// Frames with a value.
-    pub with_value: u64,
+    /// Frames with values.
+    pub with_values: u64,
+    /// Their values.
+    pub values: u64,
     /// Bytes of complete frames.
     pub frame_bytes: u64,
     /// Zeros between frames.
@@ -59,14 +125,20 @@ pub struct Stats {
 }
 
 /// Finds frames in a stream of bytes.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Decoder {
-    frame: [u8; LONG],
+    frame: [u8; LONGEST],
     /// Bytes of the current frame received so far.
     have: usize,
     /// The decoder is within a run of undecodable bytes.
     astray: bool,
     stats: Stats,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder { frame: [0; LONGEST], have: 0, astray: false, stats: Stats::default() }
+    }
 }
 
 impl Decoder {
@@ -121,19 +193,16 @@ impl Decoder {
 
     /// The length of the current frame as far as known; `None` if the received bytes begin none.
     fn length(&self) -> Option<usize> {
-        let word_ends = [KIND_AT, TIME_ENDS_AT, VALUE_ENDS_AT];
-        // A word has 32 bits.
-        if word_ends.into_iter().any(|at| at < self.have && self.frame[at] > 15) {
+        // A word has 32 bits: its fifth byte has the last four of them.
+        let ends_word = self.have > 1 && (self.have - 1) % WORD_BYTES == 0;
+        if ends_word && self.frame[self.have - 1] > 15 {
             return None;
         }
         if self.have <= KIND_AT {
-            return Some(LONG);
+            return Some(LONGEST);
         }
-        match self.frame[KIND_AT] {
-            1..=3 => Some(SHORT),
-            4 | 5 | 8..=11 => Some(LONG),
-            _ => None,
-        }
+        let values = values_of(self.frame[KIND_AT].into())?;
+        Some(FRAME_BYTES + WORD_BYTES * values)
     }
 
     fn complete(&mut self, events: &mut impl FnMut(Event)) {
@@ -141,18 +210,19 @@ impl Decoder {
         if bytes.iter().fold(0, |all, byte| all ^ byte) != 0x80 {
             return self.give_up(events);
         }
-        let word = |at: usize| {
-            let groups = bytes.get(at..at + 5)?.iter().rev();
-            Some(groups.fold(0, |word, &group| word << 7 | u32::from(group)))
+        let word = |groups: &[u8]| {
+            groups.iter().rev().fold(0, |word, &group| word << 7 | u32::from(group))
         };
-        let (head, time) = (word(1).unwrap_or_default(), word(6).unwrap_or_default());
-        let frame = Frame { head, time, value: word(11) };
+        let mut words = bytes[1..].chunks(WORD_BYTES).map(word);
+        let (head, time) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let values: Values = words.collect();
         self.stats.frames += 1;
-        self.stats.with_value += u64::from(frame.value.is_some());
+        self.stats.with_values += u64::from(!values.is_empty());
+        self.stats.values += values.len() as u64;
         self.stats.frame_bytes += self.have as u64;
         self.have = 0;
         self.astray = false;
-        events(Event::Frame(frame));
+        events(Event::Frame(Frame { head, time, values }));
     }
 
     /// The received bytes are no frame.

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::HeapSeen;
 use crate::measurement::Spread;
 
 /// What records came over.
@@ -50,6 +51,10 @@ pub struct Kit {
     pub values: Vec<KitValue>,
     /// Channels, by id.
     pub channels: Vec<KitChannel>,
+    /// The heap, if its allocators were reported. Times are in ticks; threads are exceptions, 0
+    /// standing for all threads.
+    #[serde(skip)]
+    pub heap: Option<HeapSeen>,
 }
 
 /// Something that happened.

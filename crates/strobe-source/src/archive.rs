@@ -22,6 +22,8 @@ mod windows;
 
 use strobe_symbols::Firmware;
 
+pub(crate) use heap::{Heap, Taken};
+
 pub use events::{Source, Stream, events};
 pub use meaning::{Error as MeaningError, Meanings};
 pub use published::published;

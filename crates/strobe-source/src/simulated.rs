@@ -44,7 +44,8 @@ pub use measurement::{Joined, measurement, rig as rig_measurement};
 pub use recording::{Beginning, Moment, Recorder};
 pub use rtos::{Description, Systems};
 pub use settings::{
-    DEFAULT_LIMIT, HeapSettings, Limit, Phase, SerialInput, Settings, Spot, TimelineSettings,
+    DEFAULT_LIMIT, HeapSampling, HeapSettings, Limit, Phase, SerialInput, Settings, Spot,
+    TimelineSettings,
 };
 pub use stacks::StackUse;
 

@@ -78,6 +78,31 @@ impl ExceptionIndex {
     }
 }
 
+impl Firmware {
+    /// Functions that nothing calls but who unwinds by the exception index tables: the personality
+    /// routines that entries name (6.2), or stand for by number (9.2).
+    pub fn unwind_routines(&self) -> Vec<u32> {
+        let mut found: Vec<u32> =
+            self.exidx.entries.iter().filter_map(|entry| self.personality(*entry)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn personality(&self, (_, word, at): (u32, u32, u32)) -> Option<u32> {
+        let first = match word {
+            CANNOT => return None,
+            _ if word & INLINE != 0 => word,
+            _ => self.word_at(prel31(word, at))?,
+        };
+        if first & INLINE == 0 {
+            return Some(prel31(first, prel31(word, at)) & !1);
+        }
+        let name = format!("__aeabi_unwind_cpp_pr{}", first >> 24 & 0xf);
+        Some(self.symbol(&name).ok()?.address & !1)
+    }
+}
+
 /// The bytes of an entry (6.3 and 10.2).
 fn instructions(firmware: &Firmware, word: u32, at: u32) -> Option<Vec<u8>> {
     let short = |word: u32| word.to_be_bytes()[1..].to_vec();

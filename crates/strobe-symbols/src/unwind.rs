@@ -142,6 +142,15 @@ impl Firmware {
         registers: &Registers,
         read_word: impl FnMut(u32) -> Option<u32>,
     ) -> Backtrace {
+        self.walk(registers, StackFrameKind::Current, read_word)
+    }
+
+    fn walk(
+        &self,
+        registers: &Registers,
+        innermost: StackFrameKind,
+        read_word: impl FnMut(u32) -> Option<u32>,
+    ) -> Backtrace {
         let mut walk = Walk {
             firmware: self,
             read_word,
@@ -149,7 +158,7 @@ impl Firmware {
             is_process: registers.main_stack_pointer.is_some_and(|at| at != registers.core[SP]),
             context: UnwindContext::new(),
         };
-        let mut frames = vec![walk.frame(StackFrameKind::Current, false)];
+        let mut frames = vec![walk.frame(innermost, false)];
         let end = loop {
             if frames.len() == MOST_FRAMES {
                 break UnwindEnd::TooDeep;
@@ -193,6 +202,16 @@ impl Firmware {
     /// window ends, so does the walk, with [`UnwindEnd::Unreadable`].
     pub fn backtrace_of(&self, registers: &Registers, stack: StackWindow<'_>) -> Backtrace {
         self.backtrace(registers, |address| stack.word(address))
+    }
+
+    /// The callers of a function, from the address that it returns to and so much of the stack as
+    /// was captured when it was called, whose first word is where the stack pointer was. Other
+    /// registers are not known: where a frame pointer is needed, the walk ends.
+    pub fn callers(&self, returns_to: u32, stack: StackWindow<'_>) -> Backtrace {
+        let mut core = [0; 16];
+        (core[SP], core[PC]) = (stack.address, returns_to);
+        let registers = Registers { core, main_stack_pointer: None, process_stack_pointer: None };
+        self.walk(&registers, StackFrameKind::Caller, |address| stack.word(address))
     }
 }
 

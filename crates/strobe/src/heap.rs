@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use strobe_model::measurement::{Balance, Measurement};
 use strobe_report::text::Selection;
-use strobe_source::simulated::{Allocators, HeapSettings, Heaps};
+use strobe_source::simulated::{Allocators, HeapSampling, HeapSettings, Heaps};
+use strobe_symbols::Firmware;
 
 use crate::files::{self, Kind};
 use crate::log::Logged;
@@ -13,7 +14,7 @@ use crate::output::Wanted;
 use crate::report::{self, detect};
 use crate::run::By;
 use crate::simulate::{self, Setup};
-use crate::{board, exit, input, measurement, show};
+use crate::{board, exit, input, measurement, show, traced};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +23,10 @@ Examples:
   strobe heap firmware.elf --measure live-bytes --by line
   strobe heap firmware.elf --allocators pool.toml
   strobe heap firmware.elf --check-memory
+  strobe heap firmware.elf --from request --to answer      what is allocated in between, and left
+  strobe heap firmware.elf --until 1h --sample-bytes 4096  estimates for a long run
   strobe heap trace/ --elf firmware.elf            CTF events of a board's heap
+  strobe heap x.strobe --elf firmware.elf          what the kit on a board has recorded
   strobe heap firmware.elf -o h.measurement; strobe export h.measurement --to pprof
 
 The firmware is run as it is: its allocators are found by the names of their functions (malloc,
@@ -35,8 +39,8 @@ Exit codes: as of strobe run; 65 also for firmware without a known allocator";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The firmware, an ELF file; or what was recorded: a trace of events (CTF), the text of a
-    /// traced allocator, a measurement.
+    /// The firmware, an ELF file; or what was recorded: records of the kit for the target, a trace
+    /// of events (CTF), the text of a traced allocator, a measurement.
     firmware: PathBuf,
     /// The firmware of a recorded trace, for the names of its functions.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["allocators", "check_memory"])]
@@ -48,6 +52,18 @@ pub struct Args {
     /// written; and how much of each block is used. The run takes several times as long.
     #[arg(long)]
     check_memory: bool,
+    /// Follow samples of the blocks, one byte in so many on average, for runs with more allocations
+    /// than fit in memory. Figures are estimates with their intervals.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["check_memory", "from"])]
+    sample_bytes: Option<u32>,
+    /// Show as well what is allocated from here on, each time it is reached, and what of it is left
+    /// at the end: a symbol, an address (`0x8000123`), or a pin's edge (`PB8=1`, `PB8:any`).
+    #[arg(long, value_name = "PLACE")]
+    from: Option<String>,
+    /// Up to here.
+    #[arg(long, value_name = "PLACE", requires = "from")]
+    to: Option<String>,
     /// What rows of the profile stand for.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
@@ -95,9 +111,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(exit::usage(format!("--elf is for what was recorded; {path} is a firmware")));
     }
     let firmware = input::firmware(&args.firmware)?;
-    let wanted = settings(args.allocators.as_deref(), args.check_memory)?;
+    let sample = args.sample_bytes.map(HeapSampling::every);
+    let wanted =
+        HeapSettings { sample, ..settings(args.allocators.as_deref(), args.check_memory)? };
     let choice = board::choose(&args.setup.board, &firmware)?;
-    let done = simulate::heap(&args.firmware, &firmware, &choice, &args.setup, wanted)?;
+    let marks = (args.from.clone(), args.to.clone());
+    let done = simulate::heap(&args.firmware, &firmware, &choice, &args.setup, wanted, marks)?;
     let mut measurement = measurement::of(&done.record);
     done.heaps.unwrap_or_default().instead_of(&mut measurement);
     shown(args, measurement)?;
@@ -115,8 +134,10 @@ fn recorded(args: &Args) -> anyhow::Result<Option<Measurement>> {
     if kind.is_none() && read.is_none() {
         return Ok(None);
     }
-    if args.allocators.is_some() || args.check_memory {
-        let text = "--allocators and --check-memory are for firmware that is run";
+    let of_runs = [args.check_memory, args.sample_bytes.is_some(), args.from.is_some()];
+    if args.allocators.is_some() || of_runs.contains(&true) {
+        let text = "--allocators, --check-memory, --sample-bytes, --from and --to are for firmware \
+                    that is run; strobe report has --from and --to for recordings";
         return Err(exit::usage(text));
     }
     let firmware = args.elf.as_deref().map(input::firmware).transpose()?;
@@ -126,17 +147,39 @@ fn recorded(args: &Args) -> anyhow::Result<Option<Measurement>> {
             let all = report::archive::of_allocations(path, BIG_ABOVE, None, firmware.as_ref())?;
             return Ok(Some(all));
         }
+        (Some(kind @ (report::Kind::Recording | report::Kind::Kit)), _) => {
+            of_kit(path, kind, firmware.as_ref())?
+        }
         _ => report::of_events(path, (None, None), firmware.as_ref())?,
     };
     of_heaps(&mut measurement);
     if measurement.sections.is_empty() {
         return Err(exit::data(format!(
             "{}: nothing in it is about heaps; strobe heap FIRMWARE and strobe run --heap measure \
-             them",
-            path.display()
+             them{}",
+            path.display(),
+            match (kind, &firmware) {
+                (Some(report::Kind::Recording), None) =>
+                    ", and records of the kit over ITM need the firmware (--elf)",
+                _ => "",
+            }
         )));
     }
     Ok(Some(measurement))
+}
+
+/// What the kit for the target has sent.
+fn of_kit(
+    path: &Path,
+    kind: report::Kind,
+    firmware: Option<&Firmware>,
+) -> anyhow::Result<Measurement> {
+    let kind = match kind {
+        report::Kind::Kit => traced::Kind::Kit,
+        _ => traced::Kind::Recording,
+    };
+    let record = traced::record(path, kind, firmware, &traced::Options::default())?;
+    Ok(measurement::of(&record))
 }
 
 /// Leaves of a measurement what is about heaps.
@@ -173,12 +216,14 @@ fn known_measure(measurement: &Measurement, asked: Option<&str>) -> anyhow::Resu
 /// The allocators to watch: those of a file, and those that are known; and whether every access is
 /// checked.
 pub fn settings(path: Option<&Path>, check_memory: bool) -> anyhow::Result<HeapSettings> {
-    let Some(path) = path else { return Ok(HeapSettings { allocators: None, check_memory }) };
+    let Some(path) = path else {
+        return Ok(HeapSettings { check_memory, ..HeapSettings::default() });
+    };
     let toml = files::text(path, &Kind::ALLOCATORS)?;
     // The parser's messages show the line in question: indented, they stay one message.
     let parsed = Allocators::parse(&toml)
         .map_err(|e| exit::data(format!("{}: {}", path.display(), e.replace('\n', "\n  "))))?;
-    Ok(HeapSettings { allocators: Some(parsed), check_memory })
+    Ok(HeapSettings { allocators: Some(parsed), check_memory, sample: None })
 }
 
 /// Adds what was seen of heaps to a run's measurement; its text shows the call sites and what is

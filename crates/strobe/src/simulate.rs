@@ -365,15 +365,17 @@ pub fn stacks(
     Ok(done)
 }
 
-/// Runs the firmware with its memory allocators watched.
+/// Runs the firmware with its memory allocators watched; `marks` are where windows begin and end.
 pub fn heap(
     path: &Path,
     firmware: &Firmware,
     choice: &Choice,
     setup: &Setup,
     wanted: HeapSettings,
+    marks: (Option<String>, Option<String>),
 ) -> anyhow::Result<Finished> {
-    let settings = Settings { heap: Some(wanted), ..common_settings(setup)? };
+    let (from, to) = marks;
+    let settings = Settings { heap: Some(wanted), from, to, ..common_settings(setup)? };
     let outputs = Outputs::<Quiet>::of(None, None);
     let mut done = carry_out(path, firmware, choice, setup, &settings, outputs)?;
     never_reached(&mut done.record, setup);

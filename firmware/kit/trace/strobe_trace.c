@@ -69,10 +69,23 @@ STROBE_NAME(4095, "1 itm " TEXT(STROBE_TRACE_PORT));
 
 #define PORT(n) (*(volatile uint32_t *)(0xE0000000u + 4u * (n)))
 
+#if STROBE_TRACE_SPIN
+#define ITM_TER (*(volatile uint32_t *)0xE0000E00u) /* C1.7.4 */
+#define ITM_TCR (*(volatile uint32_t *)0xE0000E80u) /* C1.7.6 */
+
+/* A port that is off reads as 0, too: nobody is to wait for that. */
+__attribute__((always_inline)) static inline int may_get_room(unsigned port)
+{
+    return ITM_TCR & 1 && ITM_TER >> port & 1;
+}
+#else
+#define may_get_room(port) 1
+#endif
+
 __attribute__((always_inline)) static inline int send(unsigned port, uint32_t word)
 {
     for (unsigned left = STROBE_TRACE_SPIN; !PORT(port); left--) {
-        if (!left) {
+        if (!left || !may_get_room(port)) {
             return 0;
         }
     }
@@ -99,6 +112,20 @@ void strobe_trace_value(uint32_t head, uint32_t value)
     interrupts_as(before);
 }
 
+void strobe_trace_words(uint32_t head, const uint32_t *words, uint32_t count)
+{
+    interrupts before = interrupts_off();
+    head = numbered(head);
+    uint32_t sent = 0;
+    while (sent < count && send(STROBE_TRACE_PORT + 1, words[sent])) {
+        sent++;
+    }
+    if (sent == count) {
+        send(STROBE_TRACE_PORT, head);
+    }
+    interrupts_as(before);
+}
+
 #else
 
 /* A frame of bytes: one with bit 7 set, then the words (head, time, value if there is one), each as five bytes of seven bits, the least
@@ -106,6 +133,8 @@ void strobe_trace_value(uint32_t head, uint32_t value)
  * what is damaged shows. It is the same for any carrier: none keeps words together. */
 #define RECORD_BYTES 11
 #define VALUE_BYTES 16
+#define WORD_BYTES 5
+#define MOST_BYTES (RECORD_BYTES + WORD_BYTES * STROBE_MOST_WORDS)
 
 #ifdef STROBE_TRACE_CLOCK
 
@@ -157,7 +186,7 @@ __attribute__((always_inline)) static inline uint8_t put(uint8_t *to, uint32_t w
 
 STROBE_NAME(4095, "1 rtt " TEXT(STROBE_TRACE_TICK));
 
-_Static_assert(STROBE_TRACE_RTT_BYTES >= 2 * VALUE_BYTES, "no room for records");
+_Static_assert(STROBE_TRACE_RTT_BYTES >= 2 * MOST_BYTES, "no room for records");
 
 static uint8_t buffer[STROBE_TRACE_RTT_BYTES];
 
@@ -205,6 +234,8 @@ __attribute__((always_inline)) static inline void sent(const uint8_t *end)
     uint8_t *frame = room(length);                                                                 \
     if (frame)
 #define END(length) sent(frame + (length))
+#define BEGIN_SOME(length) BEGIN(length)
+#define END_SOME(length) END(length)
 
 #else
 
@@ -212,6 +243,8 @@ STROBE_NAME(4095, "1 bytes " TEXT(STROBE_TRACE_TICK));
 
 #define BEGIN(length) uint8_t frame[length];
 #define END(length) strobe_trace_sink(frame, length)
+#define BEGIN_SOME(length) BEGIN(MOST_BYTES)
+#define END_SOME(length) END((uint8_t)(length))
 
 #endif
 
@@ -235,6 +268,23 @@ void strobe_trace_value(uint32_t head, uint32_t value)
     {
         frame[0] = 0x80 ^ put(frame + 1, head) ^ put(frame + 6, NOW()) ^ put(frame + 11, value);
         END(VALUE_BYTES);
+    }
+    interrupts_as(before);
+}
+
+void strobe_trace_words(uint32_t head, const uint32_t *words, uint32_t count)
+{
+    interrupts before = interrupts_off();
+    head = numbered(head);
+    uint32_t length = RECORD_BYTES + WORD_BYTES * count;
+    BEGIN_SOME(length)
+    {
+        uint8_t check = 0x80 ^ put(frame + 1, head) ^ put(frame + 6, NOW());
+        for (uint32_t n = 0; n < count; n++) {
+            check ^= put(frame + RECORD_BYTES + WORD_BYTES * n, words[n]);
+        }
+        frame[0] = check;
+        END_SOME(length);
     }
     interrupts_as(before);
 }

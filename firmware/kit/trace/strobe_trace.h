@@ -41,7 +41,7 @@
 #define STROBE_TRACE_SPIN 0
 #endif
 
-/* Over RTT: bytes of the buffer. A record takes 11, one with a value 16. */
+/* Over RTT: bytes of the buffer. A record takes 11, each word of values 5 more. */
 #ifndef STROBE_TRACE_RTT_BYTES
 #define STROBE_TRACE_RTT_BYTES 1024
 #endif
@@ -61,6 +61,12 @@
 #define STROBE_KIND_SIGNED 5u
 /* One to four bytes of a channel: 8 to 11. */
 #define STROBE_KIND_BYTES 7u
+/* What strobe_heap.h reports, with so many words each. */
+#define STROBE_KIND_FREE 6u      /* 2: pointer, return address */
+#define STROBE_KIND_ALLOCATE 12u /* 3: pointer, size, return address */
+#define STROBE_KIND_RESIZE 13u   /* 4: pointer, size, return address, the pointer before */
+#define STROBE_KIND_STACK 14u    /* 9: an address, and the words of the stack from there */
+#define STROBE_MOST_WORDS 9u
 
 /* Ids are 0 to 4094. */
 #define STROBE_HEAD(kind, id) ((uint32_t)(kind) << 28 | ((uint32_t)(id) & 0xFFFu) << 16)
@@ -100,8 +106,11 @@ void strobe_trace_record(uint32_t head);
 void strobe_trace_value(uint32_t head, uint32_t value);
 void strobe_trace_write(uint32_t id, const void *bytes, uint32_t length);
 
+/* A record with so many words, at most STROBE_MOST_WORDS. */
+void strobe_trace_words(uint32_t head, const uint32_t *words, uint32_t count);
+
 #if STROBE_TRACE_OVER == STROBE_OVER_SINK
-/* The program's own. It takes all of these 11 or 16 bytes or none, and is called with interrupts off: put them into a buffer and return. */
+/* The program's own. It takes all of these bytes or none (11 and 5 for each word of values), and is called with interrupts off: put them into a buffer and return. */
 void strobe_trace_sink(const uint8_t *bytes, uint8_t length);
 #endif
 

@@ -1,14 +1,15 @@
 //! Statistics of every command that judges samples: values in, intervals and verdicts out.
 //!
 //! [`wilson`] bounds a share that was counted on samples, [`counts`] finds whether two such shares
-//! differ, [`repeated`] whether two sets of runs do. [`Paired`] compares two ways that were
-//! measured in pairs, [`sequential`] decides with it after each look without raising more false
-//! alarms than one look would. [`change`] finds warm-ups and levels, [`steps`] the first build of
-//! each level in a history, [`autocorrelation`] samples that depend on each other; [`crossover`]
-//! and [`growth`] read sweeps. Everything that draws lots does so from a seed: the same samples
-//! give the same answer.
+//! differ, [`repeated`] whether two sets of runs do, [`bytes`] estimates from sampled blocks.
+//! [`Paired`] compares two ways that were measured in pairs, [`sequential`] decides with it after
+//! each look without raising more false alarms than one look would. [`change`] finds warm-ups and
+//! levels, [`steps`] the first build of each level in a history, [`autocorrelation`] samples that
+//! depend on each other; [`crossover`] and [`growth`] read sweeps. Everything that draws lots does
+//! so from a seed: the same samples give the same answer.
 
 pub mod autocorrelation;
+pub mod bytes;
 pub mod change;
 pub mod counts;
 pub mod crossover;

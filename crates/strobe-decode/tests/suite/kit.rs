@@ -1,7 +1,7 @@
 //! Frames of the kit written by an independent encoder, whole, in pieces and damaged.
 
 use proptest::prelude::*;
-use strobe_decode::kit::{Decoder, Event, Frame, Stats, is_likely};
+use strobe_decode::kit::{Decoder, Event, Frame, Stats, Values, is_likely};
 use strobe_synth::kit::{frame, head};
 
 /// All events in the pieces; the statistics must balance.
@@ -12,24 +12,41 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Stats)
     decoder.finish(&mut take);
     let stats = decoder.stats();
     assert_eq!(stats.frame_bytes + stats.padding_bytes + stats.undecodable_bytes, stats.bytes);
-    assert_eq!(stats.frame_bytes, 11 * stats.frames + 5 * stats.with_value);
+    assert_eq!(stats.frame_bytes, 11 * stats.frames + 5 * stats.values);
     let broken = events.iter().filter(|event| **event == Event::Broken).count() as u64;
     assert_eq!((stats.disruptions, stats.frames), (broken, events.len() as u64 - broken));
     (events, stats)
 }
 
 fn bytes(frames: &[Frame]) -> Vec<u8> {
-    let words = |f: &Frame| [f.head, f.time].into_iter().chain(f.value).collect::<Vec<_>>();
+    let words = |f: &Frame| [&[f.head, f.time], &f.values[..]].concat();
     frames.iter().flat_map(|f| frame(&words(f))).collect()
 }
 
+/// How many values the kinds of records have, as `strobe_trace.h` has it.
+const VALUES: [(u32, usize); 13] = [
+    (1, 0),
+    (2, 0),
+    (3, 0),
+    (4, 1),
+    (5, 1),
+    (6, 2),
+    (8, 1),
+    (9, 1),
+    (10, 1),
+    (11, 1),
+    (12, 3),
+    (13, 4),
+    (14, 9),
+];
+
 fn any_frame() -> impl Strategy<Value = Frame> {
-    let kind = prop::sample::select(vec![1, 2, 3, 4, 5, 8, 9, 10, 11]);
-    (kind, 0..4096u32, any::<u16>(), any::<u32>(), any::<u32>()).prop_map(
-        |(kind, id, number, time, value)| Frame {
+    let kind = prop::sample::select(VALUES.to_vec());
+    (kind, 0..4096u32, any::<u16>(), any::<u32>(), any::<[u32; 9]>()).prop_map(
+        |((kind, values), id, number, time, words)| Frame {
             head: head(kind, id, number),
             time,
-            value: (kind > 3).then_some(value),
+            values: words.into_iter().take(values).collect(),
         },
     )
 }
@@ -78,17 +95,19 @@ fn a_frame_by_hand() {
     // 0x1002_0003 and 0x80: seven bits at a time, the lowest first.
     let mark = [0x8b, 0x03, 0x00, 0x08, 0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00];
     assert_eq!(frame(&[head(1, 2, 3), 0x80]), mark);
-    let expected = Frame { head: 0x1002_0003, time: 0x80, value: None };
+    let expected = Frame { head: 0x1002_0003, time: 0x80, values: Values::default() };
     assert_eq!(decode([&mark[..]]).0, [Event::Frame(expected)]);
 }
 
 #[test]
 fn only_what_a_kit_may_send_is_a_frame() {
     for kind in 0..16 {
-        let (short, long) = (frame(&[head(kind, 1, 1), 7]), frame(&[head(kind, 1, 1), 7, 9]));
-        let is_one = |bytes: &[u8]| decode([bytes]).1.frame_bytes == bytes.len() as u64;
-        assert_eq!(is_one(&short), (1..4).contains(&kind), "{kind}");
-        assert_eq!(is_one(&long), [4, 5, 8, 9, 10, 11].contains(&kind), "{kind}");
+        for values in 0..12 {
+            let words = [&[head(kind, 1, 1), 7], &[9; 12][..values]].concat();
+            let bytes = frame(&words);
+            let is_one = decode([&bytes[..]]).1.frame_bytes == bytes.len() as u64;
+            assert_eq!(is_one, VALUES.contains(&(kind, values)), "{kind} {values}");
+        }
     }
     // More than 32 bits in a word, with a matching exclusive or.
     let mut wide = frame(&[head(1, 1, 1), 7]);
@@ -99,7 +118,7 @@ fn only_what_a_kit_may_send_is_a_frame() {
 
 #[test]
 fn zeros_between_frames_are_padding() {
-    let one = bytes(&[Frame { head: head(1, 1, 1), time: 5, value: None }]);
+    let one = bytes(&[Frame { head: head(1, 1, 1), time: 5, values: Values::default() }]);
     let (events, stats) = decode([&[0; 3][..], &one, &[0; 9], &one, &[0; 2]]);
     assert_eq!((events.len(), stats.padding_bytes, stats.undecodable_bytes), (2, 14, 0));
 }

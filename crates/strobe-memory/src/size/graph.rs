@@ -167,6 +167,20 @@ impl<'a> Graph<'a> {
     }
 }
 
+/// The beginnings of all that the vector table consists of: Rust's has variables of its own for the
+/// stack, reset, exceptions and interrupts. It ends where code begins.
+fn vector_table(firmware: &Firmware, (start, words): (u32, u32)) -> Vec<u32> {
+    let functions = firmware.functions().iter().map(|function| function.start & !1);
+    let code = functions.filter(|at| *at > start).min().unwrap_or(u32::MAX);
+    let end = start.saturating_add(words.saturating_mul(4)).min(code);
+    let symbols = firmware.data_symbols().iter().map(|symbol| symbol.address);
+    let mut parts: Vec<u32> = symbols.filter(|at| (start..end).contains(at)).collect();
+    parts.push(start);
+    parts.sort_unstable();
+    parts.dedup();
+    parts
+}
+
 /// Where the program is entered, with by what.
 fn entries(firmware: &Firmware) -> Vec<(u32, String)> {
     let vectors = entries::vectors(firmware).entries;
@@ -179,8 +193,17 @@ fn entries(firmware: &Firmware) -> Vec<(u32, String)> {
         .collect();
     if firmware.machine() == Machine::Arm {
         let table = entries::table(firmware);
-        found.extend(table.map(|(address, _)| (address, "the processor reads it".to_owned())));
+        let parts = table.into_iter().flat_map(|table| vector_table(firmware, table));
+        found.extend(parts.map(|address| (address, "the processor reads it".to_owned())));
     }
+    // Linkers keep these; nothing in the image calls them.
+    for benchmark in &firmware.benchmarks().all {
+        let functions = [Some(benchmark.function), benchmark.setup];
+        let name = format!("the benchmark {}", benchmark.name);
+        found.extend(functions.into_iter().flatten().map(|at| (at & !1, name.clone())));
+    }
+    let routines = firmware.unwind_routines().into_iter();
+    found.extend(routines.map(|address| (address, "exception index tables".to_owned())));
     found.push((firmware.entry() & !1, "the ELF entry point".to_owned()));
     found
 }

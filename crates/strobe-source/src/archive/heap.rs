@@ -22,8 +22,10 @@ struct Block {
 
 /// The heap so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heap {
+pub(crate) struct Heap {
     live: HashMap<u64, Block>,
+    /// Blocks that a call under way resizes.
+    resizing: HashMap<u64, Block>,
     sites: HashMap<Site, usize>,
     all_sites: Vec<HeapSite>,
     callers: Vec<Vec<u32>>,
@@ -35,12 +37,12 @@ pub(super) struct Heap {
 
 /// A block that is taken.
 #[derive(Debug)]
-pub(super) struct Taken {
-    pub(super) thread: Option<i64>,
-    pub(super) address: u64,
-    pub(super) bytes: u64,
-    pub(super) requested: Option<u64>,
-    pub(super) callers: Vec<u32>,
+pub(crate) struct Taken {
+    pub(crate) thread: Option<i64>,
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+    pub(crate) requested: Option<u64>,
+    pub(crate) callers: Vec<u32>,
 }
 
 impl Heap {
@@ -50,7 +52,7 @@ impl Heap {
     }
 
     /// A block is taken.
-    pub(super) fn alloc(&mut self, at: i64, taken: Taken) {
+    pub(crate) fn alloc(&mut self, at: i64, taken: Taken) {
         if taken.address == 0 {
             self.seen.failed += 1;
             return;
@@ -102,9 +104,13 @@ impl Heap {
     }
 
     /// A block is freed.
-    pub(super) fn free(&mut self, at: i64, address: u64) {
+    pub(crate) fn free(&mut self, at: i64, address: u64) {
         if address == 0 {
             // Which C allows, and does nothing.
+            return;
+        }
+        if self.resizing.contains_key(&address) {
+            // How it is resized: the outer call counts.
             return;
         }
         self.seen.frees += 1;
@@ -114,6 +120,38 @@ impl Heap {
                 self.gone(at, block);
             }
             None => self.seen.unknown_frees += 1,
+        }
+    }
+
+    /// A call begins to resize a block, which is freed if it succeeds.
+    pub(crate) fn resizing(&mut self, at: i64, address: u64) {
+        match self.live.remove(&address) {
+            Some(block) => {
+                self.resizing.insert(address, block);
+                self.seen.live_bytes = self.seen.live_bytes.saturating_sub(block.bytes);
+            }
+            None => self.free(at, address),
+        }
+    }
+
+    /// That call is over: with a block, with none because there is no room, or with none because
+    /// none was asked for.
+    pub(crate) fn resized(&mut self, at: i64, before: u64, taken: Taken) {
+        let old = self.resizing.remove(&before);
+        if let Some(block) = old {
+            self.seen.live_bytes = self.seen.live_bytes.saturating_add(block.bytes);
+            self.live.insert(before, block);
+        }
+        match (taken.address, taken.bytes) {
+            (0, 1..) => self.seen.failed += 1,
+            (0, 0) if old.is_some() => self.free(at, before),
+            (0, 0) => {}
+            _ => {
+                if old.is_some() {
+                    self.free(at, before);
+                }
+                self.alloc(at, taken);
+            }
         }
     }
 
@@ -132,7 +170,7 @@ impl Heap {
 
     /// What there was from the trace's first event to its last one; `lost` states whether anything
     /// may be missing.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         mut self,
         names: &dyn Names,
         span: (i64, i64),

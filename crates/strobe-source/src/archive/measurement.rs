@@ -5,6 +5,7 @@ mod activity;
 mod allocations;
 mod calls;
 mod events;
+mod heap;
 mod memory;
 mod published;
 #[cfg(test)]
@@ -12,4 +13,5 @@ mod tests;
 
 pub use allocations::allocations;
 pub use events::events;
+pub(crate) use heap::HeapView;
 pub use published::published;

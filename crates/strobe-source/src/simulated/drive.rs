@@ -37,6 +37,9 @@ use serve::goes_on_asleep;
 /// Everything that watches.
 pub(super) type Watch = (Counts, (CallTree, PinLog));
 
+/// Windows that are kept one by one.
+pub(super) const MAX_SPANS: usize = 1 << 16;
+
 /// Arrivals kept per mark.
 const MAX_ARRIVALS: usize = 1 << 20;
 
@@ -79,6 +82,8 @@ pub(super) struct Run {
     pub nanoseconds: u64,
     /// Each window.
     pub windows: strobe_model::Windows,
+    /// From which cycle to which each of them was, the first ones if there are many.
+    pub spans: Vec<(u64, u64)>,
     /// What the user calls a wait.
     pub idle: Vec<std::ops::Range<u32>>,
     open: Option<Mark>,
@@ -137,6 +142,12 @@ impl Run {
             allocators.map(|own| heap::find(firmware, own.allocators.as_ref(), own.check_memory));
         let allocators = allocators.transpose().map_err(Error::Allocators)?;
         tree.heap = allocators.as_ref().map(|found| Box::new(Watched::new(found.entries.clone())));
+        if let Some(sampling) = settings.heap.as_ref().and_then(|heap| heap.sample)
+            && let (Some(watched), Some(found)) = (&mut tree.heap, &allocators)
+        {
+            let sampler = heap::Sampler::new(std::sync::Arc::new(found.clone()), sampling);
+            watched.filter = Some(Box::new(sampler));
+        }
         if settings.heap.as_ref().is_some_and(|heap| heap.check_memory)
             && let (Some(watched), Some(found)) = (&mut tree.heap, &allocators)
         {
@@ -194,6 +205,7 @@ impl Run {
             instructions: 0,
             nanoseconds: 0,
             windows: strobe_model::Windows::default(),
+            spans: Vec::new(),
             idle,
             open: None,
             from,
@@ -407,6 +419,9 @@ impl Run {
         let Some(open) = self.open.take() else { return };
         let mark = Mark { drift: drift.unwrap_or(self.machine.drift()), ..self.mark() };
         let likely = mark.cycle - open.cycle;
+        if self.spans.len() < MAX_SPANS {
+            self.spans.push((open.cycle, mark.cycle));
+        }
         let bounds = Drift::between(open.drift, mark.drift, likely);
         self.drift.0 += mark.drift.sooner - open.drift.sooner;
         self.drift.1 += mark.drift.later - open.drift.later;
@@ -422,6 +437,11 @@ impl Run {
         self.nanoseconds += clocks.nanoseconds_at(mark.cycle) - clocks.nanoseconds_at(open.cycle);
         self.end = mark;
         self.set_active(false);
+    }
+
+    /// Whether windows begin at a place that was named.
+    pub(super) fn is_marked(&self) -> bool {
+        self.from.is_some()
     }
 
     /// What was asked for and never reached.

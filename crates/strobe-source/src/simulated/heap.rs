@@ -9,6 +9,7 @@ mod bytes;
 mod inspect;
 mod measurement;
 mod replay;
+mod sampling;
 #[cfg(test)]
 mod tests;
 
@@ -18,12 +19,13 @@ use strobe_model::measurement::{
     Balance, Finding, Measurement, Quantity, Section, Total, Trust, Unit,
 };
 use strobe_sim::device::Size;
-use strobe_sim::observe::heap::Inspector;
+use strobe_sim::observe::heap::{Filter, Inspector};
 use strobe_symbols::Firmware;
 
 pub use allocators::Allocators;
 pub(super) use allocators::{Found, find};
 pub(super) use inspect::Inspection;
+pub(super) use sampling::Sampler;
 
 use super::drive::Run;
 use super::scheduling;
@@ -88,7 +90,8 @@ fn glance(firmware: &Firmware, run: &Run) -> Option<Heaps> {
 pub(super) fn allocated(run: &Run, from: u64, to: u64) -> Option<(u64, u64)> {
     let log = &run.machine.observer().1.0.heap.as_ref()?.log;
     let found = run.allocators.as_ref()?;
-    if log.missed > 0 {
+    // Samples are no counts.
+    if log.missed > 0 || run.machine.observer().1.0.heap.as_ref()?.filter.is_some() {
         return None;
     }
     let shadow = replay::replay(found, log);
@@ -107,7 +110,10 @@ pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
     let inspector =
         heap.inspector.as_deref().map(|inspector: &dyn Inspector| inspector as &dyn Any);
     let found = run.allocators.as_ref()?;
-    let shadow = replay::replay(found, log);
+    let filter = heap.filter.as_deref().map(|filter: &dyn Filter| filter as &dyn Any);
+    let sampler = filter.and_then(<dyn Any>::downcast_ref::<Sampler>);
+    let halves = sampler.into_iter().flat_map(|sampler| &sampler.halves);
+    let shadow = replay::sampled(found, log, halves.map(|(call, halves)| (*call, *halves)));
     let seen = measurement::Seen {
         firmware,
         bus: run.machine.bus(),
@@ -115,6 +121,8 @@ pub(super) fn seen(firmware: &Firmware, run: &Run) -> Option<Heaps> {
         log,
         shadow: &shadow,
         inspection: inspector.and_then(<dyn Any>::downcast_ref),
+        sampler,
+        windows: run.is_marked().then_some(run.spans.as_slice()),
         end: run.machine.cycles(),
         threads: scheduling::names(firmware, &calls.threads),
     };

@@ -127,6 +127,25 @@ pub struct HeapSettings {
     pub allocators: Option<Allocators>,
     /// Check every access of memory as well, which takes a run several times as long.
     pub check_memory: bool,
+    /// Follow samples of the blocks, and not all.
+    pub sample: Option<HeapSampling>,
+}
+
+/// Which blocks are followed: those with a point in them, points being at random along all bytes
+/// that are allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeapSampling {
+    /// The mean distance of two points.
+    pub bytes: u32,
+    /// Which points: the same seed gives the same.
+    pub seed: u64,
+}
+
+impl HeapSampling {
+    /// One point in so many bytes, the same in every run.
+    pub fn every(bytes: u32) -> Self {
+        HeapSampling { bytes, seed: 0x5eed_0016 }
+    }
 }
 
 impl Default for Settings {

@@ -6,6 +6,7 @@
 //! file, so no option is needed to find it. Nothing here knows names or clocks.
 
 mod frames;
+mod heap;
 mod reader;
 mod totals;
 

@@ -94,14 +94,17 @@ impl Accumulator {
         let comparators = (0u8..).zip(self.comparators.all);
         traced.watched =
             comparators.filter_map(|(n, c)| watched(n, c, settings, firmware)).collect();
+        let finish = |totals: super::kit::Totals| {
+            totals.finish(firmware, &traced.times, traced.stream.damage > 0)
+        };
         traced.kit = match (self.frames, self.kit) {
             (Some((frames, totals)), _) => {
                 let way = settings.kit.map_or(KitWay::Bytes, |kit| kit.way);
-                Some(Kit { way, unusable: frames.unusable(), ..totals.finish(firmware) })
+                Some(Kit { way, unusable: frames.unusable(), ..finish(totals) })
             }
             (None, Some((reader, totals))) => {
                 let (port, unusable) = (reader.port(), reader.unusable());
-                Some(Kit { port, unusable, ..totals.finish(firmware) })
+                Some(Kit { port, unusable, ..finish(totals) })
             }
             (None, None) => None,
         };

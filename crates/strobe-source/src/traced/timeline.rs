@@ -237,6 +237,8 @@ impl Tracks {
                 let bytes = bytes.get(..length).unwrap_or_default();
                 self.text(track, bytes.strip_suffix(b"\n").unwrap_or(bytes), now);
             }
+            // On the heap's own time line.
+            kit::What::Heap(_) | kit::What::Stack(..) => {}
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod archive_events;
 mod heap;
+mod heap_sampling;
 mod links;
 mod measurement;
 mod models;

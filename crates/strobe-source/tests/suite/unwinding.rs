@@ -33,15 +33,23 @@ fn chain(trace: &Backtrace) -> Chain {
     out
 }
 
-/// The board that an image runs on, of those that bundled firmware is for.
+/// The board that an image runs on; none for AVR, which has nothing to unwind by, and for those
+/// whose misses are known: in `kit-tasks` the shadow stack, which does not know here which
+/// variables are stacks, takes threads for calls of each other; in Rust's programs for the M4 a
+/// register of the reset handler may hold a number that looks like an exception return.
 fn board(name: &str) -> Option<&'static str> {
-    let m3 = ["m3", "lm3s6965"].iter().any(|part| name.contains(part));
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let starts = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
     match name {
-        _ if ["avr", "echo", "cube", "display"].iter().any(|part| name.contains(part)) => None,
-        _ if name.contains("m4") || name.starts_with("trace") || name == "kit-tasks" => None,
-        _ if name.contains("lm3s6965") => Some("lm3s6965evb"),
-        _ if m3 => Some("cortex-m3"),
-        _ if name.contains("mps2") => Some("mps2-an385"),
+        "echo-ping" | "kit-tasks" => None,
+        _ if starts(&["trace-kit-rs", "log-rs", "benched-rs"]) => None,
+        _ if has(&["avr", "cube"]) => None,
+        "strings-kit-itm" => Some("stm32f407"),
+        _ if starts(&["trace"]) => Some("stm32f407"),
+        _ if has(&["m4"]) => Some("cortex-m4f"),
+        _ if has(&["lm3s6965"]) => Some("lm3s6965evb"),
+        _ if has(&["mps2"]) => Some("mps2-an385"),
+        _ if has(&["m3", "floaty", "strings-kit-rtt"]) => Some("cortex-m3"),
         _ => Some("stm32f070cb"),
     }
 }
@@ -141,7 +149,12 @@ fn chains_are_those_that_happened() {
             let trace =
                 firmware.backtrace(&registers(&machine), |address| bus.peek(address, Size::Word));
             let mut real = machine.observer.backtrace(false);
-            real.retain(|step| step.is_none_or(|back| !is_jump(&firmware, back)));
+            // Where an exception came is no return address, whatever lies before it.
+            let mut is_interrupted = false;
+            real.retain(|step| {
+                let was_interrupted = std::mem::replace(&mut is_interrupted, step.is_none());
+                was_interrupted || step.is_none_or(|back| !is_jump(&firmware, back))
+            });
             let walked = chain(&trace);
             // More frames than a walk has at most: all that it has are right.
             let is_deep = trace.end == UnwindEnd::TooDeep && real.starts_with(&walked);
@@ -160,8 +173,8 @@ fn chains_are_those_that_happened() {
     }
     println!("{agreed} of {} instants of {firmwares} programs agree", agreed + missed);
     assert!(firmwares >= 20 && agreed + missed > 3000, "{firmwares} {agreed} {missed}");
-    // Of the rest three in a thousand, at most, may differ: a handler in assembly in the middle of
-    // the switch between two stacks, a coroutine in the middle of one, and instants that nobody has
-    // looked into (`crc-rs`, `tour-mps2`, `generic-c-m3`). The aim is one.
+    // Of the rest three in a thousand, at most, may differ: assembly in the middle of a switch
+    // between two stacks (`PendSV_Handler`, `threads_run`) or of its epilogue (newlib's `strlen`),
+    // and one frame of a recursion in `crc-rs` that nobody has looked into. The aim is one.
     assert!(described * 1000 <= 3 * (agreed + missed), "{misses:#?}");
 }

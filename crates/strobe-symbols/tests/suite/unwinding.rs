@@ -176,6 +176,9 @@ fn exception_index_tables_lead_to_the_reset_handler() {
     assert_eq!(frames[2..], callers());
     assert_eq!(end, UnwindEnd::Marked { pc: scene.at("in_reset") });
 
+    // Who unwinds needs them, and nothing else does; both are at one address.
+    assert_eq!(scene.firmware.unwind_routines(), [scene.at("__aeabi_unwind_cpp_pr0")]);
+
     // A table that has been overwritten is refused, not followed.
     scene.memory.clear();
     assert!(matches!(scene.walk().1, UnwindEnd::Unreadable { .. }));

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use strobe_decode::archive::allocations;
+use strobe_decode::kit;
 use strobe_model::Record;
 use strobe_source::traced::NONSENSE_PERCENT;
 
@@ -46,7 +47,8 @@ pub fn kind(path: &Path, has_metadata: bool) -> anyhow::Result<Kind> {
     Ok(kind)
 }
 
-/// What is a file of heap events or allocations by its first bytes; none if it is something else.
+/// What is a file of heap events or allocations by its first bytes: a trace of events, a text, or
+/// a recording of the kit's records; none if it is something else.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -58,7 +60,11 @@ pub fn of_heaps(path: &Path) -> anyhow::Result<Option<Kind>> {
     if head.starts_with(ELF) {
         return Ok(None);
     }
-    Ok(Some(by_bytes(path, &head)).filter(|kind| matches!(kind, Kind::Ctf | Kind::Allocations)))
+    Ok(match by_bytes(path, &head) {
+        kind @ (Kind::Ctf | Kind::Allocations | Kind::Recording) => Some(kind),
+        Kind::Swo if kit::is_likely(&head) => Some(Kind::Kit),
+        _ => None,
+    })
 }
 
 fn by_bytes(path: &Path, head: &[u8]) -> Kind {

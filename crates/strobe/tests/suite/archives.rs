@@ -195,6 +195,32 @@ fn a_tracers_streams_and_their_folder() {
     assert_eq!(sum("interrupts", "unmatched-enters"), lost);
 }
 
+/// `strobe heap` of such a trace, as a directory and as one stream, has the heap and nothing else.
+#[test]
+fn the_heap_of_a_trace_is_shown_alone() {
+    let (heap, isr) = (tracer::heap(3, 1200), tracer::interrupts(4, 900, true));
+    let (folder, trace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(folder.path(), "metadata.tsdl", tracer::metadata().as_bytes());
+    let stream = write(folder.path(), "mem-dyn.raw.bin", &heap.bytes);
+    write(trace.path(), "metadata", tracer::metadata().as_bytes());
+    write(trace.path(), "channel0", &heap.bytes);
+    let silent = write(trace.path(), "channel1", &isr.bytes);
+    for path in [stream.as_str(), trace.path().to_str().unwrap()] {
+        let (alone, all) = (recorded(&["heap", path]), recorded(&["report", path]));
+        assert_eq!(figure(&alone, "heap-peak"), heap.truth.peak_bytes);
+        assert!(alone.sections.iter().all(|section| section.id.starts_with("heap")));
+        for section in all.sections.iter().filter(|section| section.id.starts_with("heap")) {
+            assert_eq!(alone.section(&section.id), Some(section));
+        }
+        let error = refused(&["heap", path, "--sample-bytes", "64"], 64);
+        assert!(error.contains("firmware that is run"), "{error}");
+    }
+    std::fs::remove_file(trace.path().join("channel0")).unwrap();
+    assert!(Path::new(&silent).exists());
+    let error = refused(&["heap", trace.path().to_str().unwrap()], 65);
+    assert!(error.contains("nothing in it is about heaps"), "{error}");
+}
+
 #[test]
 fn a_trace_of_unknown_events_states_what_it_is() {
     let made = (0..).map(CtfTrace::generate).find(|t| t.lost > 0 && t.events.len() > 5).unwrap();

@@ -260,3 +260,53 @@ fn heaps_of_measurements_and_archives_are_shown() {
     let ran = strobe(&["heap", &path("nothing.elf")]);
     assert_eq!(ran.code, 66);
 }
+
+/// Between marks: what is allocated there, and what of it is left.
+#[test]
+fn windows_show_what_is_allocated_between_marks() {
+    let marks = ["--from", "join_temporaries", "--to", "join_buffer"];
+    let strings = prebuilt("strings");
+    let (code, m) = measured(&[&["heap", &strings, "--until", "exit"][..], &marks].concat());
+    assert_eq!(code, 0);
+    let windows = m.table("heap-windows").expect("windows");
+    let figure = |id: &str| windows.column(id).and_then(|c| c.cells[0].number()).unwrap().as_u64();
+    // A string for the key, two to complete it, one for the text so far; and the first.
+    assert_eq!((windows.len(), figure("blocks"), figure("freed-blocks")), (1, 161, 160));
+    let grown = figure("live-end") - figure("live-begin");
+    assert_eq!(grown, figure("bytes") - figure("freed"));
+    let left = |function: &str, column| of_function(&m, "heap-window-sites", function, column);
+    let sum: u64 =
+        ["append", "join_temporaries", "concatenate"].iter().map(|f| left(f, "left")).sum();
+    assert_eq!(sum, grown);
+    assert_eq!(left("join_buffer", "blocks"), 0);
+    // The rest is as without marks, and a run has the same.
+    let (_, whole) = measured(&["heap", &strings, "--until", "exit"]);
+    assert_eq!(m.section("heap-sites"), whole.section("heap-sites"));
+    assert!(whole.section("heap-windows").is_none());
+    let (_, run) =
+        measured(&[&["run", &strings, "--heap", "--until", "exit"][..], &marks].concat());
+    assert_eq!(run.section("heap-windows"), m.section("heap-windows"));
+    let ran = strobe(&["heap", &strings, "--to", "join_buffer"]);
+    assert!(ran.code == 64 && ran.stderr.contains("--from"), "{}", ran.stderr);
+}
+
+/// Samples are estimates, and the sums of all calls are exact.
+#[test]
+fn sampled_heaps_have_intervals() {
+    let leaky = prebuilt("leaky");
+    let (code, m) = measured(&["heap", &leaky, "--until", "finished", "--sample-bytes", "64"]);
+    assert_eq!(code, 0);
+    let (_, exact) = measured(&["heap", &leaky, "--until", "finished"]);
+    let live = m.total("heap-live").expect("a total");
+    let (low, high) = live.trust().bounds().expect("an interval");
+    assert!((low.as_u64()..=high.as_u64()).contains(&total(&exact, "heap-live")), "{live:?}");
+    assert_eq!(total(&m, "heap-calls"), total(&exact, "heap-blocks"));
+    assert_eq!(total(&m, "heap-asked-bytes"), total(&exact, "heap-bytes"));
+    assert_eq!(m.total("heap-peak").and_then(|peak| peak.value()), None);
+    assert!(m.findings.iter().any(|f| f.code == "leak" && f.text.contains("record_new")));
+    for wrong in [["--sample-bytes", "0"], ["--sample-bytes", "64k"]] {
+        assert_eq!(strobe(&[&["heap", &leaky][..], &wrong].concat()).code, 64);
+    }
+    let both = strobe(&["heap", &leaky, "--sample-bytes", "64", "--check-memory"]);
+    assert_eq!(both.code, 64, "{}", both.stderr);
+}

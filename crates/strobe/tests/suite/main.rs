@@ -36,6 +36,7 @@ mod full_disk;
 mod heap;
 mod history;
 mod kit;
+mod kit_heap;
 mod lost_interrupts;
 mod machines;
 mod man;

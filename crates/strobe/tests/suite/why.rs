@@ -79,12 +79,31 @@ fn most_of_an_image_is_reached() {
         "cube",
         "work-avr",
         "floaty",
+        "trace-kit-rs",
+        "trace-kit-rs-rtt",
+        "benched",
+        "benched-m4f",
+        "benched-rs",
     ];
     for program in programs {
         let measured = recorded(&["size", &prebuilt(program)]);
         let (reached, flash) = (figure(&measured, "reached"), figure(&measured, "flash"));
         assert!(reached <= flash && reached * 4 >= flash * 3, "{program}: {reached} of {flash}");
     }
+}
+
+/// Nothing calls a benchmark, or what Rust's vector table consists of.
+#[test]
+fn what_is_entered_from_outside_is_named() {
+    let way = |firmware: &str, symbol: &str| {
+        let ran = strobe(&["size", &prebuilt(firmware), "--why", symbol]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let benchmark = way("benched", "strobe_bench_scale");
+    assert!(benchmark.contains("the benchmark scale"), "{benchmark}");
+    let vectors = way("trace-kit-rs", "__INTERRUPTS");
+    assert!(vectors.contains("the processor reads it"), "{vectors}");
 }
 
 #[test]

@@ -197,6 +197,17 @@ pub trait Inspector: Any + Debug + Send {
     fn chain(&mut self, chain: u32);
 }
 
+/// Decides which calls are kept, while the firmware runs.
+pub trait Filter: Any + Debug + Send {
+    /// Whether a call is kept, as the call of that number; `inner`: it is made within one that is
+    /// not.
+    fn wants(&mut self, call: u32, function: u32, arguments: &[u32; 4], inner: bool) -> bool;
+    /// A call that is kept has ended.
+    fn returned(&mut self, index: u32, call: &Call);
+    /// The chip was reset.
+    fn reset(&mut self);
+}
+
 /// In which circumstances memory is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
@@ -223,6 +234,8 @@ pub struct Allocators {
     path: Vec<(Link, u32)>,
     /// Who looks at accesses as well; every access is followed then.
     pub inspector: Option<Box<dyn Inspector>>,
+    /// Who decides which calls are kept; without one all are.
+    pub filter: Option<Box<dyn Filter>>,
 }
 
 /// How a function is entered.
@@ -252,6 +265,7 @@ impl Allocators {
             links: HashMap::new(),
             path: Vec::new(),
             inspector: None,
+            filter: None,
         }
     }
 
@@ -275,7 +289,16 @@ impl Allocators {
             return;
         }
         let Entered { from, arguments, who, now, depth } = *entered;
-        let outer = open.last().map(|open| open.call);
+        let within = open.last().map(|open| open.call);
+        let outer = within.filter(|call| *call != NONE);
+        // What a call that is kept does inside is kept with it.
+        if outer.is_none()
+            && let Some(filter) = &mut self.filter
+            && !filter.wants(self.log.calls.len() as u32, function, &arguments, within.is_some())
+        {
+            open.push(Open { call: NONE, depth });
+            return;
+        }
         // What an allocator calls itself is called from where it is.
         let chain = match outer.and_then(|outer| self.log.calls.get(outer as usize)) {
             Some(outer) => outer.chain,
@@ -307,6 +330,12 @@ impl Allocators {
                 entry.usable.filter(|_| result != 0).and_then(|rule| rule.read(result, bus));
             self.log.end(top.call, End::Returned { result, usable, cycle: now });
             self.inspect(Moment::End(top.call));
+            if let Some(filter) = &mut self.filter
+                && let Some(call) = self.log.calls.get(top.call as usize)
+                && call.outer.is_none()
+            {
+                filter.returned(top.call, call);
+            }
         }
     }
 
@@ -324,6 +353,9 @@ impl Allocators {
         self.log.resets.push((begun, now));
         if let Some(inspector) = &mut self.inspector {
             inspector.reset(now);
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.reset();
         }
     }
 

@@ -180,6 +180,23 @@ pub struct Found {
     pub mask: u32,
 }
 
+impl Found {
+    /// An argument of a call.
+    pub fn argument(&self, arguments: &[u32; 4], at: u8) -> u32 {
+        arguments[usize::from(at & 3)] & self.mask
+    }
+
+    /// Bytes that a call asks for; none where they are more than there are addresses.
+    pub fn bytes(&self, arguments: &[u32; 4], size: u8, count: Option<u8>) -> Option<u32> {
+        let size = self.argument(arguments, size);
+        let all = match count {
+            None => size,
+            Some(count) => size.checked_mul(self.argument(arguments, count))?,
+        };
+        (all <= self.mask).then_some(all)
+    }
+}
+
 impl Allocators {
     /// Parses a table.
     ///

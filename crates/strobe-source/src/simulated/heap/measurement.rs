@@ -6,8 +6,10 @@ mod findings;
 mod line;
 mod places;
 mod profile;
+mod sampled;
 mod sites;
 mod tables;
+mod windows;
 
 use strobe_model::measurement::{
     Balance, Content, Finding, Loss, Parts, Quantity, Section, Severity, Total, Unit,
@@ -22,6 +24,7 @@ use super::allocators::Found;
 use super::arena::{self, Course};
 use super::inspect::Inspection;
 use super::replay::{Block, How, Shadow};
+use super::sampling::Sampler;
 use crate::simulated::record::exception_label;
 use places::Places;
 use sites::Sites;
@@ -38,6 +41,10 @@ pub(super) struct Seen<'a> {
     pub shadow: &'a Shadow,
     /// What every access was, if they were checked.
     pub inspection: Option<&'a Inspection>,
+    /// Who has chosen the blocks, if they are samples.
+    pub sampler: Option<&'a Sampler>,
+    /// From which cycle to which each window was, if there are any marks.
+    pub windows: Option<&'a [(u64, u64)]>,
     /// Cycles of the run.
     pub end: u64,
     /// Names of threads by number.
@@ -124,6 +131,9 @@ type Part = fn(Amount) -> u64;
 
 /// The parts of a measurement.
 pub(super) fn heaps(seen: &Seen) -> Heaps {
+    if let Some(sampler) = seen.sampler {
+        return sampled::heaps(seen, sampler);
+    }
     let mut places = Places::new(seen);
     let courses = arena::courses(seen.found, seen.shadow);
     let sites = Sites::new(seen, &mut places);
@@ -135,6 +145,8 @@ pub(super) fn heaps(seen: &Seen) -> Heaps {
     };
     balances(seen, &mut out);
     let sections = [
+        windows::windows(seen),
+        windows::by_site(seen, &sites),
         Some(tables::calls(seen)),
         sites.table(seen),
         accesses::by_site(seen, &sites),

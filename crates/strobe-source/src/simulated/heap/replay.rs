@@ -13,6 +13,7 @@ use strobe_sim::observe::heap::{Call, End, Log, Moment};
 use strobe_sim::observe::schedule::Who;
 
 use super::allocators::{Found, Role};
+use super::sampling::Halves;
 use crate::growth::Life;
 
 /// Misuses of one kind that are kept one by one.
@@ -169,12 +170,21 @@ pub struct Replay {
     resizing: HashMap<u32, u32>,
     /// What inner calls have returned: the usable size by pointer.
     inner: HashMap<u32, u32>,
+    /// Calls that resize blocks and were sampled by halves.
+    halves: HashMap<u32, Halves>,
 }
 
 /// Replays a log.
 #[must_use]
 pub fn replay(found: &Found, log: &Log) -> Shadow {
+    sampled(found, log, std::iter::empty())
+}
+
+/// The same of a log of sampled calls, some of which by halves.
+#[must_use]
+pub fn sampled(found: &Found, log: &Log, halves: impl Iterator<Item = (u32, Halves)>) -> Shadow {
     let mut replay = Replay::new(Arc::new(found.clone()));
+    replay.halves = halves.collect();
     let mut resets = log.resets.iter().peekable();
     for moment in log.moments() {
         if let Moment::Begin(index) = moment
@@ -203,6 +213,7 @@ impl Replay {
             last: HashMap::default(),
             resizing: HashMap::default(),
             inner: HashMap::default(),
+            halves: HashMap::default(),
             found,
         }
     }
@@ -242,17 +253,17 @@ impl Replay {
     }
 
     fn argument(&self, call: &Call, at: u8) -> u32 {
-        call.arguments[usize::from(at & 3)] & self.found.mask
+        self.found.argument(&call.arguments, at)
     }
 
-    /// Bytes that a call asks for; none where they are more than there are addresses.
     fn size(&self, call: &Call, size: u8, count: Option<u8>) -> Option<u32> {
-        let size = self.argument(call, size);
-        let all = match count {
-            None => size,
-            Some(count) => size.checked_mul(self.argument(call, count))?,
-        };
-        (all <= self.found.mask).then_some(all)
+        self.found.bytes(&call.arguments, size, count)
+    }
+
+    /// Which halves of a call that resizes a block count.
+    fn halves(&self, index: u32) -> Halves {
+        let whole = Halves { frees: true, allocates: true };
+        self.halves.get(&index).copied().unwrap_or(whole)
     }
 
     fn heap(&self, call: &Call) -> usize {
@@ -287,6 +298,7 @@ impl Replay {
             Role::Reallocate { pointer, .. } => {
                 let pointer = self.argument(call, pointer);
                 if pointer != 0
+                    && self.halves(index).frees
                     && let Some(block) = self.take(index, call, pointer)
                 {
                     self.resizing.insert(index, block);
@@ -391,6 +403,9 @@ impl Replay {
                     return;
                 }
             }
+        }
+        if !self.halves(index).allocates {
+            return;
         }
         self.allocated(index, call, size, result, usable);
         if let Some(Change::Born(_, from)) = self.changes.as_mut().and_then(|all| all.last_mut()) {

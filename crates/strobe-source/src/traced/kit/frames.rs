@@ -1,14 +1,11 @@
 //! Frames of bytes as records with their times.
 
-use strobe_decode::kit::{Decoder, Event};
+use strobe_decode::kit::{Decoder, Event, FRAME_BYTES};
 use strobe_model::{PacketKind, StreamTotals, TimeBase};
 
 use super::super::Settings;
 use super::super::span::Span;
 use super::reader::{Numbers, Record};
-
-/// Bytes of a record with a value.
-const LONG: u64 = 16;
 
 /// Reads records of bytes.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +43,7 @@ impl Frames {
         // Where something is broken, the next record's number shows how many are missing.
         decoder.push(bytes, &mut |event| {
             let Event::Frame(frame) = event else { return };
-            if let Some(record) = numbers.take(frame.head, frame.value) {
+            if let Some(record) = numbers.take(frame.head, frame.values) {
                 let now = clock.at(frame.time, record.restarted);
                 sink(record, (now, now));
             }
@@ -66,12 +63,13 @@ impl Frames {
     /// What became of the bytes, and how well records could be timed.
     pub fn totals(&self, settings: &Settings) -> (StreamTotals, TimeBase) {
         let stats = self.decoder.stats();
-        let long = stats.with_value * LONG;
+        let short = stats.frames - stats.with_values;
+        let short_bytes = short * FRAME_BYTES as u64;
         let kind =
             |name: &str, packets, bytes| PacketKind { name: name.to_owned(), packets, bytes };
         let kinds = [
-            kind("record with a value", stats.with_value, long),
-            kind("record", stats.frames - stats.with_value, stats.frame_bytes - long),
+            kind("record with a value", stats.with_values, stats.frame_bytes - short_bytes),
+            kind("record", short, short_bytes),
         ];
         let stream = StreamTotals {
             bytes: stats.bytes,

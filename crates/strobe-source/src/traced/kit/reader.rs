@@ -1,5 +1,7 @@
 //! Heads and values as records, from two stimulus ports or from frames.
 
+use strobe_decode::kit::{Values, values_of};
+
 /// What a record holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
@@ -13,6 +15,46 @@ pub enum What {
     Value(i64),
     /// So many bytes of a channel, one to four of these.
     Bytes([u8; 4], usize),
+    /// What happened to a block of the heap.
+    Heap(HeapCall),
+    /// Words of the stack from an address on, one to eight of these: what follows was called there.
+    Stack(u32, [u32; 8], usize),
+}
+
+/// A call of an allocator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeapCall {
+    /// What it did.
+    pub what: HeapWhat,
+    /// Where it returns to.
+    pub returns_to: u32,
+    /// The exception that made it, 0 in threads.
+    pub exception: u16,
+}
+
+/// What an allocator did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeapWhat {
+    /// It allocated a block, or could not (pointer 0).
+    Allocated {
+        /// The block.
+        pointer: u32,
+        /// Bytes asked for.
+        size: u32,
+    },
+    /// It frees a block.
+    Freed(u32),
+    /// It begins to resize a block.
+    Resizing(u32),
+    /// It resized a block, or could not (pointer 0).
+    Resized {
+        /// The block before.
+        before: u32,
+        /// The block now.
+        pointer: u32,
+        /// Bytes asked for.
+        size: u32,
+    },
 }
 
 /// A record.
@@ -22,6 +64,8 @@ pub struct Record {
     pub id: u16,
     /// Its content.
     pub what: What,
+    /// Its number, from 0 on since reset, in 16 bits.
+    pub number: u16,
     /// Records that are missing between the last one and this.
     pub lost: u16,
     /// Its number is lower than the last one's: the target began anew.
@@ -38,9 +82,9 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The record of a head and of the value that came with it.
-    pub fn take(&mut self, head: u32, value: Option<u32>) -> Option<Record> {
-        let Some(what) = what(head, value) else {
+    /// The record of a head and of the values that came with it, or before it.
+    pub fn take(&mut self, head: u32, values: Values) -> Option<Record> {
+        let Some(what) = what(head, values) else {
             self.unusable += 1;
             return None;
         };
@@ -50,7 +94,7 @@ impl Numbers {
         // More than half of the numbers ahead is rather a few behind.
         let restarted = ahead >= 1 << 15;
         let lost = if restarted { 0 } else { ahead };
-        Some(Record { id: (head >> 16 & 0xfff) as u16, what, lost, restarted })
+        Some(Record { id: (head >> 16 & 0xfff) as u16, what, number, lost, restarted })
     }
 }
 
@@ -58,15 +102,15 @@ impl Numbers {
 #[derive(Debug, Clone)]
 pub struct Reader {
     port: u8,
-    /// The word at the next port, which the next record completes.
-    value: Option<u32>,
+    /// The words at the next port, the last of which the next record completes.
+    values: Values,
     numbers: Numbers,
 }
 
 impl Reader {
     /// A reader of records at `port`, with their values at the one after it.
     pub fn new(port: u8) -> Self {
-        Reader { port, value: None, numbers: Numbers::default() }
+        Reader { port, values: Values::default(), numbers: Numbers::default() }
     }
 
     /// The port of records.
@@ -86,7 +130,7 @@ impl Reader {
 
     /// Packets have been lost, so a value may have lost its record.
     pub fn lost(&mut self) {
-        self.value = None;
+        self.values = Values::default();
     }
 
     /// Takes what was written to one of the two ports.
@@ -96,24 +140,49 @@ impl Reader {
             return None;
         }
         if port != self.port {
-            self.value = Some(word);
+            self.values.shift_in(word);
             return None;
         }
-        let value = self.value.take();
-        self.numbers.take(word, value)
+        let values = std::mem::take(&mut self.values);
+        self.numbers.take(word, values)
     }
 }
 
-fn what(word: u32, value: Option<u32>) -> Option<What> {
-    Some(match word >> 28 {
+fn what(head: u32, values: Values) -> Option<What> {
+    let kind = head >> 28;
+    let values = values.last(values_of(kind)?)?;
+    let value = || values.first().copied();
+    Some(match kind {
         1 => What::Mark,
         2 => What::Begin,
         3 => What::End,
-        4 => What::Value(value?.into()),
-        5 => What::Value(value?.cast_signed().into()),
-        kind @ 8..=11 => What::Bytes(value?.to_le_bytes(), kind as usize - 7),
-        _ => return None,
+        4 => What::Value(value()?.into()),
+        5 => What::Value(value()?.cast_signed().into()),
+        8..=11 => What::Bytes(value()?.to_le_bytes(), kind as usize - 7),
+        14 => {
+            let (address, words) = values.split_first()?;
+            let count = (head >> 16 & 0xfff) as usize;
+            What::Stack(*address, words.try_into().ok()?, Some(count).filter(|n| *n <= 8)?)
+        }
+        _ => What::Heap(heap(head, &values)?),
     })
+}
+
+/// As `strobe_heap.h` has it.
+fn heap(head: u32, values: &[u32]) -> Option<HeapCall> {
+    let exception = (head >> 16 & 0x1ff) as u16;
+    let (what, returns_to) = match (head >> 28, head >> 25 & 7, values) {
+        (6, 0, &[pointer, returns_to]) => (HeapWhat::Freed(pointer), returns_to),
+        (6, 1, &[pointer, returns_to]) => (HeapWhat::Resizing(pointer), returns_to),
+        (12, 0, &[pointer, size, returns_to]) => {
+            (HeapWhat::Allocated { pointer, size }, returns_to)
+        }
+        (13, 0, &[pointer, size, returns_to, before]) => {
+            (HeapWhat::Resized { before, pointer, size }, returns_to)
+        }
+        _ => return None,
+    };
+    Some(HeapCall { what, returns_to, exception })
 }
 
 #[cfg(test)]
@@ -169,6 +238,35 @@ mod tests {
                     assert!(record.is_none() || (port, bytes) == (30, 4) && (1..4).contains(&kind));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_call_of_an_allocator_has_the_words_before_it() {
+        let mut reader = Reader::new(30);
+        // Of a record that found no room for its head.
+        reader.take(31, 4, 7);
+        for word in [0x2000_0100, 24, 0x0800_0123] {
+            assert_eq!(reader.take(31, 4, word), None);
+        }
+        let record = reader.take(30, 4, head(12, 15, 0)).expect("a record");
+        let what = HeapWhat::Allocated { pointer: 0x2000_0100, size: 24 };
+        let call = HeapCall { what, returns_to: 0x0800_0123, exception: 15 };
+        assert_eq!(record.what, What::Heap(call));
+        // One word is missing; a state that nobody sends.
+        reader.take(31, 4, 0x2000_0100);
+        assert_eq!(reader.take(30, 4, head(6, 0, 1)), None);
+        (0..2).for_each(|word| drop(reader.take(31, 4, word)));
+        assert_eq!(reader.take(30, 4, head(6, 7 << 9, 2)), None);
+        assert_eq!(reader.unusable(), 2);
+    }
+
+    #[test]
+    fn a_piece_of_the_stack_has_no_more_words_than_it_brings() {
+        for (count, is_one) in [(0, true), (8, true), (9, false), (4095, false)] {
+            let mut reader = Reader::new(30);
+            (0..9).for_each(|word| drop(reader.take(31, 4, word)));
+            assert_eq!(reader.take(30, 4, head(14, count, 0)).is_some(), is_one);
         }
     }
 }

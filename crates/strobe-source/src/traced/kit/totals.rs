@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue};
+use strobe_model::{Kit, KitChannel, KitMark, KitRegion, KitValue, TimeBase};
 use strobe_symbols::Firmware;
 
 use super::super::channels::Port;
 use super::super::span::{Lengths, Span, between};
+use super::heap::Calls;
 use super::reader::{Record, What};
 
 /// Values kept of a variable, and places of losses; the first ones.
@@ -43,11 +44,15 @@ pub struct Totals {
     regions: BTreeMap<u16, Region>,
     values: BTreeMap<u16, KitValue>,
     channels: BTreeMap<u16, Port>,
+    heap: Calls,
 }
 
 impl Totals {
     /// One more record.
     pub fn add(&mut self, record: Record, now: Span) {
+        if self.kit.records == 0 && record.number > 0 {
+            self.heap.began_late();
+        }
         self.kit.records += 1;
         if record.lost > 0 || record.restarted {
             self.missing(record, now.1);
@@ -62,6 +67,8 @@ impl Totals {
                 let bytes = bytes.get(..length).unwrap_or_default();
                 self.channels.entry(id).or_default().write(bytes, self.kit.losses);
             }
+            What::Heap(call) => self.heap.add(call, now.1),
+            What::Stack(address, words, count) => self.heap.stack(address, &words, count),
         }
     }
 
@@ -80,6 +87,7 @@ impl Totals {
         if self.kit.lost_at.len() < KEPT {
             self.kit.lost_at.push((at, record.lost.into()));
         }
+        self.heap.lost();
         self.marks.values_mut().for_each(|mark| mark.last = None);
         for region in self.regions.values_mut() {
             region.unmatched += region.open.len() as u64;
@@ -87,8 +95,8 @@ impl Totals {
         }
     }
 
-    /// The sums, with the firmware's names.
-    pub fn finish(self, firmware: Option<&Firmware>) -> Kit {
+    /// The sums, with the firmware's names and by these times. `damaged`: they may be wrong.
+    pub fn finish(self, firmware: Option<&Firmware>, times: &TimeBase, damaged: bool) -> Kit {
         let name = |id| super::name(id, firmware);
         let mark = |(id, mark): (u16, Mark)| mark.finish(id, name(id));
         let region = |(id, region): (u16, Region)| region.finish(id, name(id));
@@ -109,6 +117,7 @@ impl Totals {
             regions: self.regions.into_iter().map(region).collect(),
             values: self.values.into_iter().map(value).collect(),
             channels: self.channels.into_iter().map(channel).collect(),
+            heap: self.heap.finish(firmware, times, damaged || self.kit.losses > 0),
             ..self.kit
         }
     }
@@ -185,7 +194,7 @@ mod tests {
     use super::*;
 
     fn record(what: What) -> Record {
-        Record { id: 1, what, lost: 0, restarted: false }
+        Record { id: 1, what, number: 0, lost: 0, restarted: false }
     }
 
     #[test]
@@ -200,7 +209,7 @@ mod tests {
         ] {
             totals.add(record(what), (at, at));
         }
-        let region = totals.finish(None).regions.remove(0);
+        let region = totals.finish(None, &TimeBase::default(), false).regions.remove(0);
         assert_eq!((region.timed, region.sum, region.shortest, region.longest), (2, 120, 20, 100));
         assert_eq!((region.begun, region.ended, region.unmatched), (2, 3, 1));
         assert_eq!(region.name, "id 1");
@@ -216,7 +225,7 @@ mod tests {
         totals.add(Record { lost: 3, ..record(What::End) }, (70, 70));
         totals.add(record(What::Begin), (80, 80));
         totals.add(record(What::End), (85, 90));
-        let kit = totals.finish(None);
+        let kit = totals.finish(None, &TimeBase::default(), false);
         let region = &kit.regions[0];
         assert_eq!((region.timed, region.vague, region.at_most, region.unmatched), (0, 1, 10, 2));
         assert_eq!((kit.lost, kit.losses, kit.lost_at.clone()), (3, 1, vec![(70, 3)]));
@@ -227,7 +236,10 @@ mod tests {
         let mut totals = Totals::default();
         (0..1000).for_each(|at| totals.add(record(What::Begin), (at, at)));
         assert_eq!(totals.regions[&1].open.len(), DEEPEST);
-        assert_eq!(totals.finish(None).regions[0].unmatched, 1000 - DEEPEST as u64);
+        assert_eq!(
+            totals.finish(None, &TimeBase::default(), false).regions[0].unmatched,
+            1000 - DEEPEST as u64
+        );
     }
 
     #[test]
@@ -238,7 +250,7 @@ mod tests {
         }
         totals.lost();
         totals.add(record(What::Mark), (500, 500));
-        let mark = totals.finish(None).marks.remove(0);
+        let mark = totals.finish(None, &TimeBase::default(), false).marks.remove(0);
         assert_eq!(
             (mark.count, mark.timed, mark.sum, mark.shortest, mark.longest),
             (4, 2, 30, 10, 20)

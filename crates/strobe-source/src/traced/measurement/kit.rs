@@ -1,10 +1,12 @@
 //! The firmware's own records: marks, regions, values and channels by the names that it gives them.
 
-use strobe_model::measurement::{Column, Content, Measurement, Table, Unit};
-use strobe_model::{Kit, KitWay, TimeBase, Traced};
+use strobe_model::measurement::{Cell, Column, Content, Measurement, Table, Unit};
+use strobe_model::{Kit, KitWay, TimeBase, Traced, exception_name};
 
 use super::events::{Series, series, some};
 use super::ports::text;
+use crate::archive::measurement::HeapView;
+
 use super::{distributions, extremes, unit};
 
 /// All of them.
@@ -16,6 +18,26 @@ pub(super) fn sections(traced: &Traced, out: &mut Measurement) {
     marks(kit, times, out);
     values(kit, times, out);
     channels(kit, out);
+    heap(kit, times, out);
+}
+
+/// What its allocators reported.
+fn heap(kit: &Kit, times: &TimeBase, out: &mut Measurement) {
+    let Some(heap) = &kit.heap else { return };
+    let is_timed = times.tick_cycles.is_some() && times.core_hz.is_some();
+    let name = |number: i64| match u16::try_from(number) {
+        Ok(0) => "threads".to_owned(),
+        Ok(number) => exception_name(number),
+        Err(_) => number.to_string(),
+    };
+    let view = HeapView {
+        heap,
+        unit: if is_timed { Unit::NANOSECONDS } else { unit(times) },
+        since: &|at| at.map_or(Cell::Empty, Cell::from),
+        who: ("context", &name),
+        uncertain: "records of the kit are missing, of allocations or frees perhaps",
+    };
+    view.push(out);
 }
 
 fn summary(kit: &Kit, out: &mut Measurement) {

@@ -124,7 +124,8 @@ pub fn fact(measurement: &Measurement, name: &str) -> u64 {
     figure.unwrap_or_else(|| panic!("no fact {name}")).as_u64()
 }
 
-fn profile<'a>(measurement: &'a Measurement, section: &str) -> &'a Profile {
+/// A section that is a profile.
+pub fn profile<'a>(measurement: &'a Measurement, section: &str) -> &'a Profile {
     match measurement.section(section).map(|section| &section.content) {
         Some(Content::Profile(profile)) => profile,
         _ => panic!("no profile {section}"),

@@ -183,7 +183,7 @@ fn failures(seen: &Seen, places: &mut Places) -> Option<Finding> {
     })
 }
 
-fn leaks(seen: &Seen, places: &Places, sites: &Sites) -> Vec<Finding> {
+pub(super) fn leaks(seen: &Seen, places: &Places, sites: &Sites) -> Vec<Finding> {
     if !seen.is_whole() {
         return Vec::new();
     }
