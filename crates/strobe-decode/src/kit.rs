@@ -194,7 +194,7 @@ impl Decoder {
     /// The length of the current frame as far as known; `None` if the received bytes begin none.
     fn length(&self) -> Option<usize> {
         // A word has 32 bits: its fifth byte has the last four of them.
-        let ends_word = self.have > 1 && (self.have - 1) % WORD_BYTES == 0;
+        let ends_word = self.have > 1 && (self.have - 1).is_multiple_of(WORD_BYTES);
         if ends_word && self.frame[self.have - 1] > 15 {
             return None;
         }
