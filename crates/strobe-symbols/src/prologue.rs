@@ -20,6 +20,9 @@ pub(crate) struct Frame {
     /// Registers that have been pushed, each with its place: so many bytes below the caller's
     /// stack pointer.
     pub(crate) saved: Vec<(usize, u32)>,
+    /// The register that calls preserve into which LR has been copied: handlers in assembly keep
+    /// EXC_RETURN so while they call.
+    pub(crate) link: Option<usize>,
 }
 
 /// The frame of the function from its first instruction up to the one at `pc`; `None` if it moves
@@ -51,6 +54,10 @@ pub(crate) fn frame(firmware: &Firmware, start: u32, pc: u32) -> Option<Frame> {
                 frame.depth = frame.depth.checked_sub(bytes)?;
                 let depth = frame.depth;
                 frame.saved.retain(|(_, below)| *below <= depth);
+            }
+            Effect::Link(register) => {
+                frame.link = Some(register);
+                body.link = frame.link;
             }
             Effect::Away => frame = body.clone(),
             Effect::None => {}
@@ -104,6 +111,8 @@ enum Effect {
     Push(u32),
     Down(u32),
     Up(u32),
+    /// It copies LR into a register that calls preserve.
+    Link(usize),
     /// Control does not go on behind it.
     Away,
 }
@@ -116,6 +125,8 @@ fn effect(n: u32, second: u32) -> Option<Effect> {
         _ if n & 0xff00 == 0xbc00 => Effect::Up(4 * (n & 0xff).count_ones()),
         _ if n & 0xff80 == 0xb080 => Effect::Down((n & 0x7f) * 4),
         _ if n & 0xff80 == 0xb000 => Effect::Up((n & 0x7f) * 4),
+        // MOV from LR to R4-R11 (A7.7.77, encoding T1).
+        _ if n & 0xff78 == 0x4670 && (4..=11).contains(&moved_to(n)) => Effect::Link(moved_to(n)),
         // BX, B, MOV to PC.
         _ if n & 0xff80 == 0x4700 || n & 0xf800 == 0xe000 || n & 0xff87 == 0x4687 => Effect::Away,
         // MOV and ADD to the stack pointer.
@@ -132,6 +143,11 @@ fn effect(n: u32, second: u32) -> Option<Effect> {
         _ if n & 0xf800 == 0xf000 && second & 0xd000 == 0x9000 => Effect::Away,
         _ => Effect::None,
     })
+}
+
+/// The register that MOV between registers writes.
+fn moved_to(n: u32) -> usize {
+    (n >> 4 & 8 | n & 7) as usize
 }
 
 fn number(first: u32, second: u32) -> u32 {

@@ -33,19 +33,17 @@ fn chain(trace: &Backtrace) -> Chain {
     out
 }
 
-/// The board that an image runs on; none for AVR, which has nothing to unwind by, and for those
-/// whose misses are known: in `kit-tasks` the shadow stack, which does not know here which
-/// variables are stacks, takes threads for calls of each other; in Rust's programs for the M4 a
-/// register of the reset handler may hold a number that looks like an exception return.
+/// The board that an image runs on; none for AVR, which has nothing to unwind by, and for one whose
+/// misses are known: in `kit-tasks` the shadow stack, which does not know here which variables are
+/// stacks, takes threads for calls of each other.
 fn board(name: &str) -> Option<&'static str> {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let starts = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
     match name {
         "echo-ping" | "kit-tasks" => None,
-        _ if starts(&["trace-kit-rs", "log-rs", "benched-rs"]) => None,
         _ if has(&["avr", "cube"]) => None,
         "strings-kit-itm" => Some("stm32f407"),
-        _ if starts(&["trace"]) => Some("stm32f407"),
+        _ if starts(&["trace", "log-rs", "benched-rs"]) => Some("stm32f407"),
         _ if has(&["m4"]) => Some("cortex-m4f"),
         _ if has(&["lm3s6965"]) => Some("lm3s6965evb"),
         _ if has(&["mps2"]) => Some("mps2-an385"),

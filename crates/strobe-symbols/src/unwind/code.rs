@@ -1,7 +1,7 @@
 //! Steps of a walk that need no tables: through what is left of a function, by what its own
 //! instructions have pushed, and off a stack that it has switched to.
 
-use super::{LR, SP, StackFrame, StackFrameKind, Walk, is_exception_return};
+use super::{LR, SP, StackFrame, StackFrameKind, Walk};
 use crate::frame_rules::FrameRow;
 use crate::{epilogue, prologue};
 
@@ -58,11 +58,9 @@ impl<M: FnMut(u32) -> Option<u32>> Walk<'_, M> {
             }
         }
         let is_innermost = frame.kind != StackFrameKind::Caller;
-        // Handlers in assembly keep EXC_RETURN in a register that calls preserve.
-        let kept = || before.core[4..12].iter().copied().find(|word| is_exception_return(*word));
         let to = return_address
+            .or_else(|| found.link.map(|register| before.core[register]))
             .or_else(|| is_innermost.then_some(before.core[LR]))
-            .or_else(kept)
             .filter(|to| to & 1 == 1);
         self.registers.core[SP] = caller;
         let kind = to.and_then(|to| self.go_to(to, frame).ok());
