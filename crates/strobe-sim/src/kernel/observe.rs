@@ -276,14 +276,6 @@ pub trait Observer {
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         let _ = (transfer, bus);
     }
-    /// Whether [`Observer::transfer`] may hear late of calls, returns and jumps that leave the stack
-    /// pointer in this window: in their order, before anything else, but when memory has changed
-    /// since and without their arguments. Whether there is a window does not change while the
-    /// board runs.
-    #[inline(always)]
-    fn defers(&self) -> Option<StackWindow> {
-        None
-    }
     /// Who runs, for observers that know; asked for after a transfer if counts are to be kept
     /// apart for each.
     fn who(&self) -> Option<Who> {
@@ -392,14 +384,6 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn transfer(&mut self, transfer: &Transfer, bus: &Bus) {
         self.0.transfer(transfer, bus);
         self.1.transfer(transfer, bus);
-    }
-    #[inline(always)]
-    fn defers(&self) -> Option<StackWindow> {
-        match (A::FLOW, B::FLOW) {
-            (true, false) => self.0.defers(),
-            (false, true) => self.1.defers(),
-            _ => None,
-        }
     }
     fn who(&self) -> Option<Who> {
         self.0.who().or_else(|| self.1.who())

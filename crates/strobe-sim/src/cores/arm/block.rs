@@ -14,7 +14,6 @@ use crate::kernel::bus::Bus;
 use crate::kernel::device::Size;
 use crate::kernel::flash::{HalfCycles, bounds};
 use crate::kernel::memory::MemoryKind;
-use crate::kernel::observe::TransferKind;
 use crate::kernel::observe::code::{Code, Instruction};
 use strobe_model::Bounds;
 
@@ -23,11 +22,8 @@ pub use crate::kernel::observe::code::BlockId;
 /// Longest block, in instructions: bounds the time until events are looked at.
 const MAX_INSTRUCTIONS: usize = 64;
 
-/// Targets kept of a computed jump inside a function.
+/// Targets kept of a computed jump.
 const MOST_INSIDE: usize = 64;
-
-/// Targets kept of a return, a call through a pointer or the like.
-const MOST_OUTSIDE: usize = 8;
 
 /// What is known of one instruction in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +71,8 @@ pub struct Block {
     pub(crate) target_wait: HalfCycles,
     /// How much lower and higher the block's literal waits could be.
     pub(crate) slack: (u32, u32),
+    /// The direct branch goes to another function (or past this one's end): observers must know.
+    pub(crate) leaves_function: bool,
     /// Going on at `end` enters another function.
     pub(crate) falls_into_function: bool,
     /// The direct jump may change the running function: a call, or out of the function.
@@ -86,8 +84,6 @@ pub struct Block {
     pub(crate) late: u64,
     /// Where computed jumps from here have gone inside the function, as far as kept.
     pub(crate) inside: Vec<BlockId>,
-    /// Where they have gone otherwise, as far as kept: the callers of a function that returns.
-    pub(crate) outside: Vec<BlockId>,
     /// The function that the block lies in, by number, and whether that begins here.
     pub(crate) function: (u32, bool),
     /// Successors found so far: after `end`, and the direct jump's target.
@@ -100,9 +96,6 @@ pub struct Block {
     /// Runs in the interpreter since it was last looked at for compiling.
     #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing gets hot"))]
     pub(crate) heat: u32,
-    /// Times that compiled code was left for its jump.
-    #[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "nothing is compiled"))]
-    pub(crate) left: u32,
     /// Its compiled code, if it can be entered here.
     pub(super) compiled: Option<Compiled>,
     /// ITSTATE before each instruction and behind the last; empty if it is zero throughout.
@@ -164,23 +157,6 @@ impl Block {
     pub(crate) fn jumps_inside(&self, target: &Block) -> bool {
         let by_table = self.insns.last().is_some_and(|last| last.is_table_jump());
         by_table && target.function == (self.function.0, false)
-    }
-
-    /// What observers hear of the direct jump at the end, if that is a [transfer](Self::is_transfer).
-    pub(super) fn direct_transfer(&self) -> TransferKind {
-        match self.insns.get(self.body as usize) {
-            Some(Insn::Bl { .. }) => TransferKind::Call { return_address: self.end },
-            _ => TransferKind::Direct,
-        }
-    }
-
-    /// What observers hear of the computed jump at the end, unless that stays
-    /// [inside](Self::jumps_inside) a function.
-    pub(super) fn computed_transfer(&self) -> TransferKind {
-        match self.insns.get(self.body as usize) {
-            Some(Insn::Blx { .. }) => TransferKind::Call { return_address: self.end },
-            _ => TransferKind::Indirect,
-        }
     }
 
     /// ITSTATE before instruction `at`, or behind the last.
@@ -285,15 +261,10 @@ impl Blocks {
         self.inside_it.get(&(pc, it)).copied().unwrap_or(NONE)
     }
 
-    /// A computed jump went from one block to another, inside a function or not.
-    #[inline]
-    pub(crate) fn note_arrival(&mut self, from: BlockId, to: BlockId, inside: bool) {
-        let from = &mut self.all[from as usize];
-        let (known, most) = match inside {
-            true => (&mut from.inside, MOST_INSIDE),
-            false => (&mut from.outside, MOST_OUTSIDE),
-        };
-        if known.len() < most && !known.contains(&to) {
+    /// A computed jump inside a function went from one block to another.
+    pub(crate) fn note_inside(&mut self, from: BlockId, to: BlockId) {
+        let known = &mut self.all[from as usize].inside;
+        if known.len() < MOST_INSIDE && !known.contains(&to) {
             known.push(to);
         }
     }
@@ -408,6 +379,7 @@ impl Blocks {
             refill,
             target_wait: last.target().map_or(HalfCycles::default(), |t| jump_wait(t, bus)),
             slack: (0, 0),
+            leaves_function: leaves,
             falls_into_function: self.function(at) != here,
             arrival: Arrival {
                 wait: jump_wait(pc, bus),
@@ -415,7 +387,6 @@ impl Blocks {
             },
             late: 0,
             inside: Vec::new(),
-            outside: Vec::new(),
             function: (here as u32, self.entries.binary_search(&pc).is_ok()),
             insns: insns.into(),
             meta: meta.into(),
@@ -424,7 +395,6 @@ impl Blocks {
             target: NONE,
             idle: false,
             stop_here,
-            left: 0,
             heat: 0,
             compiled: None,
             plain: !conditional && !insns_take_their_time && !waits,

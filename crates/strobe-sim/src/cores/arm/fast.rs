@@ -13,18 +13,6 @@ use crate::kernel::device::Size;
 use crate::kernel::observe::{Observer, StackWindow, TransferKind, Wait};
 use strobe_model::{Bounds, Cause};
 
-/// What compiled code does with calls, returns and jumps to other functions whose targets it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Calls {
-    /// Leaves them to the caller: an observer must hear of each at once.
-    #[default]
-    Leave,
-    /// Goes on and writes them down, for an observer that may hear of them late.
-    Log,
-    /// Goes on: nobody wants to know.
-    Follow,
-}
-
 /// How a block, interpreted or compiled, was left.
 pub(super) enum Left {
     /// The block does not fit before the horizon.
@@ -235,9 +223,13 @@ impl<O: Observer> Machine<O> {
     /// Reports a direct jump that may change the running function.
     pub(super) fn report_direct(&mut self, id: BlockId) {
         let block = &self.blocks.all[id as usize];
+        let last = block.insns[block.body as usize];
         let from = block.address(block.body as usize);
-        if block.is_transfer {
-            self.report_transfer(block.direct_transfer(), from);
+        if let Insn::Bl { .. } = last {
+            let return_address = block.end;
+            self.report_transfer(TransferKind::Call { return_address }, from);
+        } else if block.leaves_function {
+            self.report_transfer(TransferKind::Direct, from);
         }
     }
 
@@ -255,7 +247,10 @@ impl<O: Observer> Machine<O> {
         };
         if O::FLOW && !inside {
             let block = &self.blocks.all[id as usize];
-            let kind = block.computed_transfer();
+            let kind = match block.insns[block.body as usize] {
+                Insn::Blx { .. } => TransferKind::Call { return_address: self.cpu.r[14] & !1 },
+                _ => TransferKind::Indirect,
+            };
             self.report_transfer(kind, block.address(block.body as usize));
         }
         to
@@ -267,8 +262,8 @@ impl<O: Observer> Machine<O> {
     fn arrive_at(&mut self, to: BlockId, id: BlockId) -> bool {
         let [from, target] = [id, to].map(|id| &self.blocks.all[id as usize]);
         let (arrival, inside) = (target.arrival, from.jumps_inside(target));
-        if self.jit.is_on() {
-            self.blocks.note_arrival(id, to, inside);
+        if inside && self.jit.is_on() {
+            self.blocks.note_inside(id, to);
         }
         if !arrival.wait.is_zero() {
             let from = &self.blocks.all[id as usize];

@@ -16,7 +16,6 @@ mod float;
 mod halves;
 mod lanes;
 mod lines;
-mod log;
 mod memory;
 mod ops;
 mod region;
@@ -25,11 +24,10 @@ mod vary;
 mod wide;
 
 use self::code::{Code, Frame};
-use self::log::{LOGGED, Logged};
 use self::region::{Otherwise, Place};
 use super::block::{BlockId, Blocks};
 use super::core::Machine;
-use super::fast::{Calls, Left, late};
+use super::fast::{Left, late};
 use super::run::End;
 use crate::kernel::bus::Bus;
 use crate::kernel::flash::HalfCycles;
@@ -41,13 +39,6 @@ const HOT: u32 = 4000;
 
 /// Of these, as many must its neighbours have seen to come along.
 const WARM: u32 = 8;
-
-/// Times that compiled code is left for a jump before the region is compiled anew with what it goes
-/// to, in another function or not: leaving costs far less than a run of a block in the interpreter.
-const HOT_JUMP: u32 = 50 * HOT;
-
-/// Attempts at that for a block: where it goes may be known late, or never be compiled.
-const ATTEMPTS: u32 = 2;
 
 /// Compiled instructions at most; what is hot after that stays interpreted.
 const MOST_INSTRUCTIONS: usize = 1 << 18;
@@ -105,9 +96,6 @@ pub(crate) struct Jit {
     instructions: usize,
     /// Compiled code leaves before the stack pointer does what an observer wants to know.
     watches_stack: bool,
-    calls: Calls,
-    /// Calls and returns that compiled code has gone on through.
-    log: Box<[Logged; LOGGED]>,
 }
 
 impl Default for Jit {
@@ -118,8 +106,6 @@ impl Default for Jit {
             regions: Vec::new(),
             instructions: 0,
             watches_stack: false,
-            calls: Calls::default(),
-            log: Box::new([Logged::default(); LOGGED]),
         }
     }
 }
@@ -135,16 +121,6 @@ impl Jit {
         self.watches_stack = watched;
     }
 
-    /// What compiled code does with calls and returns.
-    pub(super) fn calls(&self) -> Calls {
-        self.calls
-    }
-
-    /// The same, to be set before anything is compiled.
-    pub(super) fn set_calls(&mut self, calls: Calls) {
-        self.calls = calls;
-    }
-
     /// Forgets all code; the counts must have been taken before.
     pub(super) fn clear(&mut self) {
         self.regions.clear();
@@ -153,20 +129,19 @@ impl Jit {
     }
 
     /// Compiles the region around a block that has become hot, if that can be done.
-    fn compile(&mut self, blocks: &mut Blocks, bus: &Bus, hot: BlockId, calls: Calls) {
+    fn compile(&mut self, blocks: &mut Blocks, bus: &Bus, hot: BlockId, warm: u32) {
         if self.instructions > MOST_INSTRUCTIONS {
             return;
         }
         if self.compiler.is_none() {
             self.compiler = code::Compiler::new();
         }
-        let (Some(compiler), Some(threshold)) = (&mut self.compiler, self.threshold) else {
+        let Some(compiler) = &mut self.compiler else {
             self.threshold = None;
             return;
         };
-        let warm = threshold.div_ceil(HOT / WARM);
         let watches_stack = self.watches_stack;
-        let Some(plan) = region::plan(blocks, bus, hot, warm, calls) else { return };
+        let Some(plan) = region::plan(blocks, bus, hot, warm) else { return };
         let Some(code) = compiler.compile(|function, context, host| {
             build::function(function, context, &plan, bus, host, watches_stack);
         }) else {
@@ -202,34 +177,18 @@ impl<O: Observer> Machine<O> {
         block.heat += 1;
         if block.heat >= threshold {
             block.heat = 0;
-            self.jit.compile(&mut self.blocks, &self.bus, id, Calls::Leave);
-        }
-    }
-
-    /// Compiled code was left for the jump of a block once more: compiles the region anew, with
-    /// what that goes to, when it is often enough.
-    #[inline(always)]
-    fn left_for_jump(&mut self, id: BlockId) {
-        let Some(threshold) = self.jit.threshold.filter(|_| self.jit.calls != Calls::Leave) else {
-            return;
-        };
-        let block = &mut self.blocks.all[id as usize];
-        block.left = block.left.saturating_add(1);
-        let often = threshold.saturating_mul(HOT_JUMP / HOT);
-        if block.left.is_multiple_of(often) && block.left <= often.saturating_mul(ATTEMPTS) {
-            self.jit.compile(&mut self.blocks, &self.bus, id, self.jit.calls);
+            let warm = threshold.div_ceil(HOT / WARM);
+            self.jit.compile(&mut self.blocks, &self.bus, id, warm);
         }
     }
 
     /// Runs compiled code from a block on that fits before the horizon.
     pub(super) fn run_compiled(&mut self, at: Compiled) -> Left {
-        let known = self.deferred();
         let region = &mut self.jit.regions[at.region as usize];
         let mut more = [std::ptr::null_mut(); MOST_MEMORIES];
         for (at, memory) in more.iter_mut().zip(&mut self.bus.more) {
             *at = memory.data.as_mut_ptr();
         }
-        let log = self.jit.log.as_mut_ptr_range();
         let mut frame = Frame {
             budget: (self.horizon - self.now) as i64,
             instructions: self.instructions,
@@ -244,36 +203,17 @@ impl<O: Observer> Machine<O> {
             stamps: self.bus.flash_interface.accelerator.stamps.as_ptr(),
             accelerator: &raw mut self.bus.flash_interface.accelerator,
             stack: self.observer.stack_window(),
-            log: log.start,
-            log_end: log.end,
-            known,
         };
         let exit = region.code.run(&mut self.cpu, &mut frame, at.entry);
-        let (horizon, id) = (self.horizon, region.blocks[exit.block]);
-        let logged = log::length(&self.jit.log, frame.log);
         self.now = self.horizon.wrapping_add_signed(-frame.budget);
         self.instructions = frame.instructions;
         self.carry.carry = frame.carry;
-        if logged > 0 {
-            self.report_logged(at.region, logged, horizon);
-        }
+        let id = region.blocks[exit.block];
         match exit.kind {
             code::ExitKind::Horizon => Left::Horizon(id),
-            // The block at the last transfer's target has not begun either.
-            code::ExitKind::Arrived => {
-                self.cpu.pc = self.blocks.all[id as usize].start;
-                self.look_at_stack(self.cpu.pc);
-                Left::Horizon(id)
-            }
             code::ExitKind::Next => Left::Ended(id, End::Next),
-            code::ExitKind::Direct => {
-                self.left_for_jump(id);
-                Left::Ended(id, End::Direct)
-            }
-            code::ExitKind::Indirect => {
-                self.left_for_jump(id);
-                Left::Ended(id, End::Indirect(frame.value))
-            }
+            code::ExitKind::Direct => Left::Ended(id, End::Direct),
+            code::ExitKind::Indirect => Left::Ended(id, End::Indirect(frame.value)),
             code::ExitKind::Miss => {
                 // What this run did otherwise is settled already.
                 self.deviations.clear();

@@ -12,7 +12,6 @@ use strobe_model::{Bounds, Cause};
 
 use super::block::{BlockId, NONE};
 use super::core::{Machine, Sleep};
-use super::fast::Calls;
 use super::fault::{Fault, FaultReport};
 use super::mpu::Purpose;
 use super::system::ResetRequest;
@@ -86,7 +85,6 @@ impl<O: Observer> Machine<O> {
         // The horizon is that of an earlier call, whose limit may have been further away.
         self.check = true;
         self.jit.watch_stack(self.observer.follows_stack());
-        self.follow_calls();
         self.look_at_stack(self.cpu.pc);
         loop {
             if let Some((pin, level)) = self.bus.outputs.edges_met.pop_front() {
@@ -153,21 +151,6 @@ impl<O: Observer> Machine<O> {
             if let Err(stop) = result {
                 return stop;
             }
-        }
-    }
-
-    /// Whether compiled code goes on through calls and returns: only if nobody must hear of each
-    /// at once, as somebody does for whom counts are kept apart.
-    fn follow_calls(&mut self) {
-        let may_wait = self.belongs_to.is_none() && self.observer.defers().is_some();
-        let calls = match (O::FLOW, may_wait) {
-            (false, _) => Calls::Follow,
-            (true, true) => Calls::Log,
-            (true, false) => Calls::Leave,
-        };
-        if self.jit.calls() != calls {
-            self.forget_compiled();
-            self.jit.set_calls(calls);
         }
     }
 

@@ -630,14 +630,6 @@ impl Observer for CallTree {
         }
     }
 
-    /// What an operating system keeps in memory, and what allocators are given, is read when they
-    /// are called.
-    #[inline(always)]
-    fn defers(&self) -> Option<StackWindow> {
-        let reads_memory = self.heap.is_some() || self.threads.has_layout();
-        (!reads_memory).then(|| self.threads.window())
-    }
-
     #[inline(always)]
     fn follows_stack(&self) -> bool {
         self.marks.is_some()

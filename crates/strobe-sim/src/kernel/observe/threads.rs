@@ -189,19 +189,7 @@ impl Threads {
     /// Whether the running thread's stack pointer is where it has not been yet.
     #[inline(always)]
     pub fn is_elsewhere(&self, sp: u32) -> bool {
-        !self.window().contains(sp)
-    }
-
-    /// The stack pointers that the running thread has had.
-    #[inline(always)]
-    pub(super) fn window(&self) -> StackWindow {
-        StackWindow { low: self.low, span: self.span }
-    }
-
-    /// Whether an operating system's own notes are looked at.
-    #[inline(always)]
-    pub(super) fn has_layout(&self) -> bool {
-        self.layout.is_some()
+        sp.wrapping_sub(self.low) > self.span
     }
 
     /// A handler takes over from the thread, whose stack pointer was this.

@@ -256,7 +256,7 @@ mod tests {
         // One word is missing; a state that nobody sends.
         reader.take(31, 4, 0x2000_0100);
         assert_eq!(reader.take(30, 4, head(6, 0, 1)), None);
-        (0..2).for_each(|word| drop(reader.take(31, 4, word)));
+        (0..2).for_each(|word| _ = reader.take(31, 4, word));
         assert_eq!(reader.take(30, 4, head(6, 7 << 9, 2)), None);
         assert_eq!(reader.unusable(), 2);
     }
@@ -265,7 +265,7 @@ mod tests {
     fn a_piece_of_the_stack_has_no_more_words_than_it_brings() {
         for (count, is_one) in [(0, true), (8, true), (9, false), (4095, false)] {
             let mut reader = Reader::new(30);
-            (0..9).for_each(|word| drop(reader.take(31, 4, word)));
+            (0..9).for_each(|word| _ = reader.take(31, 4, word));
             assert_eq!(reader.take(30, 4, head(14, count, 0)).is_some(), is_one);
         }
     }

@@ -96,7 +96,7 @@ pub(super) struct State {
     pub(super) c: Variable,
     pub(super) v: Variable,
     pub(super) budget: Variable,
-    pub(super) instructions: Variable,
+    instructions: Variable,
     carry: Variable,
 }
 
@@ -285,9 +285,6 @@ impl Build<'_> {
         match member.target {
             Some(to) => {
                 self.wait_for_target(member.block.target_wait);
-                if member.block.is_transfer {
-                    self.log(to, true);
-                }
                 self.continue_at(to, JUMPED);
             }
             None => self.leave_with(ExitKind::Direct),
@@ -309,7 +306,6 @@ impl Build<'_> {
     fn jump_indirect(&mut self, value: Value) {
         self.pay(offset_of!(Slot, jumped), true);
         self.jump_inside(value);
-        self.jump_outside(value);
         let offset = offset_of!(Frame, value) as i32;
         self.b.ins().store(trusted(), value, self.frame, offset);
         self.leave_with(ExitKind::Indirect);
@@ -343,32 +339,6 @@ impl Build<'_> {
             self.flags = flags;
             self.b.switch_to_block(arrival);
             self.pay_for_arrival(to);
-            self.continue_at(to, JUMPED);
-        }
-        self.flags = flags;
-        self.b.switch_to_block(outside);
-    }
-
-    /// Goes on where a return or a call through a pointer goes, likewise.
-    fn jump_outside(&mut self, value: Value) {
-        let plan = self.plan;
-        let targets = &plan.blocks[self.at.0].transfers;
-        if targets.is_empty() {
-            return;
-        }
-        let outside = self.b.create_block();
-        let mut switch = Switch::new();
-        let arrivals: Vec<Label> = targets.iter().map(|_| self.b.create_block()).collect();
-        for (&to, &arrival) in targets.iter().zip(&arrivals) {
-            switch.set_entry(u128::from(plan.blocks[to].block.start | 1), arrival);
-        }
-        switch.emit(&mut self.b, value, outside);
-        let flags = self.flags;
-        for (&to, arrival) in targets.iter().zip(arrivals) {
-            self.flags = flags;
-            self.b.switch_to_block(arrival);
-            self.pay_for_arrival(to);
-            self.log(to, false);
             self.continue_at(to, JUMPED);
         }
         self.flags = flags;
@@ -502,7 +472,7 @@ impl Build<'_> {
     }
 
     /// Leaves with everything written back.
-    pub(super) fn leave_with(&mut self, kind: ExitKind) {
+    fn leave_with(&mut self, kind: ExitKind) {
         let flags = self.flags;
         self.keep_flags(flags::ALL);
         self.flags = flags;

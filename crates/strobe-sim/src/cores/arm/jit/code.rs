@@ -13,7 +13,6 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
 
-use super::log::Logged;
 use super::{Event, MOST_MEMORIES, Slot};
 use crate::cores::arm::cpu::Cpu;
 use crate::cores::arm::exec::{Port, Work, exec};
@@ -47,11 +46,6 @@ pub(super) struct Frame {
     pub(super) stamps: *const u64,
     /// Where the stack pointer may go.
     pub(super) stack: StackWindow,
-    /// Where the next transfer is written down, and the end of that memory.
-    pub(super) log: *mut Logged,
-    pub(super) log_end: *const Logged,
-    /// Stack pointers with which a transfer may be reported late.
-    pub(super) known: StackWindow,
 }
 
 /// Where the two figures of [`Frame::slack`] are.
@@ -68,8 +62,6 @@ pub(super) enum ExitKind {
     Direct,
     /// The block ended with a jump to `Frame::value`.
     Indirect,
-    /// A transfer has gone to the block, which has not begun, and must be known at once.
-    Arrived,
     /// The instruction `at` has not begun: it needs care.
     Miss,
 }
@@ -96,7 +88,6 @@ impl Exit {
             1 => Next,
             2 => Direct,
             3 => Indirect,
-            4 => Arrived,
             _ => Miss,
         };
         Exit { kind, block: (word >> 16) as usize, at: (word >> 8 & 0xff) as usize }
@@ -203,7 +194,6 @@ impl Code {
         // `_memory` keeps. It touches only: fields of `cpu` and `frame`; the pair behind
         // `frame.slack`; `frame.slots` at the region's own block numbers, and
         // `frame.events` at its plan's events, for which `Region` holds one each;
-        // `frame.log`, which has room for a transfer at every entry and is left when it has none;
         // `frame.accelerator`, and its stamps at numbers of blocks that it was given;
         // guest memory through `frame.ram`, `frame.flash` and `frame.more` after comparing
         // the offset with the length that the memory had when the code was

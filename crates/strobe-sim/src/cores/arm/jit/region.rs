@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::effect;
 use crate::cores::arm::block::{Block, BlockId, Blocks, NONE};
-use crate::cores::arm::fast::Calls;
 use crate::cores::arm::insn::{Condition, Insn};
 use crate::cores::arm::timing::{MOST_FOR_OPERANDS, most_for_long_multiply};
 use crate::kernel::bus::Bus;
@@ -22,10 +21,8 @@ pub(super) struct Member<'a> {
     pub(super) next: Option<usize>,
     /// Its direct jump's target, if inside the region.
     pub(super) target: Option<usize>,
-    /// Targets of its computed jump inside the region and the function.
+    /// Targets of its computed jump inside the region.
     pub(super) computed: Vec<usize>,
-    /// Targets of its computed jump inside the region and outside the function.
-    pub(super) transfers: Vec<usize>,
 }
 
 /// A region to be compiled.
@@ -36,8 +33,6 @@ pub(super) struct Plan<'a> {
     pub(super) entries: Vec<usize>,
     /// Instructions that do or cost something else from run to run.
     pub(super) events: Vec<Place>,
-    /// What the code does with calls and returns.
-    pub(super) calls: Calls,
 }
 
 /// What an instruction may do otherwise.
@@ -61,15 +56,9 @@ pub(super) struct Place {
     pub(super) otherwise: Otherwise,
 }
 
-/// The region around a hot block: what it reaches by jumps inside its function and, unless these
-/// are left alone, calls and returns, as far as that has run `warm` times.
-pub(super) fn plan<'a>(
-    blocks: &'a Blocks,
-    bus: &Bus,
-    hot: BlockId,
-    warm: u32,
-    calls: Calls,
-) -> Option<Plan<'a>> {
+/// The region around a hot block: what it reaches by direct jumps inside its function, as far as
+/// that has run `warm` times.
+pub(super) fn plan<'a>(blocks: &'a Blocks, bus: &Bus, hot: BlockId, warm: u32) -> Option<Plan<'a>> {
     if !suits(&blocks.all[hot as usize], bus) {
         return None;
     }
@@ -85,9 +74,8 @@ pub(super) fn plan<'a>(
         instructions += block.insns.len();
         // After a call the function goes on: that block is not a successor, but part of the loop.
         let after_call = block.is_call().then(|| blocks.lookup(block.end, bus));
-        let successors = [next(block), target(block, calls), after_call];
-        let computed = block.inside.iter().chain(outside(block, calls)).copied();
-        let successors = successors.into_iter().flatten().chain(computed);
+        let successors = [next(block), target(block), after_call];
+        let successors = successors.into_iter().flatten().chain(block.inside.iter().copied());
         let known = successors.filter(|&id| id != NONE);
         queue.extend(known.filter(|&id| blocks.all[id as usize].is_warm(warm)));
     }
@@ -99,17 +87,15 @@ pub(super) fn plan<'a>(
         .map(|&(_, id)| {
             let block = &blocks.all[id as usize];
             let computed = block.inside.iter().filter_map(|&id| inside(Some(id))).collect();
-            let transfers = outside(block, calls).iter().filter_map(|&id| inside(Some(id)));
-            let transfers = transfers.collect();
-            let (next, target) = (inside(next(block)), inside(target(block, calls)));
-            Member { id, block, next, target, computed, transfers }
+            let (next, target) = (inside(next(block)), inside(target(block)));
+            Member { id, block, next, target, computed }
         })
         .collect();
     let entries = entries(&blocks, number[&hot]);
     let mut events: Vec<Place> =
         (0..).zip(&blocks).flat_map(|(number, member)| events(number, member.block)).collect();
     (0..blocks.len()).for_each(|number| events.extend(arrivals(number, &blocks)));
-    Some(Plan { blocks, entries, events, calls })
+    Some(Plan { blocks, entries, events })
 }
 
 fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
@@ -126,10 +112,9 @@ fn events(block: usize, decoded: &Block) -> impl Iterator<Item = Place> {
 fn arrivals(block: usize, blocks: &[Member]) -> impl Iterator<Item = Place> {
     let (from, at) = (&blocks[block], blocks[block].block.body as usize);
     let arrival = |to: usize| blocks[to].block.arrival;
-    let targets = from.computed.iter().chain(&from.transfers);
-    let waits = targets.clone().filter(move |&&to| !arrival(to).wait.is_zero());
+    let waits = from.computed.iter().filter(move |&&to| !arrival(to).wait.is_zero());
     let waits = waits.map(|&to| Otherwise::Arrives(to));
-    let late = targets.clone().any(|&to| arrival(to).late > 0);
+    let late = from.computed.iter().any(|&to| arrival(to).late > 0);
     waits.chain(late.then_some(Otherwise::ArrivesLate)).map(move |otherwise| Place {
         block,
         at,
@@ -177,16 +162,8 @@ fn next(block: &Block) -> Option<BlockId> {
     (goes_on && !block.falls_into_function).then_some(block.next)
 }
 
-fn target(block: &Block, calls: Calls) -> Option<BlockId> {
-    (!block.is_transfer || calls != Calls::Leave).then_some(block.target)
-}
-
-/// Where the block's computed jump has gone outside the function, if that is followed.
-fn outside(block: &Block, calls: Calls) -> &[BlockId] {
-    match calls {
-        Calls::Leave => &[],
-        Calls::Log | Calls::Follow => &block.outside,
-    }
+fn target(block: &Block) -> Option<BlockId> {
+    (!block.is_transfer).then_some(block.target)
 }
 
 impl Block {

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use super::block::BlockId;
 use super::core::Machine;
-use super::fast::{Calls, Left};
+use super::fast::Left;
 use crate::kernel::observe::Observer;
 
 /// Where a block's compiled code is: nowhere.
@@ -25,14 +25,6 @@ impl Jit {
 
     /// Has no effect: nothing is compiled.
     pub(super) fn watch_stack(&mut self, _watched: bool) {}
-
-    /// Nothing that is compiled could go on through calls.
-    pub(super) fn calls(&self) -> Calls {
-        Calls::Leave
-    }
-
-    /// Has no effect: nothing is compiled.
-    pub(super) fn set_calls(&mut self, _calls: Calls) {}
 }
 
 impl<O: Observer> Machine<O> {
