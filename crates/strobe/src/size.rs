@@ -54,7 +54,8 @@ pub struct Args {
     tree: bool,
     /// Show why a symbol is there: the shortest ways to it from where the program is entered, what
     /// refers to it, and the bytes that go with each reference. A name, or an address (0x8000123).
-    #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["against", "by", "ram", "tree", "log"])]
+    #[arg(long, value_name = "SYMBOL")]
+    #[arg(conflicts_with_all = ["against", "by", "ram", "tree", "log"])]
     why: Option<String>,
     /// Another build, or its measurement: what grew, shrank, appeared and went since then.
     #[arg(long, value_name = "FILE")]

@@ -215,7 +215,7 @@ fn columns<'a>(table: &'a Table, title: &str) -> Vec<Shape<'a>> {
     order.retain(|i| Some(*i) != name);
     let mut shapes: Vec<Shape<'a>> = Vec::new();
     for index in order.into_iter().chain(name) {
-        let is_first = shapes.iter().all(|shape| !shape.right);
+        let is_first = shapes.iter().all(|shape| shape.shows != Shows::Bounds);
         shapes.extend(shapes_of(index, &table.columns[index], title, is_first));
     }
     if name.is_none() {
@@ -252,8 +252,8 @@ fn source_line(table: &Table, row: usize) -> Option<String> {
     Some(line_text(text("file")?, line.as_u64(), inlined, words.unwrap_or_default()))
 }
 
-/// What the bounds of a further figure are worth, if the figure always stays: what else the table
-/// has comes first, since a line beneath states the widest.
+/// What bounds behind a table's first ones are worth, if their figure always stays: what else the
+/// table has comes first, since a line beneath states the widest.
 const FURTHER: u8 = 1;
 
 /// A column with its share and bounds, which go before it does.
